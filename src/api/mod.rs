@@ -1,0 +1,1 @@
+//! Wire types of the Kubernetes kinds, in all their versions.

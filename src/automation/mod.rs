@@ -1,0 +1,1 @@
+//! One run of an image update automation, the same steps for a preview, a command and a controller.

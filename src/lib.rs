@@ -1,0 +1,23 @@
+//! bumpwright keeps Kubernetes clusters up to date from Git.
+//!
+//! ```text
+//! policy + repository:  policy ─▶ edit ─▶ git(fetch, commit, push)
+//! ```
+//!
+//! The rooms, and what each is for (`tests/architecture.rs` holds who may import whom):
+//!
+//! | room | kind | what it is for |
+//! |---|---|---|
+//! | [`cli`] | glue | arguments as typed, what they mean, one file per command |
+//! | [`automation`] | glue | one run of an image update automation: resolve, fetch, plan, splice, commit, push, report |
+//! | [`api`] | pure | wire types of the Kubernetes kinds, in all their versions |
+//! | [`policy`] | pure | names of policies, the images that they chose |
+//! | [`edit`] | pure | markers in YAML: scan, plan, splice; only the bytes of marked scalars change |
+//! | [`git`] | IO | mirror, transports, fetch, trees, commits, packs, push |
+
+pub mod api;
+pub mod automation;
+pub mod cli;
+pub mod edit;
+pub mod git;
+pub mod policy;

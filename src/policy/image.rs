@@ -1,0 +1,28 @@
+//! The image that a policy chose.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a policy's status names as its latest image (`status.latestRef`, DECISIONS C36).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct LatestRef {
+    /// The image's name as the `ImageRepository` spells it, without tag.
+    pub name: String,
+    /// The chosen tag.
+    pub tag: String,
+    /// The digest that the tag had, when the policy reflects digests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+/// The full reference: `name:tag` or `name:tag@digest`.
+impl fmt::Display for LatestRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.name, self.tag)?;
+        match &self.digest {
+            Some(digest) => write!(f, "@{digest}"),
+            None => Ok(()),
+        }
+    }
+}
