@@ -359,6 +359,31 @@ fn in_a_repository_the_policy_with_an_image_wins() {
     assert_eq!(latest.tag, "1.10");
 }
 
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 2_000, failure_persistence: None, ..Default::default() })]
+
+    /// Whatever is done to a manifest, reading it ends, and a fault has a place inside the text.
+    #[test]
+    fn damaged_manifests_have_a_place(cuts in proptest::collection::vec((0usize..900, proptest::prelude::any::<u8>()), 1..6)) {
+        let mut text = format!("{AUTOMATION}---\n{POLICY}").into_bytes();
+        for (at, byte) in cuts {
+            let at = at % text.len();
+            match byte {
+                0..64 => { text.remove(at); }
+                64..128 => text.insert(at, b" \n\t:-#{}[]&*!|>'\"%@`,?"[usize::from(byte) % 22]),
+                _ => text[at] = byte.wrapping_mul(2),
+            }
+        }
+        if let Err(error) = read("f.yaml", &text) {
+            let lines = text.split(|byte| *byte == b'\n').count();
+            proptest::prop_assert!((1..=lines + 1).contains(&error.place.line), "{error}");
+            proptest::prop_assert!(error.place.column >= 1 && error.place.column <= text.len() + 1, "{error}");
+        }
+        let lenient = read_leniently("f.yaml", &text);
+        proptest::prop_assert!(lenient.documents.len() <= 2);
+    }
+}
+
 /// Examples read whole; only ever rises.
 const CONTRACT_FLOOR: usize = 34;
 

@@ -11,8 +11,8 @@ use zeroize::Zeroizing;
 
 use super::manifests::Place;
 
-/// Nodes that a document may hold once its aliases are written out; the largest manifests have some ten thousand.
-const MAX_NODES: usize = 1_000_000;
+/// Nodes that aliases and merge keys may write in the whole of a stream: plenty for people, too few for a bomb.
+const MAX_ALIASED_NODES: usize = 1_000_000;
 
 /// A node and where it starts.
 #[derive(Debug)]
@@ -110,6 +110,8 @@ struct Builder {
     open: Vec<Open>,
     anchors: HashMap<usize, Rc<Node>>,
     documents: Vec<Rc<Node>>,
+    /// Nodes that aliases and merge keys have written so far.
+    aliased: usize,
 }
 
 /// A collection whose end has not come yet.
@@ -142,7 +144,10 @@ impl Builder {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(),
             Event::Alias(id) => match self.anchors.get(&id).cloned() {
-                Some(node) => self.attach(node, place),
+                Some(node) => {
+                    self.spend(node.weight, place)?;
+                    self.attach(node, place)
+                }
                 None => Err(error(place, "the alias refers to a node that holds the alias itself")),
             },
             _ => Ok(()),
@@ -160,7 +165,11 @@ impl Builder {
         };
         let value = match content {
             Content::List(items) => Value::List(items),
-            Content::Map { entries, .. } => Value::Map(merged(entries)?),
+            Content::Map { entries, .. } => {
+                let (entries, inherited) = merged(entries)?;
+                self.spend(inherited, place)?;
+                Value::Map(entries)
+            }
         };
         let below = match &value {
             Value::List(items) => items.iter().map(|node| node.weight).fold(0, usize::saturating_add),
@@ -171,13 +180,16 @@ impl Builder {
             _ => 0,
         };
         let weight = below.saturating_add(1);
-        if weight > MAX_NODES {
-            return Err(error(
-                place,
-                "the document is too large once its aliases are written out",
-            ));
-        }
         self.add(Node { place, value, weight }, anchor)
+    }
+
+    /// Counts nodes that an alias or a merge key at `place` writes.
+    fn spend(&mut self, nodes: usize, place: Place) -> Result<(), SyntaxError> {
+        self.aliased = self.aliased.saturating_add(nodes);
+        match self.aliased > MAX_ALIASED_NODES {
+            true => Err(error(place, "too large once its aliases are written out")),
+            false => Ok(()),
+        }
     }
 
     fn add(&mut self, node: Node, anchor: usize) -> Result<(), SyntaxError> {
@@ -224,8 +236,9 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, place: Place) -> No
     }
 }
 
-/// The entries of a mapping with the mappings of its `<<` keys merged in: its own keys win, then the earlier merge.
-fn merged(pairs: Vec<(Rc<Node>, Rc<Node>)>) -> Result<Vec<Entry>, SyntaxError> {
+/// The entries of a mapping with the mappings of its `<<` keys merged in, and how many nodes these brought. The
+/// mapping's own keys win, then the earlier merge.
+fn merged(pairs: Vec<(Rc<Node>, Rc<Node>)>) -> Result<(Vec<Entry>, usize), SyntaxError> {
     let mut entries = Vec::with_capacity(pairs.len());
     let mut seen = HashSet::with_capacity(pairs.len());
     let mut merges = Vec::new();
@@ -246,6 +259,7 @@ fn merged(pairs: Vec<(Rc<Node>, Rc<Node>)>) -> Result<Vec<Entry>, SyntaxError> {
         }
         entries.push(Entry { key, node });
     }
+    let own = entries.len();
     for source in merges {
         let sources = match &source.value {
             Value::List(items) => items.as_slice(),
@@ -265,7 +279,12 @@ fn merged(pairs: Vec<(Rc<Node>, Rc<Node>)>) -> Result<Vec<Entry>, SyntaxError> {
             }));
         }
     }
-    Ok(entries)
+    let inherited = entries.get(own..).unwrap_or_default();
+    let inherited = inherited
+        .iter()
+        .map(|entry| entry.node.weight)
+        .fold(0, usize::saturating_add);
+    Ok((entries, inherited))
 }
 
 fn error(place: Place, message: &str) -> SyntaxError {
@@ -349,6 +368,18 @@ mod tests {
             text.push_str(&format!("a{level}: &a{level} [{items}]\n"));
         }
         assert!(fails(&text).2.contains("too large"));
+    }
+
+    #[test]
+    fn a_merge_repeated_is_stopped() {
+        let base: String = (0..2_000).map(|key| format!("  k{key}: v\n")).collect();
+        let users: String = (0..2_000).map(|user| format!("u{user}:\n  <<: *b\n")).collect();
+        assert!(fails(&format!("b: &b\n{base}{users}")).2.contains("too large"));
+    }
+
+    #[test]
+    fn many_nodes_without_aliases_are_fine() {
+        assert_eq!(parse(&"- x\n".repeat(MAX_ALIASED_NODES / 10 * 11)).0.len(), 1);
     }
 
     #[test]
