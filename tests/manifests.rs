@@ -386,6 +386,7 @@ proptest::proptest! {
 
 /// Examples read whole; only ever rises.
 const CONTRACT_FLOOR: usize = 34;
+const SCENARIO_FLOOR: usize = 481;
 
 /// Examples that are no manifests as the documents print them, and the word that tells why.
 const NOT_MANIFESTS: &[(&str, &str)] = &[
@@ -408,9 +409,8 @@ const NOT_MANIFESTS: &[(&str, &str)] = &[
 /// All manifests of the documents: each is read, or is a fragment that lacks a required field.
 #[test]
 fn contract_examples() {
-    let corpora = std::env::var_os("BUMPWRIGHT_CORPORA").map_or_else(|| PathBuf::from("../shared"), PathBuf::from);
     let mut files = Vec::new();
-    collect(&corpora.join("contract/examples"), &mut files);
+    collect(&corpora().join("contract/examples"), &mut files);
     if files.is_empty() {
         println!("contract examples: absent");
         return;
@@ -429,9 +429,51 @@ fn contract_examples() {
     }
     println!("contract examples: {whole} of {ours} ({} are fragments)", ours - whole);
     assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
-    if std::env::var_os("BUMPWRIGHT_FLOORS").is_none_or(|value| value != "off") {
-        assert!(whole >= CONTRACT_FLOOR, "{whole} < {CONTRACT_FLOOR}");
+    assert!(whole >= CONTRACT_FLOOR || floors_off(), "{whole} < {CONTRACT_FLOOR}");
+}
+
+/// Objects that a real API server took, in the recorded scenarios, all of them in our kinds.
+#[test]
+fn scenario_objects() {
+    let mut files = Vec::new();
+    collect(&corpora().join("harness/scenarios/image"), &mut files);
+    if files.is_empty() {
+        println!("scenario objects: absent");
+        return;
     }
+    let (mut whole, mut faults) = (0, Vec::new());
+    for file in &files {
+        let scenario: serde_json::Value = serde_saphyr::from_slice(&std::fs::read(file).unwrap()).unwrap();
+        let steps = scenario["steps"].as_array().cloned().unwrap_or_default();
+        let applied = steps
+            .iter()
+            .flat_map(|step| step["apply"].as_array().cloned().unwrap_or_default());
+        let ours = applied.filter(|object| {
+            let kind = object["kind"].as_str().unwrap_or_default();
+            ["ImagePolicy", "ImageUpdateAutomation", "GitRepository", "Secret"].contains(&kind)
+        });
+        for object in ours {
+            match read(&file.display().to_string(), object.to_string().as_bytes()).as_deref() {
+                Ok([document]) => {
+                    assert_eq!(document.object.metadata().name, object["metadata"]["name"]);
+                    whole += 1;
+                }
+                Ok(other) => faults.push(format!("{file:?}: {other:?}")),
+                Err(error) => faults.push(error.to_string()),
+            }
+        }
+    }
+    println!("scenario objects: {whole} of {}", whole + faults.len());
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(whole >= SCENARIO_FLOOR || floors_off(), "{whole} < {SCENARIO_FLOOR}");
+}
+
+fn corpora() -> PathBuf {
+    std::env::var_os("BUMPWRIGHT_CORPORA").map_or_else(|| PathBuf::from("../shared"), PathBuf::from)
+}
+
+fn floors_off() -> bool {
+    std::env::var_os("BUMPWRIGHT_FLOORS").is_some_and(|value| value == "off")
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
