@@ -1,6 +1,9 @@
 //! Git without a work tree: transports, fetch, trees, commits, packs and push.
 
+mod credential;
 mod deadline;
+mod http;
+mod http_agent;
 mod process;
 mod remote;
 mod remote_url;
