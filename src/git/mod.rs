@@ -1,5 +1,16 @@
 //! Git without a work tree: transports, fetch, trees, commits, packs and push.
 
+mod credential;
+mod deadline;
+mod http;
+mod http_agent;
+mod process;
+mod remote;
+mod remote_url;
+mod secret;
 mod transport;
 
+pub use remote::{Auth, KnownHosts, Proxy, Remote, Ssh, Tls, open};
+pub use remote_url::{RemoteUrl, Scheme};
+pub use secret::Secret;
 pub use transport::{Connection, Protocol, Service, Transport, TransportError};
