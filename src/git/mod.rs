@@ -2,13 +2,18 @@
 
 mod checkout;
 mod commit;
+mod deadline;
 mod edits;
 mod error;
 mod lock;
 mod mirror;
 mod objects;
 mod pack;
+mod process;
 mod push;
+mod remote;
+mod remote_url;
+mod secret;
 mod transport;
 mod tree;
 
@@ -21,5 +26,8 @@ pub use mirror::{Mirror, MirrorOptions};
 pub use objects::{Found, Objects};
 pub use pack::Pack;
 pub use push::{Push, PushStatus, RefUpdate};
+pub use remote::{Auth, KnownHosts, Proxy, Remote, Ssh, Tls, open};
+pub use remote_url::{RemoteUrl, Scheme};
+pub use secret::Secret;
 pub use transport::{Connection, Protocol, Service, Transport, TransportError};
 pub use tree::{Entry, EntryKind, Tree};
