@@ -2,18 +2,29 @@
 
 mod checkout;
 mod commit;
+mod conversation;
 mod deadline;
 mod edits;
 mod error;
+mod fetch;
+mod layout;
+mod listing;
 mod lock;
 mod mirror;
 mod objects;
 mod pack;
+mod pktline;
 mod process;
 mod push;
 mod remote;
 mod remote_url;
+mod report;
+mod resolve;
 mod secret;
+mod send;
+mod sideband;
+mod store;
+mod transfer;
 mod transport;
 mod tree;
 

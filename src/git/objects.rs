@@ -1,6 +1,7 @@
 //! Reading objects of a mirror.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use gix::objs::{Exists, Find, Kind};
 use gix::odb::pack::cache::lru::StaticLinkedList;
@@ -18,7 +19,9 @@ const MAX_TAG_DEPTH: usize = 16;
 #[derive(Clone)]
 pub struct Objects {
     odb: HandleArc,
-    lease: Arc<FileLock>,
+    _lease: Arc<FileLock>,
+    /// Set when something is missing, so that the mirror rebuilds itself.
+    damaged: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Objects {
@@ -39,18 +42,18 @@ pub struct Found {
 }
 
 impl Objects {
-    pub(super) fn new(store: &Arc<Store>, lease: Arc<FileLock>) -> Self {
+    pub(super) fn new(store: &Arc<Store>, lease: Arc<FileLock>, damaged: Arc<AtomicBool>) -> Self {
         let mut odb = store.to_cache_arc();
         odb.set_pack_cache(|| Box::new(StaticLinkedList::<64>::default()));
-        Self { odb, lease }
+        Self {
+            odb,
+            _lease: lease,
+            damaged,
+        }
     }
 
     pub(super) fn handle(&self) -> &HandleArc {
         &self.odb
-    }
-
-    pub(super) fn lease(&self) -> &Arc<FileLock> {
-        &self.lease
     }
 
     pub(super) fn hash(&self) -> gix::hash::Kind {
@@ -68,7 +71,11 @@ impl Objects {
     /// # Errors
     /// [`GitError::Damaged`] when it is missing or cannot be read.
     pub fn size(&self, id: ObjectId) -> Result<u64, GitError> {
-        Ok(self.odb.header(&id).map_err(|error| unreadable(id, &error))?.size())
+        Ok(self
+            .odb
+            .header(&id)
+            .map_err(|error| self.unreadable(id, &error))?
+            .size())
     }
 
     /// A tree.
@@ -125,6 +132,13 @@ impl Objects {
         Ok(Some(found))
     }
 
+    /// How many objects the mirror's packs hold.
+    pub(super) fn count(&self) -> Result<u64, GitError> {
+        self.odb
+            .packed_object_count()
+            .map_err(|error| GitError::damaged(format!("the packs cannot be counted: {error}")))
+    }
+
     /// The commit that an object is, or that a tag leads to.
     pub(super) fn peel(&self, id: ObjectId) -> Result<ObjectId, GitError> {
         let (mut id, mut buffer) = (id, Vec::new());
@@ -132,8 +146,8 @@ impl Objects {
             let object = self
                 .odb
                 .try_find(&id, &mut buffer)
-                .map_err(|error| unreadable(id, &error))?;
-            let object = object.ok_or_else(|| missing(id))?;
+                .map_err(|error| self.unreadable(id, &error))?;
+            let object = object.ok_or_else(|| self.missing(id))?;
             match object.kind {
                 Kind::Commit => return Ok(id),
                 Kind::Tag => {
@@ -158,8 +172,8 @@ impl Objects {
         let found = self
             .odb
             .try_find(&id, &mut buffer)
-            .map_err(|error| unreadable(id, &error))?;
-        let object = found.ok_or_else(|| missing(id))?;
+            .map_err(|error| self.unreadable(id, &error))?;
+        let object = found.ok_or_else(|| self.missing(id))?;
         if object.kind != kind {
             return Err(GitError::damaged(format!(
                 "object {id} is a {}, not a {kind}",
@@ -170,12 +184,14 @@ impl Objects {
         buffer.truncate(length);
         Ok(buffer)
     }
-}
 
-fn missing(id: ObjectId) -> GitError {
-    GitError::damaged(format!("object {id} is missing"))
-}
+    fn missing(&self, id: ObjectId) -> GitError {
+        self.damaged.store(true, Ordering::Relaxed);
+        GitError::damaged(format!("object {id} is missing"))
+    }
 
-fn unreadable(id: ObjectId, error: &gix::Error) -> GitError {
-    GitError::damaged(format!("object {id}: {error}"))
+    fn unreadable(&self, id: ObjectId, error: &gix::Error) -> GitError {
+        self.damaged.store(true, Ordering::Relaxed);
+        GitError::damaged(format!("object {id}: {error}"))
+    }
 }
