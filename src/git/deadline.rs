@@ -27,6 +27,11 @@ impl Deadline {
         self.at.saturating_duration_since(Instant::now())
     }
 
+    /// True as long as hardly any of it is used up.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.limit.saturating_sub(self.left()) < Duration::from_millis(20)
+    }
+
     /// True from the instant on.
     pub(crate) fn passed(&self) -> bool {
         self.left().is_zero()

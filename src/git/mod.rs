@@ -3,10 +3,13 @@
 mod checkout;
 mod commit;
 mod conversation;
+mod credential;
 mod deadline;
 mod edits;
 mod error;
 mod fetch;
+mod http;
+mod http_agent;
 mod layout;
 mod listing;
 mod lock;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::http::HttpTransport;
 use super::process::ProcessTransport;
 use super::remote_url::{Place, RemoteUrl};
 use super::{Secret, Transport, TransportError};
@@ -119,7 +120,8 @@ pub struct Proxy {
 pub fn open(remote: &Remote) -> Result<Box<dyn Transport>, TransportError> {
     match remote.url.place() {
         Place::Local(path) => Ok(Box::new(ProcessTransport::new(&remote.url, path, remote.timeout))),
-        Place::Http(_) | Place::Ssh { .. } => {
+        Place::Http(base) => Ok(Box::new(HttpTransport::new(remote, base)?)),
+        Place::Ssh { .. } => {
             let detail = "no transport for this address yet".to_owned();
             Err(TransportError::Config {
                 url: remote.url.to_string(),

@@ -164,6 +164,10 @@ impl RemoteUrl {
         }
         let user = decoded(url.username());
         let password = url.password().and_then(decoded).map(Secret::from);
+        let odd = |text: &str| text.contains(char::is_control);
+        if user.as_deref().is_some_and(odd) || password.as_ref().is_some_and(|p| odd(p.expose())) {
+            return Err(config(text, "the user information holds a control character"));
+        }
         if url.set_username("").is_err() || url.set_password(None).is_err() {
             return Err(config(text, "the URL has no host"));
         }
