@@ -22,6 +22,7 @@ const WORDS: usize = 2 * 1024;
 /// How much of an answer that nobody wants is read so that its connection can be used again.
 const DRAIN: u64 = 16 * 1024;
 const REDIRECTS: usize = 5;
+const UNRESOLVED: &str = "the host name cannot be resolved; is it spelt right, and is there a network?";
 
 /// A repository behind `http://` or `https://`.
 pub(crate) struct HttpTransport(Arc<Http>);
@@ -369,7 +370,7 @@ impl Http {
             ureq::Error::Io(e) if deadline.passed() && e.kind() == io::ErrorKind::TimedOut => {
                 return deadline.error(&self.shown());
             }
-            ureq::Error::HostNotFound => "the host name cannot be resolved".to_owned(),
+            ureq::Error::HostNotFound => UNRESOLVED.to_owned(),
             ureq::Error::ConnectProxyFailed(e) => format!("the proxy refused: {}", server_text(e.as_bytes(), WORDS)),
             ureq::Error::Io(e) => explain_io(&e),
             ureq::Error::Rustls(e) => explain_tls(&e.to_string()),
@@ -522,11 +523,12 @@ fn gone(error: &io::Error) -> bool {
 }
 
 fn explain_io(error: &io::Error) -> String {
-    let tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
-    if tls {
-        explain_tls(&error.to_string())
-    } else {
-        format!("the connection failed: {error}")
+    let text = error.to_string();
+    match error.get_ref() {
+        Some(inner) if inner.is::<rustls::Error>() => explain_tls(&text),
+        // The standard library has no kind for this.
+        _ if text.starts_with("failed to lookup address") => UNRESOLVED.to_owned(),
+        _ => format!("the connection failed: {text}"),
     }
 }
 

@@ -1,0 +1,166 @@
+//! The bare repository that stands for one remote.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gix::hash::Kind as Hash;
+use gix::odb::Store;
+use gix::odb::store::init::{Options as StoreOptions, Slots};
+
+use super::conversation::Known;
+use super::layout::Layout;
+use super::lock::FileLock;
+use super::push::KnownReceiver;
+use super::store::store_pack;
+use super::{GitError, Objects, Pack, Transport};
+
+/// How many packs the object store has room for; consolidation keeps far below.
+const PACK_SLOTS: u16 = 1024;
+
+/// How a mirror is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MirrorOptions {
+    /// Fetch tips without their history (gate `GitShallowClone`).
+    pub shallow: bool,
+}
+
+impl Default for MirrorOptions {
+    fn default() -> Self {
+        Self { shallow: true }
+    }
+}
+
+/// A bare repository in a storage folder, for one remote. One value serves several threads; several processes may use
+/// the same folder. It is a cache: when it is damaged it is rebuilt from the remote.
+pub struct Mirror {
+    pub(super) state: Arc<State>,
+    pub(super) transport: Arc<dyn Transport>,
+}
+
+/// What the mirrors of one folder share in this process.
+pub(super) struct State {
+    pub(super) layout: Layout,
+    pub(super) options: MirrorOptions,
+    pub(super) known: Known,
+    pub(super) receiver: KnownReceiver,
+    /// Only one thread transfers at a time: the others find what it brought.
+    pub(super) transferring: Mutex<()>,
+    /// The history of this repository is such that [`super::transfer::Depth::Missing`] drags in too much.
+    pub(super) tips_only: AtomicBool,
+    /// Packs were added since they were last counted.
+    pub(super) grown: AtomicBool,
+    damaged: Arc<AtomicBool>,
+    store: Mutex<Option<Arc<Store>>>,
+}
+
+impl std::fmt::Debug for Mirror {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mirror")
+            .field("path", &self.state.layout.root())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Mirror {
+    /// Opens or creates the mirror `key` (a plain file name) below `storage`.
+    ///
+    /// # Errors
+    /// [`GitError::Storage`] when the folder cannot be used; [`GitError::Invalid`] for a key that is no file name.
+    pub fn open(
+        storage: &Path,
+        key: &str,
+        transport: Arc<dyn Transport>,
+        options: MirrorOptions,
+    ) -> Result<Self, GitError> {
+        if key.is_empty() || key.starts_with('.') || key.contains(['/', '\\', '\0']) {
+            return Err(GitError::Invalid(format!(
+                "\"{key}\" cannot name a mirror: it has to be a plain file name"
+            )));
+        }
+        let layout = Layout::new(storage.join(key));
+        std::fs::create_dir_all(layout.root()).map_err(GitError::storage("create", layout.root()))?;
+        let state = State {
+            layout,
+            options,
+            known: Known::default(),
+            receiver: KnownReceiver::default(),
+            transferring: Mutex::new(()),
+            tips_only: AtomicBool::new(false),
+            grown: AtomicBool::new(true),
+            damaged: Arc::new(AtomicBool::new(false)),
+            store: Mutex::new(None),
+        };
+        Ok(Self {
+            state: Arc::new(state),
+            transport,
+        })
+    }
+
+    /// The same mirror, talking with other credentials. What is known of the server is shared.
+    #[must_use]
+    pub fn with_transport(&self, transport: Arc<dyn Transport>) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            transport,
+        }
+    }
+
+    /// Adds a pack of new objects to the mirror, so that later runs and later fetches know them. `objects` is what the
+    /// fetch gave on which they are built.
+    ///
+    /// # Errors
+    /// [`GitError::Storage`], [`GitError::Damaged`].
+    pub fn store(&self, objects: &Objects, pack: &Pack) -> Result<(), GitError> {
+        self.state.grown.store(true, Ordering::Relaxed);
+        store_pack(&self.state.layout.packs(), &mut pack.bytes(), None, objects.hash())?.release()
+    }
+}
+
+impl State {
+    /// Access to the objects; the folder is made or made anew when it is not a mirror of this format or is damaged.
+    pub(super) fn objects(&self, hash: Hash) -> Result<Objects, GitError> {
+        let lease = FileLock::shared(&self.layout.lease())?;
+        let store = self.open_store(hash)?;
+        Ok(Objects::new(&store, Arc::new(lease), Arc::clone(&self.damaged)))
+    }
+
+    fn open_store(&self, hash: Hash) -> Result<Arc<Store>, GitError> {
+        let mut store = lock(&self.store);
+        let sound = !self.damaged.load(Ordering::Relaxed) && self.layout.format() == Some(hash);
+        if let Some(store) = store.as_ref().filter(|store| sound && store.object_hash() == hash) {
+            return Ok(Arc::clone(store));
+        }
+        if !sound {
+            let _update = self.layout.lock_update()?;
+            // Another process may have made it while this one waited.
+            if self.damaged.swap(false, Ordering::Relaxed) || self.layout.format() != Some(hash) {
+                self.layout.reset(hash)?;
+            }
+        }
+        let options = StoreOptions {
+            slots: Slots::Given(PACK_SLOTS),
+            use_multi_pack_index: false,
+            ..Default::default()
+        };
+        let objects = self.layout.objects();
+        let opened = Store::at_opts(objects.clone(), hash, &mut std::iter::empty(), options);
+        let opened = Arc::new(opened.map_err(GitError::storage("open", &objects))?);
+        *store = Some(Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    /// Gives up what is on disk; the next access starts with an empty mirror.
+    pub(super) fn mark_damaged(&self) {
+        self.damaged.store(true, Ordering::Relaxed);
+    }
+
+    /// Opens the packs anew at the next access, after some were replaced.
+    pub(super) fn forget_store(&self) {
+        *lock(&self.store) = None;
+    }
+}
+
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
