@@ -6,7 +6,7 @@
     clippy::indexing_slicing,
     missing_docs
 )]
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout)]
+#![allow(clippy::print_stdout)]
 
 use std::path::{Path, PathBuf};
 
