@@ -1,7 +1,20 @@
-//! Image policies: their names and the images that they chose.
+//! Image policies: their names and the images that they chose; versions and ranges of versions.
 
+mod comparator;
+mod constraint;
+mod hyphen;
+mod identifier;
 mod image;
 mod name;
+mod quote;
+mod spelling;
+mod version;
+mod version_error;
+mod version_parse;
 
+pub use constraint::{Constraint, ConstraintError, MAX_CONSTRAINT_GROUPS, MAX_CONSTRAINT_LEN};
 pub use image::LatestRef;
 pub use name::PolicyName;
+pub use version::Version;
+pub use version_error::{NumberError, VersionError};
+pub use version_parse::MAX_VERSION_LEN;
