@@ -110,11 +110,15 @@ pub fn id(hex: &str) -> ObjectId {
 
 /// Everything below a tree: path to mode name and content.
 pub fn files(fetched: &Fetched) -> BTreeMap<String, String> {
+    try_files(fetched).unwrap()
+}
+
+pub fn try_files(fetched: &Fetched) -> Result<BTreeMap<String, String>, GitError> {
     let mut all = BTreeMap::new();
     let mut queue = vec![(String::new(), fetched.tip.tree)];
     while let Some((at, tree)) = queue.pop() {
-        for entry in fetched.objects.tree(tree).unwrap().entries() {
-            let entry = entry.unwrap();
+        for entry in fetched.objects.tree(tree)?.entries() {
+            let entry = entry?;
             let path = format!("{at}{}", String::from_utf8_lossy(entry.name));
             match entry.kind {
                 bumpwright::git::EntryKind::Tree => queue.push((format!("{path}/"), entry.id)),
@@ -122,13 +126,13 @@ pub fn files(fetched: &Fetched) -> BTreeMap<String, String> {
                     all.insert(path, entry.id.to_string());
                 }
                 _ => {
-                    let content = fetched.objects.blob(entry.id, 1 << 30).unwrap();
+                    let content = fetched.objects.blob(entry.id, 1 << 30)?;
                     all.insert(path, String::from_utf8_lossy(&content).into_owned());
                 }
             }
         }
     }
-    all
+    Ok(all)
 }
 
 /// A commit on top of what was fetched.
