@@ -124,7 +124,10 @@ impl<'a> Conversation<'a> {
     /// the server turns out to be wrong, it is asked once more.
     pub(super) fn list(&mut self, prefixes: &[String]) -> Result<Listing, GitError> {
         match self.list_once(prefixes) {
-            Err(GitError::Protocol(_) | GitError::Transport(TransportError::Status { .. })) if self.remembered => {
+            Err(
+                GitError::Protocol(_)
+                | GitError::Transport(TransportError::Status { .. } | TransportError::Connect { .. }),
+            ) if self.remembered => {
                 self.restart()?;
                 self.list_once(prefixes)
             }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use gix::hash::Kind as Hash;
@@ -116,19 +116,38 @@ impl Layout {
         self.replace("shallow", text.as_bytes(), true)
     }
 
-    /// The names of the packs, without an extension, with the size of each in bytes.
-    pub(super) fn pack_sizes(&self) -> Result<Vec<(String, u64)>, GitError> {
+    /// The names of the packs with an index, without an extension, with the size of each in bytes.
+    pub(super) fn packs_with_sizes(&self) -> Result<Vec<(String, u64)>, GitError> {
         let folder = self.packs();
         let mut packs = Vec::new();
         for entry in fs::read_dir(&folder).map_err(GitError::storage("read", &folder))? {
-            let entry = entry.map_err(GitError::storage("read", &folder))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if let Some(stem) = name.strip_suffix(".pack") {
-                // One that another process has just dropped counts nothing.
-                packs.push((stem.to_owned(), entry.metadata().map_or(0, |data| data.len())));
+            let name = entry
+                .map_err(GitError::storage("read", &folder))?
+                .file_name()
+                .to_string_lossy()
+                .into_owned();
+            if let Some(stem) = name.strip_suffix(".idx") {
+                let size = fs::metadata(folder.join(format!("{stem}.pack"))).map_or(0, |data| data.len());
+                packs.push((stem.to_owned(), size));
             }
         }
         Ok(packs)
+    }
+
+    /// True when each index still has the pack that it was made for, as far as the checksums at their ends tell. Finds
+    /// what was cut, emptied or lost without reading it all.
+    pub(super) fn packs_are_whole(&self, hash: Hash) -> Result<bool, GitError> {
+        let length = hash.len_in_bytes();
+        let whole = |stem: &str| {
+            let at = |extension: &str| self.packs().join(format!("{stem}.{extension}"));
+            let index = tail(&at("idx"), 2 * length)?;
+            let pack = tail(&at("pack"), length)?;
+            Some(index.get(..length)? == pack)
+        };
+        Ok(self
+            .packs_with_sizes()?
+            .iter()
+            .all(|(stem, _)| whole(stem) == Some(true)))
     }
 
     /// Writes a file beside the old one and renames it into place.
@@ -145,6 +164,15 @@ impl Layout {
         };
         write().map_err(GitError::storage("write", &path))
     }
+}
+
+/// The last bytes of a file; `None` when it has fewer or cannot be read.
+fn tail(path: &Path, length: usize) -> Option<Vec<u8>> {
+    let mut file = fs::File::open(path).ok()?;
+    file.seek(SeekFrom::End(-i64::try_from(length).ok()?)).ok()?;
+    let mut bytes = vec![0; length];
+    file.read_exact(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// An id of the right length for the format.

@@ -64,11 +64,7 @@ pub(super) enum Greeting {
 pub(super) fn read_greeting(reader: impl BufRead) -> Result<Greeting, GitError> {
     let mut packets = PacketReader::new(reader);
     let Some(first) = packets.line()?.map(<[u8]>::to_vec) else {
-        return Ok(Greeting::V0 {
-            listing: Listing::default(),
-            capabilities: Vec::new(),
-            hash: Hash::Sha1,
-        });
+        return Ok(no_references());
     };
     match first.as_slice() {
         b"version 2" => read_capabilities(&mut packets).map(Greeting::V2),
@@ -77,6 +73,15 @@ pub(super) fn read_greeting(reader: impl BufRead) -> Result<Greeting, GitError> 
             read_advertisement(first, &mut packets)
         }
         _ => read_advertisement(Some(first), &mut packets),
+    }
+}
+
+/// An empty repository of an older git does not even tell what it can do.
+fn no_references() -> Greeting {
+    Greeting::V0 {
+        listing: Listing::default(),
+        capabilities: Vec::new(),
+        hash: Hash::Sha1,
     }
 }
 
@@ -119,7 +124,7 @@ fn object_format(value: &str) -> Result<Hash, GitError> {
 /// gitprotocol-pack, *Reference Discovery*. The capabilities follow a NUL in the first line.
 fn read_advertisement(first: Option<Vec<u8>>, packets: &mut PacketReader<impl BufRead>) -> Result<Greeting, GitError> {
     let mut listing = Listing::default();
-    let first = first.unwrap_or_default();
+    let Some(first) = first else { return Ok(no_references()) };
     let nul = memchr::memchr(0, &first).unwrap_or(first.len());
     let (head, rest) = first.split_at(nul);
     let rest = String::from_utf8_lossy(rest.get(1..).unwrap_or_default()).into_owned();

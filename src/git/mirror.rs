@@ -131,10 +131,12 @@ impl State {
         if let Some(store) = store.as_ref().filter(|store| sound && store.object_hash() == hash) {
             return Ok(Arc::clone(store));
         }
+        let sound = sound && self.layout.packs_are_whole(hash)?;
         if !sound {
             let _update = self.layout.lock_update()?;
             // Another process may have made it while this one waited.
-            if self.damaged.swap(false, Ordering::Relaxed) || self.layout.format() != Some(hash) {
+            let damaged = self.damaged.swap(false, Ordering::Relaxed);
+            if damaged || self.layout.format() != Some(hash) || !self.layout.packs_are_whole(hash)? {
                 self.layout.reset(hash)?;
             }
         }

@@ -11,4 +11,5 @@
 )]
 
 pub mod git_http;
+pub mod mirror;
 pub mod repo;
