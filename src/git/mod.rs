@@ -4,10 +4,15 @@ mod credential;
 mod deadline;
 mod http;
 mod http_agent;
+mod known_hosts;
 mod process;
 mod remote;
 mod remote_url;
 mod secret;
+mod ssh;
+mod ssh_config;
+mod ssh_pattern;
+mod ssh_session;
 mod transport;
 
 pub use remote::{Auth, KnownHosts, Proxy, Remote, Ssh, Tls, open};

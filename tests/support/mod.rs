@@ -11,4 +11,6 @@
 )]
 
 pub mod git_http;
+pub mod packets;
 pub mod repo;
+pub mod sshd;
