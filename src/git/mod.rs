@@ -17,6 +17,7 @@ mod mirror;
 mod objects;
 mod pack;
 mod pktline;
+mod known_hosts;
 mod process;
 mod push;
 mod remote;
@@ -28,6 +29,10 @@ mod send;
 mod sideband;
 mod store;
 mod transfer;
+mod ssh;
+mod ssh_config;
+mod ssh_pattern;
+mod ssh_session;
 mod transport;
 mod tree;
 
