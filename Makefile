@@ -22,7 +22,7 @@ unit:
 # Prints a Markdown table; takes some minutes. BENCH=--quick measures the smallest fleet only.
 bench:
 	cargo build --locked --release
-	python3 benches/update.py $(BENCH)
+	python3 -B benches/update.py $(BENCH)
 
 deny:
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check; \
