@@ -16,8 +16,8 @@ pub(super) enum Role {
     Line,
     /// A comment above.
     Head {
-        /// Above a `-`: a collection in that entry takes it away from the entry's first node.
-        above_entry: bool,
+        /// The `-` directly below it: a collection in that entry takes it away from the entry's first node.
+        entry: Option<usize>,
         /// A blank line follows, so that at the top of a document it is the document's.
         blank_after: bool,
     },
@@ -150,7 +150,11 @@ impl Reader<'_> {
             self.closed_since = true;
             return;
         }
-        self.close_gap(&token, line, column);
+        if end == start && matches!(token, TokenType::FlowMappingStart | TokenType::FlowMappingEnd) {
+            // A pair within `[]`: go-yaml has no tokens for its bounds.
+            return;
+        }
+        self.close_gap(&token, start, line, column);
         for _ in 0..std::mem::take(&mut self.pops) {
             self.indents.pop();
         }
@@ -164,7 +168,7 @@ impl Reader<'_> {
                 self.indents.clear();
                 self.first_line = line + 1;
             }
-            TokenType::Key | TokenType::FlowMappingStart | TokenType::FlowMappingEnd if end == start => return,
+            TokenType::Key if end == start => return,
             _ => {}
         }
         self.before_prior = Some(if self.closed_since {
@@ -266,7 +270,7 @@ impl Reader<'_> {
         u32::try_from(index).ok()
     }
 
-    fn close_gap(&mut self, token: &TokenType<'_>, line: usize, column: usize) {
+    fn close_gap(&mut self, token: &TokenType<'_>, start: usize, line: usize, column: usize) {
         let gap = std::mem::take(&mut self.gap);
         let Some(first) = gap.first() else { return };
         let is_end = matches!(
@@ -296,9 +300,9 @@ impl Reader<'_> {
         } else {
             None
         };
-        let above_entry = matches!(token, TokenType::BlockEntry);
+        let above_entry = matches!(token, TokenType::BlockEntry | TokenType::BlockSequenceStart);
         let role = Role::Head {
-            above_entry,
+            entry: above_entry.then_some(start),
             blank_after: head.blank_after,
         };
         self.out.remarks.push(Remark {

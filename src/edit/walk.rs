@@ -154,8 +154,12 @@ impl Walker<'_> {
                 self.node(None);
             }
             Event::Scalar(value, style, _, tag) => self.scalar(value, *style, tag.as_deref(), span),
-            Event::SequenceStart(style, ..) => self.open(false, *style, start, end),
-            Event::MappingStart(style, ..) => self.open(true, *style, start, end),
+            Event::SequenceStart(style, anchor, tag) => {
+                self.open(false, *style, *anchor == 0 && tag.is_none(), start..end);
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                self.open(true, *style, *anchor == 0 && tag.is_none(), start..end);
+            }
             Event::SequenceEnd | Event::MappingEnd => self.close(matches!(event, Event::MappingEnd), start, end),
             _ => {}
         }
@@ -206,15 +210,16 @@ impl Walker<'_> {
         is_key || frame.in_key
     }
 
-    fn open(&mut self, map: bool, style: StructureStyle, start: usize, end: usize) {
+    fn open(&mut self, map: bool, style: StructureStyle, is_bare: bool, span: std::ops::Range<usize>) {
+        let start = span.start;
         let flow = style == StructureStyle::Flow;
         let in_entry = self.frames.last().is_some_and(|frame| !frame.map && !frame.flow);
-        if flow && end > start {
+        if flow && !span.is_empty() {
             self.take(start, Fate::Collection);
-        } else if !flow && in_entry {
+        } else if !flow && in_entry && is_bare {
             self.pull(start);
             self.heads
-                .retain(|head| !matches!(head.role, Role::Head { above_entry: true, .. }));
+                .retain(|head| !matches!(head.role, Role::Head { entry: Some(entry), .. } if entry < start));
         }
         let place = self.place_of_child(map);
         let in_key = self.node(None);
@@ -296,12 +301,18 @@ impl Walker<'_> {
             span: place.0,
             line,
             column,
-            value: value.to_owned(),
+            value: self.as_read(value, header.is_some(), end).to_owned(),
             spelling: place.1,
             untag,
             typed,
             object: super::model::ObjectId::default(),
         });
+    }
+
+    /// granit ends a block scalar with a line break even where the file ends without one; go-yaml does not.
+    fn as_read<'v>(&self, value: &'v str, is_block: bool, end: usize) -> &'v str {
+        let unended = is_block && end >= self.text.len() && !self.text.ends_with(['\n', '\r']);
+        value.strip_suffix('\n').filter(|_| unended).unwrap_or(value)
     }
 
     fn tag(&self, tag: Option<&Tag>, span: &Span) -> (Option<(std::ops::Range<usize>, String)>, bool) {
