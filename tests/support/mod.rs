@@ -10,6 +10,7 @@
     missing_docs
 )]
 
+pub mod cli;
 pub mod git_http;
 pub mod mirror;
 pub mod packets;
