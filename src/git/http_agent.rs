@@ -123,7 +123,12 @@ fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, String> {
     let unusable = "the proxy's address cannot be used; give http://host:port, https://host:port or socks5://host:port";
     let url = Url::parse(&proxy.address).map_err(|e| format!("{unusable} ({e})"))?;
     let host = url.host_str().filter(|h| !h.is_empty()).ok_or(unusable)?;
-    let protocol = ureq::ProxyProtocol::try_from(url.scheme()).map_err(|_| unusable)?;
+    let protocol = match ureq::ProxyProtocol::try_from(url.scheme()) {
+        // As Go, and so Flux: the proxy resolves the name.
+        Ok(ureq::ProxyProtocol::Socks5) => ureq::ProxyProtocol::Socks5h,
+        Ok(protocol) => protocol,
+        Err(_) => return Err(unusable.to_owned()),
+    };
     let mut builder = ureq::Proxy::builder(protocol).host(host);
     if let Some(port) = url.port_or_known_default() {
         builder = builder.port(port);

@@ -5,6 +5,7 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use russh::client::{self, AuthResult, Handle};
 use russh::keys::agent::client::AgentClient;
@@ -32,6 +33,7 @@ pub(crate) struct Route {
     name: String,
     trust: Trust,
     preferred: Preferred,
+    timeout: Duration,
     /// The caller chose the host key algorithms.
     fixed_host_keys: bool,
     login: Login,
@@ -96,6 +98,7 @@ impl Route {
             preferred,
             fixed_host_keys,
             login,
+            timeout: remote.timeout,
             url: url.clone(),
         })
     }
@@ -112,8 +115,11 @@ impl Route {
         if !self.fixed_host_keys {
             preferred.key = Cow::Owned(keys.algorithms(&preferred.key));
         }
+        // Ends sessions that nobody uses any more; while one is used, its deadline comes first.
+        let inactivity_timeout = Some(self.timeout);
         let config = Arc::new(client::Config {
             preferred,
+            inactivity_timeout,
             ..client::Config::default()
         });
         let mut session = client::connect_stream(config, stream, Guard(keys))

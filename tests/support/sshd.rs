@@ -35,12 +35,7 @@ impl Sshd {
     /// Starts it with an ed25519 and an RSA host key, or says that it cannot: then the test is skipped, but fails when
     /// the environment variable `CI` is set.
     pub fn start() -> Option<Self> {
-        if !Path::new(PROGRAM).exists() {
-            assert!(
-                std::env::var_os("CI").is_none(),
-                "{PROGRAM} is missing; install openssh-server"
-            );
-            println!("skipped: {PROGRAM} is missing; install openssh-server");
+        if !super::has(PROGRAM, "openssh-server") {
             return None;
         }
         let dir = tempfile::tempdir().unwrap();
