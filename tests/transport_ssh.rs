@@ -16,7 +16,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use bumpwright::git::{
-    Auth, KnownHosts, Protocol, Remote, RemoteUrl, Secret, Service, Transport, TransportError, open,
+    Auth, KnownHosts, Protocol, Proxy, Remote, RemoteUrl, Secret, Service, Transport, TransportError, open,
 };
 use support::packets::{list, read};
 use support::repo::{Change, Repo, run};
@@ -288,6 +288,36 @@ fn large_answers_and_requests_pass() {
         length += packet.len();
     }
     assert!(length > noise.len(), "{length}");
+}
+
+#[test]
+fn through_proxies() {
+    let Some(place) = place() else { return };
+    let key = place.server.key("k", &["-t", "ed25519"]);
+    for scheme in ["http", "socks5"] {
+        for login in [None, Some(("me", "p@ss:w"))] {
+            let proxy = support::proxy::Proxy::start(login);
+            let with = |login: Option<(&str, &str)>| {
+                let mut remote = place.remote(&key, &place.server.host_line("ed25519"));
+                let (username, password) = (login.map(|l| l.0.to_owned()), login.map(|l| Secret::new(l.1)));
+                remote.proxy = Some(Proxy {
+                    address: format!("{scheme}://{}", proxy.address),
+                    username,
+                    password,
+                });
+                place.list(&remote)
+            };
+            with(login).unwrap_or_else(|e| panic!("{scheme} {login:?}: {e}"));
+            assert_eq!(proxy.targets(), [format!("127.0.0.1:{}", place.server.port)]);
+            if login.is_some() {
+                for wrong in [None, Some(("me", "hunter2"))] {
+                    let error = with(wrong).unwrap_err();
+                    assert!(matches!(error, TransportError::Connect { .. }), "{error}");
+                    assert!(error.to_string().contains("the proxy"), "{error}");
+                }
+            }
+        }
+    }
 }
 
 /// Its own process, because the user's files and agent are found by the environment.

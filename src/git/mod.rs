@@ -6,6 +6,7 @@ mod http;
 mod http_agent;
 mod known_hosts;
 mod process;
+mod proxy;
 mod remote;
 mod remote_url;
 mod secret;
@@ -15,7 +16,8 @@ mod ssh_pattern;
 mod ssh_session;
 mod transport;
 
-pub use remote::{Auth, KnownHosts, Proxy, Remote, Ssh, Tls, open};
+pub use proxy::Proxy;
+pub use remote::{Auth, KnownHosts, Remote, Ssh, Tls, open};
 pub use remote_url::{RemoteUrl, Scheme};
 pub use secret::Secret;
 pub use transport::{Connection, Protocol, Service, Transport, TransportError};

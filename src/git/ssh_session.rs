@@ -16,6 +16,7 @@ use russh::{Preferred, kex};
 use tokio::net::TcpStream;
 
 use super::known_hosts::HostKeys;
+use super::proxy::ProxyParts;
 use super::remote::{Auth, KnownHosts, Remote, Ssh};
 use super::ssh_config::HostConfig;
 use super::{Secret, TransportError};
@@ -33,6 +34,7 @@ pub(crate) struct Route {
     name: String,
     trust: Trust,
     preferred: Preferred,
+    proxy: Option<ProxyParts>,
     timeout: Duration,
     /// The caller chose the host key algorithms.
     fixed_host_keys: bool,
@@ -60,10 +62,12 @@ impl Route {
             url: url.clone(),
             detail,
         };
-        if remote.proxy.is_some() {
-            let detail = "a proxy is not supported for SSH yet; use an https:// address with it".to_owned();
-            return Err(refused(detail));
-        }
+        let proxy = remote
+            .proxy
+            .as_ref()
+            .map(|proxy| proxy.parts())
+            .transpose()
+            .map_err(refused)?;
         // Whoever brings key and known_hosts along (a controller) must not depend on files of the account.
         let of_user = matches!(remote.auth, Auth::User) || matches!(remote.ssh.known_hosts, KnownHosts::User);
         let config = if of_user {
@@ -96,6 +100,7 @@ impl Route {
             name,
             trust,
             preferred,
+            proxy,
             fixed_host_keys,
             login,
             timeout: remote.timeout,
@@ -105,8 +110,13 @@ impl Route {
 
     /// Connects, checks the host key and logs in. Dropping the future gives up.
     pub(crate) async fn connect(&self) -> Result<Handle<Guard>, TransportError> {
-        let stream = TcpStream::connect((self.host.as_str(), self.port))
-            .await
+        let stream = match &self.proxy {
+            Some(proxy) => proxy.tunnel(&self.host, self.port).await,
+            None => TcpStream::connect((self.host.as_str(), self.port))
+                .await
+                .map_err(|e| e.to_string()),
+        };
+        let stream = stream
             .map_err(|e| self.connect_error(&format!("no connection to {} port {}: {e}", self.host, self.port)))?;
         // Without it small requests wait for the other side's delayed ACK; where it fails it is only slower.
         let _ = stream.set_nodelay(true);
