@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stdout,
     missing_docs
 )]
 
@@ -64,6 +65,41 @@ fn local_path_with_quote_and_blank() {
     );
 }
 
+/// In a child process, because git is told by the environment whose repository it is.
+#[test]
+fn local_environment_and_ownership() {
+    if let Ok(path) = std::env::var("BUMPWRIGHT_TEST_PATH") {
+        match list_at(&remote(&path)) {
+            Ok(lines) => println!("lines {}", lines.len()),
+            Err(TransportError::Config { detail, .. }) => println!("refused {detail}"),
+            Err(other) => panic!("{other:?}"),
+        }
+        return;
+    }
+    let (root, repo, _) = served();
+    let child = |name: &str, value: &str| {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        support::repo::hermetic(&mut command);
+        command.args(["--exact", "local_environment_and_ownership", "--nocapture"]);
+        support::repo::run_text(
+            command
+                .env("BUMPWRIGHT_TEST_PATH", &repo.dir)
+                .env("HOME", root.path())
+                .env(name, value),
+        )
+    };
+    for name in ["GIT_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_SHALLOW_FILE"] {
+        assert!(child(name, "/nowhere").contains("lines 1"), "{name}");
+    }
+    let text = child("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
+    let hint = format!(
+        "refused git refuses this repository because it belongs to another user; allow it with \
+                        `git config --global --add safe.directory {}`",
+        repo.dir.display()
+    );
+    assert!(text.contains(&hint), "{text}");
+}
+
 #[test]
 fn local_advertisement_in_version_0() {
     let (_root, repo, line) = served();
@@ -98,6 +134,27 @@ fn http_lists_over_one_connection() {
             .all(|s| s.header("user-agent").unwrap().starts_with("git/2.0 (bumpwright/"))
     );
     assert!(seen.iter().all(|s| s.header("authorization").is_none()));
+}
+
+#[test]
+fn http_many_at_once() {
+    let (root, _, line) = served();
+    let server = GitHttp::start(root.path());
+    let transport = open(&remote(&server.url("r.git"))).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    assert_eq!(list(transport.as_ref()).unwrap(), std::slice::from_ref(&line));
+                }
+            });
+        }
+    });
+    assert!(
+        server.connections() <= 8,
+        "{} connections for 8 threads",
+        server.connections()
+    );
 }
 
 #[test]

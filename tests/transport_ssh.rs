@@ -83,6 +83,18 @@ fn one_login_serves_several_programs() {
 }
 
 #[test]
+fn many_at_once() {
+    let Some(place) = place() else { return };
+    let key = place.server.key("k", &["-t", "ed25519"]);
+    let transport = open(&place.remote(&key, &place.server.host_line("ed25519"))).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| assert_eq!(list(transport.as_ref()).unwrap(), std::slice::from_ref(&place.line)));
+        }
+    });
+}
+
+#[test]
 fn keys_of_all_kinds() {
     let Some(place) = place() else { return };
     let known = place.server.host_line("ed25519");

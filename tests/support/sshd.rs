@@ -51,7 +51,7 @@ impl Sshd {
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {shown}/host_ed25519\nHostKey {shown}/host_rsa\n\
              AuthorizedKeysFile {shown}/authorized\nStrictModes no\nPidFile none\nUsePAM no\nLogLevel VERBOSE\n\
              PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nMaxAuthTries 20\n\
-             AcceptEnv GIT_PROTOCOL\nSetEnv GIT_CONFIG_GLOBAL=/dev/null\nMaxStartups 100\n"
+             AcceptEnv GIT_PROTOCOL\nSetEnv GIT_CONFIG_GLOBAL=/dev/null\nMaxStartups 10:100:10\n"
         );
         std::fs::write(path("config"), config).unwrap();
         let mut child = Command::new(PROGRAM)
