@@ -233,6 +233,40 @@ fn a_repository_that_is_not_there() {
 }
 
 #[test]
+fn programs_that_fail() {
+    let Some(place) = place() else { return };
+    let failing = |name: &str, script: &str| {
+        let key = place.server.forced_key(name, script);
+        let transport = open(&place.remote(&key, &place.server.host_line("ed25519"))).unwrap();
+        let mut connection = transport.connect(Service::UploadPack, Protocol::V2).unwrap();
+        let mut all = Vec::new();
+        let error = connection.advertisement().unwrap().read_to_end(&mut all).unwrap_err();
+        let error = TransportError::from_stream("test", error);
+        assert_eq!(connection.finish().unwrap_err().to_string(), error.to_string());
+        (String::from_utf8(all).unwrap(), error)
+    };
+    let (_, error) = failing("hub", "echo 'ERROR: Repository not found.' >&2; exit 1");
+    assert!(
+        matches!(&error, TransportError::NotFound { detail, .. } if detail == "ERROR: Repository not found."),
+        "{error}"
+    );
+    let (_, error) = failing("loud", "yes 'no room' | head -n 100000 >&2; exit 3");
+    assert!(
+        matches!(&error, TransportError::Remote { detail, .. } if detail.len() <= 16 * 1024),
+        "{error}"
+    );
+    let (text, error) = failing("quiet", "printf 0010some; exit 3");
+    assert!(
+        matches!(&error, TransportError::Remote { detail, .. } if detail.ends_with("status 3")),
+        "{error}"
+    );
+    assert_eq!(text, "0010some");
+    // The connection breaks in the middle: never a bare end.
+    let (_, error) = failing("gone", "printf 0010some; sleep 0.2; kill -9 $PPID");
+    assert!(matches!(error, TransportError::Connect { .. }), "{error}");
+}
+
+#[test]
 fn servers_that_are_silent_or_absent() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

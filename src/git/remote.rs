@@ -103,7 +103,8 @@ pub enum KnownHosts {
     User,
 }
 
-/// Makes the transport for a remote. Nothing is connected yet.
+/// Makes the transport for a remote. Nothing is connected yet. Its calls block: make them on a thread of their own, not on
+/// one that drives an async runtime.
 ///
 /// # Errors
 /// [`TransportError::Config`] when the settings cannot work: unreadable keys or certificates, credentials of another

@@ -22,6 +22,16 @@ const ERROR_LIMIT: usize = 16 * 1024;
 /// How long an unused connection is kept for the next program.
 const IDLE: Duration = Duration::from_secs(15);
 
+/// How git itself and the servers of GitHub, GitLab, Gitea, Bitbucket and Gerrit say that there is no such repository.
+const MISSING: [&str; 6] = [
+    "does not appear to be a git repository",
+    "repository not found",
+    "project not found",
+    "could not be found",
+    "cannot find repository",
+    "repository does not exist",
+];
+
 /// How many connections of one remote are set up side by side.
 const HANDSHAKES: usize = 4;
 
@@ -268,21 +278,12 @@ impl Program {
                 return Err(self.shared.broken("the connection was closed by the server"));
             }
         };
-        // Git's own words, and those of GitHub, GitLab and Gitea.
         let lower = detail.to_ascii_lowercase();
-        let missing = [
-            "does not appear to be a git repository",
-            "repository not found",
-            "could not be found",
-            "not found",
-        ];
-        Err(
-            if missing.iter().any(|text| lower.contains(text)) && !lower.contains("command not found") {
-                TransportError::NotFound { url, detail }
-            } else {
-                TransportError::Remote { url, detail }
-            },
-        )
+        Err(if MISSING.iter().any(|text| lower.contains(text)) {
+            TransportError::NotFound { url, detail }
+        } else {
+            TransportError::Remote { url, detail }
+        })
     }
 }
 

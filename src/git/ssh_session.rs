@@ -12,7 +12,7 @@ use russh::keys::agent::client::AgentClient;
 use russh::keys::{
     Algorithm, HashAlg, PrivateKey, PrivateKeyWithHashAlg, PublicKey, PublicKeyOrCertificate, decode_secret_key,
 };
-use russh::{Preferred, kex};
+use russh::{Preferred, SshId, kex};
 use tokio::net::TcpStream;
 
 use super::known_hosts::HostKeys;
@@ -23,6 +23,9 @@ use super::{Secret, TransportError};
 
 /// The files that ssh tries when nothing names one (`man ssh`, `-i`), without those for hardware keys.
 const DEFAULT_KEYS: [&str; 3] = ["id_ed25519", "id_ecdsa", "id_rsa"];
+
+/// The program's name in the protocol's first line.
+const CLIENT_ID: &str = concat!("SSH-2.0-bumpwright_", env!("CARGO_PKG_VERSION"));
 
 /// How to get to one host, worked out from the remote and from the user's files.
 pub(crate) struct Route {
@@ -127,12 +130,14 @@ impl Route {
         }
         // Ends sessions that nobody uses any more; while one is used, its deadline comes first.
         let inactivity_timeout = Some(self.timeout);
-        let config = Arc::new(client::Config {
+        let client_id = SshId::Standard(Cow::Borrowed(CLIENT_ID));
+        let config = client::Config {
+            client_id,
             preferred,
             inactivity_timeout,
             ..client::Config::default()
-        });
-        let mut session = client::connect_stream(config, stream, Guard(keys))
+        };
+        let mut session = client::connect_stream(Arc::new(config), stream, Guard(keys))
             .await
             .map_err(|e| match e {
                 Refusal::HostKey(detail) => TransportError::HostKey {

@@ -98,6 +98,16 @@ impl Sshd {
         path
     }
 
+    /// Like [`Sshd::key`], for a key that only gets this shell command run, whatever it asks for.
+    pub fn forced_key(&self, name: &str, script: &str) -> PathBuf {
+        let path = keygen(&self.dir.path().join(name), &["-t", "ed25519"]);
+        let public = std::fs::read_to_string(path.with_extension("pub")).unwrap();
+        let list = self.dir.path().join("authorized");
+        let all = std::fs::read_to_string(&list).unwrap() + &format!("command=\"{script}\" {public}");
+        std::fs::write(list, all).unwrap();
+        path
+    }
+
     /// Lets the key beside `path` log in.
     pub fn authorize(&self, path: &Path) {
         let public = std::fs::read_to_string(path.with_extension("pub")).unwrap();
