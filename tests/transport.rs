@@ -201,6 +201,40 @@ fn http_credentials_are_sent_at_once() {
 }
 
 #[test]
+fn http_token_as_the_user_name() {
+    let (root, _, line) = served();
+    let login = Login::Basic("t0k".to_owned(), String::new());
+    let private = GitHttp::with(
+        root.path(),
+        Options {
+            login,
+            ..Options::default()
+        },
+    );
+    let public = GitHttp::start(root.path());
+    for (server, requests, with_login) in [(&private, 4, 2), (&public, 2, 0)] {
+        let url = server.url("r.git").replace("http://", "http://t0k@");
+        assert_eq!(list_at(&remote(&url)).unwrap(), std::slice::from_ref(&line));
+        let seen = server.requests();
+        let authorized = seen.iter().filter(|s| s.header("authorization").is_some()).count();
+        assert_eq!((seen.len(), authorized), (requests, with_login));
+    }
+}
+
+#[test]
+fn http_path_with_quote_and_blank() {
+    let root = tempfile::tempdir().unwrap();
+    let id = Repo::init(root.path().join("it's a repo.git")).commit("main", "first", &[]);
+    let server = GitHttp::start(root.path());
+    for path in ["it's a repo.git", "it%27s%20a%20repo.git"] {
+        assert_eq!(
+            list_at(&remote(&server.url(path))).unwrap(),
+            [format!("{id} refs/heads/main\n")]
+        );
+    }
+}
+
+#[test]
 fn http_bearer_token() {
     let (root, _, line) = served();
     let options = Options {

@@ -275,7 +275,11 @@ fn credential_helpers_are_asked_after_a_challenge() {
             "!f() {{ echo $1 >> {log}; cat >> {log}; test $1 != get || printf 'username=me\\\\npassword={password}\\\\n'; }}; f",
             log = log.display()
         );
-        fs::write(&config, format!("[credential]\n\thelper = \"{script}\"\n")).unwrap();
+        fs::write(
+            &config,
+            format!("[credential]\n\tuseHttpPath = true\n\thelper = \"{script}\"\n"),
+        )
+        .unwrap();
     };
     let child = || {
         let text = as_user(
@@ -293,6 +297,13 @@ fn credential_helpers_are_asked_after_a_challenge() {
     assert_eq!(asked.matches("get\n").count(), 1, "{asked}");
     assert_eq!(asked.matches("store\n").count(), 1, "{asked}");
     assert!(asked.contains(&format!("host={}\n", server.host())), "{asked}");
+    assert!(
+        asked
+            .lines()
+            .filter(|line| line.starts_with("path="))
+            .all(|line| line == "path=r.git"),
+        "{asked}"
+    );
     let with_header = server
         .requests()
         .iter()

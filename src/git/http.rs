@@ -162,15 +162,22 @@ impl HttpConnection {
         let known = self.http.login_for(target);
         let header = known.as_ref().map(basic).or_else(|| self.http.own_header(target));
         let response = self.send_once(target, body, header.as_ref())?;
-        if response.status() != StatusCode::UNAUTHORIZED || !matches!(self.http.remote.auth, Auth::User) {
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        if let Some(token) = self.http.token_in_url(target) {
+            drain(response);
+            return self.send_once(target, body, Some(&token));
+        }
+        if !matches!(self.http.remote.auth, Auth::User) {
             return Ok(response);
         }
         if let Some(stale) = &known {
             stale.reject(self.deadline);
             self.http.memory().login = None;
         }
-        let user = self.http.remote.url.user();
-        let Some(found) = credential::fill(target, user, self.deadline) else {
+        let user = self.http.remote.url.user().filter(|_| trusted(&self.http.base, target));
+        let Some(found) = credential::fill(&self.repository(target), user, self.deadline) else {
             return Ok(response);
         };
         drain(response);
@@ -182,6 +189,17 @@ impl HttpConnection {
             self.http.memory().login = Some((target.origin(), found));
         }
         Ok(response)
+    }
+
+    /// The repository that a request's address is of, for helpers that tell repositories of a host apart.
+    fn repository(&self, target: &Url) -> Url {
+        let mut url = target.clone();
+        let path = target.path();
+        let path = path
+            .strip_suffix("/info/refs")
+            .or_else(|| path.strip_suffix(self.service.name()));
+        url.set_path(path.map_or(target.path(), |path| path.trim_end_matches('/')));
+        url
     }
 
     /// A kept connection may have been closed by the server just now: what changes nothing there is sent once more.
@@ -315,8 +333,18 @@ impl Http {
             (Auth::Basic { username, password }, ..) => Some(basic_header(username, password)),
             (Auth::Bearer { token }, ..) => Some(Secret::new(format!("Bearer {}", token.expose()))),
             (_, Some(user), Some(password)) => Some(basic_header(user, password)),
-            // A token as the user name; the helpers may know a password for it.
-            (Auth::None, Some(user), None) => Some(basic_header(user, &Secret::default())),
+            _ => None,
+        }
+    }
+
+    /// An address like `https://TOKEN@host/…`: a name without a password, which is only sent when the server asks,
+    /// because public repositories refuse a name that they do not know.
+    fn token_in_url(&self, target: &Url) -> Option<Secret> {
+        let url = &self.remote.url;
+        match (&self.remote.auth, url.user(), url.password()) {
+            (Auth::None, Some(token), None) if trusted(&self.base, target) => {
+                Some(basic_header(token, &Secret::default()))
+            }
             _ => None,
         }
     }
