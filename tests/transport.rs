@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use bumpwright::git::{Auth, Protocol, Remote, RemoteUrl, Secret, Service, TransportError, open};
 use support::git_http::{Fault, GitHttp, Login, Options};
-use support::packets::{LS_REFS, list, read};
+use support::packets::{LS_REFS, list, push, read};
 use support::repo::{Change, Repo, git};
 
 fn remote(url: &str) -> Remote {
@@ -63,6 +63,27 @@ fn local_path_with_quote_and_blank() {
         list_at(&remote(repo.dir.to_str().unwrap())).unwrap(),
         [format!("{id} refs/heads/main\n")]
     );
+}
+
+#[test]
+fn pushes_of_many_bytes_and_their_refusal() {
+    let (root, repo, _) = served();
+    let server = GitHttp::start(root.path());
+    let source = Repo::init(root.path().join("source.git"));
+    for (name, url) in [("local", repo.dir.display().to_string()), ("http", server.url("r.git"))] {
+        let new = source.commit(name, name, &[Change::File("noise", &support::packets::noise(3 << 20))]);
+        let transport = open(&remote(&url)).unwrap();
+        let reference = format!("refs/heads/{name}");
+        let report = push(transport.as_ref(), &source, &new, &reference).unwrap();
+        assert_eq!(report, ["unpack ok\n".to_owned(), format!("ok {reference}\n")]);
+        assert_eq!(repo.rev(name), Some(new.clone()));
+        let report = push(transport.as_ref(), &source, &new, &reference).unwrap();
+        assert!(
+            report.iter().any(|line| line.starts_with(&format!("ng {reference} "))),
+            "{report:?}"
+        );
+    }
+    repo.fsck();
 }
 
 /// In a child process, because git is told by the environment whose repository it is.

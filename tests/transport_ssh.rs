@@ -310,16 +310,8 @@ fn the_deadline_holds_while_reading() {
 #[test]
 fn large_answers_and_requests_pass() {
     let Some(place) = place() else { return };
-    // Not compressible, so that it is as large on the wire, and larger than any window.
-    let mut seed = 1u64;
-    let noise: Vec<u8> = std::iter::repeat_with(|| {
-        seed = seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 56) as u8
-    })
-    .take(8 << 20)
-    .collect();
+    // Larger than any window, on the wire too.
+    let noise = support::packets::noise(8 << 20);
     let id = place.repo.commit("main", "noise", &[Change::File("noise", &noise)]);
     let key = place.server.key("k", &["-t", "ed25519"]);
     let transport: Box<dyn Transport> = open(&place.remote(&key, &place.server.host_line("ed25519"))).unwrap();
@@ -334,6 +326,13 @@ fn large_answers_and_requests_pass() {
         length += packet.len();
     }
     assert!(length > noise.len(), "{length}");
+    drop(answer);
+    drop(connection);
+    let source = Repo::init(place.server.dir.path().join("source.git"));
+    let new = source.commit("main", "noise", &[Change::File("other", &noise)]);
+    let report = support::packets::push(transport.as_ref(), &source, &new, "refs/heads/pushed").unwrap();
+    assert_eq!(report, ["unpack ok\n", "ok refs/heads/pushed\n"]);
+    assert_eq!(place.repo.rev("pushed"), Some(new));
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod credential;
 mod deadline;
 mod http;
 mod http_agent;
+mod http_answer;
+mod http_error;
 mod known_hosts;
 mod process;
 mod proxy;
