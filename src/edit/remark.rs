@@ -14,10 +14,14 @@ use super::marker::mentions;
 pub(super) enum Role {
     /// A line comment.
     Line,
+    /// A comment below something: no node takes it.
+    Foot,
     /// A comment above.
     Head {
-        /// The `-` directly below it: a collection in that entry takes it away from the entry's first node.
-        entry: Option<usize>,
+        /// Offset of the token directly below.
+        next: usize,
+        /// Whether that is a `-`: a collection in its entry takes the head away from the entry's first node.
+        above_entry: bool,
         /// A blank line follows, so that at the top of a document it is the document's.
         blank_after: bool,
     },
@@ -293,7 +297,14 @@ impl Reader<'_> {
                 is_end,
             },
         };
-        let Some(head) = gap::head(&gap, &around) else { return };
+        let mut loose = Vec::new();
+        let head = gap::head(&gap, &around, &mut loose);
+        self.out.remarks.extend(loose.into_iter().map(|mark| Remark {
+            mark,
+            role: Role::Foot,
+            marker: None,
+        }));
+        let Some(head) = head else { return };
         let Some(comment) = gap.get(head.first) else { return };
         let marker = if head.count == 1 {
             self.marker_at(comment.start)
@@ -302,7 +313,8 @@ impl Reader<'_> {
         };
         let above_entry = matches!(token, TokenType::BlockEntry | TokenType::BlockSequenceStart);
         let role = Role::Head {
-            entry: above_entry.then_some(start),
+            next: start,
+            above_entry,
             blank_after: head.blank_after,
         };
         self.out.remarks.push(Remark {

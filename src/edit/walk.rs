@@ -219,7 +219,7 @@ impl Walker<'_> {
         } else if !flow && in_entry && is_bare {
             self.pull(start);
             self.heads
-                .retain(|head| !matches!(head.role, Role::Head { entry: Some(entry), .. } if entry < start));
+                .retain(|head| !matches!(head.role, Role::Head { next, above_entry: true, .. } if next < start));
         }
         let place = self.place_of_child(map);
         let in_key = self.node(None);
@@ -254,9 +254,11 @@ impl Walker<'_> {
         if flow && end > start {
             self.take(start, Fate::Collection);
         } else if map && !flow && start > 0 {
-            // A block mapping's end takes the line comments; heads wait for what follows.
+            // A block mapping's end takes the comments of the tokens before it.
             self.pull(start - 1);
             self.settle_lines(Fate::Loose);
+            self.heads
+                .retain(|head| matches!(head.role, Role::Head { next, .. } if next >= start));
         }
     }
 
@@ -335,6 +337,7 @@ impl Walker<'_> {
     fn pull(&mut self, place: usize) {
         while let Some(remark) = self.remarks.get(self.next_remark).filter(|remark| remark.mark <= place) {
             match remark.role {
+                Role::Foot => {}
                 Role::Line => self.lines.push(remark.marker),
                 Role::Head { .. } => self.heads.push(*remark),
             }
