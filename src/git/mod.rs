@@ -49,7 +49,6 @@ pub use objects::{Found, Objects};
 pub use pack::Pack;
 pub use proxy::Proxy;
 pub use push::{Push, PushStatus, RefUpdate};
-pub use remote::{Auth, KnownHosts, Proxy, Remote, Ssh, Tls, open};
 pub use remote::{Auth, KnownHosts, Remote, Ssh, Tls, open};
 pub use remote_url::{RemoteUrl, Scheme};
 pub use secret::Secret;
