@@ -526,3 +526,36 @@ fn a_lost_race_is_planned_again_on_the_new_tip() {
     );
     remote.repo.fsck();
 }
+
+#[test]
+fn ssh_takes_a_key_and_known_hosts_from_flags_or_a_secret() {
+    let Some(server) = support::sshd::Sshd::start() else { return };
+    let remote = remote();
+    let key = server.key("id", &["-t", "ed25519"]);
+    let key = key.to_str().unwrap();
+    let hosts = remote.bench.write("hosts", server.host_line("ed25519"));
+    let url = server.url(&remote.repo.dir);
+    let arguments = [&["update", "-f", "p.yaml", &url, "--ssh-key", key], AUTHOR.as_slice()].concat();
+    // The user's known_hosts do not know the host: refused, nothing pushed.
+    let refused = remote.bench.run(&arguments);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("known_hosts"), "{}", refused.err);
+    assert_eq!(remote.repo.rev("main").unwrap(), remote.first);
+    remote.bench.ok(&[arguments.as_slice(), &["--known-hosts", hosts.to_str().unwrap()]].concat());
+    assert_eq!(remote.content("main"), BUMPED);
+
+    let indented = |path: &std::path::Path| std::fs::read_to_string(path).unwrap().replace('\n', "\n    ");
+    let secret = format!(
+        "---\napiVersion: v1\nkind: Secret\nmetadata: {{name: login, namespace: fs}}\nstringData:\n  identity: |\n    {}\n  known_hosts: |\n    {}\n",
+        indented(std::path::Path::new(key)),
+        indented(&hosts)
+    );
+    let manifests = policy("fs", "app", "ghcr.io/o/app", "3.0.0")
+        + &support::cli::git_repository("fs", "repo", &url, "  ref: {branch: main}\n  secretRef: {name: login}\n")
+        + &secret
+        + &support::cli::automation("fs", "auto", "repo", "", "");
+    remote.bench.write("m.yaml", manifests);
+    let (code, document) = remote.bench.json(&["update", "-f", "m.yaml"]);
+    assert_eq!(code, 0, "{document:#}");
+    assert_eq!(remote.repo.log("main").len(), 3);
+}
