@@ -650,6 +650,32 @@ fn fifty_rounds_with_somebody_else_stay_sound() {
 }
 
 #[test]
+fn two_hundred_rounds_leave_few_packs() {
+    for shallow in [true, false] {
+        let world = World::new();
+        let storage = world.storage();
+        let mirror = mirror_with(storage.path(), &world.http.url("r.git"), Speaks::Two, shallow);
+        world.repo.git(&["tag", "-a", "-m", "kept", "v1", "main"]);
+        mirror.fetch(&Checkout::Tag("v1".into()), &[]).unwrap();
+        let mut most = 0;
+        for round in 0..100 {
+            world.file("main", "theirs.yaml", &format!("{round}"));
+            let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
+            let (new, pack) = bump(&fetched, "bump", &[("a.yaml", format!("ours: {round}\n").as_bytes())]);
+            push(&mirror, &fetched, new, &pack).unwrap();
+            most = most.max(packs(storage.path()));
+        }
+        // One more than the limit, and the two of a round.
+        assert!(most <= 35, "{most}");
+        fs::write(storage.path().join("m/objects/pack/.tmp-left"), b"x").unwrap();
+        folder(storage.path()).fsck();
+        assert!(!mirror.fetch(&Checkout::Tag("v1".into()), &[]).unwrap().transferred);
+        let tip = mirror.fetch(&branch("main"), &[]).unwrap();
+        assert_eq!(files(&tip)["a.yaml"], "ours: 99\n");
+    }
+}
+
+#[test]
 fn several_mirrors_on_one_folder_do_not_disturb_each_other() {
     let world = World::new();
     let storage = world.storage();

@@ -19,7 +19,7 @@ const SMALL: u64 = 5_000;
 const ANCESTORS: usize = 16;
 
 /// Where a commit that no reference leads to is remembered.
-const PINS: &str = "refs/pins/";
+pub(super) const PINS: &str = "refs/pins/";
 
 impl Mirror {
     /// Asks the remote what `checkout` and `also` are now, and fetches what is missing. One round trip when nothing is.
@@ -38,6 +38,7 @@ impl Mirror {
     }
 
     fn fetch_once(&self, checkout: &Checkout<'_>, also: &[Also]) -> Result<Fetched, GitError> {
+        self.state.consolidate_if_due();
         let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
         let listing = talk.list(&prefixes(checkout, also))?;
         let resolved = match checkout.resolve(&listing) {

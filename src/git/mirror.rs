@@ -16,7 +16,7 @@ use super::store::store_pack;
 use super::{GitError, Objects, Pack, Transport};
 
 /// How many packs the object store has room for; consolidation keeps far below.
-const PACK_SLOTS: u16 = 1024;
+const PACK_SLOTS: u16 = 4096;
 
 /// How a mirror is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,12 @@ impl State {
     pub(super) fn objects(&self, hash: Hash) -> Result<Objects, GitError> {
         let lease = FileLock::shared(&self.layout.lease())?;
         let store = self.open_store(hash)?;
-        Ok(Objects::new(&store, Arc::new(lease), Arc::clone(&self.damaged)))
+        Ok(Objects::new(&store, Some(lease), Arc::clone(&self.damaged)))
+    }
+
+    /// As [`State::objects`], for those who hold the lease exclusively.
+    pub(super) fn unlocked_objects(&self, hash: Hash) -> Result<Objects, GitError> {
+        Ok(Objects::new(&self.open_store(hash)?, None, Arc::clone(&self.damaged)))
     }
 
     fn open_store(&self, hash: Hash) -> Result<Arc<Store>, GitError> {

@@ -2,6 +2,7 @@
 
 mod checkout;
 mod commit;
+mod consolidate;
 mod conversation;
 mod credential;
 mod deadline;

@@ -19,6 +19,8 @@ const MAX_OBJECT: usize = 2 << 30;
 /// cleans up takes it for garbage before a reference leads to it.
 #[derive(Debug)]
 pub(super) struct Stored {
+    /// The name without an extension; `None` when the pack held nothing.
+    pub(super) name: Option<String>,
     keep: Option<PathBuf>,
 }
 
@@ -59,7 +61,13 @@ pub(super) fn store_pack(
         let synced = File::open(path).and_then(|file| file.sync_data());
         synced.map_err(GitError::storage("write", path))?;
     }
+    let name = outcome
+        .data_path
+        .as_deref()
+        .and_then(Path::file_stem)
+        .map(|stem| stem.to_string_lossy().into_owned());
     Ok(Stored {
+        name,
         keep: outcome.keep_path,
     })
 }
