@@ -25,7 +25,7 @@ const MANY: usize = 32;
 const TOO_MANY: usize = 256;
 
 /// How long that waiting may take; a thread that holds objects of an earlier fetch would wait for itself.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// More named commits than this are forgotten, so that their trees can be dropped.
 const MAX_PINS: usize = 16;
@@ -89,7 +89,7 @@ impl State {
     fn merge(&self, hash: Hash, kept: &[String], merged: &[String]) -> Result<(), GitError> {
         let open = |name: &String| {
             let path = self.layout.packs().join(format!("{name}.idx"));
-            Index::at(&path, hash).map_err(|error| GitError::damaged(format!("{}: {error}", path.display())))
+            Index::at(&path, hash).map_err(|error| GitError::damaged(format!("{}: {error:#}", path.display())))
         };
         let kept: Vec<Index> = kept.iter().map(open).collect::<Result<_, _>>()?;
         let mut ids = BTreeSet::new();

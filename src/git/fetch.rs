@@ -38,9 +38,10 @@ impl Mirror {
     }
 
     fn fetch_once(&self, checkout: &Checkout<'_>, also: &[Also]) -> Result<Fetched, GitError> {
+        let prefixes = prefixes(checkout, also)?;
         self.state.consolidate_if_due();
         let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
-        let listing = talk.list(&prefixes(checkout, also))?;
+        let listing = talk.list(&prefixes)?;
         let resolved = match checkout.resolve(&listing) {
             Err(GitError::RefNotFound { .. }) if is_empty(&mut talk)? => Err(GitError::EmptyRepository),
             other => other,
@@ -94,6 +95,11 @@ impl Mirror {
             }
             (answer, _) => answer?,
         };
+        if let Some(id) = wanted.fetch.values().find(|id| !objects.contains(**id)) {
+            return Err(GitError::protocol(format!(
+                "the server did not send {id}, which it was asked for"
+            )));
+        }
         self.remember(objects, wanted, &shallow, &unshallow)?;
         stored.release()?;
         Ok(true)
@@ -134,6 +140,7 @@ impl Mirror {
             Answer::Unrelated => {}
             Answer::OutOfProportion => {
                 self.state.tips_only.store(true, Ordering::Relaxed);
+                self.state.layout.mark_tips_only()?;
                 talk.reconnect()?;
             }
         }

@@ -42,6 +42,16 @@ impl Layout {
         self.root.join("lease.lock")
     }
 
+    /// True when this repository's history was found to drag in too much (see [`Layout::mark_tips_only`]).
+    pub(super) fn tips_only(&self) -> bool {
+        self.root.join("tips-only").exists()
+    }
+
+    /// Remembers, also for other processes, that only tips should be fetched from this repository.
+    pub(super) fn mark_tips_only(&self) -> Result<(), GitError> {
+        self.replace("tips-only", b"", false)
+    }
+
     /// Held exclusively while `packed-refs` and `shallow` are read, changed and replaced.
     pub(super) fn lock_update(&self) -> Result<FileLock, GitError> {
         FileLock::exclusive(&self.root.join("update.lock"))

@@ -81,15 +81,15 @@ impl Mirror {
         let layout = Layout::new(storage.join(key));
         std::fs::create_dir_all(layout.root()).map_err(GitError::storage("create", layout.root()))?;
         let state = State {
-            layout,
             options,
             known: Known::default(),
             receiver: KnownReceiver::default(),
             transferring: Mutex::new(()),
-            tips_only: AtomicBool::new(false),
+            tips_only: AtomicBool::new(layout.tips_only()),
             grown: AtomicBool::new(true),
             damaged: Arc::new(AtomicBool::new(false)),
             store: Mutex::new(None),
+            layout,
         };
         Ok(Self {
             state: Arc::new(state),
@@ -120,6 +120,9 @@ impl Mirror {
 impl State {
     /// Access to the objects; the folder is made or made anew when it is not a mirror of this format or is damaged.
     pub(super) fn objects(&self, hash: Hash) -> Result<Objects, GitError> {
+        let root = self.layout.root();
+        // The storage is a cache: somebody may have emptied it.
+        std::fs::create_dir_all(root).map_err(GitError::storage("create", root))?;
         let lease = FileLock::shared(&self.layout.lease())?;
         let store = self.open_store(hash)?;
         Ok(Objects::new(&store, Some(lease), Arc::clone(&self.damaged)))

@@ -1,5 +1,6 @@
 //! Git without a work tree: transports, fetch, trees, commits, packs and push.
 
+mod ancestry;
 mod checkout;
 mod commit;
 mod consolidate;

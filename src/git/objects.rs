@@ -71,11 +71,7 @@ impl Objects {
     /// # Errors
     /// [`GitError::Damaged`] when it is missing or cannot be read.
     pub fn size(&self, id: ObjectId) -> Result<u64, GitError> {
-        Ok(self
-            .odb
-            .header(&id)
-            .map_err(|error| self.unreadable(id, &error))?
-            .size())
+        Ok(self.odb.header(id).map_err(|error| self.unreadable(id, &error))?.size())
     }
 
     /// A tree.
@@ -136,7 +132,7 @@ impl Objects {
     pub(super) fn count(&self) -> Result<u64, GitError> {
         self.odb
             .packed_object_count()
-            .map_err(|error| GitError::damaged(format!("the packs cannot be counted: {error}")))
+            .map_err(|error| GitError::damaged(format!("the packs cannot be counted: {error:#}")))
     }
 
     /// The commit that an object is, or that a tag leads to.
@@ -203,6 +199,6 @@ impl Objects {
 
     fn unreadable(&self, id: ObjectId, error: &gix::Error) -> GitError {
         self.damaged.store(true, Ordering::Relaxed);
-        GitError::damaged(format!("object {id}: {error}"))
+        GitError::damaged(format!("object {id}: {error:#}"))
     }
 }

@@ -9,9 +9,6 @@ use super::report::{Report, Verdict};
 use super::send::{Receiver, body, check};
 use super::{Connection, GitError, ObjectId, Pack, Protocol, Service, TransportError};
 
-/// How many commits are looked at to see that an update is a fast-forward.
-const MAX_WALK: usize = 10_000;
-
 /// One reference to change, by compare-and-swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefUpdate {
@@ -21,7 +18,8 @@ pub struct RefUpdate {
     pub expect: Option<ObjectId>,
     /// The new value; `None` deletes the reference.
     pub new: Option<ObjectId>,
-    /// False: refuse, before anything is sent, an update of which the mirror does not know that it is a fast-forward.
+    /// False: refuse, before anything is sent, an update that is not known to be a fast-forward
+    /// (see [`Mirror::is_ancestor`]).
     /// True: replace whatever `expect` says, as long as the remote still has it.
     pub force: bool,
 }
@@ -240,21 +238,10 @@ impl Mirror {
     }
 
     fn is_allowed(&self, update: &RefUpdate) -> Result<bool, GitError> {
-        let (Some(old), Some(new), false) = (update.expect, update.new, update.force) else {
-            return Ok(true);
-        };
-        let objects = self.state.objects(new.kind())?;
-        let mut queue = vec![new];
-        let mut seen = std::collections::BTreeSet::new();
-        while let Some(id) = queue.pop() {
-            if id == old {
-                return Ok(true);
-            }
-            if seen.len() < MAX_WALK && seen.insert(id) && objects.contains(id) {
-                queue.extend(objects.commit(id)?.parents);
-            }
+        match (update.expect, update.new, update.force) {
+            (Some(old), Some(new), false) => self.is_ancestor(old, new),
+            _ => Ok(true),
         }
-        Ok(false)
     }
 
     /// Makes the mirror's references follow those that were changed, so that the next fetch knows them.
