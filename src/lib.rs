@@ -15,9 +15,13 @@
 //! | [`edit`] | pure | markers in YAML: scan, plan, splice; only the bytes of marked scalars change |
 //! | [`git`] | IO | mirror, transports, fetch, trees, commits, packs, push |
 
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod api;
 pub mod automation;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads arguments, environment and files
 pub mod cli;
 pub mod edit;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads and writes repositories, here and on servers
 pub mod git;
 pub mod policy;

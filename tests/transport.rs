@@ -13,46 +13,10 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bumpwright::git::{Auth, Protocol, Remote, RemoteUrl, Secret, Service, Transport, TransportError, open};
+use bumpwright::git::{Auth, Protocol, Remote, RemoteUrl, Secret, Service, TransportError, open};
 use support::git_http::{Fault, GitHttp, Login, Options};
+use support::packets::{LS_REFS, list, read};
 use support::repo::{Change, Repo, git};
-
-/// One packet line: none for a flush, delimiter or response end.
-fn packet(reader: &mut dyn Read) -> Option<Vec<u8>> {
-    let mut head = [0; 4];
-    reader.read_exact(&mut head).unwrap();
-    let length = usize::from_str_radix(std::str::from_utf8(&head).unwrap(), 16).unwrap();
-    let mut line = vec![0; length.checked_sub(4)?];
-    reader.read_exact(&mut line).unwrap();
-    Some(line)
-}
-
-fn packets(reader: &mut dyn Read) -> Vec<String> {
-    std::iter::from_fn(|| packet(reader))
-        .map(|line| String::from_utf8(line).unwrap())
-        .collect()
-}
-
-const LS_REFS: &[u8] = b"0014command=ls-refs\n0001001bref-prefix refs/heads/\n0000";
-
-/// Lists the branches in version 2.
-fn list(transport: &dyn Transport) -> Result<Vec<String>, TransportError> {
-    let mut connection = transport.connect(Service::UploadPack, Protocol::V2)?;
-    let lines = read(connection.advertisement()?)?;
-    assert_eq!(lines.first().map(String::as_str), Some("version 2\n"), "{lines:?}");
-    let lines = read(connection.request(LS_REFS)?)?;
-    if !connection.stateless() {
-        connection.request(b"0000")?;
-    }
-    connection.finish()?;
-    Ok(lines)
-}
-
-/// Looks for an error of the stream before reading packets.
-fn read(mut reader: Box<dyn std::io::BufRead + Send + '_>) -> Result<Vec<String>, TransportError> {
-    reader.fill_buf().map_err(|e| TransportError::from_stream("test", e))?;
-    Ok(packets(&mut reader))
-}
 
 fn remote(url: &str) -> Remote {
     Remote {

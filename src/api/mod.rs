@@ -1,1 +1,38 @@
-//! Wire types of the Kubernetes kinds, in all their versions.
+//! Wire types of the Kubernetes kinds in all their versions, and manifests read from text.
+//!
+//! ```text
+//! text ─▶ tree (nodes with places) ─▶ decode (into the types) ─▶ manifests (documents) ─▶ objects (by kind and name)
+//! ```
+//!
+//! One type serves all versions of a kind: it is the superset of their fields, and what a reader does follows the
+//! fields that are present, never `apiVersion` (DECISIONS, *versions*). Fields that no version has are left out.
+
+mod automation;
+mod decode;
+mod duration;
+mod git_repository;
+mod image_policy;
+mod latest_image;
+mod manifests;
+mod meta;
+mod objects;
+mod secret;
+mod selector;
+mod tree;
+
+pub use automation::{
+    AutomationSpec, Checkout, Commit, CommitUser, GitSpec, ImageUpdateAutomation, Push, SigningKey, SourceKind,
+    SourceRef, Strategy, Update,
+};
+pub use duration::{GoDuration, InvalidDuration};
+pub use git_repository::{GitRef, GitRepository, GitRepositorySpec};
+pub use image_policy::{
+    AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImagePolicyStatus,
+    ImageRepositoryRef, NumericalPolicy, SemverPolicy, StatusRef,
+};
+pub use latest_image::{InvalidLatestImage, parse_latest_image};
+pub use manifests::{Cause, Document, Lenient, ManifestError, Object, Place, could_hold, read, read_leniently};
+pub use meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
+pub use objects::{Conflict, Objects};
+pub use secret::{InvalidSecret, Secret};
+pub use selector::{InvalidSelector, LabelSelector, Requirement};

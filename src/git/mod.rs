@@ -19,6 +19,7 @@ mod mirror;
 mod objects;
 mod pack;
 mod pktline;
+mod known_hosts;
 mod process;
 mod push;
 mod remote;
@@ -30,6 +31,10 @@ mod send;
 mod sideband;
 mod store;
 mod transfer;
+mod ssh;
+mod ssh_config;
+mod ssh_pattern;
+mod ssh_session;
 mod transport;
 mod tree;
 

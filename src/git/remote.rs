@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::http::HttpTransport;
 use super::process::ProcessTransport;
 use super::remote_url::{Place, RemoteUrl};
+use super::ssh::SshTransport;
 use super::{Secret, Transport, TransportError};
 
 /// One remote. Nothing here is shared with another remote or with the process; `Debug` shows no secret.
@@ -121,12 +122,6 @@ pub fn open(remote: &Remote) -> Result<Box<dyn Transport>, TransportError> {
     match remote.url.place() {
         Place::Local(path) => Ok(Box::new(ProcessTransport::new(&remote.url, path, remote.timeout))),
         Place::Http(base) => Ok(Box::new(HttpTransport::new(remote, base)?)),
-        Place::Ssh { .. } => {
-            let detail = "no transport for this address yet".to_owned();
-            Err(TransportError::Config {
-                url: remote.url.to_string(),
-                detail,
-            })
-        }
+        Place::Ssh { host, port, path } => Ok(Box::new(SshTransport::new(remote, host, *port, path)?)),
     }
 }

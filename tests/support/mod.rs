@@ -12,4 +12,6 @@
 
 pub mod git_http;
 pub mod mirror;
+pub mod packets;
 pub mod repo;
+pub mod sshd;

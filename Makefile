@@ -1,0 +1,29 @@
+# `make test` is the definition of done; `.ci/run` calls it. Everything runs in one profile (dev, lightly optimised).
+.PHONY: test prepare fmt lint unit bench deny
+
+test: prepare lint unit
+
+# The real parts that tests talk to: git, sshd, gpg, openssl.
+prepare:
+	@sh tests/tools/prepare
+
+# Rewrites the source as rustfmt has it.
+fmt:
+	cargo fmt
+
+lint:
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+
+# All tests, the architecture among them. The full output goes to target/test-output.log.
+unit:
+	@bash tests/tools/cargo-test
+
+# Prints a Markdown table; takes some minutes. BENCH=--quick measures the smallest fleet only.
+bench:
+	cargo build --locked --release
+	python3 -B benches/update.py $(BENCH)
+
+deny:
+	@if command -v cargo-deny >/dev/null; then cargo deny --locked check; \
+	else echo "deny: cargo-deny is not installed (cargo install --locked cargo-deny)"; exit 1; fi

@@ -1,0 +1,148 @@
+//! `ImagePolicy` of `image.toolkit.fluxcd.io` (v1beta1, v1beta2, v1).
+
+use serde::Deserialize;
+
+use super::duration::GoDuration;
+use super::latest_image::{InvalidLatestImage, parse_latest_image};
+use super::meta::{Condition, Metadata};
+use crate::policy::{LatestRef, PolicyName};
+
+/// A policy and the image that it chose last.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ImagePolicy {
+    /// Name, namespace, labels, annotations.
+    pub metadata: Metadata,
+    /// How an image is chosen; absent in a manifest that only carries a status.
+    #[serde(default)]
+    pub spec: Option<ImagePolicySpec>,
+    /// What was chosen.
+    #[serde(default)]
+    pub status: Option<ImagePolicyStatus>,
+}
+
+/// How an image is chosen: the fields of all versions.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImagePolicySpec {
+    /// The repository whose tags are looked at.
+    pub image_repository_ref: Option<ImageRepositoryRef>,
+    /// The rule.
+    pub policy: Option<ImagePolicyChoice>,
+    /// Which tags are looked at.
+    pub filter_tags: Option<FilterTags>,
+    /// `Never` (default), `IfNotPresent` or `Always`.
+    pub digest_reflection_policy: Option<String>,
+    /// How often the digest is looked up when it is reflected `Always`.
+    pub interval: Option<GoDuration>,
+    /// Whether the policy is left alone.
+    #[serde(default)]
+    pub suspend: bool,
+}
+
+/// Reference to an `ImageRepository`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ImageRepositoryRef {
+    /// Its name.
+    pub name: String,
+    /// Its namespace; the policy's when absent.
+    pub namespace: Option<String>,
+}
+
+/// The rule: one of the three.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct ImagePolicyChoice {
+    /// By semantic version.
+    pub semver: Option<SemverPolicy>,
+    /// By the alphabet.
+    pub alphabetical: Option<AlphabeticalPolicy>,
+    /// By number.
+    pub numerical: Option<NumericalPolicy>,
+}
+
+/// By semantic version.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct SemverPolicy {
+    /// Masterminds' range of versions.
+    pub range: String,
+}
+
+/// By the alphabet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct AlphabeticalPolicy {
+    /// `asc` (default) takes the last in order, `desc` the first.
+    pub order: Option<String>,
+}
+
+/// By number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct NumericalPolicy {
+    /// `asc` (default) takes the largest, `desc` the smallest.
+    pub order: Option<String>,
+}
+
+/// Which tags are looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct FilterTags {
+    /// RE2 pattern that a tag must match.
+    #[serde(default)]
+    pub pattern: String,
+    /// What of the match is compared.
+    #[serde(default)]
+    pub extract: String,
+}
+
+/// What was chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImagePolicyStatus {
+    /// The image (v1, late v1beta2).
+    pub latest_ref: Option<StatusRef>,
+    /// The image in one string (v1beta1, v1beta2).
+    pub latest_image: Option<String>,
+    /// The image before (v1).
+    pub observed_previous_ref: Option<StatusRef>,
+    /// Conditions.
+    #[serde(default)]
+    pub conditions: Vec<Condition>,
+}
+
+/// An image as a status holds it (`ImageRef`).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct StatusRef {
+    /// The image's name; the v1 document's own example calls it `image`.
+    #[serde(alias = "image")]
+    pub name: String,
+    /// The tag.
+    pub tag: String,
+    /// The digest, when it is reflected.
+    #[serde(default)]
+    pub digest: String,
+}
+
+impl ImagePolicy {
+    /// The policy's name as markers spell it.
+    #[must_use]
+    pub fn policy_name(&self) -> PolicyName {
+        PolicyName::new(self.metadata.namespace_or_default(), &self.metadata.name)
+    }
+
+    /// The image that the policy chose; `None` when it has not chosen one. `latestRef` wins over `latestImage`
+    /// (DECISIONS C36).
+    ///
+    /// # Errors
+    /// When only `latestImage` is there and cannot be read.
+    pub fn latest_ref(&self) -> Result<Option<LatestRef>, InvalidLatestImage> {
+        let Some(status) = &self.status else { return Ok(None) };
+        if let Some(latest) = &status.latest_ref {
+            return Ok(Some(LatestRef {
+                name: latest.name.clone(),
+                tag: latest.tag.clone(),
+                digest: Some(latest.digest.clone()).filter(|digest| !digest.is_empty()),
+            }));
+        }
+        match status.latest_image.as_deref() {
+            None | Some("") => Ok(None),
+            Some(text) => parse_latest_image(text).map(Some),
+        }
+    }
+}

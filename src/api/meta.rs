@@ -1,0 +1,91 @@
+//! What all objects share: metadata, names, references, conditions.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+/// The namespace of an object that names none, as `kubectl` and `flux` have it.
+pub const DEFAULT_NAMESPACE: &str = "default";
+
+/// `metadata` of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Metadata {
+    /// The name, unique for a kind in a namespace.
+    pub name: String,
+    /// The namespace as written; see [`Metadata::namespace_or_default`].
+    pub namespace: Option<String>,
+    /// Labels, for selectors.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// Annotations.
+    #[serde(default)]
+    pub annotations: BTreeMap<String, String>,
+}
+
+impl Metadata {
+    /// The namespace, or [`DEFAULT_NAMESPACE`] when the manifest names none.
+    #[must_use]
+    pub fn namespace_or_default(&self) -> &str {
+        match self.namespace.as_deref() {
+            Some(namespace) if !namespace.is_empty() => namespace,
+            _ => DEFAULT_NAMESPACE,
+        }
+    }
+
+    /// Namespace and name.
+    #[must_use]
+    pub fn object_name(&self) -> ObjectName {
+        ObjectName::new(self.namespace_or_default(), &self.name)
+    }
+}
+
+/// Namespace and name of an object, whatever its kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectName {
+    /// The namespace.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+impl ObjectName {
+    /// An object's name from its two parts.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
+/// Written as Kubernetes writes it: `namespace/name`.
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// A reference to an object of a known kind in the same namespace (`LocalObjectReference`).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct LocalRef {
+    /// The object's name.
+    pub name: String,
+}
+
+/// One entry of `status.conditions`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// `Ready`, `Reconciling`, `Stalled`, …
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// A word for machines.
+    #[serde(default)]
+    pub reason: String,
+    /// A sentence for people.
+    #[serde(default)]
+    pub message: String,
+}

@@ -1,0 +1,175 @@
+//! Objects by kind, namespace and name.
+
+use std::collections::BTreeMap;
+
+use super::automation::ImageUpdateAutomation;
+use super::git_repository::GitRepository;
+use super::image_policy::ImagePolicy;
+use super::manifests::{Document, Object};
+use super::meta::ObjectName;
+use super::secret::Secret;
+
+/// Two different objects of one kind and name (CLI.md, *TARGET*, rule 5).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} {name} stands twice and differs: {first} and {second}; leave one of them out")]
+pub struct Conflict {
+    /// The kind.
+    pub kind: &'static str,
+    /// Namespace and name.
+    pub name: ObjectName,
+    /// `path:line` of the first.
+    pub first: String,
+    /// `path:line` of the second.
+    pub second: String,
+}
+
+/// Objects by kind, namespace and name, each with the file that it came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Objects {
+    documents: BTreeMap<(&'static str, ObjectName), Document>,
+}
+
+impl Objects {
+    /// Adds a document. The same object a second time is fine.
+    ///
+    /// # Errors
+    /// [`Conflict`] when a different object of its kind and name is there; that one stays.
+    pub fn insert(&mut self, document: Document) -> Result<(), Conflict> {
+        let key = key(&document);
+        match self.documents.get(&key) {
+            Some(first) if first.object != document.object => Err(Conflict {
+                kind: key.0,
+                name: key.1,
+                first: place(first),
+                second: place(&document),
+            }),
+            Some(_) => Ok(()),
+            None => {
+                self.documents.insert(key, document);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds all documents of a file.
+    ///
+    /// # Errors
+    /// The first [`Conflict`].
+    pub fn insert_all(&mut self, documents: impl IntoIterator<Item = Document>) -> Result<(), Conflict> {
+        documents.into_iter().try_for_each(|document| self.insert(document))
+    }
+
+    /// Adds an image policy that happens to be in a repository, where the same policy may stand several times (a base
+    /// and its overlays). One with an image wins over one without; of two with different images the first stays and
+    /// the conflict is returned, to be reported.
+    pub fn absorb(&mut self, document: Document) -> Option<Conflict> {
+        let has_image = |document: &Document| match &document.object {
+            Object::ImagePolicy(policy) => !matches!(policy.latest_ref(), Ok(None)),
+            _ => true,
+        };
+        if !has_image(&document) {
+            self.documents.entry(key(&document)).or_insert(document);
+            return None;
+        }
+        if self
+            .documents
+            .get(&key(&document))
+            .is_some_and(|first| !has_image(first))
+        {
+            self.documents.insert(key(&document), document);
+            return None;
+        }
+        let same_image = |first: &Document| match (&first.object, &document.object) {
+            (Object::ImagePolicy(first), Object::ImagePolicy(second)) => first.latest_ref() == second.latest_ref(),
+            (first, second) => first == second,
+        };
+        match self.documents.get(&key(&document)).map(same_image) {
+            Some(true) => None,
+            _ => self.insert(document).err(),
+        }
+    }
+
+    /// These objects laid over those `below`: where both have an object of one kind and name, this one's stays
+    /// (CLI.md, *TARGET*, rule 5: `-f` wins over TARGET).
+    #[must_use]
+    pub fn overlay(mut self, below: Self) -> Self {
+        for (key, document) in below.documents {
+            self.documents.entry(key).or_insert(document);
+        }
+        self
+    }
+
+    /// All documents, by kind, then namespace and name.
+    pub fn documents(&self) -> impl Iterator<Item = &Document> {
+        self.documents.values()
+    }
+
+    /// All image policies.
+    pub fn image_policies(&self) -> impl Iterator<Item = &ImagePolicy> {
+        self.documents().filter_map(|document| match &document.object {
+            Object::ImagePolicy(object) => Some(object),
+            _ => None,
+        })
+    }
+
+    /// All automations.
+    pub fn automations(&self) -> impl Iterator<Item = &ImageUpdateAutomation> {
+        self.documents().filter_map(|document| match &document.object {
+            Object::ImageUpdateAutomation(object) => Some(object),
+            _ => None,
+        })
+    }
+
+    /// The image policy of that name.
+    #[must_use]
+    pub fn image_policy(&self, name: &ObjectName) -> Option<&ImagePolicy> {
+        match self.object("ImagePolicy", name) {
+            Some(Object::ImagePolicy(object)) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The repository of that name.
+    #[must_use]
+    pub fn git_repository(&self, name: &ObjectName) -> Option<&GitRepository> {
+        match self.object("GitRepository", name) {
+            Some(Object::GitRepository(object)) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The Secret of that name.
+    #[must_use]
+    pub fn secret(&self, name: &ObjectName) -> Option<&Secret> {
+        match self.object("Secret", name) {
+            Some(Object::Secret(object)) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    fn object(&self, kind: &'static str, name: &ObjectName) -> Option<&Object> {
+        self.documents
+            .get(&(kind, name.clone()))
+            .map(|document| &document.object)
+    }
+}
+
+fn key(document: &Document) -> (&'static str, ObjectName) {
+    (document.object.kind(), document.object.metadata().object_name())
+}
+
+fn place(document: &Document) -> String {
+    format!("{}:{}", document.path, document.place.line)
+}

@@ -1,0 +1,90 @@
+//! Block scalars: where header and content stand, and how new content is laid.
+
+use std::ops::Range;
+
+use granit_parser::Span;
+
+use super::remark::Header;
+use super::site::{BlockShape, Spelling};
+
+/// Line and column (from 1) of the header at offset `header` of the scalar with this span.
+pub(super) fn place(text: &str, header: usize, span: &Span) -> (usize, usize) {
+    let content = span.start.byte_offset().unwrap_or(header);
+    let between = text.get(header..content).unwrap_or_default().replace("\r\n", "\n");
+    let line = span.start.line().saturating_sub(between.matches(['\n', '\r']).count());
+    let before = text.get(..header).unwrap_or_default();
+    let line_start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let column = before
+        .get(line_start..)
+        .unwrap_or_default()
+        .trim_start_matches('\u{feff}')
+        .chars()
+        .count();
+    (line, column + 1)
+}
+
+/// The bytes of a block scalar's content and its shape; the content ends at `end` at the latest.
+pub(super) fn shape(text: &str, header: Header, start: usize, end: usize, value: &str) -> (Range<usize>, Spelling) {
+    let rest = text.get(start + 1..).unwrap_or_default();
+    let length = rest
+        .bytes()
+        .take_while(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-'))
+        .count();
+    let indicators = start + 1..start + 1 + length;
+    let indicators_text = text.get(indicators.clone()).unwrap_or_default().to_owned();
+    let header_end = start + 1 + rest.find(['\n', '\r']).unwrap_or(rest.len());
+    let line_break = line_break(text.get(header_end..).unwrap_or_default());
+    let body_start = header_end + line_break.len();
+    let body = text.get(body_start..end.max(body_start)).unwrap_or_default();
+    let (span, indent, lead) = match content(body, value) {
+        Some((length, indent)) => (body_start..body_start + length, indent, String::new()),
+        None => {
+            let digit = indicators_text
+                .chars()
+                .find_map(|c| c.to_digit(10))
+                .and_then(|digit| usize::try_from(digit).ok());
+            let parent = usize::try_from(header.indent.max(0)).unwrap_or_default();
+            let lead = if line_break.is_empty() { "\n" } else { line_break };
+            (header_end..header_end, parent + digit.unwrap_or(2), lead.to_owned())
+        }
+    };
+    (
+        span,
+        Spelling::Block(BlockShape {
+            indicators,
+            indicators_text,
+            indent,
+            lead,
+        }),
+    )
+}
+
+fn line_break(text: &str) -> &str {
+    let length = match text.as_bytes() {
+        [b'\r', b'\n', ..] => 2,
+        [b'\r' | b'\n', ..] => 1,
+        _ => 0,
+    };
+    text.get(..length).unwrap_or_default()
+}
+
+/// Length of the body up to its last line of content (without line break), and the indentation of its lines; nothing
+/// when there is no line of content.
+fn content(body: &str, value: &str) -> Option<(usize, usize)> {
+    let is_content = |line: &&str| line.contains(|c: char| c != ' ');
+    let written = body.split(['\n', '\r']).find(is_content)?;
+    let read = value.split('\n').find(is_content)?;
+    let leading = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let indent = leading(written).saturating_sub(leading(read));
+    let mut length = body.len();
+    while let Some(line_start) = body
+        .get(..length)
+        .map(|body| body.rfind(['\n', '\r']).map_or(0, |at| at + 1))
+    {
+        if length - line_start > indent {
+            return Some((length, indent));
+        }
+        length = line_start.checked_sub(1)?;
+    }
+    None
+}

@@ -1,0 +1,436 @@
+//! From YAML events to sites: which scalar takes which comment.
+//!
+//! The remarks of [`super::remark`] wait in a queue; an event that go-yaml gives comments to takes those that are
+//! bound to its place or before it (`yaml_parser_set_event_comments`). A scalar that is a value and took exactly one
+//! comment, a marker, is a site.
+
+use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle, Tag};
+
+use super::block;
+use super::marker;
+use super::model::{Reason, Setter};
+use super::object::{Objects, Place};
+use super::remark::{self, Header, Remark, Remarks, Role};
+use super::scan::{LocalSkip, Scan};
+use super::site::{Site, Spelling};
+
+/// Why a marker comment is on no field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// No node took it.
+    Loose,
+    /// A key took it.
+    Key,
+    /// A collection took it.
+    Collection,
+    /// An alias took it.
+    Alias,
+    /// It makes one text with other comments.
+    Joined,
+    /// It marks a scalar, or its words were already reported.
+    Done,
+}
+
+#[derive(Debug)]
+struct Frame {
+    map: bool,
+    flow: bool,
+    /// In a mapping: whether the next node is a key.
+    at_key: bool,
+    /// Within a key.
+    in_key: bool,
+    key: String,
+    place: Place,
+}
+
+struct Walker<'a> {
+    text: &'a str,
+    remarks: Vec<Remark>,
+    markers: Vec<remark::MarkerComment>,
+    headers: std::vec::IntoIter<Header>,
+    fates: Vec<Fate>,
+    next_remark: usize,
+    lines: Vec<Option<u32>>,
+    heads: Vec<Remark>,
+    frames: Vec<Frame>,
+    objects: Objects,
+    /// Sites of the current document: index into `sites`, object.
+    open_sites: Vec<(usize, usize)>,
+    scan: Scan,
+}
+
+/// Reads a YAML file.
+///
+/// # Errors
+/// The skip to report when the file does not parse.
+pub(super) fn walk(text: &str) -> Result<Scan, LocalSkip> {
+    forbidden(text)?;
+    let options = options(text.len());
+    let Remarks {
+        remarks,
+        markers,
+        headers,
+    } = remark::read(text, &options);
+    let fates = vec![Fate::Loose; markers.len()];
+    let mut walker = Walker {
+        text,
+        remarks,
+        markers,
+        headers: headers.into_iter(),
+        fates,
+        next_remark: 0,
+        lines: Vec::new(),
+        heads: Vec::new(),
+        frames: Vec::new(),
+        objects: Objects::default(),
+        open_sites: Vec::new(),
+        scan: Scan::default(),
+    };
+    for next in Parser::new_from_str_with_options(text, options) {
+        let (event, span) = next.map_err(|error| {
+            let mark = error.marker();
+            unparsable(mark.line(), mark.col() + 1, &error.info())
+        })?;
+        walker.event(&event, &span);
+    }
+    Ok(walker.finish())
+}
+
+fn options(length: usize) -> Options {
+    let mut options = Options::default();
+    // go-yaml's limits: 10,000 levels of each sort.
+    options.flow_nesting_limit = 10_000;
+    options.block_nesting_limit = 10_000;
+    options.max_buffered_comment_events = length;
+    options
+}
+
+fn unparsable(line: usize, column: usize, why: &str) -> LocalSkip {
+    let message = format!("the YAML does not parse: {why}; correct it, none of the file's markers was looked at");
+    LocalSkip {
+        line,
+        column,
+        reason: Reason::Unparsable,
+        message,
+    }
+}
+
+/// Characters that YAML does not know, wherever they stand.
+fn forbidden(text: &str) -> Result<(), LocalSkip> {
+    let bad = |c: char| {
+        c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r')
+            || matches!(c, '\u{80}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
+    };
+    let Some((at, found)) = text.char_indices().find(|&(_, c)| bad(c)) else {
+        return Ok(());
+    };
+    let before = text.get(..at).unwrap_or_default();
+    let lines = before.replace("\r\n", "\n");
+    let line = lines.matches(['\n', '\r']).count() + 1;
+    let column = lines
+        .rsplit(['\n', '\r'])
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches('\u{feff}')
+        .chars()
+        .count()
+        + 1;
+    Err(unparsable(
+        line,
+        column,
+        &format!("the control character U+{:04X} is not allowed", u32::from(found)),
+    ))
+}
+
+impl Walker<'_> {
+    fn event(&mut self, event: &Event<'_>, span: &Span) {
+        let start = span.start.byte_offset().unwrap_or_default();
+        let end = span.end.byte_offset().unwrap_or(start);
+        match event {
+            Event::DocumentStart(explicit, _) => self.document_start(*explicit, start),
+            Event::DocumentEnd => self.document_end(start),
+            Event::Alias(_) => {
+                self.take(start, Fate::Alias);
+                self.node(None);
+            }
+            Event::Scalar(value, style, _, tag) => self.scalar(value, *style, tag.as_deref(), span),
+            Event::SequenceStart(style, anchor, tag) => {
+                self.open(false, *style, *anchor == 0 && tag.is_none(), start..end);
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                self.open(true, *style, *anchor == 0 && tag.is_none(), start..end);
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(matches!(event, Event::MappingEnd), start, end),
+            _ => {}
+        }
+    }
+
+    fn document_start(&mut self, explicit: bool, start: usize) {
+        self.objects = Objects::default();
+        self.open_sites.clear();
+        self.pull(start);
+        if explicit {
+            // kyaml cuts the file here, and what stands above with it.
+            self.heads.clear();
+            self.lines.clear();
+        } else {
+            self.heads
+                .retain(|head| !matches!(head.role, Role::Head { blank_after: true, .. }));
+        }
+    }
+
+    fn document_end(&mut self, start: usize) {
+        if start > 0 {
+            self.take(start - 1, Fate::Loose);
+        }
+        for &(site, object) in &self.open_sites {
+            if let Some(site) = self.scan.sites.get_mut(site) {
+                site.object = self.objects.identify(object);
+            }
+        }
+        self.open_sites.clear();
+        self.frames.clear();
+    }
+
+    /// Takes note of a node in its parent: a key, a value, an item. Gives whether it is a key.
+    fn node(&mut self, scalar: Option<&str>) -> bool {
+        let Some(frame) = self.frames.last_mut() else {
+            return false;
+        };
+        if !frame.map {
+            return frame.in_key;
+        }
+        let is_key = frame.at_key;
+        frame.at_key = !is_key;
+        if is_key {
+            frame.key = scalar.unwrap_or_default().to_owned();
+        } else if let Some(value) = scalar {
+            self.objects.field(frame.place, &frame.key, value);
+        }
+        is_key || frame.in_key
+    }
+
+    fn open(&mut self, map: bool, style: StructureStyle, is_bare: bool, span: std::ops::Range<usize>) {
+        let start = span.start;
+        let flow = style == StructureStyle::Flow;
+        let in_entry = self.frames.last().is_some_and(|frame| !frame.map && !frame.flow);
+        if flow && !span.is_empty() {
+            self.take(start, Fate::Collection);
+        } else if !flow && in_entry && is_bare {
+            self.pull(start);
+            self.heads
+                .retain(|head| !matches!(head.role, Role::Head { entry: Some(entry), .. } if entry < start));
+        }
+        let place = self.place_of_child(map);
+        let in_key = self.node(None);
+        let flow = flow || self.frames.last().is_some_and(|frame| frame.flow);
+        self.frames.push(Frame {
+            map,
+            flow,
+            at_key: map,
+            in_key,
+            key: String::new(),
+            place,
+        });
+    }
+
+    fn place_of_child(&mut self, map: bool) -> Place {
+        let Some(parent) = self.frames.last() else {
+            return if map { self.objects.open() } else { Place::Elsewhere };
+        };
+        if parent.in_key || (parent.map && parent.at_key) {
+            return Place::Elsewhere;
+        }
+        match (parent.place, parent.key.as_str(), map) {
+            (Place::Object(index), "metadata", true) => Place::Metadata(index),
+            (Place::Object(0), "items", false) => Place::Items,
+            (Place::Items, _, true) => self.objects.open(),
+            _ => Place::Elsewhere,
+        }
+    }
+
+    fn close(&mut self, map: bool, start: usize, end: usize) {
+        let flow = self.frames.pop().is_some_and(|frame| frame.flow);
+        if flow && end > start {
+            self.take(start, Fate::Collection);
+        } else if map && !flow && start > 0 {
+            // A block mapping's end takes the line comments; heads wait for what follows.
+            self.pull(start - 1);
+            self.settle_lines(Fate::Loose);
+        }
+    }
+
+    fn scalar(&mut self, value: &str, style: ScalarStyle, tag: Option<&Tag>, span: &Span) {
+        let mut start = span.start.byte_offset().unwrap_or_default();
+        let end = span.end.byte_offset().unwrap_or(start);
+        let header = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
+            .then(|| self.headers.next())
+            .flatten();
+        if let Some(header) = header {
+            start = header.start;
+        }
+        let empty = style == ScalarStyle::Plain && start == end;
+        let object = self.frames.iter().rev().find_map(|frame| match frame.place {
+            Place::Object(index) => Some(index),
+            _ => None,
+        });
+        let is_key = self.node((!empty).then_some(value));
+        if empty {
+            return;
+        }
+        if is_key {
+            self.take(start, Fate::Key);
+            return;
+        }
+        let Some(setter) = self.take_marker(start) else { return };
+        let flow = self.frames.last().is_some_and(|frame| frame.flow);
+        let place = match header {
+            Some(header) => block::shape(self.text, header, start, end, value),
+            None => flow_place(style, flow, start, end),
+        };
+        let (line, column) = match header {
+            Some(header) => block::place(self.text, header.start, span),
+            None => (span.start.line(), span.start.col() + 1),
+        };
+        let (untag, typed) = self.tag(tag, span);
+        self.open_sites
+            .push((self.scan.sites.len(), object.unwrap_or_default()));
+        self.scan.sites.push(Site {
+            setter,
+            text: self.text.get(place.0.clone()).unwrap_or_default().to_owned(),
+            span: place.0,
+            line,
+            column,
+            value: self.as_read(value, header.is_some(), end).to_owned(),
+            spelling: place.1,
+            untag,
+            typed,
+            object: super::model::ObjectId::default(),
+        });
+    }
+
+    /// granit ends a block scalar with a line break even where the file ends without one; go-yaml does not.
+    fn as_read<'v>(&self, value: &'v str, is_block: bool, end: usize) -> &'v str {
+        let unended = is_block && end >= self.text.len() && !self.text.ends_with(['\n', '\r']);
+        value.strip_suffix('\n').filter(|_| unended).unwrap_or(value)
+    }
+
+    fn tag(&self, tag: Option<&Tag>, span: &Span) -> (Option<(std::ops::Range<usize>, String)>, bool) {
+        let Some(tag) = tag else { return (None, false) };
+        let keeps = tag
+            .suffix_in_namespace("tag:yaml.org,2002:")
+            .is_none_or(|name| name == "str");
+        let range = span.tag_span().and_then(|span| span.byte_range());
+        let Some(range) = range.filter(|_| !keeps) else {
+            return (None, keeps);
+        };
+        let rest = self.text.get(range.end..).unwrap_or_default();
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        let range = range.start..range.end + blanks;
+        let text = self.text.get(range.clone()).unwrap_or_default().to_owned();
+        (Some((range, text)), false)
+    }
+
+    /// Moves the remarks bound to `place` or before it from the queue to what the next node takes.
+    fn pull(&mut self, place: usize) {
+        while let Some(remark) = self.remarks.get(self.next_remark).filter(|remark| remark.mark <= place) {
+            match remark.role {
+                Role::Line => self.lines.push(remark.marker),
+                Role::Head { .. } => self.heads.push(*remark),
+            }
+            self.next_remark += 1;
+        }
+    }
+
+    fn take(&mut self, place: usize, fate: Fate) {
+        self.pull(place);
+        self.settle_lines(fate);
+        for head in std::mem::take(&mut self.heads) {
+            self.settle(head.marker, fate);
+        }
+    }
+
+    fn settle_lines(&mut self, fate: Fate) {
+        for line in std::mem::take(&mut self.lines) {
+            self.settle(line, fate);
+        }
+    }
+
+    fn settle(&mut self, marker: Option<u32>, fate: Fate) {
+        let slot = marker.and_then(|marker| self.fates.get_mut(usize::try_from(marker).ok()?));
+        if let Some(slot) = slot {
+            *slot = fate;
+        }
+    }
+
+    /// The setter of the scalar at `place`: its line comment if it has one, else its head.
+    fn take_marker(&mut self, place: usize) -> Option<Setter> {
+        self.pull(place);
+        let chosen = match (self.lines.as_slice(), self.heads.as_slice()) {
+            ([one], _) => *one,
+            ([], [one]) => one.marker,
+            _ => None,
+        };
+        self.take(place, Fate::Joined);
+        let text = chosen.and_then(|marker| self.markers.get(usize::try_from(marker).ok()?))?;
+        let setter = marker::parse(&text.text).ok()?;
+        self.settle(chosen, Fate::Done);
+        Some(setter)
+    }
+
+    fn finish(mut self) -> Scan {
+        for (marker, fate) in self.markers.iter().zip(&self.fates) {
+            if *fate == Fate::Done {
+                continue;
+            }
+            let (reason, message) = match marker::parse(&marker.text) {
+                Err(why) => (Reason::MalformedMarker, why),
+                Ok(setter) => explain(*fate, &setter),
+            };
+            let (line, column) = (marker.comment.line, marker.comment.column + 1);
+            self.scan.skips.push(LocalSkip {
+                line,
+                column,
+                reason,
+                message,
+            });
+        }
+        self.scan
+    }
+}
+
+fn flow_place(style: ScalarStyle, flow: bool, start: usize, end: usize) -> (std::ops::Range<usize>, Spelling) {
+    let spelling = match style {
+        ScalarStyle::SingleQuoted => Spelling::Single,
+        ScalarStyle::DoubleQuoted => Spelling::Double,
+        _ => Spelling::Plain { flow },
+    };
+    (start..end, spelling)
+}
+
+fn explain(fate: Fate, setter: &Setter) -> (Reason, String) {
+    let way_out = "put it behind the value, on the value's line";
+    match fate {
+        Fate::Joined => {
+            let message =
+                format!("the marker {setter} stands among other comments of the same field; leave only the marker");
+            (Reason::MalformedMarker, message)
+        }
+        Fate::Key => (
+            Reason::NotAScalar,
+            format!("the marker {setter} stands on a key, not on a value; {way_out}"),
+        ),
+        Fate::Alias => (
+            Reason::NotAScalar,
+            format!("the marker {setter} stands on an alias; mark the value where its anchor is"),
+        ),
+        Fate::Collection => (
+            Reason::NotAScalar,
+            format!("the marker {setter} stands on a collection; {way_out}"),
+        ),
+        Fate::Loose | Fate::Done => (
+            Reason::NotAScalar,
+            format!("the marker {setter} stands on no value; {way_out}"),
+        ),
+    }
+}
