@@ -46,7 +46,7 @@ impl State {
 
     /// False when it is due but others are at work.
     fn consolidate(&self) -> Result<bool, GitError> {
-        let Some(hash) = self.layout.format() else {
+        let Some(hash) = self.layout.identity().map(|identity| identity.hash) else {
             return Ok(true);
         };
         let count = self.layout.packs_with_sizes()?.len();
@@ -59,14 +59,15 @@ impl State {
         // Another process may have done it in the meantime.
         let mut packs = self.layout.packs_with_sizes()?;
         if packs.len() > MANY {
+            let objects = self.unlocked_objects(hash)?;
             packs.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
             let sizes: Vec<u64> = packs.iter().map(|(_, size)| *size).collect();
             let (kept, merged) = packs.split_at(kept_packs(&sizes));
             let names = |packs: &[(String, u64)]| packs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
             if kept.is_empty() && self.options.shallow {
-                self.keep_tips(hash, &names(merged))?;
+                self.keep_tips(&objects, &names(merged))?;
             } else {
-                self.merge(hash, &names(kept), &names(merged))?;
+                self.merge(&objects, &names(kept), &names(merged))?;
             }
             self.forget_store();
         }
@@ -86,10 +87,11 @@ impl State {
     }
 
     /// Copies what is in `merged` and not in `kept` into one pack.
-    fn merge(&self, hash: Hash, kept: &[String], merged: &[String]) -> Result<(), GitError> {
+    fn merge(&self, objects: &Objects, kept: &[String], merged: &[String]) -> Result<(), GitError> {
         let open = |name: &String| {
             let path = self.layout.packs().join(format!("{name}.idx"));
-            Index::at(&path, hash).map_err(|error| GitError::damaged(format!("{}: {error:#}", path.display())))
+            Index::at(&path, objects.hash())
+                .map_err(|error| GitError::damaged(format!("{}: {error:#}", path.display())))
         };
         let kept: Vec<Index> = kept.iter().map(open).collect::<Result<_, _>>()?;
         let mut ids = BTreeSet::new();
@@ -102,13 +104,12 @@ impl State {
                     .filter(|id| !kept.iter().any(|index| index.lookup(id).is_some())),
             );
         }
-        self.replace(hash, ids, merged)
+        self.replace(objects, ids, merged)
     }
 
     /// Keeps the tips of the references with their trees, without history: the rest is what old tips have left behind.
-    fn keep_tips(&self, hash: Hash, packs: &[String]) -> Result<(), GitError> {
-        let objects = self.unlocked_objects(hash)?;
-        let mut refs = self.layout.refs(hash);
+    fn keep_tips(&self, objects: &Objects, packs: &[String]) -> Result<(), GitError> {
+        let mut refs = self.layout.refs(objects.hash());
         forget_pins(&mut refs);
         let mut ids = BTreeSet::new();
         let mut tips = BTreeSet::new();
@@ -117,7 +118,7 @@ impl State {
             let tip = objects.peel(*id)?;
             tips.insert(tip);
             ids.insert(tip);
-            collect_tree(&objects, objects.commit(tip)?.tree, &mut ids)?;
+            collect_tree(objects, objects.commit(tip)?.tree, &mut ids)?;
         }
         let mut shallow = BTreeSet::new();
         for tip in &tips {
@@ -132,12 +133,12 @@ impl State {
         }
         self.layout.write_shallow(&shallow)?;
         self.layout.write_refs(&refs)?;
-        self.replace(hash, ids, packs)
+        self.replace(objects, ids, packs)
     }
 
     /// Writes a pack with `ids`, then removes `old` packs and what interrupted writers have left.
-    fn replace(&self, hash: Hash, ids: BTreeSet<ObjectId>, old: &[String]) -> Result<(), GitError> {
-        let objects = self.unlocked_objects(hash)?;
+    fn replace(&self, objects: &Objects, ids: BTreeSet<ObjectId>, old: &[String]) -> Result<(), GitError> {
+        let hash = objects.hash();
         let folder = self.layout.packs();
         let mut name = None;
         if !ids.is_empty() {

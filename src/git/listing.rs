@@ -184,6 +184,14 @@ fn push(listing: &mut Listing, listed: Listed) -> Result<(), GitError> {
     if listing.refs.len() >= MAX_REFS {
         return Err(GitError::protocol("the server lists too many references"));
     }
+    // Names end up in files that are read line by line, and in messages.
+    let has_control = |name: &str| name.contains(|c: char| c.is_control() || c == ' ');
+    if has_control(&listed.name) || listed.target.as_deref().is_some_and(has_control) {
+        let shown = short(listed.name.as_bytes());
+        return Err(GitError::protocol(format!(
+            "the server lists a reference with a forbidden name: \"{shown}\""
+        )));
+    }
     listing.refs.push(listed);
     Ok(())
 }

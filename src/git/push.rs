@@ -48,7 +48,10 @@ pub struct PushStatus {
 pub(super) type KnownReceiver = Mutex<Option<Receiver>>;
 
 impl Mirror {
-    /// Pushes one or several updates with the objects of `pack`, and moves the mirror's references with those that succeeded.
+    /// Pushes one or several updates with the objects of `pack`, and moves the mirror's references with those that
+    /// succeeded, as far as it holds their objects: [`Mirror::store`] the pack first. `None` sends no objects, for
+    /// references to what the server has, and for deletions. A push is sent once; when its answer is lost, the remote is
+    /// asked what became of it.
     ///
     /// # Errors
     /// The first refusal: [`GitError::Moved`] or [`GitError::Rejected`]. Else [`GitError::PushOptionsUnsupported`],
