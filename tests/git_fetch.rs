@@ -348,6 +348,65 @@ fn modes_links_and_submodules_are_what_they_are() {
 }
 
 #[test]
+fn edits_give_the_tree_that_git_gives() {
+    let world = World::empty(&[]);
+    let paths: Vec<String> = (0..4_000)
+        .map(|n| format!("apps/d{}/e{}/f{n}.yaml", n / 30, n / 3))
+        .collect();
+    let contents =
+        |round: usize| -> Vec<String> { (0..4_000).map(|n| format!("image: app:{}\n", n * round)).collect() };
+    let commit = |branch: &str, contents: &[String]| {
+        let files = paths
+            .iter()
+            .zip(contents)
+            .map(|(path, content)| Change::File(path, content.as_bytes()));
+        world.repo.commit(branch, "all", &files.collect::<Vec<_>>())
+    };
+    commit("main", &contents(1));
+    let storage = world.storage();
+    let mirror = mirror(storage.path(), &world.path());
+    let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
+    let after = contents(2);
+    let edits: Vec<(&str, &[u8])> = paths
+        .iter()
+        .zip(&after)
+        .map(|(p, c)| (p.as_str(), c.as_bytes()))
+        .collect();
+    let (new, pack) = bump(&fetched, "all", &edits);
+    // Every blob and folder, and the commit.
+    assert_eq!(pack.objects(), 4_000 + 1_334 + 134 + 2 + 1);
+    push(&mirror, &fetched, new, &pack).unwrap();
+    commit("git", &after);
+    assert_eq!(world.repo.rev("main^{tree}"), world.repo.rev("git^{tree}"));
+}
+
+#[test]
+fn files_and_folders_with_the_same_content_are_one_object() {
+    let world = World::empty(&[]);
+    // The strictest way to take a pack.
+    world.repo.config("receive.fsckObjects", "true");
+    world.repo.config("receive.unpackLimit", "1");
+    let paths = ["a/x.yaml", "a/y.yaml", "b/x.yaml", "b/y.yaml"];
+    world.repo.commit(
+        "main",
+        "twins",
+        &paths.map(|path| Change::File(path, b"image: app:1\n")),
+    );
+    for (round, url) in world.urls().iter().enumerate() {
+        let storage = world.storage();
+        let mirror = mirror(storage.path(), url);
+        let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
+        let content = format!("image: app:{}\n", round + 2);
+        let (new, pack) = bump(&fetched, "twins", &paths.map(|path| (path, content.as_bytes())));
+        // A blob, a folder, the root, the commit.
+        assert_eq!(pack.objects(), 4);
+        push(&mirror, &fetched, new, &pack).unwrap();
+        assert_eq!(world.repo.show("main", "b/y.yaml"), content.as_bytes());
+        folder(storage.path()).fsck();
+    }
+}
+
+#[test]
 fn a_branch_from_before_the_boundary_does_not_drag_history_in() {
     let world = World::new();
     for n in 0..40 {

@@ -10,6 +10,8 @@ mod deadline;
 mod edits;
 mod error;
 mod fetch;
+#[cfg(test)]
+mod hostile;
 mod http;
 mod http_agent;
 mod known_hosts;

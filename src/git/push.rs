@@ -74,19 +74,17 @@ impl Mirror {
     /// [`GitError::Protocol`], [`GitError::Invalid`].
     pub fn push_each(&self, push: &Push, pack: Option<&Pack>) -> Result<Vec<PushStatus>, GitError> {
         check(push)?;
-        let mut statuses: Vec<PushStatus> = Vec::with_capacity(push.updates.len());
-        for update in &push.updates {
-            let refused = if self.is_allowed(update)? {
-                None
-            } else {
-                Some(not_forward(update))
-            };
-            statuses.push(PushStatus {
+        let judge = |update: &RefUpdate| -> Result<PushStatus, GitError> {
+            let refused = (!self.is_allowed(update)?).then(|| not_forward(update));
+            Ok(PushStatus {
                 reference: update.reference.clone(),
                 refused,
-            });
-        }
-        if statuses.iter().all(|status| status.refused.is_some()) {
+            })
+        };
+        let mut statuses = push.updates.iter().map(judge).collect::<Result<Vec<_>, _>>()?;
+        let both = push.updates.iter().zip(&mut statuses);
+        let mut pending: Vec<_> = both.filter(|(_, status)| status.refused.is_none()).collect();
+        if pending.is_empty() {
             return Ok(statuses);
         }
         let mut connection = self.transport.connect(Service::ReceivePack, Protocol::V0)?;
@@ -95,28 +93,22 @@ impl Mirror {
             goodbye(connection);
             return Err(GitError::PushOptionsUnsupported);
         }
-        let mut to_send = Vec::new();
-        for (update, status) in push
-            .updates
-            .iter()
-            .zip(&mut statuses)
-            .filter(|(_, status)| status.refused.is_none())
-        {
-            match &listing {
-                Some(listing) if value(listing, &update.reference) != update.expect => {
-                    status.refused = moved(update, value(listing, &update.reference));
+        if let Some(listing) = listing {
+            pending.retain_mut(|(update, status)| {
+                let now = value(&listing, &update.reference);
+                if now != update.expect {
+                    status.refused = moved(update, now);
                 }
-                _ => to_send.push(update),
-            }
+                now == update.expect
+            });
         }
-        if to_send.is_empty() {
+        if pending.is_empty() {
             goodbye(connection);
         } else {
-            let verdicts = self.send(connection, &receiver, push, &to_send, pack)?;
-            for (update, refused) in to_send.iter().zip(verdicts) {
-                if let Some(status) = statuses.iter_mut().find(|status| status.reference == update.reference) {
-                    status.refused = refused;
-                }
+            let updates: Vec<&RefUpdate> = pending.iter().map(|(update, _)| *update).collect();
+            let verdicts = self.send(connection, &receiver, push, &updates, pack)?;
+            for ((_, status), refused) in pending.into_iter().zip(verdicts) {
+                status.refused = refused;
             }
         }
         self.advance(push, &statuses)?;
@@ -170,6 +162,8 @@ impl Mirror {
             Ok(report) => report,
             Err(error) => {
                 *lock(&self.state.receiver) = None;
+                // A program at the other side must not be at work any more when the remote is asked.
+                drop(connection);
                 return self.after_break(updates, error);
             }
         };
@@ -177,29 +171,35 @@ impl Mirror {
             // The report says it all; how the program ends afterwards changes nothing.
             drop(connection.finish());
         }
-        let mut now = None;
-        let mut refusals = Vec::with_capacity(updates.len());
-        for update in updates {
-            refusals.push(match report.verdict(&update.reference) {
-                Verdict::Done => None,
-                Verdict::Refused { reason, race } => {
-                    *lock(&self.state.receiver) = None;
-                    let rejected = GitError::Rejected {
-                        reference: update.reference.clone(),
-                        reason,
-                        said: report.words.clone(),
-                    };
-                    if race && now.is_none() {
-                        now = self.look(updates).ok();
-                    }
-                    match now.as_ref().filter(|_| race).map(|now| value(now, &update.reference)) {
-                        Some(now) if now != update.expect => moved(update, now),
-                        _ => Some(rejected),
-                    }
-                }
-            });
+        Ok(self.refusals(&report, updates))
+    }
+
+    /// What the report means for each update: a refusal that looks like a lost race is one only if the reference has
+    /// moved.
+    fn refusals(&self, report: &Report, updates: &[&RefUpdate]) -> Vec<Option<GitError>> {
+        let verdicts: Vec<Verdict> = updates.iter().map(|update| report.verdict(&update.reference)).collect();
+        if verdicts.iter().any(|verdict| *verdict != Verdict::Done) {
+            *lock(&self.state.receiver) = None;
         }
-        Ok(refusals)
+        let raced = verdicts
+            .iter()
+            .any(|verdict| matches!(verdict, Verdict::Refused { race: true, .. }));
+        let now = if raced { self.look(updates).ok() } else { None };
+        let both = updates.iter().zip(verdicts);
+        both.map(|(update, verdict)| {
+            let Verdict::Refused { reason, race } = verdict else {
+                return None;
+            };
+            match now.as_ref().filter(|_| race).map(|now| value(now, &update.reference)) {
+                Some(now) if now != update.expect => moved(update, now),
+                _ => Some(GitError::Rejected {
+                    reference: update.reference.clone(),
+                    reason,
+                    said: report.words.clone(),
+                }),
+            }
+        })
+        .collect()
     }
 
     /// The connection broke after the updates were sent, so they may have been made. Looks what the remote has;
