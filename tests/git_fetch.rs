@@ -14,7 +14,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use bumpwright::git::{Also, Checkout, GitError, Mirror, MirrorOptions};
+use bumpwright::git::{Also, Checkout, GitError, Mirror, MirrorOptions, Remote, RemoteUrl, TransportError, open};
 use support::git_http::{Fault, GitHttp};
 use support::mirror::{
     Speaks, branch, bump, files, folder, id, mirror, mirror_with, packs, push, transport, try_files,
@@ -875,6 +875,75 @@ fn a_reader_of_what_was_rebuilt_does_not_have_it_rebuilt_again() {
         assert_eq!(files(&mirror.fetch(&branch("main"), &[]).unwrap()).len(), 1);
     }
     assert_eq!(fs::read(storage.path().join("m/config")).unwrap(), config);
+}
+
+#[test]
+fn branches_that_come_and_go_do_not_pile_up() {
+    let world = World::new();
+    let storage = world.storage();
+    let mirror = mirror(storage.path(), &world.http.url("r.git"));
+    let tip = world.repo.rev("main").unwrap();
+    let lines: String = (0..300).map(|n| format!("{tip} refs/heads/b{n:03}\n")).collect();
+    fs::write(
+        world.repo.dir.join("packed-refs"),
+        format!("# pack-refs with: peeled fully-peeled sorted \n{lines}"),
+    )
+    .unwrap();
+    for n in 0..300 {
+        let fetched = mirror.fetch(&branch(&format!("b{n:03}")), &[]).unwrap();
+        assert_eq!(fetched.transferred, n == 0);
+    }
+    assert!(folder(storage.path()).refs().len() <= 257);
+}
+
+#[test]
+fn errors_of_the_transport_come_through() {
+    let world = World::new();
+    let url = world.http.url("r.git");
+    let storage = world.storage();
+    let mirror = mirror(storage.path(), &url);
+    mirror.fetch(&branch("main"), &[]).unwrap();
+    for (status, wanted) in [
+        (401, "Unauthorized"),
+        (403, "Forbidden"),
+        (404, "NotFound"),
+        (503, "Status"),
+    ] {
+        world.http.intercept(move |_| Some(Fault::Status(status, "no".into())));
+        let error = mirror.fetch(&branch("main"), &[]).unwrap_err();
+        assert!(
+            format!("{error:?}").starts_with(&format!("Transport({wanted}")),
+            "{error:?}"
+        );
+    }
+    world.http.intercept(|_| None);
+    // In the middle of a pack, below everything that reads it.
+    world.file("main", "b.yaml", "b: 1\n");
+    world
+        .http
+        .intercept(|seen| (seen.body.len() > 150).then_some(Fault::Delay(std::time::Duration::from_secs(9))));
+    let remote = Remote {
+        timeout: std::time::Duration::from_millis(400),
+        ..Remote::new(RemoteUrl::parse(&url).unwrap())
+    };
+    let hasty = mirror.with_transport(std::sync::Arc::from(open(&remote).unwrap()));
+    let error = hasty.fetch(&branch("main"), &[]).unwrap_err();
+    assert!(
+        matches!(error, GitError::Transport(TransportError::Timeout { .. })),
+        "{error:?}"
+    );
+    world.http.intercept(|_| None);
+    assert!(mirror.fetch(&branch("main"), &[]).unwrap().transferred);
+}
+
+#[test]
+fn threads_may_hold_what_they_need() {
+    fn sent<T: Send>() {}
+    fn shared<T: Send + Sync>() {}
+    shared::<Mirror>();
+    sent::<bumpwright::git::Fetched>();
+    sent::<bumpwright::git::Objects>();
+    shared::<GitError>();
 }
 
 #[test]

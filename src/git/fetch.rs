@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 use super::conversation::{Conversation, Speaks};
-use super::layout::Refs;
+use super::layout::{Refs, bound};
 use super::listing::Listing;
 use super::mirror::{Mirror, lock};
 use super::resolve::{Resolved, commit_of, prefixes};
@@ -17,6 +17,9 @@ const SMALL: u64 = 5_000;
 
 /// How many ancestors of each tip are offered as common ground.
 const ANCESTORS: usize = 16;
+
+/// How many commits are offered at most.
+const MAX_HAVES: usize = 256;
 
 /// Where a commit that no reference leads to is remembered.
 pub(super) const PINS: &str = "refs/pins/";
@@ -239,6 +242,7 @@ impl Mirror {
         }
         let mut refs = layout.refs(objects.hash());
         wanted.apply(&mut refs);
+        bound(&mut refs, |name| wanted.fetch.contains_key(name));
         layout.write_refs(&refs)
     }
 }
@@ -312,23 +316,25 @@ impl Wanted {
     }
 }
 
-/// Commits that the mirror has with all that is behind them up to the boundaries.
+/// Commits that the mirror has with all that is behind them up to the boundaries: all tips, then their first parents,
+/// generation by generation, so that a branch that was set back still meets something known.
 fn common_ground(refs: &Refs, shallow: &BTreeSet<ObjectId>, objects: &Objects) -> Result<Vec<ObjectId>, GitError> {
-    let mut have = Vec::new();
-    for id in refs.values().collect::<BTreeSet<_>>() {
-        let mut next = objects.peel(*id)?;
-        for _ in 0..ANCESTORS {
-            if have.contains(&next) {
-                break;
-            }
-            have.push(next);
-            let parent = if shallow.contains(&next) {
+    let tips: BTreeSet<ObjectId> = refs.values().map(|id| objects.peel(*id)).collect::<Result<_, _>>()?;
+    let mut have: Vec<ObjectId> = tips.into_iter().collect();
+    let mut known: BTreeSet<ObjectId> = have.iter().copied().collect();
+    let mut start = 0;
+    for _ in 0..ANCESTORS {
+        let generation: Vec<ObjectId> = have.get(start..).unwrap_or_default().to_vec();
+        start = have.len();
+        for id in generation {
+            let parent = if shallow.contains(&id) {
                 None
             } else {
-                objects.commit(next)?.parents.first().copied()
+                objects.commit(id)?.parents.first().copied()
             };
-            let Some(parent) = parent else { break };
-            next = parent;
+            if let Some(parent) = parent.filter(|parent| have.len() < MAX_HAVES && known.insert(*parent)) {
+                have.push(parent);
+            }
         }
     }
     Ok(have)

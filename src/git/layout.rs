@@ -25,6 +25,9 @@ pub(super) struct Identity {
     made: String,
 }
 
+/// More references than this are not kept: each is offered as common ground in every fetch, and keeps its tree.
+const MAX_REFS: usize = 256;
+
 /// References by full name.
 pub(super) type Refs = BTreeMap<String, ObjectId>;
 
@@ -198,6 +201,14 @@ fn tail(path: &Path, length: usize) -> Option<Vec<u8>> {
     let mut bytes = vec![0; length];
     file.read_exact(&mut bytes).ok()?;
     Some(bytes)
+}
+
+/// Forgets all references but those that are in use right now, when there are too many: branches that get a new name with
+/// each run, tags of each version. What is missing later is fetched again, as a difference to what was kept.
+pub(super) fn bound(refs: &mut Refs, in_use: impl Fn(&str) -> bool) {
+    if refs.len() > MAX_REFS {
+        refs.retain(|name, _| in_use(name));
+    }
 }
 
 /// An id of the right length for the format.

@@ -1,4 +1,10 @@
 //! The bare repository that stands for one remote.
+//!
+//! On disk a transfer goes in this order: pack, `shallow`, `packed-refs`. A reference is the promise that its commit, the
+//! commit's tree and all history up to the boundaries are there, so whatever interrupts this leaves objects that nobody
+//! leads to, never a promise that does not hold. Two file locks: `lease.lock` is held shared by whoever reads objects
+//! and exclusively by whoever drops some; `update.lock` is held while `shallow` and `packed-refs` are changed. Damage
+//! (anything missing or unreadable) makes the next access start with an empty folder.
 
 use std::io::ErrorKind;
 use std::path::Path;

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use super::conversation::Conversation;
+use super::layout::bound;
 use super::listing::{Greeting, Listing, read_greeting};
 use super::mirror::{Mirror, lock};
 use super::report::{Report, Verdict};
@@ -264,12 +265,13 @@ impl Mirror {
         let layout = &self.state.layout;
         let _update = layout.lock_update()?;
         let mut refs = layout.refs(hash);
-        for update in done {
+        for update in &done {
             match update.new {
                 Some(new) if objects.contains(new) => refs.insert(update.reference.clone(), new),
                 _ => refs.remove(&update.reference),
             };
         }
+        bound(&mut refs, |name| done.iter().any(|update| update.reference == name));
         layout.write_refs(&refs)
     }
 }
