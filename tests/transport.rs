@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stdout,
     missing_docs
 )]
 
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use bumpwright::git::{Auth, Protocol, Remote, RemoteUrl, Secret, Service, TransportError, open};
 use support::git_http::{Fault, GitHttp, Login, Options};
-use support::packets::{LS_REFS, list, read};
+use support::packets::{LS_REFS, list, push, read};
 use support::repo::{Change, Repo, git};
 
 fn remote(url: &str) -> Remote {
@@ -65,6 +66,62 @@ fn local_path_with_quote_and_blank() {
 }
 
 #[test]
+fn pushes_of_many_bytes_and_their_refusal() {
+    let (root, repo, _) = served();
+    let server = GitHttp::start(root.path());
+    let source = Repo::init(root.path().join("source.git"));
+    for (name, url) in [("local", repo.dir.display().to_string()), ("http", server.url("r.git"))] {
+        let new = source.commit(name, name, &[Change::File("noise", &support::packets::noise(3 << 20))]);
+        let transport = open(&remote(&url)).unwrap();
+        let reference = format!("refs/heads/{name}");
+        let report = push(transport.as_ref(), &source, &new, &reference).unwrap();
+        assert_eq!(report, ["unpack ok\n".to_owned(), format!("ok {reference}\n")]);
+        assert_eq!(repo.rev(name), Some(new.clone()));
+        let report = push(transport.as_ref(), &source, &new, &reference).unwrap();
+        assert!(
+            report.iter().any(|line| line.starts_with(&format!("ng {reference} "))),
+            "{report:?}"
+        );
+    }
+    repo.fsck();
+}
+
+/// In a child process, because git is told by the environment whose repository it is.
+#[test]
+fn local_environment_and_ownership() {
+    if let Ok(path) = std::env::var("BUMPWRIGHT_TEST_PATH") {
+        match list_at(&remote(&path)) {
+            Ok(lines) => println!("lines {}", lines.len()),
+            Err(TransportError::Config { detail, .. }) => println!("refused {detail}"),
+            Err(other) => panic!("{other:?}"),
+        }
+        return;
+    }
+    let (root, repo, _) = served();
+    let child = |name: &str, value: &str| {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        support::repo::hermetic(&mut command);
+        command.args(["--exact", "local_environment_and_ownership", "--nocapture"]);
+        support::repo::run_text(
+            command
+                .env("BUMPWRIGHT_TEST_PATH", &repo.dir)
+                .env("HOME", root.path())
+                .env(name, value),
+        )
+    };
+    for name in ["GIT_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_SHALLOW_FILE"] {
+        assert!(child(name, "/nowhere").contains("lines 1"), "{name}");
+    }
+    let text = child("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
+    let hint = format!(
+        "refused git refuses this repository because it belongs to another user; allow it with \
+                        `git config --global --add safe.directory {}`",
+        repo.dir.display()
+    );
+    assert!(text.contains(&hint), "{text}");
+}
+
+#[test]
 fn local_advertisement_in_version_0() {
     let (_root, repo, line) = served();
     let transport = open(&remote(repo.dir.to_str().unwrap())).unwrap();
@@ -98,6 +155,27 @@ fn http_lists_over_one_connection() {
             .all(|s| s.header("user-agent").unwrap().starts_with("git/2.0 (bumpwright/"))
     );
     assert!(seen.iter().all(|s| s.header("authorization").is_none()));
+}
+
+#[test]
+fn http_many_at_once() {
+    let (root, _, line) = served();
+    let server = GitHttp::start(root.path());
+    let transport = open(&remote(&server.url("r.git"))).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    assert_eq!(list(transport.as_ref()).unwrap(), std::slice::from_ref(&line));
+                }
+            });
+        }
+    });
+    assert!(
+        server.connections() <= 8,
+        "{} connections for 8 threads",
+        server.connections()
+    );
 }
 
 #[test]
@@ -140,6 +218,40 @@ fn http_credentials_are_sent_at_once() {
         };
         assert_eq!(detail, "Unauthorized");
         assert!(!format!("{error:?}").contains("hunter2"));
+    }
+}
+
+#[test]
+fn http_token_as_the_user_name() {
+    let (root, _, line) = served();
+    let login = Login::Basic("t0k".to_owned(), String::new());
+    let private = GitHttp::with(
+        root.path(),
+        Options {
+            login,
+            ..Options::default()
+        },
+    );
+    let public = GitHttp::start(root.path());
+    for (server, requests, with_login) in [(&private, 4, 2), (&public, 2, 0)] {
+        let url = server.url("r.git").replace("http://", "http://t0k@");
+        assert_eq!(list_at(&remote(&url)).unwrap(), std::slice::from_ref(&line));
+        let seen = server.requests();
+        let authorized = seen.iter().filter(|s| s.header("authorization").is_some()).count();
+        assert_eq!((seen.len(), authorized), (requests, with_login));
+    }
+}
+
+#[test]
+fn http_path_with_quote_and_blank() {
+    let root = tempfile::tempdir().unwrap();
+    let id = Repo::init(root.path().join("it's a repo.git")).commit("main", "first", &[]);
+    let server = GitHttp::start(root.path());
+    for path in ["it's a repo.git", "it%27s%20a%20repo.git"] {
+        assert_eq!(
+            list_at(&remote(&server.url(path))).unwrap(),
+            [format!("{id} refs/heads/main\n")]
+        );
     }
 }
 

@@ -16,7 +16,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use bumpwright::git::{
-    Auth, KnownHosts, Protocol, Remote, RemoteUrl, Secret, Service, Transport, TransportError, open,
+    Auth, KnownHosts, Protocol, Proxy, Remote, RemoteUrl, Secret, Service, Transport, TransportError, open,
 };
 use support::packets::{list, read};
 use support::repo::{Change, Repo, run};
@@ -80,6 +80,18 @@ fn one_login_serves_several_programs() {
         connection.finish().unwrap();
     }
     assert_eq!(place.server.logins(), 1, "{}", place.server.log());
+}
+
+#[test]
+fn many_at_once() {
+    let Some(place) = place() else { return };
+    let key = place.server.key("k", &["-t", "ed25519"]);
+    let transport = open(&place.remote(&key, &place.server.host_line("ed25519"))).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| assert_eq!(list(transport.as_ref()).unwrap(), std::slice::from_ref(&place.line)));
+        }
+    });
 }
 
 #[test]
@@ -221,6 +233,40 @@ fn a_repository_that_is_not_there() {
 }
 
 #[test]
+fn programs_that_fail() {
+    let Some(place) = place() else { return };
+    let failing = |name: &str, script: &str| {
+        let key = place.server.forced_key(name, script);
+        let transport = open(&place.remote(&key, &place.server.host_line("ed25519"))).unwrap();
+        let mut connection = transport.connect(Service::UploadPack, Protocol::V2).unwrap();
+        let mut all = Vec::new();
+        let error = connection.advertisement().unwrap().read_to_end(&mut all).unwrap_err();
+        let error = TransportError::from_stream("test", error);
+        assert_eq!(connection.finish().unwrap_err().to_string(), error.to_string());
+        (String::from_utf8(all).unwrap(), error)
+    };
+    let (_, error) = failing("hub", "echo 'ERROR: Repository not found.' >&2; exit 1");
+    assert!(
+        matches!(&error, TransportError::NotFound { detail, .. } if detail == "ERROR: Repository not found."),
+        "{error}"
+    );
+    let (_, error) = failing("loud", "yes 'no room' | head -n 100000 >&2; exit 3");
+    assert!(
+        matches!(&error, TransportError::Remote { detail, .. } if detail.len() <= 16 * 1024),
+        "{error}"
+    );
+    let (text, error) = failing("quiet", "printf 0010some; exit 3");
+    assert!(
+        matches!(&error, TransportError::Remote { detail, .. } if detail.ends_with("status 3")),
+        "{error}"
+    );
+    assert_eq!(text, "0010some");
+    // The connection breaks in the middle: never a bare end.
+    let (_, error) = failing("gone", "printf 0010some; sleep 0.2; kill -9 $PPID");
+    assert!(matches!(error, TransportError::Connect { .. }), "{error}");
+}
+
+#[test]
 fn servers_that_are_silent_or_absent() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -264,16 +310,8 @@ fn the_deadline_holds_while_reading() {
 #[test]
 fn large_answers_and_requests_pass() {
     let Some(place) = place() else { return };
-    // Not compressible, so that it is as large on the wire, and larger than any window.
-    let mut seed = 1u64;
-    let noise: Vec<u8> = std::iter::repeat_with(|| {
-        seed = seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 56) as u8
-    })
-    .take(8 << 20)
-    .collect();
+    // Larger than any window, on the wire too.
+    let noise = support::packets::noise(8 << 20);
     let id = place.repo.commit("main", "noise", &[Change::File("noise", &noise)]);
     let key = place.server.key("k", &["-t", "ed25519"]);
     let transport: Box<dyn Transport> = open(&place.remote(&key, &place.server.host_line("ed25519"))).unwrap();
@@ -288,6 +326,43 @@ fn large_answers_and_requests_pass() {
         length += packet.len();
     }
     assert!(length > noise.len(), "{length}");
+    drop(answer);
+    drop(connection);
+    let source = Repo::init(place.server.dir.path().join("source.git"));
+    let new = source.commit("main", "noise", &[Change::File("other", &noise)]);
+    let report = support::packets::push(transport.as_ref(), &source, &new, "refs/heads/pushed").unwrap();
+    assert_eq!(report, ["unpack ok\n", "ok refs/heads/pushed\n"]);
+    assert_eq!(place.repo.rev("pushed"), Some(new));
+}
+
+#[test]
+fn through_proxies() {
+    let Some(place) = place() else { return };
+    let key = place.server.key("k", &["-t", "ed25519"]);
+    for scheme in ["http", "socks5"] {
+        for login in [None, Some(("me", "p@ss:w"))] {
+            let proxy = support::proxy::Proxy::start(login);
+            let with = |login: Option<(&str, &str)>| {
+                let mut remote = place.remote(&key, &place.server.host_line("ed25519"));
+                let (username, password) = (login.map(|l| l.0.to_owned()), login.map(|l| Secret::new(l.1)));
+                remote.proxy = Some(Proxy {
+                    address: format!("{scheme}://{}", proxy.address),
+                    username,
+                    password,
+                });
+                place.list(&remote)
+            };
+            with(login).unwrap_or_else(|e| panic!("{scheme} {login:?}: {e}"));
+            assert_eq!(proxy.targets(), [format!("127.0.0.1:{}", place.server.port)]);
+            if login.is_some() {
+                for wrong in [None, Some(("me", "hunter2"))] {
+                    let error = with(wrong).unwrap_err();
+                    assert!(matches!(error, TransportError::Connect { .. }), "{error}");
+                    assert!(error.to_string().contains("the proxy"), "{error}");
+                }
+            }
+        }
+    }
 }
 
 /// Its own process, because the user's files and agent are found by the environment.

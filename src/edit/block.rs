@@ -2,26 +2,8 @@
 
 use std::ops::Range;
 
-use granit_parser::Span;
-
 use super::remark::Header;
 use super::site::{BlockShape, Spelling};
-
-/// Line and column (from 1) of the header at offset `header` of the scalar with this span.
-pub(super) fn place(text: &str, header: usize, span: &Span) -> (usize, usize) {
-    let content = span.start.byte_offset().unwrap_or(header);
-    let between = text.get(header..content).unwrap_or_default().replace("\r\n", "\n");
-    let line = span.start.line().saturating_sub(between.matches(['\n', '\r']).count());
-    let before = text.get(..header).unwrap_or_default();
-    let line_start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-    let column = before
-        .get(line_start..)
-        .unwrap_or_default()
-        .trim_start_matches('\u{feff}')
-        .chars()
-        .count();
-    (line, column + 1)
-}
 
 /// The bytes of a block scalar's content and its shape; the content ends at `end` at the latest.
 pub(super) fn shape(text: &str, header: Header, start: usize, end: usize, value: &str) -> (Range<usize>, Spelling) {

@@ -1,6 +1,7 @@
 //! Which files are looked at, by name and by size.
 
 use memchr::memmem;
+use serde::{Deserialize, Serialize};
 
 /// Files that are not YAML are looked at up to this many bytes (CLI.md, *Output*).
 pub const OTHER_LIMIT: usize = 1024 * 1024;
@@ -9,7 +10,7 @@ pub const OTHER_LIMIT: usize = 1024 * 1024;
 pub const YAML_LIMIT: usize = 32 * 1024 * 1024;
 
 /// How a file is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FileKind {
     /// Marked fields are edited.
     Yaml,

@@ -56,13 +56,15 @@ pub(super) struct Head {
 }
 
 struct Open {
+    start: usize,
     head: Head,
     line: usize,
     column: usize,
 }
 
-/// The head among the comments of a gap, if any; all others are feet.
-pub(super) fn head(comments: &[Comment], around: &Around) -> Option<Head> {
+/// The head among the comments of a gap, if any; all others are feet. Feet that are not bound to the token before
+/// go to `loose`, by offset: comments after them wait in go-yaml's queue until these are reached.
+pub(super) fn head(comments: &[Comment], around: &Around, loose: &mut Vec<usize>) -> Option<Head> {
     let first = comments.first()?;
     let mut first_empty = around.newlines <= 1;
     // No foot on the first line: there is nothing that it could follow.
@@ -71,9 +73,14 @@ pub(super) fn head(comments: &[Comment], around: &Around) -> Option<Head> {
         first.line + 1 + usize::from(behind_content) - around.newlines
     });
     let mut open: Option<Open> = None;
+    let mut has_foot = false;
     for (index, comment) in comments.iter().enumerate() {
         if let Some(text) = &mut open {
             if comment.column < around.indent && comment.column != text.column {
+                if has_foot {
+                    loose.push(comment.start);
+                }
+                has_foot = true;
                 open = None;
             } else {
                 text.head.count += 1;
@@ -93,6 +100,7 @@ pub(super) fn head(comments: &[Comment], around: &Around) -> Option<Head> {
                 blank_after: false,
             };
             open = Some(Open {
+                start: comment.start,
                 head,
                 line,
                 column: comment.column,
@@ -106,7 +114,13 @@ pub(super) fn head(comments: &[Comment], around: &Around) -> Option<Head> {
                 first_empty && ((foot_line == Some(text.line) && !around.after_value) || text.column < around.indent)
             });
             match &mut open {
-                Some(_) if is_foot => open = None,
+                Some(text) if is_foot => {
+                    if has_foot || text.column < around.indent {
+                        loose.push(text.start);
+                    }
+                    has_foot = true;
+                    open = None;
+                }
                 Some(text) => text.head.blank_after = true,
                 None => {}
             }

@@ -10,16 +10,19 @@
 mod block;
 mod file;
 mod gap;
+mod lines;
 mod marker;
 mod model;
 mod object;
 mod plain;
 mod plan;
 mod remark;
+mod repair;
 mod scan;
 mod site;
 mod spell;
 mod splice;
+mod strict;
 mod walk;
 
 pub use file::{FileKind, OTHER_LIMIT, YAML_LIMIT, file_kind, looks_marked};

@@ -8,16 +8,21 @@ use granit_parser::{Options, ScalarStyle, Scanner, StrInput, Token, TokenType};
 
 use super::gap::{self, Around, Comment, Next};
 use super::marker::mentions;
+use super::strict::{self, Before};
 
 /// What a remark is to the node that takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// A line comment.
     Line,
+    /// A comment below something: no node takes it.
+    Foot,
     /// A comment above.
     Head {
-        /// The `-` directly below it: a collection in that entry takes it away from the entry's first node.
-        entry: Option<usize>,
+        /// Offset of the token directly below.
+        next: usize,
+        /// Whether that is a `-`: a collection in its entry takes the head away from the entry's first node.
+        above_entry: bool,
         /// A blank line follows, so that at the top of a document it is the document's.
         blank_after: bool,
     },
@@ -61,6 +66,8 @@ pub(super) struct Remarks {
     pub(super) markers: Vec<MarkerComment>,
     /// Of each block scalar, in the order of the file.
     pub(super) headers: Vec<Header>,
+    /// Offset of a tab that go-yaml refuses.
+    pub(super) refused_tab: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +75,12 @@ enum Kind {
     /// Start of the file or of a document: no line comments.
     Edge,
     BlockEntry,
+    /// `?`.
+    Key,
     Value,
     FlowEntry,
+    /// The start of the file.
+    Start,
     Other,
 }
 
@@ -89,6 +100,10 @@ struct Reader<'a> {
     prior: Prior,
     before_prior: Option<usize>,
     closed_since: bool,
+    /// The last `:` belongs to a `?`.
+    complex: bool,
+    /// A key without `?` waits for its `:`.
+    simple: bool,
     gap: Vec<Comment>,
     indents: Vec<usize>,
     pops: usize,
@@ -97,7 +112,9 @@ struct Reader<'a> {
 }
 
 /// Reads the comments of a file. An error of the scanner ends the reading: the parser meets the same one.
-pub(super) fn read(text: &str, options: &Options) -> Remarks {
+///
+/// Places come from `shadow`, which is as long as `text` (see [`super::repair`]); words from `text`.
+pub(super) fn read(text: &str, shadow: &str, options: &Options) -> Remarks {
     let edge = Prior {
         start: 0,
         end: 0,
@@ -111,13 +128,15 @@ pub(super) fn read(text: &str, options: &Options) -> Remarks {
         prior: edge,
         before_prior: None,
         closed_since: false,
+        complex: false,
+        simple: false,
         gap: Vec::new(),
         indents: Vec::new(),
         pops: 0,
         flow: 0,
         first_line: 1,
     };
-    for token in Scanner::with_options(StrInput::new(text), options.clone()) {
+    for token in Scanner::with_options(StrInput::new(shadow), options.clone()) {
         let Ok(token) = token else { break };
         reader.token(token);
     }
@@ -131,6 +150,9 @@ impl Reader<'_> {
         let mut end = span.end.byte_offset().unwrap_or(start);
         let (line, mut column) = (span.start.line(), span.start.col());
         if matches!(token, TokenType::Comment(_)) {
+            // A repair moves a `#` by one.
+            let moved = usize::from(self.text.as_bytes().get(start) != Some(&b'#'));
+            let (start, column) = (start.saturating_sub(moved), column.saturating_sub(moved));
             return self.comment(Comment {
                 start,
                 end,
@@ -154,6 +176,7 @@ impl Reader<'_> {
             // A pair within `[]`: go-yaml has no tokens for its bounds.
             return;
         }
+        self.check_tabs(start);
         self.close_gap(&token, start, line, column);
         for _ in 0..std::mem::take(&mut self.pops) {
             self.indents.pop();
@@ -168,7 +191,11 @@ impl Reader<'_> {
                 self.indents.clear();
                 self.first_line = line + 1;
             }
-            TokenType::Key if end == start => return,
+            TokenType::Key if end == start => {
+                self.simple = true;
+                return;
+            }
+            TokenType::Value => self.complex = !std::mem::take(&mut self.simple),
             _ => {}
         }
         self.before_prior = Some(if self.closed_since {
@@ -189,11 +216,13 @@ impl Reader<'_> {
             ends_late: false,
         };
         match token {
-            TokenType::StreamStart | TokenType::DocumentStart | TokenType::DocumentEnd => prior.kind = Kind::Edge,
+            TokenType::StreamStart => prior.kind = Kind::Start,
+            TokenType::DocumentStart | TokenType::DocumentEnd => prior.kind = Kind::Edge,
             TokenType::VersionDirective(..) | TokenType::TagDirective(..) | TokenType::ReservedDirective(..) => {
                 prior.kind = Kind::Edge;
             }
             TokenType::BlockEntry => prior.kind = Kind::BlockEntry,
+            TokenType::Key => prior.kind = Kind::Key,
             // granit gives `:` and `,` no width.
             TokenType::Value => (prior.kind, prior.end) = (Kind::Value, start + 1),
             TokenType::FlowEntry => prior.kind = Kind::FlowEntry,
@@ -248,7 +277,7 @@ impl Reader<'_> {
         }
         let mark = match self.prior.kind {
             // Behind `---`, `...` and directives comments are nobody's.
-            Kind::Edge => return,
+            Kind::Edge | Kind::Start => return,
             Kind::Value if self.flow == 0 => self.before_prior.unwrap_or(self.prior.start),
             Kind::FlowEntry if self.flow > 0 => self.before_prior.unwrap_or(self.prior.start),
             _ => self.prior.start,
@@ -268,6 +297,21 @@ impl Reader<'_> {
             .binary_search_by_key(&start, |marker| marker.comment.start)
             .ok()?;
         u32::try_from(index).ok()
+    }
+
+    /// Looks for a tab between the prior token and the one at `start`.
+    fn check_tabs(&mut self, start: usize) {
+        if self.flow > 0 || self.out.refused_tab.is_some() {
+            return;
+        }
+        let before = match self.prior.kind {
+            Kind::BlockEntry | Kind::Key | Kind::Start => Before::Indicator,
+            Kind::Value if self.complex => Before::Indicator,
+            _ if self.prior.ends_late => Before::Plain(self.indents.last().map_or(0, |indent| indent + 1)),
+            _ => Before::Token,
+        };
+        let gap = self.text.get(self.prior.end..start).unwrap_or_default();
+        self.out.refused_tab = strict::refused_tab(gap, before).map(|at| self.prior.end + at);
     }
 
     fn close_gap(&mut self, token: &TokenType<'_>, start: usize, line: usize, column: usize) {
@@ -293,7 +337,14 @@ impl Reader<'_> {
                 is_end,
             },
         };
-        let Some(head) = gap::head(&gap, &around) else { return };
+        let mut loose = Vec::new();
+        let head = gap::head(&gap, &around, &mut loose);
+        self.out.remarks.extend(loose.into_iter().map(|mark| Remark {
+            mark,
+            role: Role::Foot,
+            marker: None,
+        }));
+        let Some(head) = head else { return };
         let Some(comment) = gap.get(head.first) else { return };
         let marker = if head.count == 1 {
             self.marker_at(comment.start)
@@ -302,7 +353,8 @@ impl Reader<'_> {
         };
         let above_entry = matches!(token, TokenType::BlockEntry | TokenType::BlockSequenceStart);
         let role = Role::Head {
-            entry: above_entry.then_some(start),
+            next: start,
+            above_entry,
             blank_after: head.blank_after,
         };
         self.out.remarks.push(Remark {

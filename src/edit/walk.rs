@@ -4,15 +4,21 @@
 //! bound to its place or before it (`yaml_parser_set_event_comments`). A scalar that is a value and took exactly one
 //! comment, a marker, is a site.
 
-use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle, Tag};
+use std::borrow::Cow;
+use std::ops::Range;
+
+use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
 
 use super::block;
+use super::lines::Lines;
 use super::marker;
-use super::model::{Reason, Setter};
+use super::model::{ObjectId, Reason, Setter};
 use super::object::{Objects, Place};
 use super::remark::{self, Header, Remark, Remarks, Role};
+use super::repair;
 use super::scan::{LocalSkip, Scan};
 use super::site::{Site, Spelling};
+use super::strict;
 
 /// Why a marker comment is on no field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,16 +47,22 @@ struct Frame {
     in_key: bool,
     key: String,
     place: Place,
+    /// The innermost object.
+    object: usize,
 }
 
 struct Walker<'a> {
     text: &'a str,
+    is_repaired: bool,
+    lines: &'a Lines<'a>,
+    refused_escape: Option<usize>,
     remarks: Vec<Remark>,
     markers: Vec<remark::MarkerComment>,
     headers: std::vec::IntoIter<Header>,
     fates: Vec<Fate>,
     next_remark: usize,
-    lines: Vec<Option<u32>>,
+    line_comments: Vec<Option<u32>>,
+
     heads: Vec<Remark>,
     frames: Vec<Frame>,
     objects: Objects,
@@ -64,36 +76,85 @@ struct Walker<'a> {
 /// # Errors
 /// The skip to report when the file does not parse.
 pub(super) fn walk(text: &str) -> Result<Scan, LocalSkip> {
-    forbidden(text)?;
+    let lines = Lines::of(text);
+    let unparsable = |at: usize, why: &str| {
+        let (line, column) = lines.place(at);
+        let message = format!("the YAML does not parse: {why}; correct it, none of the file's markers was looked at");
+        LocalSkip {
+            line,
+            column,
+            reason: Reason::Unparsable,
+            message,
+        }
+    };
+    if let Some((at, found)) = forbidden(text) {
+        let why = format!("the control character U+{:04X} is not allowed", u32::from(found));
+        return Err(unparsable(at, &why));
+    }
+    let mut repaired: Option<String> = None;
+    let mut repairs = repair::budget(text.len());
+    loop {
+        let shadow = repaired.as_deref().unwrap_or(text);
+        let error = match read(text, shadow, &lines) {
+            Ok(scan) => return Ok(scan),
+            Err(Failure::Refused(at, why)) => return Err(unparsable(at, why)),
+            Err(Failure::Scan(error)) => error,
+        };
+        repairs = repairs.saturating_sub(1);
+        match repair::repair(shadow, &error).filter(|_| repairs > 0) {
+            Some(next) => repaired = Some(next),
+            None => {
+                let at = error.marker().byte_offset().unwrap_or_default();
+                return Err(unparsable(at, &error.info()));
+            }
+        }
+    }
+}
+
+enum Failure {
+    /// granit's error.
+    Scan(ScanError),
+    /// An offset, and what go-yaml does not read there.
+    Refused(usize, &'static str),
+}
+
+fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
     let options = options(text.len());
     let Remarks {
         remarks,
         markers,
         headers,
-    } = remark::read(text, &options);
+        refused_tab,
+    } = remark::read(text, shadow, &options);
     let fates = vec![Fate::Loose; markers.len()];
     let mut walker = Walker {
         text,
+        is_repaired: !std::ptr::eq(text, shadow),
+        lines,
+        refused_escape: None,
         remarks,
         markers,
         headers: headers.into_iter(),
         fates,
         next_remark: 0,
-        lines: Vec::new(),
+        line_comments: Vec::new(),
         heads: Vec::new(),
         frames: Vec::new(),
         objects: Objects::default(),
         open_sites: Vec::new(),
         scan: Scan::default(),
     };
-    for next in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = next.map_err(|error| {
-            let mark = error.marker();
-            unparsable(mark.line(), mark.col() + 1, &error.info())
-        })?;
+    for next in Parser::new_from_str_with_options(shadow, options) {
+        let (event, span) = next.map_err(Failure::Scan)?;
         walker.event(&event, &span);
     }
-    Ok(walker.finish())
+    if let Some(at) = refused_tab {
+        return Err(Failure::Refused(at, "a tab stands where only spaces may indent"));
+    }
+    match walker.refused_escape {
+        Some(at) => Err(Failure::Refused(at, "the escape \\/ is unknown")),
+        None => Ok(walker.finish()),
+    }
 }
 
 fn options(length: usize) -> Options {
@@ -105,41 +166,13 @@ fn options(length: usize) -> Options {
     options
 }
 
-fn unparsable(line: usize, column: usize, why: &str) -> LocalSkip {
-    let message = format!("the YAML does not parse: {why}; correct it, none of the file's markers was looked at");
-    LocalSkip {
-        line,
-        column,
-        reason: Reason::Unparsable,
-        message,
-    }
-}
-
-/// Characters that YAML does not know, wherever they stand.
-fn forbidden(text: &str) -> Result<(), LocalSkip> {
+/// The first character that YAML does not know, wherever it stands.
+fn forbidden(text: &str) -> Option<(usize, char)> {
     let bad = |c: char| {
         c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r')
             || matches!(c, '\u{80}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
     };
-    let Some((at, found)) = text.char_indices().find(|&(_, c)| bad(c)) else {
-        return Ok(());
-    };
-    let before = text.get(..at).unwrap_or_default();
-    let lines = before.replace("\r\n", "\n");
-    let line = lines.matches(['\n', '\r']).count() + 1;
-    let column = lines
-        .rsplit(['\n', '\r'])
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches('\u{feff}')
-        .chars()
-        .count()
-        + 1;
-    Err(unparsable(
-        line,
-        column,
-        &format!("the control character U+{:04X} is not allowed", u32::from(found)),
-    ))
+    text.char_indices().find(|&(_, c)| bad(c))
 }
 
 impl Walker<'_> {
@@ -172,7 +205,7 @@ impl Walker<'_> {
         if explicit {
             // kyaml cuts the file here, and what stands above with it.
             self.heads.clear();
-            self.lines.clear();
+            self.line_comments.clear();
         } else {
             self.heads
                 .retain(|head| !matches!(head.role, Role::Head { blank_after: true, .. }));
@@ -210,7 +243,7 @@ impl Walker<'_> {
         is_key || frame.in_key
     }
 
-    fn open(&mut self, map: bool, style: StructureStyle, is_bare: bool, span: std::ops::Range<usize>) {
+    fn open(&mut self, map: bool, style: StructureStyle, is_bare: bool, span: Range<usize>) {
         let start = span.start;
         let flow = style == StructureStyle::Flow;
         let in_entry = self.frames.last().is_some_and(|frame| !frame.map && !frame.flow);
@@ -219,9 +252,13 @@ impl Walker<'_> {
         } else if !flow && in_entry && is_bare {
             self.pull(start);
             self.heads
-                .retain(|head| !matches!(head.role, Role::Head { entry: Some(entry), .. } if entry < start));
+                .retain(|head| !matches!(head.role, Role::Head { next, above_entry: true, .. } if next < start));
         }
         let place = self.place_of_child(map);
+        let object = match place {
+            Place::Object(index) => index,
+            _ => self.frames.last().map_or(0, |frame| frame.object),
+        };
         let in_key = self.node(None);
         let flow = flow || self.frames.last().is_some_and(|frame| frame.flow);
         self.frames.push(Frame {
@@ -231,6 +268,7 @@ impl Walker<'_> {
             in_key,
             key: String::new(),
             place,
+            object,
         });
     }
 
@@ -254,9 +292,11 @@ impl Walker<'_> {
         if flow && end > start {
             self.take(start, Fate::Collection);
         } else if map && !flow && start > 0 {
-            // A block mapping's end takes the line comments; heads wait for what follows.
+            // A block mapping's end takes the comments of the tokens before it.
             self.pull(start - 1);
             self.settle_lines(Fate::Loose);
+            self.heads
+                .retain(|head| matches!(head.role, Role::Head { next, .. } if next >= start));
         }
     }
 
@@ -270,10 +310,8 @@ impl Walker<'_> {
             start = header.start;
         }
         let empty = style == ScalarStyle::Plain && start == end;
-        let object = self.frames.iter().rev().find_map(|frame| match frame.place {
-            Place::Object(index) => Some(index),
-            _ => None,
-        });
+        let object = self.frames.last().map_or(0, |frame| frame.object);
+        let value = &*self.as_read(value, style, start..end);
         let is_key = self.node((!empty).then_some(value));
         if empty {
             return;
@@ -288,34 +326,45 @@ impl Walker<'_> {
             Some(header) => block::shape(self.text, header, start, end, value),
             None => flow_place(style, flow, start, end),
         };
-        let (line, column) = match header {
-            Some(header) => block::place(self.text, header.start, span),
-            None => (span.start.line(), span.start.col() + 1),
-        };
+        let (line, column) = self.lines.place(start);
         let (untag, typed) = self.tag(tag, span);
-        self.open_sites
-            .push((self.scan.sites.len(), object.unwrap_or_default()));
+        self.open_sites.push((self.scan.sites.len(), object));
         self.scan.sites.push(Site {
             setter,
             text: self.text.get(place.0.clone()).unwrap_or_default().to_owned(),
             span: place.0,
             line,
             column,
-            value: self.as_read(value, header.is_some(), end).to_owned(),
+            value: value.to_owned(),
             spelling: place.1,
             untag,
             typed,
-            object: super::model::ObjectId::default(),
+            object: ObjectId::default(),
         });
     }
 
-    /// granit ends a block scalar with a line break even where the file ends without one; go-yaml does not.
-    fn as_read<'v>(&self, value: &'v str, is_block: bool, end: usize) -> &'v str {
-        let unended = is_block && end >= self.text.len() && !self.text.ends_with(['\n', '\r']);
-        value.strip_suffix('\n').filter(|_| unended).unwrap_or(value)
+    /// The value as go-yaml reads it.
+    fn as_read<'v>(&mut self, value: &'v str, style: ScalarStyle, span: Range<usize>) -> Cow<'v, str> {
+        let written = self.text.get(span.clone()).unwrap_or_default();
+        match style {
+            // granit ends a block scalar with a line break even where the file ends without one.
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                let unended = span.end >= self.text.len() && !self.text.ends_with(['\n', '\r']);
+                Cow::Borrowed(value.strip_suffix('\n').filter(|_| unended).unwrap_or(value))
+            }
+            ScalarStyle::DoubleQuoted | ScalarStyle::SingleQuoted => {
+                if style == ScalarStyle::DoubleQuoted && self.refused_escape.is_none() {
+                    self.refused_escape = strict::refused_escape(written).map(|at| span.start + at);
+                }
+                let differs = self.is_repaired && written.contains(['\n', '\r']);
+                let read = differs.then(|| repair::value_of(written)).flatten();
+                read.map_or(Cow::Borrowed(value), Cow::Owned)
+            }
+            ScalarStyle::Plain => Cow::Borrowed(value),
+        }
     }
 
-    fn tag(&self, tag: Option<&Tag>, span: &Span) -> (Option<(std::ops::Range<usize>, String)>, bool) {
+    fn tag(&self, tag: Option<&Tag>, span: &Span) -> (Option<(Range<usize>, String)>, bool) {
         let Some(tag) = tag else { return (None, false) };
         let keeps = tag
             .suffix_in_namespace("tag:yaml.org,2002:")
@@ -335,7 +384,8 @@ impl Walker<'_> {
     fn pull(&mut self, place: usize) {
         while let Some(remark) = self.remarks.get(self.next_remark).filter(|remark| remark.mark <= place) {
             match remark.role {
-                Role::Line => self.lines.push(remark.marker),
+                Role::Foot => {}
+                Role::Line => self.line_comments.push(remark.marker),
                 Role::Head { .. } => self.heads.push(*remark),
             }
             self.next_remark += 1;
@@ -351,7 +401,7 @@ impl Walker<'_> {
     }
 
     fn settle_lines(&mut self, fate: Fate) {
-        for line in std::mem::take(&mut self.lines) {
+        for line in std::mem::take(&mut self.line_comments) {
             self.settle(line, fate);
         }
     }
@@ -366,7 +416,7 @@ impl Walker<'_> {
     /// The setter of the scalar at `place`: its line comment if it has one, else its head.
     fn take_marker(&mut self, place: usize) -> Option<Setter> {
         self.pull(place);
-        let chosen = match (self.lines.as_slice(), self.heads.as_slice()) {
+        let chosen = match (self.line_comments.as_slice(), self.heads.as_slice()) {
             ([one], _) => *one,
             ([], [one]) => one.marker,
             _ => None,
@@ -387,7 +437,7 @@ impl Walker<'_> {
                 Err(why) => (Reason::MalformedMarker, why),
                 Ok(setter) => explain(*fate, &setter),
             };
-            let (line, column) = (marker.comment.line, marker.comment.column + 1);
+            let (line, column) = self.lines.place(marker.comment.start);
             self.scan.skips.push(LocalSkip {
                 line,
                 column,
@@ -399,7 +449,7 @@ impl Walker<'_> {
     }
 }
 
-fn flow_place(style: ScalarStyle, flow: bool, start: usize, end: usize) -> (std::ops::Range<usize>, Spelling) {
+fn flow_place(style: ScalarStyle, flow: bool, start: usize, end: usize) -> (Range<usize>, Spelling) {
     let spelling = match style {
         ScalarStyle::SingleQuoted => Spelling::Single,
         ScalarStyle::DoubleQuoted => Spelling::Double,

@@ -1,28 +1,25 @@
 //! Smart HTTP (`man gitprotocol-http`): one agent for each remote, streamed answers, redirects by hand.
 
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{BufRead, Cursor, Read};
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ureq::http::{HeaderValue, Request, Response, StatusCode};
-use ureq::{Agent, Body, BodyReader};
+use ureq::{Agent, Body};
 use url::Url;
 
 use super::credential::{self, Credential};
 use super::deadline::Deadline;
 use super::http_agent;
+use super::http_answer::{Answer, DRAIN, skip_service_line};
+use super::http_error::{WORDS, failed, gone};
 use super::remote::{Auth, Remote};
 use super::transport::server_text;
 use super::{Connection, Protocol, Secret, Service, Transport, TransportError};
 
-/// How much of a server's words goes into an error.
-const WORDS: usize = 2 * 1024;
-/// How much of an answer that nobody wants is read so that its connection can be used again.
-const DRAIN: u64 = 16 * 1024;
 const REDIRECTS: usize = 5;
-const UNRESOLVED: &str = "the host name cannot be resolved; is it spelt right, and is there a network?";
 
 /// A repository behind `http://` or `https://`.
 pub(crate) struct HttpTransport(Arc<Http>);
@@ -162,15 +159,22 @@ impl HttpConnection {
         let known = self.http.login_for(target);
         let header = known.as_ref().map(basic).or_else(|| self.http.own_header(target));
         let response = self.send_once(target, body, header.as_ref())?;
-        if response.status() != StatusCode::UNAUTHORIZED || !matches!(self.http.remote.auth, Auth::User) {
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        if let Some(token) = self.http.token_in_url(target) {
+            drain(response);
+            return self.send_once(target, body, Some(&token));
+        }
+        if !matches!(self.http.remote.auth, Auth::User) {
             return Ok(response);
         }
         if let Some(stale) = &known {
             stale.reject(self.deadline);
             self.http.memory().login = None;
         }
-        let user = self.http.remote.url.user();
-        let Some(found) = credential::fill(target, user, self.deadline) else {
+        let user = self.http.remote.url.user().filter(|_| trusted(&self.http.base, target));
+        let Some(found) = credential::fill(&self.repository(target), user, self.deadline) else {
             return Ok(response);
         };
         drain(response);
@@ -182,6 +186,17 @@ impl HttpConnection {
             self.http.memory().login = Some((target.origin(), found));
         }
         Ok(response)
+    }
+
+    /// The repository that a request's address is of, for helpers that tell repositories of a host apart.
+    fn repository(&self, target: &Url) -> Url {
+        let mut url = target.clone();
+        let path = target.path();
+        let path = path
+            .strip_suffix("/info/refs")
+            .or_else(|| path.strip_suffix(self.service.name()));
+        url.set_path(path.map_or(target.path(), |path| path.trim_end_matches('/')));
+        url
     }
 
     /// A kept connection may have been closed by the server just now: what changes nothing there is sent once more.
@@ -197,7 +212,7 @@ impl HttpConnection {
             Err(ureq::Error::Io(e)) if repeatable && gone(&e) => self.transmit(url, body, login)?,
             other => other,
         };
-        result.map_err(|e| self.http.failed(e, self.deadline))
+        result.map_err(|e| failed(&self.http.shown(), e, self.deadline))
     }
 
     fn transmit(
@@ -250,14 +265,7 @@ impl HttpConnection {
         let status = response.status();
         let kind = content_type(&response);
         if status == StatusCode::OK && kind == wanted {
-            let (http, deadline) = (Arc::clone(&self.http), self.deadline);
-            let reader = BufReader::with_capacity(64 * 1024, response.into_body().into_reader());
-            return Ok(Answer {
-                reader,
-                http,
-                deadline,
-                tail: [1; 4],
-            });
+            return Ok(Answer::new(response.into_body().into_reader(), url, self.deadline));
         }
         if status == StatusCode::OK {
             let detail = format!(
@@ -315,8 +323,18 @@ impl Http {
             (Auth::Basic { username, password }, ..) => Some(basic_header(username, password)),
             (Auth::Bearer { token }, ..) => Some(Secret::new(format!("Bearer {}", token.expose()))),
             (_, Some(user), Some(password)) => Some(basic_header(user, password)),
-            // A token as the user name; the helpers may know a password for it.
-            (Auth::None, Some(user), None) => Some(basic_header(user, &Secret::default())),
+            _ => None,
+        }
+    }
+
+    /// An address like `https://TOKEN@host/…`: a name without a password, which is only sent when the server asks,
+    /// because public repositories refuse a name that they do not know.
+    fn token_in_url(&self, target: &Url) -> Option<Secret> {
+        let url = &self.remote.url;
+        match (&self.remote.auth, url.user(), url.password()) {
+            (Auth::None, Some(token), None) if trusted(&self.base, target) => {
+                Some(basic_header(token, &Secret::default()))
+            }
             _ => None,
         }
     }
@@ -363,99 +381,6 @@ impl Http {
             detail: detail.to_owned(),
         }
     }
-
-    fn failed(&self, error: ureq::Error, deadline: Deadline) -> TransportError {
-        let text = match error {
-            ureq::Error::Timeout(_) => return deadline.error(&self.shown()),
-            ureq::Error::Io(e) if deadline.passed() && e.kind() == io::ErrorKind::TimedOut => {
-                return deadline.error(&self.shown());
-            }
-            ureq::Error::HostNotFound => UNRESOLVED.to_owned(),
-            ureq::Error::ConnectProxyFailed(e) => format!("the proxy refused: {}", server_text(e.as_bytes(), WORDS)),
-            ureq::Error::Io(e) => explain_io(&e),
-            ureq::Error::Rustls(e) => explain_tls(&e.to_string()),
-            other => other.to_string(),
-        };
-        self.connect_error(&text)
-    }
-}
-
-/// An answer's body, read as it comes.
-struct Answer {
-    reader: BufReader<BodyReader<'static>>,
-    http: Arc<Http>,
-    deadline: Deadline,
-    /// The last four bytes that were taken.
-    tail: [u8; 4],
-}
-
-impl Answer {
-    fn fill(&mut self) -> io::Result<()> {
-        match self.reader.fill_buf() {
-            Ok(_) => Ok(()),
-            Err(e) => Err(io::Error::other(self.http.failed(ureq::Error::from(e), self.deadline))),
-        }
-    }
-}
-
-impl Read for Answer {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.fill_buf()?.read(buffer)?;
-        self.consume(n);
-        Ok(n)
-    }
-}
-
-impl BufRead for Answer {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.fill()?;
-        // What is there now needs no further reading.
-        Ok(self.reader.buffer())
-    }
-
-    fn consume(&mut self, n: usize) {
-        let taken = self.reader.buffer().get(..n).unwrap_or_default();
-        for byte in taken.iter().rev().take(4).rev() {
-            self.tail.rotate_left(1);
-            if let Some(last) = self.tail.last_mut() {
-                *last = *byte;
-            }
-        }
-        self.reader.consume(n);
-    }
-}
-
-impl Drop for Answer {
-    /// Readers stop at the flush packet that ends an answer, one read before HTTP's own end. Only a connection whose
-    /// answer was read wholly can be used again.
-    fn drop(&mut self) {
-        if self.tail == *b"0000" {
-            // Without success the connection is closed, nothing else.
-            let _ = io::copy(&mut self.reader.by_ref().take(DRAIN), &mut io::sink());
-        }
-    }
-}
-
-/// Reads `# service=…` and its flush; whatever else came first is given back.
-fn skip_service_line(answer: &mut Answer) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    answer.by_ref().take(4).read_to_end(&mut head)?;
-    let length = std::str::from_utf8(&head)
-        .ok()
-        .and_then(|digits| usize::from_str_radix(digits, 16).ok());
-    let Some(rest) = length.and_then(|length| length.checked_sub(4)) else {
-        return Ok(head);
-    };
-    answer
-        .by_ref()
-        .take(u64::try_from(rest).unwrap_or(0))
-        .read_to_end(&mut head)?;
-    if !head.get(4..).is_some_and(|line| line.starts_with(b"# service=")) {
-        return Ok(head);
-    }
-    let mut flush = Vec::new();
-    answer.by_ref().take(4).read_to_end(&mut flush)?;
-    Ok(if flush == b"0000" { Vec::new() } else { flush })
 }
 
 /// Where a redirecting answer points to.
@@ -512,33 +437,4 @@ fn words(response: Response<Body>) -> String {
 
 fn drain(response: Response<Body>) {
     words(response);
-}
-
-fn gone(error: &io::Error) -> bool {
-    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-    matches!(
-        error.kind(),
-        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
-    )
-}
-
-fn explain_io(error: &io::Error) -> String {
-    let text = error.to_string();
-    match error.get_ref() {
-        Some(inner) if inner.is::<rustls::Error>() => explain_tls(&text),
-        // The standard library has no kind for this.
-        _ if text.starts_with("failed to lookup address") => UNRESOLVED.to_owned(),
-        _ => format!("the connection failed: {text}"),
-    }
-}
-
-fn explain_tls(text: &str) -> String {
-    let hint = if text.contains("UnknownIssuer") {
-        "; if the server's certificate comes from an own authority, give its CA bundle"
-    } else if text.contains("CertificateRequired") {
-        "; the server wants a client certificate"
-    } else {
-        ""
-    };
-    format!("TLS failed: {text}{hint}")
 }

@@ -11,7 +11,8 @@ use ureq::config::AutoHeaderValue;
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use url::Url;
 
-use super::remote::{Auth, Proxy, Remote, Tls};
+use super::proxy::{Proxy, ProxyScheme};
+use super::remote::{Auth, Remote, Tls};
 use super::{Secret, TransportError};
 
 /// Servers tell git from browsers by this beginning.
@@ -120,20 +121,20 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, rustls_pki_t
 }
 
 fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, String> {
-    let unusable = "the proxy's address cannot be used; give http://host:port, https://host:port or socks5://host:port";
-    let url = Url::parse(&proxy.address).map_err(|e| format!("{unusable} ({e})"))?;
-    let host = url.host_str().filter(|h| !h.is_empty()).ok_or(unusable)?;
-    let protocol = ureq::ProxyProtocol::try_from(url.scheme()).map_err(|_| unusable)?;
-    let mut builder = ureq::Proxy::builder(protocol).host(host);
-    if let Some(port) = url.port_or_known_default() {
-        builder = builder.port(port);
+    let parts = proxy.parts()?;
+    let protocol = match parts.scheme {
+        ProxyScheme::Http => ureq::ProxyProtocol::Http,
+        ProxyScheme::Https => ureq::ProxyProtocol::Https,
+        // The proxy resolves the name.
+        ProxyScheme::Socks5 => ureq::ProxyProtocol::Socks5h,
+    };
+    let mut builder = ureq::Proxy::builder(protocol).host(&parts.host).port(parts.port);
+    if let Some((name, password)) = &parts.login {
+        builder = builder.username(name).password(password.expose());
     }
-    if let Some(name) = &proxy.username {
-        builder = builder
-            .username(name)
-            .password(proxy.password.as_ref().map_or("", Secret::expose));
-    }
-    builder.build().map_err(|_| unusable.to_owned())
+    builder
+        .build()
+        .map_err(|_| "the proxy's address or login holds characters that cannot be sent".to_owned())
 }
 
 /// As curl (`man curl`, *ENVIRONMENT*): the scheme's own variable, then `all_proxy`; `HTTP_PROXY` in capitals is not

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::http::HttpTransport;
 use super::process::ProcessTransport;
+use super::proxy::Proxy;
 use super::remote_url::{Place, RemoteUrl};
 use super::ssh::SshTransport;
 use super::{Secret, Transport, TransportError};
@@ -102,18 +103,8 @@ pub enum KnownHosts {
     User,
 }
 
-/// A proxy: HTTP `CONNECT` (`http://host:port`, `https://host:port`) or SOCKS5 (`socks5://host:port`).
-#[derive(Clone, Debug)]
-pub struct Proxy {
-    /// Its address, without user information.
-    pub address: String,
-    /// The user name, if it wants one.
-    pub username: Option<String>,
-    /// The password, if it wants one.
-    pub password: Option<Secret>,
-}
-
-/// Makes the transport for a remote. Nothing is connected yet.
+/// Makes the transport for a remote. Nothing is connected yet. Its calls block: make them on a thread of their own, not on
+/// one that drives an async runtime.
 ///
 /// # Errors
 /// [`TransportError::Config`] when the settings cannot work: unreadable keys or certificates, credentials of another

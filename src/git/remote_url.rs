@@ -281,7 +281,7 @@ fn scp_colon(text: &str) -> Option<usize> {
 }
 
 /// Percent-decodes; nothing when empty.
-fn decoded(text: &str) -> Option<String> {
+pub(crate) fn decoded(text: &str) -> Option<String> {
     let bytes: Vec<u8> = percent_encoded_bytes(text);
     let text = String::from_utf8_lossy(&bytes).into_owned();
     (!text.is_empty()).then_some(text)

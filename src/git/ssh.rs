@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use russh::client::{Handle, Msg};
 use russh::{Channel, ChannelMsg, ChannelReadHalf, ChannelWriteHalf};
 use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
 
 use super::deadline::Deadline;
 use super::remote::Remote;
@@ -21,6 +22,19 @@ const ERROR_LIMIT: usize = 16 * 1024;
 /// How long an unused connection is kept for the next program.
 const IDLE: Duration = Duration::from_secs(15);
 
+/// How git itself and the servers of GitHub, GitLab, Gitea, Bitbucket and Gerrit say that there is no such repository.
+const MISSING: [&str; 6] = [
+    "does not appear to be a git repository",
+    "repository not found",
+    "project not found",
+    "could not be found",
+    "cannot find repository",
+    "repository does not exist",
+];
+
+/// How many connections of one remote are set up side by side.
+const HANDSHAKES: usize = 4;
+
 /// A repository behind SSH. Its calls block: they must not be made on a thread that drives an async runtime.
 pub(crate) struct SshTransport(Arc<Shared>);
 
@@ -31,6 +45,8 @@ struct Shared {
     timeout: Duration,
     /// Logged in, and without a channel at the moment.
     idle: Mutex<VecDeque<(Handle<Guard>, Instant)>>,
+    /// OpenSSH drops connections when many log in at the same moment (`MaxStartups`, 10).
+    handshakes: Semaphore,
     /// Always there, but for the moment of dropping.
     runtime: Option<Runtime>,
 }
@@ -50,13 +66,14 @@ impl SshTransport {
             url: url.clone(),
             detail: format!("no thread could be started for SSH: {e}"),
         })?;
-        let idle = Mutex::default();
+        let (idle, handshakes) = (Mutex::default(), Semaphore::new(HANDSHAKES));
         Ok(Self(Arc::new(Shared {
             url,
             route,
             path: path.to_owned(),
             timeout: remote.timeout,
             idle,
+            handshakes,
             runtime: Some(runtime),
         })))
     }
@@ -101,24 +118,19 @@ impl Shared {
         service: Service,
         protocol: Protocol,
     ) -> Result<(Handle<Guard>, Channel<Msg>), TransportError> {
-        let kept = self.take_idle();
-        let kept = match kept {
-            Some(session) => session
-                .channel_open_session()
-                .await
-                .ok()
-                .map(|channel| (session, channel)),
-            None => None,
-        };
-        let (session, channel) = match kept {
+        let (session, channel) = match self.reuse().await {
             Some(both) => both,
             None => {
-                let session = self.route.connect().await?;
-                let channel = session.channel_open_session().await;
-                (
-                    session,
-                    channel.map_err(|e| self.broken(&format!("the server opened no channel: {e}")))?,
-                )
+                let _turn = self
+                    .handshakes
+                    .acquire()
+                    .await
+                    .map_err(|e| self.broken(&e.to_string()))?;
+                // While this one waited, another may have finished.
+                match self.reuse().await {
+                    Some(both) => both,
+                    None => self.open().await?,
+                }
             }
         };
         let failed = |e: russh::Error| self.broken(&format!("the server did not run the program: {e}"));
@@ -132,6 +144,22 @@ impl Shared {
         let command = format!("{} {}", service.name(), quoted(&self.path));
         channel.exec(true, command).await.map_err(failed)?;
         Ok((session, channel))
+    }
+
+    async fn open(&self) -> Result<(Handle<Guard>, Channel<Msg>), TransportError> {
+        let session = self.route.connect().await?;
+        let channel = session.channel_open_session().await;
+        Ok((
+            session,
+            channel.map_err(|e| self.broken(&format!("the server opened no channel: {e}")))?,
+        ))
+    }
+
+    /// A channel on a kept connection, if there is one that still works.
+    async fn reuse(&self) -> Option<(Handle<Guard>, Channel<Msg>)> {
+        let session = self.take_idle()?;
+        let channel = session.channel_open_session().await.ok()?;
+        Some((session, channel))
     }
 
     fn take_idle(&self) -> Option<Handle<Guard>> {
@@ -250,21 +278,12 @@ impl Program {
                 return Err(self.shared.broken("the connection was closed by the server"));
             }
         };
-        // Git's own words, and those of GitHub, GitLab and Gitea.
         let lower = detail.to_ascii_lowercase();
-        let missing = [
-            "does not appear to be a git repository",
-            "repository not found",
-            "could not be found",
-            "not found",
-        ];
-        Err(
-            if missing.iter().any(|text| lower.contains(text)) && !lower.contains("command not found") {
-                TransportError::NotFound { url, detail }
-            } else {
-                TransportError::Remote { url, detail }
-            },
-        )
+        Err(if MISSING.iter().any(|text| lower.contains(text)) {
+            TransportError::NotFound { url, detail }
+        } else {
+            TransportError::Remote { url, detail }
+        })
     }
 }
 

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::ssh_pattern::list_matches;
 
+/// How deep files may include files, as in ssh.
+const INCLUDES: usize = 16;
+
 /// What the user's and the system's file say about a host. As in ssh the first value wins; identity files add up.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostConfig {
@@ -40,23 +43,33 @@ impl HostConfig {
     fn read<'a>(texts: impl Iterator<Item = &'a str>, host: &str, home: &Path) -> Self {
         let mut config = Self::default();
         for text in texts {
-            let mut applies = true;
-            for line in text.lines() {
-                let words = words(line);
-                let Some((keyword, values)) = words.split_first() else {
-                    continue;
-                };
-                match keyword.to_ascii_lowercase().as_str() {
-                    "host" => applies = list_matches(values.iter().map(String::as_str), host),
-                    // The other criteria would need programs to be run or names to be resolved.
-                    "match" => applies = values.first().is_some_and(|v| v.eq_ignore_ascii_case("all")),
-                    keyword if applies => config.set(keyword, values, home),
-                    _ => {}
-                }
-            }
+            config.apply(text, host, home, 0);
         }
         config.expand(host, home);
         config
+    }
+
+    fn apply(&mut self, text: &str, host: &str, home: &Path, depth: usize) {
+        let mut applies = true;
+        for line in text.lines() {
+            let words = words(line);
+            let Some((keyword, values)) = words.split_first() else {
+                continue;
+            };
+            match keyword.to_ascii_lowercase().as_str() {
+                "host" => applies = list_matches(values.iter().map(String::as_str), host),
+                // The other criteria would need programs to be run or names to be resolved.
+                "match" => applies = values.first().is_some_and(|v| v.eq_ignore_ascii_case("all")),
+                "include" if applies && depth < INCLUDES => {
+                    for file in values.iter().flat_map(|value| included(value, home)) {
+                        let text = fs::read(file).unwrap_or_default();
+                        self.apply(&String::from_utf8_lossy(&text), host, home, depth + 1);
+                    }
+                }
+                keyword if applies => self.set(keyword, values, home),
+                _ => {}
+            }
+        }
     }
 
     fn set(&mut self, keyword: &str, values: &[String], home: &Path) {
@@ -101,6 +114,26 @@ impl HostConfig {
             *path = tilde(&text, home);
         }
     }
+}
+
+/// The files that an `Include` names, in order. Patterns are taken in the last part of the path only.
+fn included(value: &str, home: &Path) -> Vec<PathBuf> {
+    let path = home.join(".ssh").join(tilde(value, home));
+    let Some((folder, pattern)) = path.parent().zip(path.file_name().and_then(|name| name.to_str())) else {
+        return Vec::new();
+    };
+    if !pattern.contains(['*', '?']) {
+        return vec![path];
+    }
+    let names = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
+    let fits = |name: &String| !name.starts_with('.') && list_matches([pattern], name);
+    let mut files: Vec<_> = names.filter(fits).map(|name| folder.join(name)).collect();
+    files.sort();
+    files
 }
 
 fn tilde(path: &str, home: &Path) -> PathBuf {
@@ -171,6 +204,20 @@ mod tests {
         assert!(config.identities_only);
         let other = read(text, "bad.example.com");
         assert_eq!((other.host_name, other.port), (None, Some(22)));
+    }
+
+    #[test]
+    fn includes() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join(".ssh/conf.d");
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("b.conf"), "Port 2\nHost other\nUser wrong\n").unwrap();
+        fs::write(dir.join("a.conf"), "Port 1\nInclude conf.d/a.conf\n").unwrap();
+        fs::write(dir.join("c.txt"), "Port 3\nUser c\n").unwrap();
+        let text =
+            "Host other\nInclude conf.d/c.txt\nHost h\nInclude conf.d/*.conf\nInclude ~/.ssh/conf.d/c.txt missing\n";
+        let config = HostConfig::read([text].into_iter(), "h", home.path());
+        assert_eq!((config.port, config.user.as_deref()), (Some(1), Some("c")));
     }
 
     #[test]

@@ -5,22 +5,27 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use russh::client::{self, AuthResult, Handle};
 use russh::keys::agent::client::AgentClient;
 use russh::keys::{
     Algorithm, HashAlg, PrivateKey, PrivateKeyWithHashAlg, PublicKey, PublicKeyOrCertificate, decode_secret_key,
 };
-use russh::{Preferred, kex};
+use russh::{Preferred, SshId, kex};
 use tokio::net::TcpStream;
 
 use super::known_hosts::HostKeys;
+use super::proxy::ProxyParts;
 use super::remote::{Auth, KnownHosts, Remote, Ssh};
 use super::ssh_config::HostConfig;
 use super::{Secret, TransportError};
 
 /// The files that ssh tries when nothing names one (`man ssh`, `-i`), without those for hardware keys.
 const DEFAULT_KEYS: [&str; 3] = ["id_ed25519", "id_ecdsa", "id_rsa"];
+
+/// The program's name in the protocol's first line.
+const CLIENT_ID: &str = concat!("SSH-2.0-bumpwright_", env!("CARGO_PKG_VERSION"));
 
 /// How to get to one host, worked out from the remote and from the user's files.
 pub(crate) struct Route {
@@ -32,6 +37,8 @@ pub(crate) struct Route {
     name: String,
     trust: Trust,
     preferred: Preferred,
+    proxy: Option<ProxyParts>,
+    timeout: Duration,
     /// The caller chose the host key algorithms.
     fixed_host_keys: bool,
     login: Login,
@@ -58,10 +65,12 @@ impl Route {
             url: url.clone(),
             detail,
         };
-        if remote.proxy.is_some() {
-            let detail = "a proxy is not supported for SSH yet; use an https:// address with it".to_owned();
-            return Err(refused(detail));
-        }
+        let proxy = remote
+            .proxy
+            .as_ref()
+            .map(|proxy| proxy.parts())
+            .transpose()
+            .map_err(refused)?;
         // Whoever brings key and known_hosts along (a controller) must not depend on files of the account.
         let of_user = matches!(remote.auth, Auth::User) || matches!(remote.ssh.known_hosts, KnownHosts::User);
         let config = if of_user {
@@ -94,16 +103,23 @@ impl Route {
             name,
             trust,
             preferred,
+            proxy,
             fixed_host_keys,
             login,
+            timeout: remote.timeout,
             url: url.clone(),
         })
     }
 
     /// Connects, checks the host key and logs in. Dropping the future gives up.
     pub(crate) async fn connect(&self) -> Result<Handle<Guard>, TransportError> {
-        let stream = TcpStream::connect((self.host.as_str(), self.port))
-            .await
+        let stream = match &self.proxy {
+            Some(proxy) => proxy.tunnel(&self.host, self.port).await,
+            None => TcpStream::connect((self.host.as_str(), self.port))
+                .await
+                .map_err(|e| e.to_string()),
+        };
+        let stream = stream
             .map_err(|e| self.connect_error(&format!("no connection to {} port {}: {e}", self.host, self.port)))?;
         // Without it small requests wait for the other side's delayed ACK; where it fails it is only slower.
         let _ = stream.set_nodelay(true);
@@ -112,11 +128,16 @@ impl Route {
         if !self.fixed_host_keys {
             preferred.key = Cow::Owned(keys.algorithms(&preferred.key));
         }
-        let config = Arc::new(client::Config {
+        // Ends sessions that nobody uses any more; while one is used, its deadline comes first.
+        let inactivity_timeout = Some(self.timeout);
+        let client_id = SshId::Standard(Cow::Borrowed(CLIENT_ID));
+        let config = client::Config {
+            client_id,
             preferred,
+            inactivity_timeout,
             ..client::Config::default()
-        });
-        let mut session = client::connect_stream(config, stream, Guard(keys))
+        };
+        let mut session = client::connect_stream(Arc::new(config), stream, Guard(keys))
             .await
             .map_err(|e| match e {
                 Refusal::HostKey(detail) => TransportError::HostKey {

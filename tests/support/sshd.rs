@@ -35,12 +35,7 @@ impl Sshd {
     /// Starts it with an ed25519 and an RSA host key, or says that it cannot: then the test is skipped, but fails when
     /// the environment variable `CI` is set.
     pub fn start() -> Option<Self> {
-        if !Path::new(PROGRAM).exists() {
-            assert!(
-                std::env::var_os("CI").is_none(),
-                "{PROGRAM} is missing; install openssh-server"
-            );
-            println!("skipped: {PROGRAM} is missing; install openssh-server");
+        if !super::has(PROGRAM, "openssh-server") {
             return None;
         }
         let dir = tempfile::tempdir().unwrap();
@@ -56,7 +51,7 @@ impl Sshd {
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {shown}/host_ed25519\nHostKey {shown}/host_rsa\n\
              AuthorizedKeysFile {shown}/authorized\nStrictModes no\nPidFile none\nUsePAM no\nLogLevel VERBOSE\n\
              PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nMaxAuthTries 20\n\
-             AcceptEnv GIT_PROTOCOL\nSetEnv GIT_CONFIG_GLOBAL=/dev/null\nMaxStartups 100\n"
+             AcceptEnv GIT_PROTOCOL\nSetEnv GIT_CONFIG_GLOBAL=/dev/null\nMaxStartups 10:100:10\n"
         );
         std::fs::write(path("config"), config).unwrap();
         let mut child = Command::new(PROGRAM)
@@ -100,6 +95,16 @@ impl Sshd {
     pub fn key(&self, name: &str, arguments: &[&str]) -> PathBuf {
         let path = keygen(&self.dir.path().join(name), arguments);
         self.authorize(&path);
+        path
+    }
+
+    /// Like [`Sshd::key`], for a key that only gets this shell command run, whatever it asks for.
+    pub fn forced_key(&self, name: &str, script: &str) -> PathBuf {
+        let path = keygen(&self.dir.path().join(name), &["-t", "ed25519"]);
+        let public = std::fs::read_to_string(path.with_extension("pub")).unwrap();
+        let list = self.dir.path().join("authorized");
+        let all = std::fs::read_to_string(&list).unwrap() + &format!("command=\"{script}\" {public}");
+        std::fs::write(list, all).unwrap();
         path
     }
 
