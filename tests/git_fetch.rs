@@ -14,7 +14,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use bumpwright::git::{Also, Checkout, GitError, Mirror, MirrorOptions};
+use bumpwright::git::{Also, Checkout, GitError, Mirror, MirrorOptions, Remote, RemoteUrl, TransportError, open};
 use support::git_http::{Fault, GitHttp};
 use support::mirror::{
     Speaks, branch, bump, files, folder, id, mirror, mirror_with, packs, push, transport, try_files,
@@ -348,6 +348,65 @@ fn modes_links_and_submodules_are_what_they_are() {
 }
 
 #[test]
+fn edits_give_the_tree_that_git_gives() {
+    let world = World::empty(&[]);
+    let paths: Vec<String> = (0..4_000)
+        .map(|n| format!("apps/d{}/e{}/f{n}.yaml", n / 30, n / 3))
+        .collect();
+    let contents =
+        |round: usize| -> Vec<String> { (0..4_000).map(|n| format!("image: app:{}\n", n * round)).collect() };
+    let commit = |branch: &str, contents: &[String]| {
+        let files = paths
+            .iter()
+            .zip(contents)
+            .map(|(path, content)| Change::File(path, content.as_bytes()));
+        world.repo.commit(branch, "all", &files.collect::<Vec<_>>())
+    };
+    commit("main", &contents(1));
+    let storage = world.storage();
+    let mirror = mirror(storage.path(), &world.path());
+    let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
+    let after = contents(2);
+    let edits: Vec<(&str, &[u8])> = paths
+        .iter()
+        .zip(&after)
+        .map(|(p, c)| (p.as_str(), c.as_bytes()))
+        .collect();
+    let (new, pack) = bump(&fetched, "all", &edits);
+    // Every blob and folder, and the commit.
+    assert_eq!(pack.objects(), 4_000 + 1_334 + 134 + 2 + 1);
+    push(&mirror, &fetched, new, &pack).unwrap();
+    commit("git", &after);
+    assert_eq!(world.repo.rev("main^{tree}"), world.repo.rev("git^{tree}"));
+}
+
+#[test]
+fn files_and_folders_with_the_same_content_are_one_object() {
+    let world = World::empty(&[]);
+    // The strictest way to take a pack.
+    world.repo.config("receive.fsckObjects", "true");
+    world.repo.config("receive.unpackLimit", "1");
+    let paths = ["a/x.yaml", "a/y.yaml", "b/x.yaml", "b/y.yaml"];
+    world.repo.commit(
+        "main",
+        "twins",
+        &paths.map(|path| Change::File(path, b"image: app:1\n")),
+    );
+    for (round, url) in world.urls().iter().enumerate() {
+        let storage = world.storage();
+        let mirror = mirror(storage.path(), url);
+        let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
+        let content = format!("image: app:{}\n", round + 2);
+        let (new, pack) = bump(&fetched, "twins", &paths.map(|path| (path, content.as_bytes())));
+        // A blob, a folder, the root, the commit.
+        assert_eq!(pack.objects(), 4);
+        push(&mirror, &fetched, new, &pack).unwrap();
+        assert_eq!(world.repo.show("main", "b/y.yaml"), content.as_bytes());
+        folder(storage.path()).fsck();
+    }
+}
+
+#[test]
 fn a_branch_from_before_the_boundary_does_not_drag_history_in() {
     let world = World::new();
     for n in 0..40 {
@@ -520,6 +579,11 @@ fn heals_when_everything_is_gone() {
 }
 
 #[test]
+fn heals_when_the_folder_is_gone() {
+    heals(|mirror| fs::remove_dir_all(mirror).unwrap());
+}
+
+#[test]
 fn heals_when_the_folder_is_full_of_garbage() {
     heals(|mirror| {
         for name in ["HEAD", "config", "packed-refs", "shallow"] {
@@ -538,6 +602,15 @@ fn heals_when_packs_are_empty_or_cut() {
         });
     });
     heals(|mirror| each_pack(mirror, "idx", |path| overwrite(path, b"\xfftOc")));
+    // Damage that no checksum at an end tells.
+    heals(|mirror| {
+        each_pack(mirror, "pack", |path| {
+            let mut bytes = fs::read(path).unwrap();
+            let end = bytes.len() - 20;
+            bytes[12..end].fill(0xff);
+            overwrite(path, &bytes);
+        });
+    });
 }
 
 #[test]
@@ -598,6 +671,14 @@ fn a_stream_that_breaks_leaves_nothing_behind() {
         .fault(2, Fault::Zeros("application/x-git-upload-pack-result".into(), 100_000));
     let error = mirror.fetch(&branch("main"), &[]).unwrap_err();
     assert!(matches!(error, GitError::Protocol(_)), "{error}");
+    let mut nothing = b"000dpackfile\n0025\x01PACK\0\0\0\x02\0\0\0\0".to_vec();
+    let trailer = "029d08823bd8a8eab510ad6ac75c823cfd3ed31e";
+    nothing.extend(id(trailer).as_bytes());
+    nothing.extend(b"0000");
+    let page = Fault::Page(200, "application/x-git-upload-pack-result".into(), nothing);
+    world.http.fault(2, page);
+    let error = mirror.fetch(&branch("main"), &[]).unwrap_err();
+    assert!(error.to_string().contains("did not send"), "{error}");
     let corrupt = b"000dpackfile\n0025\x01PACK\0\0\0\x02\0\0\0\x01garbage, garbage!!0000".to_vec();
     world.http.fault(
         2,
@@ -650,6 +731,40 @@ fn fifty_rounds_with_somebody_else_stay_sound() {
 }
 
 #[test]
+fn two_hundred_rounds_leave_few_packs() {
+    for shallow in [true, false] {
+        let world = World::new();
+        let storage = world.storage();
+        let mirror = mirror_with(storage.path(), &world.http.url("r.git"), Speaks::Two, shallow);
+        world.repo.git(&["tag", "-a", "-m", "kept", "v1", "main"]);
+        mirror.fetch(&Checkout::Tag("v1".into()), &[]).unwrap();
+        let config = fs::read(storage.path().join("m/config")).unwrap();
+        let mut most = 0;
+        let rounds = if shallow { 100 } else { 50 };
+        for round in 0..rounds {
+            world.file("main", "theirs.yaml", &format!("{round}"));
+            let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
+            let (new, pack) = bump(&fetched, "bump", &[("a.yaml", format!("ours: {round}\n").as_bytes())]);
+            push(&mirror, &fetched, new, &pack).unwrap();
+            most = most.max(packs(storage.path()));
+        }
+        assert_eq!(
+            fs::read(storage.path().join("m/config")).unwrap(),
+            config,
+            "it was rebuilt"
+        );
+        // One more than the limit, the two of a round, and some for when a child that another test is just starting
+        // holds a copy of the lock.
+        assert!(most <= 45, "{most}");
+        fs::write(storage.path().join("m/objects/pack/.tmp-left"), b"x").unwrap();
+        folder(storage.path()).fsck();
+        assert!(!mirror.fetch(&Checkout::Tag("v1".into()), &[]).unwrap().transferred);
+        let tip = mirror.fetch(&branch("main"), &[]).unwrap();
+        assert_eq!(files(&tip)["a.yaml"], format!("ours: {}\n", rounds - 1));
+    }
+}
+
+#[test]
 fn several_mirrors_on_one_folder_do_not_disturb_each_other() {
     let world = World::new();
     let storage = world.storage();
@@ -659,7 +774,7 @@ fn several_mirrors_on_one_folder_do_not_disturb_each_other() {
             scope.spawn(move || {
                 // Each as another process would: nothing shared but the folder.
                 let mirror = mirror(storage, &world.urls()[thread % 2]);
-                for round in 0..10 {
+                for round in 0..15 {
                     loop {
                         let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
                         let content = format!("{thread}: {round}\n");
@@ -674,12 +789,161 @@ fn several_mirrors_on_one_folder_do_not_disturb_each_other() {
             });
         }
     });
-    assert_eq!(world.repo.git(&["rev-list", "--count", "main"]), "43");
+    assert_eq!(world.repo.git(&["rev-list", "--count", "main"]), "63");
     mirror(storage.path(), &world.path())
         .fetch(&branch("main"), &[])
         .unwrap();
     folder(storage.path()).fsck();
     world.repo.fsck();
+}
+
+#[test]
+fn damage_that_shows_while_packs_are_merged_is_healed() {
+    let world = World::new();
+    let storage = world.storage();
+    let first = mirror(storage.path(), &world.path());
+    let fetched = first.fetch(&branch("main"), &[]).unwrap();
+    for round in 0..40 {
+        let (_, pack) = bump(&fetched, "lost", &[("a.yaml", format!("{round}").as_bytes())]);
+        first.store(&fetched.objects, &pack).unwrap();
+    }
+    // While somebody reads, nothing is merged.
+    let again = first.fetch(&branch("main"), &[]).unwrap();
+    assert_eq!(packs(storage.path()), 41);
+    drop((fetched, again));
+    each_pack(&storage.path().join("m"), "pack", |path| {
+        let mut bytes = fs::read(path).unwrap();
+        let end = bytes.len() - 20;
+        bytes[12..end].fill(0xff);
+        overwrite(path, &bytes);
+    });
+    let fetched = mirror(storage.path(), &world.path())
+        .fetch(&branch("main"), &[])
+        .unwrap();
+    assert_eq!((files(&fetched).len(), packs(storage.path())), (1, 1));
+    folder(storage.path()).fsck();
+}
+
+#[test]
+fn what_lost_races_leave_behind_is_dropped() {
+    let world = World::new();
+    let storage = world.storage();
+    let mirror = mirror(storage.path(), &world.path());
+    let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
+    let mut lost = None;
+    for round in 0..40 {
+        let (new, pack) = bump(&fetched, "lost", &[("a.yaml", format!("{round}").as_bytes())]);
+        mirror.store(&fetched.objects, &pack).unwrap();
+        lost = Some(new);
+    }
+    drop(fetched);
+    // A child that another test is just starting may hold a copy of the lock for a moment.
+    for _ in 0..50 {
+        drop(mirror.fetch(&branch("main"), &[]).unwrap());
+        if packs(storage.path()) == 1 {
+            break;
+        }
+    }
+    let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
+    assert!(!fetched.transferred);
+    assert!(!fetched.objects.contains(lost.unwrap()));
+    assert_eq!(
+        (files(&fetched)["a.yaml"].as_str(), packs(storage.path())),
+        ("a: 2\n", 1)
+    );
+    folder(storage.path()).fsck();
+}
+
+#[test]
+fn a_reader_of_what_was_rebuilt_does_not_have_it_rebuilt_again() {
+    let world = World::new();
+    let storage = world.storage();
+    let (one, two) = (
+        mirror(storage.path(), &world.path()),
+        mirror(storage.path(), &world.path()),
+    );
+    let old = two.fetch(&branch("main"), &[]).unwrap();
+    each_pack(&storage.path().join("m"), "idx", |path| fs::remove_file(path).unwrap());
+    // The first sees the damage and rebuilds; the second still reads what is gone.
+    let three = mirror(storage.path(), &world.path());
+    three.fetch(&branch("main"), &[]).unwrap();
+    let config = fs::read(storage.path().join("m/config")).unwrap();
+    let edits = [(b"a.yaml".to_vec(), b"x".to_vec())].into();
+    let missing = id(&"7".repeat(40));
+    assert!(old.objects.write_edits(missing, &edits).is_err());
+    for mirror in [&two, &one, &three] {
+        assert_eq!(files(&mirror.fetch(&branch("main"), &[]).unwrap()).len(), 1);
+    }
+    assert_eq!(fs::read(storage.path().join("m/config")).unwrap(), config);
+}
+
+#[test]
+fn branches_that_come_and_go_do_not_pile_up() {
+    let world = World::new();
+    let storage = world.storage();
+    let mirror = mirror(storage.path(), &world.http.url("r.git"));
+    let tip = world.repo.rev("main").unwrap();
+    let lines: String = (0..300).map(|n| format!("{tip} refs/heads/b{n:03}\n")).collect();
+    fs::write(
+        world.repo.dir.join("packed-refs"),
+        format!("# pack-refs with: peeled fully-peeled sorted \n{lines}"),
+    )
+    .unwrap();
+    for n in 0..300 {
+        let fetched = mirror.fetch(&branch(&format!("b{n:03}")), &[]).unwrap();
+        assert_eq!(fetched.transferred, n == 0);
+    }
+    assert!(folder(storage.path()).refs().len() <= 257);
+}
+
+#[test]
+fn errors_of_the_transport_come_through() {
+    let world = World::new();
+    let url = world.http.url("r.git");
+    let storage = world.storage();
+    let mirror = mirror(storage.path(), &url);
+    mirror.fetch(&branch("main"), &[]).unwrap();
+    for (status, wanted) in [
+        (401, "Unauthorized"),
+        (403, "Forbidden"),
+        (404, "NotFound"),
+        (503, "Status"),
+    ] {
+        world.http.intercept(move |_| Some(Fault::Status(status, "no".into())));
+        let error = mirror.fetch(&branch("main"), &[]).unwrap_err();
+        assert!(
+            format!("{error:?}").starts_with(&format!("Transport({wanted}")),
+            "{error:?}"
+        );
+    }
+    world.http.intercept(|_| None);
+    // In the middle of a pack, below everything that reads it.
+    world.file("main", "b.yaml", "b: 1\n");
+    world
+        .http
+        .intercept(|seen| (seen.body.len() > 150).then_some(Fault::Delay(std::time::Duration::from_secs(9))));
+    let remote = Remote {
+        timeout: std::time::Duration::from_millis(400),
+        ..Remote::new(RemoteUrl::parse(&url).unwrap())
+    };
+    let hasty = mirror.with_transport(std::sync::Arc::from(open(&remote).unwrap()));
+    let error = hasty.fetch(&branch("main"), &[]).unwrap_err();
+    assert!(
+        matches!(error, GitError::Transport(TransportError::Timeout { .. })),
+        "{error:?}"
+    );
+    world.http.intercept(|_| None);
+    assert!(mirror.fetch(&branch("main"), &[]).unwrap().transferred);
+}
+
+#[test]
+fn threads_may_hold_what_they_need() {
+    fn sent<T: Send>() {}
+    fn shared<T: Send + Sync>() {}
+    shared::<Mirror>();
+    sent::<bumpwright::git::Fetched>();
+    sent::<bumpwright::git::Objects>();
+    shared::<GitError>();
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn a_rival_between_the_listing_and_the_push_is_seen_too() {
     });
     let error = push(&mirror, &fetched, new, &pack).unwrap_err();
     assert!(
-        matches!(error, GitError::Moved { now: Some(now), .. } if now.to_string() == world.repo.rev("main").unwrap()),
+        matches!(error, GitError::Moved { now: Some(now), .. } if Some(now) == world.repo.rev("main").map(|tip| id(&tip))),
         "{error}"
     );
 }
@@ -173,6 +173,46 @@ fn branches_are_made_replaced_and_deleted() {
         mirror.push(&push_of(update(&name, Some(two), None)), None).unwrap();
         assert_eq!(world.repo.rev(&name), None);
         world.repo.fsck();
+    }
+}
+
+#[test]
+fn a_fast_forward_from_behind_the_boundary_is_seen() {
+    let world = World::new();
+    for _ in 0..5 {
+        world
+            .repo
+            .commit("main", "more", &[Change::File("a.yaml", b"a: more\n")]);
+    }
+    world.repo.git(&["branch", "other", "main~3"]);
+    let other = id(&world
+        .repo
+        .commit("other", "aside", &[Change::File("a.yaml", b"a: other\n")]));
+    let ways = world
+        .urls()
+        .into_iter()
+        .flat_map(|url| [(url.clone(), Speaks::Two), (url, Speaks::Zero)]);
+    for (round, (url, speaks)) in ways.enumerate() {
+        let behind = format!("refs/heads/behind-{round}");
+        world.repo.git(&["update-ref", &behind, "main~4"]);
+        let old = id(&world.repo.rev(&behind).unwrap());
+        let storage = world.storage();
+        let mirror = mirror_with(storage.path(), &url, speaks, true);
+        let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
+        let (new, pack) = bump(&fetched, "bump", &[("a.yaml", b"a: bump\n")]);
+        mirror.store(&fetched.objects, &pack).unwrap();
+        let gentle = |reference: &str, old| bumpwright::git::RefUpdate {
+            force: false,
+            ..update(reference, Some(old), Some(new))
+        };
+        mirror.push(&push_of(gentle(&behind, old)), Some(&pack)).unwrap();
+        assert_eq!(world.repo.rev(&behind).unwrap(), new.to_string());
+        let error = mirror
+            .push(&push_of(gentle("refs/heads/other", other)), Some(&pack))
+            .unwrap_err();
+        assert!(error.to_string().contains("non-fast-forward"), "{error}");
+        assert_eq!(world.repo.rev("other").unwrap(), other.to_string());
+        assert!(!mirror.is_ancestor(id(&"1".repeat(40)), new).unwrap());
     }
 }
 
@@ -355,7 +395,7 @@ fn a_push_whose_answer_is_lost_is_looked_up() {
         .commit("main", "rival", &[Change::File("a.yaml", b"a: rival\n")]);
     let error = push(&mirror, &fetched, new, &pack).unwrap_err();
     assert!(
-        matches!(error, GitError::Moved { now: Some(now), .. } if now.to_string() == rival),
+        matches!(error, GitError::Moved { now: Some(now), .. } if now == id(&rival)),
         "{error}"
     );
 }

@@ -529,7 +529,9 @@ fn a_lost_race_is_planned_again_on_the_new_tip() {
 
 #[test]
 fn ssh_takes_a_key_and_known_hosts_from_flags_or_a_secret() {
-    let Some(server) = support::sshd::Sshd::start() else { return };
+    let Some(server) = support::sshd::Sshd::start() else {
+        return;
+    };
     let remote = remote();
     let key = server.key("id", &["-t", "ed25519"]);
     let key = key.to_str().unwrap();
@@ -541,7 +543,9 @@ fn ssh_takes_a_key_and_known_hosts_from_flags_or_a_secret() {
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("known_hosts"), "{}", refused.err);
     assert_eq!(remote.repo.rev("main").unwrap(), remote.first);
-    remote.bench.ok(&[arguments.as_slice(), &["--known-hosts", hosts.to_str().unwrap()]].concat());
+    remote
+        .bench
+        .ok(&[arguments.as_slice(), &["--known-hosts", hosts.to_str().unwrap()]].concat());
     assert_eq!(remote.content("main"), BUMPED);
 
     let indented = |path: &std::path::Path| std::fs::read_to_string(path).unwrap().replace('\n', "\n    ");
@@ -551,7 +555,12 @@ fn ssh_takes_a_key_and_known_hosts_from_flags_or_a_secret() {
         indented(&hosts)
     );
     let manifests = policy("fs", "app", "ghcr.io/o/app", "3.0.0")
-        + &support::cli::git_repository("fs", "repo", &url, "  ref: {branch: main}\n  secretRef: {name: login}\n")
+        + &support::cli::git_repository(
+            "fs",
+            "repo",
+            &url,
+            "  ref: {branch: main}\n  secretRef: {name: login}\n",
+        )
         + &secret
         + &support::cli::automation("fs", "auto", "repo", "", "");
     remote.bench.write("m.yaml", manifests);

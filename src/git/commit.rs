@@ -71,13 +71,9 @@ impl Commit {
 }
 
 impl Person {
-    /// `name <email> seconds offset`, without the characters that Git forbids here, as `git commit` drops them too.
+    /// `name <email> seconds offset`, without the characters that would end a part early. All else stays as it is.
     fn line(&self) -> String {
-        let clean = |text: &str| {
-            let text: String = text.chars().filter(|c| !matches!(c, '<' | '>' | '\n' | '\0')).collect();
-            text.trim_matches(|c: char| c <= ' ' || matches!(c, '.' | ',' | ':' | ';' | '"' | '\\' | '\''))
-                .to_owned()
-        };
+        let clean = |text: &str| -> String { text.chars().filter(|c| !matches!(c, '<' | '>' | '\n' | '\0')).collect() };
         let (sign, minutes) = if self.offset_minutes < 0 {
             ('-', -self.offset_minutes)
         } else {
@@ -156,4 +152,65 @@ fn committer_seconds(line: &[u8]) -> Option<i64> {
         .next()?
         .parse()
         .ok()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn commit(signature: Option<&str>) -> Commit {
+        let id = ObjectId::from_hex("1".repeat(40).as_bytes()).unwrap();
+        let author = Person {
+            name: "A <b> é".into(),
+            email: "a@x\n".into(),
+            seconds: 5,
+            offset_minutes: -90,
+        };
+        let committer = Person {
+            name: String::new(),
+            email: "c@x".into(),
+            seconds: 7,
+            offset_minutes: 330,
+        };
+        let message = "no line break".to_owned();
+        Commit {
+            tree: id,
+            parents: vec![id],
+            author,
+            committer,
+            message,
+            signature: signature.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn the_bytes_are_gits() {
+        let one = "1".repeat(40);
+        let expected =
+            format!("tree {one}\nparent {one}\nauthor A b é <a@x> 5 -0130\ncommitter  <c@x> 7 +0530\n\nno line break");
+        assert_eq!(String::from_utf8(commit(None).encode()).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_signature_is_folded_into_its_header_and_not_signed_itself() {
+        let signed = commit(Some("-----BEGIN X-----\n\nabc\n-----END X-----\n"));
+        assert_eq!(signed.payload(), commit(None).encode());
+        let text = String::from_utf8(signed.encode()).unwrap();
+        assert!(
+            text.contains("+0530\ngpgsig -----BEGIN X-----\n \n abc\n -----END X-----\n\nno line"),
+            "{text}"
+        );
+        let info = CommitInfo::parse(signed.tree, &signed.encode()).unwrap();
+        assert_eq!((info.tree, info.parents.len(), info.seconds), (signed.tree, 1, 7));
+        assert_eq!(info.message, b"no line break");
+    }
+
+    #[test]
+    fn garbage_is_damage() {
+        let id = ObjectId::from_hex("1".repeat(40).as_bytes()).unwrap();
+        for bytes in [&b""[..], b"tree x\n\n", b"parent \n", b"author\n\nmessage"] {
+            assert!(matches!(CommitInfo::parse(id, bytes), Err(GitError::Damaged(_))));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! From changed files to new blobs, trees and a commit, in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use gix::hash::Kind as Hash;
 use gix::objs::Kind;
@@ -13,6 +13,8 @@ use super::{Commit, EntryKind, GitError, ObjectId, Objects, Pack};
 pub struct NewObjects {
     hash: Hash,
     objects: Vec<(Kind, Vec<u8>)>,
+    /// A pack must not hold an object twice, and files with the same content are common.
+    known: HashSet<ObjectId>,
 }
 
 impl std::fmt::Debug for NewObjects {
@@ -45,7 +47,9 @@ impl NewObjects {
     fn add(&mut self, kind: Kind, data: Vec<u8>) -> Result<ObjectId, GitError> {
         let id = gix::objs::compute_hash(self.hash, kind, &data)
             .map_err(|error| GitError::Invalid(format!("a {kind} cannot be hashed: {error}")))?;
-        self.objects.push((kind, data));
+        if self.known.insert(id) {
+            self.objects.push((kind, data));
+        }
         Ok(id)
     }
 }
@@ -75,6 +79,7 @@ impl Objects {
         let mut new = NewObjects {
             hash: self.hash(),
             objects: Vec::with_capacity(edits.len() * 2),
+            known: HashSet::with_capacity(edits.len() * 2),
         };
         let tree = self.rewrite(base, root, b"", &mut new)?;
         Ok((tree, new))

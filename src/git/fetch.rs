@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 use super::conversation::{Conversation, Speaks};
-use super::layout::Refs;
+use super::layout::{Refs, bound};
 use super::listing::Listing;
 use super::mirror::{Mirror, lock};
 use super::resolve::{Resolved, commit_of, prefixes};
@@ -18,8 +18,11 @@ const SMALL: u64 = 5_000;
 /// How many ancestors of each tip are offered as common ground.
 const ANCESTORS: usize = 16;
 
+/// How many commits are offered at most.
+const MAX_HAVES: usize = 256;
+
 /// Where a commit that no reference leads to is remembered.
-const PINS: &str = "refs/pins/";
+pub(super) const PINS: &str = "refs/pins/";
 
 impl Mirror {
     /// Asks the remote what `checkout` and `also` are now, and fetches what is missing. One round trip when nothing is.
@@ -38,8 +41,10 @@ impl Mirror {
     }
 
     fn fetch_once(&self, checkout: &Checkout<'_>, also: &[Also]) -> Result<Fetched, GitError> {
+        let prefixes = prefixes(checkout, also)?;
+        self.state.consolidate_if_due();
         let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
-        let listing = talk.list(&prefixes(checkout, also))?;
+        let listing = talk.list(&prefixes)?;
         let resolved = match checkout.resolve(&listing) {
             Err(GitError::RefNotFound { .. }) if is_empty(&mut talk)? => Err(GitError::EmptyRepository),
             other => other,
@@ -93,6 +98,11 @@ impl Mirror {
             }
             (answer, _) => answer?,
         };
+        if let Some(id) = wanted.fetch.values().find(|id| !objects.contains(**id)) {
+            return Err(GitError::protocol(format!(
+                "the server did not send {id}, which it was asked for"
+            )));
+        }
         self.remember(objects, wanted, &shallow, &unshallow)?;
         stored.release()?;
         Ok(true)
@@ -133,6 +143,7 @@ impl Mirror {
             Answer::Unrelated => {}
             Answer::OutOfProportion => {
                 self.state.tips_only.store(true, Ordering::Relaxed);
+                self.state.layout.mark_tips_only()?;
                 talk.reconnect()?;
             }
         }
@@ -231,6 +242,7 @@ impl Mirror {
         }
         let mut refs = layout.refs(objects.hash());
         wanted.apply(&mut refs);
+        bound(&mut refs, |name| wanted.fetch.contains_key(name));
         layout.write_refs(&refs)
     }
 }
@@ -304,23 +316,25 @@ impl Wanted {
     }
 }
 
-/// Commits that the mirror has with all that is behind them up to the boundaries.
+/// Commits that the mirror has with all that is behind them up to the boundaries: all tips, then their first parents,
+/// generation by generation, so that a branch that was set back still meets something known.
 fn common_ground(refs: &Refs, shallow: &BTreeSet<ObjectId>, objects: &Objects) -> Result<Vec<ObjectId>, GitError> {
-    let mut have = Vec::new();
-    for id in refs.values().collect::<BTreeSet<_>>() {
-        let mut next = objects.peel(*id)?;
-        for _ in 0..ANCESTORS {
-            if have.contains(&next) {
-                break;
-            }
-            have.push(next);
-            let parent = if shallow.contains(&next) {
+    let tips: BTreeSet<ObjectId> = refs.values().map(|id| objects.peel(*id)).collect::<Result<_, _>>()?;
+    let mut have: Vec<ObjectId> = tips.into_iter().collect();
+    let mut known: BTreeSet<ObjectId> = have.iter().copied().collect();
+    let mut start = 0;
+    for _ in 0..ANCESTORS {
+        let generation: Vec<ObjectId> = have.get(start..).unwrap_or_default().to_vec();
+        start = have.len();
+        for id in generation {
+            let parent = if shallow.contains(&id) {
                 None
             } else {
-                objects.commit(next)?.parents.first().copied()
+                objects.commit(id)?.parents.first().copied()
             };
-            let Some(parent) = parent else { break };
-            next = parent;
+            if let Some(parent) = parent.filter(|parent| have.len() < MAX_HAVES && known.insert(*parent)) {
+                have.push(parent);
+            }
         }
     }
     Ok(have)

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use gix::hash::Kind as Hash;
 
@@ -16,6 +17,16 @@ use super::{GitError, ObjectId};
 pub(super) struct Layout {
     root: PathBuf,
 }
+
+/// Tells one making of the folder from the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub(super) hash: Hash,
+    made: String,
+}
+
+/// More references than this are not kept: each is offered as common ground in every fetch, and keeps its tree.
+const MAX_REFS: usize = 256;
 
 /// References by full name.
 pub(super) type Refs = BTreeMap<String, ObjectId>;
@@ -42,18 +53,31 @@ impl Layout {
         self.root.join("lease.lock")
     }
 
+    /// True when this repository's history was found to drag in too much (see [`Layout::mark_tips_only`]).
+    pub(super) fn tips_only(&self) -> bool {
+        self.root.join("tips-only").exists()
+    }
+
+    /// Remembers, also for other processes, that only tips should be fetched from this repository.
+    pub(super) fn mark_tips_only(&self) -> Result<(), GitError> {
+        let _update = self.lock_update()?;
+        self.replace("tips-only", b"", false)
+    }
+
     /// Held exclusively while `packed-refs` and `shallow` are read, changed and replaced.
     pub(super) fn lock_update(&self) -> Result<FileLock, GitError> {
         FileLock::exclusive(&self.root.join("update.lock"))
     }
 
-    /// The object format that the folder was made for; `None` when it is not a mirror of ours, or not a whole one.
-    pub(super) fn format(&self) -> Option<Hash> {
+    /// What the folder was made for, and when; `None` when it is not a mirror of ours, or not a whole one.
+    pub(super) fn identity(&self) -> Option<Identity> {
         let config = fs::read_to_string(self.root.join("config")).ok()?;
         let whole = self.packs().is_dir() && self.root.join("refs").is_dir() && self.root.join("HEAD").is_file();
-        [Hash::Sha1, Hash::Sha256]
+        let hash = [Hash::Sha1, Hash::Sha256]
             .into_iter()
-            .find(|hash| whole && config == config_text(*hash))
+            .find(|hash| whole && config.starts_with(&config_text(*hash)))?;
+        let made = config.rsplit_once('#').map_or("", |(_, made)| made.trim()).to_owned();
+        Some(Identity { hash, made })
     }
 
     /// Makes the folder anew for an object format. What was known is forgotten first and deleted last, so that an
@@ -71,7 +95,11 @@ impl Layout {
         }
         self.replace("HEAD", b"ref: refs/heads/main\n", false)?;
         // Last: without it the folder does not count as a mirror.
-        self.replace("config", config_text(hash).as_bytes(), false)
+        let now = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .map_or(0, |since| since.as_nanos());
+        let config = format!("{}# made {now} by {}\n", config_text(hash), std::process::id());
+        self.replace("config", config.as_bytes(), false)
     }
 
     /// The references. A file that cannot be read as such counts as empty: then nothing is known and all is fetched.
@@ -175,6 +203,14 @@ fn tail(path: &Path, length: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Forgets all references but those that are in use right now, when there are too many: branches that get a new name with
+/// each run, tags of each version. What is missing later is fetched again, as a difference to what was kept.
+pub(super) fn bound(refs: &mut Refs, in_use: impl Fn(&str) -> bool) {
+    if refs.len() > MAX_REFS {
+        refs.retain(|name, _| in_use(name));
+    }
+}
+
 /// An id of the right length for the format.
 pub(super) fn parse_id(hex: &[u8], hash: Hash) -> Option<ObjectId> {
     ObjectId::from_hex(hex).ok().filter(|id| id.kind() == hash)
@@ -214,11 +250,14 @@ mod tests {
     fn a_fresh_folder_is_a_mirror_and_an_unfinished_one_is_not() {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(dir.path().to_owned());
-        assert_eq!(layout.format(), None);
+        assert_eq!(layout.identity(), None);
         layout.reset(Hash::Sha256).unwrap();
-        assert_eq!(layout.format(), Some(Hash::Sha256));
+        let first = layout.identity().unwrap();
+        assert_eq!(first.hash, Hash::Sha256);
+        layout.reset(Hash::Sha256).unwrap();
+        assert_ne!(layout.identity().unwrap(), first);
         fs::remove_dir_all(layout.packs()).unwrap();
-        assert_eq!(layout.format(), None);
+        assert_eq!(layout.identity(), None);
     }
 
     #[test]

@@ -11,6 +11,9 @@ use super::{GitError, ObjectId};
 /// How this program names itself to servers.
 pub(super) const AGENT: &str = concat!("bumpwright/", env!("CARGO_PKG_VERSION"));
 
+/// The longest name of a reference that is talked about.
+pub(super) const MAX_NAME: usize = 4096;
+
 /// More references than this are not a repository but an attack.
 const MAX_REFS: usize = 5_000_000;
 
@@ -181,6 +184,14 @@ fn push(listing: &mut Listing, listed: Listed) -> Result<(), GitError> {
     if listing.refs.len() >= MAX_REFS {
         return Err(GitError::protocol("the server lists too many references"));
     }
+    // Names end up in files that are read line by line, and in messages.
+    let has_control = |name: &str| name.contains(|c: char| c.is_control() || c == ' ');
+    if has_control(&listed.name) || listed.target.as_deref().is_some_and(has_control) {
+        let shown = short(listed.name.as_bytes());
+        return Err(GitError::protocol(format!(
+            "the server lists a reference with a forbidden name: \"{shown}\""
+        )));
+    }
     listing.refs.push(listed);
     Ok(())
 }
@@ -245,4 +256,117 @@ fn listed(line: &str, hash: Hash) -> Option<Listed> {
 /// The start of a line that was not understood, fit for a message.
 pub(super) fn short(line: &[u8]) -> String {
     line.get(..80).unwrap_or(line).escape_ascii().to_string()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "1111111111111111111111111111111111111111";
+    const TWO: &str = "2222222222222222222222222222222222222222";
+
+    fn body(lines: &[&str]) -> Vec<u8> {
+        let mut body = PacketWriter::default();
+        for line in lines {
+            body.line(line);
+        }
+        body.flush();
+        body.into_bytes()
+    }
+
+    fn greeting(lines: &[&str]) -> Result<Greeting, GitError> {
+        read_greeting(&body(lines)[..])
+    }
+
+    #[test]
+    fn version_2_tells_what_it_can_do() {
+        let all = [
+            "version 2\n",
+            "agent=git/2\n",
+            "ls-refs=unborn\n",
+            "fetch=shallow wait-for-done\n",
+            "object-format=sha256\n",
+        ];
+        let Greeting::V2(found) = greeting(&all).unwrap() else {
+            panic!()
+        };
+        assert_eq!(
+            found,
+            Capabilities {
+                hash: Hash::Sha256,
+                shallow: true,
+                unborn: true
+            }
+        );
+        assert!(matches!(
+            greeting(&["version 2\n", "ls-refs\n"]),
+            Err(GitError::Protocol(_))
+        ));
+        assert!(matches!(
+            greeting(&["version 2\n", "object-format=sha3\n"]),
+            Err(GitError::Protocol(_))
+        ));
+    }
+
+    #[test]
+    fn older_versions_list_their_references() {
+        let first = format!("{ONE} HEAD\0shallow symref=HEAD:refs/heads/x\n");
+        let lines = [
+            first,
+            format!("{ONE} refs/heads/x\n"),
+            format!("{ONE} refs/tags/t\n"),
+            format!("{TWO} refs/tags/t^{{}}\n"),
+        ];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        for start in [&["version 1\n"][..], &[]] {
+            let all: Vec<&str> = start.iter().chain(&lines).copied().collect();
+            let Greeting::V0 {
+                listing, capabilities, ..
+            } = greeting(&all).unwrap()
+            else {
+                panic!()
+            };
+            assert_eq!(capabilities, ["shallow", "symref=HEAD:refs/heads/x"]);
+            assert_eq!(listing.find("HEAD").unwrap().target.as_deref(), Some("refs/heads/x"));
+            let tag = listing.find("refs/tags/t").unwrap();
+            assert_eq!(tag.peeled.unwrap().to_string(), TWO);
+            assert_eq!(listing.refs.len(), 3);
+        }
+    }
+
+    #[test]
+    fn a_repository_without_references_is_told_by_its_capabilities() {
+        let line = format!("{} capabilities^{{}}\0report-status\n", "0".repeat(40));
+        let Greeting::V0 {
+            listing, capabilities, ..
+        } = greeting(&[&line]).unwrap()
+        else {
+            panic!()
+        };
+        assert!(listing.refs.is_empty() && capabilities == ["report-status"]);
+        assert!(matches!(greeting(&[]).unwrap(), Greeting::V0 { .. }));
+    }
+
+    #[test]
+    fn what_is_not_git_is_shown() {
+        for line in ["<html>", "no id here", &format!("{} refs/heads/x", "z".repeat(40))] {
+            assert!(matches!(greeting(&[line]), Err(GitError::Protocol(_))), "{line}");
+        }
+        let error = read_ls_refs(&body(&["what? \u{1b}[31m"])[..], Hash::Sha1).unwrap_err();
+        assert!(!error.to_string().contains('\u{1b}'), "{error}");
+        assert!(read_ls_refs(&b"0001"[..], Hash::Sha1).is_err());
+    }
+
+    #[test]
+    fn attributes_of_references_are_read() {
+        let lines = [
+            format!("{ONE} refs/tags/t peeled:{TWO}\n"),
+            "unborn HEAD symref-target:refs/heads/main\n".to_owned(),
+        ];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let listing = read_ls_refs(&body(&lines)[..], Hash::Sha1).unwrap();
+        assert_eq!(listing.find("refs/tags/t").unwrap().peeled.unwrap().to_string(), TWO);
+        assert_eq!(listing.find("HEAD").unwrap().id, None);
+    }
 }

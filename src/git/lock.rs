@@ -1,6 +1,7 @@
 //! Advisory file locks between processes, and between threads of one.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::GitError;
@@ -15,14 +16,14 @@ impl FileLock {
     /// Waits for a shared lock.
     pub(super) fn shared(path: &Path) -> Result<Self, GitError> {
         let file = open(path)?;
-        file.lock_shared().map_err(GitError::storage("lock", path))?;
+        held(file.lock_shared()).map_err(GitError::storage("lock", path))?;
         Ok(Self { _file: file })
     }
 
     /// Waits for an exclusive lock.
     pub(super) fn exclusive(path: &Path) -> Result<Self, GitError> {
         let file = open(path)?;
-        file.lock().map_err(GitError::storage("lock", path))?;
+        held(file.lock()).map_err(GitError::storage("lock", path))?;
         Ok(Self { _file: file })
     }
 
@@ -32,8 +33,17 @@ impl FileLock {
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) if source.kind() == ErrorKind::Unsupported => Ok(None),
             Err(TryLockError::Error(source)) => Err(GitError::storage("lock", path)(source)),
         }
+    }
+}
+
+/// A file system without locks is one that processes do not share; what goes wrong there all the same is rebuilt.
+fn held(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
+        other => other,
     }
 }
 

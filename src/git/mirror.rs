@@ -1,5 +1,12 @@
 //! The bare repository that stands for one remote.
+//!
+//! On disk a transfer goes in this order: pack, `shallow`, `packed-refs`. A reference is the promise that its commit, the
+//! commit's tree and all history up to the boundaries are there, so whatever interrupts this leaves objects that nobody
+//! leads to, never a promise that does not hold. Two file locks: `lease.lock` is held shared by whoever reads objects
+//! and exclusively by whoever drops some; `update.lock` is held while `shallow` and `packed-refs` are changed. Damage
+//! (anything missing or unreadable) makes the next access start with an empty folder.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,14 +16,14 @@ use gix::odb::Store;
 use gix::odb::store::init::{Options as StoreOptions, Slots};
 
 use super::conversation::Known;
-use super::layout::Layout;
+use super::layout::{Identity, Layout};
 use super::lock::FileLock;
 use super::push::KnownReceiver;
 use super::store::store_pack;
 use super::{GitError, Objects, Pack, Transport};
 
 /// How many packs the object store has room for; consolidation keeps far below.
-const PACK_SLOTS: u16 = 1024;
+const PACK_SLOTS: u16 = 4096;
 
 /// How a mirror is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +57,17 @@ pub(super) struct State {
     pub(super) tips_only: AtomicBool,
     /// Packs were added since they were last counted.
     pub(super) grown: AtomicBool,
+    opened: Mutex<Option<Opened>>,
+}
+
+/// The packs of one making of the folder.
+#[derive(Clone)]
+struct Opened {
+    store: Arc<Store>,
+    identity: Identity,
+    /// Something in it is missing or cannot be read. Belongs to this making: a reader of an older one cannot make a
+    /// fresh mirror be thrown away.
     damaged: Arc<AtomicBool>,
-    store: Mutex<Option<Arc<Store>>>,
 }
 
 impl std::fmt::Debug for Mirror {
@@ -81,15 +97,14 @@ impl Mirror {
         let layout = Layout::new(storage.join(key));
         std::fs::create_dir_all(layout.root()).map_err(GitError::storage("create", layout.root()))?;
         let state = State {
-            layout,
             options,
             known: Known::default(),
             receiver: KnownReceiver::default(),
             transferring: Mutex::new(()),
-            tips_only: AtomicBool::new(false),
+            tips_only: AtomicBool::new(layout.tips_only()),
             grown: AtomicBool::new(true),
-            damaged: Arc::new(AtomicBool::new(false)),
-            store: Mutex::new(None),
+            opened: Mutex::new(None),
+            layout,
         };
         Ok(Self {
             state: Arc::new(state),
@@ -120,46 +135,76 @@ impl Mirror {
 impl State {
     /// Access to the objects; the folder is made or made anew when it is not a mirror of this format or is damaged.
     pub(super) fn objects(&self, hash: Hash) -> Result<Objects, GitError> {
+        let root = self.layout.root();
+        // The storage is a cache: somebody may have emptied it.
+        std::fs::create_dir_all(root).map_err(GitError::storage("create", root))?;
         let lease = FileLock::shared(&self.layout.lease())?;
-        let store = self.open_store(hash)?;
-        Ok(Objects::new(&store, Arc::new(lease), Arc::clone(&self.damaged)))
+        let opened = self.open(hash)?;
+        Ok(Objects::new(&opened.store, Some(lease), opened.damaged))
     }
 
-    fn open_store(&self, hash: Hash) -> Result<Arc<Store>, GitError> {
-        let mut store = lock(&self.store);
-        let sound = !self.damaged.load(Ordering::Relaxed) && self.layout.format() == Some(hash);
-        if let Some(store) = store.as_ref().filter(|store| sound && store.object_hash() == hash) {
-            return Ok(Arc::clone(store));
+    /// As [`State::objects`], for those who hold the lease exclusively.
+    pub(super) fn unlocked_objects(&self, hash: Hash) -> Result<Objects, GitError> {
+        let opened = self.open(hash)?;
+        Ok(Objects::new(&opened.store, None, opened.damaged))
+    }
+
+    fn open(&self, hash: Hash) -> Result<Opened, GitError> {
+        let mut slot = lock(&self.opened);
+        let damaged = slot.as_ref().filter(|opened| opened.damaged.load(Ordering::Relaxed));
+        let damaged = damaged.map(|opened| opened.identity.clone());
+        let usable = |found: &Identity| found.hash == hash && damaged.as_ref() != Some(found);
+        let found = self.layout.identity().filter(usable);
+        if let (Some(opened), Some(found)) = (slot.as_ref(), &found)
+            && opened.identity == *found
+        {
+            return Ok(opened.clone());
         }
-        let sound = sound && self.layout.packs_are_whole(hash)?;
-        if !sound {
-            let _update = self.layout.lock_update()?;
-            // Another process may have made it while this one waited.
-            let damaged = self.damaged.swap(false, Ordering::Relaxed);
-            if damaged || self.layout.format() != Some(hash) || !self.layout.packs_are_whole(hash)? {
-                self.layout.reset(hash)?;
-            }
-        }
+        let identity = match found {
+            Some(found) if self.layout.packs_are_whole(hash)? => found,
+            _ => self.make(hash, usable)?,
+        };
         let options = StoreOptions {
             slots: Slots::Given(PACK_SLOTS),
             use_multi_pack_index: false,
             ..Default::default()
         };
         let objects = self.layout.objects();
-        let opened = Store::at_opts(objects.clone(), hash, &mut std::iter::empty(), options);
-        let opened = Arc::new(opened.map_err(GitError::storage("open", &objects))?);
-        *store = Some(Arc::clone(&opened));
+        let store = Store::at_opts(objects.clone(), hash, &mut std::iter::empty(), options);
+        let store = Arc::new(store.map_err(GitError::storage("open", &objects))?);
+        let opened = Opened {
+            store,
+            identity,
+            damaged: Arc::default(),
+        };
+        *slot = Some(opened.clone());
         Ok(opened)
+    }
+
+    /// Makes the folder, unless another process has just done so.
+    fn make(&self, hash: Hash, usable: impl Fn(&Identity) -> bool) -> Result<Identity, GitError> {
+        let _update = self.layout.lock_update()?;
+        if let Some(found) = self.layout.identity().filter(usable)
+            && self.layout.packs_are_whole(hash)?
+        {
+            return Ok(found);
+        }
+        self.layout.reset(hash)?;
+        let root = self.layout.root();
+        let vanished = || GitError::storage("use", root)(ErrorKind::NotFound.into());
+        self.layout.identity().ok_or_else(vanished)
     }
 
     /// Gives up what is on disk; the next access starts with an empty mirror.
     pub(super) fn mark_damaged(&self) {
-        self.damaged.store(true, Ordering::Relaxed);
+        if let Some(opened) = lock(&self.opened).as_ref() {
+            opened.damaged.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Opens the packs anew at the next access, after some were replaced.
     pub(super) fn forget_store(&self) {
-        *lock(&self.store) = None;
+        *lock(&self.opened) = None;
     }
 }
 

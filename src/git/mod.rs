@@ -1,13 +1,17 @@
 //! Git without a work tree: transports, fetch, trees, commits, packs and push.
 
+mod ancestry;
 mod checkout;
 mod commit;
+mod consolidate;
 mod conversation;
 mod credential;
 mod deadline;
 mod edits;
 mod error;
 mod fetch;
+#[cfg(test)]
+mod hostile;
 mod http;
 mod http_agent;
 mod http_answer;

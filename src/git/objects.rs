@@ -19,7 +19,7 @@ const MAX_TAG_DEPTH: usize = 16;
 #[derive(Clone)]
 pub struct Objects {
     odb: HandleArc,
-    _lease: Arc<FileLock>,
+    _lease: Option<Arc<FileLock>>,
     /// Set when something is missing, so that the mirror rebuilds itself.
     damaged: Arc<AtomicBool>,
 }
@@ -42,12 +42,12 @@ pub struct Found {
 }
 
 impl Objects {
-    pub(super) fn new(store: &Arc<Store>, lease: Arc<FileLock>, damaged: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(store: &Arc<Store>, lease: Option<FileLock>, damaged: Arc<AtomicBool>) -> Self {
         let mut odb = store.to_cache_arc();
         odb.set_pack_cache(|| Box::new(StaticLinkedList::<64>::default()));
         Self {
             odb,
-            _lease: lease,
+            _lease: lease.map(Arc::new),
             damaged,
         }
     }
@@ -71,11 +71,7 @@ impl Objects {
     /// # Errors
     /// [`GitError::Damaged`] when it is missing or cannot be read.
     pub fn size(&self, id: ObjectId) -> Result<u64, GitError> {
-        Ok(self
-            .odb
-            .header(&id)
-            .map_err(|error| self.unreadable(id, &error))?
-            .size())
+        Ok(self.odb.header(id).map_err(|error| self.unreadable(id, &error))?.size())
     }
 
     /// A tree.
@@ -136,35 +132,46 @@ impl Objects {
     pub(super) fn count(&self) -> Result<u64, GitError> {
         self.odb
             .packed_object_count()
-            .map_err(|error| GitError::damaged(format!("the packs cannot be counted: {error}")))
+            .map_err(|error| GitError::damaged(format!("the packs cannot be counted: {error:#}")))
     }
 
     /// The commit that an object is, or that a tag leads to.
     pub(super) fn peel(&self, id: ObjectId) -> Result<ObjectId, GitError> {
-        let (mut id, mut buffer) = (id, Vec::new());
+        let mut id = id;
         for _ in 0..MAX_TAG_DEPTH {
-            let object = self
-                .odb
-                .try_find(&id, &mut buffer)
-                .map_err(|error| self.unreadable(id, &error))?;
-            let object = object.ok_or_else(|| self.missing(id))?;
-            match object.kind {
-                Kind::Commit => return Ok(id),
-                Kind::Tag => {
-                    let target = object
-                        .data
-                        .strip_prefix(b"object ")
-                        .and_then(|rest| rest.split(|b| *b == b'\n').next());
-                    id = target
-                        .and_then(|hex| ObjectId::from_hex(hex).ok())
-                        .ok_or_else(|| GitError::damaged(format!("tag {id} cannot be read")))?;
-                }
-                Kind::Tree | Kind::Blob => break,
+            match self.tag_target(id)? {
+                Some(target) => id = target,
+                None => return Ok(id),
             }
         }
         Err(GitError::Invalid(format!(
-            "object {id} is not a commit: choose a reference that points at one"
+            "tag {id} leads to too many other tags: choose another reference"
         )))
+    }
+
+    /// What a tag is about; `None` for a commit.
+    pub(super) fn tag_target(&self, id: ObjectId) -> Result<Option<ObjectId>, GitError> {
+        let mut buffer = Vec::new();
+        let found = self
+            .odb
+            .try_find(&id, &mut buffer)
+            .map_err(|error| self.unreadable(id, &error))?;
+        let object = found.ok_or_else(|| self.missing(id))?;
+        match object.kind {
+            Kind::Commit => Ok(None),
+            Kind::Tag => {
+                let first = object.data.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                let target = first
+                    .strip_prefix(b"object ")
+                    .and_then(|hex| ObjectId::from_hex(hex).ok());
+                target
+                    .map(Some)
+                    .ok_or_else(|| GitError::damaged(format!("tag {id} cannot be read")))
+            }
+            Kind::Tree | Kind::Blob => Err(GitError::Invalid(format!(
+                "object {id} is not a commit: choose a reference that points at one"
+            ))),
+        }
     }
 
     fn read(&self, id: ObjectId, kind: Kind) -> Result<Vec<u8>, GitError> {
@@ -192,6 +199,6 @@ impl Objects {
 
     fn unreadable(&self, id: ObjectId, error: &gix::Error) -> GitError {
         self.damaged.store(true, Ordering::Relaxed);
-        GitError::damaged(format!("object {id}: {error}"))
+        GitError::damaged(format!("object {id}: {error:#}"))
     }
 }

@@ -3,14 +3,12 @@
 use std::sync::Mutex;
 
 use super::conversation::Conversation;
+use super::layout::bound;
 use super::listing::{Greeting, Listing, read_greeting};
 use super::mirror::{Mirror, lock};
 use super::report::{Report, Verdict};
 use super::send::{Receiver, body, check};
 use super::{Connection, GitError, ObjectId, Pack, Protocol, Service, TransportError};
-
-/// How many commits are looked at to see that an update is a fast-forward.
-const MAX_WALK: usize = 10_000;
 
 /// One reference to change, by compare-and-swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +19,8 @@ pub struct RefUpdate {
     pub expect: Option<ObjectId>,
     /// The new value; `None` deletes the reference.
     pub new: Option<ObjectId>,
-    /// False: refuse, before anything is sent, an update of which the mirror does not know that it is a fast-forward.
+    /// False: refuse, before anything is sent, an update that is not known to be a fast-forward
+    /// (see [`Mirror::is_ancestor`]).
     /// True: replace whatever `expect` says, as long as the remote still has it.
     pub force: bool,
 }
@@ -50,7 +49,10 @@ pub struct PushStatus {
 pub(super) type KnownReceiver = Mutex<Option<Receiver>>;
 
 impl Mirror {
-    /// Pushes one or several updates with the objects of `pack`, and moves the mirror's references with those that succeeded.
+    /// Pushes one or several updates with the objects of `pack`, and moves the mirror's references with those that
+    /// succeeded, as far as it holds their objects: [`Mirror::store`] the pack first. `None` sends no objects, for
+    /// references to what the server has, and for deletions. A push is sent once; when its answer is lost, the remote is
+    /// asked what became of it.
     ///
     /// # Errors
     /// The first refusal: [`GitError::Moved`] or [`GitError::Rejected`]. Else [`GitError::PushOptionsUnsupported`],
@@ -73,19 +75,17 @@ impl Mirror {
     /// [`GitError::Protocol`], [`GitError::Invalid`].
     pub fn push_each(&self, push: &Push, pack: Option<&Pack>) -> Result<Vec<PushStatus>, GitError> {
         check(push)?;
-        let mut statuses: Vec<PushStatus> = Vec::with_capacity(push.updates.len());
-        for update in &push.updates {
-            let refused = if self.is_allowed(update)? {
-                None
-            } else {
-                Some(not_forward(update))
-            };
-            statuses.push(PushStatus {
+        let judge = |update: &RefUpdate| -> Result<PushStatus, GitError> {
+            let refused = (!self.is_allowed(update)?).then(|| not_forward(update));
+            Ok(PushStatus {
                 reference: update.reference.clone(),
                 refused,
-            });
-        }
-        if statuses.iter().all(|status| status.refused.is_some()) {
+            })
+        };
+        let mut statuses = push.updates.iter().map(judge).collect::<Result<Vec<_>, _>>()?;
+        let both = push.updates.iter().zip(&mut statuses);
+        let mut pending: Vec<_> = both.filter(|(_, status)| status.refused.is_none()).collect();
+        if pending.is_empty() {
             return Ok(statuses);
         }
         let mut connection = self.transport.connect(Service::ReceivePack, Protocol::V0)?;
@@ -94,28 +94,22 @@ impl Mirror {
             goodbye(connection);
             return Err(GitError::PushOptionsUnsupported);
         }
-        let mut to_send = Vec::new();
-        for (update, status) in push
-            .updates
-            .iter()
-            .zip(&mut statuses)
-            .filter(|(_, status)| status.refused.is_none())
-        {
-            match &listing {
-                Some(listing) if value(listing, &update.reference) != update.expect => {
-                    status.refused = moved(update, value(listing, &update.reference));
+        if let Some(listing) = listing {
+            pending.retain_mut(|(update, status)| {
+                let now = value(&listing, &update.reference);
+                if now != update.expect {
+                    status.refused = moved(update, now);
                 }
-                _ => to_send.push(update),
-            }
+                now == update.expect
+            });
         }
-        if to_send.is_empty() {
+        if pending.is_empty() {
             goodbye(connection);
         } else {
-            let verdicts = self.send(connection, &receiver, push, &to_send, pack)?;
-            for (update, refused) in to_send.iter().zip(verdicts) {
-                if let Some(status) = statuses.iter_mut().find(|status| status.reference == update.reference) {
-                    status.refused = refused;
-                }
+            let updates: Vec<&RefUpdate> = pending.iter().map(|(update, _)| *update).collect();
+            let verdicts = self.send(connection, &receiver, push, &updates, pack)?;
+            for ((_, status), refused) in pending.into_iter().zip(verdicts) {
+                status.refused = refused;
             }
         }
         self.advance(push, &statuses)?;
@@ -169,6 +163,8 @@ impl Mirror {
             Ok(report) => report,
             Err(error) => {
                 *lock(&self.state.receiver) = None;
+                // A program at the other side must not be at work any more when the remote is asked.
+                drop(connection);
                 return self.after_break(updates, error);
             }
         };
@@ -176,29 +172,35 @@ impl Mirror {
             // The report says it all; how the program ends afterwards changes nothing.
             drop(connection.finish());
         }
-        let mut now = None;
-        let mut refusals = Vec::with_capacity(updates.len());
-        for update in updates {
-            refusals.push(match report.verdict(&update.reference) {
-                Verdict::Done => None,
-                Verdict::Refused { reason, race } => {
-                    *lock(&self.state.receiver) = None;
-                    let rejected = GitError::Rejected {
-                        reference: update.reference.clone(),
-                        reason,
-                        said: report.words.clone(),
-                    };
-                    if race && now.is_none() {
-                        now = self.look(updates).ok();
-                    }
-                    match now.as_ref().filter(|_| race).map(|now| value(now, &update.reference)) {
-                        Some(now) if now != update.expect => moved(update, now),
-                        _ => Some(rejected),
-                    }
-                }
-            });
+        Ok(self.refusals(&report, updates))
+    }
+
+    /// What the report means for each update: a refusal that looks like a lost race is one only if the reference has
+    /// moved.
+    fn refusals(&self, report: &Report, updates: &[&RefUpdate]) -> Vec<Option<GitError>> {
+        let verdicts: Vec<Verdict> = updates.iter().map(|update| report.verdict(&update.reference)).collect();
+        if verdicts.iter().any(|verdict| *verdict != Verdict::Done) {
+            *lock(&self.state.receiver) = None;
         }
-        Ok(refusals)
+        let raced = verdicts
+            .iter()
+            .any(|verdict| matches!(verdict, Verdict::Refused { race: true, .. }));
+        let now = if raced { self.look(updates).ok() } else { None };
+        let both = updates.iter().zip(verdicts);
+        both.map(|(update, verdict)| {
+            let Verdict::Refused { reason, race } = verdict else {
+                return None;
+            };
+            match now.as_ref().filter(|_| race).map(|now| value(now, &update.reference)) {
+                Some(now) if now != update.expect => moved(update, now),
+                _ => Some(GitError::Rejected {
+                    reference: update.reference.clone(),
+                    reason,
+                    said: report.words.clone(),
+                }),
+            }
+        })
+        .collect()
     }
 
     /// The connection broke after the updates were sent, so they may have been made. Looks what the remote has;
@@ -240,21 +242,10 @@ impl Mirror {
     }
 
     fn is_allowed(&self, update: &RefUpdate) -> Result<bool, GitError> {
-        let (Some(old), Some(new), false) = (update.expect, update.new, update.force) else {
-            return Ok(true);
-        };
-        let objects = self.state.objects(new.kind())?;
-        let mut queue = vec![new];
-        let mut seen = std::collections::BTreeSet::new();
-        while let Some(id) = queue.pop() {
-            if id == old {
-                return Ok(true);
-            }
-            if seen.len() < MAX_WALK && seen.insert(id) && objects.contains(id) {
-                queue.extend(objects.commit(id)?.parents);
-            }
+        match (update.expect, update.new, update.force) {
+            (Some(old), Some(new), false) => self.is_ancestor(old, new),
+            _ => Ok(true),
         }
-        Ok(false)
     }
 
     /// Makes the mirror's references follow those that were changed, so that the next fetch knows them.
@@ -274,12 +265,13 @@ impl Mirror {
         let layout = &self.state.layout;
         let _update = layout.lock_update()?;
         let mut refs = layout.refs(hash);
-        for update in done {
+        for update in &done {
             match update.new {
                 Some(new) if objects.contains(new) => refs.insert(update.reference.clone(), new),
                 _ => refs.remove(&update.reference),
             };
         }
+        bound(&mut refs, |name| done.iter().any(|update| update.reference == name));
         layout.write_refs(&refs)
     }
 }

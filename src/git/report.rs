@@ -136,3 +136,111 @@ impl Report {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::super::pktline::PacketWriter;
+    use super::*;
+
+    fn receiver(side_band: bool) -> Receiver {
+        let mut capabilities = vec!["report-status".to_owned()];
+        if side_band {
+            capabilities.push("side-band-64k".to_owned());
+        }
+        Receiver::new(&capabilities, gix::hash::Kind::Sha1)
+    }
+
+    fn lines(lines: &[&str]) -> Vec<u8> {
+        let mut body = PacketWriter::default();
+        for line in lines {
+            body.line(line);
+        }
+        body.flush();
+        body.into_bytes()
+    }
+
+    fn reason(report: &Report, reference: &str) -> (String, bool) {
+        match report.verdict(reference) {
+            Verdict::Refused { reason, race } => (reason, race),
+            Verdict::Done => panic!("{reference} is done"),
+        }
+    }
+
+    #[test]
+    fn each_reference_has_its_verdict() {
+        let bytes = lines(&[
+            "unpack ok\n",
+            "ok refs/heads/a\n",
+            "option refname refs/heads/other\n",
+            "ng refs/heads/b hook declined\n",
+            "ng refs/heads/c",
+        ]);
+        let report = Report::read(&bytes[..], &receiver(false)).unwrap();
+        assert_eq!(report.verdict("refs/heads/a"), Verdict::Done);
+        assert_eq!(reason(&report, "refs/heads/b"), ("hook declined".to_owned(), false));
+        assert_eq!(reason(&report, "refs/heads/c"), ("no reason given".to_owned(), false));
+        assert!(reason(&report, "refs/heads/d").1);
+    }
+
+    #[test]
+    fn objects_that_were_not_taken_fail_every_reference() {
+        let bytes = lines(&["unpack index-pack abnormal exit\n", "ng refs/heads/a unpacker error\n"]);
+        let report = Report::read(&bytes[..], &receiver(false)).unwrap();
+        assert!(reason(&report, "refs/heads/a").0.contains("index-pack abnormal exit"));
+    }
+
+    #[test]
+    fn the_reasons_of_a_lost_race_are_known() {
+        for words in [
+            "failed to update ref",
+            "incorrect old value provided",
+            "reference already exists",
+            "cannot lock ref 'refs/heads/a': is at 1 but expected 2",
+            "Lock failure",
+            "fetch first",
+        ] {
+            let bytes = lines(&["unpack ok\n", &format!("ng refs/heads/a {words}\n")]);
+            let report = Report::read(&bytes[..], &receiver(false)).unwrap();
+            assert!(reason(&report, "refs/heads/a").1, "{words}");
+        }
+    }
+
+    #[test]
+    fn words_come_beside_the_report() {
+        let mut body = PacketWriter::default();
+        let inner = lines(&["unpack ok\n", "ok refs/heads/a\n"]);
+        let (first, second) = inner.split_at(9);
+        body.data(b"\x02remote says\n");
+        // The report may be cut anywhere.
+        for part in [first, second] {
+            body.data(&[b"\x01", part].concat());
+        }
+        body.data(b"\x02and more\n").flush();
+        let report = Report::read(&body.into_bytes()[..], &receiver(true)).unwrap();
+        assert_eq!(
+            (report.verdict("refs/heads/a"), report.words.as_str()),
+            (Verdict::Done, "remote says\nand more")
+        );
+    }
+
+    #[test]
+    fn what_is_no_report_is_a_protocol_error() {
+        let endless = "000aok a/b".repeat(MAX_LINES + 1);
+        let mut fatal = PacketWriter::default();
+        fatal.data(b"\x03out of disk\n").flush();
+        for (bytes, side_band) in [
+            (lines(&["hello"]), false),
+            (lines(&[]), false),
+            (endless.into_bytes(), false),
+            (fatal.into_bytes(), true),
+            (b"zzzz".to_vec(), true),
+            (b"0005\x010000".to_vec(), true),
+        ] {
+            let shown = short(&bytes);
+            let error = Report::read(&bytes[..], &receiver(side_band)).unwrap_err();
+            let cut = matches!(&error, GitError::Transport(error) if error.to_string().contains("ends in the middle"));
+            assert!(cut || matches!(error, GitError::Protocol(_)), "{shown}: {error}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! From what the caller wants to a reference and an object of the listing.
 
-use super::listing::{Listed, Listing};
+use super::listing::{Listed, Listing, MAX_NAME};
 use super::{Also, Checkout, GitError, ObjectId};
 
 /// Where HEAD is taken to point when the remote does not tell.
@@ -125,14 +125,25 @@ pub(super) fn commit_of(listed: &Listed) -> Option<ObjectId> {
 }
 
 /// All prefixes for one listing, each once.
-pub(super) fn prefixes(checkout: &Checkout<'_>, also: &[Also]) -> Vec<String> {
+pub(super) fn prefixes(checkout: &Checkout<'_>, also: &[Also]) -> Result<Vec<String>, GitError> {
     let mut prefixes = checkout.prefixes();
     for other in also {
         if !prefixes.iter().any(|known| other.reference.starts_with(known.as_str())) {
             prefixes.push(other.reference.clone());
         }
     }
-    prefixes
+    match prefixes
+        .iter()
+        .find(|name| name.len() > MAX_NAME || name.contains(['\n', '\0']))
+    {
+        None => Ok(prefixes),
+        Some(name) => {
+            let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
+            Err(GitError::Invalid(format!(
+                "\"{shown}\" cannot name a reference: it has a line break or is too long"
+            )))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -233,7 +244,7 @@ mod tests {
             fetch: true,
         }];
         assert_eq!(
-            prefixes(&Checkout::Branch("main".to_owned()), &also),
+            prefixes(&Checkout::Branch("main".to_owned()), &also).unwrap(),
             ["refs/heads/main"]
         );
     }

@@ -2,7 +2,7 @@
 
 use gix::hash::Kind as Hash;
 
-use super::listing::AGENT;
+use super::listing::{AGENT, MAX_NAME};
 use super::pktline::{MAX_PACKET, PacketWriter};
 use super::{GitError, ObjectId, Pack, Push, RefUpdate};
 
@@ -59,7 +59,7 @@ impl Receiver {
 pub(super) fn check(push: &Push) -> Result<(), GitError> {
     for update in &push.updates {
         let name = update.reference.as_str();
-        if !name.starts_with("refs/") || gix::validate::reference::name(name.into()).is_err() {
+        if !name.starts_with("refs/") || name.len() > MAX_NAME || gix::validate::reference::name(name.into()).is_err() {
             return Err(GitError::Invalid(format!(
                 "\"{name}\" is not a full reference name, as refs/heads/main is"
             )));

@@ -1,7 +1,7 @@
 //! Packs on disk: a stream becomes a pack with its index.
 
 use std::fs::File;
-use std::io::BufRead;
+use std::io::{self, BufRead, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -19,6 +19,8 @@ const MAX_OBJECT: usize = 2 << 30;
 /// cleans up takes it for garbage before a reference leads to it.
 #[derive(Debug)]
 pub(super) struct Stored {
+    /// The name without an extension; `None` when the pack held nothing.
+    pub(super) name: Option<String>,
     keep: Option<PathBuf>,
 }
 
@@ -46,20 +48,43 @@ pub(super) fn store_pack(
     let interrupt = AtomicBool::new(false);
     let mut progress = gix::utils::progress::Discard;
     let outcome = Bundle::write_to_directory(pack, Some(folder), &mut progress, &interrupt, bases, hash, options)
-        .map_err(|error| {
-            let detail = format!("a pack cannot be read: {error}");
-            if bases.is_some() {
-                GitError::Damaged(detail)
-            } else {
-                GitError::Protocol(detail)
-            }
-        })?;
+        .map_err(|error| explain(&error, folder, bases.is_some()))?;
     for path in [&outcome.data_path, &outcome.index_path].into_iter().flatten() {
         // A reference will lead here: the bytes have to be on disk before it is.
         let synced = File::open(path).and_then(|file| file.sync_data());
         synced.map_err(GitError::storage("write", path))?;
     }
+    let name = outcome
+        .data_path
+        .as_deref()
+        .and_then(Path::file_stem)
+        .map(|stem| stem.to_string_lossy().into_owned());
     Ok(Stored {
+        name,
         keep: outcome.keep_path,
     })
+}
+
+fn explain(error: &gix::Error, folder: &Path, thin: bool) -> GitError {
+    let full = |kind: &ErrorKind| {
+        use ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        matches!(
+            kind,
+            StorageFull | QuotaExceeded | ReadOnlyFilesystem | PermissionDenied
+        )
+    };
+    let errors = || error.iter_errors();
+    if let Some(kind) = errors()
+        .filter_map(|e| e.downcast_ref::<io::Error>())
+        .map(io::Error::kind)
+        .find(full)
+    {
+        return GitError::storage("write", folder)(kind.into());
+    }
+    let detail = format!("a pack cannot be read: {error:#}");
+    if thin {
+        GitError::Damaged(detail)
+    } else {
+        GitError::Protocol(detail)
+    }
 }

@@ -183,7 +183,12 @@ fn body_v0(capabilities: &[String], request: &Request) -> Result<Vec<u8>, GitErr
         ));
     }
     let mut wanted = vec!["side-band-64k"];
-    let optional = ["multi_ack_detailed", "thin-pack", "ofs-delta"];
+    // Some servers give nothing to those who take no acknowledgments.
+    let acknowledgments = ["multi_ack_detailed", "multi_ack"]
+        .into_iter()
+        .find(|name| offered(name));
+    let optional = ["thin-pack", "ofs-delta"];
+    wanted.extend(acknowledgments);
     wanted.extend(optional.into_iter().filter(|name| offered(name)));
     if request.object_limit.is_none() && offered("no-progress") {
         wanted.push("no-progress");

@@ -148,3 +148,61 @@ impl<'a> Iterator for Spans<'a> {
         }))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn entry(mode: &str, name: &str, id: u8) -> Vec<u8> {
+        [mode.as_bytes(), b" ", name.as_bytes(), b"\0", &[id; 20]].concat()
+    }
+
+    #[test]
+    fn only_the_bytes_of_the_id_change() {
+        // An old mode and an order that Git would not write stay as they are.
+        let data = [
+            entry("100664", "b", 1),
+            entry("120000", "a", 2),
+            entry("160000", "m", 3),
+            entry("40000", "d", 4),
+        ]
+        .concat();
+        let new = ObjectId::try_from(&[9_u8; 20][..]).unwrap();
+        let patched = Tree::new(data.clone(), 20)
+            .patch(|entry| Ok((entry.name == b"a").then_some(new)))
+            .unwrap();
+        let expected = [
+            entry("100664", "b", 1),
+            entry("120000", "a", 9),
+            entry("160000", "m", 3),
+            entry("40000", "d", 4),
+        ]
+        .concat();
+        assert_eq!(patched, expected);
+        let tree = Tree::new(data, 20);
+        let kinds: Vec<EntryKind> = tree.entries().map(|entry| entry.unwrap().kind).collect();
+        assert_eq!(
+            kinds,
+            [
+                EntryKind::File,
+                EntryKind::Symlink,
+                EntryKind::Submodule,
+                EntryKind::Tree
+            ]
+        );
+    }
+
+    #[test]
+    fn a_cut_tree_is_damage_and_not_an_end() {
+        let data = [entry("100644", "a", 1), entry("100755", "b", 2)].concat();
+        for cut in 1..data.len() {
+            let tree = Tree::new(data.get(..cut).unwrap().to_vec(), 20);
+            assert_eq!(
+                tree.entries().any(|entry| entry.is_err()),
+                cut != data.len() / 2,
+                "{cut}"
+            );
+        }
+    }
+}
