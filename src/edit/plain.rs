@@ -10,7 +10,7 @@ fn fits(value: &str, flow: bool) -> bool {
     let mut chars = value.chars();
     let Some(first) = chars.next() else { return false };
     let second = chars.next();
-    let second_is_safe = second.is_some_and(|c| !c.is_whitespace() && !(flow && is_flow_indicator(c)));
+    let second_is_safe = second.is_some_and(|c| !(c.is_whitespace() || flow && is_flow_indicator(c)));
     let start_is_safe = match first {
         ':' if flow => false,
         '-' | '?' | ':' => second_is_safe && !is_document_marker(value),
@@ -24,13 +24,13 @@ fn fits(value: &str, flow: bool) -> bool {
         |pair: &[char]| matches!(pair, [':', next] if next.is_whitespace() || (flow && is_flow_indicator(*next)));
     let hash_begins = |pair: &[char]| matches!(pair, [before, '#'] if before.is_whitespace());
     let all: Vec<char> = value.chars().collect();
-    start_is_safe
-        && !value.ends_with(':')
-        && !value.ends_with(char::is_whitespace)
-        && !value.contains(breaks)
+    let is_broken = value.ends_with(':')
+        || value.ends_with(char::is_whitespace)
+        || value.contains(breaks)
         // go-yaml ends a plain scalar at `?` there.
-        && !(flow && value.contains(|c| c == '?' || is_flow_indicator(c)))
-        && !all.windows(2).any(|pair| colon_ends(pair) || hash_begins(pair))
+        || flow && value.contains(|c| c == '?' || is_flow_indicator(c))
+        || all.windows(2).any(|pair| colon_ends(pair) || hash_begins(pair));
+    start_is_safe && !is_broken
 }
 
 /// `---` and `...` at the start of a line.

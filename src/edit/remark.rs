@@ -138,7 +138,10 @@ pub(super) fn read(text: &str, shadow: &str, options: &Options) -> Remarks {
         first_line: 1,
     };
     for token in Scanner::with_options(StrInput::new(shadow), options.clone()) {
-        let Ok(token) = token else { break };
+        let Ok(token) = token else {
+            reader.check_tabs(reader.next_content(reader.prior.end));
+            break;
+        };
         reader.token(token);
     }
     reader.out

@@ -127,12 +127,15 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
         headers,
         refused_tab,
     } = remark::read(text, shadow, &options);
+    if let Some(at) = refused_tab {
+        return Err(Failure::Refused(at, "a tab stands where only spaces may indent"));
+    }
     let fates = vec![Fate::Loose; markers.len()];
     let mut walker = Walker {
         text,
         is_repaired: !std::ptr::eq(text, shadow),
         lines,
-        refused: refused_tab.map(|at| (at, "a tab stands where only spaces may indent")),
+        refused: None,
         remarks,
         markers,
         headers: headers.into_iter(),
