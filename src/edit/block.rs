@@ -18,18 +18,22 @@ pub(super) fn shape(text: &str, header: Header, start: usize, end: usize, value:
     let line_break = line_break(text.get(header_end..).unwrap_or_default());
     let body_start = header_end + line_break.len();
     let body = text.get(body_start..end.max(body_start)).unwrap_or_default();
-    let (span, indent, lead) = match content(body, value) {
-        Some((length, indent)) => (body_start..body_start + length, indent, String::new()),
+    let (span, indent, lead) = match indentation(body, value) {
+        Some(indent) => (body_start..body_start + length_to_last_line(body, indent), indent, ""),
         None => {
-            let digit = indicators_text
-                .chars()
-                .find_map(|c| c.to_digit(10))
-                .and_then(|digit| usize::try_from(digit).ok());
-            let parent = usize::try_from(header.indent.max(0)).unwrap_or_default();
+            let digit = indicators_text.chars().find_map(|c| c.to_digit(10));
+            let digit = digit.and_then(|digit| usize::try_from(digit).ok());
+            let indent = usize::try_from(header.indent.max(0)).unwrap_or_default() + digit.unwrap_or(2);
+            // Blank lines that are longer than the new indentation would become content.
+            let blanks = match length_to_last_line(body, indent) {
+                0 => 0,
+                length => line_break.len() + length,
+            };
             let lead = if line_break.is_empty() { "\n" } else { line_break };
-            (header_end..header_end, parent + digit.unwrap_or(2), lead.to_owned())
+            (header_end..header_end + blanks, indent, lead)
         }
     };
+    let lead = lead.to_owned();
     (
         span,
         Spelling::Block(BlockShape {
@@ -50,23 +54,27 @@ fn line_break(text: &str) -> &str {
     text.get(..length).unwrap_or_default()
 }
 
-/// Length of the body up to its last line of content (without line break), and the indentation of its lines; nothing
-/// when there is no line of content.
-fn content(body: &str, value: &str) -> Option<(usize, usize)> {
+/// Indentation of the body's lines; nothing when no line has anything but spaces.
+fn indentation(body: &str, value: &str) -> Option<usize> {
     let is_content = |line: &&str| line.contains(|c: char| c != ' ');
     let written = body.split(['\n', '\r']).find(is_content)?;
     let read = value.split('\n').find(is_content)?;
     let leading = |line: &str| line.len() - line.trim_start_matches(' ').len();
-    let indent = leading(written).saturating_sub(leading(read));
+    Some(leading(written).saturating_sub(leading(read)))
+}
+
+/// Length of the body up to the end (without line break) of its last line that is longer than `indent`.
+fn length_to_last_line(body: &str, indent: usize) -> usize {
     let mut length = body.len();
-    while let Some(line_start) = body
-        .get(..length)
-        .map(|body| body.rfind(['\n', '\r']).map_or(0, |at| at + 1))
-    {
+    loop {
+        let kept = body.get(..length).unwrap_or_default();
+        let line_start = kept.rfind(['\n', '\r']).map_or(0, |at| at + 1);
         if length - line_start > indent {
-            return Some((length, indent));
+            return length;
         }
-        length = line_start.checked_sub(1)?;
+        match line_start.checked_sub(1) {
+            Some(shorter) => length = shorter,
+            None => return 0,
+        }
     }
-    None
 }

@@ -10,15 +10,12 @@ fn fits(value: &str, flow: bool) -> bool {
     let mut chars = value.chars();
     let Some(first) = chars.next() else { return false };
     let second = chars.next();
-    let second_is_safe = second.is_some_and(|c| !c.is_whitespace() && !(flow && is_flow_indicator(c)));
+    let second_is_safe = second.is_some_and(|c| !(c.is_whitespace() || flow && is_flow_indicator(c)));
     let start_is_safe = match first {
-        '-' | '?' | ':' => second_is_safe && !value.starts_with("---"),
-        ',' | '[' | ']' | '{' | '}' | '#' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' | '.'
-            if first != '.' =>
-        {
-            false
-        }
-        '.' => !value.starts_with("..."),
+        ':' if flow => false,
+        '-' | '?' | ':' => second_is_safe && !is_document_marker(value),
+        ',' | '[' | ']' | '{' | '}' | '#' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' => false,
+        '.' => !is_document_marker(value),
         c => !c.is_whitespace(),
     };
     let breaks =
@@ -27,12 +24,19 @@ fn fits(value: &str, flow: bool) -> bool {
         |pair: &[char]| matches!(pair, [':', next] if next.is_whitespace() || (flow && is_flow_indicator(*next)));
     let hash_begins = |pair: &[char]| matches!(pair, [before, '#'] if before.is_whitespace());
     let all: Vec<char> = value.chars().collect();
-    start_is_safe
-        && !value.ends_with(':')
-        && !value.ends_with(char::is_whitespace)
-        && !value.contains(breaks)
-        && !(flow && value.contains(is_flow_indicator))
-        && !all.windows(2).any(|pair| colon_ends(pair) || hash_begins(pair))
+    let is_broken = value.ends_with(':')
+        || value.ends_with(char::is_whitespace)
+        || value.contains(breaks)
+        // go-yaml ends a plain scalar at `?` there.
+        || flow && value.contains(|c| c == '?' || is_flow_indicator(c))
+        || all.windows(2).any(|pair| colon_ends(pair) || hash_begins(pair));
+    start_is_safe && !is_broken
+}
+
+/// `---` and `...` at the start of a line.
+fn is_document_marker(value: &str) -> bool {
+    let rest = value.strip_prefix("---").or_else(|| value.strip_prefix("..."));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
 }
 
 fn is_flow_indicator(c: char) -> bool {
@@ -128,19 +132,19 @@ fn is_float(value: &str) -> bool {
 /// `190:20:30` and `190:20:30.15` (YAML 1.1, types int and float).
 fn is_sexagesimal(value: &str) -> bool {
     let text: String = unsigned(value).chars().filter(|&c| c != '_').collect();
-    let mut groups = text.split(':');
     let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    let Some(first) = groups.next().filter(|first| digits(first)) else {
+    let sixty = |group: &str| digits(group) && group.parse::<u8>().is_ok_and(|number| number < 60);
+    let Some((first, rest)) = text.split_once(':') else {
         return false;
     };
-    let rest: Vec<&str> = groups.collect();
-    let sixty = |group: &str| digits(group) && group.len() <= 2 && group.parse::<u8>().is_ok_and(|n| n < 60);
-    let Some((last, middle)) = rest.split_last() else {
-        return false;
-    };
+    let (middle, last) = rest
+        .rsplit_once(':')
+        .map_or((None, rest), |(middle, last)| (Some(middle), last));
     let (whole, fraction) = last.split_once('.').unwrap_or((last, "0"));
-    let _ = first;
-    middle.iter().all(|group| sixty(group)) && sixty(whole) && fraction.chars().all(|c| c.is_ascii_digit())
+    digits(first)
+        && middle.is_none_or(|middle| middle.split(':').all(sixty))
+        && sixty(whole)
+        && fraction.chars().all(|c| c.is_ascii_digit())
 }
 
 /// Dates, and dates with a time of day (YAML 1.1, type timestamp; go-yaml's `parseTimestamp`).
@@ -158,4 +162,75 @@ fn is_timestamp(value: &str) -> bool {
     };
     let is_date = digits(year, 4..=4) && digits(month, 1..=2) && digits(day, 1..=2);
     is_date && (rest.is_empty() || rest.contains(':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_read_as_another_type_need_quotes() {
+        for value in [
+            "true",
+            "on",
+            "Y",
+            "null",
+            "~",
+            "12",
+            "1_000",
+            "1.10",
+            "1e3",
+            "0x1f",
+            "0o17",
+            "0b1",
+            "-5",
+            ".5",
+            "+.inf",
+            "12:30:45",
+            "2001-01-01",
+            "2001-1-1T1:2:3Z",
+            "<<",
+            "",
+        ] {
+            assert!(!can_be_plain(value, false, false), "{value}");
+        }
+        for value in [
+            "1.2.3",
+            "v1",
+            "1.2.3-rc.1",
+            "sha256:00",
+            "0x",
+            "1-2",
+            "main-12",
+            "latest",
+            "2026-01",
+            "oN",
+            "1:60",
+        ] {
+            assert!(can_be_plain(value, false, false), "{value}");
+            assert!(can_be_plain(value, true, false), "{value}");
+        }
+    }
+
+    #[test]
+    fn an_explicit_tag_makes_quotes_needless() {
+        assert!(can_be_plain("1.10", false, true));
+        assert!(!can_be_plain("@x", false, true));
+    }
+
+    #[test]
+    fn syntax_decides_what_can_be_plain() {
+        for value in [
+            "@a", "`a", "%a", "- a", "? a", ": a", "a: b", "a #b", "a:", " a", "a ", "&a", "*a", "!a", "#a", "---",
+            "a\tb",
+        ] {
+            assert!(!can_be_plain(value, false, false), "{value}");
+        }
+        for value in ["a b", "a,b", "a]", "-a", "?a", "a?"] {
+            assert!(can_be_plain(value, false, false), "{value}");
+        }
+        for value in ["a,b", "a]", "a{", "a?", "-]"] {
+            assert!(!can_be_plain(value, true, false), "{value}");
+        }
+    }
 }

@@ -79,6 +79,7 @@ enum Kind {
     Key,
     Value,
     FlowEntry,
+    BlockScalar,
     /// The start of the file.
     Start,
     Other,
@@ -137,7 +138,10 @@ pub(super) fn read(text: &str, shadow: &str, options: &Options) -> Remarks {
         first_line: 1,
     };
     for token in Scanner::with_options(StrInput::new(shadow), options.clone()) {
-        let Ok(token) = token else { break };
+        let Ok(token) = token else {
+            reader.check_tabs(reader.next_content(reader.prior.end));
+            break;
+        };
         reader.token(token);
     }
     reader.out
@@ -235,6 +239,7 @@ impl Reader<'_> {
                     .get(self.prior.end..header)
                     .map_or(0, |text| text.matches('\n').count());
                 (prior.start, prior.line) = (header, self.prior.line + breaks);
+                prior.kind = Kind::BlockScalar;
                 let indent = self
                     .indents
                     .last()
@@ -301,17 +306,17 @@ impl Reader<'_> {
 
     /// Looks for a tab between the prior token and the one at `start`.
     fn check_tabs(&mut self, start: usize) {
-        if self.flow > 0 || self.out.refused_tab.is_some() {
+        if self.out.refused_tab.is_some() {
             return;
         }
         let before = match self.prior.kind {
-            Kind::BlockEntry | Kind::Key | Kind::Start => Before::Indicator,
+            Kind::BlockEntry | Kind::Key | Kind::Start | Kind::BlockScalar => Before::Indicator,
             Kind::Value if self.complex => Before::Indicator,
             _ if self.prior.ends_late => Before::Plain(self.indents.last().map_or(0, |indent| indent + 1)),
             _ => Before::Token,
         };
         let gap = self.text.get(self.prior.end..start).unwrap_or_default();
-        self.out.refused_tab = strict::refused_tab(gap, before).map(|at| self.prior.end + at);
+        self.out.refused_tab = strict::refused_tab(gap, before, self.flow > 0).map(|at| self.prior.end + at);
     }
 
     fn close_gap(&mut self, token: &TokenType<'_>, start: usize, line: usize, column: usize) {

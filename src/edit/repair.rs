@@ -24,6 +24,8 @@ pub(super) fn repair(text: &str, error: &ScanError) -> Option<String> {
             *tab = b' ';
         }
         ErrorKind::InvalidQuotedScalarIndent => join_lines(&mut bytes, at)?,
+        // Within `[]` and `{}`; elsewhere the tab is refused by `strict`.
+        ErrorKind::TabInBlockIndentation => blank_tabs(&mut bytes, at)?,
         _ => return None,
     }
     String::from_utf8(bytes).ok()
@@ -41,6 +43,17 @@ fn move_hash(bytes: &mut [u8], text: &str, at: usize) -> Option<()> {
         *place.first_mut()? = b'#';
     }
     Some(())
+}
+
+/// Tabs among the blanks around `at` become spaces.
+fn blank_tabs(bytes: &mut [u8], at: usize) -> Option<()> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let before = bytes.get(..at)?.iter().rev().take_while(|byte| is_blank(byte)).count();
+    let after = bytes.get(at..)?.iter().take_while(|byte| is_blank(byte)).count();
+    let blanks = bytes.get_mut(at - before..at + after)?;
+    let has_tab = blanks.contains(&b'\t');
+    blanks.fill(b' ');
+    has_tab.then_some(())
 }
 
 /// The line break before `at` becomes blank.

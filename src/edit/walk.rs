@@ -55,7 +55,8 @@ struct Walker<'a> {
     text: &'a str,
     is_repaired: bool,
     lines: &'a Lines<'a>,
-    refused_escape: Option<usize>,
+    /// The first thing that go-yaml does not read.
+    refused: Option<(usize, &'static str)>,
     remarks: Vec<Remark>,
     markers: Vec<remark::MarkerComment>,
     headers: std::vec::IntoIter<Header>,
@@ -126,12 +127,15 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
         headers,
         refused_tab,
     } = remark::read(text, shadow, &options);
+    if let Some(at) = refused_tab {
+        return Err(Failure::Refused(at, "a tab stands where only spaces may indent"));
+    }
     let fates = vec![Fate::Loose; markers.len()];
     let mut walker = Walker {
         text,
         is_repaired: !std::ptr::eq(text, shadow),
         lines,
-        refused_escape: None,
+        refused: None,
         remarks,
         markers,
         headers: headers.into_iter(),
@@ -148,11 +152,8 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
         let (event, span) = next.map_err(Failure::Scan)?;
         walker.event(&event, &span);
     }
-    if let Some(at) = refused_tab {
-        return Err(Failure::Refused(at, "a tab stands where only spaces may indent"));
-    }
-    match walker.refused_escape {
-        Some(at) => Err(Failure::Refused(at, "the escape \\/ is unknown")),
+    match walker.refused {
+        Some((at, why)) => Err(Failure::Refused(at, why)),
         None => Ok(walker.finish()),
     }
 }
@@ -317,6 +318,10 @@ impl Walker<'_> {
             return;
         }
         if is_key {
+            let written = self.text.get(start..end).unwrap_or_default();
+            if self.is_repaired && written.contains(['\n', '\r']) {
+                self.refused.get_or_insert((start, "a key goes over several lines"));
+            }
             self.take(start, Fate::Key);
             return;
         }
@@ -353,8 +358,12 @@ impl Walker<'_> {
                 Cow::Borrowed(value.strip_suffix('\n').filter(|_| unended).unwrap_or(value))
             }
             ScalarStyle::DoubleQuoted | ScalarStyle::SingleQuoted => {
-                if style == ScalarStyle::DoubleQuoted && self.refused_escape.is_none() {
-                    self.refused_escape = strict::refused_escape(written).map(|at| span.start + at);
+                let escape = (style == ScalarStyle::DoubleQuoted)
+                    .then(|| strict::refused_escape(written))
+                    .flatten();
+                if let Some(at) = escape {
+                    self.refused
+                        .get_or_insert((span.start + at, "the escape \\/ is unknown"));
                 }
                 let differs = self.is_repaired && written.contains(['\n', '\r']);
                 let read = differs.then(|| repair::value_of(written)).flatten();
