@@ -2,7 +2,13 @@
 //!
 //! `warm URL POLICIES ROUNDS` prints one line: median wall ms of a bump, own CPU ms of a bump, median wall ms of a run with
 //! nothing new, its own CPU ms. The harness (`update.py`) counts the requests. POLICIES names the policy `flux-system:app-0000`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +20,10 @@ use bumpwright::git::{Mirror, MirrorOptions, Remote, RemoteUrl, open};
 use bumpwright::policy::{LatestRef, PolicyName};
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--bench")
+        .collect();
     let [url, policies, rounds] = arguments.as_slice() else {
         println!("usage: warm URL POLICIES ROUNDS");
         return;
@@ -25,8 +34,12 @@ fn main() {
     let policies = load(policies);
     insist(&run_remote(&job(url, &policies, 0), &place), true);
 
-    let bump = measure(rounds, |round| insist(&run_remote(&job(url, &policies, round), &place), true));
-    let idle = measure(rounds, |_| insist(&run_remote(&job(url, &policies, rounds), &place), false));
+    let bump = measure(rounds, |round| {
+        insist(&run_remote(&job(url, &policies, round), &place), true)
+    });
+    let idle = measure(rounds, |_| {
+        insist(&run_remote(&job(url, &policies, rounds), &place), false)
+    });
     println!("{:.1} {:.1} {:.1} {:.1}", bump.0, bump.1, idle.0, idle.1);
 }
 
@@ -42,7 +55,9 @@ fn place(url: &str, storage: &Path) -> Place {
 
 fn load(file: &str) -> Policies {
     let mut objects = Objects::default();
-    objects.insert_all(read(file, &std::fs::read(file).unwrap()).unwrap()).unwrap();
+    objects
+        .insert_all(read(file, &std::fs::read(file).unwrap()).unwrap())
+        .unwrap();
     let mut policies = Policies::default();
     objects.image_policies().for_each(|policy| policies.add(policy));
     policies
@@ -51,7 +66,11 @@ fn load(file: &str) -> Policies {
 /// Sets one policy to a tag that changes with each round.
 fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
     let mut policies = policies.clone();
-    let image = LatestRef { name: "registry.example.com/warm".into(), tag: format!("2.0.{round}"), digest: None };
+    let image = LatestRef {
+        name: "registry.example.com/warm".into(),
+        tag: format!("2.0.{round}"),
+        digest: None,
+    };
     policies.set(PolicyName::new("flux-system", "app-0000"), image);
     RemoteJob {
         edits: Edits {
@@ -66,7 +85,10 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
         start: Start::Branch("main".into()),
         branch: None,
         push: PushSettings::default(),
-        author: Author { name: "Bench".into(), email: "bench@example.com".into() },
+        author: Author {
+            name: "Bench".into(),
+            email: "bench@example.com".into(),
+        },
         message: "bump".into(),
     }
 }

@@ -249,7 +249,7 @@ fn c30_a_push_branch_with_foreign_commits_is_replaced_under_a_lease() {
         (&run["pushes"][0]["old"], &run["pushes"][0]["status"]),
         (&json!(foreign), &json!("forced"))
     );
-    assert_eq!(remote.repo.log("auto")[0].parents, [remote.first.clone()]);
+    assert_eq!(remote.repo.log("auto")[0].parents, std::slice::from_ref(&remote.first));
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn checksum(frame: &[u8]) -> [u8; 8] {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]
 mod tests {
     use super::*;
 
