@@ -72,6 +72,8 @@ pub struct RemoteRef {
     pub reference: String,
     /// What it points at (peeled), `None` when the remote does not have it.
     pub commit: Option<ObjectId>,
+    /// What it holds, which is what a push has to expect: `commit`, or the tag object of an annotated tag.
+    pub object: Option<ObjectId>,
 }
 
 /// What a fetch gives.

@@ -56,9 +56,13 @@ impl Mirror {
         let commit = objects.peel(resolved.object)?;
         let tree = objects.commit(commit)?.tree;
         objects.tree(tree)?;
-        let also = also.iter().map(|other| RemoteRef {
-            reference: other.reference.clone(),
-            commit: listing.find(&other.reference).and_then(commit_of),
+        let also = also.iter().map(|other| {
+            let listed = listing.find(&other.reference);
+            RemoteRef {
+                reference: other.reference.clone(),
+                commit: listed.and_then(commit_of),
+                object: listed.and_then(|listed| listed.id),
+            }
         });
         let also = also.collect();
         Ok(Fetched {
