@@ -280,6 +280,7 @@ fn comments_above_an_item_or_a_value_of_its_own_line_mark_it() {
         ("a:\n  @\n\n  x\n", "x"),
         ("a: [\n  @\n  x, y]\n", "x"),
         ("a:\n  - @\n  - >+\n    x\n", "x\n"),
+        ("a:\n  - x\n  @\n  -\n    |\n     y\nb: 1\n", "y\n"),
     ] {
         given(text).with_new().changes(&[old]).skips_nothing();
     }
