@@ -82,6 +82,14 @@ fn many_markers_are_read_in_linear_time() {
 }
 
 #[test]
+fn comments_alone_are_read_in_linear_time() {
+    let text = format!("a:\n{}{MARKED}", "#\n".repeat(8_000_000));
+    assert_eq!(scan(text.as_bytes()).sites.len(), 1);
+    let lines = format!("{}{MARKED}", "- a #\n".repeat(2_000_000));
+    only_skip(lines.as_bytes(), Reason::Unparsable);
+}
+
+#[test]
 fn many_comments_without_a_blank_are_read_or_refused_in_bounded_time() {
     let few = "a: \"x\"# c\n".repeat(500) + MARKED;
     assert_eq!(scan(few.as_bytes()).sites.len(), 1);

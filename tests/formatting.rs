@@ -162,6 +162,9 @@ fn all_other_bytes_stay() {
         .becomes("\u{feff}---\r\na:   new:2   @\r\n\r\n\r\nb: [1,2 ,  3]\r\nlist:\r\n    -   'new:2'\t@\r\nc: \"\\u00e9\"\r\n...\r\n# end")
         .skips_nothing();
     given("a: x @").with_new().becomes("a: new:2 @");
+    given("a: x @\n---\n\u{feff}b: x @\n")
+        .with_new()
+        .becomes("a: new:2 @\n---\n\u{feff}b: new:2 @\n");
 }
 
 #[test]
@@ -277,6 +280,7 @@ fn comments_above_an_item_or_a_value_of_its_own_line_mark_it() {
         ("a:\n  @\n\n  x\n", "x"),
         ("a: [\n  @\n  x, y]\n", "x"),
         ("a:\n  - @\n  - >+\n    x\n", "x\n"),
+        ("a:\n  - x\n  @\n  -\n    |\n     y\nb: 1\n", "y\n"),
     ] {
         given(text).with_new().changes(&[old]).skips_nothing();
     }
@@ -445,6 +449,8 @@ fn the_object_is_the_document_or_the_item_of_a_list() {
     };
     let one = "spec: {a: x, @\n}\nkind: D\nmetadata: {name: n, namespace: s, labels: {name: no}}\napiVersion: v1\n";
     assert_eq!(objects(one), ["v1 D s/n"]);
+    let odd = "x: 1 @\nkind: true\nmetadata:\n  name: 5\n  namespace: ~\n";
+    assert_eq!(objects(odd), [" true /5"]);
     let two = "kind: A\nkind: B\nx: 1 @\n---\nkind: C\nx: 1 @\n---\n- kind: D\n  x: 1 @\n";
     assert_eq!(objects(two), [" A /", " C /", "  /"]);
     let list = "items:\n- kind: A\n  metadata: {name: a}\n  x: {y: 1, @\n }\n- metadata:\n    name: b\n  x: [1] # c\n  z: 1 @\nkind: List\n";

@@ -152,7 +152,8 @@ impl Reader<'_> {
         let (span, token) = token.into_parts();
         let mut start = span.start.byte_offset().unwrap_or_default();
         let mut end = span.end.byte_offset().unwrap_or(start);
-        let (line, mut column) = (span.start.line(), span.start.col());
+        let (mut line, mut column) = (span.start.line(), span.start.col());
+        let mut last_line = span.end.line();
         if matches!(token, TokenType::Comment(_)) {
             // A repair moves a `#` by one.
             let moved = usize::from(self.text.as_bytes().get(start) != Some(&b'#'));
@@ -164,12 +165,21 @@ impl Reader<'_> {
                 column,
             });
         }
-        if matches!(token, TokenType::BlockEntry) {
-            // granit places an entry behind the blanks (and the comment) that follow its `-`.
+        let is_block = matches!(token, TokenType::Scalar(ScalarStyle::Literal | ScalarStyle::Folded, _));
+        if is_block || matches!(token, TokenType::BlockEntry) {
+            // granit places an entry behind the blanks (and the comment) that follow its `-`, and a block scalar at
+            // its content.
+            let place = start;
             start = self.next_content(self.prior.end);
-            end = start + 1;
             let before = self.text.get(..start).unwrap_or_default();
             column = start - before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+            if is_block {
+                line -= line_breaks(self.text.get(start..place).unwrap_or_default()).min(line);
+                // Only the header can have a line comment.
+                last_line = line;
+            } else {
+                end = start + 1;
+            }
         }
         if matches!(token, TokenType::BlockEnd) {
             self.pops += 1;
@@ -208,7 +218,7 @@ impl Reader<'_> {
             self.prior.start
         });
         self.closed_since = false;
-        self.prior = self.as_prior(&token, start, end, span.end.line());
+        self.prior = self.as_prior(&token, start, end, last_line);
     }
 
     fn as_prior(&mut self, token: &TokenType<'_>, start: usize, end: usize, end_line: usize) -> Prior {
@@ -232,19 +242,12 @@ impl Reader<'_> {
             TokenType::FlowEntry => prior.kind = Kind::FlowEntry,
             TokenType::Scalar(ScalarStyle::Plain, _) => prior.ends_late = true,
             TokenType::Scalar(ScalarStyle::Literal | ScalarStyle::Folded, _) => {
-                let header = self.next_content(self.prior.end);
-                // Only the header can have a line comment.
-                let breaks = self
-                    .text
-                    .get(self.prior.end..header)
-                    .map_or(0, |text| text.matches('\n').count());
-                (prior.start, prior.line) = (header, self.prior.line + breaks);
                 prior.kind = Kind::BlockScalar;
                 let indent = self
                     .indents
                     .last()
                     .map_or(-1, |&column| isize::try_from(column).unwrap_or(isize::MAX));
-                self.out.headers.push(Header { start: header, indent });
+                self.out.headers.push(Header { start, indent });
             }
             _ => {}
         }
@@ -373,9 +376,10 @@ impl Reader<'_> {
 /// How many line breaks end the text, blanks aside.
 fn line_breaks_at_end(text: &str) -> usize {
     let kept = text.trim_end_matches([' ', '\t', '\r', '\n']).len();
-    let tail = text.get(kept..).unwrap_or_default().as_bytes();
-    let carriage_returns = tail.iter().filter(|&&byte| byte == b'\r').count();
-    let line_feeds = tail.iter().filter(|&&byte| byte == b'\n').count();
-    let pairs = tail.windows(2).filter(|pair| *pair == b"\r\n").count();
-    carriage_returns + line_feeds - pairs
+    line_breaks(text.get(kept..).unwrap_or_default())
+}
+
+fn line_breaks(text: &str) -> usize {
+    let count = |wanted: u8| text.bytes().filter(|&byte| byte == wanted).count();
+    count(b'\n') + count(b'\r') - text.matches("\r\n").count()
 }

@@ -26,6 +26,7 @@ pub(super) fn repair(text: &str, error: &ScanError) -> Option<String> {
         ErrorKind::InvalidQuotedScalarIndent => join_lines(&mut bytes, at)?,
         // Within `[]` and `{}`; elsewhere the tab is refused by `strict`.
         ErrorKind::TabInBlockIndentation => blank_tabs(&mut bytes, at)?,
+        ErrorKind::BomInsideDocument => move_mark(&mut bytes, text, at)?,
         _ => return None,
     }
     String::from_utf8(bytes).ok()
@@ -54,6 +55,20 @@ fn blank_tabs(bytes: &mut [u8], at: usize) -> Option<()> {
     let has_tab = blanks.contains(&b'\t');
     blanks.fill(b' ');
     has_tab.then_some(())
+}
+
+/// A byte order mark below `---`, as in files put together from several: it goes to the end of that line, as blanks.
+fn move_mark(bytes: &mut [u8], text: &str, at: usize) -> Option<()> {
+    const MARK: usize = '\u{feff}'.len_utf8();
+    text.get(at..)?.strip_prefix('\u{feff}')?;
+    let before = text.get(..at)?;
+    let line = before.trim_end_matches(['\r', '\n']);
+    let line_start = line.rfind(['\r', '\n']).map_or(0, |at| at + 1);
+    line.get(line_start..)?.strip_prefix("---")?;
+    let moved = bytes.get_mut(line.len()..at + MARK)?;
+    moved.rotate_right(MARK);
+    moved.get_mut(..MARK)?.fill(b' ');
+    Some(())
 }
 
 /// The line break before `at` becomes blank.

@@ -120,7 +120,7 @@ enum Failure {
 }
 
 fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
-    let options = options(text.len());
+    let mut options = options();
     let Remarks {
         remarks,
         markers,
@@ -148,6 +148,8 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
         open_sites: Vec::new(),
         scan: Scan::default(),
     };
+    // The comments are known by now, and the parser would hold them all back at some places.
+    options.set_emit_comments(false);
     for next in Parser::new_from_str_with_options(shadow, options) {
         let (event, span) = next.map_err(Failure::Scan)?;
         walker.event(&event, &span);
@@ -158,12 +160,11 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
     }
 }
 
-fn options(length: usize) -> Options {
+/// go-yaml's limits: 10,000 levels of each sort.
+fn options() -> Options {
     let mut options = Options::default();
-    // go-yaml's limits: 10,000 levels of each sort.
     options.flow_nesting_limit = 10_000;
     options.block_nesting_limit = 10_000;
-    options.max_buffered_comment_events = length;
     options
 }
 
@@ -313,7 +314,8 @@ impl Walker<'_> {
         let empty = style == ScalarStyle::Plain && start == end;
         let object = self.frames.last().map_or(0, |frame| frame.object);
         let value = &*self.as_read(value, style, start..end);
-        let is_key = self.node((!empty).then_some(value));
+        let is_null = style == ScalarStyle::Plain && tag.is_none() && matches!(value, "~" | "null" | "Null" | "NULL");
+        let is_key = self.node((!empty).then_some(if is_null { "" } else { value }));
         if empty {
             return;
         }
