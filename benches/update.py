@@ -164,8 +164,9 @@ class Bench:
         self.reset()
         build = ["cargo", "bench", "--locked", "--quiet", "--bench", "warm", "--no-run", "--message-format=json"]
         built = subprocess.run(build, check=True, capture_output=True, text=True, cwd=HERE.parent).stdout
-        names = (json.loads(line).get("executable") for line in built.splitlines() if line.startswith("{"))
-        program = [name for name in names if name][-1]
+        messages = (json.loads(line) for line in built.splitlines() if line.startswith("{"))
+        program = next(message["executable"] for message in messages
+                       if message.get("executable") and message["target"]["name"] == "warm")
         self.measured([program, f"{self.address}/fleet.git", str(self.folder / "none.yaml"), "2"])
         small = self.measured([program, f"{self.address}/fleet.git", str(self.folder / "none.yaml"), "2"]).requests
         large = self.measured([program, f"{self.address}/fleet.git", str(self.folder / "none.yaml"), str(rounds)])
