@@ -449,5 +449,5 @@ fn present(job: &RemoteJob, fetched: &Fetched, reference: &str) -> Option<Object
         .also
         .iter()
         .find(|also| also.reference == reference)
-        .and_then(|also| also.commit)
+        .and_then(|also| also.object)
 }

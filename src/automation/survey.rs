@@ -33,9 +33,9 @@ pub struct Marked<Place = ObjectId> {
 /// When an object cannot be read, or folders nest too deep.
 pub fn survey(objects: &Objects, index: &Index, root: ObjectId, prefix: &[u8]) -> Result<Vec<Marked>, GitError> {
     learn(objects, index, root)?;
-    let mut found = Vec::new();
-    collect(index, root, prefix, &mut found)?;
-    Ok(found)
+    index
+        .files(root, prefix)
+        .map_err(|tree| GitError::Invalid(format!("tree {tree} was not read")))
 }
 
 /// Looks at one file.
@@ -78,7 +78,7 @@ struct New {
 
 impl New {
     fn visit(&mut self, objects: &Objects, index: &Index, id: ObjectId, depth: usize) -> Result<(), GitError> {
-        if index.tree(id).is_some() || !self.seen.insert(id) {
+        if index.knows_tree(id) || !self.seen.insert(id) {
             return Ok(());
         }
         if depth > MAX_DEPTH {
@@ -107,7 +107,7 @@ impl New {
             };
             children.push(Child {
                 name: entry.name.to_vec(),
-                id: entry.id.as_bytes().to_vec(),
+                id: entry.id,
                 file,
             });
         }
@@ -220,32 +220,4 @@ pub fn size_limit(kind: FileKind) -> u64 {
 /// A scan that found something.
 fn kept(scan: Scan) -> Option<Arc<Scan>> {
     (!scan.sites.is_empty() || !scan.skips.is_empty()).then(|| Arc::new(scan))
-}
-
-/// Lists what the index knows below a tree.
-fn collect(index: &Index, id: ObjectId, prefix: &[u8], found: &mut Vec<Marked>) -> Result<(), GitError> {
-    let children = index
-        .tree(id)
-        .ok_or_else(|| GitError::Invalid(format!("tree {id} was not read")))?;
-    for child in children.iter() {
-        let mut path = prefix.to_vec();
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(&child.name);
-        let id = ObjectId::try_from(child.id.as_slice()).map_err(|e| GitError::Invalid(e.to_string()))?;
-        match child.file {
-            None => collect(index, id, &path, found)?,
-            Some(kind) => {
-                let facts = index.blob(id, kind).unwrap_or_default();
-                found.push(Marked {
-                    path,
-                    place: id,
-                    kind,
-                    facts,
-                });
-            }
-        }
-    }
-    Ok(())
 }

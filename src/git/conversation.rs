@@ -1,25 +1,52 @@
 //! One conversation with `git-upload-pack`: greeting, listing, transfer.
 
-use std::io::BufRead;
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::listing::{Capabilities, Greeting, Listing, ls_refs, read_greeting, read_ls_refs};
 use super::{Connection, GitError, Protocol, Service, Transport, TransportError};
 
-/// What the process remembers of a server, so that it need not be asked again.
-#[derive(Debug, Default)]
+/// What is remembered of a server that speaks version 2, so that it need not be greeted again: in the process, and in a
+/// file of the mirror for the next one. A wrong memory costs one request ([`Conversation::list`]).
+#[derive(Debug)]
 pub(super) struct Known {
+    file: PathBuf,
     capabilities: Mutex<Option<Capabilities>>,
 }
 
 impl Known {
+    /// What `file` says, if it is there and can be read.
+    pub(super) fn load(file: PathBuf) -> Self {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let capabilities = Mutex::new(Capabilities::remembered(&text));
+        Self { file, capabilities }
+    }
+
     fn get(&self) -> Option<Capabilities> {
         self.capabilities.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn set(&self, capabilities: Option<Capabilities>) {
-        *self.capabilities.lock().unwrap_or_else(PoisonError::into_inner) = capabilities;
+        let mut known = self.capabilities.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known == capabilities {
+            return;
+        }
+        // A failure costs the next process one request.
+        let _ = match &capabilities {
+            Some(capabilities) => write(&self.file, &capabilities.to_remember()),
+            None => std::fs::remove_file(&self.file),
+        };
+        *known = capabilities;
     }
+}
+
+/// Writes a small file so that another process sees all of it or none.
+fn write(file: &Path, text: &str) -> std::io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
+    fresh.write_all(text.as_bytes())?;
+    fresh.persist(file).map(drop).map_err(|error| error.error)
 }
 
 /// What the server speaks.

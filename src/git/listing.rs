@@ -27,6 +27,32 @@ pub(super) struct Capabilities {
     pub(super) unborn: bool,
 }
 
+impl Capabilities {
+    /// As text, for [`Capabilities::remembered`].
+    pub(super) fn to_remember(&self) -> String {
+        let mut text = format!("version 2\nobject-format {}\n", self.hash);
+        for (has, name) in [(self.shallow, "shallow"), (self.unborn, "unborn")] {
+            if has {
+                text.push_str(name);
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    /// What [`Capabilities::to_remember`] wrote; none for anything else.
+    pub(super) fn remembered(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix("version 2\nobject-format ")?;
+        let (hash, features) = rest.split_once('\n')?;
+        let has = |name: &str| features.lines().any(|line| line == name);
+        Some(Self {
+            hash: hash.parse().ok()?,
+            shallow: has("shallow"),
+            unborn: has("unborn"),
+        })
+    }
+}
+
 /// One reference of the remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Listed {

@@ -96,9 +96,10 @@ impl Mirror {
         }
         let layout = Layout::new(storage.join(key));
         std::fs::create_dir_all(layout.root()).map_err(GitError::storage("create", layout.root()))?;
+        let known = Known::load(layout.root().join("server"));
         let state = State {
             options,
-            known: Known::default(),
+            known,
             receiver: KnownReceiver::default(),
             transferring: Mutex::new(()),
             tips_only: AtomicBool::new(layout.tips_only()),
