@@ -8,6 +8,7 @@ pushed is compared with what was to change. Prints a Markdown table of medians."
 import argparse
 import contextlib
 import dataclasses
+import json
 import os
 import pathlib
 import shutil
@@ -158,6 +159,22 @@ class Bench:
         self.expect(policies_bumped * fleet.CHANGES_PER_POLICY)
         return measure
 
+    def same_process(self, rounds):
+        """Bumps and idle runs in one process with a warm mirror, as a controller makes them: two measures."""
+        self.reset()
+        build = ["cargo", "bench", "--locked", "--quiet", "--bench", "warm", "--no-run", "--message-format=json"]
+        built = subprocess.run(build, check=True, capture_output=True, text=True, cwd=HERE.parent).stdout
+        messages = (json.loads(line) for line in built.splitlines() if line.startswith("{"))
+        program = next(message["executable"] for message in messages
+                       if message.get("executable") and message["target"]["name"] == "warm")
+        self.measured([program, f"{self.address}/fleet.git", str(self.folder / "none.yaml"), "2"])
+        small = self.measured([program, f"{self.address}/fleet.git", str(self.folder / "none.yaml"), "2"]).requests
+        large = self.measured([program, f"{self.address}/fleet.git", str(self.folder / "none.yaml"), str(rounds)])
+        wall, cpu, idle_wall, idle_cpu = map(float, (self.folder / "output.log").read_text().split())
+        # What a round more costs, bump and idle run together; an idle run is one request.
+        each = (large.requests - small) / (rounds - 2)
+        return Measure(wall, cpu, large.memory, each - 1), Measure(idle_wall, idle_cpu, large.memory, 1)
+
     def expect(self, lines):
         """The remote holds one commit more, in which so many lines changed; none more when nothing was to change."""
         commits = self.git("-C", self.remote, "rev-list", f"{self.base}..main").split()
@@ -184,6 +201,8 @@ def table(bench, rounds):
     for _ in range(rounds):
         for name, run in work.items():
             measures[name].append(run())
+    bump, idle = bench.same_process(10 * rounds)
+    measures["1 bump, warm, same process"], measures["nothing new, same process"] = [bump], [idle]
     clone = None
     for name, taken in measures.items():
         middle = {key: statistics.median(getattr(measure, key) for measure in taken)

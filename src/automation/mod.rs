@@ -1,1 +1,29 @@
-//! One run of an image update automation, the same steps for a preview, a command and a controller.
+//! One run of an image update automation, the same steps for a preview, a command and a controller:
+//! resolve → fetch → plan → splice → commit → push → report.
+
+mod destination;
+mod error;
+mod folder;
+mod index;
+mod index_file;
+mod job;
+mod path;
+mod policies;
+mod preview;
+mod queue;
+mod remote;
+mod report;
+mod repository_policies;
+mod survey;
+mod worktree;
+
+pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations};
+pub use error::RunError;
+pub use folder::{FolderJob, run as run_folder};
+pub use index::Index;
+pub use job::{Author, DEFAULT_MESSAGE, Edits, PushSettings, RemoteJob, Start};
+pub use policies::{Policies, View};
+pub use queue::run_all;
+pub use remote::{Place, run as run_remote};
+pub use report::{CommitReport, FileChange, PushReport, PushStatus, Run};
+pub use worktree::WorktreeCommit;

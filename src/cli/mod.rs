@@ -1,7 +1,32 @@
-//! The command line: `args` (as typed), `plan` (as needed), one file per command.
+//! The command line: `args` (as typed) → `plan` (as needed) → one file per command.
+
+mod access;
+pub mod args;
+mod author;
+mod demo;
+mod demo_fleet;
+mod json;
+mod load;
+mod markdown;
+mod places;
+mod plan;
+mod target;
+mod text;
+mod unified;
+mod update;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
 
 /// Runs the command line of this process.
 #[must_use]
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Update(args) => update::run(&args),
+        Command::Demo(args) => demo::run(&args),
+    }
 }

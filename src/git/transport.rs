@@ -1,6 +1,6 @@
 //! What fetch and push need of a transport, and what may go wrong below them.
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 use std::time::Duration;
 
 /// The program that is wanted at the other side.
@@ -134,4 +134,60 @@ pub enum TransportError {
         /// What is wrong and what to give instead.
         detail: String,
     },
+}
+
+impl TransportError {
+    /// What an error of a connection's reader means. Readers wrap a [`TransportError`] where they know more than "the
+    /// stream broke"; that one comes out again.
+    #[must_use]
+    pub fn from_stream(url: &str, error: io::Error) -> Self {
+        let broken = |error: &dyn std::fmt::Display| Self::Connect {
+            url: url.to_owned(),
+            detail: format!("the stream broke: {error}"),
+        };
+        if error.get_ref().is_none_or(|inner| !inner.is::<Self>()) {
+            return broken(&error);
+        }
+        match error.into_inner().map(|inner| inner.downcast::<Self>()) {
+            Some(Ok(own)) => *own,
+            Some(Err(other)) => broken(&other),
+            None => broken(&"unknown error"),
+        }
+    }
+}
+
+/// The other side's words made fit for a message: at most `limit` bytes, no control characters but line breaks and
+/// tabs, no blanks around.
+pub(crate) fn server_text(bytes: &[u8], limit: usize) -> String {
+    let head = bytes.get(..limit).unwrap_or(bytes);
+    let text = String::from_utf8_lossy(head);
+    let clean: String = text
+        .chars()
+        .filter(|c| matches!(c, '\n' | '\t') || !c.is_control())
+        .collect();
+    clean.trim().to_owned()
+}
+
+#[cfg(test)]
+#[allow(clippy::panic)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_cleaned_and_cut() {
+        assert_eq!(server_text(b" \x1b[31mNo\r\n\tway\0 \n", 100), "[31mNo\n\tway");
+        assert_eq!(server_text(b"abcdef", 3), "abc");
+    }
+
+    #[test]
+    fn wrapped_errors_come_out_again() {
+        let inner = TransportError::Forbidden {
+            url: "u".into(),
+            detail: "no".into(),
+        };
+        let back = TransportError::from_stream("v", io::Error::other(inner));
+        assert!(matches!(back, TransportError::Forbidden { url, .. } if url == "u"));
+        let plain = TransportError::from_stream("v", io::Error::from(io::ErrorKind::UnexpectedEof));
+        assert!(matches!(plain, TransportError::Connect { .. }));
+    }
 }

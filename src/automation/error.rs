@@ -1,0 +1,90 @@
+//! Why a run failed, in words that name the file or the reference and the way out.
+
+use super::destination::DestinationError;
+use super::path::PathError;
+use crate::api::InvalidSelector;
+use crate::edit::SpliceError;
+use crate::git::GitError;
+
+/// Why a run did not get to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The start of the run could not be fetched.
+    #[error("failed to fetch '{url}': {source}")]
+    Fetch {
+        /// The remote.
+        url: String,
+        /// Why.
+        source: GitError,
+    },
+    /// Objects could not be read or made.
+    #[error("failed to read '{url}': {source}")]
+    Read {
+        /// The remote.
+        url: String,
+        /// Why.
+        source: GitError,
+    },
+    /// The push was refused.
+    #[error("failed to push to '{url}': {source}")]
+    Push {
+        /// The remote.
+        url: String,
+        /// Why.
+        source: GitError,
+    },
+    /// Others were faster, again and again.
+    #[error("gave up on '{url}' after {tries} attempts, others pushed first each time: {source}")]
+    Races {
+        /// The remote.
+        url: String,
+        /// How often it was tried.
+        tries: u32,
+        /// The last loss.
+        source: GitError,
+    },
+    /// Nowhere to push to.
+    #[error(transparent)]
+    Destination(#[from] DestinationError),
+    /// `update.path` leads nowhere.
+    #[error("update path {path:?} does not exist in {target}")]
+    NoSuchPath {
+        /// The path as given.
+        path: String,
+        /// The repository or folder.
+        target: String,
+    },
+    /// `update.path` leads in circles, or cannot be read.
+    #[error("update path: {0}")]
+    Path(String),
+    /// The label selector of the automation.
+    #[error("failed to parse policy selector: {0}")]
+    Selector(#[from] InvalidSelector),
+    /// A file was not what had been scanned.
+    #[error("{path}: {source}")]
+    Splice {
+        /// The file.
+        path: String,
+        /// Why.
+        source: SpliceError,
+    },
+    /// A file or folder could not be read or written.
+    #[error("cannot {action} {path}: {source}")]
+    File {
+        /// What was attempted.
+        action: &'static str,
+        /// Where.
+        path: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// Something else stands in the way, in words for the user.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl<E: std::fmt::Display> From<PathError<E>> for RunError {
+    fn from(error: PathError<E>) -> Self {
+        Self::Path(error.to_string())
+    }
+}

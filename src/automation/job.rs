@@ -1,0 +1,137 @@
+//! What one run is to do, resolved from flags and manifests: nothing in here is looked up any more.
+
+use std::sync::Arc;
+
+use super::destination::{self, DestinationError, Destinations, Refspec};
+use super::policies::Policies;
+use crate::api::LabelSelector;
+
+/// The message of a commit when nobody gave one (IUA-045).
+pub const DEFAULT_MESSAGE: &str = "Update from image update automation";
+
+/// What to set, for whom and where to look.
+#[derive(Clone, Debug)]
+pub struct Edits {
+    /// `namespace/name` of the automation; none for a plain run.
+    pub automation: Option<String>,
+    /// Only policies of this namespace count (IUA-002).
+    pub namespace: Option<String>,
+    /// Only policies that it selects count; validated.
+    pub selector: Option<LabelSelector>,
+    /// `update.path`: a folder or file of the repository; none for all of it.
+    pub path: Option<String>,
+    /// The policies that were given; those of the repository itself come after them.
+    pub policies: Arc<Policies>,
+    /// Nothing is written.
+    pub dry_run: bool,
+}
+
+/// Author and committer of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// The name; may be empty.
+    pub name: String,
+    /// The address.
+    pub email: String,
+}
+
+/// As Git prints it: `Name <email>`.
+impl std::fmt::Display for Author {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} <{}>", self.name, self.email)
+    }
+}
+
+/// What is fetched first (GitRepository `.spec.ref`, `.spec.git.checkout.ref`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// The remote's own default branch.
+    Default,
+    /// A branch.
+    Branch(String),
+    /// A tag.
+    Tag(String),
+    /// The highest tag in a range.
+    Semver(String),
+    /// A reference by its full name.
+    Name(String),
+    /// A commit.
+    Commit(String),
+}
+
+/// Where a run pushes, as settings say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PushSettings {
+    /// `push.branch`.
+    pub branch: Option<String>,
+    /// `push.refspec`, and those of the command line.
+    pub refspecs: Vec<Refspec>,
+    /// `push.options`.
+    pub options: Vec<(String, String)>,
+}
+
+/// One run against a remote.
+#[derive(Clone, Debug)]
+pub struct RemoteJob {
+    /// What to set.
+    pub edits: Edits,
+    /// The remote, without secrets, for reports.
+    pub url: String,
+    /// What to start from.
+    pub start: Start,
+    /// The branch that the reference settings name beside a tag, range or commit.
+    pub branch: Option<String>,
+    /// Where to push.
+    pub push: PushSettings,
+    /// Who commits.
+    pub author: Author,
+    /// The commit's message, verbatim.
+    pub message: String,
+}
+
+impl RemoteJob {
+    /// Where this job pushes when `checked_out` is the full name of the reference that was fetched.
+    ///
+    /// # Errors
+    ///
+    /// See [`DestinationError`].
+    pub fn destinations(&self, checked_out: &str) -> Result<Destinations, DestinationError> {
+        let branch = match self.start {
+            Start::Default => Some(checked_out.to_owned()).filter(|name| name.starts_with("refs/heads/")),
+            _ => self.start_branch(),
+        };
+        destination::destinations(branch.as_deref(), self.push.branch.as_deref(), &self.push.refspecs)
+    }
+
+    /// The full name of the branch that the settings start from, which is pushed to when nothing else is said (IUA-072 to
+    /// IUA-074).
+    #[must_use]
+    pub fn start_branch(&self) -> Option<String> {
+        match &self.start {
+            Start::Branch(name) => Some(destination::full_branch(name)),
+            Start::Name(name) if name.starts_with("refs/heads/") => Some(name.clone()),
+            _ => self.branch.as_deref().map(destination::full_branch),
+        }
+    }
+
+    /// True when what is checked out is the tip of its branch, so that the listing tells what the branch holds.
+    #[must_use]
+    pub fn starts_at_tip(&self) -> bool {
+        matches!(self.start, Start::Default | Start::Branch(_) | Start::Name(_))
+    }
+
+    /// The queue that this job waits in: runs that push to the same reference go one after the other.
+    #[must_use]
+    pub fn queue(&self) -> String {
+        match self
+            .push
+            .branch
+            .as_deref()
+            .map(destination::full_branch)
+            .or_else(|| self.start_branch())
+        {
+            Some(branch) => branch,
+            None => format!("{:?}", self.start),
+        }
+    }
+}

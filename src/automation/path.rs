@@ -1,0 +1,120 @@
+//! `update.path`, joined to the repository's root as Flux does (CLI.md rule 7).
+//!
+//! The rules are those of a secure join: `..` stops at the root, an absolute path or link target starts at the root,
+//! links inside the repository are followed on the way to the path. Below the path nothing is followed.
+
+/// What stands at a path of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// Nothing.
+    Missing,
+    /// A file or a folder.
+    Present,
+    /// A symbolic link, with its target.
+    Link(String),
+}
+
+/// Why a path could not be joined.
+#[derive(Debug, thiserror::Error)]
+pub enum PathError<E> {
+    /// More links than a path can sensibly hold.
+    #[error("{path}: too many levels of symbolic links")]
+    TooManyLinks {
+        /// The path as given.
+        path: String,
+    },
+    /// The repository could not be read.
+    #[error(transparent)]
+    Lookup(E),
+}
+
+/// As many links as Linux follows times six, the limit of the join that Flux uses.
+const MAX_LINKS: usize = 255;
+
+/// Joins `path` to the root; `lookup` tells what stands at a path relative to the root (`/` between parts, none at the
+/// ends). The answer is such a path, empty for the root itself; it need not exist.
+///
+/// # Errors
+///
+/// When links lead in circles, or `lookup` fails.
+pub fn join<E>(path: &str, mut lookup: impl FnMut(&str) -> Result<Node, E>) -> Result<String, PathError<E>> {
+    let mut done: Vec<String> = Vec::new();
+    let mut rest: Vec<String> = parts(path);
+    let mut links = 0;
+    while let Some(part) = rest.pop() {
+        if part == ".." {
+            done.pop();
+            continue;
+        }
+        done.push(part);
+        if let Node::Link(target) = lookup(&done.join("/")).map_err(PathError::Lookup)? {
+            links += 1;
+            if links > MAX_LINKS {
+                return Err(PathError::TooManyLinks { path: path.to_owned() });
+            }
+            done.pop();
+            if target.starts_with('/') {
+                done.clear();
+            }
+            rest.extend(parts(&target));
+        }
+    }
+    Ok(done.join("/"))
+}
+
+/// The parts of a path that mean something, last first.
+fn parts(path: &str) -> Vec<String> {
+    path.split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .rev()
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    fn joined(path: &str, links: &[(&str, &str)]) -> Result<String, PathError<Infallible>> {
+        join(path, |at| {
+            Ok(links
+                .iter()
+                .find(|(from, _)| *from == at)
+                .map_or(Node::Present, |(_, to)| Node::Link((*to).to_owned())))
+        })
+    }
+
+    #[test]
+    fn the_root_is_never_left() {
+        for path in ["", ".", "./", "/", "../../..", "a/../..", "././/"] {
+            assert_eq!(joined(path, &[]).unwrap(), "", "{path:?}");
+        }
+        assert_eq!(joined("/apps", &[]).unwrap(), "apps");
+        assert_eq!(joined("../apps/./x/", &[]).unwrap(), "apps/x");
+    }
+
+    #[test]
+    fn links_are_followed_inside_the_repository() {
+        let links = [
+            ("link", "real/dir"),
+            ("abs", "/real"),
+            ("real/up", "../../../other"),
+            ("chain", "link"),
+        ];
+        assert_eq!(joined("link", &links).unwrap(), "real/dir");
+        assert_eq!(joined("abs/x", &links).unwrap(), "real/x");
+        assert_eq!(joined("real/up/y", &links).unwrap(), "other/y");
+        assert_eq!(joined("chain/..", &links).unwrap(), "real");
+    }
+
+    #[test]
+    fn circles_are_an_error() {
+        assert!(matches!(
+            joined("a", &[("a", "b"), ("b", "a")]),
+            Err(PathError::TooManyLinks { .. })
+        ));
+    }
+}

@@ -1,0 +1,73 @@
+//! The pure middle of every run: markers and policies in, changed fields, skips and spliced files out.
+
+use std::collections::BTreeSet;
+
+use super::error::RunError;
+use super::job::Edits;
+use super::policies::{Policies, View};
+use super::report::FileChange;
+use super::survey::Marked;
+use crate::edit::{self, Change, Plan, Skip};
+use crate::policy::PolicyName;
+
+/// What a run would change, file by file.
+#[derive(Debug, Default)]
+pub struct Preview {
+    /// Files with edits, by their place in what was surveyed.
+    pub files: Vec<(usize, Plan)>,
+    /// All fields that change.
+    pub changes: Vec<Change>,
+    /// All skips.
+    pub skips: Vec<Skip>,
+}
+
+/// Plans every file for the policies of this run.
+#[must_use]
+pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Policies) -> Preview {
+    let view = View {
+        policies,
+        namespace: edits.namespace.as_deref(),
+        selector: edits.selector.as_ref(),
+    };
+    let mut out = Preview::default();
+    for (n, file) in marked.iter().enumerate() {
+        let Some(scan) = &file.facts.scan else { continue };
+        let mut plan = edit::plan(&String::from_utf8_lossy(&file.path), scan, &view);
+        out.changes.append(&mut plan.changes);
+        out.skips.append(&mut plan.skips);
+        if !plan.edits.is_empty() {
+            out.files.push((n, plan));
+        }
+    }
+    out
+}
+
+/// The policies that markers name and that are not known yet: a reason to look for manifests in the repository.
+#[must_use]
+pub fn missing<'a, Place>(marked: &'a [Marked<Place>], edits: &Edits) -> BTreeSet<&'a PolicyName> {
+    marked
+        .iter()
+        .filter_map(|file| file.facts.scan.as_ref())
+        .flat_map(|scan| scan.sites.iter())
+        .map(|site| &site.setter.policy)
+        .filter(|name| !edits.policies.contains(name))
+        .filter(|name| edits.namespace.as_ref().is_none_or(|own| *own == name.namespace))
+        .collect()
+}
+
+/// Splices one file.
+///
+/// # Errors
+///
+/// When its bytes are not those that were scanned.
+pub fn spliced(path: &[u8], old: &[u8], plan: &Plan) -> Result<FileChange, RunError> {
+    let new = edit::splice(old, plan).map_err(|source| RunError::Splice {
+        path: String::from_utf8_lossy(path).into_owned(),
+        source,
+    })?;
+    Ok(FileChange {
+        path: path.to_vec(),
+        old: old.to_vec(),
+        new,
+    })
+}

@@ -1,0 +1,42 @@
+//! Several automations side by side: a queue for each remote and reference, so that they never race each other.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::job::RemoteJob;
+use super::remote::{self, Place};
+use super::report::Run;
+
+/// As many queues are worked on at once.
+const WORKERS: usize = 8;
+
+/// Runs all jobs and gives their reports in the order of the jobs. Jobs of one queue run one after the other, in order;
+/// one that fails does not stop the others.
+#[must_use]
+pub fn run_all(jobs: &[(RemoteJob, Place)]) -> Vec<Run> {
+    let mut queues: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();
+    for (n, (job, _)) in jobs.iter().enumerate() {
+        queues.entry((job.url.as_str(), job.queue())).or_default().push(n);
+    }
+    let queues: Vec<Vec<usize>> = queues.into_values().collect();
+    let next = AtomicUsize::new(0);
+    let done: Mutex<BTreeMap<usize, Run>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS.min(queues.len()) {
+            scope.spawn(|| {
+                while let Some(queue) = queues.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    for n in queue {
+                        let Some((job, place)) = jobs.get(*n) else { continue };
+                        let run = remote::run(job, place);
+                        done.lock().unwrap_or_else(PoisonError::into_inner).insert(*n, run);
+                    }
+                }
+            });
+        }
+    });
+    done.into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .into_values()
+        .collect()
+}

@@ -1,0 +1,453 @@
+//! A run against a remote: resolve → fetch → plan → splice → commit → push → report, tried again when a race was lost.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::destination::{Destinations, Target, Value, full_branch, is_review};
+use super::error::RunError;
+use super::index::Index;
+use super::job::{RemoteJob, Start};
+use super::path::{Node, join};
+use super::policies::Policies;
+use super::preview::{self, Preview};
+use super::report::{CommitReport, FileChange, PushReport, PushStatus, Run};
+use super::repository_policies;
+use super::survey::{self, Marked};
+use crate::git::{
+    Also, Checkout, Commit, EntryKind, Fetched, GitError, Mirror, ObjectId, Objects, Pack, Person, Push, RefUpdate,
+};
+use crate::policy::latest_tag;
+
+/// A run is tried this often before it gives up on races that others win.
+const TRIES: u32 = 12;
+
+/// What runs against one remote share.
+#[derive(Clone)]
+pub struct Place {
+    /// The mirror of the remote, with the credentials of this run.
+    pub mirror: Arc<Mirror>,
+    /// What is known of its objects.
+    pub index: Arc<Index>,
+    /// The clock, in seconds since 1970-01-01 UTC.
+    pub now: fn() -> i64,
+}
+
+/// Runs `job`. A failure is in the report's `error`, beside what was found before it.
+#[must_use]
+pub fn run(job: &RemoteJob, place: &Place) -> Run {
+    let mut report;
+    let mut tries = 0;
+    let outcome = loop {
+        tries += 1;
+        report = Run {
+            automation: job.edits.automation.clone(),
+            target: job.url.clone(),
+            ..Run::default()
+        };
+        match attempt(job, place, &mut report) {
+            // Once something of this run has landed, starting over would not push the rest.
+            Err(RunError::Push {
+                source: source @ GitError::Moved { .. },
+                url,
+            }) if report.pushes.is_empty() => {
+                if tries >= TRIES {
+                    break Err(RunError::Races { url, tries, source });
+                }
+                std::thread::sleep(pause(tries));
+            }
+            // The mirror rebuilds itself in the next fetch: this run can still succeed.
+            Err(
+                RunError::Fetch {
+                    source: GitError::Damaged(_),
+                    ..
+                }
+                | RunError::Read {
+                    source: GitError::Damaged(_),
+                    ..
+                },
+            ) if tries < 3 => {}
+            other => break other,
+        }
+    };
+    place.index.save();
+    if let Err(error) = outcome {
+        report.error = Some(error.to_string());
+        // A commit that no reference holds does not exist for anybody.
+        report.commit = report.commit.filter(|_| !report.pushes.is_empty());
+    }
+    report
+}
+
+/// The pause before another attempt: short at first, longer and more uneven the more often a race was lost.
+fn pause(tries: u32) -> Duration {
+    let ceiling = 20_u64 << tries.min(6);
+    // The address of a fresh stack value and the thread's hasher are random enough to part two processes.
+    let random = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), tries);
+    Duration::from_millis(random % ceiling)
+}
+
+/// One attempt, from the listing to the last push.
+fn attempt(job: &RemoteJob, place: &Place, report: &mut Run) -> Result<(), RunError> {
+    let (fetched, destinations) = fetch(job, &place.mirror)?;
+    report.revision = revision(&fetched);
+    let reading = |source| RunError::Read {
+        url: job.url.clone(),
+        source,
+    };
+
+    let marked = find_marked(job, place, &fetched)?;
+    let policies = all_policies(job, place, &fetched, &marked, report)?;
+    let mut planned = preview::preview(&marked, &job.edits, &policies);
+    report.changes = std::mem::take(&mut planned.changes);
+    report.skips = std::mem::take(&mut planned.skips);
+    if planned.files.is_empty() {
+        return Ok(());
+    }
+    report.files = splice_all(&fetched.objects, &marked, &planned, reading)?;
+    report.commit = Some(CommitReport {
+        id: None,
+        branch: Some(short(&destinations.work)),
+        message: job.message.clone(),
+        author: job.author.to_string(),
+        signed: false,
+    });
+    if job.edits.dry_run {
+        return Ok(());
+    }
+    let made = commit(job, place, &fetched, &destinations, &report.files).map_err(reading)?;
+    if let Some(commit) = &mut report.commit {
+        commit.id = Some(made.id.to_string());
+    }
+    push_all(job, place, &fetched, &destinations, &made, report)
+}
+
+/// Fetches the start, and learns in the same round trip what the references to push to hold.
+fn fetch(job: &RemoteJob, mirror: &Mirror) -> Result<(Fetched, Destinations), RunError> {
+    let failed = |source| RunError::Fetch {
+        url: job.url.clone(),
+        source,
+    };
+    let also = guessed(job);
+    let fetched = with_checkout(job, |checkout| mirror.fetch(checkout, &also)).map_err(failed)?;
+    let destinations = job.destinations(&fetched.tip.reference)?;
+    let wanted = wanted(job, &destinations);
+    if wanted.iter().all(|one| also.contains(one)) {
+        return Ok((fetched, destinations));
+    }
+    // The remote's own branch was not known before the listing, and a wildcard stands for it.
+    let fetched = with_checkout(job, |checkout| mirror.fetch(checkout, &wanted)).map_err(failed)?;
+    let destinations = job.destinations(&fetched.tip.reference)?;
+    Ok((fetched, destinations))
+}
+
+/// The start of the job in the words of the Git room.
+fn with_checkout<T>(job: &RemoteJob, use_it: impl FnOnce(&Checkout<'_>) -> T) -> T {
+    match &job.start {
+        Start::Default => use_it(&Checkout::Default),
+        Start::Branch(name) => use_it(&Checkout::Branch(name.clone())),
+        Start::Tag(name) => use_it(&Checkout::Tag(name.clone())),
+        Start::Name(name) => use_it(&Checkout::Name(name.clone())),
+        Start::Commit(id) => use_it(&Checkout::Commit {
+            id: id.clone(),
+            branch: job.branch.clone(),
+        }),
+        Start::Semver(range) => {
+            // A range that does not parse was refused when the job was made.
+            let choose = |tags: &[String]| latest_tag(range, tags).ok().flatten();
+            use_it(&Checkout::Semver {
+                range: range.clone(),
+                choose: &choose,
+            })
+        }
+    }
+}
+
+/// The references that will be pushed to, as far as they are known before the listing.
+fn guessed(job: &RemoteJob) -> Vec<Also> {
+    if let Some(branch) = job.start_branch()
+        && let Ok(destinations) = job.destinations(&branch)
+    {
+        return wanted(job, &destinations);
+    }
+    let branch = job.push.branch.as_deref().map(full_branch);
+    let specs = job.push.refspecs.iter().map(|spec| spec.destination.clone());
+    let known = |reference: &String| !reference.contains('*') && !is_review(reference);
+    branch
+        .into_iter()
+        .chain(specs)
+        .filter(known)
+        .map(|reference| also(&reference))
+        .collect()
+}
+
+/// The references whose values decide what has to be pushed: all that can be read back. The branch that is checked out
+/// comes with the checkout, but not when one of its older commits or a tag is what was asked for.
+fn wanted(job: &RemoteJob, destinations: &Destinations) -> Vec<Also> {
+    let listed = destinations.switched || !job.starts_at_tip();
+    let branch = destinations.branch.iter().filter(|_| listed);
+    branch
+        .chain(&destinations.specs)
+        .filter(|target| !is_review(&target.reference))
+        .map(|t| also(&t.reference))
+        .collect()
+}
+
+fn also(reference: &str) -> Also {
+    Also {
+        reference: reference.to_owned(),
+        fetch: true,
+    }
+}
+
+/// `main@sha1:…`, as Flux writes revisions (C04).
+fn revision(fetched: &Fetched) -> String {
+    let id = fetched.tip.commit;
+    let kind = if id.as_bytes().len() == 32 { "sha256" } else { "sha1" };
+    match short(&fetched.tip.reference).as_str() {
+        "" => format!("{kind}:{id}"),
+        name => format!("{name}@{kind}:{id}"),
+    }
+}
+
+/// A branch or tag without its folder; other references whole.
+fn short(reference: &str) -> String {
+    let bare = reference
+        .strip_prefix("refs/heads/")
+        .or_else(|| reference.strip_prefix("refs/tags/"));
+    bare.unwrap_or(reference).to_owned()
+}
+
+/// The marked files below the job's path.
+fn find_marked(job: &RemoteJob, place: &Place, fetched: &Fetched) -> Result<Vec<Marked>, RunError> {
+    let reading = |source| RunError::Read {
+        url: job.url.clone(),
+        source,
+    };
+    let objects = &fetched.objects;
+    let root = fetched.tip.tree;
+    let given = job.edits.path.as_deref().unwrap_or_default();
+    let path = join(given, |at| node(objects, root, at))?;
+    let found = objects.find(root, path.as_bytes()).map_err(reading)?;
+    match found {
+        Some(found) if found.kind == EntryKind::Tree => {
+            survey::survey(objects, &place.index, found.id, path.as_bytes()).map_err(reading)
+        }
+        Some(found) if found.kind.is_file() => {
+            survey::survey_file(objects, &place.index, found.id, path.as_bytes()).map_err(reading)
+        }
+        // A submodule has nothing of this repository below it.
+        Some(found) if found.kind == EntryKind::Submodule => Ok(Vec::new()),
+        _ => Err(RunError::NoSuchPath {
+            path: given.to_owned(),
+            target: job.url.clone(),
+        }),
+    }
+}
+
+/// What stands at a path of a tree.
+fn node(objects: &Objects, root: ObjectId, at: &str) -> Result<Node, GitError> {
+    const LONGEST_LINK: u64 = 4096;
+    Ok(match objects.find(root, at.as_bytes())? {
+        None => Node::Missing,
+        Some(found) if found.kind == EntryKind::Symlink => {
+            Node::Link(String::from_utf8_lossy(&objects.blob(found.id, LONGEST_LINK)?).into_owned())
+        }
+        Some(_) => Node::Present,
+    })
+}
+
+/// The given policies and, when markers name others, those that the repository holds.
+fn all_policies(
+    job: &RemoteJob,
+    place: &Place,
+    fetched: &Fetched,
+    marked: &[Marked],
+    report: &mut Run,
+) -> Result<Arc<Policies>, RunError> {
+    if preview::missing(marked, &job.edits).is_empty() {
+        return Ok(job.edits.policies.clone());
+    }
+    let reading = |source| RunError::Read {
+        url: job.url.clone(),
+        source,
+    };
+    let all = survey::survey(&fetched.objects, &place.index, fetched.tip.tree, b"").map_err(reading)?;
+    let files = all.into_iter().filter(|file| file.facts.manifests);
+    let mut found = repository_policies::Found::default();
+    for file in files {
+        let bytes = fetched
+            .objects
+            .blob(file.place, survey::size_limit(file.kind))
+            .map_err(reading)?;
+        found.read(&file.path, &bytes);
+    }
+    let (policies, mut notes) = found.below(&job.edits.policies);
+    report.notes.append(&mut notes);
+    Ok(Arc::new(policies))
+}
+
+/// Reads and splices the files that change.
+fn splice_all(
+    objects: &Objects,
+    marked: &[Marked],
+    planned: &Preview,
+    reading: impl Fn(GitError) -> RunError,
+) -> Result<Vec<FileChange>, RunError> {
+    let mut files = Vec::with_capacity(planned.files.len());
+    for (n, plan) in &planned.files {
+        let Some(file) = marked.get(*n) else { continue };
+        let old = objects
+            .blob(file.place, survey::size_limit(file.kind))
+            .map_err(&reading)?;
+        files.push(preview::spliced(&file.path, &old, plan)?);
+    }
+    Ok(files)
+}
+
+/// The commit to push, new or found at the remote.
+struct Made {
+    id: ObjectId,
+    /// The objects to send; none when the remote has the commit already.
+    pack: Option<Pack>,
+}
+
+/// Makes the commit on the fetched tip, or finds the one that an earlier run made of just the same (C30).
+fn commit(
+    job: &RemoteJob,
+    place: &Place,
+    fetched: &Fetched,
+    destinations: &Destinations,
+    files: &[FileChange],
+) -> Result<Made, GitError> {
+    let contents: BTreeMap<Vec<u8>, Vec<u8>> = files.iter().map(|file| (file.path.clone(), file.new.clone())).collect();
+    let (tree, mut new) = fetched.objects.write_edits(fetched.tip.tree, &contents)?;
+    for present in fetched.also.iter().filter_map(|also| also.commit) {
+        let info = fetched.objects.commit(present)?;
+        if info.tree == tree && info.parents == [fetched.tip.commit] {
+            return Ok(Made {
+                id: present,
+                pack: None,
+            });
+        }
+    }
+    // Gerrit takes the same commit for the same change only once: its time must not be the clock's (DECISIONS, Gerrit).
+    let review = destinations.specs.iter().any(|spec| is_review(&spec.reference));
+    let seconds = if review {
+        fetched.objects.commit(fetched.tip.commit)?.seconds
+    } else {
+        (place.now)()
+    };
+    let person = Person {
+        name: job.author.name.clone(),
+        email: job.author.email.clone(),
+        seconds,
+        offset_minutes: 0,
+    };
+    let commit = Commit {
+        tree,
+        parents: vec![fetched.tip.commit],
+        author: person.clone(),
+        committer: person,
+        message: job.message.clone(),
+        signature: None,
+    };
+    let id = new.add_commit(&commit)?;
+    let pack = new.pack()?;
+    place.mirror.store(&fetched.objects, &pack)?;
+    Ok(Made { id, pack: Some(pack) })
+}
+
+/// The branch first, then the refspecs in a push of their own (IUA-082).
+fn push_all(
+    job: &RemoteJob,
+    place: &Place,
+    fetched: &Fetched,
+    destinations: &Destinations,
+    made: &Made,
+    report: &mut Run,
+) -> Result<(), RunError> {
+    let branch: Vec<Target> = destinations.branch.iter().cloned().collect();
+    for targets in [branch, destinations.specs.clone()] {
+        push_some(job, place, fetched, &targets, made, report)?;
+    }
+    Ok(())
+}
+
+/// One push: those of `targets` that do not hold their commit yet.
+fn push_some(
+    job: &RemoteJob,
+    place: &Place,
+    fetched: &Fetched,
+    targets: &[Target],
+    made: &Made,
+    report: &mut Run,
+) -> Result<(), RunError> {
+    let mut updates = Vec::new();
+    let mut reports = Vec::new();
+    for target in targets {
+        let new = match target.value {
+            Value::New => made.id,
+            Value::Tip => fetched.tip.commit,
+        };
+        let old = present(job, fetched, &target.reference);
+        let status = match old {
+            Some(old) if old == new => PushStatus::UpToDate,
+            None => PushStatus::Created,
+            Some(_) if target.force => PushStatus::Forced,
+            Some(_) => PushStatus::Updated,
+        };
+        reports.push(PushReport {
+            reference: target.reference.clone(),
+            old: old.map(|id| id.to_string()),
+            new: new.to_string(),
+            status,
+        });
+        if status != PushStatus::UpToDate {
+            let reference = target.reference.clone();
+            updates.push(RefUpdate {
+                reference,
+                expect: old,
+                new: Some(new),
+                force: target.force,
+            });
+        }
+    }
+    if !updates.is_empty() {
+        let push = Push {
+            updates,
+            options: job.push.options.clone(),
+            allow_dropped_push_options: false,
+        };
+        send(job, place, &push, made)?;
+    }
+    report.pushes.append(&mut reports);
+    Ok(())
+}
+
+/// Sends one push; a review server that has the change already is content.
+fn send(job: &RemoteJob, place: &Place, push: &Push, made: &Made) -> Result<(), RunError> {
+    match place.mirror.push(push, made.pack.as_ref()) {
+        Err(GitError::Rejected { reference, reason, .. })
+            if is_review(&reference) && reason.contains("no new changes") =>
+        {
+            Ok(())
+        }
+        other => other.map_err(|source| RunError::Push {
+            url: job.url.clone(),
+            source,
+        }),
+    }
+}
+
+/// What the remote has at `reference`, as far as it was listed.
+fn present(job: &RemoteJob, fetched: &Fetched, reference: &str) -> Option<ObjectId> {
+    if fetched.tip.reference == reference && job.starts_at_tip() {
+        return Some(fetched.tip.commit);
+    }
+    fetched
+        .also
+        .iter()
+        .find(|also| also.reference == reference)
+        .and_then(|also| also.object)
+}

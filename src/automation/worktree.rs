@@ -1,0 +1,141 @@
+//! A commit in the user's own working repository, made by the user's own git: its index, hooks and settings are theirs.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::error::RunError;
+use super::job::Author;
+use super::report::{CommitReport, FileChange};
+
+/// How to commit in a working repository.
+#[derive(Clone, Debug)]
+pub struct WorktreeCommit {
+    /// Author and committer.
+    pub author: Author,
+    /// The message, verbatim.
+    pub message: String,
+}
+
+/// Checks that the commit can be made and says what it will be.
+///
+/// # Errors
+///
+/// When the folder is in no repository, or a file to edit is not tracked or has uncommitted changes (CLI.md rule 2).
+pub(super) fn prepare(commit: &WorktreeCommit, root: &Path, files: &[FileChange]) -> Result<CommitReport, RunError> {
+    let tracked = listed(root, &["ls-files", "-z", "--cached", "."])?;
+    let dirty = listed(root, &["diff", "-z", "--name-only", "--relative", "HEAD", "--", "."])?;
+    for file in files {
+        let path = String::from_utf8_lossy(&file.path);
+        if !tracked.contains(&file.path) {
+            return Err(RunError::Other(format!(
+                "{path} is not tracked by git; `git add` it, or run without --commit"
+            )));
+        }
+        if dirty.contains(&file.path) {
+            let why = format!("{path} has uncommitted changes; commit or stash them first, or run without --commit");
+            return Err(RunError::Other(why));
+        }
+    }
+    Ok(report(commit, None, branch(root), false))
+}
+
+/// Commits these files and nothing else, whatever is staged.
+///
+/// # Errors
+///
+/// When git refuses, with its words.
+pub(super) fn commit(commit: &WorktreeCommit, root: &Path, files: &[FileChange]) -> Result<CommitReport, RunError> {
+    let mut names =
+        tempfile::NamedTempFile::new().map_err(|e| RunError::Other(format!("cannot make a temporary file: {e}")))?;
+    for file in files {
+        let line = [file.path.as_slice(), b"\0"].concat();
+        names
+            .write_all(&line)
+            .map_err(|e| RunError::Other(format!("cannot write a temporary file: {e}")))?;
+    }
+    let mut command = git(root);
+    command
+        .args([
+            "commit",
+            "--only",
+            "--quiet",
+            "--allow-empty-message",
+            "--cleanup=verbatim",
+            "--file=-",
+        ])
+        .arg(format!("--pathspec-from-file={}", names.path().display()))
+        .arg("--pathspec-file-nul");
+    for role in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{role}_NAME"), &commit.author.name);
+        command.env(format!("GIT_{role}_EMAIL"), &commit.author.email);
+    }
+    output(command, commit.message.as_bytes())?;
+    let id = text(root, &["rev-parse", "HEAD"])?;
+    let signed = text(root, &["cat-file", "commit", "HEAD"])?
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .any(|line| line.starts_with("gpgsig"));
+    Ok(report(commit, Some(id), branch(root), signed))
+}
+
+fn report(commit: &WorktreeCommit, id: Option<String>, branch: Option<String>, signed: bool) -> CommitReport {
+    CommitReport {
+        id,
+        branch,
+        message: commit.message.clone(),
+        author: commit.author.to_string(),
+        signed,
+    }
+}
+
+/// The current branch; none on a detached HEAD.
+fn branch(root: &Path) -> Option<String> {
+    text(root, &["symbolic-ref", "--short", "--quiet", "HEAD"]).ok()
+}
+
+fn git(root: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(root).env("GIT_LITERAL_PATHSPECS", "1");
+    command
+}
+
+/// Paths that a git command lists, relative to the folder.
+fn listed(root: &Path, args: &[&str]) -> Result<BTreeSet<Vec<u8>>, RunError> {
+    let mut command = git(root);
+    command.args(args);
+    let out = output(command, b"")?;
+    Ok(out
+        .split(|b| *b == 0)
+        .filter(|path| !path.is_empty())
+        .map(<[u8]>::to_vec)
+        .collect())
+}
+
+fn text(root: &Path, args: &[&str]) -> Result<String, RunError> {
+    let mut command = git(root);
+    command.args(args);
+    Ok(String::from_utf8_lossy(&output(command, b"")?).trim_end().to_owned())
+}
+
+/// Runs git and gives what it printed, or its words.
+fn output(mut command: Command, input: &[u8]) -> Result<Vec<u8>, RunError> {
+    let missing = |e: std::io::Error| RunError::Other(format!("cannot run git: {e}; --commit needs it on the PATH"));
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(missing)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that does not read its input ends first; its status tells more than the broken pipe.
+        let _ = stdin.write_all(input);
+    }
+    let out = child.wait_with_output().map_err(missing)?;
+    if out.status.success() {
+        return Ok(out.stdout);
+    }
+    let said = String::from_utf8_lossy(&out.stderr);
+    Err(RunError::Other(format!("git refused: {}", said.trim())))
+}

@@ -1,0 +1,216 @@
+//! From flags, environment and Secrets to the settings of one remote.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::args::Access;
+use crate::api::{self, GitRepository, ObjectName, Objects};
+use crate::git::{Auth, KnownHosts, Proxy, Remote, RemoteUrl, Scheme, Secret, Tls};
+
+/// A plain run may take longer than Flux's default: people clone large repositories over slow lines.
+const PLAIN_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The remote of a plain run.
+///
+/// # Errors
+///
+/// A URL, file or pair of flags that cannot work, in words for the user.
+pub fn plain(url: &str, access: &Access) -> Result<Remote, String> {
+    let mut remote = Remote::new(RemoteUrl::parse(url).map_err(|e| e.to_string())?);
+    remote.timeout = PLAIN_TIMEOUT;
+    remote.auth = Auth::User;
+    from_flags(&mut remote, access)?;
+    Ok(remote)
+}
+
+/// The remote of a GitRepository, at `url`; flags win over its Secrets.
+///
+/// # Errors
+///
+/// What is missing or wrong in a Secret, in Flux's words where it has some (QUIRKS-image, *Reasons and messages*).
+pub fn of_repository(
+    url: &str,
+    repository: &GitRepository,
+    objects: &Objects,
+    access: &Access,
+    notes: &mut Vec<String>,
+) -> Result<Remote, String> {
+    let mut remote = Remote::new(RemoteUrl::parse(url).map_err(|e| e.to_string())?);
+    let spec = &repository.spec;
+    if let Some(timeout) = spec.timeout {
+        remote.timeout = timeout.as_std();
+    }
+    if let Some(provider) = spec
+        .provider
+        .as_deref()
+        .filter(|provider| !matches!(*provider, "" | "generic"))
+    {
+        return Err(format!(
+            "provider {provider:?} is not supported yet; give credentials in a Secret or by flags"
+        ));
+    }
+    let named = |reference: &Option<api::LocalRef>| {
+        reference
+            .as_ref()
+            .map(|name| ObjectName::new(repository.metadata.namespace_or_default(), &name.name))
+    };
+    remote.auth = Auth::None;
+    if let Some(name) = named(&spec.secret_ref) {
+        match objects.secret(&name) {
+            Some(secret) => from_secret(&mut remote, secret).map_err(|e| format!("secret '{name}': {e}"))?,
+            None => {
+                remote.auth = Auth::User;
+                notes.push(format!(
+                    "secret '{name}' is not among the manifests: using flags or your own Git credentials"
+                ));
+            }
+        }
+    }
+    if let Some(name) = named(&spec.cert_secret_ref) {
+        let secret = objects
+            .secret(&name)
+            .ok_or_else(|| format!("secret '{name}' not found among the manifests"))?;
+        tls_from_secret(&mut remote.tls, secret)?;
+    }
+    if let Some(name) = named(&spec.proxy_secret_ref) {
+        let secret = objects
+            .secret(&name)
+            .ok_or_else(|| format!("secret '{name}' not found among the manifests"))?;
+        remote.proxy = Some(proxy(secret)?);
+    }
+    if matches!(remote.auth, Auth::None) && spec.secret_ref.is_none() {
+        // Nothing is said about credentials: those of the person at the keyboard.
+        remote.auth = Auth::User;
+    }
+    from_flags(&mut remote, access)?;
+    Ok(remote)
+}
+
+/// Reads a Secret as source-controller does: basic, bearer, SSH, TLS.
+fn from_secret(remote: &mut Remote, secret: &api::Secret) -> Result<(), String> {
+    let text = |key: &str| secret.text(key).map_err(|e| e.to_string());
+    let held = |key: &str| Ok::<_, String>(text(key)?.map(Secret::new));
+    if remote.url.scheme() == Scheme::Ssh {
+        let identity = held("identity")?.ok_or("invalid 'ssh' auth option: 'identity' is required")?;
+        let known_hosts = text("known_hosts")?.ok_or("invalid 'ssh' auth option: 'known_hosts' is required")?;
+        remote.auth = Auth::SshKey {
+            identity,
+            passphrase: held("password")?,
+        };
+        remote.ssh.known_hosts = KnownHosts::Given(known_hosts.as_bytes().to_vec());
+        return Ok(());
+    }
+    if let Some(token) = held("bearerToken")? {
+        remote.auth = Auth::Bearer { token };
+    } else if let Some(username) = text("username")? {
+        remote.auth = Auth::Basic {
+            username: username.to_owned(),
+            password: held("password")?.unwrap_or_else(|| Secret::new("")),
+        };
+    }
+    tls_from_secret(&mut remote.tls, secret)
+}
+
+/// `ca.crt`, `tls.crt`, `tls.key`, or the older names `caFile`, `certFile`, `keyFile`.
+fn tls_from_secret(tls: &mut Tls, secret: &api::Secret) -> Result<(), String> {
+    let bytes = |new: &str, old: &str| {
+        let found = secret.get(new).map_err(|e| e.to_string())?;
+        let found = match found {
+            None => secret.get(old).map_err(|e| e.to_string())?,
+            found => found,
+        };
+        Ok::<_, String>(found.map(<[u8]>::to_vec))
+    };
+    if let Some(ca) = bytes("ca.crt", "caFile")? {
+        tls.ca = Some(ca);
+    }
+    let key = secret.text("tls.key").and_then(|key| match key {
+        None => secret.text("keyFile"),
+        key => Ok(key),
+    });
+    match (bytes("tls.crt", "certFile")?, key.map_err(|e| e.to_string())?) {
+        (Some(certificate), Some(key)) => tls.client = Some((certificate, Secret::new(key))),
+        (None, None) => {}
+        _ => return Err("a client certificate needs both 'tls.crt' and 'tls.key'".to_owned()),
+    }
+    Ok(())
+}
+
+fn proxy(secret: &api::Secret) -> Result<Proxy, String> {
+    let text = |key: &str| secret.text(key).map_err(|e| e.to_string());
+    Ok(Proxy {
+        address: text("address")?
+            .ok_or("the proxy's secret has no 'address'")?
+            .to_owned(),
+        username: text("username")?.map(str::to_owned),
+        password: text("password")?.map(Secret::new),
+    })
+}
+
+/// Lays flags and environment over the settings.
+fn from_flags(remote: &mut Remote, access: &Access) -> Result<(), String> {
+    let password = secret_file(access.password_file.as_deref(), "BUMPWRIGHT_GIT_PASSWORD")?;
+    let token = secret_file(access.token_file.as_deref(), "BUMPWRIGHT_GIT_TOKEN")?;
+    if remote.url.scheme() == Scheme::Ssh {
+        if let Some(file) = &access.ssh_key {
+            let identity = Secret::new(text_of(file)?);
+            remote.auth = Auth::SshKey {
+                identity,
+                passphrase: password,
+            };
+        }
+    } else if let Some(username) = &access.username {
+        if let Some(password) = token.or(password) {
+            remote.auth = Auth::Basic {
+                username: username.clone(),
+                password,
+            };
+        }
+    } else if let Some(token) = token {
+        remote.auth = Auth::Bearer { token };
+    } else if let Some(password) = password {
+        remote.auth = Auth::Basic {
+            username: "git".to_owned(),
+            password,
+        };
+    }
+    if let Some(file) = &access.known_hosts {
+        remote.ssh.known_hosts = KnownHosts::Given(text_of(file)?.into_bytes());
+    }
+    if let Some(file) = &access.ca_file {
+        remote.tls.ca = Some(text_of(file)?.into_bytes());
+    }
+    Ok(())
+}
+
+/// A secret from a file, without the line feed that editors put at its end, or from the environment.
+fn secret_file(file: Option<&Path>, variable: &str) -> Result<Option<Secret>, String> {
+    match file {
+        Some(file) => Ok(Some(Secret::new(text_of(file)?.trim_end_matches(['\r', '\n'])))),
+        None => Ok(std::env::var(variable)
+            .ok()
+            .filter(|value| !value.is_empty())
+            .map(Secret::new)),
+    }
+}
+
+fn text_of(file: &Path) -> Result<String, String> {
+    std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+/// The host of a URL; none for local paths and for what is no URL.
+#[must_use]
+pub fn host(url: &str) -> Option<String> {
+    RemoteUrl::parse(url).ok()?.host().map(str::to_owned)
+}
+
+/// True when flags or the environment give something secret.
+#[must_use]
+pub fn holds_secret(access: &Access) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    access.password_file.is_some()
+        || access.token_file.is_some()
+        || access.ssh_key.is_some()
+        || set("BUMPWRIGHT_GIT_PASSWORD")
+        || set("BUMPWRIGHT_GIT_TOKEN")
+}

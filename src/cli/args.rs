@@ -1,0 +1,153 @@
+//! The command line as typed. Nothing here reads a file or knows what a flag leads to.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Keeps Kubernetes clusters up to date from Git.
+#[derive(Debug, Parser)]
+#[command(name = "bumpwright", version, about, long_about = None, max_term_width = 110)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Sets the marked image fields of a folder, a file or a Git repository
+    Update(Box<Update>),
+    /// Runs `update` on an example fleet in a throw-away repository
+    Demo(Demo),
+}
+
+/// Arguments of `update`.
+#[derive(Debug, Args)]
+#[command(after_help = UPDATE_HELP)]
+pub struct Update {
+    /// A folder, a file, a bare repository or a Git URL (file, http, https, ssh); default: `.`, or what the automations in -f say
+    pub target: Option<String>,
+
+    /// Manifests: ImagePolicies, ImageUpdateAutomations with their GitRepository and Secrets; a file, a folder, or - for standard input
+    #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
+    pub filenames: Vec<PathBuf>,
+
+    /// Do all but write and push; print what would happen
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Exit with 1 when something changed (or would)
+    #[arg(long)]
+    pub exit_code: bool,
+
+    /// Exit with 3 when something was skipped
+    #[arg(long)]
+    pub strict: bool,
+
+    /// How to say what happened
+    #[arg(long, short = 'o', value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+
+    /// The image of a policy, whatever its status says
+    #[arg(long = "set", value_name = "NS:POLICY=IMAGE[:TAG][@DIGEST]")]
+    pub set: Vec<String>,
+
+    /// Only look below this path of the repository (default: the automation's update.path, else all)
+    #[arg(long, value_name = "DIR")]
+    pub path: Option<String>,
+
+    /// Commit what was edited (implied when TARGET is a Git URL)
+    #[arg(long)]
+    pub commit: bool,
+
+    /// The branch to start from (default: what the automation says, else the repository's own)
+    #[arg(long, value_name = "B")]
+    pub branch: Option<String>,
+
+    /// Push to this branch instead: the start branch plus one commit
+    #[arg(long, value_name = "B")]
+    pub push_branch: Option<String>,
+
+    /// Also push this, or only this without --push-branch
+    #[arg(long = "refspec", value_name = "R")]
+    pub refspecs: Vec<String>,
+
+    /// A push option for the server
+    #[arg(long = "push-option", value_name = "K=V")]
+    pub push_options: Vec<String>,
+
+    /// Author and committer (default: the automation's, else git's user.name and user.email)
+    #[arg(long, value_name = "'N <e>'")]
+    pub author: Option<String>,
+
+    /// The commit message
+    #[arg(long, value_name = "TEXT|@FILE")]
+    pub message: Option<String>,
+
+    /// How to reach the remote.
+    #[command(flatten)]
+    pub access: Access,
+}
+
+/// Credentials. A secret is never an argument itself: it comes from a file or the environment.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Access")]
+pub struct Access {
+    /// User name for basic authentication
+    #[arg(long, value_name = "NAME", env = "BUMPWRIGHT_GIT_USERNAME")]
+    pub username: Option<String>,
+
+    /// File with the password for basic authentication (or BUMPWRIGHT_GIT_PASSWORD)
+    #[arg(long, value_name = "FILE")]
+    pub password_file: Option<PathBuf>,
+
+    /// File with a bearer token (or BUMPWRIGHT_GIT_TOKEN)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["password_file"])]
+    pub token_file: Option<PathBuf>,
+
+    /// Private key for SSH (default: ssh-agent, then ~/.ssh)
+    #[arg(long, value_name = "FILE")]
+    pub ssh_key: Option<PathBuf>,
+
+    /// Host keys for SSH (default: ~/.ssh/known_hosts)
+    #[arg(long, value_name = "FILE")]
+    pub known_hosts: Option<PathBuf>,
+
+    /// CA certificates for HTTPS, instead of the system's
+    #[arg(long, value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
+}
+
+/// Output formats of `update`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people
+    Text,
+    /// A unified diff, fit for `git apply`
+    Diff,
+    /// For programs
+    Json,
+    /// A summary for a CI job or a merge request
+    Markdown,
+}
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Keep the repository here (a folder that does not exist or is empty)
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+}
+
+const UPDATE_HELP: &str = "\
+Exit codes:
+  0  done (with --exit-code: nothing to change)
+  1  with --exit-code: something changed, or would
+  2  an error, also of only one of several automations
+  3  with --strict: something was skipped
+
+Environment:
+  BUMPWRIGHT_CACHE         mirrors and caches (default: the user's cache folder)
+  BUMPWRIGHT_GIT_USERNAME, BUMPWRIGHT_GIT_PASSWORD, BUMPWRIGHT_GIT_TOKEN
+  NO_COLOR                 no colours";

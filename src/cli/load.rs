@@ -1,0 +1,63 @@
+//! The manifests of `-f`: files, folders, standard input.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::api::{Objects, read};
+
+/// Reads all manifests; the order of files in a folder is that of their names.
+///
+/// # Errors
+///
+/// A file that cannot be read or does not fit, two different objects of one name: in words for the user.
+pub fn load(filenames: &[PathBuf]) -> Result<Objects, String> {
+    let mut objects = Objects::default();
+    for filename in filenames {
+        if filename.as_os_str() == "-" {
+            let mut text = Vec::new();
+            std::io::stdin()
+                .read_to_end(&mut text)
+                .map_err(|e| format!("standard input: {e}"))?;
+            add(&mut objects, "standard input", &text)?;
+            continue;
+        }
+        let mut files = Vec::new();
+        list(filename, true, &mut files)?;
+        for file in files {
+            let text = fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+            add(&mut objects, &file.display().to_string(), &text)?;
+        }
+    }
+    Ok(objects)
+}
+
+fn add(objects: &mut Objects, path: &str, text: &[u8]) -> Result<(), String> {
+    let documents = read(path, text).map_err(|e| e.to_string())?;
+    objects.insert_all(documents).map_err(|e| e.to_string())
+}
+
+/// A file as it was named, or the YAML and JSON files of a folder.
+fn list(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let failed = |e: std::io::Error| format!("{}: {e}", path.display());
+    if !fs::metadata(path).map_err(failed)?.is_dir() {
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        if named || matches!(extension, "yaml" | "yml" | "json") {
+            files.push(path.to_owned());
+        }
+        return Ok(());
+    }
+    let mut below = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        below.push(entry.map_err(failed)?.path());
+    }
+    below.sort();
+    // A link to a folder may lead in circles; what it points at is listed where it really is.
+    let follow = |below: &&PathBuf| !below.is_symlink() || below.is_file();
+    let hidden = |below: &PathBuf| below.file_name().is_some_and(|name| name == ".git");
+    below
+        .iter()
+        .filter(follow)
+        .filter(|below| !hidden(below))
+        .try_for_each(|below| list(below, false, files))
+}

@@ -1,0 +1,95 @@
+//! Mirrors of remotes in the cache folder, one per remote and user, shared by the jobs of a run.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sha2::{Digest, Sha256};
+
+use crate::automation::{Index, Place};
+use crate::git::{Auth, Mirror, MirrorOptions, Remote, open};
+
+/// The mirrors that were opened so far.
+#[derive(Default)]
+pub struct Places {
+    cache: Option<PathBuf>,
+    open: HashMap<String, Place>,
+}
+
+impl Places {
+    /// Mirrors that are kept in this folder, whatever the environment says.
+    #[must_use]
+    pub fn in_folder(cache: PathBuf) -> Self {
+        Self {
+            cache: Some(cache),
+            ..Self::default()
+        }
+    }
+
+    /// The mirror of `remote`, opened at the first call.
+    ///
+    /// # Errors
+    ///
+    /// When the settings cannot work or the cache folder cannot be used, in words for the user.
+    pub fn place(&mut self, remote: &Remote) -> Result<Place, String> {
+        let key = key(remote);
+        if let Some(place) = self.open.get(&key) {
+            return Ok(place.clone());
+        }
+        let storage = self.cache.clone().map_or_else(cache, Ok)?.join("mirrors");
+        std::fs::create_dir_all(&storage).map_err(|e| {
+            format!(
+                "{}: {e}; set BUMPWRIGHT_CACHE to a folder that can be written",
+                storage.display()
+            )
+        })?;
+        let transport = open(remote).map_err(|e| e.to_string())?;
+        let mirror =
+            Mirror::open(&storage, &key, Arc::from(transport), MirrorOptions::default()).map_err(|e| e.to_string())?;
+        let place = Place {
+            mirror: Arc::new(mirror),
+            index: Arc::new(Index::open(&storage.join(format!("{key}.index")))),
+            now,
+        };
+        self.open.insert(key, place.clone());
+        Ok(place)
+    }
+}
+
+/// Names the mirror after address and user. Secrets are left out: a mirror is used only after the remote has accepted
+/// this run's credentials, and a name must not help to guess one.
+fn key(remote: &Remote) -> String {
+    let user = match &remote.auth {
+        Auth::None => "none".to_owned(),
+        Auth::Basic { username, .. } => format!("basic {username}"),
+        Auth::Bearer { .. } => "bearer".to_owned(),
+        Auth::SshKey { .. } => "key".to_owned(),
+        Auth::User => "user".to_owned(),
+    };
+    let digest = Sha256::digest(format!(
+        "{}\0{}\0{user}",
+        remote.url,
+        remote.url.user().unwrap_or_default()
+    ));
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// `BUMPWRIGHT_CACHE`, or `bumpwright` in the user's cache folder.
+fn cache() -> Result<PathBuf, String> {
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    variable("BUMPWRIGHT_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("bumpwright")))
+        .or_else(|| variable("HOME").map(|folder| folder.join(".cache/bumpwright")))
+        .ok_or_else(|| "no cache folder: set BUMPWRIGHT_CACHE".to_owned())
+}
+
+/// The clock, in seconds since 1970-01-01 UTC.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,131 @@
+//! `--output text`: for people, with colours where the terminal has them.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+
+use super::words;
+use crate::automation::{CommitReport, PushReport, Run};
+use crate::edit::Change;
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const OLD: Style = AnsiColor::Red.on_default();
+const NEW: Style = AnsiColor::Green.on_default();
+const WARN: Style = AnsiColor::Yellow.on_default();
+
+/// What these runs did, or would do. Colours are always there: the stream that it is written to takes them out.
+#[must_use]
+pub fn render(runs: &[Run], dry_run: bool) -> String {
+    let mut out = String::new();
+    for (n, run) in runs.iter().enumerate() {
+        if n > 0 {
+            out.push('\n');
+        }
+        if let Some(name) = &run.automation {
+            line(&mut out, &format!("{BOLD}{name}{BOLD:#} {DIM}{}{DIM:#}", place(run)));
+        }
+        changes(&mut out, &run.changes);
+        if run.changes.is_empty() && run.error.is_none() && run.notes.is_empty() {
+            line(&mut out, "nothing to change");
+        }
+        if let Some(commit) = &run.commit {
+            line(&mut out, &commit_line(commit, run, dry_run));
+        } else if !run.changes.is_empty() && run.error.is_none() {
+            line(
+                &mut out,
+                &format!(
+                    "{} {}",
+                    if dry_run { "would edit" } else { "edited" },
+                    words::headline(run)
+                ),
+            );
+        }
+        for push in &run.pushes {
+            line(&mut out, &push_line(push));
+        }
+        for note in &run.notes {
+            line(&mut out, &format!("{DIM}note:{DIM:#} {note}"));
+        }
+        for skip in &run.skips {
+            line(&mut out, &format!("{WARN}skipped{WARN:#} {}", words::skip(skip)));
+        }
+    }
+    out
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+fn place(run: &Run) -> String {
+    match run.revision.as_str() {
+        "" => run.target.clone(),
+        revision => format!("{} {revision}", run.target),
+    }
+}
+
+/// Per file, a line for each field.
+fn changes(out: &mut String, changes: &[Change]) {
+    let mut file = None;
+    for change in changes {
+        if file != Some(&change.path) {
+            line(out, &format!("{BOLD}{}{BOLD:#}", change.path));
+            file = Some(&change.path);
+        }
+        let object = match words::object(&change.object) {
+            empty if empty.is_empty() => empty,
+            object => format!("{object}: "),
+        };
+        let place = format!("{}:{}", change.line, change.column);
+        let _ = writeln!(
+            out,
+            "  {DIM}{place:>7}{DIM:#}  {object}{OLD}{}{OLD:#} → {NEW}{}{NEW:#}  {DIM}({}){DIM:#}",
+            change.old, change.new, change.setter
+        );
+    }
+}
+
+fn commit_line(commit: &CommitReport, run: &Run, dry_run: bool) -> String {
+    let on = commit
+        .branch
+        .as_ref()
+        .map(|branch| format!(" on {branch}"))
+        .unwrap_or_default();
+    let subject = commit.message.lines().next().unwrap_or_default();
+    match &commit.id {
+        Some(id) => format!(
+            "commit {NEW}{id}{NEW:#}{on} by {}: {subject} ({})",
+            commit.author,
+            words::headline(run)
+        ),
+        None if dry_run => format!(
+            "would commit{on} as {}: {subject} ({})",
+            commit.author,
+            words::headline(run)
+        ),
+        None => format!("commit{on} by {}: {subject}", commit.author),
+    }
+}
+
+fn push_line(push: &PushReport) -> String {
+    let short = |id: &str| id.chars().take(12).collect::<String>();
+    match &push.old {
+        Some(old) if old != &push.new => {
+            format!(
+                "pushed {BOLD}{}{BOLD:#} {}..{} ({})",
+                push.reference,
+                short(old),
+                short(&push.new),
+                push.status.word()
+            )
+        }
+        _ => format!(
+            "pushed {BOLD}{}{BOLD:#} {} ({})",
+            push.reference,
+            short(&push.new),
+            push.status.word()
+        ),
+    }
+}

@@ -1,0 +1,157 @@
+//! `bumpwright update`: plan, run, print, answer.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use super::args::{Output, Update};
+use super::places::Places;
+use super::plan::{Step, plan};
+use super::{json, markdown, text, unified, words};
+use crate::automation::{self, Run};
+
+/// Nothing to change, or done.
+const DONE: u8 = 0;
+/// With `--exit-code`: something changed.
+const CHANGED: u8 = 1;
+/// Anything went wrong.
+const FAILED: u8 = 2;
+/// With `--strict`: something was skipped.
+const SKIPPED: u8 = 3;
+
+/// Runs the command.
+#[must_use]
+pub fn run(args: &Update) -> ExitCode {
+    ExitCode::from(code(args, &mut Places::default()))
+}
+
+/// Runs the command and gives its exit code (CLI.md, *Exit codes*).
+pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
+    let steps = match plan(args, places) {
+        Ok(steps) => steps,
+        Err(error) => {
+            complain(&error);
+            return FAILED;
+        }
+    };
+    let runs = run_steps(steps);
+    if let Err(error) = print(args, &runs) {
+        complain(&error);
+        return FAILED;
+    }
+    exit_code(args, &runs)
+}
+
+/// Runs folders one after the other (they may share files) and remotes side by side.
+fn run_steps(steps: Vec<Step>) -> Vec<Run> {
+    let mut runs: Vec<Option<Run>> = Vec::new();
+    let mut jobs = Vec::new();
+    let mut waiting = Vec::new();
+    for step in steps {
+        runs.push(match step {
+            Step::Done(run) => Some(run),
+            Step::Folder(job, notes) => Some(with_notes(automation::run_folder(&job), notes)),
+            Step::Remote(job, place, notes) => {
+                waiting.push((runs.len(), notes));
+                jobs.push((*job, place));
+                None
+            }
+        });
+    }
+    let progress = spinner(jobs.len());
+    for ((n, notes), run) in waiting.into_iter().zip(automation::run_all(&jobs)) {
+        if let Some(slot) = runs.get_mut(n) {
+            *slot = Some(with_notes(run, notes));
+        }
+    }
+    if let Some(progress) = progress {
+        progress.finish_and_clear();
+    }
+    runs.into_iter().flatten().collect()
+}
+
+fn with_notes(mut run: Run, mut notes: Vec<String>) -> Run {
+    notes.append(&mut run.notes);
+    run.notes = notes;
+    run
+}
+
+/// Something that moves while the network is waited for, on a terminal only.
+fn spinner(jobs: usize) -> Option<indicatif::ProgressBar> {
+    let wanted = jobs > 0 && std::io::stderr().is_terminal();
+    wanted.then(|| {
+        let bar = indicatif::ProgressBar::new_spinner()
+            .with_message(format!("working on {}", words::count(jobs, "repository run")));
+        bar.enable_steady_tick(std::time::Duration::from_millis(100));
+        bar
+    })
+}
+
+/// 2 any error > 3 with `--strict` and a skip > 1 with `--exit-code` and changes > 0.
+fn exit_code(args: &Update, runs: &[Run]) -> u8 {
+    if runs.iter().any(|run| run.error.is_some()) {
+        FAILED
+    } else if args.strict && runs.iter().any(|run| !run.skips.is_empty()) {
+        SKIPPED
+    } else if args.exit_code && runs.iter().any(|run| !run.changes.is_empty()) {
+        CHANGED
+    } else {
+        DONE
+    }
+}
+
+/// Prints the result to standard output; errors, and what a diff has no place for, to standard error.
+fn print(args: &Update, runs: &[Run]) -> Result<(), String> {
+    match args.output {
+        Output::Text => out(&text::render(runs, args.dry_run))?,
+        Output::Json => out(&json::render(runs))?,
+        Output::Markdown => out(&markdown::render(runs).map_err(|e| format!("templates/summary.md: {e:?}"))?)?,
+        Output::Diff => {
+            let mut diff = Vec::new();
+            for file in runs.iter().flat_map(|run| &run.files) {
+                unified::append(&mut diff, &file.path, &file.old, &file.new);
+            }
+            raw(&diff)?;
+            for run in runs {
+                run.notes.iter().for_each(|note| say("note", note));
+                run.skips.iter().for_each(|skip| say("skipped", &words::skip(skip)));
+            }
+        }
+    }
+    for run in runs {
+        if let Some(error) = &run.error {
+            match &run.automation {
+                Some(name) => complain(&format!("{name}: {error}")),
+                None => complain(error),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Text with colours where they are wanted. A reader that has gone away is content with what it got.
+fn out(text: &str) -> Result<(), String> {
+    let mut stream = anstream::stdout();
+    closed_is_fine(stream.write_all(text.as_bytes()).and_then(|()| stream.flush()))
+}
+
+/// Bytes as they are.
+fn raw(bytes: &[u8]) -> Result<(), String> {
+    let mut stream = std::io::stdout();
+    closed_is_fine(stream.write_all(bytes).and_then(|()| stream.flush()))
+}
+
+fn closed_is_fine(result: std::io::Result<()>) -> Result<(), String> {
+    match result {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(|e| format!("standard output: {e}")),
+    }
+}
+
+/// An error, on standard error. When that is gone too, there is nobody left to tell.
+pub(super) fn complain(error: &str) {
+    say("error", error);
+}
+
+fn say(what: &str, text: &str) {
+    let _ = writeln!(anstream::stderr(), "{what}: {text}");
+}

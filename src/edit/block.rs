@@ -1,0 +1,80 @@
+//! Block scalars: where header and content stand, and how new content is laid.
+
+use std::ops::Range;
+
+use super::remark::Header;
+use super::site::{BlockShape, Spelling};
+
+/// The bytes of a block scalar's content and its shape; the content ends at `end` at the latest.
+pub(super) fn shape(text: &str, header: Header, start: usize, end: usize, value: &str) -> (Range<usize>, Spelling) {
+    let rest = text.get(start + 1..).unwrap_or_default();
+    let length = rest
+        .bytes()
+        .take_while(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-'))
+        .count();
+    let indicators = start + 1..start + 1 + length;
+    let indicators_text = text.get(indicators.clone()).unwrap_or_default().to_owned();
+    let header_end = start + 1 + rest.find(['\n', '\r']).unwrap_or(rest.len());
+    let line_break = line_break(text.get(header_end..).unwrap_or_default());
+    let body_start = header_end + line_break.len();
+    let body = text.get(body_start..end.max(body_start)).unwrap_or_default();
+    let (span, indent, lead) = match indentation(body, value) {
+        Some(indent) => (body_start..body_start + length_to_last_line(body, indent), indent, ""),
+        None => {
+            let digit = indicators_text.chars().find_map(|c| c.to_digit(10));
+            let digit = digit.and_then(|digit| usize::try_from(digit).ok());
+            let indent = usize::try_from(header.indent.max(0)).unwrap_or_default() + digit.unwrap_or(2);
+            // Blank lines that are longer than the new indentation would become content.
+            let blanks = match length_to_last_line(body, indent) {
+                0 => 0,
+                length => line_break.len() + length,
+            };
+            let lead = if line_break.is_empty() { "\n" } else { line_break };
+            (header_end..header_end + blanks, indent, lead)
+        }
+    };
+    let lead = lead.to_owned();
+    (
+        span,
+        Spelling::Block(BlockShape {
+            indicators,
+            indicators_text,
+            indent,
+            lead,
+        }),
+    )
+}
+
+fn line_break(text: &str) -> &str {
+    let length = match text.as_bytes() {
+        [b'\r', b'\n', ..] => 2,
+        [b'\r' | b'\n', ..] => 1,
+        _ => 0,
+    };
+    text.get(..length).unwrap_or_default()
+}
+
+/// Indentation of the body's lines; nothing when no line has anything but spaces.
+fn indentation(body: &str, value: &str) -> Option<usize> {
+    let is_content = |line: &&str| line.contains(|c: char| c != ' ');
+    let written = body.split(['\n', '\r']).find(is_content)?;
+    let read = value.split('\n').find(is_content)?;
+    let leading = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    Some(leading(written).saturating_sub(leading(read)))
+}
+
+/// Length of the body up to the end (without line break) of its last line that is longer than `indent`.
+fn length_to_last_line(body: &str, indent: usize) -> usize {
+    let mut length = body.len();
+    loop {
+        let kept = body.get(..length).unwrap_or_default();
+        let line_start = kept.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        if length - line_start > indent {
+            return length;
+        }
+        match line_start.checked_sub(1) {
+            Some(shorter) => length = shorter,
+            None => return 0,
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Lines and columns of byte offsets.
+
+/// Where the lines of a text start.
+#[derive(Debug)]
+pub(super) struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    /// Reads the line breaks (LF, CR LF, CR) of a text.
+    pub(super) fn of(text: &'a str) -> Self {
+        let bytes = text.as_bytes();
+        let breaks = memchr::memchr2_iter(b'\n', b'\r', bytes).filter_map(|at| {
+            let is_half = bytes.get(at) == Some(&b'\r') && bytes.get(at + 1) == Some(&b'\n');
+            (!is_half).then_some(at + 1)
+        });
+        Self {
+            text,
+            starts: std::iter::once(0).chain(breaks).collect(),
+        }
+    }
+
+    /// Line and column (in characters, a byte order mark not counted), both from 1.
+    pub(super) fn place(&self, offset: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|&start| start <= offset);
+        let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        let before = self.text.get(start..offset).unwrap_or_default();
+        (line, before.trim_start_matches('\u{feff}').chars().count() + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_count_from_one_in_characters() {
+        let lines = Lines::of("\u{feff}ab\r\ncé d\re\n\nf");
+        assert_eq!(lines.place(0), (1, 1));
+        assert_eq!(lines.place(4), (1, 2));
+        assert_eq!(lines.place(7), (2, 1));
+        assert_eq!(lines.place(11), (2, 4));
+        assert_eq!(lines.place(13), (3, 1));
+        assert_eq!(lines.place(15), (4, 1));
+        assert_eq!(lines.place(16), (5, 1));
+    }
+}

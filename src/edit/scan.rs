@@ -1,0 +1,140 @@
+//! One file's marked scalars, and what looks like a marker and is none: a function of its bytes alone.
+
+use serde::{Deserialize, Serialize};
+
+use super::file::{FileKind, OTHER_LIMIT, YAML_LIMIT, keys, looks_marked};
+use super::model::Reason;
+use super::site::Site;
+use super::walk;
+
+/// What the markers of one file say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scan {
+    /// The marked scalars, in the order of the file.
+    pub sites: Vec<Site>,
+    /// What was left out, in the order of the file.
+    pub skips: Vec<LocalSkip>,
+}
+
+/// A skip of a file whose path the caller knows.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LocalSkip {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// Why.
+    pub reason: Reason,
+    /// Why, in words, with the way out.
+    pub message: String,
+}
+
+/// Finds the marked scalars of a file. A file without marker costs one search for its bytes.
+pub fn scan(kind: FileKind, bytes: &[u8]) -> Scan {
+    if !looks_marked(bytes) {
+        return Scan::default();
+    }
+    match kind {
+        FileKind::Other => Scan {
+            sites: Vec::new(),
+            skips: scan_other(bytes),
+        },
+        FileKind::Yaml => scan_yaml(bytes),
+    }
+}
+
+fn scan_yaml(bytes: &[u8]) -> Scan {
+    let failed = |skip| Scan {
+        sites: Vec::new(),
+        skips: vec![skip],
+    };
+    if bytes.len() > YAML_LIMIT {
+        let at = keys(bytes, b"\"'").next().unwrap_or_default();
+        let size = bytes.len();
+        let message = format!("the file has {size} bytes, more than the {YAML_LIMIT} that are read; split it");
+        return failed(skip_at(bytes, at, Reason::TooLarge, message));
+    }
+    match std::str::from_utf8(bytes) {
+        Err(error) => {
+            let message = "the YAML does not parse: a byte that is not UTF-8; save the file as UTF-8".to_owned();
+            failed(skip_at(bytes, error.valid_up_to(), Reason::Unparsable, message))
+        }
+        Ok(text) => walk::walk(text).unwrap_or_else(failed),
+    }
+}
+
+fn scan_other(bytes: &[u8]) -> Vec<LocalSkip> {
+    if bytes.len() > OTHER_LIMIT || memchr::memchr(0, bytes).is_some() {
+        return Vec::new();
+    }
+    let mut cursor = Cursor::default();
+    keys(bytes, b"\"")
+        .map(|at| {
+            let (line, column) = cursor.place(bytes, marker_start(bytes, at));
+            LocalSkip {
+                line,
+                column,
+                reason: Reason::NotYaml,
+                message:
+                    "only *.yaml, *.yml and files named Kustomization are edited; rename the file or remove the marker"
+                        .to_owned(),
+            }
+        })
+        .collect()
+}
+
+/// From the key back to its `{` and `#`, if they stand before it.
+fn marker_start(bytes: &[u8], key: usize) -> usize {
+    let back = |from: usize, wanted: u8| {
+        let before = bytes.get(..from)?;
+        let at = before.iter().rposition(|byte| !matches!(byte, b' ' | b'\t'))?;
+        (bytes.get(at) == Some(&wanted)).then_some(at)
+    };
+    let Some(brace) = back(key, b'{') else { return key };
+    back(brace, b'#').unwrap_or(brace)
+}
+
+fn skip_at(bytes: &[u8], at: usize, reason: Reason, message: String) -> LocalSkip {
+    let (line, column) = Cursor::default().place(bytes, at);
+    LocalSkip {
+        line,
+        column,
+        reason,
+        message,
+    }
+}
+
+/// Turns rising offsets into lines and columns, reading each byte once.
+#[derive(Debug)]
+struct Cursor {
+    at: usize,
+    line: usize,
+    column: usize,
+}
+
+impl Default for Cursor {
+    fn default() -> Self {
+        Self {
+            at: 0,
+            line: 1,
+            column: 1,
+        }
+    }
+}
+
+impl Cursor {
+    fn place(&mut self, bytes: &[u8], offset: usize) -> (usize, usize) {
+        for index in self.at..offset {
+            match (bytes.get(index), bytes.get(index + 1)) {
+                (Some(b'\r'), Some(b'\n')) => {}
+                (Some(b'\n' | b'\r'), _) => (self.line, self.column) = (self.line + 1, 1),
+                // Bytes within a UTF-8 character, and a byte order mark's first two.
+                (Some(0x80..=0xbf), _) => {}
+                (Some(_), _) => self.column += 1,
+                (None, _) => break,
+            }
+        }
+        self.at = self.at.max(offset);
+        (self.line, self.column)
+    }
+}

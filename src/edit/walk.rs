@@ -1,0 +1,497 @@
+//! From YAML events to sites: which scalar takes which comment.
+//!
+//! The remarks of [`super::remark`] wait in a queue; an event that go-yaml gives comments to takes those that are
+//! bound to its place or before it (`yaml_parser_set_event_comments`). A scalar that is a value and took exactly one
+//! comment, a marker, is a site.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
+
+use super::block;
+use super::lines::Lines;
+use super::marker;
+use super::model::{ObjectId, Reason, Setter};
+use super::object::{Objects, Place};
+use super::remark::{self, Header, Remark, Remarks, Role};
+use super::repair;
+use super::scan::{LocalSkip, Scan};
+use super::site::{Site, Spelling};
+use super::strict;
+
+/// Why a marker comment is on no field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// No node took it.
+    Loose,
+    /// A key took it.
+    Key,
+    /// A collection took it.
+    Collection,
+    /// An alias took it.
+    Alias,
+    /// It makes one text with other comments.
+    Joined,
+    /// It marks a scalar, or its words were already reported.
+    Done,
+}
+
+#[derive(Debug)]
+struct Frame {
+    map: bool,
+    flow: bool,
+    /// In a mapping: whether the next node is a key.
+    at_key: bool,
+    /// Within a key.
+    in_key: bool,
+    key: String,
+    place: Place,
+    /// The innermost object.
+    object: usize,
+}
+
+struct Walker<'a> {
+    text: &'a str,
+    is_repaired: bool,
+    lines: &'a Lines<'a>,
+    /// The first thing that go-yaml does not read.
+    refused: Option<(usize, &'static str)>,
+    remarks: Vec<Remark>,
+    markers: Vec<remark::MarkerComment>,
+    headers: std::vec::IntoIter<Header>,
+    fates: Vec<Fate>,
+    next_remark: usize,
+    line_comments: Vec<Option<u32>>,
+
+    heads: Vec<Remark>,
+    frames: Vec<Frame>,
+    objects: Objects,
+    /// Sites of the current document: index into `sites`, object.
+    open_sites: Vec<(usize, usize)>,
+    scan: Scan,
+}
+
+/// Reads a YAML file.
+///
+/// # Errors
+/// The skip to report when the file does not parse.
+pub(super) fn walk(text: &str) -> Result<Scan, LocalSkip> {
+    let lines = Lines::of(text);
+    let unparsable = |at: usize, why: &str| {
+        let (line, column) = lines.place(at);
+        let message = format!("the YAML does not parse: {why}; correct it, none of the file's markers was looked at");
+        LocalSkip {
+            line,
+            column,
+            reason: Reason::Unparsable,
+            message,
+        }
+    };
+    if let Some((at, found)) = forbidden(text) {
+        let why = format!("the control character U+{:04X} is not allowed", u32::from(found));
+        return Err(unparsable(at, &why));
+    }
+    let mut repaired: Option<String> = None;
+    let mut repairs = repair::budget(text.len());
+    loop {
+        let shadow = repaired.as_deref().unwrap_or(text);
+        let error = match read(text, shadow, &lines) {
+            Ok(scan) => return Ok(scan),
+            Err(Failure::Refused(at, why)) => return Err(unparsable(at, why)),
+            Err(Failure::Scan(error)) => error,
+        };
+        repairs = repairs.saturating_sub(1);
+        match repair::repair(shadow, &error).filter(|_| repairs > 0) {
+            Some(next) => repaired = Some(next),
+            None => {
+                let at = error.marker().byte_offset().unwrap_or_default();
+                return Err(unparsable(at, &error.info()));
+            }
+        }
+    }
+}
+
+enum Failure {
+    /// granit's error.
+    Scan(ScanError),
+    /// An offset, and what go-yaml does not read there.
+    Refused(usize, &'static str),
+}
+
+fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
+    let mut options = options();
+    let Remarks {
+        remarks,
+        markers,
+        headers,
+        refused_tab,
+    } = remark::read(text, shadow, &options);
+    if let Some(at) = refused_tab {
+        return Err(Failure::Refused(at, "a tab stands where only spaces may indent"));
+    }
+    let fates = vec![Fate::Loose; markers.len()];
+    let mut walker = Walker {
+        text,
+        is_repaired: !std::ptr::eq(text, shadow),
+        lines,
+        refused: None,
+        remarks,
+        markers,
+        headers: headers.into_iter(),
+        fates,
+        next_remark: 0,
+        line_comments: Vec::new(),
+        heads: Vec::new(),
+        frames: Vec::new(),
+        objects: Objects::default(),
+        open_sites: Vec::new(),
+        scan: Scan::default(),
+    };
+    // The comments are known by now, and the parser would hold them all back at some places.
+    options.set_emit_comments(false);
+    for next in Parser::new_from_str_with_options(shadow, options) {
+        let (event, span) = next.map_err(Failure::Scan)?;
+        walker.event(&event, &span);
+    }
+    match walker.refused {
+        Some((at, why)) => Err(Failure::Refused(at, why)),
+        None => Ok(walker.finish()),
+    }
+}
+
+/// go-yaml's limits: 10,000 levels of each sort.
+fn options() -> Options {
+    let mut options = Options::default();
+    options.flow_nesting_limit = 10_000;
+    options.block_nesting_limit = 10_000;
+    options
+}
+
+/// The first character that YAML does not know, wherever it stands.
+fn forbidden(text: &str) -> Option<(usize, char)> {
+    let bad = |c: char| {
+        c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r')
+            || matches!(c, '\u{80}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
+    };
+    text.char_indices().find(|&(_, c)| bad(c))
+}
+
+impl Walker<'_> {
+    fn event(&mut self, event: &Event<'_>, span: &Span) {
+        let start = span.start.byte_offset().unwrap_or_default();
+        let end = span.end.byte_offset().unwrap_or(start);
+        match event {
+            Event::DocumentStart(explicit, _) => self.document_start(*explicit, start),
+            Event::DocumentEnd => self.document_end(start),
+            Event::Alias(_) => {
+                self.take(start, Fate::Alias);
+                self.node(None);
+            }
+            Event::Scalar(value, style, _, tag) => self.scalar(value, *style, tag.as_deref(), span),
+            Event::SequenceStart(style, anchor, tag) => {
+                self.open(false, *style, *anchor == 0 && tag.is_none(), start..end);
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                self.open(true, *style, *anchor == 0 && tag.is_none(), start..end);
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(matches!(event, Event::MappingEnd), start, end),
+            _ => {}
+        }
+    }
+
+    fn document_start(&mut self, explicit: bool, start: usize) {
+        self.objects = Objects::default();
+        self.open_sites.clear();
+        self.pull(start);
+        if explicit {
+            // kyaml cuts the file here, and what stands above with it.
+            self.heads.clear();
+            self.line_comments.clear();
+        } else {
+            self.heads
+                .retain(|head| !matches!(head.role, Role::Head { blank_after: true, .. }));
+        }
+    }
+
+    fn document_end(&mut self, start: usize) {
+        if start > 0 {
+            self.take(start - 1, Fate::Loose);
+        }
+        for &(site, object) in &self.open_sites {
+            if let Some(site) = self.scan.sites.get_mut(site) {
+                site.object = self.objects.identify(object);
+            }
+        }
+        self.open_sites.clear();
+        self.frames.clear();
+    }
+
+    /// Takes note of a node in its parent: a key, a value, an item. Gives whether it is a key.
+    fn node(&mut self, scalar: Option<&str>) -> bool {
+        let Some(frame) = self.frames.last_mut() else {
+            return false;
+        };
+        if !frame.map {
+            return frame.in_key;
+        }
+        let is_key = frame.at_key;
+        frame.at_key = !is_key;
+        if is_key {
+            frame.key = scalar.unwrap_or_default().to_owned();
+        } else if let Some(value) = scalar {
+            self.objects.field(frame.place, &frame.key, value);
+        }
+        is_key || frame.in_key
+    }
+
+    fn open(&mut self, map: bool, style: StructureStyle, is_bare: bool, span: Range<usize>) {
+        let start = span.start;
+        let flow = style == StructureStyle::Flow;
+        let in_entry = self.frames.last().is_some_and(|frame| !frame.map && !frame.flow);
+        if flow && !span.is_empty() {
+            self.take(start, Fate::Collection);
+        } else if !flow && in_entry && is_bare {
+            self.pull(start);
+            self.heads
+                .retain(|head| !matches!(head.role, Role::Head { next, above_entry: true, .. } if next < start));
+        }
+        let place = self.place_of_child(map);
+        let object = match place {
+            Place::Object(index) => index,
+            _ => self.frames.last().map_or(0, |frame| frame.object),
+        };
+        let in_key = self.node(None);
+        let flow = flow || self.frames.last().is_some_and(|frame| frame.flow);
+        self.frames.push(Frame {
+            map,
+            flow,
+            at_key: map,
+            in_key,
+            key: String::new(),
+            place,
+            object,
+        });
+    }
+
+    fn place_of_child(&mut self, map: bool) -> Place {
+        let Some(parent) = self.frames.last() else {
+            return if map { self.objects.open() } else { Place::Elsewhere };
+        };
+        if parent.in_key || (parent.map && parent.at_key) {
+            return Place::Elsewhere;
+        }
+        match (parent.place, parent.key.as_str(), map) {
+            (Place::Object(index), "metadata", true) => Place::Metadata(index),
+            (Place::Object(0), "items", false) => Place::Items,
+            (Place::Items, _, true) => self.objects.open(),
+            _ => Place::Elsewhere,
+        }
+    }
+
+    fn close(&mut self, map: bool, start: usize, end: usize) {
+        let flow = self.frames.pop().is_some_and(|frame| frame.flow);
+        if flow && end > start {
+            self.take(start, Fate::Collection);
+        } else if map && !flow && start > 0 {
+            // A block mapping's end takes the comments of the tokens before it.
+            self.pull(start - 1);
+            self.settle_lines(Fate::Loose);
+            self.heads
+                .retain(|head| matches!(head.role, Role::Head { next, .. } if next >= start));
+        }
+    }
+
+    fn scalar(&mut self, value: &str, style: ScalarStyle, tag: Option<&Tag>, span: &Span) {
+        let mut start = span.start.byte_offset().unwrap_or_default();
+        let end = span.end.byte_offset().unwrap_or(start);
+        let header = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
+            .then(|| self.headers.next())
+            .flatten();
+        if let Some(header) = header {
+            start = header.start;
+        }
+        let empty = style == ScalarStyle::Plain && start == end;
+        let object = self.frames.last().map_or(0, |frame| frame.object);
+        let value = &*self.as_read(value, style, start..end);
+        let is_null = style == ScalarStyle::Plain && tag.is_none() && matches!(value, "~" | "null" | "Null" | "NULL");
+        let is_key = self.node((!empty).then_some(if is_null { "" } else { value }));
+        if empty {
+            return;
+        }
+        if is_key {
+            let written = self.text.get(start..end).unwrap_or_default();
+            if self.is_repaired && written.contains(['\n', '\r']) {
+                self.refused.get_or_insert((start, "a key goes over several lines"));
+            }
+            self.take(start, Fate::Key);
+            return;
+        }
+        let Some(setter) = self.take_marker(start) else { return };
+        let flow = self.frames.last().is_some_and(|frame| frame.flow);
+        let place = match header {
+            Some(header) => block::shape(self.text, header, start, end, value),
+            None => flow_place(style, flow, start, end),
+        };
+        let (line, column) = self.lines.place(start);
+        let (untag, typed) = self.tag(tag, span);
+        self.open_sites.push((self.scan.sites.len(), object));
+        self.scan.sites.push(Site {
+            setter,
+            text: self.text.get(place.0.clone()).unwrap_or_default().to_owned(),
+            span: place.0,
+            line,
+            column,
+            value: value.to_owned(),
+            spelling: place.1,
+            untag,
+            typed,
+            object: ObjectId::default(),
+        });
+    }
+
+    /// The value as go-yaml reads it.
+    fn as_read<'v>(&mut self, value: &'v str, style: ScalarStyle, span: Range<usize>) -> Cow<'v, str> {
+        let written = self.text.get(span.clone()).unwrap_or_default();
+        match style {
+            // granit ends a block scalar with a line break even where the file ends without one.
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                let unended = span.end >= self.text.len() && !self.text.ends_with(['\n', '\r']);
+                Cow::Borrowed(value.strip_suffix('\n').filter(|_| unended).unwrap_or(value))
+            }
+            ScalarStyle::DoubleQuoted | ScalarStyle::SingleQuoted => {
+                let escape = (style == ScalarStyle::DoubleQuoted)
+                    .then(|| strict::refused_escape(written))
+                    .flatten();
+                if let Some(at) = escape {
+                    self.refused
+                        .get_or_insert((span.start + at, "the escape \\/ is unknown"));
+                }
+                let differs = self.is_repaired && written.contains(['\n', '\r']);
+                let read = differs.then(|| repair::value_of(written)).flatten();
+                read.map_or(Cow::Borrowed(value), Cow::Owned)
+            }
+            ScalarStyle::Plain => Cow::Borrowed(value),
+        }
+    }
+
+    fn tag(&self, tag: Option<&Tag>, span: &Span) -> (Option<(Range<usize>, String)>, bool) {
+        let Some(tag) = tag else { return (None, false) };
+        let keeps = tag
+            .suffix_in_namespace("tag:yaml.org,2002:")
+            .is_none_or(|name| name == "str");
+        let range = span.tag_span().and_then(|span| span.byte_range());
+        let Some(range) = range.filter(|_| !keeps) else {
+            return (None, keeps);
+        };
+        let rest = self.text.get(range.end..).unwrap_or_default();
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        let range = range.start..range.end + blanks;
+        let text = self.text.get(range.clone()).unwrap_or_default().to_owned();
+        (Some((range, text)), false)
+    }
+
+    /// Moves the remarks bound to `place` or before it from the queue to what the next node takes.
+    fn pull(&mut self, place: usize) {
+        while let Some(remark) = self.remarks.get(self.next_remark).filter(|remark| remark.mark <= place) {
+            match remark.role {
+                Role::Foot => {}
+                Role::Line => self.line_comments.push(remark.marker),
+                Role::Head { .. } => self.heads.push(*remark),
+            }
+            self.next_remark += 1;
+        }
+    }
+
+    fn take(&mut self, place: usize, fate: Fate) {
+        self.pull(place);
+        self.settle_lines(fate);
+        for head in std::mem::take(&mut self.heads) {
+            self.settle(head.marker, fate);
+        }
+    }
+
+    fn settle_lines(&mut self, fate: Fate) {
+        for line in std::mem::take(&mut self.line_comments) {
+            self.settle(line, fate);
+        }
+    }
+
+    fn settle(&mut self, marker: Option<u32>, fate: Fate) {
+        let slot = marker.and_then(|marker| self.fates.get_mut(usize::try_from(marker).ok()?));
+        if let Some(slot) = slot {
+            *slot = fate;
+        }
+    }
+
+    /// The setter of the scalar at `place`: its line comment if it has one, else its head.
+    fn take_marker(&mut self, place: usize) -> Option<Setter> {
+        self.pull(place);
+        let chosen = match (self.line_comments.as_slice(), self.heads.as_slice()) {
+            ([one], _) => *one,
+            ([], [one]) => one.marker,
+            _ => None,
+        };
+        self.take(place, Fate::Joined);
+        let text = chosen.and_then(|marker| self.markers.get(usize::try_from(marker).ok()?))?;
+        let setter = marker::parse(&text.text).ok()?;
+        self.settle(chosen, Fate::Done);
+        Some(setter)
+    }
+
+    fn finish(mut self) -> Scan {
+        for (marker, fate) in self.markers.iter().zip(&self.fates) {
+            if *fate == Fate::Done {
+                continue;
+            }
+            let (reason, message) = match marker::parse(&marker.text) {
+                Err(why) => (Reason::MalformedMarker, why),
+                Ok(setter) => explain(*fate, &setter),
+            };
+            let (line, column) = self.lines.place(marker.comment.start);
+            self.scan.skips.push(LocalSkip {
+                line,
+                column,
+                reason,
+                message,
+            });
+        }
+        self.scan
+    }
+}
+
+fn flow_place(style: ScalarStyle, flow: bool, start: usize, end: usize) -> (Range<usize>, Spelling) {
+    let spelling = match style {
+        ScalarStyle::SingleQuoted => Spelling::Single,
+        ScalarStyle::DoubleQuoted => Spelling::Double,
+        _ => Spelling::Plain { flow },
+    };
+    (start..end, spelling)
+}
+
+fn explain(fate: Fate, setter: &Setter) -> (Reason, String) {
+    let way_out = "put it behind the value, on the value's line";
+    match fate {
+        Fate::Joined => {
+            let message =
+                format!("the marker {setter} stands among other comments of the same field; leave only the marker");
+            (Reason::MalformedMarker, message)
+        }
+        Fate::Key => (
+            Reason::NotAScalar,
+            format!("the marker {setter} stands on a key, not on a value; {way_out}"),
+        ),
+        Fate::Alias => (
+            Reason::NotAScalar,
+            format!("the marker {setter} stands on an alias; mark the value where its anchor is"),
+        ),
+        Fate::Collection => (
+            Reason::NotAScalar,
+            format!("the marker {setter} stands on a collection; {way_out}"),
+        ),
+        Fate::Loose | Fate::Done => (
+            Reason::NotAScalar,
+            format!("the marker {setter} stands on no value; {way_out}"),
+        ),
+    }
+}

@@ -1,0 +1,76 @@
+//! Whether one commit descends from another, also where the mirror has no history.
+
+use std::collections::BTreeSet;
+
+use super::conversation::Conversation;
+use super::mirror::Mirror;
+use super::pktline::broken;
+use super::transfer::{Depth, Request, transfer};
+use super::{GitError, ObjectId};
+
+/// How many commits of the mirror are looked at.
+const MAX_WALK: usize = 10_000;
+
+impl Mirror {
+    /// True when `new` is `old` or descends from it. The mirror looks at what it has; at the edge of its history it asks
+    /// the server. False also when neither can tell.
+    ///
+    /// # Errors
+    /// [`GitError::Transport`], [`GitError::Damaged`], [`GitError::Storage`].
+    pub fn is_ancestor(&self, old: ObjectId, new: ObjectId) -> Result<bool, GitError> {
+        let objects = self.state.objects(new.kind())?;
+        let shallow = self.state.layout.shallow(new.kind());
+        let (mut queue, mut seen, mut edges) = (vec![new], BTreeSet::new(), BTreeSet::new());
+        while let Some(id) = queue.pop() {
+            if id == old {
+                return Ok(true);
+            }
+            if seen.len() >= MAX_WALK || !seen.insert(id) || !objects.contains(id) {
+                continue;
+            }
+            if shallow.contains(&id) {
+                edges.insert(id);
+            } else {
+                queue.extend(objects.commit(id)?.parents);
+            }
+        }
+        for edge in edges {
+            if self.server_sees(old, edge)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Asks for `old` in the name of somebody who has `new`: the pack is empty when `new` leads to all that `old` is.
+    /// Any other pack is not taken.
+    fn server_sees(&self, old: ObjectId, new: ObjectId) -> Result<bool, GitError> {
+        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
+        let request = Request {
+            want: BTreeSet::from([old]),
+            have: vec![new],
+            shallow: BTreeSet::new(),
+            depth: Depth::Missing,
+            object_limit: None,
+        };
+        let answer = transfer(&mut talk, &request, |pack| {
+            let mut header = [0; 12];
+            pack.read_exact(&mut header).map_err(broken)?;
+            let empty = header.ends_with(&[0; 4]);
+            if empty {
+                Ok(())
+            } else {
+                Err(GitError::protocol("the commits differ"))
+            }
+        });
+        match answer {
+            Ok(_) => {
+                talk.finish();
+                Ok(true)
+            }
+            // They differ, or the server does not know one of them.
+            Err(GitError::Protocol(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}

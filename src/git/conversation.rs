@@ -1,0 +1,188 @@
+//! One conversation with `git-upload-pack`: greeting, listing, transfer.
+
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::listing::{Capabilities, Greeting, Listing, ls_refs, read_greeting, read_ls_refs};
+use super::{Connection, GitError, Protocol, Service, Transport, TransportError};
+
+/// What is remembered of a server that speaks version 2, so that it need not be greeted again: in the process, and in a
+/// file of the mirror for the next one. A wrong memory costs one request ([`Conversation::list`]).
+#[derive(Debug)]
+pub(super) struct Known {
+    file: PathBuf,
+    capabilities: Mutex<Option<Capabilities>>,
+}
+
+impl Known {
+    /// What `file` says, if it is there and can be read.
+    pub(super) fn load(file: PathBuf) -> Self {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let capabilities = Mutex::new(Capabilities::remembered(&text));
+        Self { file, capabilities }
+    }
+
+    fn get(&self) -> Option<Capabilities> {
+        self.capabilities.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, capabilities: Option<Capabilities>) {
+        let mut known = self.capabilities.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known == capabilities {
+            return;
+        }
+        // A failure costs the next process one request.
+        let _ = match &capabilities {
+            Some(capabilities) => write(&self.file, &capabilities.to_remember()),
+            None => std::fs::remove_file(&self.file),
+        };
+        *known = capabilities;
+    }
+}
+
+/// Writes a small file so that another process sees all of it or none.
+fn write(file: &Path, text: &str) -> std::io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
+    fresh.write_all(text.as_bytes())?;
+    fresh.persist(file).map(drop).map_err(|error| error.error)
+}
+
+/// What the server speaks.
+#[derive(Clone, Debug)]
+pub(super) enum Speaks {
+    V2(Capabilities),
+    /// Versions 0 and 1, with the capabilities of the advertisement.
+    V0(Vec<String>, gix::hash::Kind),
+}
+
+/// An open conversation.
+pub(super) struct Conversation<'a> {
+    transport: &'a dyn Transport,
+    known: &'a Known,
+    connection: Box<dyn Connection>,
+    speaks: Speaks,
+    /// The references of a server that lists them unasked.
+    advertised: Option<Listing>,
+    remembered: bool,
+}
+
+impl<'a> Conversation<'a> {
+    /// Connects, and reads the greeting unless the server is known already and need not be greeted.
+    pub(super) fn start(transport: &'a dyn Transport, known: &'a Known) -> Result<Self, GitError> {
+        let connection = transport.connect(Service::UploadPack, Protocol::V2)?;
+        if connection.stateless()
+            && let Some(capabilities) = known.get()
+        {
+            let speaks = Speaks::V2(capabilities);
+            return Ok(Self {
+                transport,
+                known,
+                connection,
+                speaks,
+                advertised: None,
+                remembered: true,
+            });
+        }
+        Self::greet(transport, known, connection)
+    }
+
+    fn greet(
+        transport: &'a dyn Transport,
+        known: &'a Known,
+        mut connection: Box<dyn Connection>,
+    ) -> Result<Self, GitError> {
+        let (speaks, advertised) = match read_greeting(connection.advertisement()?)? {
+            Greeting::V2(capabilities) => {
+                known.set(Some(capabilities.clone()));
+                (Speaks::V2(capabilities), None)
+            }
+            Greeting::V0 {
+                listing,
+                capabilities,
+                hash,
+            } => {
+                known.set(None);
+                (Speaks::V0(capabilities, hash), Some(listing))
+            }
+        };
+        Ok(Self {
+            transport,
+            known,
+            connection,
+            speaks,
+            advertised,
+            remembered: false,
+        })
+    }
+
+    /// Starts over with a fresh connection and greeting.
+    fn restart(&mut self) -> Result<(), GitError> {
+        self.known.set(None);
+        let connection = self.transport.connect(Service::UploadPack, Protocol::V2)?;
+        *self = Self::greet(self.transport, self.known, connection)?;
+        Ok(())
+    }
+
+    /// A fresh connection for the same conversation, after one whose answer was not read to its end.
+    pub(super) fn reconnect(&mut self) -> Result<(), GitError> {
+        let connection = self.transport.connect(Service::UploadPack, Protocol::V2)?;
+        if connection.stateless() {
+            self.connection = connection;
+        } else {
+            *self = Self::greet(self.transport, self.known, connection)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn speaks(&self) -> &Speaks {
+        &self.speaks
+    }
+
+    pub(super) fn hash(&self) -> gix::hash::Kind {
+        match &self.speaks {
+            Speaks::V2(capabilities) => capabilities.hash,
+            Speaks::V0(_, hash) => *hash,
+        }
+    }
+
+    /// The references that start with one of `prefixes`; an older server gives all of them. When what was remembered of
+    /// the server turns out to be wrong, it is asked once more.
+    pub(super) fn list(&mut self, prefixes: &[String]) -> Result<Listing, GitError> {
+        match self.list_once(prefixes) {
+            Err(
+                GitError::Protocol(_)
+                | GitError::Transport(TransportError::Status { .. } | TransportError::Connect { .. }),
+            ) if self.remembered => {
+                self.restart()?;
+                self.list_once(prefixes)
+            }
+            other => other,
+        }
+    }
+
+    fn list_once(&mut self, prefixes: &[String]) -> Result<Listing, GitError> {
+        if let Some(listing) = &self.advertised {
+            return Ok(listing.clone());
+        }
+        let Speaks::V2(capabilities) = &self.speaks else {
+            return Ok(Listing::default());
+        };
+        let body = ls_refs(capabilities, prefixes);
+        read_ls_refs(self.connection.request(&body)?, capabilities.hash)
+    }
+
+    pub(super) fn request(&mut self, body: &[u8]) -> Result<Box<dyn BufRead + Send + '_>, GitError> {
+        Ok(self.connection.request(body)?)
+    }
+
+    /// Says goodbye, so that a program at the other side ends well. The work is done by now: what goes wrong here
+    /// concerns nobody.
+    pub(super) fn finish(mut self) {
+        if !self.connection.stateless() {
+            drop(self.connection.request(b"0000"));
+            drop(self.connection.finish());
+        }
+    }
+}

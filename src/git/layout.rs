@@ -1,0 +1,293 @@
+//! The folder of a mirror: what is in it, and how its files are replaced.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use gix::hash::Kind as Hash;
+
+use super::lock::FileLock;
+use super::{GitError, ObjectId};
+
+/// The paths of one mirror. It is a bare repository that Git itself can read; all its references are in `packed-refs`,
+/// which is replaced as a whole, so that a name can become a folder of names without leaving anything behind.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    root: PathBuf,
+}
+
+/// Tells one making of the folder from the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub(super) hash: Hash,
+    made: String,
+}
+
+/// More references than this are not kept: each is offered as common ground in every fetch, and keeps its tree.
+const MAX_REFS: usize = 256;
+
+/// References by full name.
+pub(super) type Refs = BTreeMap<String, ObjectId>;
+
+impl Layout {
+    pub(super) fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn objects(&self) -> PathBuf {
+        self.root.join("objects")
+    }
+
+    pub(super) fn packs(&self) -> PathBuf {
+        self.root.join("objects/pack")
+    }
+
+    /// Held shared by those who read objects, exclusively by those who drop some.
+    pub(super) fn lease(&self) -> PathBuf {
+        self.root.join("lease.lock")
+    }
+
+    /// True when this repository's history was found to drag in too much (see [`Layout::mark_tips_only`]).
+    pub(super) fn tips_only(&self) -> bool {
+        self.root.join("tips-only").exists()
+    }
+
+    /// Remembers, also for other processes, that only tips should be fetched from this repository.
+    pub(super) fn mark_tips_only(&self) -> Result<(), GitError> {
+        let _update = self.lock_update()?;
+        self.replace("tips-only", b"", false)
+    }
+
+    /// Held exclusively while `packed-refs` and `shallow` are read, changed and replaced.
+    pub(super) fn lock_update(&self) -> Result<FileLock, GitError> {
+        FileLock::exclusive(&self.root.join("update.lock"))
+    }
+
+    /// What the folder was made for, and when; `None` when it is not a mirror of ours, or not a whole one.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        let config = fs::read_to_string(self.root.join("config")).ok()?;
+        let whole = self.packs().is_dir() && self.root.join("refs").is_dir() && self.root.join("HEAD").is_file();
+        let hash = [Hash::Sha1, Hash::Sha256]
+            .into_iter()
+            .find(|hash| whole && config.starts_with(&config_text(*hash)))?;
+        let made = config.rsplit_once('#').map_or("", |(_, made)| made.trim()).to_owned();
+        Some(Identity { hash, made })
+    }
+
+    /// Makes the folder anew for an object format. What was known is forgotten first and deleted last, so that an
+    /// interruption leaves an empty mirror rather than a wrong one. The caller holds the update lock.
+    pub(super) fn reset(&self, hash: Hash) -> Result<(), GitError> {
+        for name in ["packed-refs", "shallow", "config"] {
+            remove(&self.root.join(name))?;
+        }
+        for name in ["objects", "refs"] {
+            remove(&self.root.join(name))?;
+        }
+        for name in ["objects/pack", "objects/info", "refs"] {
+            let path = self.root.join(name);
+            fs::create_dir_all(&path).map_err(GitError::storage("create", &path))?;
+        }
+        self.replace("HEAD", b"ref: refs/heads/main\n", false)?;
+        // Last: without it the folder does not count as a mirror.
+        let now = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .map_or(0, |since| since.as_nanos());
+        let config = format!("{}# made {now} by {}\n", config_text(hash), std::process::id());
+        self.replace("config", config.as_bytes(), false)
+    }
+
+    /// The references. A file that cannot be read as such counts as empty: then nothing is known and all is fetched.
+    pub(super) fn refs(&self, hash: Hash) -> Refs {
+        let text = fs::read_to_string(self.root.join("packed-refs")).unwrap_or_default();
+        let mut refs = Refs::new();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let parsed = line
+                .split_once(' ')
+                .and_then(|(id, name)| Some((parse_id(id.as_bytes(), hash)?, name)));
+            let Some((id, name)) = parsed else { return Refs::new() };
+            refs.insert(name.to_owned(), id);
+        }
+        refs
+    }
+
+    /// Replaces the references. The caller holds the update lock.
+    pub(super) fn write_refs(&self, refs: &Refs) -> Result<(), GitError> {
+        let mut text = String::from("# pack-refs with: sorted \n");
+        for (name, id) in refs {
+            text.push_str(&format!("{id} {name}\n"));
+        }
+        // Not forced to disk: an older or an empty file only means that more is fetched.
+        self.replace("packed-refs", text.as_bytes(), false)
+    }
+
+    /// The commits whose parents the mirror does not have.
+    pub(super) fn shallow(&self, hash: Hash) -> BTreeSet<ObjectId> {
+        let text = fs::read(self.root.join("shallow")).unwrap_or_default();
+        text.split(|byte| *byte == b'\n')
+            .filter_map(|line| parse_id(line, hash))
+            .collect()
+    }
+
+    /// Replaces the list of those commits. Forced to disk: a reference without its boundary would promise history
+    /// that is not there. The caller holds the update lock.
+    pub(super) fn write_shallow(&self, shallow: &BTreeSet<ObjectId>) -> Result<(), GitError> {
+        if shallow.is_empty() {
+            return remove(&self.root.join("shallow"));
+        }
+        let text: String = shallow.iter().map(|id| format!("{id}\n")).collect();
+        self.replace("shallow", text.as_bytes(), true)
+    }
+
+    /// The names of the packs with an index, without an extension, with the size of each in bytes.
+    pub(super) fn packs_with_sizes(&self) -> Result<Vec<(String, u64)>, GitError> {
+        let folder = self.packs();
+        let mut packs = Vec::new();
+        for entry in fs::read_dir(&folder).map_err(GitError::storage("read", &folder))? {
+            let name = entry
+                .map_err(GitError::storage("read", &folder))?
+                .file_name()
+                .to_string_lossy()
+                .into_owned();
+            if let Some(stem) = name.strip_suffix(".idx") {
+                let size = fs::metadata(folder.join(format!("{stem}.pack"))).map_or(0, |data| data.len());
+                packs.push((stem.to_owned(), size));
+            }
+        }
+        Ok(packs)
+    }
+
+    /// True when each index still has the pack that it was made for, as far as the checksums at their ends tell. Finds
+    /// what was cut, emptied or lost without reading it all.
+    pub(super) fn packs_are_whole(&self, hash: Hash) -> Result<bool, GitError> {
+        let length = hash.len_in_bytes();
+        let whole = |stem: &str| {
+            let at = |extension: &str| self.packs().join(format!("{stem}.{extension}"));
+            let index = tail(&at("idx"), 2 * length)?;
+            let pack = tail(&at("pack"), length)?;
+            Some(index.get(..length)? == pack)
+        };
+        Ok(self
+            .packs_with_sizes()?
+            .iter()
+            .all(|(stem, _)| whole(stem) == Some(true)))
+    }
+
+    /// Writes a file beside the old one and renames it into place.
+    fn replace(&self, name: &str, bytes: &[u8], durable: bool) -> Result<(), GitError> {
+        let path = self.root.join(name);
+        let fresh = self.root.join(format!("{name}.new"));
+        let write = || -> io::Result<()> {
+            let mut file = fs::File::create(&fresh)?;
+            file.write_all(bytes)?;
+            if durable {
+                file.sync_all()?;
+            }
+            fs::rename(&fresh, &path)
+        };
+        write().map_err(GitError::storage("write", &path))
+    }
+}
+
+/// The last bytes of a file; `None` when it has fewer or cannot be read.
+fn tail(path: &Path, length: usize) -> Option<Vec<u8>> {
+    let mut file = fs::File::open(path).ok()?;
+    file.seek(SeekFrom::End(-i64::try_from(length).ok()?)).ok()?;
+    let mut bytes = vec![0; length];
+    file.read_exact(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Forgets all references but those that are in use right now, when there are too many: branches that get a new name with
+/// each run, tags of each version. What is missing later is fetched again, as a difference to what was kept.
+pub(super) fn bound(refs: &mut Refs, in_use: impl Fn(&str) -> bool) {
+    if refs.len() > MAX_REFS {
+        refs.retain(|name, _| in_use(name));
+    }
+}
+
+/// An id of the right length for the format.
+pub(super) fn parse_id(hex: &[u8], hash: Hash) -> Option<ObjectId> {
+    ObjectId::from_hex(hex).ok().filter(|id| id.kind() == hash)
+}
+
+fn config_text(hash: Hash) -> String {
+    let (version, extension) = match hash {
+        Hash::Sha256 => (1, "[extensions]\n\tobjectformat = sha256\n"),
+        _ => (0, ""),
+    };
+    format!("[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{extension}[gc]\n\tauto = 0\n")
+}
+
+/// Removes a file or a folder with all that is in it; it may be gone already.
+pub(super) fn remove(path: &Path) -> Result<(), GitError> {
+    let result = match fs::symlink_metadata(path) {
+        Ok(data) if data.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(GitError::storage("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn id(digit: char) -> ObjectId {
+        ObjectId::from_hex(digit.to_string().repeat(40).as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_fresh_folder_is_a_mirror_and_an_unfinished_one_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path().to_owned());
+        assert_eq!(layout.identity(), None);
+        layout.reset(Hash::Sha256).unwrap();
+        let first = layout.identity().unwrap();
+        assert_eq!(first.hash, Hash::Sha256);
+        layout.reset(Hash::Sha256).unwrap();
+        assert_ne!(layout.identity().unwrap(), first);
+        fs::remove_dir_all(layout.packs()).unwrap();
+        assert_eq!(layout.identity(), None);
+    }
+
+    #[test]
+    fn references_and_boundaries_survive_a_round_trip() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path().to_owned());
+        layout.reset(Hash::Sha1).unwrap();
+        let refs = Refs::from([
+            ("refs/heads/a".to_owned(), id('1')),
+            ("refs/heads/a/b".to_owned(), id('2')),
+        ]);
+        layout.write_refs(&refs).unwrap();
+        assert_eq!(layout.refs(Hash::Sha1), refs);
+        let shallow = BTreeSet::from([id('3')]);
+        layout.write_shallow(&shallow).unwrap();
+        assert_eq!(layout.shallow(Hash::Sha1), shallow);
+        layout.write_shallow(&BTreeSet::new()).unwrap();
+        assert!(!dir.path().join("shallow").exists());
+    }
+
+    #[test]
+    fn garbage_instead_of_references_means_that_nothing_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path().to_owned());
+        layout.reset(Hash::Sha1).unwrap();
+        fs::write(
+            dir.path().join("packed-refs"),
+            format!("{} refs/heads/a\n\0\0\0", id('1')),
+        )
+        .unwrap();
+        assert!(layout.refs(Hash::Sha1).is_empty());
+    }
+}

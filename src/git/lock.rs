@@ -1,0 +1,57 @@
+//! Advisory file locks between processes, and between threads of one.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use super::GitError;
+
+/// A lock that is held until the value is dropped.
+#[derive(Debug)]
+pub(super) struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// Waits for a shared lock.
+    pub(super) fn shared(path: &Path) -> Result<Self, GitError> {
+        let file = open(path)?;
+        held(file.lock_shared()).map_err(GitError::storage("lock", path))?;
+        Ok(Self { _file: file })
+    }
+
+    /// Waits for an exclusive lock.
+    pub(super) fn exclusive(path: &Path) -> Result<Self, GitError> {
+        let file = open(path)?;
+        held(file.lock()).map_err(GitError::storage("lock", path))?;
+        Ok(Self { _file: file })
+    }
+
+    /// An exclusive lock if nobody else holds one of either sort.
+    pub(super) fn try_exclusive(path: &Path) -> Result<Option<Self>, GitError> {
+        let file = open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) if source.kind() == ErrorKind::Unsupported => Ok(None),
+            Err(TryLockError::Error(source)) => Err(GitError::storage("lock", path)(source)),
+        }
+    }
+}
+
+/// A file system without locks is one that processes do not share; what goes wrong there all the same is rebuilt.
+fn held(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
+        other => other,
+    }
+}
+
+fn open(path: &Path) -> Result<File, GitError> {
+    OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)
+        .map_err(GitError::storage("open", path))
+}

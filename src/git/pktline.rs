@@ -1,0 +1,185 @@
+//! Packet lines (gitprotocol-common, *pkt-line Format*).
+
+use std::io::{self, BufRead};
+
+use super::{GitError, TransportError};
+
+/// The longest packet, with its four length digits.
+pub(super) const MAX_PACKET: usize = 65_520;
+
+/// What one packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packet<'a> {
+    /// `0000`: the end of a message or list.
+    Flush,
+    /// `0001`: the end of a section (version 2).
+    Delimiter,
+    /// `0002`: the end of an answer (version 2, stateless).
+    ResponseEnd,
+    /// A line's bytes, without the length.
+    Data(&'a [u8]),
+}
+
+/// Reads packets from what a transport gives.
+pub(super) struct PacketReader<R> {
+    inner: R,
+    buffer: Vec<u8>,
+}
+
+impl<R: BufRead> PacketReader<R> {
+    pub(super) fn new(inner: R) -> Self {
+        Self {
+            inner,
+            buffer: Vec::with_capacity(1024),
+        }
+    }
+
+    /// The next packet, or `None` when the stream has ended between two packets.
+    pub(super) fn next(&mut self) -> io::Result<Option<Packet<'_>>> {
+        if self.inner.fill_buf()?.is_empty() {
+            return Ok(None);
+        }
+        let mut digits = [0_u8; 4];
+        self.inner.read_exact(&mut digits)?;
+        let length = std::str::from_utf8(&digits)
+            .ok()
+            .filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))
+            .and_then(|text| usize::from_str_radix(text, 16).ok())
+            .filter(|length| *length != 3 && *length <= MAX_PACKET)
+            .ok_or_else(|| bad_length(&digits))?;
+        let size = match length {
+            0 => return Ok(Some(Packet::Flush)),
+            1 => return Ok(Some(Packet::Delimiter)),
+            2 => return Ok(Some(Packet::ResponseEnd)),
+            _ => length - 4,
+        };
+        self.buffer.resize(size, 0);
+        self.inner.read_exact(&mut self.buffer)?;
+        Ok(Some(Packet::Data(&self.buffer)))
+    }
+
+    /// The next packet; the end of the stream is an error.
+    pub(super) fn expect(&mut self) -> io::Result<Packet<'_>> {
+        self.next()?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// The next line of text without its line break, or `None` at a flush packet. `ERR` lines are errors.
+    pub(super) fn line(&mut self) -> Result<Option<&[u8]>, GitError> {
+        match self.expect().map_err(broken)? {
+            Packet::Data(data) => text(data).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A line without its line break; an `ERR` packet (gitprotocol-pack, *error-line*) becomes an error with its words.
+pub(super) fn text(data: &[u8]) -> Result<&[u8], GitError> {
+    if let Some(words) = data.strip_prefix(b"ERR ") {
+        let words = String::from_utf8_lossy(words);
+        return Err(GitError::protocol(format!("the server refuses: {}", words.trim_end())));
+    }
+    Ok(data.strip_suffix(b"\n").unwrap_or(data))
+}
+
+fn bad_length(digits: &[u8]) -> io::Error {
+    let shown = digits.escape_ascii();
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("not the Git protocol: a packet length was expected where \"{shown}\" is"),
+    )
+}
+
+/// What a broken stream means: the transport's own error when it made one, else a protocol error.
+pub(super) fn broken(error: io::Error) -> GitError {
+    match error.kind() {
+        io::ErrorKind::InvalidData => GitError::Protocol(error.to_string()),
+        io::ErrorKind::UnexpectedEof if error.get_ref().is_none() => GitError::Transport(TransportError::Connect {
+            url: "remote".to_owned(),
+            detail: "the answer ends in the middle".to_owned(),
+        }),
+        _ => GitError::Transport(TransportError::from_stream("remote", error)),
+    }
+}
+
+/// A body that is put together from packets.
+#[derive(Default)]
+pub(super) struct PacketWriter {
+    bytes: Vec<u8>,
+}
+
+impl PacketWriter {
+    /// Adds a line; callers keep it below [`MAX_PACKET`].
+    pub(super) fn line(&mut self, text: &str) -> &mut Self {
+        self.data(text.as_bytes())
+    }
+
+    pub(super) fn data(&mut self, data: &[u8]) -> &mut Self {
+        self.bytes
+            .extend_from_slice(format!("{:04x}", data.len() + 4).as_bytes());
+        self.bytes.extend_from_slice(data);
+        self
+    }
+
+    pub(super) fn flush(&mut self) -> &mut Self {
+        self.bytes.extend_from_slice(b"0000");
+        self
+    }
+
+    pub(super) fn delimiter(&mut self) -> &mut Self {
+        self.bytes.extend_from_slice(b"0001");
+        self
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    fn all(bytes: &[u8]) -> Result<Vec<String>, GitError> {
+        let mut reader = PacketReader::new(bytes);
+        let mut out = Vec::new();
+        while let Some(packet) = reader.next().map_err(broken)? {
+            out.push(match packet {
+                Packet::Data(data) => String::from_utf8_lossy(text(data)?).into_owned(),
+                other => format!("{other:?}"),
+            });
+        }
+        Ok(out)
+    }
+
+    #[test]
+    fn reads_what_is_written() {
+        let mut writer = PacketWriter::default();
+        writer.line("command=ls-refs\n").delimiter().line("peel").flush();
+        assert_eq!(
+            all(&writer.into_bytes()).unwrap(),
+            ["command=ls-refs", "Delimiter", "peel", "Flush"]
+        );
+    }
+
+    #[test]
+    fn bad_lengths_are_protocol_errors() {
+        for bytes in [&b"zzzz"[..], b"0003", b"fff5aaaa", b"+00aaaaaaa", b"<html>"] {
+            let error = all(bytes).unwrap_err();
+            assert!(matches!(error, GitError::Protocol(_)), "{bytes:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_stream_that_ends_inside_a_packet_is_a_broken_connection() {
+        for bytes in [&b"00"[..], b"0010abc"] {
+            assert!(matches!(all(bytes).unwrap_err(), GitError::Transport(_)));
+        }
+    }
+
+    #[test]
+    fn error_packets_carry_the_words_of_the_server() {
+        let error = all(b"0015ERR access denied").unwrap_err();
+        assert_eq!(error.to_string(), "the server refuses: access denied");
+    }
+}

@@ -1,0 +1,118 @@
+//! Everything that one remote needs: address, credentials, trust, proxy, time limit.
+
+use std::time::Duration;
+
+use super::http::HttpTransport;
+use super::process::ProcessTransport;
+use super::proxy::Proxy;
+use super::remote_url::{Place, RemoteUrl};
+use super::ssh::SshTransport;
+use super::{Secret, Transport, TransportError};
+
+/// One remote. Nothing here is shared with another remote or with the process; `Debug` shows no secret.
+#[derive(Clone, Debug)]
+pub struct Remote {
+    /// Where it is.
+    pub url: RemoteUrl,
+    /// Who asks.
+    pub auth: Auth,
+    /// Trust and client certificate for `https://`.
+    pub tls: Tls,
+    /// Trust and algorithms for SSH.
+    pub ssh: Ssh,
+    /// The proxy to connect through; without one, [`Auth::User`] looks into the environment, the others go directly.
+    pub proxy: Option<Proxy>,
+    /// The most that one conversation (a fetch, a push) may take.
+    pub timeout: Duration,
+}
+
+impl Remote {
+    /// A remote without credentials, with the system's trust and with Flux's default limit of 60 seconds
+    /// (GitRepository `spec.timeout`).
+    #[must_use]
+    pub fn new(url: RemoteUrl) -> Self {
+        let (auth, tls, ssh) = (Auth::default(), Tls::default(), Ssh::default());
+        Self {
+            url,
+            auth,
+            tls,
+            ssh,
+            proxy: None,
+            timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Credentials.
+#[derive(Clone, Debug, Default)]
+pub enum Auth {
+    /// None are sent.
+    #[default]
+    None,
+    /// HTTP basic authentication; for SSH, password authentication.
+    Basic {
+        /// The user name.
+        username: String,
+        /// The password or token.
+        password: Secret,
+    },
+    /// An HTTP bearer token.
+    Bearer {
+        /// The token.
+        token: Secret,
+    },
+    /// A private key for SSH.
+    SshKey {
+        /// The key: OpenSSH, PKCS#1, PKCS#8 or SEC1, in PEM.
+        identity: Secret,
+        /// What it is encrypted with.
+        passphrase: Option<Secret>,
+    },
+    /// What the user's own git would use: credential helpers after a 401; ssh-agent and `~/.ssh` for SSH. Never asks
+    /// on the terminal.
+    User,
+}
+
+/// Trust for HTTPS.
+#[derive(Clone, Debug, Default)]
+pub struct Tls {
+    /// A PEM bundle that replaces the system's roots (as Flux does with `ca.crt`).
+    pub ca: Option<Vec<u8>>,
+    /// A client certificate chain and its private key, both PEM.
+    pub client: Option<(Vec<u8>, Secret)>,
+}
+
+/// Trust and algorithms for SSH.
+#[derive(Clone, Debug, Default)]
+pub struct Ssh {
+    /// The host keys to trust.
+    pub known_hosts: KnownHosts,
+    /// Key exchange algorithms, best first; without them the defaults (Flux's flag `--ssh-kex-algos`).
+    pub kex: Option<Vec<String>>,
+    /// Host key algorithms, best first; without them those that known_hosts has keys for (`--ssh-hostkey-algos`).
+    pub host_keys: Option<Vec<String>>,
+}
+
+/// Where trusted host keys are.
+#[derive(Clone, Debug, Default)]
+pub enum KnownHosts {
+    /// The text of a known_hosts file (`man sshd`, *SSH_KNOWN_HOSTS FILE FORMAT*), and nothing else.
+    Given(Vec<u8>),
+    /// `~/.ssh/known_hosts` (or what `~/.ssh/config` names) and `/etc/ssh/ssh_known_hosts`.
+    #[default]
+    User,
+}
+
+/// Makes the transport for a remote. Nothing is connected yet. Its calls block: make them on a thread of their own, not on
+/// one that drives an async runtime.
+///
+/// # Errors
+/// [`TransportError::Config`] when the settings cannot work: unreadable keys or certificates, credentials of another
+/// kind than the address.
+pub fn open(remote: &Remote) -> Result<Box<dyn Transport>, TransportError> {
+    match remote.url.place() {
+        Place::Local(path) => Ok(Box::new(ProcessTransport::new(&remote.url, path, remote.timeout))),
+        Place::Http(base) => Ok(Box::new(HttpTransport::new(remote, base)?)),
+        Place::Ssh { host, port, path } => Ok(Box::new(SshTransport::new(remote, host, *port, path)?)),
+    }
+}

@@ -1,0 +1,234 @@
+//! The part of `ssh_config` that a Git transport needs (`man ssh_config`).
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::ssh_pattern::list_matches;
+
+/// How deep files may include files, as in ssh.
+const INCLUDES: usize = 16;
+
+/// What the user's and the system's file say about a host. As in ssh the first value wins; identity files add up.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct HostConfig {
+    /// `HostName`: the name to connect to.
+    pub(crate) host_name: Option<String>,
+    /// `HostKeyAlias`: the name to look up in known_hosts.
+    pub(crate) alias: Option<String>,
+    /// `Port`.
+    pub(crate) port: Option<u16>,
+    /// `User`.
+    pub(crate) user: Option<String>,
+    /// `IdentityFile`, in order, expanded.
+    pub(crate) identities: Vec<PathBuf>,
+    /// `IdentitiesOnly yes`: the agent's other keys are not tried.
+    pub(crate) identities_only: bool,
+    /// `UserKnownHostsFile`, expanded.
+    pub(crate) known_hosts: Option<Vec<PathBuf>>,
+    /// A keyword that would change the way to the host and that is not supported.
+    pub(crate) unsupported: Option<String>,
+}
+
+impl HostConfig {
+    /// Reads `~/.ssh/config` and `/etc/ssh/ssh_config`; files that are not there say nothing.
+    pub(crate) fn of_user(host: &str) -> Self {
+        let home = env::home_dir().unwrap_or_default();
+        let texts = [home.join(".ssh/config"), PathBuf::from("/etc/ssh/ssh_config")]
+            .map(|path| fs::read(path).unwrap_or_default());
+        let texts: Vec<_> = texts.iter().map(|bytes| String::from_utf8_lossy(bytes)).collect();
+        Self::read(texts.iter().map(AsRef::as_ref), host, &home)
+    }
+
+    fn read<'a>(texts: impl Iterator<Item = &'a str>, host: &str, home: &Path) -> Self {
+        let mut config = Self::default();
+        for text in texts {
+            config.apply(text, host, home, 0);
+        }
+        config.expand(host, home);
+        config
+    }
+
+    fn apply(&mut self, text: &str, host: &str, home: &Path, depth: usize) {
+        let mut applies = true;
+        for line in text.lines() {
+            let words = words(line);
+            let Some((keyword, values)) = words.split_first() else {
+                continue;
+            };
+            match keyword.to_ascii_lowercase().as_str() {
+                "host" => applies = list_matches(values.iter().map(String::as_str), host),
+                // The other criteria would need programs to be run or names to be resolved.
+                "match" => applies = values.first().is_some_and(|v| v.eq_ignore_ascii_case("all")),
+                "include" if applies && depth < INCLUDES => {
+                    for file in values.iter().flat_map(|value| included(value, home)) {
+                        let text = fs::read(file).unwrap_or_default();
+                        self.apply(&String::from_utf8_lossy(&text), host, home, depth + 1);
+                    }
+                }
+                keyword if applies => self.set(keyword, values, home),
+                _ => {}
+            }
+        }
+    }
+
+    fn set(&mut self, keyword: &str, values: &[String], home: &Path) {
+        let Some(value) = values.first() else { return };
+        let first = |slot: &mut Option<String>| {
+            slot.get_or_insert_with(|| value.clone());
+        };
+        match keyword {
+            "hostname" => first(&mut self.host_name),
+            "hostkeyalias" => first(&mut self.alias),
+            "user" => first(&mut self.user),
+            "port" => self.port = self.port.or_else(|| value.parse().ok()),
+            "identityfile" if value.eq_ignore_ascii_case("none") => {}
+            "identityfile" => self.identities.push(PathBuf::from(value)),
+            "identitiesonly" => self.identities_only |= value.eq_ignore_ascii_case("yes"),
+            "userknownhostsfile" => {
+                let files = values.iter().filter(|v| !v.eq_ignore_ascii_case("none"));
+                self.known_hosts
+                    .get_or_insert_with(|| files.map(|v| tilde(v, home)).collect());
+            }
+            "proxyjump" | "proxycommand" if !value.eq_ignore_ascii_case("none") => {
+                // Not its value, which may hold a secret.
+                self.unsupported.get_or_insert_with(|| keyword.to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    fn expand(&mut self, host: &str, home: &Path) {
+        if let Some(name) = &mut self.host_name {
+            *name = name.replace("%h", host).replace("%%", "%");
+        }
+        let target = self.host_name.clone().unwrap_or_else(|| host.to_owned());
+        let (user, folder) = (self.user.clone().unwrap_or_default(), home.display().to_string());
+        for path in &mut self.identities {
+            let text = path.display().to_string();
+            let text = text
+                .replace("%d", &folder)
+                .replace("%h", &target)
+                .replace("%r", &user)
+                .replace("%%", "%");
+            *path = tilde(&text, home);
+        }
+    }
+}
+
+/// The files that an `Include` names, in order. Patterns are taken in the last part of the path only.
+fn included(value: &str, home: &Path) -> Vec<PathBuf> {
+    let path = home.join(".ssh").join(tilde(value, home));
+    let Some((folder, pattern)) = path.parent().zip(path.file_name().and_then(|name| name.to_str())) else {
+        return Vec::new();
+    };
+    if !pattern.contains(['*', '?']) {
+        return vec![path];
+    }
+    let names = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
+    let fits = |name: &String| !name.starts_with('.') && list_matches([pattern], name);
+    let mut files: Vec<_> = names.filter(fits).map(|name| folder.join(name)).collect();
+    files.sort();
+    files
+}
+
+fn tilde(path: &str, home: &Path) -> PathBuf {
+    path.strip_prefix("~/")
+        .map_or_else(|| PathBuf::from(path), |rest| home.join(rest))
+}
+
+/// Splits `Keyword value …` or `Keyword=value`; double quotes hold a value with blanks together.
+fn words(line: &str) -> Vec<String> {
+    let line = line.trim();
+    if line.starts_with('#') {
+        return Vec::new();
+    }
+    let end = line.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(line.len());
+    let (keyword, rest) = line.split_at(end);
+    let rest = rest.trim_start();
+    let rest = rest.strip_prefix('=').unwrap_or(rest);
+    let mut words = vec![keyword.to_owned()];
+    let (mut word, mut quoted, mut open) = (String::new(), false, false);
+    for c in rest.chars() {
+        match c {
+            '"' => (quoted, open) = (!quoted, true),
+            c if c.is_whitespace() && !quoted => {
+                if open {
+                    words.push(std::mem::take(&mut word));
+                }
+                open = false;
+            }
+            c => {
+                word.push(c);
+                open = true;
+            }
+        }
+    }
+    if open {
+        words.push(word);
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, host: &str) -> HostConfig {
+        HostConfig::read([text].into_iter(), host, Path::new("/home/me"))
+    }
+
+    #[test]
+    fn first_value_wins_and_identities_add_up() {
+        let text = "IdentityFile ~/.ssh/first\n\
+                    Host fleet *.example.com !bad.example.com\n\
+                    \tHostName=%h.internal\n  Port 2222\n  User \"git user\"\n  IdentityFile \"/keys/a b\"\n\
+                    Host *\n  Port 22\n  User nobody\n  UserKnownHostsFile ~/kh /etc/kh\n  IdentitiesOnly yes\n";
+        let config = read(text, "fleet");
+        assert_eq!(config.host_name.as_deref(), Some("fleet.internal"));
+        assert_eq!((config.port, config.user.as_deref()), (Some(2222), Some("git user")));
+        assert_eq!(
+            config.identities,
+            [Path::new("/home/me/.ssh/first"), Path::new("/keys/a b")]
+        );
+        assert_eq!(
+            config.known_hosts.unwrap(),
+            [Path::new("/home/me/kh"), Path::new("/etc/kh")]
+        );
+        assert!(config.identities_only);
+        let other = read(text, "bad.example.com");
+        assert_eq!((other.host_name, other.port), (None, Some(22)));
+    }
+
+    #[test]
+    fn includes() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join(".ssh/conf.d");
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("b.conf"), "Port 2\nHost other\nUser wrong\n").unwrap();
+        fs::write(dir.join("a.conf"), "Port 1\nInclude conf.d/a.conf\n").unwrap();
+        fs::write(dir.join("c.txt"), "Port 3\nUser c\n").unwrap();
+        let text =
+            "Host other\nInclude conf.d/c.txt\nHost h\nInclude conf.d/*.conf\nInclude ~/.ssh/conf.d/c.txt missing\n";
+        let config = HostConfig::read([text].into_iter(), "h", home.path());
+        assert_eq!((config.port, config.user.as_deref()), (Some(1), Some("c")));
+    }
+
+    #[test]
+    fn other_ways_to_the_host_are_noticed() {
+        assert_eq!(
+            read("ProxyJump bastion\n", "h").unsupported.as_deref(),
+            Some("proxyjump")
+        );
+        assert_eq!(
+            read("ProxyCommand none\nMatch exec true\nProxyJump x\n", "h"),
+            HostConfig::default()
+        );
+    }
+}

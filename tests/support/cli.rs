@@ -1,0 +1,142 @@
+//! The binary as its user runs it: hermetic environment, own cache, own home.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::repo;
+
+/// A throw-away home with a cache; commands run in `dir`.
+pub struct Bench {
+    pub home: tempfile::TempDir,
+    pub dir: PathBuf,
+}
+
+/// What a run of the binary gave.
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("work");
+        std::fs::create_dir(&dir).unwrap();
+        Self { home, dir }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// The command, ready to run; the environment holds nothing of the machine's user.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bumpwright"));
+        repo::hermetic(&mut command);
+        for name in [
+            "BUMPWRIGHT_GIT_TOKEN",
+            "BUMPWRIGHT_GIT_USERNAME",
+            "BUMPWRIGHT_GIT_PASSWORD",
+            "GIT_AUTHOR_NAME",
+            "GIT_AUTHOR_EMAIL",
+        ] {
+            command.env_remove(name);
+        }
+        command
+            .args(arguments)
+            .current_dir(&self.dir)
+            .env("HOME", self.home.path())
+            .env("BUMPWRIGHT_CACHE", self.home.path().join("cache"))
+            .env("NO_COLOR", "1");
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        ran(self.command(arguments).output().unwrap())
+    }
+
+    /// Runs and insists on success.
+    pub fn ok(&self, arguments: &[&str]) -> Ran {
+        let ran = self.run(arguments);
+        assert_eq!(ran.code, 0, "{arguments:?}\n{}\n{}", ran.out, ran.err);
+        ran
+    }
+
+    /// Runs with `--output json` and gives exit code and document.
+    pub fn json(&self, arguments: &[&str]) -> (i32, serde_json::Value) {
+        let ran = self.run(&[arguments, &["--output", "json"]].concat());
+        let document = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}\n{}\n{}", ran.out, ran.err));
+        (ran.code, document)
+    }
+
+    pub fn repository(&self, name: &str) -> repo::Repo {
+        repo::Repo::init(self.path(name))
+    }
+}
+
+pub fn ran(output: Output) -> Ran {
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// An ImagePolicy whose status names an image.
+pub fn policy(namespace: &str, name: &str, image: &str, tag: &str) -> String {
+    format!(
+        "---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\nmetadata: {{name: {name}, namespace: {namespace}}}\n\
+         spec: {{imageRepositoryRef: {{name: {name}}}, policy: {{semver: {{range: '*'}}}}}}\n\
+         status: {{latestRef: {{name: {image}, tag: {tag:?}}}}}\n"
+    )
+}
+
+/// A GitRepository.
+pub fn git_repository(namespace: &str, name: &str, url: &str, spec: &str) -> String {
+    format!(
+        "---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {{name: {name}, namespace: {namespace}}}\n\
+         spec:\n  interval: 1h\n  url: {url}\n{spec}"
+    )
+}
+
+/// An ImageUpdateAutomation; `git` and `rest` are indented YAML below `spec.git` and `spec`.
+pub fn automation(namespace: &str, name: &str, repository: &str, git: &str, rest: &str) -> String {
+    format!(
+        "---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageUpdateAutomation\nmetadata: {{name: {name}, namespace: {namespace}}}\n\
+         spec:\n  interval: 1h\n  sourceRef: {{kind: GitRepository, name: {repository}}}\n  git:\n    commit:\n      \
+         author: {{name: fluxbot, email: flux@example.com}}\n{git}{rest}"
+    )
+}
+
+/// All files below a folder with their bytes, Git's own aside.
+pub fn files(root: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
+    let mut out = std::collections::BTreeMap::new();
+    let mut todo = vec![root.to_owned()];
+    while let Some(dir) = todo.pop() {
+        for entry in std::fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.file_name().unwrap() == ".git" {
+                continue;
+            }
+            if path.is_dir() && !path.is_symlink() {
+                todo.push(path);
+            } else if path.is_file() {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                out.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,178 @@
+//! A real OpenSSH server with keys of its own, run by the current user on a free port.
+
+use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::repo::run;
+
+const PROGRAM: &str = "/usr/sbin/sshd";
+
+/// Runs until it is dropped.
+pub struct Sshd {
+    pub port: u16,
+    /// Holds keys, configuration and, for tests, whatever they put there.
+    pub dir: tempfile::TempDir,
+    child: Child,
+    log: Arc<Mutex<String>>,
+}
+
+/// Makes a key pair with ssh-keygen; gives the path of the private one.
+pub fn keygen(path: &Path, arguments: &[&str]) -> PathBuf {
+    run(Command::new("ssh-keygen")
+        .args(["-q", "-N", "", "-C", "test", "-f"])
+        .arg(path)
+        .args(arguments));
+    path.to_owned()
+}
+
+impl Sshd {
+    /// Starts it with an ed25519 and an RSA host key, or says that it cannot: then the test is skipped, but fails when
+    /// the environment variable `CI` is set.
+    pub fn start() -> Option<Self> {
+        if !super::has(PROGRAM, "openssh-server") {
+            return None;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        keygen(&path("host_ed25519"), &["-t", "ed25519"]);
+        keygen(&path("host_rsa"), &["-t", "rsa", "-b", "2048"]);
+        std::fs::write(path("authorized"), "").unwrap();
+        // Its default, which is wanted when it is started by root.
+        let _ = std::fs::create_dir_all("/run/sshd");
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let shown = dir.path().display();
+        let config = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {shown}/host_ed25519\nHostKey {shown}/host_rsa\n\
+             AuthorizedKeysFile {shown}/authorized\nStrictModes no\nPidFile none\nUsePAM no\nLogLevel VERBOSE\n\
+             PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nMaxAuthTries 20\n\
+             AcceptEnv GIT_PROTOCOL\nSetEnv GIT_CONFIG_GLOBAL=/dev/null\nMaxStartups 10:100:10\n"
+        );
+        std::fs::write(path("config"), config).unwrap();
+        let mut child = Command::new(PROGRAM)
+            .args(["-D", "-e", "-f"])
+            .arg(path("config"))
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let log = Arc::new(Mutex::new(String::new()));
+        let (kept, stderr) = (Arc::clone(&log), child.stderr.take().unwrap());
+        thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                *kept.lock().unwrap() += &format!("{line}\n");
+            }
+        });
+        let server = Self { port, dir, child, log };
+        server.wait();
+        Some(server)
+    }
+
+    fn wait(&self) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(Instant::now() < end, "sshd does not listen: {}", self.log());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What it has said so far.
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// How often somebody logged in.
+    pub fn logins(&self) -> usize {
+        self.log().matches("Accepted publickey").count()
+    }
+
+    /// A new key pair whose public key may log in; gives the private key's path.
+    pub fn key(&self, name: &str, arguments: &[&str]) -> PathBuf {
+        let path = keygen(&self.dir.path().join(name), arguments);
+        self.authorize(&path);
+        path
+    }
+
+    /// Like [`Sshd::key`], for a key that only gets this shell command run, whatever it asks for.
+    pub fn forced_key(&self, name: &str, script: &str) -> PathBuf {
+        let path = keygen(&self.dir.path().join(name), &["-t", "ed25519"]);
+        let public = std::fs::read_to_string(path.with_extension("pub")).unwrap();
+        let list = self.dir.path().join("authorized");
+        let all = std::fs::read_to_string(&list).unwrap() + &format!("command=\"{script}\" {public}");
+        std::fs::write(list, all).unwrap();
+        path
+    }
+
+    /// Lets the key beside `path` log in.
+    pub fn authorize(&self, path: &Path) {
+        let public = std::fs::read_to_string(path.with_extension("pub")).unwrap();
+        let list = self.dir.path().join("authorized");
+        let all = std::fs::read_to_string(&list).unwrap() + &public;
+        std::fs::write(list, all).unwrap();
+    }
+
+    /// The host's line for known_hosts, for `ed25519` or `rsa`.
+    pub fn host_line(&self, kind: &str) -> String {
+        let public = std::fs::read_to_string(self.dir.path().join(format!("host_{kind}.pub"))).unwrap();
+        format!("[127.0.0.1]:{} {public}", self.port)
+    }
+
+    /// `ssh://user@127.0.0.1:port/path`, for the current user.
+    pub fn url(&self, path: &Path) -> String {
+        let user = super::repo::run_text(Command::new("id").arg("-un"));
+        let path = path.display().to_string().replace(' ', "%20").replace('\'', "%27");
+        format!("ssh://{user}@127.0.0.1:{}{path}", self.port)
+    }
+}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An ssh-agent; ends when it is dropped.
+pub struct Agent {
+    pub socket: PathBuf,
+    child: Child,
+}
+
+impl Agent {
+    pub fn start(dir: &Path) -> Self {
+        let socket = dir.join("agent.sock");
+        let child = Command::new("ssh-agent")
+            .args(["-D", "-a"])
+            .arg(&socket)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let end = Instant::now() + Duration::from_secs(10);
+        while !socket.exists() {
+            assert!(Instant::now() < end, "ssh-agent makes no socket");
+            thread::sleep(Duration::from_millis(10));
+        }
+        Self { socket, child }
+    }
+
+    pub fn add(&self, key: &Path) {
+        std::fs::set_permissions(key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        run(Command::new("ssh-add")
+            .arg("-q")
+            .arg(key)
+            .env("SSH_AUTH_SOCK", &self.socket));
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

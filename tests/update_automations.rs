@@ -1,0 +1,326 @@
+//! `bumpwright update -f` with ImageUpdateAutomations: what to clone, where to push, who commits (CLI.md rules 3 to 6).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::cli::{Bench, automation, git_repository, policy};
+use support::repo::{Change, Repo};
+
+const MARKED: &str = "image: o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
+
+struct Fleet {
+    bench: Bench,
+    repo: Repo,
+    manifests: String,
+}
+
+fn fleet() -> Fleet {
+    let bench = Bench::new();
+    let repo = bench.repository("app.git");
+    repo.commit(
+        "main",
+        "first",
+        &[
+            Change::File("apps/a.yaml", MARKED.as_bytes()),
+            Change::File("infra/i.yaml", MARKED.as_bytes()),
+        ],
+    );
+    let manifests =
+        policy("fs", "app", "o/app", "2.0.0") + &git_repository("fs", "repo", &url(&repo), "  ref: {branch: main}\n");
+    Fleet { bench, repo, manifests }
+}
+
+fn url(repo: &Repo) -> String {
+    format!("file://{}", repo.dir.display())
+}
+
+impl Fleet {
+    fn with(mut self, more: &str) -> Self {
+        self.manifests += more;
+        self
+    }
+
+    fn run(&self, more: &[&str]) -> (i32, Value) {
+        self.bench.write("m.yaml", &self.manifests);
+        self.bench.json(&[&["update", "-f", "m.yaml"], more].concat())
+    }
+
+    fn landed(&self, more: &[&str]) -> Value {
+        let (code, document) = self.run(more);
+        assert_eq!(code, 0, "{document:#}");
+        document
+    }
+
+    fn error(&self, more: &[&str]) -> String {
+        let (code, document) = self.run(more);
+        assert_eq!(code, 2, "{document:#}");
+        document["runs"][0]["error"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+#[test]
+fn an_automation_says_what_to_clone_where_to_look_and_who_commits() {
+    let fleet = fleet().with(&automation(
+        "fs",
+        "auto",
+        "repo",
+        "",
+        "  update: {path: ./apps, strategy: Setters}\n",
+    ));
+    let document = fleet.landed(&[]);
+    let run = &document["runs"][0];
+    assert_eq!(run["automation"], "fs/auto");
+    assert_eq!(run["commit"]["author"], "fluxbot <flux@example.com>");
+    assert_eq!(run["changes"][0]["path"], "apps/a.yaml");
+    assert_eq!(fleet.repo.show("main", "infra/i.yaml"), MARKED.as_bytes(), "IUA-098");
+    assert_eq!(fleet.repo.log("main")[0].author, "fluxbot <flux@example.com>");
+    assert_eq!(fleet.repo.log("main")[0].message, "Update from image update automation");
+}
+
+#[test]
+fn checkout_and_push_sections_are_followed() {
+    let git = "    checkout: {ref: {branch: release}}\n    push: {branch: auto, refspec: 'refs/heads/auto:refs/heads/copy'}\n";
+    let fleet = fleet().with(&automation("fs", "auto", "repo", git, ""));
+    fleet
+        .repo
+        .commit("release", "release", &[Change::File("r.yaml", MARKED.as_bytes())]);
+    let release = fleet.repo.rev("release").unwrap();
+    let document = fleet.landed(&[]);
+    let refs: Vec<_> = document["runs"][0]["pushes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| p["ref"].clone())
+        .collect();
+    assert_eq!(refs, [json!("refs/heads/auto"), json!("refs/heads/copy")]);
+    assert_eq!(fleet.repo.log("auto")[0].parents, [release]);
+    assert_eq!(fleet.repo.rev("auto"), fleet.repo.rev("copy"));
+}
+
+#[test]
+fn every_kind_of_reference_can_be_checked_out() {
+    let fleet = fleet();
+    let base = fleet.repo.rev("main").unwrap();
+    fleet.repo.git(&["tag", "v1.0.0", "main"]);
+    fleet.repo.git(&[
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@t",
+        "tag",
+        "-a",
+        "-m",
+        "annotated",
+        "v1.2.0",
+        "main",
+    ]);
+    fleet.repo.git(&["tag", "v2.0.0-rc.1", "main"]);
+    fleet.repo.git(&["update-ref", "refs/pull/1/head", "main"]);
+    fleet.repo.commit("main", "later", &[Change::File("later", b"")]);
+    let references = [
+        ("{tag: v1.0.0}".to_owned(), "t1"),
+        ("{semver: '>=1.0.0 <2.0.0'}".to_owned(), "t2"),
+        ("{name: refs/pull/1/head}".to_owned(), "t3"),
+        (format!("{{commit: {base}, branch: main}}"), "t4"),
+    ];
+    for (reference, branch) in references {
+        let git = format!("    checkout: {{ref: {reference}}}\n    push: {{branch: {branch}}}\n");
+        let manifests = fleet.manifests.clone() + &automation("fs", "auto", "repo", &git, "");
+        fleet.bench.write("m.yaml", manifests);
+        let (code, document) = fleet.bench.json(&["update", "-f", "m.yaml"]);
+        assert_eq!(code, 0, "{reference}: {document:#}");
+        assert_eq!(
+            fleet.repo.log(branch)[0].parents,
+            std::slice::from_ref(&base),
+            "{reference}"
+        );
+    }
+}
+
+#[test]
+fn iua_074_a_tag_alone_gives_no_branch_to_push_to() {
+    let fleet = fleet().with(&automation(
+        "fs",
+        "auto",
+        "repo",
+        "    checkout: {ref: {tag: v1}}\n",
+        "",
+    ));
+    fleet.repo.git(&["tag", "v1", "main"]);
+    let expected =
+        "push spec not provided, and cannot be inferred from .spec.git.checkout.ref or GitRepository .spec.ref";
+    assert_eq!(fleet.error(&[]), expected);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let gone = fleet().with(&automation("fs", "auto", "elsewhere", "", ""));
+    assert!(
+        gone.error(&[])
+            .contains("GitRepository fs/elsewhere is not among the manifests")
+    );
+    let none = fleet().with(&automation(
+        "fs",
+        "auto",
+        "repo",
+        "    checkout: {ref: {semver: '>=5'}}\n    push: {branch: x}\n",
+        "",
+    ));
+    assert!(none.error(&[]).contains("no match found for semver: >=5"));
+    let selector = fleet().with(&automation(
+        "fs",
+        "auto",
+        "repo",
+        "",
+        "  policySelector: {matchExpressions: [{key: a, operator: Like, values: [b]}]}\n",
+    ));
+    assert_eq!(
+        selector.error(&[]),
+        "failed to parse policy selector: \"Like\" is not a valid label selector operator"
+    );
+}
+
+#[test]
+fn a_commit_that_should_be_signed_or_rendered_is_never_made_otherwise() {
+    let signed = automation("fs", "auto", "repo", "", "").replace(
+        "    commit:\n",
+        "    commit:\n      signingKey: {secretRef: {name: k}}\n",
+    );
+    let templated = automation("fs", "auto", "repo", "", "").replace(
+        "    commit:\n",
+        "    commit:\n      messageTemplate: '{{ .AutomationObject }}'\n",
+    );
+    for manifests in [signed, templated] {
+        let fleet = fleet().with(&manifests);
+        let before = fleet.repo.rev("main");
+        assert!(fleet.error(&[]).contains("not supported yet"));
+        assert_eq!(fleet.repo.rev("main"), before);
+    }
+}
+
+#[test]
+fn a_target_stands_for_the_one_repository_of_all_automations() {
+    let mut fleet = fleet().with(&automation("fs", "auto", "repo", "", ""));
+    let other = fleet.bench.repository("other.git");
+    other.commit("main", "first", &[Change::File("a.yaml", MARKED.as_bytes())]);
+    let target = url(&other);
+    let before = fleet.repo.rev("main");
+    fleet.landed(&[&target]);
+    assert_eq!(fleet.repo.rev("main"), before);
+    assert_eq!(other.log("main").len(), 2);
+    fleet.manifests += &git_repository("fs", "second", "https://git.example.com/x.git", "");
+    fleet.manifests += &automation("fs", "auto2", "second", "", "");
+    fleet.bench.write("m.yaml", &fleet.manifests);
+    let ran = fleet.bench.run(&["update", "-f", "m.yaml", &target]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("fs/repo, fs/second"), "{}", ran.err);
+}
+
+#[test]
+fn flags_about_one_push_are_refused_with_several_automations() {
+    let fleet = fleet()
+        .with(&automation("fs", "a", "repo", "", ""))
+        .with(&automation("fs", "b", "repo", "", ""));
+    fleet.bench.write("m.yaml", &fleet.manifests);
+    for flag in [
+        ["--push-branch", "x"],
+        ["--branch", "x"],
+        ["--refspec", "a:b"],
+        ["--push-option", "a=b"],
+    ] {
+        let ran = fleet.bench.run(&["update", "-f", "m.yaml", flag[0], flag[1]]);
+        assert_eq!(ran.code, 2);
+        assert!(ran.err.contains("cannot be used with 2 automations"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn one_failing_automation_does_not_stop_the_others() {
+    let fleet = fleet()
+        .with(&automation("fs", "a-bad", "repo", "", "  update: {path: ./nowhere}\n"))
+        .with(&automation("fs", "b-good", "repo", "", "  update: {path: ./apps}\n"))
+        .with(&automation("fs", "c-missing", "nope", "", ""))
+        .with(&automation("fs", "d-suspended", "repo", "", "  suspend: true\n"));
+    let (code, document) = fleet.run(&[]);
+    assert_eq!(code, 2);
+    let runs = document["runs"].as_array().unwrap();
+    let names: Vec<_> = runs
+        .iter()
+        .map(|run| (run["automation"].as_str().unwrap(), run["error"].is_null()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("fs/a-bad", false),
+            ("fs/b-good", true),
+            ("fs/c-missing", false),
+            ("fs/d-suspended", true)
+        ]
+    );
+    assert_eq!(runs[3]["changes"], json!([]));
+    assert_eq!(fleet.repo.log("main").len(), 2);
+}
+
+#[test]
+fn a_selector_leaves_policies_out_and_says_so() {
+    let fleet = fleet().with(&automation(
+        "fs",
+        "auto",
+        "repo",
+        "",
+        "  policySelector: {matchLabels: {team: a}}\n",
+    ));
+    let document = fleet.landed(&[]);
+    let run = &document["runs"][0];
+    assert_eq!(
+        (&run["changes"], run["skips"][0]["reason"].as_str()),
+        (&json!([]), Some("NotSelected"))
+    );
+}
+
+#[test]
+fn secrets_in_the_manifests_open_the_repository() {
+    let fleet = fleet();
+    let login = support::git_http::Login::Basic("bot".into(), "s3cret".into());
+    let options = support::git_http::Options {
+        login,
+        ..support::git_http::Options::default()
+    };
+    let server = support::git_http::GitHttp::with(&fleet.bench.dir, options);
+    let manifests = policy("fs", "app", "o/app", "2.0.0")
+        + &git_repository(
+            "fs",
+            "repo",
+            &server.url("app.git"),
+            "  ref: {branch: main}\n  secretRef: {name: login}\n",
+        )
+        + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: fs}\nstringData: {username: bot, password: s3cret}\n"
+        + &automation("fs", "auto", "repo", "", "");
+    fleet.bench.write("m.yaml", manifests);
+    let (code, document) = fleet.bench.json(&["update", "-f", "m.yaml"]);
+    assert_eq!(code, 0, "{document:#}");
+    assert_eq!(fleet.repo.log("main").len(), 2);
+}
+
+#[test]
+fn old_versions_of_the_kinds_are_read() {
+    let fleet = fleet();
+    let policy = "---\napiVersion: image.toolkit.fluxcd.io/v1beta1\nkind: ImagePolicy\nmetadata: {name: app, namespace: fs}\n\
+                  spec: {imageRepositoryRef: {name: app}, policy: {semver: {range: '*'}}}\nstatus: {latestImage: 'o/app:9.0.0'}\n";
+    let repository = git_repository("fs", "repo", &url(&fleet.repo), "  ref: {branch: main}\n")
+        .replace("fluxcd.io/v1\n", "fluxcd.io/v1beta2\n");
+    let automation = automation("fs", "auto", "repo", "", "").replace("fluxcd.io/v1\n", "fluxcd.io/v1beta1\n");
+    fleet
+        .bench
+        .write("m.yaml", policy.to_owned() + &repository + &automation);
+    let (code, document) = fleet.bench.json(&["update", "-f", "m.yaml"]);
+    assert_eq!(code, 0, "{document:#}");
+    assert_eq!(document["runs"][0]["changes"][0]["new"], "o/app:9.0.0");
+}

@@ -1,0 +1,385 @@
+//! `bumpwright update` on folders and files, as its user runs it (CLI.md, *`update`: what TARGET means*, rules 1 to 5).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+mod support;
+
+use support::cli::{Bench, automation, files, git_repository, policy};
+use support::repo;
+
+const MARKED: &str = "image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
+const BUMPED: &str = "image: ghcr.io/o/app:2.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
+
+fn app() -> String {
+    policy("fs", "app", "ghcr.io/o/app", "2.0.0")
+}
+
+#[test]
+fn marked_fields_of_the_current_folder_are_edited_with_the_policies_found_there() {
+    let bench = Bench::new();
+    bench.write("apps/a.yaml", MARKED);
+    bench.write("apps/other.yaml", "image: ghcr.io/o/app:1.0.0\n");
+    bench.write("policies/app.yaml", app());
+    let ran = bench.ok(&["update"]);
+    assert_eq!(bench.read("apps/a.yaml"), BUMPED);
+    assert_eq!(bench.read("apps/other.yaml"), "image: ghcr.io/o/app:1.0.0\n");
+    assert!(ran.out.contains("apps/a.yaml\n"), "{}", ran.out);
+    assert!(
+        ran.out
+            .contains("1:8  ghcr.io/o/app:1.0.0 → ghcr.io/o/app:2.0.0  (fs:app)"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("edited 1 field in 1 file"), "{}", ran.out);
+    let again = bench.ok(&["update"]);
+    assert_eq!(again.out, "nothing to change\n");
+}
+
+#[test]
+fn a_dry_run_writes_nothing_and_its_diff_applies() {
+    let bench = Bench::new();
+    bench.write("a.yaml", MARKED);
+    bench.write(
+        "sub/with blank.yaml",
+        format!("\u{feff}x: 1\r\n{}", MARKED.replace('\n', "\r\n")),
+    );
+    bench.write("p.yaml", app());
+    let before = files(&bench.dir);
+    let ran = bench.ok(&["update", "--dry-run", "--output", "diff"]);
+    assert_eq!(files(&bench.dir), before);
+    bench.write("the.diff", &ran.out);
+    repo::run(repo::git(&bench.dir).args(["apply", "the.diff"]));
+    std::fs::remove_file(bench.path("the.diff")).unwrap();
+    let by_diff = files(&bench.dir);
+    for (name, bytes) in &before {
+        std::fs::write(bench.path(name), bytes).unwrap();
+    }
+    bench.ok(&["update"]);
+    assert_eq!(files(&bench.dir), by_diff);
+    assert_eq!(bench.read("a.yaml"), BUMPED);
+}
+
+#[test]
+fn exit_codes_tell_changes_skips_and_errors() {
+    let bench = Bench::new();
+    bench.write("a.yaml", MARKED);
+    bench.write("p.yaml", app());
+    assert_eq!(bench.run(&["update", "--dry-run"]).code, 0);
+    assert_eq!(bench.run(&["update", "--dry-run", "--exit-code"]).code, 1);
+    bench.write("skip.yaml", "image: x # {\"$imagepolicy\": \"fs:nope\"}\n");
+    assert_eq!(bench.run(&["update", "--dry-run", "--exit-code", "--strict"]).code, 3);
+    assert_eq!(bench.run(&["update", "--exit-code"]).code, 1);
+    assert_eq!(bench.run(&["update", "--exit-code"]).code, 0);
+    assert_eq!(bench.run(&["update", "--strict"]).code, 3);
+    let missing = bench.run(&["update", "--strict", "--path", "none"]);
+    assert_eq!(missing.code, 2);
+    assert!(
+        missing.err.contains("update path \"none\" does not exist"),
+        "{}",
+        missing.err
+    );
+}
+
+#[test]
+fn usage_errors_are_code_2_and_say_what_to_do() {
+    let bench = Bench::new();
+    bench.write("a.yaml", MARKED);
+    let cases: &[(&[&str], &str)] = &[
+        (
+            &["update", "none"],
+            "TARGET is a folder, a file, a bare repository, or a Git URL",
+        ),
+        (&["update", "--branch", "x"], "--branch needs a remote"),
+        (&["update", "--push-branch", "x"], "--push-branch needs a remote"),
+        (&["update", "--refspec", "a:b"], "--refspec needs a remote"),
+        (&["update", "--push-option", "a=b"], "--push-option needs a remote"),
+        (&["update", "--author", "A <a@b>"], "--author needs --commit"),
+        (&["update", "--message", "m"], "--message needs --commit"),
+        (&["update", "--author", "A", "--commit"], "expected 'Name <mail>'"),
+        (&["update", "--set", "fs=x:1"], "expected NS:POLICY=IMAGE"),
+        (&["update", "-f", "none.yaml"], "none.yaml: No such file"),
+        (
+            &["update", "a.yaml", "--path", "x"],
+            "--path cannot be used when TARGET is a file",
+        ),
+        (&["update", "--nonsense"], "unexpected argument"),
+    ];
+    for (arguments, text) in cases {
+        let ran = bench.run(arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(text), "{arguments:?}: {}", ran.err);
+        assert_eq!(bench.read("a.yaml"), MARKED);
+    }
+}
+
+#[test]
+fn the_json_document_has_its_shape() {
+    let bench = Bench::new();
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app, namespace: prod}\nspec:\n  image: o/app:1 # {\"$imagepolicy\": \"fs:app\"}\n";
+    bench.write("apps/d.yaml", deployment);
+    bench.write("apps/e.yaml", "\n  tag: 1 # {\"$imagepolicy\": \"fs:nope:tag\"}\n");
+    bench.write("p.yaml", app());
+    let (code, document) = bench.json(&["update", "--path", "apps"]);
+    assert_eq!(code, 0);
+    let expected = serde_json::json!({
+        "version": 1,
+        "runs": [{
+            "automation": null,
+            "changes": [{
+                "path": "apps/d.yaml", "line": 5, "column": 10, "old": "o/app:1", "new": "ghcr.io/o/app:2.0.0",
+                "policy": "fs/app", "setter": "fs:app",
+                "object": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "prod", "name": "app"}
+            }],
+            "skips": [{
+                "path": "apps/e.yaml", "line": 2, "column": 8, "reason": "UnknownPolicy",
+                "message": document["runs"][0]["skips"][0]["message"]
+            }],
+            "commit": null, "pushes": [], "error": null
+        }]
+    });
+    assert_eq!(document, expected);
+}
+
+#[test]
+fn markdown_is_a_table_of_what_changed() {
+    let bench = Bench::new();
+    bench.write("a.yaml", MARKED);
+    bench.write("p.yaml", app());
+    let ran = bench.ok(&["update", "--dry-run", "--output", "markdown"]);
+    assert!(
+        ran.out
+            .contains("| `a.yaml:1` |  | `ghcr.io/o/app:1.0.0` | `ghcr.io/o/app:2.0.0` | fs/app |"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn manifests_given_win_over_those_found() {
+    let bench = Bench::new();
+    bench.write("repo/a.yaml", MARKED);
+    bench.write("repo/p.yaml", app());
+    bench.write("p3.yaml", policy("fs", "app", "ghcr.io/o/app", "3.0.0"));
+    bench.ok(&["update", "repo", "-f", "p3.yaml"]);
+    assert!(bench.read("repo/a.yaml").contains("app:3.0.0 #"));
+    bench.ok(&["update", "repo", "--set", "fs:app=ghcr.io/o/app:4.0.0@sha256:abc"]);
+    assert!(bench.read("repo/a.yaml").contains("app:4.0.0@sha256:abc #"));
+    bench.write("p4.yaml", policy("fs", "app", "ghcr.io/o/app", "5.0.0"));
+    let two = bench.run(&["update", "repo", "-f", "p3.yaml", "-f", "p4.yaml"]);
+    assert_eq!(two.code, 2);
+    assert!(
+        two.err.contains("p3.yaml:") && two.err.contains("p4.yaml:"),
+        "{}",
+        two.err
+    );
+}
+
+#[test]
+fn a_single_file_is_edited_in_place() {
+    let bench = Bench::new();
+    bench.write("a.yaml", MARKED);
+    bench.write("b.yaml", MARKED);
+    bench.ok(&["update", "a.yaml", "--set", "fs:app=ghcr.io/o/app:2.0.0"]);
+    assert_eq!(
+        (bench.read("a.yaml").as_str(), bench.read("b.yaml").as_str()),
+        (BUMPED, MARKED)
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn modes_stay_and_links_are_not_followed() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let bench = Bench::new();
+    let outside = bench.write("outside/x.yaml", MARKED);
+    let file = bench.write("repo/run.yaml", MARKED);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o754)).unwrap();
+    symlink(&outside, bench.path("repo/link.yaml")).unwrap();
+    symlink(bench.path("outside"), bench.path("repo/dir")).unwrap();
+    bench.write("repo/sub/.git", "gitdir: ../.git/modules/sub\n");
+    bench.write("repo/sub/x.yaml", MARKED);
+    bench.ok(&["update", "repo", "--set", "fs:app=ghcr.io/o/app:2.0.0"]);
+    assert_eq!(bench.read("repo/run.yaml"), BUMPED);
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o754);
+    assert_eq!(bench.read("outside/x.yaml"), MARKED);
+    assert!(bench.path("repo/link.yaml").is_symlink());
+    assert_eq!(
+        bench.read("repo/sub/x.yaml"),
+        MARKED,
+        "a submodule is another repository"
+    );
+}
+
+#[test]
+fn an_automation_lends_its_path_selector_and_namespace_to_a_folder() {
+    let bench = Bench::new();
+    bench.write("repo/apps/a.yaml", MARKED);
+    bench.write("repo/apps/b.yaml", "image: o/b:1 # {\"$imagepolicy\": \"other:b\"}\n");
+    bench.write("repo/infra/a.yaml", MARKED);
+    let manifests = app()
+        + &policy("other", "b", "o/b", "2")
+        + &git_repository("fs", "repo", "https://git.example.com/none.git", "")
+        + &automation("fs", "auto", "repo", "", "  update: {path: ./apps}\n");
+    bench.write("manifests/all.yaml", manifests);
+    let (code, document) = bench.json(&["update", "-f", "manifests", "repo"]);
+    assert_eq!(code, 0, "{document}");
+    assert_eq!(document["runs"][0]["automation"], "fs/auto");
+    assert_eq!(bench.read("repo/apps/a.yaml"), BUMPED);
+    assert_eq!(bench.read("repo/infra/a.yaml"), MARKED);
+    assert_eq!(document["runs"][0]["skips"][0]["reason"], "OtherNamespace");
+}
+
+fn working_repository(bench: &Bench) {
+    bench.write("repo/a.yaml", MARKED);
+    bench.write("repo/b.yaml", "b: 1\n");
+    bench.write("p.yaml", app());
+    let dir = bench.path("repo");
+    repo::run(repo::git(&dir).args(["init", "-q", "--initial-branch=trunk"]));
+    repo::run(repo::git(&dir).args(["add", "."]));
+    repo::run(repo::git(&dir).args(["commit", "-q", "-m", "first"]));
+}
+
+#[test]
+fn with_commit_only_the_edited_files_are_committed() {
+    let bench = Bench::new();
+    working_repository(&bench);
+    let dir = bench.path("repo");
+    bench.write("repo/b.yaml", "b: 2\n");
+    repo::run(repo::git(&dir).args(["add", "b.yaml"]));
+    bench.write("repo/untracked.txt", "u");
+    let (code, document) = bench.json(&[
+        "update",
+        "repo",
+        "-f",
+        "p.yaml",
+        "--commit",
+        "--author",
+        "Bot <bot@example.com>",
+        "--message",
+        "bump: all",
+    ]);
+    assert_eq!(code, 0, "{document}");
+    let head = repo::run_text(repo::git(&dir).args(["rev-parse", "HEAD"]))
+        .trim()
+        .to_owned();
+    assert_eq!(document["runs"][0]["commit"]["id"], head.as_str());
+    assert_eq!(document["runs"][0]["commit"]["branch"], "trunk");
+    assert_eq!(document["runs"][0]["pushes"], serde_json::json!([]));
+    let shown =
+        repo::run_text(repo::git(&dir).args(["show", "--format=%an <%ae>|%cn <%ce>|%B", "--name-only", "HEAD"]));
+    assert_eq!(
+        shown.split_whitespace().collect::<Vec<_>>().join(" "),
+        "Bot <bot@example.com>|Bot <bot@example.com>|bump: all a.yaml"
+    );
+    let status = repo::run_text(repo::git(&dir).args(["status", "--porcelain"]));
+    assert_eq!(
+        status.lines().collect::<Vec<_>>(),
+        ["M  b.yaml", "?? untracked.txt"],
+        "what was staged stays staged"
+    );
+}
+
+#[test]
+fn with_commit_a_file_with_changes_of_its_own_is_refused() {
+    let bench = Bench::new();
+    working_repository(&bench);
+    let dirty = format!("# mine\n{MARKED}");
+    bench.write("repo/a.yaml", &dirty);
+    let ran = bench.run(&[
+        "update",
+        "repo",
+        "-f",
+        "p.yaml",
+        "--commit",
+        "--author",
+        "Bot <bot@example.com>",
+    ]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("a.yaml has uncommitted changes"), "{}", ran.err);
+    assert_eq!(bench.read("repo/a.yaml"), dirty);
+}
+
+#[test]
+fn a_refused_commit_leaves_the_files_as_they_were() {
+    let bench = Bench::new();
+    working_repository(&bench);
+    let hook = bench.write(
+        "repo/.git/hooks/pre-commit",
+        "#!/bin/sh\necho 'not today' >&2\nexit 1\n",
+    );
+    #[cfg(unix)]
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let ran = bench.run(&[
+        "update",
+        "repo",
+        "-f",
+        "p.yaml",
+        "--commit",
+        "--author",
+        "Bot <bot@example.com>",
+    ]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("not today"), "{}", ran.err);
+    assert_eq!(bench.read("repo/a.yaml"), MARKED);
+    let status = repo::run_text(repo::git(&bench.path("repo")).args(["status", "--porcelain"]));
+    assert_eq!(status, "");
+}
+
+#[test]
+fn the_author_comes_from_git_when_nobody_gives_one() {
+    let bench = Bench::new();
+    working_repository(&bench);
+    let mut command = bench.command(&["update", "repo", "-f", "p.yaml", "--commit"]);
+    let none = support::cli::ran(command.output().unwrap());
+    assert_eq!(none.code, 2);
+    assert!(none.err.contains("give --author"), "{}", none.err);
+    let dir = bench.path("repo");
+    repo::run(repo::git(&dir).args(["config", "user.name", "Dev"]));
+    repo::run(repo::git(&dir).args(["config", "user.email", "dev@example.com"]));
+    bench.ok(&["update", "repo", "-f", "p.yaml", "--commit"]);
+    let author = repo::run_text(repo::git(&dir).args(["log", "-1", "--format=%an <%ae>"]));
+    assert_eq!(author.trim(), "Dev <dev@example.com>");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let bench = Bench::new();
+    let many: String = (0..2000)
+        .map(|n| format!("k{n}: o/app:1 # {{\"$imagepolicy\": \"fs:app\"}}\n"))
+        .collect();
+    bench.write("a.yaml", many);
+    bench.write("p.yaml", app());
+    let mut command = bench.command(&["update", "--dry-run"]);
+    let mut child = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let ran = support::cli::ran(child.wait_with_output().unwrap());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+}
+
+#[test]
+fn files_that_do_not_parse_do_not_stop_the_others() {
+    let bench = Bench::new();
+    bench.write("bad.yaml", format!("{{{{- if x }}}}\n{MARKED}"));
+    bench.write("good.yaml", MARKED);
+    bench.write("note.txt", MARKED);
+    bench.write("p.yaml", app());
+    let (code, document) = bench.json(&["update"]);
+    assert_eq!(code, 0);
+    assert_eq!(bench.read("good.yaml"), BUMPED);
+    let reasons: Vec<_> = document["runs"][0]["skips"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| (s["path"].as_str().unwrap(), s["reason"].as_str().unwrap()))
+        .collect();
+    assert_eq!(reasons, [("bad.yaml", "Unparsable"), ("note.txt", "NotYaml")]);
+}
