@@ -1,6 +1,6 @@
 //! What each policy gives to the markers of one run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::api::{ImagePolicy, LabelSelector};
 use crate::edit::{Images, Reason, Verdict};
@@ -9,7 +9,7 @@ use crate::policy::{LatestRef, PolicyName};
 /// All policies that a run can see, from manifests or a cluster, with `--set` on top.
 #[derive(Clone, Debug, Default)]
 pub struct Policies {
-    known: BTreeMap<PolicyName, Known>,
+    known: HashMap<PolicyName, Known>,
 }
 
 #[derive(Clone, Debug)]
@@ -54,16 +54,12 @@ impl Policies {
         self.known.contains_key(name)
     }
 
-    /// The names of all policies, in order.
-    pub fn names(&self) -> impl Iterator<Item = &PolicyName> {
-        self.known.keys()
-    }
-
     /// The known name that is likest to `name`, if one is like enough to have been meant.
     fn meant(&self, name: &PolicyName) -> Option<&PolicyName> {
         let wanted = name.to_string();
         let near = |known: &&PolicyName| distance(&known.to_string(), &wanted);
-        let best = self.known.keys().min_by_key(near)?;
+        // Of equally near ones the first by name, so that a hint is the same each time.
+        let best = self.known.keys().min_by_key(|known| (near(known), *known))?;
         (near(&best) <= 2 || (best.name == name.name && best.namespace != name.namespace)).then_some(best)
     }
 }
