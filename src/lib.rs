@@ -11,7 +11,7 @@
 //! | [`cli`] | glue | arguments as typed, what they mean, one file per command |
 //! | [`automation`] | glue | one run of an image update automation: resolve, fetch, plan, splice, commit, push, report |
 //! | [`api`] | pure | wire types of the Kubernetes kinds, in all their versions |
-//! | [`policy`] | pure | names of policies, the images that they chose |
+//! | [`policy`] | pure | names of policies, the images that they chose, versions and ranges |
 //! | [`edit`] | pure | markers in YAML: scan, plan, splice; only the bytes of marked scalars change |
 //! | [`git`] | IO | mirror, transports, fetch, trees, commits, packs, push |
 
