@@ -19,8 +19,9 @@ use crate::git::{
 };
 use crate::policy::latest_tag;
 
-/// A run is tried this often before it gives up on races that others win.
-const TRIES: u32 = 12;
+/// A run is tried this often before it gives up on races that others win. Each loss means that somebody else has landed, so
+/// many of them are only a busy branch: with four contenders one in a hundred thousand runs loses all of these.
+const TRIES: u32 = 40;
 
 /// What runs against one remote share.
 #[derive(Clone)]
