@@ -179,6 +179,40 @@ fn iua_074_without_any_reference_nothing_is_fetched() {
 }
 
 #[test]
+fn what_is_no_image_is_never_written() {
+    for (image, tag, shown) in [("o/App", "2.0.0", "o/App:2.0.0"), ("o/app", "2+1", "o/app:2+1")] {
+        let bad = policy("fs", "bad", image, tag);
+        let expected = format!("encountered invalid image ref \"{shown}\": could not parse reference: {shown}");
+        let automated = fleet().with(&automation("fs", "auto", "repo", "", "")).with(&bad);
+        let error = automated.error(&[]);
+        assert!(
+            error.starts_with(&format!("ImagePolicy fs/bad: {expected}; ")),
+            "{error}"
+        );
+        assert_eq!(
+            automated.repo.log("main").len(),
+            1,
+            "the other policy's markers wait too"
+        );
+        let other = fleet()
+            .with(&automation("fs", "auto", "repo", "", ""))
+            .with(&bad.replace("namespace: fs", "namespace: elsewhere"));
+        other.landed(&[]);
+        let plain = fleet().with(&bad);
+        plain.bench.write("a.yaml", MARKED.replace("fs:app", "fs:bad"));
+        plain.bench.write("m.yaml", &plain.manifests);
+        let (code, document) = plain.bench.json(&["update", "-f", "m.yaml", "a.yaml"]);
+        let skip = &document["runs"][0]["skips"][0];
+        assert_eq!(
+            (code, skip["reason"].as_str()),
+            (0, Some("PolicyNotReady")),
+            "{document:#}"
+        );
+        assert!(skip["message"].as_str().unwrap().contains(&expected), "{skip}");
+    }
+}
+
+#[test]
 fn app_data_and_provider_belong_together() {
     let of = |repository: &str| {
         let mut fleet = fleet().with(&automation("fs", "auto", "repo", "", ""));

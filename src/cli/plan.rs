@@ -506,6 +506,7 @@ fn set(text: &str) -> Result<(PolicyName, crate::policy::LatestRef), String> {
         return Err(usage());
     }
     let image = parse_latest_image(image).map_err(|e| format!("--set {text:?}: {e}"))?;
+    image.check().map_err(|e| format!("--set {text:?}: {e}"))?;
     Ok((PolicyName::new(namespace, name), image))
 }
 
