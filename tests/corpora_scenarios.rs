@@ -113,8 +113,12 @@ const DECISIONS: &[Decision] = &[
     // CLI.md, *Credentials on the command line*: no Secret means the credentials of whoever runs it.
     Decision {
         name: "credentials",
-        parts: &["status"],
-        concerns: |facts| facts.text.contains("${GIT_SSH_URL}") || facts.text.contains("secretRef:"),
+        parts: &["log", "pushes", "refs", "status", "last push"],
+        concerns: |facts| {
+            let lacks = |words: &str| facts.expected.contains(words);
+            lacks("failed to get auth secret")
+                || lacks("invalid 'ssh' auth option") && !facts.text.contains("secretRef:")
+        },
     },
 ];
 
@@ -136,6 +140,7 @@ const NOT_BUILT: &[(&str, Asks)] = &[
 /// What is known of a scenario besides its differences.
 struct Facts {
     text: String,
+    expected: String,
     scenario: Value,
     switches: bool,
     compared: usize,
@@ -223,6 +228,7 @@ fn play(keys: &Keys, folder: &Path) -> Came {
     }
     let facts = Facts {
         text,
+        expected: expected.to_string(),
         scenario,
         switches: !switches.is_empty(),
         compared: comparison.compared,

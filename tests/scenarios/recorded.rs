@@ -22,6 +22,12 @@ const WORDS: &[(&str, &[&str])] = &[
         "referenced git repository does not exist",
         &["referenced git repository does not exist: GitRepository ${NS}/app"],
     ),
+    ("semver parse error: improper constraint", &["improper constraint"]),
+    (
+        "decryption password incorrect",
+        &["cannot be read with the passphrase given"],
+    ),
+    ("is passphrase protected", &["is encrypted; give its passphrase"]),
     (
         "unable to resolve commit object for",
         &["unable to resolve commit object for"],
