@@ -160,6 +160,78 @@ fn iua_074_a_tag_alone_gives_no_branch_to_push_to() {
 }
 
 #[test]
+fn iua_074_without_any_reference_nothing_is_fetched() {
+    let expected =
+        "push spec not provided, and cannot be inferred from .spec.git.checkout.ref or GitRepository .spec.ref";
+    for reference in ["", "  ref: {}\n"] {
+        let mut fleet = fleet().with(&automation("fs", "auto", "repo", "", ""));
+        fleet.repo.git(&["branch", "master", "main"]);
+        fleet.manifests = fleet.manifests.replace("  ref: {branch: main}\n", reference);
+        assert_eq!(fleet.error(&[]), expected, "{reference:?}");
+        fleet.landed(&["--branch", "master"]);
+        assert_eq!(fleet.repo.log("master").len(), 2);
+    }
+    let mut fleet = fleet().with(&automation("fs", "auto", "repo", "    push: {branch: auto}\n", ""));
+    fleet.repo.git(&["branch", "master", "main"]);
+    fleet.manifests = fleet.manifests.replace("  ref: {branch: main}\n", "");
+    fleet.landed(&[]);
+    assert_eq!(fleet.repo.log("auto").len(), 2, "it starts from master");
+}
+
+#[test]
+fn what_is_no_image_is_never_written() {
+    for (image, tag, shown) in [("o/App", "2.0.0", "o/App:2.0.0"), ("o/app", "2+1", "o/app:2+1")] {
+        let bad = policy("fs", "bad", image, tag);
+        let expected = format!("encountered invalid image ref \"{shown}\": could not parse reference: {shown}");
+        let automated = fleet().with(&automation("fs", "auto", "repo", "", "")).with(&bad);
+        let error = automated.error(&[]);
+        assert!(
+            error.starts_with(&format!("ImagePolicy fs/bad: {expected}; ")),
+            "{error}"
+        );
+        assert_eq!(
+            automated.repo.log("main").len(),
+            1,
+            "the other policy's markers wait too"
+        );
+        let other = fleet()
+            .with(&automation("fs", "auto", "repo", "", ""))
+            .with(&bad.replace("namespace: fs", "namespace: elsewhere"));
+        other.landed(&[]);
+        let plain = fleet().with(&bad);
+        plain.bench.write("a.yaml", MARKED.replace("fs:app", "fs:bad"));
+        plain.bench.write("m.yaml", &plain.manifests);
+        let (code, document) = plain.bench.json(&["update", "-f", "m.yaml", "a.yaml"]);
+        let skip = &document["runs"][0]["skips"][0];
+        assert_eq!(
+            (code, skip["reason"].as_str()),
+            (0, Some("PolicyNotReady")),
+            "{document:#}"
+        );
+        assert!(skip["message"].as_str().unwrap().contains(&expected), "{skip}");
+    }
+}
+
+#[test]
+fn app_data_and_provider_belong_together() {
+    let of = |repository: &str| {
+        let mut fleet = fleet().with(&automation("fs", "auto", "repo", "", ""));
+        fleet.manifests = fleet.manifests.replace("  ref:", &format!("  {repository}\n  ref:"));
+        fleet.manifests += "---\napiVersion: v1\nkind: Secret\nmetadata: {name: app, namespace: fs}\n\
+                            stringData: {githubAppID: '1', githubAppPrivateKey: x}\n";
+        fleet.error(&[])
+    };
+    assert_eq!(
+        of("provider: github"),
+        "secretRef with github app data must be specified when provider is set to github: invalid source configuration"
+    );
+    assert_eq!(
+        of("secretRef: {name: app}"),
+        "secretRef 'fs/app' has github app data but provider is not set to github: invalid source configuration"
+    );
+}
+
+#[test]
 fn what_is_missing_is_named() {
     let gone = fleet().with(&automation("fs", "auto", "elsewhere", "", ""));
     assert!(

@@ -167,8 +167,14 @@ fn manifests_given_win_over_those_found() {
     bench.write("p3.yaml", policy("fs", "app", "ghcr.io/o/app", "3.0.0"));
     bench.ok(&["update", "repo", "-f", "p3.yaml"]);
     assert!(bench.read("repo/a.yaml").contains("app:3.0.0 #"));
-    bench.ok(&["update", "repo", "--set", "fs:app=ghcr.io/o/app:4.0.0@sha256:abc"]);
-    assert!(bench.read("repo/a.yaml").contains("app:4.0.0@sha256:abc #"));
+    let digest = format!("sha256:{}", "0a".repeat(32));
+    bench.ok(&[
+        "update",
+        "repo",
+        "--set",
+        &format!("fs:app=ghcr.io/o/app:4.0.0@{digest}"),
+    ]);
+    assert!(bench.read("repo/a.yaml").contains(&format!("app:4.0.0@{digest} #")));
     bench.write("p4.yaml", policy("fs", "app", "ghcr.io/o/app", "5.0.0"));
     let two = bench.run(&["update", "repo", "-f", "p3.yaml", "-f", "p4.yaml"]);
     assert_eq!(two.code, 2);

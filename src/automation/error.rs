@@ -5,6 +5,7 @@ use super::path::PathError;
 use crate::api::InvalidSelector;
 use crate::edit::SpliceError;
 use crate::git::GitError;
+use crate::policy::{InvalidImage, PolicyName};
 
 /// Why a run did not get to its end.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +61,14 @@ pub enum RunError {
     /// The label selector of the automation.
     #[error("failed to parse policy selector: {0}")]
     Selector(#[from] InvalidSelector),
+    /// A policy's image is none: as with Flux, nothing is written then.
+    #[error("ImagePolicy {policy}: {source}; correct the image's name, or keep such tags out with the policy's filter")]
+    Image {
+        /// The policy.
+        policy: PolicyName,
+        /// The image.
+        source: InvalidImage,
+    },
     /// A file was not what had been scanned.
     #[error("{path}: {source}")]
     Splice {

@@ -50,7 +50,7 @@ fn attempt(job: &FolderJob, report: &mut Run) -> Result<(), RunError> {
     let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
     let marked = find_marked(job, &root)?;
     let policies = all_policies(job, &root, &marked, report)?;
-    let mut planned = preview::preview(&marked, &job.edits, &policies);
+    let mut planned = preview::preview(&marked, &job.edits, &policies)?;
     report.changes = std::mem::take(&mut planned.changes);
     report.skips = std::mem::take(&mut planned.skips);
     for (n, plan) in &planned.files {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::api::{ImagePolicy, LabelSelector};
 use crate::edit::{Images, Reason, Verdict};
-use crate::policy::{LatestRef, PolicyName};
+use crate::policy::{InvalidImage, LatestRef, PolicyName};
 
 /// All policies that a run can see, from manifests or a cluster, with `--set` on top.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +15,8 @@ pub struct Policies {
 #[derive(Clone, Debug)]
 struct Known {
     image: Result<LatestRef, String>,
+    /// Why no run with this policy may write anything.
+    invalid: Option<InvalidImage>,
     labels: BTreeMap<String, String>,
 }
 
@@ -25,15 +27,19 @@ impl Policies {
         if self.known.contains_key(&name) {
             return;
         }
+        let mut invalid = None;
         let image = match policy.latest_ref() {
-            Ok(Some(image)) => Ok(image),
+            Ok(Some(image)) => image.check().map(|()| image).map_err(|e| {
+                invalid = Some(e.clone());
+                format!("ImagePolicy {name}: {e}")
+            }),
             Ok(None) => Err(format!(
                 "ImagePolicy {name} has no image yet: its status.latestRef is empty"
             )),
             Err(e) => Err(format!("ImagePolicy {name}: status.latestImage: {e}")),
         };
         let labels = policy.metadata.labels.clone();
-        self.known.insert(name, Known { image, labels });
+        self.known.insert(name, Known { image, invalid, labels });
     }
 
     /// Gives a policy this image, whatever its status says; its labels stay.
@@ -43,6 +49,7 @@ impl Policies {
             name,
             Known {
                 image: Ok(image),
+                invalid: None,
                 labels,
             },
         );
@@ -73,6 +80,20 @@ pub struct View<'a> {
     pub namespace: Option<&'a str>,
     /// The automation's `policySelector`, validated.
     pub selector: Option<&'a LabelSelector>,
+}
+
+impl View<'_> {
+    /// The first policy of an automation whose image is none: like Flux, it then writes nothing at all. A plain run
+    /// only skips the markers of that policy.
+    #[must_use]
+    pub fn invalid(&self) -> Option<(&PolicyName, &InvalidImage)> {
+        let own = self.namespace?;
+        let selected = |known: &Known| self.selector.is_none_or(|s| s.matches(&known.labels).unwrap_or(false));
+        let of_this_run = self.policies.known.iter().filter(|(name, _)| name.namespace == own);
+        of_this_run
+            .filter(|(_, known)| selected(known))
+            .find_map(|(name, known)| Some((name, known.invalid.as_ref()?)))
+    }
 }
 
 impl Images for View<'_> {

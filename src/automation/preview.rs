@@ -22,13 +22,22 @@ pub struct Preview {
 }
 
 /// Plans every file for the policies of this run.
-#[must_use]
-pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Policies) -> Preview {
+///
+/// # Errors
+///
+/// When an automation has a policy whose image is none.
+pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Policies) -> Result<Preview, RunError> {
     let view = View {
         policies,
         namespace: edits.namespace.as_deref(),
         selector: edits.selector.as_ref(),
     };
+    if let Some((policy, invalid)) = view.invalid() {
+        return Err(RunError::Image {
+            policy: policy.clone(),
+            source: invalid.clone(),
+        });
+    }
     let mut out = Preview::default();
     for (n, file) in marked.iter().enumerate() {
         let Some(scan) = &file.facts.scan else { continue };
@@ -39,7 +48,7 @@ pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Polici
             out.files.push((n, plan));
         }
     }
-    out
+    Ok(out)
 }
 
 /// The policies that markers name and that are not known yet: a reason to look for manifests in the repository.

@@ -99,7 +99,7 @@ fn attempt(job: &RemoteJob, place: &Place, report: &mut Run) -> Result<(), RunEr
 
     let marked = find_marked(job, place, &fetched)?;
     let policies = all_policies(job, place, &fetched, &marked, report)?;
-    let mut planned = preview::preview(&marked, &job.edits, &policies);
+    let mut planned = preview::preview(&marked, &job.edits, &policies)?;
     report.changes = std::mem::take(&mut planned.changes);
     report.skips = std::mem::take(&mut planned.skips);
     if planned.files.is_empty() {

@@ -40,15 +40,7 @@ pub fn of_repository(
     if let Some(timeout) = spec.timeout {
         remote.timeout = timeout.as_std();
     }
-    if let Some(provider) = spec
-        .provider
-        .as_deref()
-        .filter(|provider| !matches!(*provider, "" | "generic"))
-    {
-        return Err(format!(
-            "provider {provider:?} is not supported yet; give credentials in a Secret or by flags"
-        ));
-    }
+    refuse_provider(repository, objects)?;
     let named = |reference: &Option<api::LocalRef>| {
         reference
             .as_ref()
@@ -84,6 +76,37 @@ pub fn of_repository(
     }
     from_flags(&mut remote, access)?;
     Ok(remote)
+}
+
+/// Refuses what Flux refuses about providers, in its words, and the providers that are not built.
+fn refuse_provider(repository: &GitRepository, objects: &Objects) -> Result<(), String> {
+    let spec = &repository.spec;
+    let secret = spec
+        .secret_ref
+        .as_ref()
+        .map(|name| ObjectName::new(repository.metadata.namespace_or_default(), &name.name));
+    let provider = spec.provider.as_deref().unwrap_or_default();
+    if provider == "github" && secret.is_none() {
+        return Err(
+            "secretRef with github app data must be specified when provider is set to github: invalid source configuration"
+                .to_owned(),
+        );
+    }
+    if !matches!(provider, "" | "generic") {
+        return Err(format!(
+            "provider {provider:?} is not supported yet; give credentials in a Secret or by flags"
+        ));
+    }
+    let is_app = |name: &ObjectName| {
+        let secret = objects.secret(name);
+        secret.is_some_and(|secret| secret.keys().any(|key| key == "githubAppID"))
+    };
+    match secret.filter(is_app) {
+        Some(name) => Err(format!(
+            "secretRef '{name}' has github app data but provider is not set to github: invalid source configuration"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Reads a Secret as source-controller does: basic, bearer, SSH, TLS.

@@ -9,8 +9,8 @@ use super::target::{Target, classify};
 use super::{access, author, load, places::Places};
 use crate::api::{GitRef, GitRepository, ImageUpdateAutomation, Objects, parse_latest_image};
 use crate::automation::{
-    Author, DEFAULT_MESSAGE, Edits, FolderJob, Place, Policies, PushSettings, Refspec, RemoteJob, Run, Start,
-    WorktreeCommit,
+    Author, DEFAULT_MESSAGE, DestinationError, Edits, FolderJob, Place, Policies, PushSettings, Refspec, RemoteJob,
+    Run, Start, WorktreeCommit,
 };
 use crate::git::Remote;
 use crate::policy::{Constraint, PolicyName};
@@ -321,12 +321,18 @@ impl<'a> Typed<'a> {
         })?;
         let reference = automation.checkout_ref(repository.and_then(|r| r.spec.reference.as_ref()));
         let (start, branch) = self.start(reference, repository.is_some())?;
+        let push = self.push_of(automation)?;
+        let says_nothing = reference.is_none_or(|reference| *reference == GitRef::default());
+        if says_nothing && repository.is_some() && self.args.branch.is_none() && push.branch.is_none() {
+            // `master` is read when nothing is said, but it is not written to (IUA-074).
+            return Err(DestinationError::NoBranch.to_string());
+        }
         let job = RemoteJob {
             edits: self.edits(Some(automation))?,
             url: remote.url.to_string(),
             start,
             branch,
-            push: self.push_of(automation)?,
+            push,
             author: self.author(Some(automation), None)?,
             message: self.message_of(Some(automation), notes)?,
         };
@@ -500,6 +506,7 @@ fn set(text: &str) -> Result<(PolicyName, crate::policy::LatestRef), String> {
         return Err(usage());
     }
     let image = parse_latest_image(image).map_err(|e| format!("--set {text:?}: {e}"))?;
+    image.check().map_err(|e| format!("--set {text:?}: {e}"))?;
     Ok((PolicyName::new(namespace, name), image))
 }
 

@@ -50,7 +50,8 @@ fn explain_io(error: &io::Error) -> String {
 }
 
 fn explain_tls(text: &str) -> String {
-    let hint = if text.contains("UnknownIssuer") {
+    // BadSignature: the bundle holds an authority of that name, with another key.
+    let hint = if text.contains("UnknownIssuer") || text.contains("BadSignature") {
         "; if the server's certificate comes from an own authority, give its CA bundle"
     } else if text.contains("CertificateRequired") {
         "; the server wants a client certificate"

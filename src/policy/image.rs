@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::reference::is_reference;
+
 /// What a policy's status names as its latest image (`status.latestRef`, DECISIONS C36).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LatestRef {
@@ -14,6 +16,30 @@ pub struct LatestRef {
     /// The digest that the tag had, when the policy reflects digests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+}
+
+/// An image that no registry could serve, in Flux's words. It must not be written to any file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("encountered invalid image ref \"{text}\": could not parse reference: {text}")]
+pub struct InvalidImage {
+    /// The full reference.
+    pub text: String,
+}
+
+impl LatestRef {
+    /// Looks whether this is an image reference at all.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidImage`] for characters or lengths that a registry, repository, tag or digest cannot have.
+    pub fn check(&self) -> Result<(), InvalidImage> {
+        let text = self.to_string();
+        if is_reference(&text) {
+            Ok(())
+        } else {
+            Err(InvalidImage { text })
+        }
+    }
 }
 
 /// The full reference: `name:tag` or `name:tag@digest`.

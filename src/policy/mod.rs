@@ -7,6 +7,7 @@ mod identifier;
 mod image;
 mod name;
 mod quote;
+mod reference;
 mod select;
 mod spelling;
 mod version;
@@ -14,7 +15,7 @@ mod version_error;
 mod version_parse;
 
 pub use constraint::{Constraint, ConstraintError, MAX_CONSTRAINT_GROUPS, MAX_CONSTRAINT_LEN};
-pub use image::LatestRef;
+pub use image::{InvalidImage, LatestRef};
 pub use name::PolicyName;
 pub use select::{highest_tags, latest_tag};
 pub use version::Version;

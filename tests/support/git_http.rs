@@ -54,6 +54,8 @@ pub enum Fault {
     Drop,
     /// An answer whose body is so many zero bytes, of this content type.
     Zeros(String, u64),
+    /// 401 with a challenge and this text.
+    Unauthorized(String),
 }
 
 /// Who may come in.
@@ -225,6 +227,10 @@ impl Shared {
             Some(Fault::CloseAfter(bytes)) => limit = Some(bytes),
             Some(Fault::Drop) => return Ok(false),
             Some(Fault::Zeros(kind, count)) => return zeros(out, &kind, count),
+            Some(Fault::Unauthorized(text)) => {
+                let challenge = [("WWW-Authenticate", "Basic realm=\"git\"")];
+                return page(out, 401, "text/plain", text.as_bytes(), &challenge);
+            }
             None => {}
         }
         if !self.may_come_in(seen) {
