@@ -6,6 +6,7 @@ use super::args::Update;
 use super::places::Places;
 use super::target::{Target, classify};
 use super::typed::Typed;
+use super::words;
 use crate::api::ImageUpdateAutomation;
 use crate::automation::{Edits, FolderJob, Place, RemoteJob, Run, WorktreeCommit};
 
@@ -61,7 +62,7 @@ fn one_source(automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
         [] | [_] => Ok(()),
         several => Err(format!(
             "TARGET would replace several GitRepositories ({}): leave TARGET out, or give automations of one source",
-            several.join(", ")
+            words::some(several)
         )),
     }
 }
@@ -127,6 +128,9 @@ impl Typed<'_> {
         root: &Path,
         only: Option<&str>,
     ) -> Result<Step, String> {
+        if let Some(step) = suspended(automation, &root.display().to_string()) {
+            return Ok(step);
+        }
         let mut edits = self.edits(automation)?;
         let mut notes = Vec::new();
         if only.is_some() {
@@ -160,6 +164,16 @@ pub(super) fn empty(automation: Option<&ImageUpdateAutomation>, target: &str) ->
         target: target.to_owned(),
         ..Run::default()
     }
+}
+
+/// The report of an automation that is not to act, wherever it would.
+pub(super) fn suspended(automation: Option<&ImageUpdateAutomation>, target: &str) -> Option<Step> {
+    automation.filter(|a| a.spec.suspend).map(|_| {
+        Step::Done(Run {
+            notes: vec!["suspended: spec.suspend is true, so nothing was done".to_owned()],
+            ..empty(automation, target)
+        })
+    })
 }
 
 pub(super) fn failed(automation: Option<&ImageUpdateAutomation>, target: &str, error: String) -> Step {

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use super::access;
 use super::places::Places;
-use super::plan::{Step, empty, failed};
+use super::plan::{Step, failed, suspended};
 use super::typed::Typed;
+use super::words;
 use crate::api::{GitRef, GitRepository, ImageUpdateAutomation};
-use crate::automation::{PushSettings, Refspec, RemoteJob, Run, Start};
+use crate::automation::{PushSettings, Refspec, RemoteJob, Start};
 use crate::git::Remote;
 use crate::policy::Constraint;
 
@@ -43,7 +44,7 @@ impl Typed<'_> {
         let step = self.try_automation(automation, url, places, &mut notes);
         step.unwrap_or_else(|error| {
             let source = automation.source_name().to_string();
-            failed(Some(automation), url.unwrap_or(&source), error)
+            failed(Some(automation), &words::public(url.unwrap_or(&source)), error)
         })
     }
 
@@ -54,13 +55,8 @@ impl Typed<'_> {
         places: &mut Places,
         notes: &mut Vec<String>,
     ) -> Result<Step, String> {
-        if automation.spec.suspend {
-            notes.push("suspended: spec.suspend is true, so nothing was done".to_owned());
-            let run = Run {
-                notes: std::mem::take(notes),
-                ..empty(Some(automation), url.unwrap_or_default())
-            };
-            return Ok(Step::Done(run));
+        if let Some(step) = suspended(Some(automation), &words::public(url.unwrap_or_default())) {
+            return Ok(step);
         }
         if automation.spec.git.is_none() {
             return Err(
