@@ -10,6 +10,7 @@
 mod support;
 
 use support::cli::{Bench, automation, files, git_repository, policy, ran};
+use support::git_http::{GitHttp, Login, Options};
 use support::repo::{self, Change};
 
 const MARKED: &str = "image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
@@ -97,6 +98,69 @@ fn a_password_in_target_is_never_shown() {
             "{path}"
         );
     }
+}
+
+#[test]
+fn a_flags_secret_wins_over_the_environments_and_bad_ones_are_named() {
+    let bench = Bench::new();
+    let remote = bench.repository("app.git");
+    remote.commit("main", "first", &[Change::File("a.yaml", MARKED.as_bytes())]);
+    let options = Options {
+        login: Login::Basic("bot".into(), "right".into()),
+        ..Options::default()
+    };
+    let server = GitHttp::with(&bench.dir, options);
+    let url = server.url("app.git");
+    bench.write("right", "right\n");
+    bench.write("empty", "\n");
+    bench.write("lines", "one\ntwo\n");
+    let update = |more: &[&str], token: &str| {
+        let mut command = bench.command(&[&["update", &url, "--dry-run"], more].concat());
+        command.env("BUMPWRIGHT_GIT_TOKEN", token);
+        ran(command.output().unwrap())
+    };
+    let login = ["--username", "bot", "--password-file"];
+    let good = update(&[login.as_slice(), &["right"]].concat(), "wr0ng");
+    assert_eq!(good.code, 0, "{}", good.err);
+    let refused = update(&["--username", "bot"], "wr0ng");
+    assert_eq!(refused.code, 2);
+    assert!(!refused.err.contains("wr0ng"), "{}", refused.err);
+    for (more, token, text) in [
+        (
+            ["--username", "bot", "--password-file", "empty"].as_slice(),
+            "",
+            "empty: the secret in it is empty",
+        ),
+        (
+            &["--token-file", "lines"],
+            "",
+            "lines: the secret in it has several lines",
+        ),
+        (&[], "a\nb", "BUMPWRIGHT_GIT_TOKEN: the secret in it has several lines"),
+        (&["--username", "bot"], "", "--username \"bot\" needs a secret"),
+        (&["--token-file", "none"], "", "none: No such file"),
+    ] {
+        let ran = update(more, token);
+        assert_eq!(ran.code, 2, "{more:?}");
+        assert!(ran.err.contains(text), "{more:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn the_demo_keeps_out_of_the_repository_of_a_hook() {
+    let bench = Bench::new();
+    let dir = working_repository(&bench);
+    let mut command = bench.command(&["demo"]);
+    command
+        .env("GIT_DIR", dir.join(".git"))
+        .env("GIT_INDEX_FILE", dir.join(".git/index"));
+    let demo = ran(command.output().unwrap());
+    assert_eq!(demo.code, 0, "{}", demo.err);
+    assert_eq!(
+        repo::run_text(repo::git(&dir).args(["rev-list", "--count", "--all"])),
+        "1"
+    );
+    assert_eq!(repo::run_text(repo::git(&dir).args(["status", "--porcelain"])), "");
 }
 
 #[test]

@@ -159,11 +159,20 @@ fn from_flags(remote: &mut Remote, access: &Access) -> Result<(), String> {
             };
         }
     } else if let Some(username) = &access.username {
-        if let Some(password) = token.or(password) {
-            remote.auth = Auth::Basic {
-                username: username.clone(),
-                password,
-            };
+        match token.or(password) {
+            Some(password) => {
+                remote.auth = Auth::Basic {
+                    username: username.clone(),
+                    password,
+                };
+            }
+            // A name that nothing is done with would be a surprise at the server's answer.
+            None if matches!(remote.auth, Auth::User) && remote.url.scheme() != Scheme::Local => {
+                return Err(format!(
+                    "--username {username:?} needs a secret: --password-file, --token-file, BUMPWRIGHT_GIT_PASSWORD or BUMPWRIGHT_GIT_TOKEN"
+                ));
+            }
+            None => {}
         }
     } else if let Some(token) = token {
         remote.auth = Auth::Bearer { token };
