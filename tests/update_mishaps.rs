@@ -164,6 +164,26 @@ fn the_demo_keeps_out_of_the_repository_of_a_hook() {
 }
 
 #[test]
+fn what_is_no_manifest_of_ours_need_not_parse_in_a_folder() {
+    let bench = Bench::new();
+    bench.write("work/a.yaml", MARKED);
+    bench.write("m/p.yaml", app());
+    bench.write(
+        "m/chart/deployment.yaml",
+        "{{- if .x }}\nkind: Deployment\n{{- end }}\n",
+    );
+    bench.write("m/chart/secret.yaml", "{{- if .x }}\nkind: Secret\n{{- end }}\n");
+    bench.ok(&["update", "work", "-f", "m"]);
+    assert_eq!(bench.read("work/a.yaml"), BUMPED);
+    let named = bench.run(&["update", "work", "-f", "m/chart/deployment.yaml"]);
+    assert_eq!(named.code, 2, "a file that is named has to be one");
+    bench.write("m/broken.yaml", format!("{}a: [\n", app()));
+    let ours = bench.run(&["update", "work", "-f", "m"]);
+    assert_eq!(ours.code, 2);
+    assert!(ours.err.contains("m/broken.yaml:"), "{}", ours.err);
+}
+
+#[test]
 fn names_that_move_the_cursor_are_spelled_out() {
     let bench = Bench::new();
     bench.write("a\u{1b}[2J\n.yaml", MARKED);
