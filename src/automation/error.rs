@@ -87,6 +87,9 @@ pub enum RunError {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// Ctrl-C, or a polite request to end.
+    #[error("interrupted: nothing was changed")]
+    Interrupted,
     /// Something else stands in the way, in words for the user.
     #[error("{0}")]
     Other(String),

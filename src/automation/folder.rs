@@ -1,18 +1,21 @@
 //! A run in a folder: files are edited in place, as a formatter would, and committed if that is wanted.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::RunError;
+use super::interrupt;
 use super::job::Edits;
 use super::path::{Node, join};
 use super::policies::Policies;
 use super::preview;
 use super::report::{FileChange, Run};
 use super::repository_policies;
-use super::survey::{Marked, facts};
+use super::rewrite::{native, put_back, replace_all};
+use super::survey::{Marked, facts, unreadable};
 use super::worktree::{self, WorktreeCommit};
 use crate::edit;
 
@@ -31,66 +34,88 @@ pub struct FolderJob {
     pub commit: Option<WorktreeCommit>,
 }
 
+/// What the previews of earlier jobs would have left in files, so that a preview of several automations tells what they
+/// do one after the other, as the real run does.
+#[derive(Debug, Default)]
+pub struct Ahead(BTreeMap<PathBuf, Vec<u8>>);
+
+impl Ahead {
+    fn remember(&mut self, root: &Path, files: &[FileChange]) {
+        let content = |file: &FileChange| (root.join(native(&file.path)), file.new.clone());
+        self.0.extend(files.iter().map(content));
+    }
+
+    /// The first `limit` bytes of a file, as earlier jobs would have left it.
+    fn read(&self, path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
+        if let Some(content) = self.0.get(path) {
+            return Ok(content.clone());
+        }
+        let mut bytes = Vec::new();
+        fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
 /// Runs `job`. A failure is in the report's `error`; then no file was changed.
 #[must_use]
-pub fn run(job: &FolderJob) -> Run {
+pub fn run(job: &FolderJob, ahead: &mut Ahead) -> Run {
     let mut report = Run {
         automation: job.edits.automation.clone(),
         target: job.shown.clone(),
         ..Run::default()
     };
-    if let Err(error) = attempt(job, &mut report) {
+    if let Err(error) = attempt(job, &mut report, ahead) {
         report.error = Some(error.to_string());
         report.commit = None;
     }
     report
 }
 
-fn attempt(job: &FolderJob, report: &mut Run) -> Result<(), RunError> {
+fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), RunError> {
+    if interrupt::wanted() {
+        return Err(RunError::Interrupted);
+    }
     let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
-    let marked = find_marked(job, &root)?;
-    let policies = all_policies(job, &root, &marked, report)?;
+    let marked = find_marked(job, &root, ahead)?;
+    let policies = all_policies(job, &root, &marked, report, ahead)?;
     let mut planned = preview::preview(&marked, &job.edits, &policies)?;
     report.changes = std::mem::take(&mut planned.changes);
     report.skips = std::mem::take(&mut planned.skips);
+    report.named = std::mem::take(&mut planned.named);
     for (n, plan) in &planned.files {
         let Some(file) = marked.get(*n) else { continue };
-        let old = fs::read(&file.place).map_err(failed("read", &file.place))?;
+        let old = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
         report.files.push(preview::spliced(&file.path, &old, plan)?);
     }
     if report.files.is_empty() {
         return Ok(());
     }
-    let Some(commit) = &job.commit else {
-        return if job.edits.dry_run {
-            Ok(())
-        } else {
-            write_all(&root, &report.files)
-        };
-    };
-    report.commit = Some(worktree::prepare(commit, &root, &report.files)?);
+    if let Some(commit) = &job.commit {
+        report.commit = Some(worktree::prepare(commit, &root, &report.files)?);
+    }
     if job.edits.dry_run {
+        ahead.remember(&root, &report.files);
         return Ok(());
     }
-    write_all(&root, &report.files)?;
-    match worktree::commit(commit, &root, &report.files) {
+    interrupt::held(|| write(job, &root, report))
+}
+
+/// Writes the files, and commits them if that is wanted.
+fn write(job: &FolderJob, root: &Path, report: &mut Run) -> Result<(), RunError> {
+    replace_all(root, &report.files)?;
+    let Some(commit) = &job.commit else {
+        return Ok(());
+    };
+    match worktree::commit(commit, root, &report.files) {
         Ok(made) => {
             report.commit = Some(made);
             Ok(())
         }
         Err(error) => {
             // Nothing is left half done: the files are as they were.
-            write_all(&root, &report.files.iter().map(undone).collect::<Vec<_>>())?;
+            put_back(root, &report.files)?;
             Err(error)
         }
-    }
-}
-
-fn undone(file: &FileChange) -> FileChange {
-    FileChange {
-        path: file.path.clone(),
-        old: file.new.clone(),
-        new: file.old.clone(),
     }
 }
 
@@ -103,7 +128,7 @@ fn failed<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(std::io::Erro
 }
 
 /// The marked files below the job's path.
-fn find_marked(job: &FolderJob, root: &Path) -> Result<Vec<Marked<PathBuf>>, RunError> {
+fn find_marked(job: &FolderJob, root: &Path, ahead: &Ahead) -> Result<Vec<Marked<PathBuf>>, RunError> {
     let given = job.edits.path.as_deref().or(job.only.as_deref()).unwrap_or_default();
     let path = join(given, |at| node(&root.join(at)))?;
     let start = root.join(&path);
@@ -114,7 +139,8 @@ fn find_marked(job: &FolderJob, root: &Path) -> Result<Vec<Marked<PathBuf>>, Run
         });
     }
     let mut found = Vec::new();
-    visit(&start, path.into_bytes(), &mut found)?;
+    open(&start).map_err(failed("read", &start))?;
+    visit(&start, path.into_bytes(), ahead, &mut found);
     Ok(found)
 }
 
@@ -130,51 +156,70 @@ fn node(path: &Path) -> Result<Node, RunError> {
     }
 }
 
+/// What the job itself names has to be readable; below it, each file is on its own.
+fn open(start: &Path) -> std::io::Result<()> {
+    let meta = fs::symlink_metadata(start)?;
+    if meta.is_dir() {
+        fs::read_dir(start).map(drop)
+    } else if meta.is_file() {
+        fs::File::open(start).map(drop)
+    } else {
+        Ok(())
+    }
+}
+
 /// Looks at a file, or at all files below a folder in the order of their names. Links, Git's own folders and the roots
-/// of other repositories (submodules) are left alone.
-fn visit(at: &Path, path: Vec<u8>, found: &mut Vec<Marked<PathBuf>>) -> Result<(), RunError> {
-    let meta = fs::symlink_metadata(at).map_err(failed("read", at))?;
+/// of other repositories (submodules) are left alone. What cannot be read is a skip: it stops nothing else.
+fn visit(at: &Path, path: Vec<u8>, ahead: &Ahead, found: &mut Vec<Marked<PathBuf>>) {
+    if let Err(error) = try_visit(at, &path, ahead, found)
+        // Who tidies up while we look has not asked for this file to be edited.
+        && error.kind() != ErrorKind::NotFound
+    {
+        found.push(Marked {
+            kind: edit::file_kind(&String::from_utf8_lossy(&path)),
+            path,
+            place: at.to_owned(),
+            facts: unreadable(&error),
+        });
+    }
+}
+
+fn try_visit(at: &Path, path: &[u8], ahead: &Ahead, found: &mut Vec<Marked<PathBuf>>) -> std::io::Result<()> {
+    let meta = fs::symlink_metadata(at)?;
     if meta.is_file() {
-        if let Some(marked) = look_at(at, path, meta.len())? {
-            found.push(marked);
-        }
+        found.extend(look_at(at, path, meta.len(), ahead)?);
         return Ok(());
     }
     let foreign = !path.is_empty() && at.join(".git").exists();
     if !meta.is_dir() || foreign {
         return Ok(());
     }
-    let entries = fs::read_dir(at).map_err(failed("read", at))?;
-    let mut names = entries
+    let mut names = fs::read_dir(at)?
         .map(|entry| entry.map(|entry| entry.file_name()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(failed("read", at))?;
+        .collect::<Result<Vec<_>, _>>()?;
     names.sort();
     for name in names.into_iter().filter(|name| name != ".git") {
-        let mut below = path.clone();
+        let mut below = path.to_vec();
         if !below.is_empty() {
             below.push(b'/');
         }
         below.extend_from_slice(name.as_encoded_bytes());
-        visit(&at.join(&name), below, found)?;
+        visit(&at.join(&name), below, ahead, found);
     }
     Ok(())
 }
 
 /// Reads one file, unless it is too large to be looked at.
-fn look_at(at: &Path, path: Vec<u8>, size: u64) -> Result<Option<Marked<PathBuf>>, RunError> {
-    let kind = edit::file_kind(&String::from_utf8_lossy(&path));
+fn look_at(at: &Path, path: &[u8], size: u64, ahead: &Ahead) -> std::io::Result<Option<Marked<PathBuf>>> {
+    let kind = edit::file_kind(&String::from_utf8_lossy(path));
     let limit = super::survey::size_limit(kind);
     let facts = if size > limit {
         super::survey::too_large(kind, size)
     } else {
-        let mut bytes = Vec::new();
-        let file = fs::File::open(at).map_err(failed("read", at))?;
-        file.take(limit).read_to_end(&mut bytes).map_err(failed("read", at))?;
-        facts(kind, &bytes)
+        facts(kind, &ahead.read(at, limit)?)
     };
     Ok(facts.matters().then(|| Marked {
-        path,
+        path: path.to_vec(),
         place: at.to_owned(),
         kind,
         facts,
@@ -187,58 +232,22 @@ fn all_policies(
     root: &Path,
     marked: &[Marked<PathBuf>],
     report: &mut Run,
+    ahead: &Ahead,
 ) -> Result<Arc<Policies>, RunError> {
     if preview::missing(marked, &job.edits).is_empty() {
         return Ok(job.edits.policies.clone());
     }
     let mut all = Vec::new();
     match &job.only {
-        Some(file) => visit(&root.join(file), file.clone().into_bytes(), &mut all)?,
-        None => visit(root, Vec::new(), &mut all)?,
+        Some(file) => visit(&root.join(file), file.clone().into_bytes(), ahead, &mut all),
+        None => visit(root, Vec::new(), ahead, &mut all),
     }
     let mut found = repository_policies::Found::default();
     for file in all.into_iter().filter(|file| file.facts.manifests) {
-        let bytes = fs::read(&file.place).map_err(failed("read", &file.place))?;
+        let bytes = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
         found.read(&file.path, &bytes);
     }
     let (policies, mut notes) = found.below(&job.edits.policies);
     report.notes.append(&mut notes);
     Ok(Arc::new(policies))
-}
-
-/// Replaces files, each at once: all new contents are on disk before the first file is replaced.
-fn write_all(root: &Path, files: &[FileChange]) -> Result<(), RunError> {
-    let mut staged = Vec::with_capacity(files.len());
-    for file in files {
-        let path = root.join(native(&file.path));
-        staged.push((stage(&path, &file.new).map_err(failed("write", &path))?, path));
-    }
-    for (temporary, path) in staged {
-        temporary.persist(&path).map_err(|e| failed("write", &path)(e.error))?;
-    }
-    Ok(())
-}
-
-/// The new content beside the file, with its permissions.
-fn stage(path: &Path, content: &[u8]) -> std::io::Result<tempfile::NamedTempFile> {
-    use std::io::Write;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut temporary = tempfile::Builder::new().prefix(".bumpwright-").tempfile_in(folder)?;
-    temporary.write_all(content)?;
-    temporary.as_file().set_permissions(fs::metadata(path)?.permissions())?;
-    temporary.as_file().sync_data()?;
-    Ok(temporary)
-}
-
-/// A repository path as this system spells it.
-fn native(path: &[u8]) -> PathBuf {
-    #[cfg(unix)]
-    {
-        use std::os::unix::ffi::OsStrExt;
-        PathBuf::from(std::ffi::OsStr::from_bytes(path))
-    }
-    #[cfg(not(unix))]
-    {
-        PathBuf::from(String::from_utf8_lossy(path).into_owned())
-    }
 }

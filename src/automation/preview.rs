@@ -19,6 +19,8 @@ pub struct Preview {
     pub changes: Vec<Change>,
     /// All skips.
     pub skips: Vec<Skip>,
+    /// The policies that markers name, whatever came of it.
+    pub named: BTreeSet<PolicyName>,
 }
 
 /// Plans every file for the policies of this run.
@@ -41,6 +43,11 @@ pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Polici
     let mut out = Preview::default();
     for (n, file) in marked.iter().enumerate() {
         let Some(scan) = &file.facts.scan else { continue };
+        for site in &scan.sites {
+            if !out.named.contains(&site.setter.policy) {
+                out.named.insert(site.setter.policy.clone());
+            }
+        }
         let mut plan = edit::plan(&String::from_utf8_lossy(&file.path), scan, &view);
         out.changes.append(&mut plan.changes);
         out.skips.append(&mut plan.skips);

@@ -102,6 +102,7 @@ fn attempt(job: &RemoteJob, place: &Place, report: &mut Run) -> Result<(), RunEr
     let mut planned = preview::preview(&marked, &job.edits, &policies)?;
     report.changes = std::mem::take(&mut planned.changes);
     report.skips = std::mem::take(&mut planned.skips);
+    report.named = std::mem::take(&mut planned.named);
     if planned.files.is_empty() {
         return Ok(());
     }

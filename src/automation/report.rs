@@ -1,6 +1,9 @@
 //! What a run did, or would do: one value for every output format, status and event.
 
+use std::collections::BTreeSet;
+
 use crate::edit::{Change, Skip};
+use crate::policy::PolicyName;
 
 /// The outcome of one run.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +18,8 @@ pub struct Run {
     pub changes: Vec<Change>,
     /// What looked like a marker and was left alone.
     pub skips: Vec<Skip>,
+    /// The policies that markers name, whatever came of it.
+    pub named: BTreeSet<PolicyName>,
     /// The files that changed, old and new bytes.
     pub files: Vec<FileChange>,
     /// The commit, if one was made (or would be).
@@ -28,7 +33,7 @@ pub struct Run {
 }
 
 /// A changed file, whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileChange {
     /// Path from the repository's root, as bytes since Git's names are.
     pub path: Vec<u8>,

@@ -207,6 +207,25 @@ pub fn too_large(kind: FileKind, size: u64) -> BlobFacts {
     }
 }
 
+/// What there is to know of a file or folder that cannot be read: a skip, since markers may be in it.
+#[must_use]
+pub fn unreadable(error: &std::io::Error) -> BlobFacts {
+    let skip = LocalSkip {
+        line: 1,
+        column: 1,
+        reason: Reason::Unparsable,
+        message: format!("it cannot be read: {error}"),
+    };
+    let scan = Scan {
+        sites: Vec::new(),
+        skips: vec![skip],
+    };
+    BlobFacts {
+        scan: kept(scan),
+        manifests: false,
+    }
+}
+
 /// The most bytes of a file that are looked at (CLI.md, *Output*).
 #[must_use]
 pub fn size_limit(kind: FileKind) -> u64 {

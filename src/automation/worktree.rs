@@ -24,6 +24,13 @@ pub struct WorktreeCommit {
 ///
 /// When the folder is in no repository, or a file to edit is not tracked or has uncommitted changes (CLI.md rule 2).
 pub(super) fn prepare(commit: &WorktreeCommit, root: &Path, files: &[FileChange]) -> Result<CommitReport, RunError> {
+    if text(root, &["rev-parse", "--verify", "--quiet", "HEAD"]).is_err()
+        && text(root, &["rev-parse", "--git-dir"]).is_ok()
+    {
+        return Err(RunError::Other(
+            "the repository has no commits; make a first one, or run without --commit".to_owned(),
+        ));
+    }
     let tracked = listed(root, &["ls-files", "-z", "--cached", "."])?;
     let dirty = listed(root, &["diff", "-z", "--name-only", "--relative", "HEAD", "--", "."])?;
     for file in files {
@@ -73,11 +80,15 @@ pub(super) fn commit(commit: &WorktreeCommit, root: &Path, files: &[FileChange])
     }
     output(command, commit.message.as_bytes())?;
     let id = text(root, &["rev-parse", "HEAD"])?;
-    let signed = text(root, &["cat-file", "commit", "HEAD"])?
-        .lines()
-        .take_while(|line| !line.is_empty())
-        .any(|line| line.starts_with("gpgsig"));
-    Ok(report(commit, Some(id), branch(root), signed))
+    let raw = output(git_with(root, &["cat-file", "commit", "HEAD"]), b"")?;
+    let raw = String::from_utf8_lossy(&raw);
+    let (head, message) = raw.split_once("\n\n").unwrap_or((&raw, ""));
+    let signed = head.lines().any(|line| line.starts_with("gpgsig"));
+    Ok(CommitReport {
+        // A hook may have had the last word.
+        message: message.to_owned(),
+        ..report(commit, Some(id), branch(root), signed)
+    })
 }
 
 fn report(commit: &WorktreeCommit, id: Option<String>, branch: Option<String>, signed: bool) -> CommitReport {
@@ -98,14 +109,28 @@ fn branch(root: &Path) -> Option<String> {
 fn git(root: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(root).env("GIT_LITERAL_PATHSPECS", "1");
+    // TARGET names the repository, also when a hook of another one runs this program.
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_PREFIX",
+        "GIT_COMMON_DIR",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn git_with(root: &Path, args: &[&str]) -> Command {
+    let mut command = git(root);
+    command.args(args);
     command
 }
 
 /// Paths that a git command lists, relative to the folder.
 fn listed(root: &Path, args: &[&str]) -> Result<BTreeSet<Vec<u8>>, RunError> {
-    let mut command = git(root);
-    command.args(args);
-    let out = output(command, b"")?;
+    let out = output(git_with(root, args), b"")?;
     Ok(out
         .split(|b| *b == 0)
         .filter(|path| !path.is_empty())
@@ -114,9 +139,8 @@ fn listed(root: &Path, args: &[&str]) -> Result<BTreeSet<Vec<u8>>, RunError> {
 }
 
 fn text(root: &Path, args: &[&str]) -> Result<String, RunError> {
-    let mut command = git(root);
-    command.args(args);
-    Ok(String::from_utf8_lossy(&output(command, b"")?).trim_end().to_owned())
+    let out = output(git_with(root, args), b"")?;
+    Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
 }
 
 /// Runs git and gives what it printed, or its words.
@@ -137,5 +161,8 @@ fn output(mut command: Command, input: &[u8]) -> Result<Vec<u8>, RunError> {
         return Ok(out.stdout);
     }
     let said = String::from_utf8_lossy(&out.stderr);
-    Err(RunError::Other(format!("git refused: {}", said.trim())))
+    Err(RunError::Other(match said.trim() {
+        "" => format!("git refused without a word ({}); a hook may have", out.status),
+        said => format!("git refused: {said}"),
+    }))
 }

@@ -1,6 +1,6 @@
 //! From flags, environment and Secrets to the settings of one remote.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::Access;
@@ -172,8 +172,7 @@ fn proxy(secret: &api::Secret) -> Result<Proxy, String> {
 
 /// Lays flags and environment over the settings.
 fn from_flags(remote: &mut Remote, access: &Access) -> Result<(), String> {
-    let password = secret_file(access.password_file.as_deref(), "BUMPWRIGHT_GIT_PASSWORD")?;
-    let token = secret_file(access.token_file.as_deref(), "BUMPWRIGHT_GIT_TOKEN")?;
+    let Given { password, token } = given(access)?;
     if remote.url.scheme() == Scheme::Ssh {
         if let Some(file) = &access.ssh_key {
             let identity = Secret::new(text_of(file)?);
@@ -183,11 +182,20 @@ fn from_flags(remote: &mut Remote, access: &Access) -> Result<(), String> {
             };
         }
     } else if let Some(username) = &access.username {
-        if let Some(password) = token.or(password) {
-            remote.auth = Auth::Basic {
-                username: username.clone(),
-                password,
-            };
+        match token.or(password) {
+            Some(password) => {
+                remote.auth = Auth::Basic {
+                    username: username.clone(),
+                    password,
+                };
+            }
+            // A name that nothing is done with would be a surprise at the server's answer.
+            None if matches!(remote.auth, Auth::User) && remote.url.scheme() != Scheme::Local => {
+                return Err(format!(
+                    "--username {username:?} needs a secret: --password-file, --token-file, BUMPWRIGHT_GIT_PASSWORD or BUMPWRIGHT_GIT_TOKEN"
+                ));
+            }
+            None => {}
         }
     } else if let Some(token) = token {
         remote.auth = Auth::Bearer { token };
@@ -206,15 +214,49 @@ fn from_flags(remote: &mut Remote, access: &Access) -> Result<(), String> {
     Ok(())
 }
 
-/// A secret from a file, without the line feed that editors put at its end, or from the environment.
-fn secret_file(file: Option<&Path>, variable: &str) -> Result<Option<Secret>, String> {
-    match file {
-        Some(file) => Ok(Some(Secret::new(text_of(file)?.trim_end_matches(['\r', '\n'])))),
-        None => Ok(std::env::var(variable)
-            .ok()
-            .filter(|value| !value.is_empty())
-            .map(Secret::new)),
+/// The secrets of flags and environment.
+struct Given {
+    password: Option<Secret>,
+    token: Option<Secret>,
+}
+
+/// A flag wins over the environment, also over its other variable.
+fn given(access: &Access) -> Result<Given, String> {
+    let file = |file: &Option<PathBuf>| file.as_deref().map(secret_file).transpose();
+    let (password, token) = (file(&access.password_file)?, file(&access.token_file)?);
+    if password.is_some() || token.is_some() {
+        return Ok(Given { password, token });
     }
+    Ok(Given {
+        password: variable("BUMPWRIGHT_GIT_PASSWORD")?,
+        token: variable("BUMPWRIGHT_GIT_TOKEN")?,
+    })
+}
+
+/// A secret from a file, without the line feed that editors put at its end.
+fn secret_file(file: &Path) -> Result<Secret, String> {
+    let text = text_of(file)?;
+    one_line(text.trim_end_matches(['\r', '\n'])).map_err(|why| format!("{}: the secret in it {why}", file.display()))
+}
+
+fn variable(name: &str) -> Result<Option<Secret>, String> {
+    match std::env::var(name) {
+        Ok(value) if !value.is_empty() => one_line(&value)
+            .map(Some)
+            .map_err(|why| format!("{name}: the secret in it {why}")),
+        _ => Ok(None),
+    }
+}
+
+/// What no server takes is better told here, where its place is known.
+fn one_line(text: &str) -> Result<Secret, &'static str> {
+    if text.is_empty() {
+        return Err("is empty");
+    }
+    if text.contains(char::is_control) {
+        return Err("has several lines or control characters");
+    }
+    Ok(Secret::new(text))
 }
 
 fn text_of(file: &Path) -> Result<String, String> {

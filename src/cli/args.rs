@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Keeps Kubernetes clusters up to date from Git.
@@ -62,23 +63,23 @@ pub struct Update {
     pub commit: bool,
 
     /// The branch to start from (default: what the automation says, else the repository's own)
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new())]
     pub branch: Option<String>,
 
     /// Push to this branch instead: the start branch plus one commit
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new())]
     pub push_branch: Option<String>,
 
     /// Also push this, or only this without --push-branch
-    #[arg(long = "refspec", value_name = "R")]
+    #[arg(long = "refspec", value_name = "R", value_parser = NonEmptyStringValueParser::new())]
     pub refspecs: Vec<String>,
 
     /// A push option for the server
-    #[arg(long = "push-option", value_name = "K=V")]
+    #[arg(long = "push-option", value_name = "K=V", value_parser = NonEmptyStringValueParser::new())]
     pub push_options: Vec<String>,
 
     /// Author and committer (default: the automation's, else git's user.name and user.email)
-    #[arg(long, value_name = "'N <e>'")]
+    #[arg(long, value_name = "'N <e>'", value_parser = NonEmptyStringValueParser::new())]
     pub author: Option<String>,
 
     /// The commit message

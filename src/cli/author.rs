@@ -35,6 +35,7 @@ pub fn from_git(folder: Option<&Path>) -> Option<Author> {
 
 fn setting(folder: Option<&Path>, key: &str) -> Option<String> {
     let mut command = Command::new("git");
+    command.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
     if let Some(folder) = folder {
         command.arg("-C").arg(folder);
     }

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::api::{Objects, read};
 
+/// What the groups of all kinds but Secret end with.
+const FLUX: &str = ".toolkit.fluxcd.io";
+
 /// Reads all manifests; the order of files in a folder is that of their names.
 ///
 /// # Errors
@@ -26,10 +29,20 @@ pub fn load(filenames: &[PathBuf]) -> Result<Objects, String> {
         list(filename, true, &mut files)?;
         for file in files {
             let text = fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+            if file != *filename && is_none_of_ours(&text) {
+                continue;
+            }
             add(&mut objects, &file.display().to_string(), &text)?;
         }
     }
     Ok(objects)
+}
+
+/// Folders hold much besides manifests: charts with templates, values, pipelines. What cannot be an object of ours need
+/// not even parse. A Secret that does not parse is no Secret: who needs it is told that it is missing.
+fn is_none_of_ours(text: &[u8]) -> bool {
+    let holds = |word: &str| memchr::memmem::find(text, word.as_bytes()).is_some();
+    !holds(FLUX) && (!holds("Secret") || read("", text).is_err())
 }
 
 fn add(objects: &mut Objects, path: &str, text: &[u8]) -> Result<(), String> {

@@ -66,12 +66,12 @@ pub fn render(runs: &[Run]) -> Result<String, tera::Error> {
 fn run(run: &Run) -> RunView {
     RunView {
         title: cell(&run.automation.clone().unwrap_or_else(|| run.target.clone())),
-        error: run.error.as_deref().map(one_line),
+        error: run.error.as_deref().map(cell),
         headline: words::headline(run),
         changes: run.changes.iter().map(change).collect(),
         commit: run.commit.as_ref().map(|commit| CommitView {
             id: commit.id.clone(),
-            branch: commit.branch.clone(),
+            branch: commit.branch.as_deref().map(code),
             author: cell(&commit.author),
             subject: cell(commit.message.lines().next().unwrap_or_default()),
         }),
@@ -79,12 +79,12 @@ fn run(run: &Run) -> RunView {
             .pushes
             .iter()
             .map(|push| PushView {
-                reference: push.reference.clone(),
+                reference: code(&push.reference),
                 status: push.status.word(),
             })
             .collect(),
         skips: run.skips.iter().map(skip).collect(),
-        notes: run.notes.iter().map(|note| one_line(note)).collect(),
+        notes: run.notes.iter().map(|note| cell(note)).collect(),
     }
 }
 

@@ -3,6 +3,7 @@
 mod access;
 pub mod args;
 mod author;
+mod commit;
 mod demo;
 mod demo_fleet;
 mod json;
@@ -10,8 +11,10 @@ mod load;
 mod markdown;
 mod places;
 mod plan;
+mod remote_step;
 mod target;
 mod text;
+mod typed;
 mod unified;
 mod update;
 mod words;

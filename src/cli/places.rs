@@ -83,7 +83,8 @@ fn cache() -> Result<PathBuf, String> {
             .map(PathBuf::from)
     };
     variable("BUMPWRIGHT_CACHE")
-        .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("bumpwright")))
+        // The XDG base directory specification: a relative path is to be ignored.
+        .or_else(|| variable("XDG_CACHE_HOME").filter(|folder| folder.is_absolute()).map(|folder| folder.join("bumpwright")))
         .or_else(|| variable("HOME").map(|folder| folder.join(".cache/bumpwright")))
         .ok_or_else(|| "no cache folder: set BUMPWRIGHT_CACHE".to_owned())
 }

@@ -29,6 +29,9 @@ pub fn render(runs: &[Run], dry_run: bool) -> String {
         if run.changes.is_empty() && run.error.is_none() && run.notes.is_empty() {
             line(&mut out, "nothing to change");
         }
+        if run.error.is_some() && run.pushes.is_empty() && !run.changes.is_empty() {
+            line(&mut out, &format!("left as it was: {}", words::headline(run)));
+        }
         if let Some(commit) = &run.commit {
             line(&mut out, &commit_line(commit, run, dry_run));
         } else if !run.changes.is_empty() && run.error.is_none() {
@@ -45,7 +48,7 @@ pub fn render(runs: &[Run], dry_run: bool) -> String {
             line(&mut out, &push_line(push));
         }
         for note in &run.notes {
-            line(&mut out, &format!("{DIM}note:{DIM:#} {note}"));
+            line(&mut out, &format!("{DIM}note:{DIM:#} {}", words::printable(note)));
         }
         for skip in &run.skips {
             line(&mut out, &format!("{WARN}skipped{WARN:#} {}", words::skip(skip)));
@@ -61,8 +64,8 @@ fn line(out: &mut String, text: &str) {
 
 fn place(run: &Run) -> String {
     match run.revision.as_str() {
-        "" => run.target.clone(),
-        revision => format!("{} {revision}", run.target),
+        "" => words::inline(&run.target).into_owned(),
+        revision => format!("{} {revision}", words::inline(&run.target)),
     }
 }
 
@@ -71,18 +74,20 @@ fn changes(out: &mut String, changes: &[Change]) {
     let mut file = None;
     for change in changes {
         if file != Some(&change.path) {
-            line(out, &format!("{BOLD}{}{BOLD:#}", change.path));
+            line(out, &format!("{BOLD}{}{BOLD:#}", words::inline(&change.path)));
             file = Some(&change.path);
         }
         let object = match words::object(&change.object) {
             empty if empty.is_empty() => empty,
-            object => format!("{object}: "),
+            object => format!("{}: ", words::inline(&object)),
         };
         let place = format!("{}:{}", change.line, change.column);
         let _ = writeln!(
             out,
             "  {DIM}{place:>7}{DIM:#}  {object}{OLD}{}{OLD:#} → {NEW}{}{NEW:#}  {DIM}({}){DIM:#}",
-            change.old, change.new, change.setter
+            words::inline(&change.old),
+            words::inline(&change.new),
+            change.setter
         );
     }
 }
@@ -93,7 +98,7 @@ fn commit_line(commit: &CommitReport, run: &Run, dry_run: bool) -> String {
         .as_ref()
         .map(|branch| format!(" on {branch}"))
         .unwrap_or_default();
-    let subject = commit.message.lines().next().unwrap_or_default();
+    let subject = words::inline(commit.message.lines().next().unwrap_or_default());
     match &commit.id {
         Some(id) => format!(
             "commit {NEW}{id}{NEW:#}{on} by {}: {subject} ({})",

@@ -1,5 +1,6 @@
 //! `bumpwright update`: plan, run, print, answer.
 
+use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -7,7 +8,7 @@ use super::args::{Output, Update};
 use super::places::Places;
 use super::plan::{Step, plan};
 use super::{json, markdown, text, unified, words};
-use crate::automation::{self, Run};
+use crate::automation::{self, Ahead, Run};
 
 /// Nothing to change, or done.
 const DONE: u8 = 0;
@@ -28,17 +29,47 @@ pub fn run(args: &Update) -> ExitCode {
 pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     let steps = match plan(args, places) {
         Ok(steps) => steps,
-        Err(error) => {
-            complain(&error);
-            return FAILED;
-        }
+        Err(error) => return refuse(args, error),
     };
     let runs = run_steps(steps);
     if let Err(error) = print(args, &runs) {
         complain(&error);
         return FAILED;
     }
+    say_unused(args, &runs);
     exit_code(args, &runs)
+}
+
+/// A policy that is set and that no marker names was misspelled, most likely.
+fn say_unused(args: &Update, runs: &[Run]) {
+    if runs.iter().any(|run| run.error.is_some()) {
+        return;
+    }
+    let named = |policy: &str| {
+        let mut names = runs.iter().flat_map(|run| &run.named);
+        names.any(|name| format!("{}:{}", name.namespace, name.name) == policy)
+    };
+    let policies = args
+        .set
+        .iter()
+        .filter_map(|text| text.split_once('='))
+        .map(|(policy, _)| policy);
+    for policy in policies.filter(|policy| !named(policy)) {
+        say("note", &format!("--set {policy}: no marker names this policy"));
+    }
+}
+
+/// Nothing was run. A program that reads the output still gets its one document (CLI.md, *Output*).
+fn refuse(args: &Update, error: String) -> u8 {
+    let run = Run {
+        target: words::public(args.target.as_deref().unwrap_or(".")),
+        error: Some(error),
+        ..Run::default()
+    };
+    if let Err(error) = print(args, &[run]) {
+        complain(&error);
+    }
+    FAILED
 }
 
 /// Runs folders one after the other (they may share files) and remotes side by side.
@@ -46,10 +77,11 @@ fn run_steps(steps: Vec<Step>) -> Vec<Run> {
     let mut runs: Vec<Option<Run>> = Vec::new();
     let mut jobs = Vec::new();
     let mut waiting = Vec::new();
+    let mut ahead = Ahead::default();
     for step in steps {
         runs.push(match step {
             Step::Done(run) => Some(run),
-            Step::Folder(job, notes) => Some(with_notes(automation::run_folder(&job), notes)),
+            Step::Folder(job, notes) => Some(with_notes(automation::run_folder(&job, &mut ahead), notes)),
             Step::Remote(job, place, notes) => {
                 waiting.push((runs.len(), notes));
                 jobs.push((*job, place));
@@ -103,18 +135,29 @@ fn exit_code(args: &Update, runs: &[Run]) -> u8 {
 fn print(args: &Update, runs: &[Run]) -> Result<(), String> {
     match args.output {
         Output::Text => out(&text::render(runs, args.dry_run))?,
-        Output::Json => out(&json::render(runs))?,
+        Output::Json => {
+            raw(json::render(runs).as_bytes())?;
+            say_notes(runs);
+        }
         Output::Markdown => out(&markdown::render(runs).map_err(|e| format!("templates/summary.md: {e:?}"))?)?,
         Output::Diff => {
             let mut diff = Vec::new();
-            for file in runs.iter().flat_map(|run| &run.files) {
-                unified::append(&mut diff, &file.path, &file.old, &file.new);
+            let mut shown = HashSet::new();
+            for run in runs {
+                let branch = run.commit.as_ref().and_then(|commit| commit.branch.as_deref());
+                // Two automations that would make the same edit on the same branch: the second finds it done.
+                for file in run
+                    .files
+                    .iter()
+                    .filter(|file| shown.insert((&run.target, branch, *file)))
+                {
+                    unified::append(&mut diff, &file.path, &file.old, &file.new);
+                }
             }
             raw(&diff)?;
-            for run in runs {
-                run.notes.iter().for_each(|note| say("note", note));
-                run.skips.iter().for_each(|skip| say("skipped", &words::skip(skip)));
-            }
+            say_notes(runs);
+            let skips = runs.iter().flat_map(|run| &run.skips);
+            skips.for_each(|skip| say("skipped", &words::skip(skip)));
         }
     }
     for run in runs {
@@ -126,6 +169,18 @@ fn print(args: &Update, runs: &[Run]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// What the shape of an output has no place for.
+fn say_notes(runs: &[Run]) {
+    for run in runs {
+        let whose = run
+            .automation
+            .as_ref()
+            .map(|name| format!("{name}: "))
+            .unwrap_or_default();
+        run.notes.iter().for_each(|note| say("note", &format!("{whose}{note}")));
+    }
 }
 
 /// Text with colours where they are wanted. A reader that has gone away is content with what it got.
@@ -153,5 +208,5 @@ pub(super) fn complain(error: &str) {
 }
 
 fn say(what: &str, text: &str) {
-    let _ = writeln!(anstream::stderr(), "{what}: {text}");
+    let _ = writeln!(anstream::stderr(), "{what}: {}", words::printable(text));
 }

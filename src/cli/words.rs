@@ -1,7 +1,10 @@
 //! How runs, objects and skips are put into words, the same in every output format.
 
+use std::borrow::Cow;
+
 use crate::automation::Run;
 use crate::edit::{ObjectId, Skip};
+use crate::git::{RemoteUrl, Scheme};
 
 /// `Kind namespace/name`, as far as the object says.
 #[must_use]
@@ -22,8 +25,63 @@ pub fn object(object: &ObjectId) -> String {
 pub fn skip(skip: &Skip) -> String {
     format!(
         "{}:{}:{}: {:?}: {}",
-        skip.path, skip.line, skip.column, skip.reason, skip.message
+        inline(&skip.path),
+        skip.line,
+        skip.column,
+        skip.reason,
+        inline(&skip.message)
     )
+}
+
+/// Text from a repository or a server, fit for a terminal: what would move its cursor or colour it is spelled out.
+/// Line breaks and tabs stay.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let odd = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(odd) {
+        return Cow::Borrowed(text);
+    }
+    let spell = |c: char| {
+        if odd(c) {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
+    };
+    Cow::Owned(text.chars().map(spell).collect())
+}
+
+/// The same on one line.
+#[must_use]
+pub fn inline(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let spell = |c: char| {
+        if c.is_control() {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
+    };
+    Cow::Owned(text.chars().map(spell).collect())
+}
+
+/// An address as it was typed, without its user and password.
+#[must_use]
+pub fn public(address: &str) -> String {
+    let shown = match RemoteUrl::parse(address) {
+        Ok(url) if url.scheme() != Scheme::Local => url.to_string(),
+        _ => address.to_owned(),
+    };
+    // Not an address that is understood; what stands before an @ may still be a password.
+    match shown.rsplit_once('@') {
+        Some((login, rest)) if login.contains(':') => match shown.split_once("://") {
+            Some((scheme, _)) => format!("{scheme}://…@{rest}"),
+            None => format!("…@{rest}"),
+        },
+        _ => shown,
+    }
 }
 
 /// How much changed, in one sentence.
@@ -38,8 +96,51 @@ pub fn headline(run: &Run) -> String {
     )
 }
 
+/// The first few of many names.
+#[must_use]
+pub fn some(names: &[String]) -> String {
+    const FEW: usize = 5;
+    let shown = names
+        .iter()
+        .take(FEW)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len().saturating_sub(FEW) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// `1 file`, `2 files`.
 #[must_use]
 pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_a_cursor_is_spelled_out() {
+        assert_eq!(printable("a\u{1b}[31mb\nc"), "a\\u{1b}[31mb\nc");
+        assert_eq!(inline("a\nb\u{9b}"), "a\\nb\\u{9b}");
+        assert_eq!(inline("ünï"), "ünï");
+    }
+
+    #[test]
+    fn addresses_are_shown_without_their_login() {
+        for (typed, shown) in [
+            ("https://u:hunter2@h/x.git", "https://h/x.git"),
+            ("ssh://git@h/x.git", "ssh://h/x.git"),
+            ("ftp://u:hunter2@h/x.git", "ftp://…@h/x.git"),
+            ("https:u:hunter2@h/x.git", "…@h/x.git"),
+            ("u:hunter2@h/x.git", "…@h/x.git"),
+            ("releases/app@v1", "releases/app@v1"),
+            (".", "."),
+        ] {
+            assert_eq!(public(typed), shown, "{typed}");
+        }
+    }
 }

@@ -74,6 +74,10 @@ fn value(site: &Site, image: &LatestRef) -> Result<String, (Reason, String)> {
     Ok(match site.setter.part {
         Part::Reference => image.to_string(),
         Part::Name => image.name.clone(),
+        Part::Tag if image.tag.is_empty() => {
+            let message = format!("policy {} gives no tag, only a digest", site.setter.policy);
+            return Err((Reason::PolicyNotReady, message));
+        }
         Part::Tag => image.tag.clone(),
         Part::Digest => match image.digest.as_deref().filter(|digest| !digest.is_empty()) {
             Some(digest) => digest.to_owned(),

@@ -42,10 +42,13 @@ impl LatestRef {
     }
 }
 
-/// The full reference: `name:tag` or `name:tag@digest`.
+/// The full reference: `name:tag`, `name:tag@digest`, or `name@digest` when there is no tag.
 impl fmt::Display for LatestRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.name, self.tag)?;
+        f.write_str(&self.name)?;
+        if !self.tag.is_empty() {
+            write!(f, ":{}", self.tag)?;
+        }
         match &self.digest {
             Some(digest) => write!(f, "@{digest}"),
             None => Ok(()),

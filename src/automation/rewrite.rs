@@ -1,0 +1,166 @@
+//! Files of a folder are replaced all or not at all, whatever else happens meanwhile: a full disk, an editor, Ctrl-C.
+
+use std::fs;
+use std::io::{Error, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use super::error::RunError;
+use super::interrupt;
+use super::report::FileChange;
+
+/// A file whose new content is ready beside it.
+struct Staged<'a> {
+    temporary: tempfile::NamedTempFile,
+    path: PathBuf,
+    change: &'a FileChange,
+}
+
+/// Replaces files: all new contents stand on the disk before the first file is replaced, and each is replaced at once.
+///
+/// They are not forced onto the platter: like a checkout, this is work that can be done again.
+///
+/// # Errors
+///
+/// When one cannot be written, has changed since it was read, or the user interrupts: then none is changed.
+pub(super) fn replace_all(root: &Path, files: &[FileChange]) -> Result<(), RunError> {
+    let mut staged = Vec::with_capacity(files.len());
+    for change in files {
+        if interrupt::wanted() {
+            return Err(RunError::Interrupted);
+        }
+        let path = root.join(native(&change.path));
+        let temporary = stage(&path, &change.new).map_err(|e| unwritable(&path, e))?;
+        staged.push(Staged {
+            temporary,
+            path,
+            change,
+        });
+    }
+    for file in &staged {
+        if fs::read(&file.path).map_err(|e| unwritable(&file.path, e))? != file.change.old {
+            let path = file.path.display();
+            return Err(RunError::Other(format!(
+                "{path} has changed in the meantime: run again"
+            )));
+        }
+    }
+    for (n, file) in staged.into_iter().enumerate() {
+        if let Err(error) = file.temporary.persist(&file.path) {
+            put_back(root, files.get(..n).unwrap_or_default())?;
+            return Err(unwritable(&file.path, error.error));
+        }
+    }
+    Ok(())
+}
+
+/// Gives files the content back that they had, whatever stands there now.
+///
+/// # Errors
+///
+/// When one cannot be written.
+pub(super) fn put_back(root: &Path, files: &[FileChange]) -> Result<(), RunError> {
+    for file in files {
+        let path = root.join(native(&file.path));
+        let temporary = stage(&path, &file.old).map_err(|e| unwritable(&path, e))?;
+        temporary.persist(&path).map_err(|e| unwritable(&path, e.error))?;
+    }
+    Ok(())
+}
+
+fn unwritable(path: &Path, source: Error) -> RunError {
+    RunError::File {
+        action: "write",
+        path: path.display().to_string(),
+        source,
+    }
+}
+
+/// The new content beside the file, with its permissions and its owner.
+fn stage(path: &Path, content: &[u8]) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let meta = fs::symlink_metadata(path)?;
+    if !meta.is_file() {
+        return Err(Error::new(ErrorKind::InvalidInput, "it is no longer a file"));
+    }
+    let mut temporary = tempfile::Builder::new().prefix(".bumpwright-").tempfile_in(folder)?;
+    temporary.write_all(content)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let own = temporary.as_file().metadata()?;
+        if (own.uid(), own.gid()) != (meta.uid(), meta.gid()) {
+            // A run by root in a container must not take the files away from their owner; who may not give them away
+            // owns the new file, as with any editor.
+            let _ = fchown(temporary.as_file(), Some(meta.uid()), Some(meta.gid()));
+        }
+    }
+    temporary.as_file().set_permissions(meta.permissions())?;
+    Ok(temporary)
+}
+
+/// A repository path as this system spells it.
+pub(super) fn native(path: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        PathBuf::from(std::ffi::OsStr::from_bytes(path))
+    }
+    #[cfg(not(unix))]
+    {
+        PathBuf::from(String::from_utf8_lossy(path).into_owned())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+mod tests {
+    use super::*;
+
+    fn change(path: &str, old: &str, new: &str) -> FileChange {
+        FileChange {
+            path: path.into(),
+            old: old.into(),
+            new: new.into(),
+        }
+    }
+
+    fn content(root: &Path) -> Vec<(String, String)> {
+        let mut all: Vec<_> = fs::read_dir(root)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .map(|path| {
+                (
+                    path.file_name().unwrap().to_str().unwrap().to_owned(),
+                    fs::read_to_string(&path).unwrap(),
+                )
+            })
+            .collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn a_file_that_somebody_else_changed_is_kept_and_so_are_all_others() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("a"), "1").unwrap();
+        fs::write(root.path().join("b"), "edited").unwrap();
+        let before = content(root.path());
+        let files = [change("a", "1", "2"), change("b", "1", "2")];
+        let error = replace_all(root.path(), &files).expect_err("b differs").to_string();
+        assert!(error.contains("/b has changed in the meantime"), "{error}");
+        assert_eq!(content(root.path()), before, "nothing is left behind either");
+        replace_all(root.path(), &[change("b", "edited", "2")]).unwrap();
+        put_back(root.path(), &[change("b", "edited", "2")]).unwrap();
+        assert_eq!(content(root.path()), before);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_took_the_place_of_a_file_is_not_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("a"), "1").unwrap();
+        std::os::unix::fs::symlink("a", root.path().join("b")).unwrap();
+        assert!(replace_all(root.path(), &[change("b", "1", "2")]).is_err());
+        assert!(root.path().join("b").is_symlink());
+    }
+}
