@@ -275,7 +275,7 @@ fn an_unborn_branch_takes_no_commit_and_says_why() {
         "{}",
         ran.err
     );
-    assert!(ran.out.contains("left as it was: 1 field in 1 file"), "{}", ran.out);
+    assert!(ran.out.contains("not completed: 1 field in 1 file"), "{}", ran.out);
     assert_eq!(bench.read("work/a.yaml"), MARKED);
 }
 
@@ -303,6 +303,18 @@ fn a_hook_that_says_nothing_and_changes_files_leaves_them_as_they_were() {
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("a hook may have"), "{}", ran.err);
     assert_eq!(bench.read("work/a.yaml"), MARKED);
+    assert_eq!(repo::run_text(repo::git(&dir).args(["status", "--porcelain"])), "");
+}
+
+#[test]
+fn a_commit_that_was_made_is_not_undone_when_git_dies_after_it() {
+    let bench = Bench::new();
+    let dir = working_repository(&bench);
+    hook(&dir, "post-commit", "kill -KILL $PPID");
+    let ran = bench.run(&[&["update", "work", "-f", "p.yaml", "--commit"], BOT.as_slice()].concat());
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("HEAD has moved meanwhile"), "{}", ran.err);
+    assert_eq!(bench.read("work/a.yaml"), BUMPED);
     assert_eq!(repo::run_text(repo::git(&dir).args(["status", "--porcelain"])), "");
 }
 

@@ -102,15 +102,20 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
 
 /// Writes the files, and commits them if that is wanted.
 fn write(job: &FolderJob, root: &Path, report: &mut Run) -> Result<(), RunError> {
-    replace_all(root, &report.files)?;
     let Some(commit) = &job.commit else {
-        return Ok(());
+        return replace_all(root, &report.files);
     };
+    let head = worktree::head(root)?;
+    replace_all(root, &report.files)?;
     match worktree::commit(commit, root, &report.files) {
         Ok(made) => {
             report.commit = Some(made);
             Ok(())
         }
+        // Git ended after it had committed, or somebody else did commit: old contents would undo that.
+        Err(error) if worktree::head(root)? != head => Err(RunError::Other(format!(
+            "{error}; HEAD has moved meanwhile, so the edited files are left as they are: look at `git status`"
+        ))),
         Err(error) => {
             // Nothing is left half done: the files are as they were.
             put_back(root, &report.files)?;

@@ -48,6 +48,15 @@ pub(super) fn prepare(commit: &WorktreeCommit, root: &Path, files: &[FileChange]
     Ok(report(commit, None, branch(root), false))
 }
 
+/// The commit that is checked out.
+///
+/// # Errors
+///
+/// When there is none.
+pub(super) fn head(root: &Path) -> Result<String, RunError> {
+    text(root, &["rev-parse", "--verify", "HEAD"])
+}
+
 /// Commits these files and nothing else, whatever is staged.
 ///
 /// # Errors

@@ -30,7 +30,7 @@ pub fn render(runs: &[Run], dry_run: bool) -> String {
             line(&mut out, "nothing to change");
         }
         if run.error.is_some() && run.pushes.is_empty() && !run.changes.is_empty() {
-            line(&mut out, &format!("left as it was: {}", words::headline(run)));
+            line(&mut out, &format!("not completed: {}", words::headline(run)));
         }
         if let Some(commit) = &run.commit {
             line(&mut out, &commit_line(commit, run, dry_run));
