@@ -598,3 +598,42 @@ fn gits_own_credential_helpers_are_asked_cold_and_warm() {
         assert!(remote.content("main").contains(&format!("app:{tag}'")));
     }
 }
+
+#[test]
+fn a_branch_that_git_would_not_take_is_refused_in_a_preview_too() {
+    let remote = remote();
+    let (code, document) = remote.update(&["--push-branch", "bad..name", "--dry-run"]);
+    assert_eq!(code, 2);
+    let error = document["runs"][0]["error"].as_str().unwrap();
+    assert!(
+        error.contains("\"refs/heads/bad..name\" is not a full reference name"),
+        "{error}"
+    );
+}
+
+#[test]
+fn repositories_with_sha256_ids_and_lfs_pointers_are_updated_like_others() {
+    let bench = Bench::new();
+    let repo = Repo::init_with(bench.path("new.git"), &["--object-format=sha256"]);
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+    let files = [
+        Change::File("a.yaml", MARKED.as_bytes()),
+        Change::File("big.yaml", pointer.as_bytes()),
+    ];
+    repo.commit("main", "first", &files);
+    let url = format!("file://{}", repo.dir.display());
+    for tag in ["2.0.0", "3.0.0"] {
+        let set = format!("fs:app=ghcr.io/o/app:{tag}");
+        let (code, document) = bench.json(&[&["update", &url, "--set", &set], AUTHOR.as_slice()].concat());
+        assert_eq!(code, 0, "{document:#}");
+        assert_eq!(document["runs"][0]["commit"]["id"], repo.rev("main").unwrap().as_str());
+    }
+    assert_eq!(repo.rev("main").unwrap().len(), 64);
+    assert_eq!(repo.show("main", "big.yaml"), pointer.as_bytes());
+    assert!(
+        String::from_utf8(repo.show("main", "a.yaml"))
+            .unwrap()
+            .contains("app:3.0.0'")
+    );
+    repo.fsck();
+}

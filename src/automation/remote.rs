@@ -16,6 +16,7 @@ use super::repository_policies;
 use super::survey::{self, Marked};
 use crate::git::{
     Also, Checkout, Commit, EntryKind, Fetched, GitError, Mirror, ObjectId, Objects, Pack, Person, Push, RefUpdate,
+    check_reference,
 };
 use crate::policy::latest_tag;
 
@@ -92,6 +93,13 @@ fn pause(tries: u32) -> Duration {
 fn attempt(job: &RemoteJob, place: &Place, report: &mut Run) -> Result<(), RunError> {
     let (fetched, destinations) = fetch(job, &place.mirror)?;
     report.revision = revision(&fetched);
+    // Said here, so that a preview says it too.
+    for target in destinations.branch.iter().chain(&destinations.specs) {
+        check_reference(&target.reference).map_err(|source| RunError::Push {
+            url: job.url.clone(),
+            source,
+        })?;
+    }
     let reading = |source| RunError::Read {
         url: job.url.clone(),
         source,

@@ -56,5 +56,6 @@ pub use push::{Push, PushStatus, RefUpdate};
 pub use remote::{Auth, KnownHosts, Remote, Ssh, Tls, open};
 pub use remote_url::{RemoteUrl, Scheme};
 pub use secret::Secret;
+pub use send::check_reference;
 pub use transport::{Connection, Protocol, Service, Transport, TransportError};
 pub use tree::{Entry, EntryKind, Tree};

@@ -59,11 +59,7 @@ impl Receiver {
 pub(super) fn check(push: &Push) -> Result<(), GitError> {
     for update in &push.updates {
         let name = update.reference.as_str();
-        if !name.starts_with("refs/") || name.len() > MAX_NAME || gix::validate::reference::name(name.into()).is_err() {
-            return Err(GitError::Invalid(format!(
-                "\"{name}\" is not a full reference name, as refs/heads/main is"
-            )));
-        }
+        check_reference(name)?;
         if push.updates.iter().filter(|other| other.reference == name).count() > 1 {
             return Err(GitError::Invalid(format!("{name} is to be updated twice in one push")));
         }
@@ -82,6 +78,19 @@ pub(super) fn check(push: &Push) -> Result<(), GitError> {
         }
     }
     Ok(())
+}
+
+/// Looks whether `name` is a full reference name that Git would take (git-check-ref-format).
+///
+/// # Errors
+/// [`GitError::Invalid`] when it is not.
+pub fn check_reference(name: &str) -> Result<(), GitError> {
+    if name.starts_with("refs/") && name.len() <= MAX_NAME && gix::validate::reference::name(name.into()).is_ok() {
+        return Ok(());
+    }
+    Err(GitError::Invalid(format!(
+        "\"{name}\" is not a full reference name, as refs/heads/main is"
+    )))
 }
 
 /// Commands, options and objects.
