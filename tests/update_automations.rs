@@ -396,3 +396,32 @@ fn old_versions_of_the_kinds_are_read() {
     assert_eq!(code, 0, "{document:#}");
     assert_eq!(document["runs"][0]["changes"][0]["new"], "o/app:9.0.0");
 }
+
+#[test]
+fn a_secret_is_never_sent_to_another_server_than_its_own() {
+    let fleet = fleet();
+    let server = support::git_http::GitHttp::start(&fleet.bench.dir);
+    let manifests = policy("fs", "app", "o/app", "2.0.0")
+        + &git_repository(
+            "fs",
+            "repo",
+            "https://git.example.com/app.git",
+            "  ref: {branch: main}\n  secretRef: {name: login}\n",
+        )
+        + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: fs}\nstringData: {username: bot, password: s3cret}\n"
+        + &automation("fs", "auto", "repo", "", "");
+    fleet.bench.write("m.yaml", manifests);
+    let ran = fleet.bench.ok(&["update", "-f", "m.yaml", &server.url("app.git")]);
+    assert!(
+        ran.out.contains("the secret of fs/repo is not sent to another server"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        server
+            .requests()
+            .iter()
+            .all(|seen| seen.header("authorization").is_none())
+    );
+    assert_eq!(fleet.repo.log("main").len(), 2);
+}

@@ -35,8 +35,18 @@ pub fn of_repository(
     access: &Access,
     notes: &mut Vec<String>,
 ) -> Result<Remote, String> {
-    let mut remote = Remote::new(RemoteUrl::parse(url).map_err(|e| e.to_string())?);
     let spec = &repository.spec;
+    if !same_server(url, &spec.url) {
+        // What the manifests hold for one server is not shown to another.
+        if spec.secret_ref.is_some() {
+            notes.push(format!(
+                "the secret of {} is not sent to another server: using flags or your own Git credentials",
+                repository.metadata.object_name()
+            ));
+        }
+        return plain(url, access);
+    }
+    let mut remote = Remote::new(RemoteUrl::parse(url).map_err(|e| e.to_string())?);
     if let Some(timeout) = spec.timeout {
         remote.timeout = timeout.as_std();
     }
@@ -76,6 +86,18 @@ pub fn of_repository(
     }
     from_flags(&mut remote, access)?;
     Ok(remote)
+}
+
+/// Whether credentials for the second URL may go to the first: the same host, and not in the clear when they were meant for TLS.
+fn same_server(url: &str, known: &str) -> bool {
+    if url == known {
+        return true;
+    }
+    let (Ok(url), Ok(known)) = (RemoteUrl::parse(url), RemoteUrl::parse(known)) else {
+        return false;
+    };
+    let downgraded = known.scheme() == Scheme::Https && url.scheme() == Scheme::Http;
+    url.host() == known.host() && !downgraded
 }
 
 /// Refuses what Flux refuses about providers, in its words, and the providers that are not built.
