@@ -191,30 +191,22 @@ pub fn too_large(kind: FileKind, size: u64) -> BlobFacts {
         "the file has {size} bytes, more than the {} that are read; split it",
         edit::YAML_LIMIT
     );
-    let skip = LocalSkip {
-        line: 1,
-        column: 1,
-        reason: Reason::TooLarge,
-        message,
-    };
-    let scan = Scan {
-        sites: Vec::new(),
-        skips: vec![skip],
-    };
-    BlobFacts {
-        scan: kept(scan),
-        manifests: false,
-    }
+    skipped(Reason::TooLarge, message)
 }
 
 /// What there is to know of a file or folder that cannot be read: a skip, since markers may be in it.
 #[must_use]
 pub fn unreadable(error: &std::io::Error) -> BlobFacts {
+    skipped(Reason::Unparsable, format!("it cannot be read: {error}"))
+}
+
+/// A file of which nothing is known but why.
+fn skipped(reason: Reason, message: String) -> BlobFacts {
     let skip = LocalSkip {
         line: 1,
         column: 1,
-        reason: Reason::Unparsable,
-        message: format!("it cannot be read: {error}"),
+        reason,
+        message,
     };
     let scan = Scan {
         sites: Vec::new(),
