@@ -242,13 +242,16 @@ fn all_policies(
     if preview::missing(marked, &job.edits).is_empty() {
         return Ok(job.edits.policies.clone());
     }
-    let mut all = Vec::new();
-    match &job.only {
-        Some(file) => visit(&root.join(file), file.clone().into_bytes(), ahead, &mut all),
-        None => visit(root, Vec::new(), ahead, &mut all),
-    }
+    let mut whole = Vec::new();
+    // Without a path all of the folder (or the file) has been looked at already.
+    let all = if job.edits.path.is_some() {
+        visit(root, Vec::new(), ahead, &mut whole);
+        whole.as_slice()
+    } else {
+        marked
+    };
     let mut found = repository_policies::Found::default();
-    for file in all.into_iter().filter(|file| file.facts.manifests) {
+    for file in all.iter().filter(|file| file.facts.manifests) {
         let bytes = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
         found.read(&file.path, &bytes);
     }
