@@ -21,17 +21,12 @@ pub fn parse_latest_image(text: &str) -> Result<LatestRef, InvalidLatestImage> {
         text: text.to_owned(),
         why,
     };
-    let (image, digest) = match text.split_once('@') {
-        Some((image, digest)) => (image, Some(digest)),
-        None => (text, None),
-    };
+    let (name, tag, digest) = LatestRef::split(text);
     if digest.is_some_and(|digest| digest.split_once(':').is_none_or(|(_, hex)| hex.is_empty())) {
         return Err(invalid("the digest after @ must be ALGORITHM:HEX"));
     }
-    // A colon before the last slash belongs to the registry's port.
-    let (name, tag) = match image.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains('/') => (name, tag),
-        _ => return Err(invalid("it has no tag")),
+    let Some(tag) = tag else {
+        return Err(invalid("it has no tag"));
     };
     if name.is_empty() || name.ends_with('/') {
         return Err(invalid("it has no name"));

@@ -152,14 +152,7 @@ fn set(text: &str) -> Result<(PolicyName, LatestRef), String> {
 /// What somebody types is checked more closely than what a registry has said: it ends in a manifest as it is. The grammar
 /// is that of the OCI distribution specification, *Pulling manifests*, as far as mistakes are to be caught.
 fn image_reference(text: &str) -> Result<LatestRef, String> {
-    let (image, digest) = text
-        .split_once('@')
-        .map_or((text, None), |(image, digest)| (image, Some(digest)));
-    let (name, tag) = match image.rsplit_once(':') {
-        // A colon before the last slash belongs to the registry's port.
-        Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
-        _ => (image, None),
-    };
+    let (name, tag, digest) = LatestRef::split(text);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     if name.is_empty() || name.ends_with('/') || !name.chars().all(|c| plain(c) || matches!(c, '/' | ':' | '[' | ']')) {
         return Err(format!("{name:?} is not the name of an image"));

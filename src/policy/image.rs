@@ -27,6 +27,20 @@ pub struct InvalidImage {
 }
 
 impl LatestRef {
+    /// Splits `NAME[:TAG][@DIGEST]` where it splits, whatever the parts hold.
+    #[must_use]
+    pub fn split(text: &str) -> (&str, Option<&str>, Option<&str>) {
+        let (image, digest) = match text.split_once('@') {
+            Some((image, digest)) => (image, Some(digest)),
+            None => (text, None),
+        };
+        match image.rsplit_once(':') {
+            // A colon before the last slash belongs to the registry's port.
+            Some((name, tag)) if !tag.contains('/') => (name, Some(tag), digest),
+            _ => (image, None, digest),
+        }
+    }
+
     /// Looks whether this is an image reference at all.
     ///
     /// # Errors
