@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gix::objs::{Exists, Find, Kind};
+use gix::objs::{Data, Exists, Find, Kind};
 use gix::odb::pack::cache::lru::StaticLinkedList;
 use gix::odb::{HandleArc, HeaderExt, Store};
 
@@ -152,11 +152,7 @@ impl Objects {
     /// What a tag is about; `None` for a commit.
     pub(super) fn tag_target(&self, id: ObjectId) -> Result<Option<ObjectId>, GitError> {
         let mut buffer = Vec::new();
-        let found = self
-            .odb
-            .try_find(&id, &mut buffer)
-            .map_err(|error| self.unreadable(id, &error))?;
-        let object = found.ok_or_else(|| self.missing(id))?;
+        let object = self.find_object(id, &mut buffer)?;
         match object.kind {
             Kind::Commit => Ok(None),
             Kind::Tag => {
@@ -174,13 +170,16 @@ impl Objects {
         }
     }
 
+    fn find_object<'a>(&self, id: ObjectId, buffer: &'a mut Vec<u8>) -> Result<Data<'a>, GitError> {
+        let found = self.odb.try_find(&id, buffer);
+        found
+            .map_err(|error| self.unreadable(id, &error))?
+            .ok_or_else(|| self.missing(id))
+    }
+
     fn read(&self, id: ObjectId, kind: Kind) -> Result<Vec<u8>, GitError> {
         let mut buffer = Vec::new();
-        let found = self
-            .odb
-            .try_find(&id, &mut buffer)
-            .map_err(|error| self.unreadable(id, &error))?;
-        let object = found.ok_or_else(|| self.missing(id))?;
+        let object = self.find_object(id, &mut buffer)?;
         if object.kind != kind {
             return Err(GitError::damaged(format!(
                 "object {id} is a {}, not a {kind}",
