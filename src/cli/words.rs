@@ -37,34 +37,29 @@ pub fn skip(skip: &Skip) -> String {
 /// Line breaks and tabs stay.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let odd = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    if !text.contains(odd) {
-        return Cow::Borrowed(text);
-    }
-    let spell = |c: char| {
-        if odd(c) {
-            c.escape_default().to_string()
-        } else {
-            c.to_string()
-        }
-    };
-    Cow::Owned(text.chars().map(spell).collect())
+    spelled(text, |c| c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
 /// The same on one line.
 #[must_use]
 pub fn inline(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
+    spelled(text, char::is_control)
+}
+
+/// The text with its `odd` characters as escapes.
+fn spelled(text: &str, odd: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&odd) {
         return Cow::Borrowed(text);
     }
-    let spell = |c: char| {
-        if c.is_control() {
-            c.escape_default().to_string()
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if odd(c) {
+            out.extend(c.escape_default());
         } else {
-            c.to_string()
+            out.push(c);
         }
-    };
-    Cow::Owned(text.chars().map(spell).collect())
+    }
+    Cow::Owned(out)
 }
 
 /// An address as it was typed, without its user and password.
