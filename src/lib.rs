@@ -13,6 +13,11 @@
 //! | [`api`] | pure | wire types of the Kubernetes kinds, in all their versions |
 //! | [`policy`] | pure | names of policies, the images that they chose, versions and ranges |
 //! | [`edit`] | pure | markers in YAML: scan, plan, splice; only the bytes of marked scalars change |
+//! | [`message`] | pure | commit messages: the data of templates, limits, hints |
+//! | [`sprig`] | pure | Sprig's functions for templates, by family |
+//! | [`template`] | pure | Go's text/template and fmt over values with Go types |
+//! | [`re2`] | pure | Go's regular expressions, in linear time |
+//! | [`gostd`] | pure | Go's quoting, numbers, durations, dates and URLs, to the letter |
 //! | [`git`] | IO | mirror, transports, fetch, trees, commits, packs, push |
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -25,4 +30,9 @@ pub mod cli;
 pub mod edit;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads and writes repositories, here and on servers
 pub mod git;
+pub mod gostd;
+pub mod message;
 pub mod policy;
+pub mod re2;
+pub mod sprig;
+pub mod template;

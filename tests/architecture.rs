@@ -23,7 +23,12 @@ const ROOMS: &[Room] = &[
     room("cli", &["api", "automation", "edit", "git", "policy"], true),
     room("edit", &["policy"], false),
     room("git", &[], true),
-    room("policy", &[], false),
+    room("gostd", &[], false),
+    room("message", &["policy", "sprig", "template"], false),
+    room("policy", &["gostd"], false),
+    room("re2", &["gostd"], false),
+    room("sprig", &["gostd", "policy", "re2", "template"], false),
+    room("template", &["gostd"], false),
 ];
 
 const VAGUE_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "common", "misc", "types"];

@@ -9,9 +9,9 @@ use thiserror::Error;
 
 use super::comparator::{Comparator, Operator};
 use super::hyphen::expand_hyphens;
-use super::quote::quote;
 use super::spelling::{Spelling, skip_space};
 use super::version::Version;
+use crate::gostd::quote;
 
 /// The longest range that is read, in bytes (Masterminds `MaxConstraintLen`).
 pub const MAX_CONSTRAINT_LEN: usize = 512;

@@ -6,7 +6,6 @@ mod hyphen;
 mod identifier;
 mod image;
 mod name;
-mod quote;
 mod reference;
 mod select;
 mod spelling;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// `text` between double quotes, escaped as Go's `strconv.Quote` does.
-pub(super) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for ch in text.chars() {

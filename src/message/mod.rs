@@ -1,0 +1,1 @@
+//! Commit messages: the data that templates see, and their rendering.

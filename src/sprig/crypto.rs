@@ -1,0 +1,6 @@
+//! Hashes, passwords, encryption.
+
+use crate::template::Function;
+
+/// The functions of this family.
+pub(super) static FUNCTIONS: &[Function] = &[];

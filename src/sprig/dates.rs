@@ -1,0 +1,6 @@
+//! Dates and durations.
+
+use crate::template::Function;
+
+/// The functions of this family.
+pub(super) static FUNCTIONS: &[Function] = &[];

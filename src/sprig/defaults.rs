@@ -1,0 +1,6 @@
+//! Defaults, emptiness, choices.
+
+use crate::template::Function;
+
+/// The functions of this family.
+pub(super) static FUNCTIONS: &[Function] = &[];

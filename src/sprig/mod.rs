@@ -1,0 +1,85 @@
+//! Sprig v3.3.0: the functions that Flux' templates have besides Go's own.
+//!
+//! It is `HermeticTxtFuncMap`: without the functions that read the clock, the environment or the network by name, though
+//! a few that roll dice are left. Each file is one of Sprig's families and has a table of its functions.
+
+mod certificates;
+mod conversion;
+mod crypto;
+mod dates;
+mod defaults;
+mod dicts;
+mod encoding;
+mod flow;
+mod lists;
+mod merging;
+mod numbers;
+mod paths;
+mod reflection;
+mod regex;
+mod semver;
+mod string_case;
+mod string_slices;
+mod strings;
+mod urls;
+
+use crate::template::Function;
+
+/// The tables of all families.
+pub static TABLES: &[&[Function]] = &[
+    certificates::FUNCTIONS,
+    conversion::FUNCTIONS,
+    crypto::FUNCTIONS,
+    dates::FUNCTIONS,
+    defaults::FUNCTIONS,
+    dicts::FUNCTIONS,
+    encoding::FUNCTIONS,
+    flow::FUNCTIONS,
+    lists::FUNCTIONS,
+    merging::FUNCTIONS,
+    numbers::FUNCTIONS,
+    paths::FUNCTIONS,
+    reflection::FUNCTIONS,
+    regex::FUNCTIONS,
+    semver::FUNCTIONS,
+    string_case::FUNCTIONS,
+    string_slices::FUNCTIONS,
+    strings::FUNCTIONS,
+    urls::FUNCTIONS,
+];
+
+#[cfg(test)]
+mod trial {
+    //! Calls functions by name, as a template would, without checking their arguments.
+
+    use crate::template::{Args, Body, Failure, Host, Limits, Value, World};
+
+    /// A clock that stands still, and dice that always show the same.
+    #[derive(Debug)]
+    pub(super) struct StillWorld;
+
+    impl World for StillWorld {
+        fn now(&self) -> (i64, u32) {
+            (1_700_000_000, 0)
+        }
+
+        fn random(&self, buffer: &mut [u8]) {
+            for (index, byte) in buffer.iter_mut().enumerate() {
+                *byte = (index * 37 + 11) as u8;
+            }
+        }
+    }
+
+    /// What the function of that name makes of the arguments.
+    pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, Failure> {
+        let function = super::TABLES
+            .iter()
+            .flat_map(|table| table.iter())
+            .find(|function| function.name == name)
+            .unwrap_or_else(|| panic!("no function {name}"));
+        let Body::Plain(body) = function.body else {
+            panic!("{name} takes reflect.Value")
+        };
+        body(&mut Host::new(Limits::default(), &StillWorld), Args(arguments))
+    }
+}

@@ -1,0 +1,6 @@
+//! Types and kinds.
+
+use crate::template::Function;
+
+/// The functions of this family.
+pub(super) static FUNCTIONS: &[Function] = &[];

@@ -1,0 +1,6 @@
+//! Regular expressions.
+
+use crate::template::Function;
+
+/// The functions of this family.
+pub(super) static FUNCTIONS: &[Function] = &[];

@@ -1,0 +1,6 @@
+//! Splitting, joining and sorting of strings.
+
+use crate::template::Function;
+
+/// The functions of this family.
+pub(super) static FUNCTIONS: &[Function] = &[];

@@ -1,0 +1,6 @@
+//! Strings: trimming, replacing, cutting, wrapping, quoting.
+
+use crate::template::Function;
+
+/// The functions of this family.
+pub(super) static FUNCTIONS: &[Function] = &[];

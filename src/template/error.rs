@@ -1,0 +1,63 @@
+//! Errors of templates: Go's own text, and what it takes to say more.
+
+use thiserror::Error;
+
+/// Why a template could not be parsed or rendered. It displays as Go's error does.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{text}")]
+pub struct Error {
+    /// Go's text: `template: NAME:LINE:COLUMN: executing "NAME" at <NODE>: what`.
+    pub text: String,
+    /// When it happened.
+    pub stage: Stage,
+    /// Where in the text of the template.
+    pub place: Place,
+    /// What was asked for and is not there, when that is what happened.
+    pub missing: Option<Missing>,
+    /// What had been written before the error.
+    pub partial: Vec<u8>,
+}
+
+/// When an error happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The text is not a template.
+    Parse,
+    /// The template does not fit its data, or a function failed.
+    Exec,
+    /// The rendering used up what it may.
+    Limit,
+}
+
+/// A place in the text of a template, both counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column in characters. Go's texts count bytes, from 0, or leave it out.
+    pub column: usize,
+}
+
+/// A name that does not exist, and those that do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// What the template says.
+    pub name: String,
+    /// What is there: fields and methods of the type, or functions.
+    pub known: Vec<String>,
+    /// What was looked through.
+    pub what: MissingKind,
+}
+
+/// What a missing name should have been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingKind {
+    /// A field or method.
+    Field,
+    /// A function.
+    Function,
+    /// A variable.
+    Variable,
+    /// A template.
+    Template,
+}

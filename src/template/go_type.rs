@@ -1,0 +1,324 @@
+//! Go's types, as far as a template can meet them: what `%T` prints, what an argument may be assigned to.
+//!
+//! Types are statics that point at each other, so that recursive structs cost nothing and comparing is cheap.
+
+use super::function::Function;
+use std::fmt;
+
+/// A Go type.
+#[derive(Clone, Copy, Debug)]
+pub enum Type {
+    /// `bool`
+    Bool,
+    /// A signed integer.
+    Int(IntKind),
+    /// An unsigned integer.
+    Uint(UintKind),
+    /// A floating-point number.
+    Float(FloatKind),
+    /// A complex number.
+    Complex(ComplexKind),
+    /// `string`: bytes, often UTF-8.
+    String,
+    /// An interface by its printed name: `interface {}` or `error`.
+    Interface(&'static str),
+    /// `[]T`
+    Slice(&'static Type),
+    /// `[N]T`
+    Array(usize, &'static Type),
+    /// `map[K]V`
+    Map(&'static Type, &'static Type),
+    /// `*T`
+    Pointer(&'static Type),
+    /// A struct type with a name.
+    Struct(&'static StructType),
+    /// A type with a name, and perhaps methods, over a type that is not a struct: `time.Duration`.
+    Named(&'static NamedType),
+    /// `reflect.Value`: a parameter that takes anything as it stands, for the built-in functions.
+    Reflect,
+}
+
+/// Signed integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The names are Go's.
+pub enum IntKind {
+    Int,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+}
+
+/// Unsigned integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum UintKind {
+    Uint,
+    Uint8,
+    Uint16,
+    Uint32,
+    Uint64,
+    Uintptr,
+}
+
+/// Floating-point numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum FloatKind {
+    Float32,
+    Float64,
+}
+
+/// Complex numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ComplexKind {
+    Complex64,
+    Complex128,
+}
+
+/// A struct type.
+#[derive(Debug)]
+pub struct StructType {
+    /// With its package: `update.Change`.
+    pub name: &'static str,
+    /// In the order of declaration.
+    pub fields: &'static [Field],
+    /// Its own methods, not those of embedded fields.
+    pub methods: &'static [Method],
+}
+
+/// A field of a struct.
+#[derive(Debug)]
+pub struct Field {
+    /// For an embedded field the name of its type without the package.
+    pub name: &'static str,
+    /// What it holds.
+    pub ty: &'static Type,
+    /// Whether its fields and methods are promoted.
+    pub embedded: bool,
+}
+
+/// A type with a name over another that is not a struct.
+#[derive(Debug)]
+pub struct NamedType {
+    /// With its package: `time.Duration`.
+    pub name: &'static str,
+    /// What it is made of; never `Named` itself.
+    pub underlying: &'static Type,
+    /// Its methods.
+    pub methods: &'static [Method],
+}
+
+/// A method. Its function gets the receiver as the first argument, always dereferenced, besides the parameters.
+#[derive(Debug)]
+pub struct Method {
+    /// Whether the receiver is `*T`: then only pointers and addressable values have it.
+    pub pointer: bool,
+    /// `params` leaves the receiver out.
+    pub function: Function,
+}
+
+/// Go's `reflect.Kind`, by its groups where templates make no difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Bool,
+    Int,
+    Uint,
+    Float,
+    Complex,
+    String,
+    Interface,
+    Slice,
+    Array,
+    Map,
+    Pointer,
+    Struct,
+}
+
+/// `interface {}`
+pub static ANY: Type = Type::Interface("interface {}");
+/// `error`
+pub static ERROR: Type = Type::Interface("error");
+/// `bool`
+pub static BOOL: Type = Type::Bool;
+/// `string`
+pub static STRING: Type = Type::String;
+/// `int`
+pub static INT: Type = Type::Int(IntKind::Int);
+/// `int32`, which is also `rune`
+pub static INT32: Type = Type::Int(IntKind::Int32);
+/// `int64`
+pub static INT64: Type = Type::Int(IntKind::Int64);
+/// `uint8`, which is also `byte`
+pub static UINT8: Type = Type::Uint(UintKind::Uint8);
+/// `uint32`
+pub static UINT32: Type = Type::Uint(UintKind::Uint32);
+/// `uint64`
+pub static UINT64: Type = Type::Uint(UintKind::Uint64);
+/// `float64`
+pub static FLOAT64: Type = Type::Float(FloatKind::Float64);
+/// `[]uint8`
+pub static BYTES: Type = Type::Slice(&UINT8);
+/// `[]int`
+pub static INTS: Type = Type::Slice(&INT);
+/// `[]string`
+pub static STRINGS: Type = Type::Slice(&STRING);
+/// `[]interface {}`
+pub static LIST: Type = Type::Slice(&ANY);
+/// `[][]interface {}`
+pub static LISTS: Type = Type::Slice(&LIST);
+/// `map[string]interface {}`
+pub static DICT: Type = Type::Map(&STRING, &ANY);
+/// `map[string]string`
+pub static STRING_MAP: Type = Type::Map(&STRING, &STRING);
+/// `reflect.Value`
+pub static REFLECT: Type = Type::Reflect;
+
+impl Type {
+    /// Go's `Type.Kind()`.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Bool => Kind::Bool,
+            Self::Int(_) => Kind::Int,
+            Self::Uint(_) => Kind::Uint,
+            Self::Float(_) => Kind::Float,
+            Self::Complex(_) => Kind::Complex,
+            Self::String => Kind::String,
+            Self::Interface(_) => Kind::Interface,
+            Self::Slice(_) => Kind::Slice,
+            Self::Array(..) => Kind::Array,
+            Self::Map(..) => Kind::Map,
+            Self::Pointer(_) => Kind::Pointer,
+            Self::Struct(_) | Self::Reflect => Kind::Struct,
+            Self::Named(named) => named.underlying.kind(),
+        }
+    }
+
+    /// The name of the kind as Go spells it: `int64`, `map`, `ptr`.
+    pub fn kind_name(&self) -> String {
+        match self {
+            Self::Interface(_) => "interface".to_owned(),
+            Self::Slice(_) => "slice".to_owned(),
+            Self::Array(..) => "array".to_owned(),
+            Self::Map(..) => "map".to_owned(),
+            Self::Pointer(_) => "ptr".to_owned(),
+            Self::Struct(_) | Self::Reflect => "struct".to_owned(),
+            Self::Named(named) => named.underlying.kind_name(),
+            basic => basic.to_string(),
+        }
+    }
+
+    /// The type without its name.
+    pub fn underlying(&self) -> Type {
+        match self {
+            Self::Named(named) => *named.underlying,
+            other => *other,
+        }
+    }
+
+    /// Whether it is an interface; `interface {}` takes every value.
+    pub fn is_interface(&self) -> bool {
+        matches!(self, Self::Interface(_))
+    }
+
+    /// Whether it is `interface {}` itself.
+    pub fn is_any(&self) -> bool {
+        matches!(self, Self::Interface("interface {}"))
+    }
+
+    /// Whether an untyped nil can be assigned to it (`text/template`, `canBeNil`).
+    pub fn can_be_nil(&self) -> bool {
+        matches!(self, Self::Reflect)
+            || matches!(self.kind(), Kind::Interface | Kind::Map | Kind::Pointer | Kind::Slice)
+    }
+
+    /// The own methods of the type; none for what has no name. Of a pointer, those of what it points at.
+    pub fn methods(&self) -> &'static [Method] {
+        match self {
+            Self::Struct(of) => of.methods,
+            Self::Named(of) => of.methods,
+            Self::Pointer(to) => to.methods(),
+            _ => &[],
+        }
+    }
+}
+
+impl PartialEq for Type {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Bool, Self::Bool) | (Self::String, Self::String) | (Self::Reflect, Self::Reflect) => true,
+            (Self::Int(a), Self::Int(b)) => a == b,
+            (Self::Uint(a), Self::Uint(b)) => a == b,
+            (Self::Float(a), Self::Float(b)) => a == b,
+            (Self::Complex(a), Self::Complex(b)) => a == b,
+            (Self::Interface(a), Self::Interface(b)) => a == b,
+            (Self::Slice(a), Self::Slice(b)) | (Self::Pointer(a), Self::Pointer(b)) => a == b,
+            (Self::Array(m, a), Self::Array(n, b)) => m == n && a == b,
+            (Self::Map(k, a), Self::Map(l, b)) => k == l && a == b,
+            (Self::Struct(a), Self::Struct(b)) => std::ptr::eq(*a, *b),
+            (Self::Named(a), Self::Named(b)) => std::ptr::eq(*a, *b),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    /// As Go's `Type.String()` and `%T` print it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Bool => "bool",
+            Self::Int(IntKind::Int) => "int",
+            Self::Int(IntKind::Int8) => "int8",
+            Self::Int(IntKind::Int16) => "int16",
+            Self::Int(IntKind::Int32) => "int32",
+            Self::Int(IntKind::Int64) => "int64",
+            Self::Uint(UintKind::Uint) => "uint",
+            Self::Uint(UintKind::Uint8) => "uint8",
+            Self::Uint(UintKind::Uint16) => "uint16",
+            Self::Uint(UintKind::Uint32) => "uint32",
+            Self::Uint(UintKind::Uint64) => "uint64",
+            Self::Uint(UintKind::Uintptr) => "uintptr",
+            Self::Float(FloatKind::Float32) => "float32",
+            Self::Float(FloatKind::Float64) => "float64",
+            Self::Complex(ComplexKind::Complex64) => "complex64",
+            Self::Complex(ComplexKind::Complex128) => "complex128",
+            Self::String => "string",
+            Self::Interface(name) => name,
+            Self::Struct(of) => of.name,
+            Self::Named(of) => of.name,
+            Self::Reflect => "reflect.Value",
+            Self::Slice(item) => return write!(f, "[]{item}"),
+            Self::Array(length, item) => return write!(f, "[{length}]{item}"),
+            Self::Map(key, value) => return write!(f, "map[{key}]{value}"),
+            Self::Pointer(to) => return write!(f, "*{to}"),
+        };
+        f.write_str(name)
+    }
+}
+
+impl Field {
+    /// A field with a name of its own.
+    pub const fn new(name: &'static str, ty: &'static Type) -> Self {
+        Self {
+            name,
+            ty,
+            embedded: false,
+        }
+    }
+
+    /// A field whose own fields and methods are promoted; `name` is that of its type.
+    pub const fn embedded(name: &'static str, ty: &'static Type) -> Self {
+        Self {
+            name,
+            ty,
+            embedded: true,
+        }
+    }
+
+    /// Whether templates may read it: Go's capital letter.
+    pub fn is_exported(&self) -> bool {
+        self.name.chars().next().is_some_and(char::is_uppercase)
+    }
+}

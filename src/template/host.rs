@@ -1,0 +1,117 @@
+//! What a rendering may use up, and what it may ask of the world.
+
+use super::function::Failure;
+
+/// Limits that turn a hostile template into an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Evaluated nodes, loop rounds and items that functions walk over.
+    pub steps: u64,
+    /// Bytes that the rendering writes.
+    pub output: usize,
+    /// Bytes of all strings and lists that it makes on the way, also those that it drops again.
+    pub produced: usize,
+    /// Nested template calls, parentheses and values within values.
+    pub depth: usize,
+}
+
+/// What functions may ask of the world: the room itself has neither clock nor dice.
+pub trait World {
+    /// Now, in seconds and nanoseconds since 1970-01-01T00:00:00Z.
+    fn now(&self) -> (i64, u32);
+    /// Fills the buffer with random bytes fit for keys.
+    fn random(&self, buffer: &mut [u8]);
+}
+
+/// The rendering that a function runs in.
+pub struct Host<'w> {
+    limits: Limits,
+    steps: u64,
+    produced: usize,
+    depth: usize,
+    world: &'w dyn World,
+}
+
+/// Every level asks whether this much stack is left, and goes on elsewhere when it is not.
+const STACK_LEFT: usize = 128 << 10;
+const STACK_MORE: usize = 2 << 20;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps: 10_000_000,
+            output: 4 << 20,
+            produced: 256 << 20,
+            depth: 10_000,
+        }
+    }
+}
+
+impl<'w> Host<'w> {
+    /// A rendering that has used up nothing yet.
+    pub fn new(limits: Limits, world: &'w dyn World) -> Self {
+        Self {
+            limits,
+            steps: 0,
+            produced: 0,
+            depth: 0,
+            world,
+        }
+    }
+
+    /// The clock and the dice.
+    pub fn world(&self) -> &'w dyn World {
+        self.world
+    }
+
+    /// The limits of this rendering.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Counts `count` steps.
+    ///
+    /// # Errors
+    /// [`Failure::Limit`] when the rendering has taken too many.
+    pub fn step(&mut self, count: u64) -> Result<(), Failure> {
+        self.steps = self.steps.saturating_add(count);
+        if self.steps > self.limits.steps {
+            return Err(limit(format!("takes more than {} steps", self.limits.steps)));
+        }
+        Ok(())
+    }
+
+    /// Counts bytes that are about to be made. Whoever makes much out of little (repeating, padding, indenting) asks
+    /// before it allocates.
+    ///
+    /// # Errors
+    /// [`Failure::Limit`] when the rendering has made too many.
+    pub fn produce(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.produced = self.produced.saturating_add(bytes);
+        if self.produced > self.limits.produced {
+            return Err(limit(format!(
+                "makes more than {} bytes on the way",
+                self.limits.produced
+            )));
+        }
+        Ok(())
+    }
+
+    /// Runs `inner` one level deeper.
+    ///
+    /// # Errors
+    /// Those of `inner`, and [`Failure::Limit`] when it is nested too deeply.
+    pub fn deeper<T, E: From<Failure>>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T, E>) -> Result<T, E> {
+        if self.depth >= self.limits.depth {
+            return Err(limit(format!("is nested more than {} levels deep", self.limits.depth)).into());
+        }
+        self.depth += 1;
+        let result = stacker::maybe_grow(STACK_LEFT, STACK_MORE, || inner(self));
+        self.depth -= 1;
+        result
+    }
+}
+
+fn limit(what: String) -> Failure {
+    Failure::Limit(format!("the template {what}"))
+}
