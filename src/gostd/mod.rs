@@ -3,5 +3,8 @@
 //! Users know these spellings from Flux' messages and from their own templates.
 
 mod quote;
+mod runes;
+pub mod unicode;
 
 pub use quote::quote;
+pub use runes::{first_rune, last_rune, runes};
