@@ -1,8 +1,8 @@
 //! Go's quoted strings and characters (`%q`), as templates and Flux' messages show them.
 
 use super::{
-    printable::is_printable,
-    runes::{append_char, char_at, runes},
+    runes::{append_char, char_at},
+    unicode::is_print,
 };
 
 /// `text` between double quotes, escaped as Go's `strconv.Quote` does.
@@ -21,10 +21,12 @@ pub fn quote_bytes(text: &[u8]) -> String {
 /// Appends `text` between double quotes; `ascii` escapes all that is not ASCII (`strconv.QuoteToASCII`).
 pub fn append_quoted(out: &mut Vec<u8>, text: &[u8], ascii: bool) {
     out.push(b'"');
-    for rune in runes(text) {
-        match rune {
-            Ok(ch) => append_escaped(out, ch, '"', ascii),
-            Err(byte) => append_hex(out, b'x', u32::from(byte), 2),
+    for chunk in text.utf8_chunks() {
+        for ch in chunk.valid().chars() {
+            append_escaped(out, ch, '"', ascii);
+        }
+        for byte in chunk.invalid() {
+            append_hex(out, b'x', u32::from(*byte), 2);
         }
     }
     out.push(b'"');
@@ -40,11 +42,8 @@ pub fn append_quoted_rune(out: &mut Vec<u8>, code: u64, ascii: bool) {
 /// Whether `text` can stand between backquotes as it is: one line, no control characters but tabs
 /// (`strconv.CanBackquote`).
 pub fn can_backquote(text: &[u8]) -> bool {
-    runes(text).all(|rune| match rune {
-        Ok('\t') => true,
-        Ok('`' | '\x7f' | '\u{feff}' | '\0'..' ') | Err(_) => false,
-        Ok(_) => true,
-    })
+    let fits = |ch| !matches!(ch, '\0'..'\t' | '\n'..' ' | '`' | '\x7f' | '\u{feff}');
+    str::from_utf8(text).is_ok_and(|text| text.chars().all(fits))
 }
 
 /// Appends a character as it stands in a literal between `quote`s.
@@ -64,7 +63,7 @@ fn append_escaped(out: &mut Vec<u8>, ch: char, quote: char, ascii: bool) {
     let code = u32::from(ch);
     match letter {
         Some(letter) => out.extend([b'\\', letter]),
-        None if is_printable(ch) && (ch.is_ascii() || !ascii) => append_char(out, ch),
+        None if is_print(ch) && (ch.is_ascii() || !ascii) => append_char(out, ch),
         None if ch.is_ascii() => append_hex(out, b'x', code, 2),
         None if code <= 0xffff => append_hex(out, b'u', code, 4),
         None => append_hex(out, b'U', code, 8),
