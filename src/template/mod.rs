@@ -9,14 +9,22 @@
 //! patience (endless loops) is in [`Host`].
 
 mod builtins;
+mod display;
 mod error;
 mod function;
 mod functions;
 mod go_type;
 mod host;
 mod key;
+mod lex;
 mod node;
+mod number;
+mod parse;
+mod parse_control;
+mod parse_pipeline;
 mod print;
+mod scope;
+mod unquote;
 mod value;
 
 pub use error::{Error, Missing, MissingKind, Place, Stage};
