@@ -7,6 +7,7 @@ mod certificates;
 mod conversion;
 mod crypto;
 mod dates;
+mod deep_equal;
 mod defaults;
 mod dicts;
 mod encoding;
@@ -23,6 +24,8 @@ mod string_slices;
 mod strings;
 mod strval;
 mod urls;
+mod words;
+mod wrapping;
 
 use crate::template::Function;
 
@@ -47,6 +50,7 @@ pub static TABLES: &[&[Function]] = &[
     string_slices::FUNCTIONS,
     strings::FUNCTIONS,
     urls::FUNCTIONS,
+    wrapping::FUNCTIONS,
 ];
 
 #[cfg(test)]
