@@ -196,9 +196,9 @@ impl Merger<'_, '_> {
         if !matches!(kind(source), Some(Kind::Pointer)) {
             return match &pointer.target {
                 _ if is_reflect_nil(source) => Ok(None),
-                Some(_) if self.overwrite => self.merge_flat_reference(target, source),
-                Some(value) => self.merge_matching(target, value, source),
-                None => self.merge_flat_reference(target, source),
+                Some(_) if self.overwrite => self.merge_reference(target, source),
+                Some(value) => self.merge_target(pointer, value, source),
+                None => self.merge_reference(target, source),
             };
         }
         match (&pointer.target, &source.value) {
@@ -209,7 +209,7 @@ impl Merger<'_, '_> {
                 let replaced = self.inner(&ours, &theirs)?;
                 Ok(replaced.map(|value| Value::Pointer(Pointer::new(pointer.to, value))))
             }
-            _ => self.merge_flat_reference(target, source),
+            _ => self.merge_reference(target, source),
         }
     }
 
@@ -220,37 +220,27 @@ impl Merger<'_, '_> {
         }
         let is_nil = matches!(target.value, Value::Nil);
         if is_nil || self.overwrite {
-            return self.merge_flat_reference(target, source);
+            return self.merge_reference(target, source);
         }
         let (ours, theirs) = (Slot::of(target.value.clone()), Slot::of(source.value.clone()));
-        if source.interface.is_none() {
-            return self.merge_matching(target, &target.value, source);
-        }
         if kind(&ours) == kind(&theirs) {
             return self.inner(&ours, &theirs);
         }
         Ok(None)
     }
 
-    /// What is behind a reference merges only with its own type.
-    fn merge_matching(&mut self, target: &Slot, inner: &Value, source: &Slot) -> Replaced {
-        if inner.type_of() != source.type_of() {
+    /// What a pointer points at merges with its own type only.
+    fn merge_target(&mut self, pointer: &Pointer, target: &Value, source: &Slot) -> Replaced {
+        let target = Slot::in_place(target.clone(), pointer.to, true);
+        if target.type_of() != source.type_of() {
             return Err(Stop::DifferentTypes);
         }
-        let is_pointer = matches!(target.value, Value::Pointer(_));
-        let inner = Slot {
-            value: inner.clone(),
-            interface: None,
-            addressable: is_pointer,
-        };
-        let replaced = self.inner(&inner, source)?;
-        Ok(replaced.map(|value| match &target.value {
-            Value::Pointer(pointer) => Value::Pointer(Pointer::new(pointer.to, value)),
-            _ => value,
-        }))
+        let replaced = self.inner(&target, source)?;
+        Ok(replaced.map(|value| Value::Pointer(Pointer::new(pointer.to, value))))
     }
 
-    fn merge_flat_reference(&self, target: &Slot, source: &Slot) -> Replaced {
+    /// Sets a place that is a pointer or an interface as a whole.
+    fn merge_reference(&self, target: &Slot, source: &Slot) -> Replaced {
         if target.addressable && (self.overwrite || is_empty(&target.value)) {
             return set(target, source);
         }

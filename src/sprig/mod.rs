@@ -27,6 +27,8 @@ mod string_slices;
 mod strings;
 mod strval;
 mod urls;
+mod words;
+mod wrapping;
 
 use crate::template::Function;
 
@@ -52,6 +54,7 @@ pub static TABLES: &[&[Function]] = &[
     string_slices::FUNCTIONS,
     strings::FUNCTIONS,
     urls::FUNCTIONS,
+    wrapping::FUNCTIONS,
 ];
 
 #[cfg(test)]
