@@ -20,7 +20,6 @@ mod civil;
 mod digits;
 mod duration;
 mod ip_address;
-mod quote;
 mod time;
 mod time_format;
 mod time_layout;
@@ -31,7 +30,6 @@ mod url_escape;
 mod url_parse;
 
 pub use duration::Duration;
-pub use quote::quote;
 pub use time::{Calendar, MONTHS, Parts, Time, WEEKDAYS, Zone};
 pub use url::{Url, UserInfo};
 pub use url_escape::query_escape;
