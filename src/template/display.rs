@@ -197,8 +197,10 @@ mod tests {
                 "a {{- /* b */}} {{  .a.b   | print 1\n0x1F -}} c",
                 "a {{.a.b | print 1 0x1F}}c",
             ),
-            ("{{$x:=(print).a}}{{$x . = 2}}", ""),
-            ("{{$x:=(print 'a').b}}{{$x=nil}}", "{{$x := (print 'a').b}}{{$x = nil}}"),
+            (
+                "{{$x:=(print 'a').b}}{{$x =nil}}",
+                "{{$x := (print 'a').b}}{{$x = nil}}",
+            ),
             (
                 "{{range $i,$x := .}}{{break}}{{else}}{{end}}",
                 "{{range $i, $x := .}}{{break}}{{else}}{{end}}",

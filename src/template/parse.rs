@@ -81,10 +81,10 @@ pub(super) struct Progress<'t> {
 }
 
 impl Progress<'_> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(line: usize) -> Self {
         Self {
             scope: Scope::new(),
-            line: 0,
+            line,
             action_line: None,
             loops: 0,
             parens: 0,
@@ -114,7 +114,7 @@ impl<'t> Parser<'t> {
             functions,
             lexer: Lexer::new(text, loop_words),
             ahead: Vec::with_capacity(3),
-            template: Progress::new(),
+            template: Progress::new(1),
             trees: HashMap::new(),
             bodies: 0,
         }
@@ -252,6 +252,7 @@ fn place(text: &str, pos: Pos) -> Place {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+    #![allow(clippy::result_large_err)]
     use super::*;
 
     fn parsed(text: &str) -> Result<Parsed, Error> {
