@@ -69,9 +69,7 @@ pub(super) fn indirect(slot: &Slot) -> View<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::template::{ANY, INT, Pointer, STRING, Slice, Type};
-
-    static INT_POINTER: Type = Type::Pointer(&INT);
+    use crate::template::{ANY, INT, Pointer, STRING, Slice};
 
     #[test]
     fn only_zero_values_are_false() {
@@ -85,7 +83,7 @@ mod tests {
             (Value::text("false"), true),
             (Value::Slice(Slice::nil(&STRING)), false),
             (Value::list(vec![Value::Nil]), true),
-            (Value::zero(&INT_POINTER), false),
+            (Value::Pointer(Pointer { to: &INT, target: None }), false),
             (Value::Pointer(Pointer::new(&INT, Value::int(0))), true),
         ] {
             assert_eq!(truth(&value), expected, "{value:?}");
@@ -101,11 +99,7 @@ mod tests {
         assert_eq!(end(&Slot::nothing()), (false, false, false));
         assert_eq!(end(&Slot::in_place(Value::Nil, &ANY, true)), (true, false, true));
         let pointer = Value::Pointer(Pointer::new(&ANY, Value::int(1)));
-        assert_eq!(
-            end(&Slot::of(pointer)),
-            (false, false, false),
-            "what an interface holds has no address"
-        );
+        assert_eq!(end(&Slot::of(pointer)), (false, false, false), "what an interface holds has no address");
         let pointer = Value::Pointer(Pointer::new(&INT, Value::int(1)));
         assert_eq!(end(&Slot::of(pointer)), (false, true, false));
     }
