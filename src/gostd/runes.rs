@@ -29,6 +29,28 @@ pub fn last_rune(bytes: &[u8]) -> Option<(char, usize)> {
     Some(whole.unwrap_or((char::REPLACEMENT_CHARACTER, 1)))
 }
 
+/// How many runes a Go string has: `utf8.RuneCount`.
+pub fn rune_count(bytes: &[u8]) -> usize {
+    if bytes.is_ascii() {
+        return bytes.len();
+    }
+    let chunks = bytes.utf8_chunks();
+    chunks
+        .map(|chunk| chunk.valid().chars().count() + chunk.invalid().len())
+        .sum()
+}
+
+/// The character of a number, U+FFFD when it has none.
+pub fn char_at(code: u64) -> char {
+    let ch = u32::try_from(code).ok().and_then(char::from_u32);
+    ch.unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// Appends a character in UTF-8.
+pub fn append_char(out: &mut Vec<u8>, ch: char) {
+    out.extend_from_slice(ch.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -50,6 +72,7 @@ mod tests {
             (b"\xc3\xa9\xff\xef\xbf\xbd", vec![('\u{e9}', 2), BAD, ('\u{fffd}', 3)]),
         ] {
             assert_eq!(runes(bytes).collect::<Vec<_>>(), expected, "{bytes:?}");
+            assert_eq!(rune_count(bytes), expected.len(), "{bytes:?}");
             assert_eq!(first_rune(bytes), expected.first().copied(), "{bytes:?}");
             assert_eq!(last_rune(bytes), expected.last().copied(), "{bytes:?}");
         }
