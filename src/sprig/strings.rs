@@ -4,8 +4,8 @@
 
 use super::strval::{made, strval};
 use crate::{
-    gostd::{first_rune, last_rune, runes, unicode},
-    template::{ANY, Args, BOOL, Failure, Function, Host, INT, STRING, Text, Value, print, sprintf},
+    gostd::{append_quoted, first_rune, last_rune, runes, unicode},
+    template::{ANY, Args, BOOL, Failure, Function, Host, INT, STRING, Text, Value, print},
 };
 use memchr::memmem;
 use std::collections::BTreeSet;
@@ -266,7 +266,7 @@ fn plural(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 fn quote(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     spaced(host, args, |host, out, value| {
         let text = strval(host, value)?;
-        out.append(&mut sprintf(host, b"%q", &[text.into()])?);
+        append_quoted(out, &text, false);
         Ok(())
     })
 }

@@ -163,7 +163,9 @@ fn key_for(index: &Slot, ty: &'static Type) -> Result<Value, Failure> {
     };
     if is_assignable(&from, ty) {
         if let Some(unhashable) = unhashable(&index.value) {
-            return Err(Failure::new(format!("runtime error: hash of unhashable type {unhashable}")));
+            return Err(Failure::new(format!(
+                "runtime error: hash of unhashable type {unhashable}"
+            )));
         }
         return Ok(match ty {
             Type::Named(named) if !matches!(index.value, Value::Named(..)) => {
@@ -206,7 +208,9 @@ fn cut(
         }
         Value::Array(_) if !view.addressable => {
             let method = if with_capacity { "Slice3" } else { "Slice" };
-            return Err(Failure::new(format!("reflect.Value.{method}: slice of unaddressable array")));
+            return Err(Failure::new(format!(
+                "reflect.Value.{method}: slice of unaddressable array"
+            )));
         }
         Value::Array(array) => (array.items(), array.item),
         Value::Slice(slice) => (slice.items(), slice.item),
