@@ -83,14 +83,12 @@ mod tests {
             (Value::text("false"), true),
             (Value::Slice(Slice::nil(&STRING)), false),
             (Value::list(vec![Value::Nil]), true),
-            (Value::zero(&Type::Pointer(&INT)), false),
+            (Value::Pointer(Pointer { to: &INT, target: None }), false),
             (Value::Pointer(Pointer::new(&INT, Value::int(0))), true),
         ] {
             assert_eq!(truth(&value), expected, "{value:?}");
         }
     }
-
-    use crate::template::Type;
 
     #[test]
     fn indirection_ends_at_nil() {
