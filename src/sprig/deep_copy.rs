@@ -1,9 +1,7 @@
 //! Copies that share nothing that can change (`copystructure` v1.2.0).
 
 use super::dicts::ENTRY;
-use crate::template::{
-    ANY, Args, Array, Failure, Function, Host, Map, Pointer, Slice, Struct, Type, Value,
-};
+use crate::template::{ANY, Args, Array, Failure, Function, Host, Map, Pointer, Slice, Struct, Type, Value};
 
 /// The functions of this family.
 pub(super) static FUNCTIONS: &[Function] = &[

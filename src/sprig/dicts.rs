@@ -1,9 +1,7 @@
 //! Dictionaries: `map[string]interface {}`. Those that change one change it for all who hold it.
 
 use super::strval::strval;
-use crate::template::{
-    ANY, Args, BOOL, DICT, Failure, Function, Host, LIST, STRING, STRINGS, Text, Value,
-};
+use crate::template::{ANY, Args, BOOL, DICT, Failure, Function, Host, LIST, STRING, STRINGS, Text, Value};
 use std::collections::HashSet;
 
 /// The functions of this family.
@@ -109,7 +107,9 @@ fn too_few() -> Failure {
 /// Go's error for a type assertion that does not hold.
 fn conversion(value: &Value, expected: &str) -> Failure {
     let found = value.type_of().map_or_else(|| "nil".to_owned(), |of| of.to_string());
-    Failure::new(format!("interface conversion: interface {{}} is {found}, not {expected}"))
+    Failure::new(format!(
+        "interface conversion: interface {{}} is {found}, not {expected}"
+    ))
 }
 
 /// All keys, those of the first dictionary first. Go's order within one is random, ours is sorted.

@@ -7,10 +7,22 @@ use crate::template::{
 
 /// The functions of this family.
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("merge", &[&DICT, &DICT], &ANY, |host, args| merge(host, args, false, false)).variadic(),
-    Function::new("mustMerge", &[&DICT, &DICT], &ANY, |host, args| merge(host, args, false, true)).variadic(),
-    Function::new("mergeOverwrite", &[&DICT, &DICT], &ANY, |host, args| merge(host, args, true, false)).variadic(),
-    Function::new("mustMergeOverwrite", &[&DICT, &DICT], &ANY, |host, args| merge(host, args, true, true)).variadic(),
+    Function::new("merge", &[&DICT, &DICT], &ANY, |host, args| {
+        merge(host, args, false, false)
+    })
+    .variadic(),
+    Function::new("mustMerge", &[&DICT, &DICT], &ANY, |host, args| {
+        merge(host, args, false, true)
+    })
+    .variadic(),
+    Function::new("mergeOverwrite", &[&DICT, &DICT], &ANY, |host, args| {
+        merge(host, args, true, false)
+    })
+    .variadic(),
+    Function::new("mustMergeOverwrite", &[&DICT, &DICT], &ANY, |host, args| {
+        merge(host, args, true, true)
+    })
+    .variadic(),
 ];
 
 /// Why a merge stopped.
@@ -68,7 +80,8 @@ impl Merger<'_, '_> {
     /// Runs a merge one level further in.
     fn inner(&mut self, target: &Slot, source: &Slot) -> Replaced {
         let overwrite = self.overwrite;
-        self.host.deeper(|host| Merger { host, overwrite }.merge(target, source))
+        self.host
+            .deeper(|host| Merger { host, overwrite }.merge(target, source))
     }
 
     fn merge_flat(&self, target: &Slot, source: &Slot) -> Replaced {
@@ -79,7 +92,9 @@ impl Merger<'_, '_> {
     }
 
     fn merge_struct(&mut self, target: &Slot, source: &Slot) -> Replaced {
-        let Value::Struct(fields) = &target.value else { return Ok(None) };
+        let Value::Struct(fields) = &target.value else {
+            return Ok(None);
+        };
         if !has_exported_fields(fields.of) {
             return if target.addressable && self.overwrite && !is_empty(&source.value) {
                 set(target, source)
@@ -104,7 +119,9 @@ impl Merger<'_, '_> {
     }
 
     fn merge_map(&mut self, target: &Slot, source: &Slot) -> Replaced {
-        let Value::Map(map) = target.value.bare() else { return Ok(None) };
+        let Value::Map(map) = target.value.bare() else {
+            return Ok(None);
+        };
         let mut map = map.clone();
         let mut made = None;
         if map.is_nil() && !is_nil(source)? {
@@ -166,8 +183,8 @@ impl Merger<'_, '_> {
         }
         if is_filled {
             let target_kind = target.value.type_of().map(|of| of.kind());
-            let is_merged = source_kind == Some(Kind::Slice)
-                || (source_kind == Some(Kind::Map) && target_kind == Some(Kind::Map));
+            let is_merged =
+                source_kind == Some(Kind::Slice) || (source_kind == Some(Kind::Map) && target_kind == Some(Kind::Map));
             if is_merged {
                 return Ok(());
             }
@@ -192,7 +209,9 @@ impl Merger<'_, '_> {
     }
 
     fn merge_pointer(&mut self, target: &Slot, source: &Slot) -> Replaced {
-        let Value::Pointer(pointer) = &target.value else { return Ok(None) };
+        let Value::Pointer(pointer) = &target.value else {
+            return Ok(None);
+        };
         if !matches!(kind(source), Some(Kind::Pointer)) {
             return match &pointer.target {
                 _ if is_reflect_nil(source) => Ok(None),
@@ -203,7 +222,13 @@ impl Merger<'_, '_> {
         }
         match (&pointer.target, &source.value) {
             (_, source) if source.is_nil() => Ok(None),
-            (Some(ours), Value::Pointer(Pointer { to, target: Some(theirs) })) => {
+            (
+                Some(ours),
+                Value::Pointer(Pointer {
+                    to,
+                    target: Some(theirs),
+                }),
+            ) => {
                 let ours = Slot::in_place(Value::clone(ours), pointer.to, true);
                 let theirs = Slot::in_place(Value::clone(theirs), to, true);
                 let replaced = self.inner(&ours, &theirs)?;
