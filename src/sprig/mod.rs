@@ -21,6 +21,7 @@ mod semver;
 mod string_case;
 mod string_slices;
 mod strings;
+mod strval;
 mod urls;
 
 use crate::template::Function;

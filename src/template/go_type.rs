@@ -97,6 +97,8 @@ pub struct Field {
     pub ty: &'static Type,
     /// Whether its fields and methods are promoted.
     pub embedded: bool,
+    /// Its tag for `encoding/json`, `name,omitempty`; empty when it has none.
+    pub json: &'static str,
 }
 
 /// A type with a name over another that is not a struct.
@@ -305,6 +307,7 @@ impl Field {
             name,
             ty,
             embedded: false,
+            json: "",
         }
     }
 
@@ -314,7 +317,14 @@ impl Field {
             name,
             ty,
             embedded: true,
+            json: "",
         }
+    }
+
+    /// The same field with a tag for `encoding/json`.
+    pub const fn json(mut self, tag: &'static str) -> Self {
+        self.json = tag;
+        self
     }
 
     /// Whether templates may read it: Go's capital letter.
