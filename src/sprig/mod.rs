@@ -9,8 +9,13 @@ mod crypto;
 mod dates;
 mod defaults;
 mod dicts;
+mod durations;
 mod encoding;
 mod flow;
+mod json;
+mod json_decode;
+mod json_encode;
+mod json_fields;
 mod lists;
 mod merging;
 mod numbers;
@@ -22,6 +27,8 @@ mod string_case;
 mod string_slices;
 mod strings;
 mod strval;
+mod time_methods;
+mod time_values;
 mod urls;
 
 use crate::template::Function;
@@ -36,6 +43,7 @@ pub static TABLES: &[&[Function]] = &[
     dicts::FUNCTIONS,
     encoding::FUNCTIONS,
     flow::FUNCTIONS,
+    json::FUNCTIONS,
     lists::FUNCTIONS,
     merging::FUNCTIONS,
     numbers::FUNCTIONS,
