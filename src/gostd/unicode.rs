@@ -20,6 +20,7 @@ category!(UPPER, r"\p{Lu}");
 category!(LOWER, r"\p{Ll}");
 category!(TITLE, r"\p{Lt}");
 category!(LETTER, r"\p{L}");
+category!(DIGIT, r"\p{Nd}");
 category!(NUMBER, r"\p{N}");
 category!(PUNCT, r"\p{P}");
 category!(GRAPHIC, r"[\p{L}\p{M}\p{N}\p{P}\p{S}]");
@@ -75,6 +76,15 @@ pub fn is_letter(ch: char) -> bool {
         ch.is_ascii_alphabetic()
     } else {
         LETTER.has(ch)
+    }
+}
+
+/// `unicode.IsDigit`: decimal digits only.
+pub fn is_digit(ch: char) -> bool {
+    if ch.is_ascii() {
+        ch.is_ascii_digit()
+    } else {
+        DIGIT.has(ch)
     }
 }
 
@@ -160,7 +170,9 @@ mod tests {
 
     #[test]
     fn every_category_has_members() {
-        for category in [&UPPER, &LOWER, &TITLE, &LETTER, &NUMBER, &PUNCT, &GRAPHIC, &KNOWN] {
+        for category in [
+            &UPPER, &LOWER, &TITLE, &LETTER, &DIGIT, &NUMBER, &PUNCT, &GRAPHIC, &KNOWN,
+        ] {
             assert!(!category.0.is_empty());
         }
     }
@@ -182,6 +194,7 @@ mod tests {
                 "{ch:?}"
             );
         }
+        assert!(is_digit('\u{661}') && !is_digit('\u{bd}') && !is_digit('\u{2160}'));
         assert!(is_title('\u{1c5}') && is_number('\u{2160}') && is_punct('_') && !is_punct('$'));
         assert!(is_space('\u{85}') && !is_print('\u{a0}') && is_print('\u{301}') && !is_print('\u{a7cb}'));
     }

@@ -3,10 +3,14 @@
 //! It is `HermeticTxtFuncMap`: without the functions that read the clock, the environment or the network by name, though
 //! a few that roll dice are left. Each file is one of Sprig's families and has a table of its functions.
 
+mod cast;
 mod certificates;
 mod conversion;
 mod crypto;
 mod dates;
+mod decimal;
+mod deep_copy;
+mod deep_equal;
 mod defaults;
 mod dicts;
 mod durations;
@@ -30,6 +34,8 @@ mod strval;
 mod time_methods;
 mod time_values;
 mod urls;
+mod words;
+mod wrapping;
 
 use crate::template::Function;
 
@@ -39,6 +45,7 @@ pub static TABLES: &[&[Function]] = &[
     conversion::FUNCTIONS,
     crypto::FUNCTIONS,
     dates::FUNCTIONS,
+    deep_copy::FUNCTIONS,
     defaults::FUNCTIONS,
     dicts::FUNCTIONS,
     encoding::FUNCTIONS,
@@ -55,6 +62,7 @@ pub static TABLES: &[&[Function]] = &[
     string_slices::FUNCTIONS,
     strings::FUNCTIONS,
     urls::FUNCTIONS,
+    wrapping::FUNCTIONS,
 ];
 
 #[cfg(test)]

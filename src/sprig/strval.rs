@@ -1,6 +1,6 @@
 //! Sprig's idea of a value as a string, which many of its functions take anything through.
 
-use crate::template::{Args, Body, Failure, Host, Kind, STRING, Text, Type, UINT8, Value, print};
+use crate::template::{Failure, Host, Kind, Text, Type, UINT8, Value, find_print_method, print};
 
 /// Strings and `[]byte` as they are, errors and Stringers by their methods, everything else as `%v` prints it.
 pub(super) fn strval(host: &mut Host<'_>, value: &Value) -> Result<Text, Failure> {
@@ -15,47 +15,15 @@ pub(super) fn strval(host: &mut Host<'_>, value: &Value) -> Result<Text, Failure
         }
         _ => {}
     }
-    for name in ["Error", "String"] {
-        if let Some(text) = said_by(host, value, name)? {
-            return Ok(text);
-        }
+    if let Some(of) = value.type_of()
+        && let Some(method) = find_print_method(&of, false)
+        && let Value::String(text) = host.deeper(|host| method.call(host, value))?
+    {
+        return Ok(text);
     }
     let mut out = Vec::new();
     print(host, &mut out, value)?;
     made(host, out)
-}
-
-/// What the method `name() string` of the value says, if its type has one.
-fn said_by(host: &mut Host<'_>, value: &Value, name: &str) -> Result<Option<Text>, Failure> {
-    let Some(of) = value.type_of() else { return Ok(None) };
-    let is_pointer = matches!(of, Type::Pointer(_));
-    let found = of.methods().iter().find(|method| method.function.name == name);
-    let Some(method) = found.filter(|method| is_pointer || !method.pointer) else {
-        return Ok(None);
-    };
-    let function = &method.function;
-    let Body::Plain(body) = function.body else {
-        return Ok(None);
-    };
-    if !function.params.is_empty() || *function.result != STRING {
-        return Ok(None);
-    }
-    let receiver = match value {
-        Value::Pointer(pointer) => match &pointer.target {
-            Some(target) => target,
-            None => {
-                return Err(Failure::new(
-                    "runtime error: invalid memory address or nil pointer dereference",
-                ));
-            }
-        },
-        other => other,
-    };
-    let text = host.deeper(|host| body(host, Args(std::slice::from_ref(receiver))))?;
-    Ok(match text {
-        Value::String(text) => Some(text),
-        _ => None,
-    })
 }
 
 /// The items of a list as strings, without those that are nil; anything else as the only item.
@@ -94,7 +62,7 @@ mod tests {
     use super::*;
     use crate::{
         sprig::trial::call,
-        template::{BYTES, Function, Method, NamedType, Pointer, STRINGS, Slice, UintKind},
+        template::{BYTES, Function, Method, NamedType, Pointer, STRING, STRINGS, Slice, UintKind},
     };
 
     static SHOUT: NamedType = NamedType {
