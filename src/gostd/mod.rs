@@ -25,7 +25,7 @@ mod url_parse;
 pub use duration::Duration;
 pub use float_format::{append_float, format_float};
 pub use float_parse::parse_float;
-pub use integer::{append_uint, atoi, format_int, format_uint, parse_int, parse_uint};
+pub use integer::{Digits, append_uint, atoi, format_int, format_uint, parse_int, parse_uint};
 pub use num_error::{NumError, Reason};
 pub use quote::{append_quoted, append_quoted_rune, can_backquote, quote, quote_bytes};
 pub use runes::{append_char, char_at, first_rune, last_rune, rune_count, runes};

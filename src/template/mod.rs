@@ -32,10 +32,17 @@ mod parse;
 mod parse_control;
 mod parse_pipeline;
 mod print;
+mod print_format;
+mod print_method;
+mod print_value;
 mod scope;
 mod truth;
 mod unquote;
 mod value;
+mod verb_flags;
+mod verb_float;
+mod verb_integer;
+mod verb_text;
 
 pub use error::{Error, Missing, MissingKind, Place, Stage};
 pub use exec::Template;
