@@ -1,51 +1,82 @@
-//! Go's quoted strings (`%q`), for messages that users know from Flux.
+//! Go's quoted strings and characters (`%q`), as templates and Flux' messages show them.
 
-use std::fmt::Write;
+use super::{
+    runes::{append_char, char_at},
+    unicode::is_print,
+};
 
 /// `text` between double quotes, escaped as Go's `strconv.Quote` does.
 pub fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for ch in text.chars() {
-        push_quoted(&mut out, ch);
-    }
-    out.push('"');
-    out
+    quote_bytes(text.as_bytes())
 }
 
-fn push_quoted(out: &mut String, ch: char) {
-    let short = match ch {
-        '"' | '\\' => Some(ch),
-        '\x07' => Some('a'),
-        '\x08' => Some('b'),
-        '\x0c' => Some('f'),
-        '\n' => Some('n'),
-        '\r' => Some('r'),
-        '\t' => Some('t'),
-        '\x0b' => Some('v'),
+/// The same for a Go string, which need not be UTF-8: what is not, is written as `\x..`.
+pub fn quote_bytes(text: &[u8]) -> String {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    append_quoted(&mut out, text, false);
+    // What is quoted is UTF-8, so nothing is lost.
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// Appends `text` between double quotes; `ascii` escapes all that is not ASCII (`strconv.QuoteToASCII`).
+pub fn append_quoted(out: &mut Vec<u8>, text: &[u8], ascii: bool) {
+    out.push(b'"');
+    for chunk in text.utf8_chunks() {
+        for ch in chunk.valid().chars() {
+            append_escaped(out, ch, '"', ascii);
+        }
+        for byte in chunk.invalid() {
+            append_hex(out, b'x', u32::from(*byte), 2);
+        }
+    }
+    out.push(b'"');
+}
+
+/// Appends a character between single quotes (`strconv.QuoteRune`); what is none is shown as U+FFFD.
+pub fn append_quoted_rune(out: &mut Vec<u8>, code: u64, ascii: bool) {
+    out.push(b'\'');
+    append_escaped(out, char_at(code), '\'', ascii);
+    out.push(b'\'');
+}
+
+/// Whether `text` can stand between backquotes as it is: one line, no control characters but tabs
+/// (`strconv.CanBackquote`).
+pub fn can_backquote(text: &[u8]) -> bool {
+    let fits = |ch| !matches!(ch, '\0'..'\t' | '\n'..' ' | '`' | '\x7f' | '\u{feff}');
+    str::from_utf8(text).is_ok_and(|text| text.chars().all(fits))
+}
+
+/// Appends a character as it stands in a literal between `quote`s.
+fn append_escaped(out: &mut Vec<u8>, ch: char, quote: char, ascii: bool) {
+    let letter = match ch {
+        '\\' => Some(b'\\'),
+        '\x07' => Some(b'a'),
+        '\x08' => Some(b'b'),
+        '\x0c' => Some(b'f'),
+        '\n' => Some(b'n'),
+        '\r' => Some(b'r'),
+        '\t' => Some(b't'),
+        '\x0b' => Some(b'v'),
+        _ if ch == quote => u8::try_from(quote).ok(),
         _ => None,
     };
     let code = u32::from(ch);
-    // Writing to a String does not fail.
-    let _ = match short {
-        Some(letter) => write!(out, "\\{letter}"),
-        None if is_printable(ch) => write!(out, "{ch}"),
-        None if ch.is_ascii() => write!(out, "\\x{code:02x}"),
-        None if code <= 0xffff => write!(out, "\\u{code:04x}"),
-        None => write!(out, "\\U{code:08x}"),
-    };
+    match letter {
+        Some(letter) => out.extend([b'\\', letter]),
+        None if is_print(ch) && (ch.is_ascii() || !ascii) => append_char(out, ch),
+        None if ch.is_ascii() => append_hex(out, b'x', code, 2),
+        None if code <= 0xffff => append_hex(out, b'u', code, 4),
+        None => append_hex(out, b'U', code, 8),
+    }
 }
 
-/// Go's `unicode.IsPrint`: letters, marks, numbers, punctuation, symbols and the ASCII space. The tables are Rust's, so
-/// characters newer than Go's Unicode 15 are shown here and escaped there.
-fn is_printable(ch: char) -> bool {
-    if ch.is_ascii() {
-        return ch == ' ' || ch.is_ascii_graphic();
+/// Appends `\x07`, `\u0007` or `\U00000007`.
+fn append_hex(out: &mut Vec<u8>, letter: u8, code: u32, digits: u32) {
+    out.extend([b'\\', letter]);
+    for place in (0..digits).rev() {
+        let digit = char::from_digit(code >> (4 * place) & 0xf, 16);
+        append_char(out, digit.unwrap_or('0'));
     }
-    // Rust's own escaping has the same classes, but spares combining marks only behind another character.
-    let mut pair = String::from("a");
-    pair.push(ch);
-    pair.escape_debug().nth(1) == Some(ch)
 }
 
 #[cfg(test)]
@@ -67,6 +98,46 @@ mod tests {
             ("'", "\"'\""),
         ] {
             assert_eq!(quote(text), expected);
+        }
+        assert_eq!(quote_bytes(b"a\xff\xe2\x82"), r#""a\xff\xe2\x82""#);
+    }
+
+    #[test]
+    fn quotes_in_ascii() {
+        let mut out = Vec::new();
+        append_quoted(&mut out, "é\u{fffd}😀\n~\u{7f}".as_bytes(), true);
+        assert_eq!(out, br#""\u00e9\ufffd\U0001f600\n~\x7f""#);
+    }
+
+    #[test]
+    fn quotes_characters() {
+        for (code, ascii, expected) in [
+            (0x78, false, "'x'"),
+            (0x27, false, r"'\''"),
+            (0x22, false, "'\"'"),
+            (0x1f600, false, "'😀'"),
+            (0x1f600, true, r"'\U0001f600'"),
+            (0xd800, false, "'\u{fffd}'"),
+            (u64::MAX, true, r"'\ufffd'"),
+        ] {
+            let mut out = Vec::new();
+            append_quoted_rune(&mut out, code, ascii);
+            assert_eq!(out, expected.as_bytes(), "{code:x}");
+        }
+    }
+
+    #[test]
+    fn knows_what_backquotes_can_hold() {
+        for (text, expected) in [
+            (&b"a\tb \"\\"[..], true),
+            (b"a\nb", false),
+            (b"`", false),
+            (b"\xff", false),
+            ("\u{feff}".as_bytes(), false),
+            ("\u{fffd}é\u{2028}".as_bytes(), true),
+            (b"\x7f", false),
+        ] {
+            assert_eq!(can_backquote(text), expected, "{text:?}");
         }
     }
 }

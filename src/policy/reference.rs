@@ -1,27 +1,171 @@
-//! Which texts name an image: the rules of go-containerregistry's `name.ParseReference` with weak validation, which
-//! image-automation-controller asks before it writes anything.
+//! Image references, as go-containerregistry's `name.ParseReference` reads them: image-automation-controller asks it
+//! before it writes anything, and templates of commit messages show its parts.
 
-/// Whether the text is `[REGISTRY/]REPOSITORY[:TAG][@sha256:HEX]`.
-#[must_use]
-pub(super) fn is_reference(text: &str) -> bool {
-    is_tagged(text) || is_digested(text)
+use std::net::Ipv6Addr;
+
+const DEFAULT_REGISTRY: &str = "index.docker.io";
+const DEFAULT_TAG: &str = "latest";
+
+/// Whether defaults may stand in for what a reference leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// They may: Docker Hub, its `library/`, the tag `latest`. What the controllers do.
+    Weak,
+    /// They may not.
+    Strict,
 }
 
-fn is_tagged(text: &str) -> bool {
-    // A colon before the last slash belongs to the registry's port.
-    match text.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')) {
-        Some((base, tag)) => is_tag(tag) && is_named(base),
-        None => is_named(text),
+/// `[REGISTRY/]REPOSITORY[:TAG][@sha256:HEX]`, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reference {
+    text: String,
+    registry: String,
+    repository: String,
+    identifier: Identifier,
+}
+
+/// What picks the image out of its repository. A digest makes a tag before it meaningless.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Identifier {
+    /// A tag, perhaps the default one.
+    Tag(String),
+    /// `sha256:HEX`
+    Digest(String),
+}
+
+/// A text that names no image, in go-containerregistry's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("could not parse reference: {0}")]
+pub struct NoReference(pub String);
+
+impl Reference {
+    /// Reads a reference.
+    ///
+    /// # Errors
+    ///
+    /// [`NoReference`] for characters or lengths that a registry, repository, tag or digest cannot have, and with
+    /// [`Validation::Strict`] also for parts that are left out.
+    pub fn parse(text: &str, validation: Validation) -> Result<Self, NoReference> {
+        tagged(text, validation)
+            .or_else(|| digested(text, validation))
+            .ok_or_else(|| NoReference(text.to_owned()))
+    }
+
+    /// The reference as it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The host, with its port: `index.docker.io` when none is written, or `docker.io` is.
+    #[must_use]
+    pub fn registry(&self) -> &str {
+        &self.registry
+    }
+
+    /// The path below the registry as it was written.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.repository
+    }
+
+    /// The path below the registry, with Docker Hub's `library/` where it is implied.
+    #[must_use]
+    pub fn repository(&self) -> String {
+        match is_official(&self.registry, &self.repository) {
+            true => format!("library/{}", self.repository),
+            false => self.repository.clone(),
+        }
+    }
+
+    /// Tag or digest.
+    #[must_use]
+    pub fn identifier(&self) -> &Identifier {
+        &self.identifier
+    }
+
+    /// Registry and repository.
+    #[must_use]
+    pub fn context(&self) -> String {
+        format!("{}/{}", self.registry, self.repository())
+    }
+
+    /// Registry, repository and tag or digest.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.identifier {
+            Identifier::Tag(tag) => format!("{}:{tag}", self.context()),
+            Identifier::Digest(digest) => format!("{}@{digest}", self.context()),
+        }
+    }
+
+    /// `http` for the hosts that are taken for local ones, `https` for all others.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        let host = self.registry.as_str();
+        let local = is_private(host)
+            || host.starts_with("localhost:")
+            || is_below_localhost(host)
+            || host.contains("127.0.0.1")
+            || host.contains("::1");
+        if local { "http" } else { "https" }
     }
 }
 
-fn is_digested(text: &str) -> bool {
-    let Some((base, digest)) = text.split_once('@') else {
-        return false;
+impl Identifier {
+    /// The tag or the digest.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Tag(text) | Self::Digest(text) => text,
+        }
+    }
+}
+
+/// Whether the text is a reference with weak validation.
+#[must_use]
+pub(super) fn is_reference(text: &str) -> bool {
+    Reference::parse(text, Validation::Weak).is_ok()
+}
+
+fn tagged(text: &str, validation: Validation) -> Option<Reference> {
+    // A colon before the last slash belongs to the registry's port.
+    let (base, tag) = match text.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')) {
+        Some((_, "")) => return None,
+        Some((base, tag)) => (base, Some(tag)),
+        None if validation == Validation::Strict => return None,
+        None => (text, None),
     };
-    let hex = digest.strip_prefix("sha256:").unwrap_or_default();
+    if !tag.is_none_or(is_tag) {
+        return None;
+    }
+    let (registry, repository) = named(base, validation)?;
+    Some(Reference {
+        text: text.to_owned(),
+        registry,
+        repository,
+        identifier: Identifier::Tag(tag.unwrap_or(DEFAULT_TAG).to_owned()),
+    })
+}
+
+fn digested(text: &str, validation: Validation) -> Option<Reference> {
+    let (base, digest) = text.split_once('@')?;
+    let hex = digest.strip_prefix("sha256:")?;
     let sound = hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    sound && is_tagged(base)
+    if !sound {
+        return None;
+    }
+    let (registry, repository) = match tagged(base, validation) {
+        // Strictness was asked of the tagged form: its parts are complete now.
+        Some(tagged) => named(&tagged.context(), validation)?,
+        None => named(base, validation)?,
+    };
+    Some(Reference {
+        text: text.to_owned(),
+        registry,
+        repository,
+        identifier: Identifier::Digest(digest.to_owned()),
+    })
 }
 
 fn is_tag(tag: &str) -> bool {
@@ -31,13 +175,30 @@ fn is_tag(tag: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 
-/// A repository, behind a registry when its first part looks like a host.
-fn is_named(text: &str) -> bool {
-    let host = |first: &str| first.contains(['.', ':']) || first == "localhost";
-    match text.split_once('/').filter(|(first, _)| host(first)) {
-        Some((registry, repository)) => is_registry(registry) && is_repository(repository),
-        None => is_repository(text),
+/// Registry and repository; the first part is a registry when it looks like a host.
+fn named(text: &str, validation: Validation) -> Option<(String, String)> {
+    let host = |first: &str| first.contains(['.', ':']);
+    let (registry, repository) = match text.split_once('/').filter(|(first, _)| host(first)) {
+        Some((registry, repository)) => (registry, repository),
+        None => ("", text),
+    };
+    let strict = validation == Validation::Strict;
+    if !is_repository(repository) || !is_registry(registry) || (strict && registry.is_empty()) {
+        return None;
     }
+    let registry = match registry {
+        "" | "docker.io" => DEFAULT_REGISTRY,
+        other => other,
+    };
+    if strict && is_official(registry, repository) {
+        return None;
+    }
+    Some((registry.to_owned(), repository.to_owned()))
+}
+
+/// Whether the repository is one of Docker Hub's own, whose path leaves `library/` out.
+fn is_official(registry: &str, repository: &str) -> bool {
+    registry == DEFAULT_REGISTRY && !repository.contains('/')
 }
 
 fn is_repository(name: &str) -> bool {
@@ -45,19 +206,51 @@ fn is_repository(name: &str) -> bool {
     (2..=255).contains(&name.len()) && name.bytes().all(allowed)
 }
 
+/// Whether Go's `net/url` takes the name for a host as it stands (RFC 3986, authority).
 fn is_registry(name: &str) -> bool {
-    let port = name.rsplit_once(':').map_or("", |(_, port)| port);
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:[]".contains(&byte);
-    name.bytes().all(allowed) && (name.ends_with(']') || port.bytes().all(|byte| byte.is_ascii_digit()))
+    let is_port = |port: &str| {
+        port.is_empty()
+            || port
+                .strip_prefix(':')
+                .is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if let Some(literal) = name.strip_prefix('[') {
+        return literal
+            .rsplit_once(']')
+            .is_some_and(|(address, port)| address.parse::<Ipv6Addr>().is_ok() && is_port(port));
+    }
+    let port = name.rfind(':').map_or("", |colon| name.get(colon..).unwrap_or(""));
+    let allowed =
+        |byte: u8| !byte.is_ascii() || byte.is_ascii_alphanumeric() || b"-_.~!$&'()*+,;=:]<>\"".contains(&byte);
+    name.bytes().all(allowed) && is_port(port)
+}
+
+fn is_private(host: &str) -> bool {
+    let address = host.split(':').next().unwrap_or("");
+    address
+        .parse::<std::net::Ipv4Addr>()
+        .is_ok_and(|address| address.is_private())
+}
+
+/// `NAME.localhost`, perhaps with a port of up to five digits.
+fn is_below_localhost(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if (1..=5).contains(&port.len()) && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    name.ends_with(".localhost")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_reference;
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const HEX: &str = "6129bb944cada32b4662eafd13fd9904d34c77286bf2ec4523eaedb711757cb0";
 
     #[test]
     fn what_names_an_image() {
-        let hex = "6129bb944cada32b4662eafd13fd9904d34c77286bf2ec4523eaedb711757cb0";
         for text in [
             "o/app:1.0.0",
             "app",
@@ -65,8 +258,8 @@ mod tests {
             "localhost:5000/app:1",
             "[::1]:5000/app:1",
             "Registry.Example.com/app:1",
-            &format!("ghcr.io/acme/app:1@sha256:{hex}"),
-            &format!("ghcr.io/acme/app@sha256:{hex}"),
+            &format!("ghcr.io/acme/app:1@sha256:{HEX}"),
+            &format!("ghcr.io/acme/app@sha256:{HEX}"),
         ] {
             assert!(is_reference(text), "{text}");
         }
@@ -79,11 +272,54 @@ mod tests {
             "ghcr.io/acme/app:1 0",
             "ghcr.io/acme/app:1+2",
             "host:port/app:1",
+            "[1.2.3.4]/app:1",
             "ghcr.io/acme/app:1@sha256:61",
-            &format!("ghcr.io/acme/app:1@sha512:{hex}{hex}"),
+            &format!("ghcr.io/acme/app:1@sha512:{HEX}{HEX}"),
             &format!("app:{}", "a".repeat(129)),
         ] {
             assert!(!is_reference(text), "{text}");
+        }
+    }
+
+    /// IUA-052 to IUA-056.
+    #[test]
+    fn the_parts_of_a_reference() {
+        let parts = |text: &str| {
+            let reference = Reference::parse(text, Validation::Weak).unwrap();
+            [
+                reference.registry().to_owned(),
+                reference.repository(),
+                reference.identifier().as_str().to_owned(),
+                reference.name(),
+                reference.scheme().to_owned(),
+            ]
+        };
+        let hub = "index.docker.io/library/helloworld:v1.0.1";
+        assert_eq!(
+            parts("helloworld:v1.0.1"),
+            ["index.docker.io", "library/helloworld", "v1.0.1", hub, "https"]
+        );
+        assert_eq!(parts("docker.io/helloworld:v1.0.1")[3], hub);
+        assert_eq!(
+            parts("10.1.2.3:5000/app"),
+            ["10.1.2.3:5000", "app", "latest", "10.1.2.3:5000/app:latest", "http"]
+        );
+        let digest = format!("sha256:{HEX}");
+        assert_eq!(parts(&format!("g.io/a/b:1@{digest}"))[3], format!("g.io/a/b@{digest}"));
+        assert_eq!(parts("a.localhost:5000/bb:1")[4], "http");
+        assert_eq!(parts("a.localhost:500000/bb:1")[4], "https");
+    }
+
+    #[test]
+    fn strict_validation_wants_every_part() {
+        for (text, sound) in [
+            ("ghcr.io/acme/app:1", true),
+            ("docker.io/library/app:1", true),
+            ("docker.io/app:1", false),
+            ("acme/app:1", false),
+            ("ghcr.io/acme/app", false),
+        ] {
+            assert_eq!(Reference::parse(text, Validation::Strict).is_ok(), sound, "{text}");
         }
     }
 }

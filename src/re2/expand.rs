@@ -1,8 +1,8 @@
 //! What stands in for a match: `$1`, `${name}`; and how to write text that means only itself.
 
-use super::{
-    rune::decode,
-    unicode::is_letter_or_digit,
+use crate::gostd::{
+    first_rune,
+    unicode::{is_digit, is_letter},
 };
 
 /// A piece of a replacement.
@@ -48,8 +48,8 @@ fn name(text: &[u8]) -> Option<(&[u8], &[u8])> {
         None => (text, false),
     };
     let mut length = 0;
-    while let Some((rune, width)) = text.get(length..).and_then(decode) {
-        if rune != u32::from(b'_') && !is_letter_or_digit(rune) {
+    while let Some((rune, width)) = text.get(length..).and_then(first_rune) {
+        if rune != '_' && !is_letter(rune) && !is_digit(rune) {
             break;
         }
         length += width;

@@ -1,4 +1,6 @@
-//! Go's runes: code points of text that may be any bytes.
+//! Go's runes as numbers, read one by one in the machine's innermost loop.
+
+use crate::gostd::runes;
 
 /// What Go reads where there is no UTF-8.
 pub(super) const REPLACEMENT: u32 = 0xFFFD;
@@ -28,14 +30,9 @@ pub(super) fn decode_strict(text: &[u8]) -> Option<(u32, usize)> {
     decode(text).filter(|read| *read != (REPLACEMENT, 1))
 }
 
-/// The text with U+FFFD for each byte that is not UTF-8, as Go's `[]rune` has it.
+/// The text with U+FFFD for each byte that is not UTF-8, as Go prints it where it must be text.
 pub(super) fn lossy(text: &[u8]) -> String {
-    let mut out = String::with_capacity(text.len());
-    for chunk in text.utf8_chunks() {
-        out.push_str(chunk.valid());
-        out.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
-    }
-    out
+    runes(text).map(|(rune, _)| rune).collect()
 }
 
 #[cfg(test)]

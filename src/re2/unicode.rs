@@ -10,8 +10,6 @@ static ASSIGNED: LazyLock<Class> = LazyLock::new(|| {
     let aged = table("age=15.0").ranges().iter().copied().chain([SURROGATES]).collect();
     Class::new(aged).and(&noncharacters().negated())
 });
-static LETTERS: LazyLock<Class> = LazyLock::new(|| category("L"));
-static DIGITS: LazyLock<Class> = LazyLock::new(|| category("Nd"));
 
 const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 /// The one character that has changed its category since 15.0, from Mn to Mc.
@@ -177,14 +175,6 @@ pub(super) fn folded(class: &Class) -> Class {
     let mut ranges = from_syntax(&folded).and(&ASSIGNED).ranges().to_vec();
     ranges.extend_from_slice(class.ranges());
     Class::new(ranges)
-}
-
-/// Go's `unicode.IsLetter` or `unicode.IsDigit`.
-pub(super) fn is_letter_or_digit(rune: u32) -> bool {
-    match u8::try_from(rune) {
-        Ok(byte) if byte.is_ascii() => byte.is_ascii_alphanumeric(),
-        _ => LETTERS.contains(rune) || DIGITS.contains(rune),
-    }
 }
 
 #[cfg(test)]

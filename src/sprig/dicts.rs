@@ -1,6 +1,157 @@
-//! Dictionaries.
+//! Dictionaries: `map[string]interface {}`. Those that change one change it for all who hold it.
 
-use crate::template::Function;
+use super::strval::strval;
+use crate::template::{
+    ANY, Args, BOOL, DICT, Failure, Function, Host, LIST, STRING, STRINGS, Text, Value,
+};
+use std::collections::HashSet;
 
 /// The functions of this family.
-pub(super) static FUNCTIONS: &[Function] = &[];
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("dict", &[&ANY], &DICT, dict).variadic(),
+    Function::new("get", &[&DICT, &STRING], &ANY, get),
+    Function::new("set", &[&DICT, &STRING, &ANY], &DICT, set),
+    Function::new("unset", &[&DICT, &STRING], &DICT, unset),
+    Function::new("hasKey", &[&DICT, &STRING], &BOOL, has_key),
+    Function::new("pluck", &[&STRING, &DICT], &LIST, pluck).variadic(),
+    Function::new("dig", &[&ANY], &ANY, dig).variadic(),
+    Function::new("keys", &[&DICT], &STRINGS, keys).variadic(),
+    Function::new("values", &[&DICT], &LIST, values),
+    Function::new("pick", &[&DICT, &STRING], &DICT, pick).variadic(),
+    Function::new("omit", &[&DICT, &STRING], &DICT, omit).variadic(),
+];
+
+type Outcome = Result<Value, Failure>;
+
+/// What an entry counts as: key, value and their place in the tree.
+pub(super) const ENTRY: usize = 3 * size_of::<Value>();
+
+/// What Go says when something is put into a nil map.
+pub(super) fn nil_map() -> Failure {
+    Failure::new("assignment to entry in nil map")
+}
+
+fn dict(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let mut entries = Vec::new();
+    for pair in args.0.chunks(2) {
+        let mut pair = pair.iter();
+        let key = strval(host, pair.next().unwrap_or(&Value::Nil))?;
+        host.produce(ENTRY)?;
+        entries.push((key, pair.next().cloned().unwrap_or_else(|| "".into())));
+    }
+    Ok(Value::dict(entries))
+}
+
+fn get(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    Ok(args.map(0)?.get(args.value(1)?).unwrap_or_else(|| "".into()))
+}
+
+fn set(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    host.produce(ENTRY)?;
+    if !args.map(0)?.insert(args.value(1)?.clone(), args.value(2)?.clone()) {
+        return Err(nil_map());
+    }
+    args.value(0).cloned()
+}
+
+fn unset(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    args.map(0)?.remove(args.value(1)?);
+    args.value(0).cloned()
+}
+
+fn has_key(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    Ok(args.map(0)?.get(args.value(1)?).is_some().into())
+}
+
+fn pluck(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let key = args.value(0)?;
+    host.produce((args.len() - 1).saturating_mul(size_of::<Value>()))?;
+    let mut found = Vec::new();
+    for index in 1..args.len() {
+        found.extend(args.map(index)?.get(key));
+    }
+    Ok(Value::list(found))
+}
+
+/// The value at a path of keys through dictionaries in the last argument, or the last but one when a key is missing.
+fn dig(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let [path @ .., default, start] = args.0 else {
+        return Err(too_few());
+    };
+    if path.is_empty() {
+        return Err(too_few());
+    }
+    let is_dict = |value: &Value| value.type_of() == Some(DICT);
+    if !is_dict(start) {
+        return Err(conversion(start, "map[string]interface {}"));
+    }
+    if let Some(key) = path.iter().find(|key| !matches!(key, Value::String(_))) {
+        return Err(conversion(key, "string"));
+    }
+    let mut here = start.clone();
+    for key in path {
+        let next = match &here {
+            Value::Map(map) if is_dict(&here) => map.get(key),
+            other => return Err(conversion(other, "map[string]interface {}")),
+        };
+        match next {
+            Some(next) => here = next,
+            None => return Ok(default.clone()),
+        }
+    }
+    Ok(here)
+}
+
+fn too_few() -> Failure {
+    Failure::new("dig needs at least three arguments")
+}
+
+/// Go's error for a type assertion that does not hold.
+fn conversion(value: &Value, expected: &str) -> Failure {
+    let found = value.type_of().map_or_else(|| "nil".to_owned(), |of| of.to_string());
+    Failure::new(format!("interface conversion: interface {{}} is {found}, not {expected}"))
+}
+
+/// All keys, those of the first dictionary first. Go's order within one is random, ours is sorted.
+fn keys(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let mut keys: Vec<Text> = Vec::new();
+    for index in 0..args.len() {
+        let map = args.map(index)?;
+        host.produce(map.len().saturating_mul(ENTRY))?;
+        for (key, _) in map.entries() {
+            if let Value::String(key) = key {
+                keys.push(key);
+            }
+        }
+    }
+    Ok(Value::strings(keys))
+}
+
+fn values(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let map = args.map(0)?;
+    host.produce(map.len().saturating_mul(ENTRY))?;
+    Ok(Value::list(map.entries().into_iter().map(|(_, value)| value).collect()))
+}
+
+fn pick(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let map = args.map(0)?;
+    host.produce((args.len() - 1).saturating_mul(ENTRY))?;
+    let mut picked = Vec::new();
+    for index in 1..args.len() {
+        let value = map.get(args.value(index)?);
+        picked.extend(args.text(index).ok().zip(value));
+    }
+    Ok(Value::dict(picked))
+}
+
+fn omit(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let map = args.map(0)?;
+    host.produce(map.len().saturating_mul(ENTRY))?;
+    let omitted = (1..args.len()).map(|index| args.text(index));
+    let omitted: HashSet<&Text> = omitted.collect::<Result<_, _>>()?;
+    let entries = map.entries().into_iter().filter_map(|(key, value)| match key {
+        Value::String(key) if !omitted.contains(&key) => Some((key, value)),
+        _ => None,
+    });
+    Ok(Value::dict(entries))
+}

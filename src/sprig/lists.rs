@@ -1,6 +1,219 @@
-//! Lists.
+//! Lists. Each function takes lists of any type of items; most give a `[]interface {}` with the same items.
 
-use crate::template::Function;
+use super::{cast::to_int, cast::truncated, deep_equal::deep_equal, defaults::empty};
+use crate::template::{ANY, Args, BOOL, Failure, Function, Host, INT, LIST, LISTS, Slice, Value};
 
-/// The functions of this family.
-pub(super) static FUNCTIONS: &[Function] = &[];
+/// The functions of this family. The forms with `must` differ in nothing: Go's panics are errors here.
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("list", &[&ANY], &LIST, list).variadic(),
+    Function::new("tuple", &[&ANY], &LIST, list).variadic(),
+    Function::new("append", &[&ANY, &ANY], &LIST, append),
+    Function::new("push", &[&ANY, &ANY], &LIST, append),
+    Function::new("mustAppend", &[&ANY, &ANY], &LIST, append),
+    Function::new("mustPush", &[&ANY, &ANY], &LIST, append),
+    Function::new("prepend", &[&ANY, &ANY], &LIST, prepend),
+    Function::new("mustPrepend", &[&ANY, &ANY], &LIST, prepend),
+    Function::new("concat", &[&ANY], &ANY, concat).variadic(),
+    Function::new("first", &[&ANY], &ANY, first),
+    Function::new("mustFirst", &[&ANY], &ANY, first),
+    Function::new("last", &[&ANY], &ANY, last),
+    Function::new("mustLast", &[&ANY], &ANY, last),
+    Function::new("rest", &[&ANY], &LIST, rest),
+    Function::new("mustRest", &[&ANY], &LIST, rest),
+    Function::new("initial", &[&ANY], &LIST, initial),
+    Function::new("mustInitial", &[&ANY], &LIST, initial),
+    Function::new("reverse", &[&ANY], &LIST, reverse),
+    Function::new("mustReverse", &[&ANY], &LIST, reverse),
+    Function::new("compact", &[&ANY], &LIST, compact),
+    Function::new("mustCompact", &[&ANY], &LIST, compact),
+    Function::new("uniq", &[&ANY], &LIST, uniq),
+    Function::new("mustUniq", &[&ANY], &LIST, uniq),
+    Function::new("without", &[&ANY, &ANY], &LIST, without).variadic(),
+    Function::new("mustWithout", &[&ANY, &ANY], &LIST, without).variadic(),
+    Function::new("has", &[&ANY, &ANY], &BOOL, has),
+    Function::new("mustHas", &[&ANY, &ANY], &BOOL, has),
+    Function::new("slice", &[&ANY, &ANY], &ANY, slice).variadic(),
+    Function::new("mustSlice", &[&ANY, &ANY], &ANY, slice).variadic(),
+    Function::new("chunk", &[&INT, &ANY], &LISTS, chunk),
+    Function::new("mustChunk", &[&INT, &ANY], &LISTS, chunk),
+];
+
+type Outcome = Result<Value, Failure>;
+
+/// What a copied item counts as. It is half of what it takes, since lists that are built item by item are copied each
+/// time, and let go again.
+const COPIED: usize = size_of::<Value>() / 2;
+
+/// What Go says to a question about the type of nil.
+fn nil_dereference() -> Failure {
+    Failure::new("runtime error: invalid memory address or nil pointer dereference")
+}
+
+/// The items of the list, or Sprig's complaint: `refusal` and the kind of what is there instead.
+fn items<'v>(list: &'v Value, refusal: &str) -> Result<&'v [Value], Failure> {
+    let of = list.type_of().ok_or_else(nil_dereference)?;
+    let refuse = || Failure::new(format!("{refusal} {}", of.kind_name()));
+    list.items().ok_or_else(refuse)
+}
+
+/// A new list of the items, which are counted first.
+fn copy<'v>(host: &mut Host<'_>, count: usize, items: impl IntoIterator<Item = &'v Value>) -> Outcome {
+    host.produce(count.saturating_mul(COPIED))?;
+    Ok(Value::list(items.into_iter().cloned().collect()))
+}
+
+fn list(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    copy(host, args.len(), args.0)
+}
+
+fn append(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let items = items(args.value(0)?, "Cannot push on type")?;
+    copy(host, items.len() + 1, items.iter().chain([args.value(1)?]))
+}
+
+fn prepend(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let items = items(args.value(0)?, "Cannot prepend on type")?;
+    copy(host, items.len() + 1, [args.value(1)?].into_iter().chain(items))
+}
+
+fn concat(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let mut all = Vec::new();
+    for list in args.0 {
+        let of = list.type_of().ok_or_else(nil_dereference)?;
+        let refuse = || Failure::new(format!("Cannot concat type {} as list", of.kind_name()));
+        let items = list.items().ok_or_else(refuse)?;
+        host.produce(items.len().saturating_mul(COPIED))?;
+        all.extend_from_slice(items);
+    }
+    Ok(if all.is_empty() {
+        Value::zero(&LIST)
+    } else {
+        Value::list(all)
+    })
+}
+
+fn first(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let items = items(args.value(0)?, "Cannot find first on type")?;
+    Ok(items.first().cloned().unwrap_or_default())
+}
+
+fn last(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let items = items(args.value(0)?, "Cannot find last on type")?;
+    Ok(items.last().cloned().unwrap_or_default())
+}
+
+fn rest(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    match items(args.value(0)?, "Cannot find rest on type")?.split_first() {
+        Some((_, rest)) => copy(host, rest.len(), rest),
+        None => Ok(Value::zero(&LIST)),
+    }
+}
+
+fn initial(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    match items(args.value(0)?, "Cannot find initial on type")?.split_last() {
+        Some((_, initial)) => copy(host, initial.len(), initial),
+        None => Ok(Value::zero(&LIST)),
+    }
+}
+
+fn reverse(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let items = items(args.value(0)?, "Cannot find reverse on type")?;
+    copy(host, items.len(), items.iter().rev())
+}
+
+fn compact(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let items = items(args.value(0)?, "Cannot compact on type")?;
+    copy(host, items.len(), items.iter().filter(|item| !empty(item)))
+}
+
+/// Whether a list has an item that deeply equals the value.
+fn is_in(host: &mut Host<'_>, value: &Value, list: &[Value]) -> Result<bool, Failure> {
+    for item in list {
+        if deep_equal(host, value, item)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn uniq(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let items = items(args.value(0)?, "Cannot find uniq on type")?;
+    host.produce(items.len().saturating_mul(COPIED))?;
+    let mut different = Vec::new();
+    for item in items {
+        if !is_in(host, item, &different)? {
+            different.push(item.clone());
+        }
+    }
+    Ok(Value::list(different))
+}
+
+fn without(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let items = items(args.value(0)?, "Cannot find without on type")?;
+    host.produce(items.len().saturating_mul(COPIED))?;
+    let mut left = Vec::new();
+    for item in items {
+        if !is_in(host, item, args.rest(1))? {
+            left.push(item.clone());
+        }
+    }
+    Ok(Value::list(left))
+}
+
+fn has(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let haystack = args.value(1)?;
+    if matches!(haystack, Value::Nil) {
+        return Ok(false.into());
+    }
+    let items = items(haystack, "Cannot find has on type")?;
+    Ok(is_in(host, args.value(0)?, items)?.into())
+}
+
+/// The items from one index to before another. The result has the type of the list; that of an empty list is nil.
+fn slice(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let list = args.value(0)?;
+    let items = items(list, "list should be type of slice or array but")?;
+    if items.is_empty() {
+        return Ok(Value::Nil);
+    }
+    let mut indices = args.rest(1).iter().map(|index| usize::try_from(to_int(index)).ok());
+    let start = indices.next().unwrap_or(Some(0));
+    let end = indices.next().unwrap_or(Some(items.len()));
+    let Value::Slice(of) = list.bare() else {
+        return Err(Failure::new("reflect.Value.Slice: slice of unaddressable array"));
+    };
+    let part = start.zip(end).and_then(|(start, end)| items.get(start..end));
+    let part = part.ok_or_else(|| Failure::new("reflect.Value.Slice: slice index out of bounds"))?;
+    host.produce(part.len().saturating_mul(COPIED))?;
+    let part = Value::Slice(Slice::new(of.item, part.to_vec()));
+    Ok(match list {
+        Value::Named(name, _) => Value::Named(name, Box::new(part)),
+        _ => part,
+    })
+}
+
+/// Lists of `size` items each. The size may be anything: Sprig counts in floats, and what comes out of that is
+/// reproduced here, before anything is made.
+fn chunk(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    let out_of_range = || Failure::new("runtime error: makeslice: len out of range");
+    let size = args.int(0)?;
+    let items = items(args.value(1)?, "Cannot chunk type")?;
+    let count = items.len() as f64;
+    let chunks = truncated(((count - 1.0) / size as f64).floor() + 1.0);
+    let chunks = usize::try_from(chunks).map_err(|_| out_of_range())?;
+    let length_of_last = match count % size as f64 {
+        0.0 => size,
+        length => truncated(length),
+    };
+    host.produce(items.len().saturating_mul(size_of::<Value>()))?;
+    let mut left = items;
+    let mut lists = Vec::new();
+    for index in 1..=chunks {
+        let length = if index == chunks { length_of_last } else { size };
+        let length = usize::try_from(length).map_err(|_| out_of_range())?;
+        let (chunk, after) = left.split_at_checked(length).unwrap_or((left, &[]));
+        lists.push(Value::list(chunk.to_vec()));
+        left = after;
+    }
+    Ok(Value::Slice(Slice::new(&LIST, lists)))
+}

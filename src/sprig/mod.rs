@@ -3,10 +3,14 @@
 //! It is `HermeticTxtFuncMap`: without the functions that read the clock, the environment or the network by name, though
 //! a few that roll dice are left. Each file is one of Sprig's families and has a table of its functions.
 
+mod cast;
 mod certificates;
 mod conversion;
 mod crypto;
 mod dates;
+mod decimal;
+mod deep_copy;
+mod deep_equal;
 mod defaults;
 mod dicts;
 mod encoding;
@@ -21,7 +25,10 @@ mod semver;
 mod string_case;
 mod string_slices;
 mod strings;
+mod strval;
 mod urls;
+mod words;
+mod wrapping;
 
 use crate::template::Function;
 
@@ -31,6 +38,7 @@ pub static TABLES: &[&[Function]] = &[
     conversion::FUNCTIONS,
     crypto::FUNCTIONS,
     dates::FUNCTIONS,
+    deep_copy::FUNCTIONS,
     defaults::FUNCTIONS,
     dicts::FUNCTIONS,
     encoding::FUNCTIONS,
@@ -46,6 +54,7 @@ pub static TABLES: &[&[Function]] = &[
     string_slices::FUNCTIONS,
     strings::FUNCTIONS,
     urls::FUNCTIONS,
+    wrapping::FUNCTIONS,
 ];
 
 #[cfg(test)]

@@ -1,6 +1,123 @@
 //! Splitting, joining and sorting of strings.
 
-use crate::template::Function;
+use super::strval::{is_list_or_points_at_one, strslice, strval};
+use crate::{
+    gostd,
+    template::{ANY, Args, Failure, Function, Host, INT, Map, STRING, STRING_MAP, STRINGS, Text, Value},
+};
+use memchr::memmem;
 
 /// The functions of this family.
-pub(super) static FUNCTIONS: &[Function] = &[];
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("split", &[&STRING, &STRING], &STRING_MAP, split),
+    Function::new("splitn", &[&STRING, &INT, &STRING], &STRING_MAP, splitn),
+    Function::new("splitList", &[&STRING, &STRING], &STRINGS, split_list),
+    Function::new("join", &[&STRING, &ANY], &STRING, join),
+    Function::new("sortAlpha", &[&ANY], &STRINGS, sort_alpha),
+    Function::new("toStrings", &[&ANY], &STRINGS, to_strings),
+    Function::new("toString", &[&ANY], &STRING, to_string),
+];
+
+/// What an item of a list or of a map takes up besides its bytes.
+const ITEM: usize = size_of::<Value>() + 2 * size_of::<usize>();
+
+fn split(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    let parts = parts(host, args.text(1)?, args.text(0)?, usize::MAX)?;
+    numbered(host, &parts)
+}
+
+fn splitn(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    // Go takes a negative number as no limit.
+    let limit = usize::try_from(args.int(1)?).unwrap_or(usize::MAX);
+    let parts = parts(host, args.text(2)?, args.text(0)?, limit)?;
+    numbered(host, &parts)
+}
+
+fn split_list(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    let parts = parts(host, args.text(1)?, args.text(0)?, usize::MAX)?;
+    Ok(Value::strings(parts))
+}
+
+/// The parts of `text` between separators, `limit` at most: the last one is what is left. Without a separator the
+/// parts are the characters.
+fn parts<'t>(host: &mut Host<'_>, text: &'t [u8], separator: &[u8], limit: usize) -> Result<Vec<&'t [u8]>, Failure> {
+    host.produce(text.len())?;
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let ends: &mut dyn Iterator<Item = (usize, usize)> = if separator.is_empty() {
+        let mut end = 0;
+        &mut gostd::runes(text).map(move |(_, width)| {
+            end += width;
+            (end, end)
+        })
+    } else {
+        &mut memmem::find_iter(text, separator).map(|at| (at, at + separator.len()))
+    };
+    for (end, next) in ends.take_while(|(end, _)| !separator.is_empty() || *end < text.len()) {
+        if parts.len() + 1 >= limit {
+            break;
+        }
+        host.produce(ITEM)?;
+        parts.extend(text.get(start..end));
+        start = next;
+    }
+    if limit > 0 && !(separator.is_empty() && text.is_empty()) {
+        host.produce(ITEM)?;
+        parts.extend(text.get(start..));
+    }
+    Ok(parts)
+}
+
+/// A map of `_0`, `_1` …, so that templates can write `._0`.
+fn numbered(host: &mut Host<'_>, parts: &[&[u8]]) -> Result<Value, Failure> {
+    host.produce(parts.len().saturating_mul(ITEM))?;
+    let entries = parts.iter().enumerate();
+    let entries = entries.map(|(index, part)| (Value::text(format!("_{index}")), Value::text(*part)));
+    Ok(Value::Map(Map::new(&STRING, &STRING, entries)))
+}
+
+fn join(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    let separator = args.text(0)?;
+    let items = strslice(host, args.value(1)?)?;
+    let between = separator.len().saturating_mul(items.len().saturating_sub(1));
+    let length = items.iter().map(|item| item.len()).fold(between, usize::saturating_add);
+    host.produce(length)?;
+    let mut out = Vec::with_capacity(length);
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.extend_from_slice(separator);
+        }
+        out.extend_from_slice(item);
+    }
+    Ok(Value::text(out))
+}
+
+/// By bytes, as Go compares strings.
+fn sort_alpha(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    let value = args.value(0)?;
+    if !is_list_or_points_at_one(value) {
+        return Ok(Value::strings([strval(host, value)?]));
+    }
+    let mut items = strslice(host, value)?;
+    host.step((items.len() as u64).saturating_mul(u64::from(items.len().max(1).ilog2())))?;
+    items.sort_unstable();
+    Ok(same_or(value, items))
+}
+
+fn to_strings(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    let value = args.value(0)?;
+    let items = strslice(host, value)?;
+    Ok(same_or(value, items))
+}
+
+/// A nil `[]string` stays nil, every other value makes a list that is not.
+fn same_or(value: &Value, items: Vec<Text>) -> Value {
+    match value {
+        Value::Slice(slice) if slice.is_nil() && *slice.item == STRING => value.clone(),
+        _ => Value::strings(items),
+    }
+}
+
+fn to_string(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    Ok(strval(host, args.value(0)?)?.into())
+}

@@ -6,7 +6,7 @@ use super::function::Function;
 use std::fmt;
 
 /// A Go type.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum Type {
     /// `bool`
     Bool,
@@ -97,6 +97,8 @@ pub struct Field {
     pub ty: &'static Type,
     /// Whether its fields and methods are promoted.
     pub embedded: bool,
+    /// Its tag for `encoding/json`, `name,omitempty`; empty when it has none.
+    pub json: &'static str,
 }
 
 /// A type with a name over another that is not a struct.
@@ -264,6 +266,13 @@ impl PartialEq for Type {
     }
 }
 
+/// Types point at each other in circles.
+impl fmt::Debug for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl fmt::Display for Type {
     /// As Go's `Type.String()` and `%T` print it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -305,6 +314,7 @@ impl Field {
             name,
             ty,
             embedded: false,
+            json: "",
         }
     }
 
@@ -314,7 +324,14 @@ impl Field {
             name,
             ty,
             embedded: true,
+            json: "",
         }
+    }
+
+    /// The same field with a tag for `encoding/json`.
+    pub const fn json(mut self, tag: &'static str) -> Self {
+        self.json = tag;
+        self
     }
 
     /// Whether templates may read it: Go's capital letter.

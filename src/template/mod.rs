@@ -9,20 +9,41 @@
 //! patience (endless loops) is in [`Host`].
 
 mod builtins;
+mod call;
+mod compare;
+mod display;
 mod error;
+mod escape;
+mod exec;
+mod exec_error;
+mod exec_eval;
+mod fields;
 mod function;
 mod functions;
 mod go_type;
 mod host;
+mod index;
 mod key;
+mod lex;
+mod methods;
 mod node;
+mod number;
+mod parse;
+mod parse_control;
+mod parse_pipeline;
 mod print;
+mod scope;
+mod truth;
+mod unquote;
 mod value;
 
 pub use error::{Error, Missing, MissingKind, Place, Stage};
+pub use exec::Template;
 pub use function::{Args, Body, Failure, Function};
 pub use functions::Functions;
 pub use go_type::*;
 pub use host::{Host, Limits, World};
+pub use methods::{FoundMethod, find_method, find_print_method, method_names};
 pub use print::{print, sprint, sprintf, sprintln};
+pub use truth::truth;
 pub use value::{Array, Map, Pointer, Slice, Slot, Struct, Text, Value};

@@ -258,6 +258,12 @@ impl Deref for Text {
     }
 }
 
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl fmt::Debug for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.lossy(), f)
@@ -335,9 +341,10 @@ impl Array {
 }
 
 impl Struct {
-    /// A struct with the fields in the order of its type.
+    /// A struct with the fields in the order of its type. Values beyond the declared fields are for its methods alone:
+    /// nothing prints or compares them.
     pub fn new(of: &'static StructType, fields: Vec<Value>) -> Self {
-        debug_assert_eq!(of.fields.len(), fields.len(), "{}", of.name);
+        debug_assert!(of.fields.len() <= fields.len(), "{}", of.name);
         Self {
             of,
             fields: Rc::new(Items(fields)),

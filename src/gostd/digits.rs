@@ -1,0 +1,48 @@
+//! Digits at the start of a text, as Go's `time` reads and writes them.
+
+/// The number that `text` begins with, and what follows. `None`: it is above 2⁶³. No digits at all are 0.
+pub(super) fn leading_number(text: &[u8]) -> Option<(u64, &[u8])> {
+    const MOST: u64 = 1 << 63;
+    let mut number: u64 = 0;
+    let mut rest = text;
+    while let Some((digit, after)) = leading_digit(rest) {
+        if number > MOST / 10 {
+            return None;
+        }
+        number = number * 10 + digit;
+        if number > MOST {
+            return None;
+        }
+        rest = after;
+    }
+    Some((number, rest))
+}
+
+/// The digit that `text` begins with, and what follows.
+pub(super) fn leading_digit(text: &[u8]) -> Option<(u64, &[u8])> {
+    match text {
+        [digit @ b'0'..=b'9', rest @ ..] => Some((u64::from(digit - b'0'), rest)),
+        _ => None,
+    }
+}
+
+/// A whole text that is a number, perhaps with a sign. Nothing at all is 0.
+pub(super) fn signed_number(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    let (number, rest) = leading_number(digits)?;
+    let number = number.cast_signed();
+    rest.is_empty()
+        .then_some(if negative { number.wrapping_neg() } else { number })
+}
+
+/// Appends a number, with zeros before it up to `width` digits; a sign does not count.
+pub(super) fn push_padded(out: &mut Vec<u8>, number: i64, width: usize) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(format!("{:0width$}", number.unsigned_abs()).as_bytes());
+}

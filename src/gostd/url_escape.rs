@@ -1,0 +1,94 @@
+//! What Go's `net/url` escapes with `%`, and where.
+
+/// A part of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Path,
+    Host,
+    /// The scope of an IPv6 address.
+    HostZone,
+    User,
+    Query,
+    Fragment,
+}
+
+/// Why a text could not be unescaped; Go's words.
+pub(super) type EscapeError = String;
+
+/// `text` as it can stand in the query of a URL: Go's `url.QueryEscape`, which is also `urlquery` of templates.
+pub fn query_escape(text: &[u8]) -> Vec<u8> {
+    escape(text, Part::Query)
+}
+
+pub(super) fn escape(text: &[u8], part: Part) -> Vec<u8> {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let digit = |value: u8| HEX.get(usize::from(value)).copied().unwrap_or_default();
+    let mut out = Vec::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            b' ' if part == Part::Query => out.push(b'+'),
+            byte if must_escape(*byte, part) => out.extend([b'%', digit(byte >> 4), digit(byte & 15)]),
+            byte => out.push(*byte),
+        }
+    }
+    out
+}
+
+pub(super) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, EscapeError> {
+    let in_host = matches!(part, Part::Host | Part::HostZone);
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        match (byte, after) {
+            (b'%', [high, low, after @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                let value = value_of(*high) << 4 | value_of(*low);
+                // In a host, only what is not ASCII may be escaped; and the sign itself, before a scope.
+                let refused = match part {
+                    _ if value == b'%' => false,
+                    Part::Host => value < 0x80,
+                    Part::HostZone => value != b' ' && must_escape(value, Part::Host),
+                    _ => false,
+                };
+                if refused {
+                    return Err(bad_escape(&[b'%', *high, *low]));
+                }
+                out.push(value);
+                rest = after;
+            }
+            (b'%', _) => {
+                let start = [b"%", after].concat();
+                return Err(bad_escape(start.get(..3).unwrap_or(&start)));
+            }
+            (byte, _) if in_host && byte.is_ascii() && must_escape(*byte, part) => {
+                let byte = super::url::quote_bytes(&[*byte]);
+                return Err(format!("invalid character {byte} in host name"));
+            }
+            (byte, _) => out.push(*byte),
+        }
+    }
+    Ok(out)
+}
+
+fn bad_escape(text: &[u8]) -> EscapeError {
+    format!("invalid URL escape {}", super::url::quote_bytes(text))
+}
+
+fn value_of(digit: u8) -> u8 {
+    char::from(digit).to_digit(16).unwrap_or_default() as u8
+}
+
+/// Whether a byte cannot stand in that part as it is.
+pub(super) fn must_escape(byte: u8, part: Part) -> bool {
+    if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+        return false;
+    }
+    let plain: &[u8] = match part {
+        Part::Path => b"$&+,/:;=@",
+        Part::Host | Part::HostZone => b"!$&'()*+,;=:[]<>\"",
+        Part::User => b"$&+,;=",
+        Part::Query => b"",
+        Part::Fragment => b"$&+,/:;=?@!()*",
+    };
+    !plain.contains(&byte)
+}

@@ -1,0 +1,81 @@
+//! Copies that share nothing that can change (`copystructure` v1.2.0).
+
+use super::dicts::ENTRY;
+use crate::template::{
+    ANY, Args, Array, Failure, Function, Host, Map, Pointer, Slice, Struct, Type, Value,
+};
+
+/// The functions of this family.
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("deepCopy", &[&ANY], &ANY, deep_copy),
+    Function::new("mustDeepCopy", &[&ANY], &ANY, deep_copy),
+];
+
+fn deep_copy(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    match args.value(0)? {
+        Value::Nil => Err(Failure::new("reflect: call of reflect.Value.Type on zero Value")),
+        value => copy(host, value),
+    }
+}
+
+fn copy(host: &mut Host<'_>, value: &Value) -> Result<Value, Failure> {
+    Ok(match value {
+        Value::Slice(slice) if !slice.is_nil() => {
+            Value::Slice(Slice::new(slice.item, all(host, slice.item, slice.items())?))
+        }
+        Value::Array(array) => Value::Array(Array::new(array.item, all(host, array.item, array.items())?)),
+        Value::Map(map) if !map.is_nil() => Value::Map(copy_map(host, map)?),
+        Value::Struct(of) => Value::Struct(copy_struct(host, of)?),
+        Value::Pointer(pointer) => match &pointer.target {
+            Some(target) => Value::Pointer(Pointer::new(pointer.to, host.deeper(|host| copy(host, target))?)),
+            None => value.clone(),
+        },
+        Value::Named(name, bare) => Value::Named(name, Box::new(copy(host, bare)?)),
+        flat => flat.clone(),
+    })
+}
+
+fn all(host: &mut Host<'_>, item: &Type, items: &[Value]) -> Result<Vec<Value>, Failure> {
+    host.produce(std::mem::size_of_val(items))?;
+    host.deeper(|host| items.iter().map(|value| element(host, item, value)).collect())
+}
+
+/// What is in a place of type `of`. In an interface a nil pointer loses its type.
+fn element(host: &mut Host<'_>, of: &Type, value: &Value) -> Result<Value, Failure> {
+    match value {
+        Value::Pointer(pointer) if pointer.target.is_none() && of.is_interface() => Ok(Value::Nil),
+        value => copy(host, value),
+    }
+}
+
+fn copy_map(host: &mut Host<'_>, map: &Map) -> Result<Map, Failure> {
+    host.produce(map.len().saturating_mul(ENTRY))?;
+    let entries = host.deeper(|host| {
+        let copied = map.entries().into_iter().map(|(key, value)| {
+            let value = element(host, map.item, &value)?;
+            Ok((key, value))
+        });
+        copied.collect::<Result<Vec<_>, Failure>>()
+    })?;
+    Ok(Map::new(map.key, map.item, entries))
+}
+
+/// Fields that are not exported are zero in the copy, save those of a time.
+fn copy_struct(host: &mut Host<'_>, of: &Struct) -> Result<Struct, Failure> {
+    if of.of.name == "time.Time" {
+        return Ok(of.clone());
+    }
+    host.produce(std::mem::size_of_val(of.fields()))?;
+    let fields = host.deeper(|host| {
+        let fields = of.of.fields.iter().zip(of.fields());
+        let copied = fields.map(|(field, value)| {
+            if field.is_exported() {
+                element(host, field.ty, value)
+            } else {
+                Ok(Value::zero(field.ty))
+            }
+        });
+        copied.collect::<Result<Vec<_>, Failure>>()
+    })?;
+    Ok(Struct::new(of.of, fields))
+}

@@ -1,0 +1,253 @@
+//! Calling functions and methods: counting operands, fitting them to parameters.
+
+use super::{
+    exec::{Exec, Fail, Operands},
+    exec_error::lossy,
+    fields::type_name,
+    function::{Args, Body, Failure, Function},
+    go_type::{IntKind, Type, UintKind},
+    methods::find_method,
+    node::At,
+    truth::truth,
+    value::{Pointer, Slot, Value},
+};
+
+/// A function, or a method with what it is called on.
+pub(super) struct Callee {
+    pub(super) function: &'static Function,
+    /// For a method the receiver, or why the call will panic.
+    pub(super) receiver: Option<Result<Value, Failure>>,
+}
+
+impl<'t> Exec<'t, '_, '_> {
+    /// Calls a function or method at `node`.
+    pub(super) fn eval_call(
+        &mut self,
+        dot: &Slot,
+        callee: Callee,
+        node: At<'t>,
+        operands: Operands<'t>,
+    ) -> Result<Slot, Fail> {
+        let function = callee.function;
+        self.check_count(function, &operands)?;
+        let result = match function.body {
+            Body::Plain(body) => {
+                let base = self.values.len();
+                let receiver = match callee.receiver {
+                    None => Ok(()),
+                    Some(Ok(receiver)) => {
+                        self.values.push(receiver);
+                        Ok(())
+                    }
+                    Some(Err(panic)) => Err(panic),
+                };
+                self.eval_arguments(dot, function, operands, |exec, slot| exec.values.push(slot.value))?;
+                let arguments = self.values.get(base..).unwrap_or_default();
+                let result = receiver.and_then(|()| body(self.host, Args(arguments)));
+                self.values.truncate(base);
+                result.map(|value| Slot::in_place(value, function.result, false))
+            }
+            Body::Reflect(body) => {
+                let base = self.slots.len();
+                self.eval_arguments(dot, function, operands, |exec, slot| exec.slots.push(slot))?;
+                let result = body(self.host, self.slots.get(base..).unwrap_or_default());
+                self.slots.truncate(base);
+                result
+            }
+            Body::Special => match function.name {
+                "and" => return self.eval_choice(dot, function, operands, false),
+                "or" => return self.eval_choice(dot, function, operands, true),
+                _ => self.eval_callee(dot, function, operands)?,
+            },
+        };
+        let result = result.and_then(|slot| {
+            if let Value::String(text) = &slot.value {
+                self.host.produce(text.len())?;
+            }
+            Ok(slot)
+        });
+        result.map_err(|failure| {
+            self.at = Some(node);
+            match failure {
+                Failure::Error(text) => self.fail(format!("error calling {}: {text}", function.name)),
+                Failure::Limit(text) => self.limit(text),
+            }
+        })
+    }
+
+    fn check_count(&self, function: &Function, operands: &Operands<'t>) -> Result<(), Fail> {
+        let given = operands.rest.len() + usize::from(operands.last.is_some());
+        let wanted = function.params.len();
+        let name = function.name;
+        if function.variadic {
+            let least = wanted.saturating_sub(1);
+            if given < least {
+                // Go leaves the pipeline's value out of this count.
+                let given = operands.rest.len();
+                return Err(self.fail(format!(
+                    "wrong number of args for {name}: want at least {least} got {given}"
+                )));
+            }
+        } else if given != wanted {
+            return Err(self.fail(format!("wrong number of args for {name}: want {wanted} got {given}")));
+        }
+        Ok(())
+    }
+
+    fn eval_arguments(
+        &mut self,
+        dot: &Slot,
+        function: &'static Function,
+        operands: Operands<'t>,
+        push: impl Fn(&mut Self, Slot),
+    ) -> Result<(), Fail> {
+        let mut params = function.params.iter().copied();
+        let mut param = None;
+        let mut next = || {
+            param = params.next().or(if function.variadic { param } else { None });
+            param
+        };
+        for operand in operands.rest {
+            let value = self.eval_operand(dot, next(), operand)?;
+            push(self, value);
+        }
+        if let Some(last) = operands.last {
+            let value = self.validate(last, next())?;
+            push(self, value);
+        }
+        Ok(())
+    }
+
+    /// `and`, `or`: the first operand whose truth decides, or else the last one. The others are not evaluated.
+    fn eval_choice(
+        &mut self,
+        dot: &Slot,
+        function: &'static Function,
+        operands: Operands<'t>,
+        decisive: bool,
+    ) -> Result<Slot, Fail> {
+        let ty = function.params.first().copied();
+        let mut value = Slot::nothing();
+        for operand in operands.rest {
+            value = self.eval_operand(dot, ty, operand)?;
+            if truth(&value.value) == decisive {
+                return Ok(value);
+            }
+        }
+        Ok(operands.last.unwrap_or(value))
+    }
+
+    /// `call`: there are no values that can be called, so it never succeeds.
+    fn eval_callee(
+        &mut self,
+        dot: &Slot,
+        function: &'static Function,
+        operands: Operands<'t>,
+    ) -> Result<Result<Slot, Failure>, Fail> {
+        let name = match (operands.rest.first(), &operands.last) {
+            (Some(first), _) => At::Expr(first).to_string(),
+            (None, Some(last)) => match &last.value {
+                Value::String(text) => lossy(text),
+                _ if last.is_valid() => format!("<{} Value>", type_name(last)),
+                _ => "<invalid Value>".to_owned(),
+            },
+            (None, None) => String::new(),
+        };
+        let base = self.slots.len();
+        self.eval_arguments(dot, function, operands, |exec, slot| exec.slots.push(slot))?;
+        let ty = self.slots.get(base).and_then(|slot| slot.value.type_of());
+        self.slots.truncate(base);
+        Ok(Err(Failure::new(match ty {
+            None => "call of nil".to_owned(),
+            Some(ty) => format!("non-function {name} of type {ty}"),
+        })))
+    }
+
+    /// A value made fit for a parameter of type `ty`, by one step along or against a pointer if need be.
+    pub(super) fn validate(&self, slot: Slot, ty: Option<&'static Type>) -> Result<Slot, Fail> {
+        let Some(ty) = ty else { return Ok(slot) };
+        if matches!(ty, Type::Reflect) {
+            return Ok(slot);
+        }
+        let Some(from) = slot.type_of() else {
+            return match ty.can_be_nil() {
+                true => Ok(zero(ty)),
+                false => Err(self.fail(format!("invalid value; expected {ty}"))),
+            };
+        };
+        if is_assignable(&from, ty) {
+            return Ok(slot);
+        }
+        let slot = match slot.interface {
+            Some(_) if !matches!(slot.value, Value::Nil) => Slot::of(slot.value),
+            _ => slot,
+        };
+        let Some(from) = slot.type_of() else { return Ok(slot) };
+        if is_assignable(&from, ty) {
+            return Ok(slot);
+        }
+        if let (None, Value::Pointer(pointer)) = (slot.interface, &slot.value)
+            && is_assignable(pointer.to, ty)
+        {
+            return match &pointer.target {
+                Some(target) => Ok(Slot::in_place((**target).clone(), pointer.to, true)),
+                None => Err(self.fail(format!("dereference of nil pointer of type {ty}"))),
+            };
+        }
+        if let Type::Pointer(to) = ty
+            && slot.addressable
+            && from == **to
+        {
+            return Ok(Slot::of(Value::Pointer(Pointer::new(to, slot.value))));
+        }
+        Err(self.fail(format!("wrong type for value; expected {ty}; got {from}")))
+    }
+}
+
+/// The zero value of a type, in a place of that type.
+pub(super) fn zero(ty: &'static Type) -> Slot {
+    match ty {
+        Type::Reflect => Slot::nothing(),
+        _ => Slot::in_place(Value::zero(ty), ty, false),
+    }
+}
+
+/// Go's `AssignableTo`.
+pub(super) fn is_assignable(from: &Type, to: &Type) -> bool {
+    if from == to || to.is_any() {
+        return true;
+    }
+    if to.is_interface() {
+        return find_method(from, "Error", false).is_some_and(|found| found.gives_text());
+    }
+    // Of two types with the same structure one may have a name, not both.
+    let composite = |ty: &Type| matches!(ty, Type::Slice(_) | Type::Array(..) | Type::Map(..) | Type::Pointer(_));
+    (composite(from) || composite(to)) && from.underlying() == to.underlying()
+}
+
+/// An integer as Go converts it to the integer type `ty`: what does not fit wraps around.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // wrapping is what is asked for
+pub(super) fn integer(ty: &Type, number: i128) -> Option<Value> {
+    Some(match ty {
+        Type::Int(kind) => Value::Int(
+            *kind,
+            match kind {
+                IntKind::Int | IntKind::Int64 => number as i64,
+                IntKind::Int8 => i64::from(number as i8),
+                IntKind::Int16 => i64::from(number as i16),
+                IntKind::Int32 => i64::from(number as i32),
+            },
+        ),
+        Type::Uint(kind) => Value::Uint(
+            *kind,
+            match kind {
+                UintKind::Uint | UintKind::Uint64 | UintKind::Uintptr => number as u64,
+                UintKind::Uint8 => u64::from(number as u8),
+                UintKind::Uint16 => u64::from(number as u16),
+                UintKind::Uint32 => u64::from(number as u32),
+            },
+        ),
+        Type::Named(named) => Value::Named(named, Box::new(integer(named.underlying, number)?)),
+        _ => return None,
+    })
+}

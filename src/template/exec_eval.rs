@@ -1,0 +1,263 @@
+//! Evaluating pipelines, commands and operands.
+
+use super::{
+    call::{Callee, integer, zero},
+    exec::{Exec, Fail, Operands, name_of},
+    function::Function,
+    go_type::{ComplexKind, FloatKind, Kind, Type},
+    node::{At, Command, Expr, Name, Number, Pipe, Variable},
+    value::{Slot, Value},
+};
+
+impl<'t> Exec<'t, '_, '_> {
+    /// The value of a pipeline; its variables are declared or set.
+    pub(super) fn eval_pipe(&mut self, dot: &Slot, pipe: &'t Pipe) -> Result<Slot, Fail> {
+        self.at = Some(At::Pipe(pipe));
+        let mut last = None;
+        for command in &pipe.commands {
+            let value = self.eval_command(dot, command, last.take())?;
+            last = Some(match value.interface {
+                Some(ty) if ty.is_any() => Slot::of(value.value),
+                _ => value,
+            });
+        }
+        let value = last.unwrap_or_default();
+        for variable in &pipe.decl {
+            let name = name_of(&variable.names);
+            if pipe.is_assign {
+                self.set_var(name, value.clone())?;
+            } else {
+                self.declare_var(name, value.clone());
+            }
+        }
+        Ok(value)
+    }
+
+    fn eval_command(&mut self, dot: &Slot, command: &'t Command, last: Option<Slot>) -> Result<Slot, Fail> {
+        self.step(1)?;
+        let Some((word, rest)) = command.args.split_first() else {
+            return Ok(Slot::nothing());
+        };
+        let operands = Operands { rest, last };
+        match word {
+            Expr::Identifier(_, function) => {
+                self.eval_function(dot, word, function, At::Command(command), operands)
+            }
+            Expr::Field(_, names) => self.eval_field_node(dot, word, names, operands),
+            Expr::Chain(_, inner, names) => self.eval_chain(dot, word, inner, names, operands),
+            Expr::Variable(variable) => self.eval_variable(dot, word, variable, operands),
+            Expr::Pipe(pipe) => {
+                self.refuse_operands(word, &operands)?;
+                self.nested(|exec| exec.eval_pipe(dot, pipe))
+            }
+            Expr::Dot(_) | Expr::Nil(_) | Expr::Bool(..) | Expr::Number(_) | Expr::String(..) => {
+                self.at = Some(At::Expr(word));
+                self.refuse_operands(word, &operands)?;
+                match word {
+                    Expr::Dot(_) => Ok(dot.clone()),
+                    Expr::Nil(_) => Err(self.fail("nil is not a command")),
+                    literal => self.eval_literal(literal),
+                }
+            }
+        }
+    }
+
+    fn refuse_operands(&self, word: &Expr, operands: &Operands<'t>) -> Result<(), Fail> {
+        if operands.are_given() {
+            return Err(self.fail(format!("can't give argument to non-function {}", At::Expr(word))));
+        }
+        Ok(())
+    }
+
+    fn eval_function(
+        &mut self,
+        dot: &Slot,
+        word: &'t Expr,
+        function: &'static Function,
+        node: At<'t>,
+        operands: Operands<'t>,
+    ) -> Result<Slot, Fail> {
+        self.at = Some(At::Expr(word));
+        let callee = Callee {
+            function,
+            receiver: None,
+        };
+        self.eval_call(dot, callee, node, operands)
+    }
+
+    fn eval_field_node(
+        &mut self,
+        dot: &Slot,
+        word: &'t Expr,
+        names: &'t [Name],
+        operands: Operands<'t>,
+    ) -> Result<Slot, Fail> {
+        self.at = Some(At::Expr(word));
+        self.eval_fields(dot, dot, At::Expr(word), names, operands)
+    }
+
+    fn eval_chain(
+        &mut self,
+        dot: &Slot,
+        word: &'t Expr,
+        inner: &'t Expr,
+        names: &'t [Name],
+        operands: Operands<'t>,
+    ) -> Result<Slot, Fail> {
+        self.at = Some(At::Expr(word));
+        if let Expr::Nil(_) = inner {
+            return Err(self.fail(format!("indirection through explicit nil in {}", At::Expr(word))));
+        }
+        let receiver = self.eval_operand(dot, None, inner)?;
+        self.eval_fields(dot, &receiver, At::Expr(word), names, operands)
+    }
+
+    fn eval_variable(
+        &mut self,
+        dot: &Slot,
+        word: &'t Expr,
+        variable: &'t Variable,
+        operands: Operands<'t>,
+    ) -> Result<Slot, Fail> {
+        self.at = Some(At::Expr(word));
+        let value = self.var(name_of(&variable.names))?;
+        match variable.names.get(1..) {
+            None | Some([]) => {
+                self.refuse_operands(word, &operands)?;
+                Ok(value)
+            }
+            Some(names) => self.eval_fields(dot, &value, At::Expr(word), names, operands),
+        }
+    }
+
+    /// The value of an operand for a parameter of type `ty`; without one, of any type.
+    pub(super) fn eval_operand(
+        &mut self,
+        dot: &Slot,
+        ty: Option<&'static Type>,
+        operand: &'t Expr,
+    ) -> Result<Slot, Fail> {
+        self.at = Some(At::Expr(operand));
+        let value = match operand {
+            Expr::Dot(_) => dot.clone(),
+            Expr::Field(_, names) => self.eval_field_node(dot, operand, names, Operands::none())?,
+            Expr::Variable(variable) => self.eval_variable(dot, operand, variable, Operands::none())?,
+            Expr::Pipe(pipe) => self.nested(|exec| exec.eval_pipe(dot, pipe))?,
+            Expr::Identifier(_, function) => {
+                self.eval_function(dot, operand, function, At::Expr(operand), Operands::none())?
+            }
+            Expr::Chain(_, inner, names) => self.eval_chain(dot, operand, inner, names, Operands::none())?,
+            Expr::Nil(_) => {
+                return match ty {
+                    Some(ty) if ty.can_be_nil() => Ok(zero(ty)),
+                    Some(ty) => Err(self.fail(format!("cannot assign nil to {ty}"))),
+                    None => Ok(Slot::nothing()),
+                };
+            }
+            Expr::Bool(..) | Expr::Number(_) | Expr::String(..) => {
+                return match ty {
+                    None => self.eval_literal(operand),
+                    Some(ty) if ty.is_any() || matches!(ty, Type::Reflect) => self.eval_literal(operand),
+                    Some(ty) => self.eval_typed_literal(ty, operand),
+                };
+            }
+        };
+        self.validate(value, ty)
+    }
+
+    /// A literal where its type decides itself.
+    fn eval_literal(&self, literal: &Expr) -> Result<Slot, Fail> {
+        match literal {
+            Expr::Bool(_, truth) => Ok(Slot::of(Value::Bool(*truth))),
+            Expr::String(_, _, text) => Ok(Slot::of(text.clone())),
+            Expr::Number(number) => self.ideal_constant(number),
+            _ => Ok(Slot::nothing()),
+        }
+    }
+
+    fn ideal_constant(&self, number: &Number) -> Result<Slot, Fail> {
+        if let Some((real, imaginary)) = number.complex {
+            return Ok(Slot::of(Value::Complex(ComplexKind::Complex128, real, imaginary)));
+        }
+        if let Some(float) = number.float
+            && is_written_as_float(&number.text)
+        {
+            return Ok(Slot::of(Value::float(float)));
+        }
+        if let Some(int) = number.int {
+            return Ok(Slot::of(Value::int(int)));
+        }
+        if number.uint.is_some() {
+            return Err(self.fail(format!("{} overflows int", number.text)));
+        }
+        Ok(Slot::nothing())
+    }
+
+    /// A literal where a parameter decides its type.
+    fn eval_typed_literal(&self, ty: &'static Type, literal: &Expr) -> Result<Slot, Fail> {
+        let number = match literal {
+            Expr::Number(number) => Some(number),
+            _ => None,
+        };
+        let bare = ty.underlying();
+        let (value, expected) = match bare.kind() {
+            Kind::Bool => match literal {
+                Expr::Bool(_, truth) => (Some(Value::Bool(*truth)), "bool"),
+                _ => (None, "bool"),
+            },
+            Kind::String => match literal {
+                Expr::String(_, _, text) => (Some(text.clone()), "string"),
+                _ => (None, "string"),
+            },
+            Kind::Int => (
+                number.and_then(|number| number.int).and_then(|int| integer(&bare, i128::from(int))),
+                "integer",
+            ),
+            Kind::Uint => (
+                number.and_then(|number| number.uint).and_then(|uint| integer(&bare, i128::from(uint))),
+                "unsigned integer",
+            ),
+            Kind::Float => (
+                number.and_then(|number| number.float).and_then(|float| as_float(&bare, float)),
+                "float",
+            ),
+            Kind::Complex => (
+                number.and_then(|number| number.complex).and_then(|complex| as_complex(&bare, complex)),
+                "complex",
+            ),
+            _ => {
+                let text = format!("can't handle {} for arg of type {ty}", At::Expr(literal));
+                return Err(self.fail(text));
+            }
+        };
+        match (value, ty) {
+            (Some(value), Type::Named(named)) => Ok(Slot::of(Value::Named(named, Box::new(value)))),
+            (Some(value), _) => Ok(Slot::of(value)),
+            (None, _) => Err(self.fail(format!("expected {expected}; found {}", At::Expr(literal)))),
+        }
+    }
+}
+
+/// Whether a literal has what makes it a float: not `0x1e` nor `'.'`.
+fn is_written_as_float(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let has_power = || bytes.iter().any(|byte| matches!(byte, b'p' | b'P'));
+    let is_hex = matches!(bytes, [b'0', b'x' | b'X', _, ..]) && !has_power();
+    !is_hex && bytes.first() != Some(&b'\'') && bytes.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E' | b'p' | b'P'))
+}
+
+fn as_float(ty: &Type, number: f64) -> Option<Value> {
+    match ty {
+        Type::Float(kind @ FloatKind::Float64) => Some(Value::Float(*kind, number)),
+        Type::Float(kind) => Some(Value::Float(*kind, f64::from(number as f32))),
+        _ => None,
+    }
+}
+
+fn as_complex(ty: &Type, (real, imaginary): (f64, f64)) -> Option<Value> {
+    match ty {
+        Type::Complex(kind @ ComplexKind::Complex128) => Some(Value::Complex(*kind, real, imaginary)),
+        Type::Complex(kind) => Some(Value::Complex(*kind, f64::from(real as f32), f64::from(imaginary as f32))),
+        _ => None,
+    }
+}

@@ -1,0 +1,206 @@
+//! Fields, methods and keys: what `.Name` means on a value.
+
+use super::{
+    call::Callee,
+    error::{Missing, MissingKind},
+    exec::{Exec, Fail, Operands},
+    go_type::{Kind, Type},
+    methods::{field_names, find_field, find_method, method_names},
+    node::{At, Name},
+    truth::{View, indirect},
+    value::{Map, Slot, Struct, Value},
+};
+
+impl<'t> Exec<'t, '_, '_> {
+    /// `.X.Y.Z`: only the last one can be a method with arguments.
+    pub(super) fn eval_fields(
+        &mut self,
+        dot: &Slot,
+        receiver: &Slot,
+        node: At<'t>,
+        names: &'t [Name],
+        operands: Operands<'t>,
+    ) -> Result<Slot, Fail> {
+        let Some((last, before)) = names.split_last() else {
+            return Ok(receiver.clone());
+        };
+        let Some((first, between)) = before.split_first() else {
+            return self.eval_field(dot, receiver, node, last, operands);
+        };
+        let mut current = self.eval_field(dot, receiver, node, first, Operands::none())?;
+        for name in between {
+            current = self.eval_field(dot, &current, node, name, Operands::none())?;
+        }
+        self.eval_field(dot, &current, node, last, operands)
+    }
+
+    fn eval_field(
+        &mut self,
+        dot: &Slot,
+        receiver: &Slot,
+        node: At<'t>,
+        name: &'t Name,
+        operands: Operands<'t>,
+    ) -> Result<Slot, Fail> {
+        if !receiver.is_valid() {
+            return Ok(Slot::nothing());
+        }
+        let view = indirect(receiver);
+        if view.is_interface {
+            return Err(self.nil_pointer(receiver, name));
+        }
+        if let Some(callee) = method_of(view, &name.text) {
+            return self.eval_call(dot, callee, node, operands);
+        }
+        match view.value {
+            Value::Struct(of) => {
+                if let Some(field) = self.field_of(receiver, of, view, name, &operands)? {
+                    return Ok(field);
+                }
+            }
+            Value::Pointer(pointer) => {
+                let no_such = matches!(pointer.to, Type::Struct(of) if find_field(of, &name.text).is_none());
+                if !no_such {
+                    return Err(self.nil_pointer(receiver, name));
+                }
+            }
+            value => {
+                if let Value::Map(map) = value.bare()
+                    && let Some(item) = self.item_of(map, name, &operands)?
+                {
+                    return Ok(item);
+                }
+            }
+        }
+        let text = format!("can't evaluate field {} in type {}", name.text, type_name(receiver));
+        Err(self.fail_missing(text, missing(view, &name.text)))
+    }
+
+    fn field_of(
+        &mut self,
+        receiver: &Slot,
+        of: &Struct,
+        view: View<'_>,
+        name: &Name,
+        operands: &Operands<'t>,
+    ) -> Result<Option<Slot>, Fail> {
+        let own = of.of.fields.iter().position(|field| field.name == name.text);
+        let slot = match own {
+            Some(index) => {
+                let (Some(field), Some(value)) = (of.of.fields.get(index), of.fields().get(index)) else {
+                    return Ok(None);
+                };
+                if !field.is_exported() {
+                    return Err(self.unexported(receiver, view, name));
+                }
+                Slot::in_place(value.clone(), field.ty, view.addressable)
+            }
+            None => {
+                let Some((path, field)) = find_field(of.of, &name.text) else {
+                    return Ok(None);
+                };
+                if !field.is_exported() {
+                    return Err(self.unexported(receiver, view, name));
+                }
+                match promoted(of, &path, view.addressable) {
+                    Ok((value, addressable)) => Slot::in_place(value, field.ty, addressable),
+                    Err(embedded) => {
+                        return Err(self.fail(format!(
+                            "reflect: indirection through nil pointer to embedded struct field {embedded}"
+                        )));
+                    }
+                }
+            }
+        };
+        if operands.are_given() {
+            return Err(self.fail(format!(
+                "{} has arguments but cannot be invoked as function",
+                name.text
+            )));
+        }
+        Ok(Some(slot))
+    }
+
+    fn item_of(&mut self, map: &Map, name: &Name, operands: &Operands<'t>) -> Result<Option<Slot>, Fail> {
+        if !matches!(map.key, Type::String) && !map.key.is_any() {
+            return Ok(None);
+        }
+        if operands.are_given() {
+            return Err(self.fail(format!("{} is not a method but has arguments", name.text)));
+        }
+        let item = map.get(&name.key);
+        Ok(Some(item.map_or_else(Slot::nothing, |item| Slot::in_place(item, map.item, false))))
+    }
+
+    fn nil_pointer(&self, receiver: &Slot, name: &Name) -> Fail {
+        self.fail(format!("nil pointer evaluating {}.{}", type_name(receiver), name.text))
+    }
+
+    fn unexported(&self, receiver: &Slot, view: View<'_>, name: &Name) -> Fail {
+        let text = format!("{} is an unexported field of struct type {}", name.text, type_name(receiver));
+        self.fail_missing(text, missing(view, &name.text))
+    }
+}
+
+/// The method of that name, bound to the value.
+fn method_of(view: View<'_>, name: &str) -> Option<Callee> {
+    let ty = match view.value {
+        Value::Struct(of) => Type::Struct(of.of),
+        Value::Named(named, _) => Type::Named(named),
+        Value::Pointer(pointer) => Type::Pointer(pointer.to),
+        _ => return None,
+    };
+    let found = find_method(&ty, name, view.addressable)?;
+    Some(Callee {
+        function: &found.method.function,
+        receiver: Some(found.receiver(view.value)),
+    })
+}
+
+/// The value at the end of a path through embedded structs, or the name of the one that is a nil pointer.
+fn promoted(of: &Struct, path: &[usize], mut addressable: bool) -> Result<(Value, bool), &'static str> {
+    let (mut current, mut name) = (Value::Struct(of.clone()), of.of.name);
+    for &index in path {
+        if let Value::Pointer(pointer) = &current {
+            let Some(target) = &pointer.target else {
+                return Err(name.rsplit('.').next().unwrap_or(name));
+            };
+            current = (**target).clone();
+            addressable = true;
+        }
+        let Value::Struct(inside) = &current else { return Err(name) };
+        let (Some(field), Some(value)) = (inside.of.fields.get(index), inside.fields().get(index)) else {
+            return Err(name);
+        };
+        name = field.name;
+        current = value.clone();
+    }
+    Ok((current, addressable))
+}
+
+/// What the type of the value has instead of `name`.
+fn missing(view: View<'_>, name: &str) -> Missing {
+    let mut known: Vec<&str> = Vec::new();
+    if let Some(ty) = view.value.type_of() {
+        let base = match ty {
+            Type::Pointer(to) => *to,
+            other => other,
+        };
+        if let Type::Struct(of) = base {
+            known.extend(field_names(of));
+        }
+        if matches!(base.kind(), Kind::Struct) || matches!(base, Type::Named(_)) {
+            known.extend(method_names(&ty, view.addressable));
+        }
+    }
+    Missing {
+        name: name.to_owned(),
+        known: known.into_iter().map(str::to_owned).collect(),
+        what: MissingKind::Field,
+    }
+}
+
+/// Go's name of the type of a place.
+pub(super) fn type_name(slot: &Slot) -> String {
+    slot.type_of().map_or_else(|| "<nil>".to_owned(), |ty| ty.to_string())
+}

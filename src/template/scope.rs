@@ -1,0 +1,78 @@
+//! The variables that a template has declared so far.
+
+use std::collections::HashMap;
+
+/// Names of variables, innermost last. Finding one takes no longer when there are many.
+#[derive(Debug)]
+pub(super) struct Scope<'t> {
+    names: Vec<&'t str>,
+    /// How often each name is among them.
+    counts: HashMap<&'t str, usize>,
+}
+
+impl<'t> Scope<'t> {
+    /// That of a template at its start: `$` is its data.
+    pub(super) fn new() -> Self {
+        let mut scope = Self {
+            names: Vec::new(),
+            counts: HashMap::new(),
+        };
+        scope.declare("$");
+        scope
+    }
+
+    pub(super) fn declare(&mut self, name: &'t str) {
+        self.names.push(name);
+        *self.counts.entry(name).or_default() += 1;
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.counts.get(name).is_some_and(|count| *count > 0)
+    }
+
+    /// To be given to [`Scope::close`].
+    pub(super) fn mark(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Forgets what was declared since the mark.
+    pub(super) fn close(&mut self, mark: usize) {
+        while self.names.len() > mark {
+            let Some(name) = self.names.pop() else { return };
+            if let Some(count) = self.counts.get_mut(name) {
+                *count -= 1;
+            }
+        }
+    }
+
+    /// Each name once, in the order of declaration.
+    pub(super) fn names(&self) -> Vec<&'t str> {
+        let mut names = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        for name in &self.names {
+            if seen.insert(*name) {
+                names.push(*name);
+            }
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scope;
+
+    #[test]
+    fn closing_uncovers_what_was_there_before() {
+        let mut scope = Scope::new();
+        scope.declare("$x");
+        let mark = scope.mark();
+        scope.declare("$x");
+        scope.declare("$y");
+        assert_eq!(scope.names(), ["$", "$x", "$y"]);
+        scope.close(mark);
+        assert!(scope.has("$x") && !scope.has("$y"));
+        scope.close(1);
+        assert!(scope.has("$") && !scope.has("$x"));
+    }
+}

@@ -1,0 +1,146 @@
+//! What string and character literals mean: Go's `strconv.Unquote`.
+
+use super::value::Text;
+
+/// What one character of a literal stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unquoted {
+    /// A byte, which need not be UTF-8 together with its neighbours: `\xff`, `\377`.
+    Byte(u8),
+    Char(char),
+}
+
+/// Go's `strconv.ErrSyntax`.
+pub(super) const INVALID_SYNTAX: &str = "invalid syntax";
+
+/// The text that a literal in double quotes or backquotes stands for; `None` when its escapes are not Go's.
+pub(super) fn unquote(literal: &str) -> Option<Text> {
+    if let Some(raw) = literal.strip_prefix('`') {
+        // Carriage returns do not count, so that a file with Windows line ends means the same.
+        return Some(raw.strip_suffix('`')?.replace('\r', "").into());
+    }
+    let mut rest = literal.strip_prefix('"')?.strip_suffix('"')?;
+    if !rest.contains(['\\', '"', '\n']) {
+        return Some(rest.into());
+    }
+    let mut text = Vec::with_capacity(rest.len());
+    while !rest.is_empty() {
+        if rest.starts_with('\n') {
+            return None;
+        }
+        let (unquoted, tail) = unquote_char(rest, '"')?;
+        match unquoted {
+            Unquoted::Byte(byte) => text.push(byte),
+            Unquoted::Char(c) => text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+        rest = tail;
+    }
+    Some(text.into())
+}
+
+/// The first character of the inside of a literal, and what follows.
+pub(super) fn unquote_char(text: &str, quote: char) -> Option<(Unquoted, &str)> {
+    let mut chars = text.chars();
+    match chars.next()? {
+        '\\' => escape(chars.as_str(), quote),
+        c if c == quote => None,
+        c => Some((Unquoted::Char(c), chars.as_str())),
+    }
+}
+
+/// What comes after a backslash.
+fn escape(text: &str, quote: char) -> Option<(Unquoted, &str)> {
+    let mut chars = text.chars();
+    let letter = chars.next()?;
+    let tail = chars.as_str();
+    let simple = |c: char| Some((Unquoted::Char(c), tail));
+    match letter {
+        'a' => simple('\x07'),
+        'b' => simple('\x08'),
+        'f' => simple('\x0c'),
+        'n' => simple('\n'),
+        'r' => simple('\r'),
+        't' => simple('\t'),
+        'v' => simple('\x0b'),
+        '\\' => simple('\\'),
+        '\'' | '"' if letter == quote => simple(quote),
+        'x' => byte(tail, 2, 16),
+        '0'..='7' => byte(text, 3, 8),
+        'u' => code_point(tail, 4),
+        'U' => code_point(tail, 8),
+        _ => None,
+    }
+}
+
+fn byte(text: &str, length: usize, base: u32) -> Option<(Unquoted, &str)> {
+    let (number, tail) = digits(text, length, base)?;
+    Some((Unquoted::Byte(u8::try_from(number).ok()?), tail))
+}
+
+fn code_point(text: &str, length: usize) -> Option<(Unquoted, &str)> {
+    let (number, tail) = digits(text, length, 16)?;
+    Some((Unquoted::Char(char::from_u32(number)?), tail))
+}
+
+/// A number of exactly so many digits, at most eight.
+fn digits(text: &str, length: usize, base: u32) -> Option<(u32, &str)> {
+    let (digits, tail) = text.split_at_checked(length)?;
+    let number = digits.chars().try_fold(0u32, |number, c| {
+        number.checked_mul(base)?.checked_add(c.to_digit(base)?)
+    })?;
+    Some((number, tail))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+    use super::*;
+
+    #[test]
+    fn strings_mean_what_they_mean_in_go() {
+        for (literal, expected) in [
+            (r#""""#, &b""[..]),
+            (r#""a é 世""#, "a é 世".as_bytes()),
+            (r#""\a\b\f\n\r\t\v\\\"""#, b"\x07\x08\x0c\n\r\t\x0b\\\""),
+            (
+                r#""\x41\xff\101\377\u00e9\U0001F600""#,
+                b"A\xffA\xff\xc3\xa9\xf0\x9f\x98\x80",
+            ),
+            (r#""\u0041b""#, b"Ab"),
+            ("`a\\n\"\r\n'`", b"a\\n\"\n'"),
+        ] {
+            assert_eq!(unquote(literal).as_deref(), Some(expected), "{literal}");
+        }
+    }
+
+    #[test]
+    fn other_escapes_are_errors() {
+        for literal in [
+            r#""\q""#,
+            r#""\'""#,
+            r#""\8""#,
+            r#""\400""#,
+            r#""\18""#,
+            r#""\1""#,
+            r#""\x4""#,
+            r#""\x4é""#,
+            r#""\u+123""#,
+            r#""\ud800""#,
+            r#""\U00110000""#,
+            r#""\Uffffffff""#,
+            r#""a"b""#,
+            "\"a\nb\"",
+        ] {
+            assert_eq!(unquote(literal), None, "{literal}");
+        }
+    }
+
+    #[test]
+    fn characters_know_their_quote() {
+        assert_eq!(unquote_char(r"\''", '\''), Some((Unquoted::Char('\''), "'")));
+        assert_eq!(unquote_char("\"'", '\''), Some((Unquoted::Char('"'), "'")));
+        assert_eq!(unquote_char(r"\xffz'", '\''), Some((Unquoted::Byte(0xff), "z'")));
+        assert_eq!(unquote_char(r#"\"'"#, '\''), None);
+        assert_eq!(unquote_char("'", '\''), None);
+    }
+}
