@@ -364,8 +364,8 @@ mod tests {
 
     #[test]
     fn optional_fields_may_be_missing() {
-        let (node, rest) = unmarshal(&PAIR, &[0x30, 5, 2, 1, 7, 4, 0, 0xff]).unwrap();
-        assert_eq!((node.int(0), node.bytes(1), node.bytes(2)), (7, None, Some(&[][..])));
+        let (node, rest) = unmarshal(&PAIR, &[0x30, 6, 2, 1, 7, 4, 1, 9, 0xff]).unwrap();
+        assert_eq!((node.int(0), node.bytes(1), node.bytes(2)), (7, None, Some(&[9][..])));
         assert_eq!(rest, [0xff]);
         let (node, _) = unmarshal(&PAIR, &[0x30, 8, 2, 1, 7, 0xa0, 3, 6, 1, 0x2a]).unwrap();
         assert_eq!(node.bytes(1), Some(&[0x2a][..]));

@@ -221,3 +221,140 @@ fn not_a_string(host: &mut Host<'_>, what: &str, item: &Value) -> Failure {
         Err(limit) => limit,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::{
+        sprig::{dice::tests::LoadedDice, trial::call},
+        template::Limits,
+    };
+    use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+    use std::time::Duration;
+    use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert, ring};
+
+    const NOW: u64 = 1_700_000_000;
+    const DAY: u64 = 86_400;
+
+    fn key(kind: &str) -> Value {
+        call("genPrivateKey", &[kind.into()]).unwrap()
+    }
+
+    fn names(names: &[&str]) -> Value {
+        Value::list(names.iter().map(|&name| name.into()).collect())
+    }
+
+    fn der(certificate: &Value) -> CertificateDer<'static> {
+        let text = parts_of(certificate).unwrap().0;
+        pem::decode(text).unwrap().bytes.to_vec().into()
+    }
+
+    /// What a client says of a server that shows the certificate.
+    fn verify(authority: &Value, certificate: &Value, host: &str, at: u64) -> Result<(), webpki::Error> {
+        let (authority, certificate) = (der(authority), der(certificate));
+        let anchor = anchor_from_trusted_cert(&authority)?;
+        let certificate = EndEntityCert::try_from(&certificate)?;
+        let algorithms = [ring::ED25519, ring::ECDSA_P256_SHA256, ring::RSA_PKCS1_2048_8192_SHA256];
+        let time = UnixTime::since_unix_epoch(Duration::from_secs(at));
+        certificate.verify_for_usage(&algorithms, &[anchor], &[], time, KeyUsage::server_auth(), None, None)?;
+        certificate.verify_is_valid_for_subject_name(&ServerName::try_from(host).unwrap())
+    }
+
+    #[test]
+    fn clients_trust_what_an_authority_signs() {
+        for kind in ["ed25519", "ecdsa"] {
+            let authority = call("genCAWithKey", &["the authority".into(), Value::int(20), key(kind)]).unwrap();
+            let certificate = call(
+                "genSignedCertWithKey",
+                &[
+                    "server".into(),
+                    names(&["10.0.0.1", "::1"]),
+                    names(&["a.example"]),
+                    Value::int(10),
+                    authority.clone(),
+                    key("ecdsa"),
+                ],
+            )
+            .unwrap();
+            for host in ["10.0.0.1", "::1", "a.example"] {
+                assert_eq!(verify(&authority, &certificate, host, NOW), Ok(()), "{kind} {host}");
+            }
+            assert!(verify(&authority, &certificate, "b.example", NOW).is_err());
+            assert!(verify(&authority, &certificate, "a.example", NOW - 1).is_err());
+            assert!(verify(&authority, &certificate, "a.example", NOW + 10 * DAY + 1).is_err());
+            assert!(verify(&certificate, &certificate, "a.example", NOW).is_err());
+        }
+    }
+
+    #[test]
+    fn new_keys_are_made_when_none_is_given() {
+        let world = LoadedDice::default();
+        let mut host = Host::new(Limits::default(), &world);
+        let authority = authority(&mut host, Args(&["the authority".into(), Value::int(20)])).unwrap();
+        let arguments = [
+            "server".into(),
+            names(&[]),
+            names(&["a.example"]),
+            Value::int(10),
+            authority.clone(),
+        ];
+        let certificate = signed(&mut host, Args(&arguments)).unwrap();
+        assert_eq!(verify(&authority, &certificate, "a.example", NOW), Ok(()));
+        assert!(
+            parts_of(&certificate)
+                .unwrap()
+                .1
+                .starts_with(b"-----BEGIN RSA PRIVATE KEY-----\n")
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_as_in_go() {
+        let good = call("genCAWithKey", &["x".into(), Value::int(1), key("ed25519")]).unwrap();
+        let broken = value("x".into(), "x".into());
+        let swapped = value(parts_of(&good).unwrap().0.clone(), "x".into());
+        let signed = |name: &'static str, address, host, authority: &Value| {
+            let arguments = [
+                name.into(),
+                names(&[address]),
+                names(&[host]),
+                Value::int(1),
+                authority.clone(),
+                key("ed25519"),
+            ];
+            call("genSignedCertWithKey", &arguments).unwrap_err()
+        };
+        for (failure, error) in [
+            (signed("x", "::", "x", &broken), "unable to decode certificate"),
+            (
+                signed("x", "::", "x", &swapped),
+                "error parsing private key: no PEM data in input",
+            ),
+            (signed("x", "1.2.3", "x", &good), "error parsing ip: 1.2.3"),
+            (
+                signed("x", "::", "é", &good),
+                r#"error creating certificate: x509: "é" cannot be encoded as an IA5String"#,
+            ),
+            (
+                call("genCAWithKey", &["x".into(), Value::int(1), "x".into()]).unwrap_err(),
+                "parsing private key: no PEM data in input",
+            ),
+            (
+                call(
+                    "genCAWithKey",
+                    &[Value::text(b"\xff".as_slice()), Value::int(1), key("ed25519")],
+                )
+                .unwrap_err(),
+                "error creating certificate: asn1: string not valid UTF-8",
+            ),
+            (
+                call("buildCustomCert", &["!".into(), "".into()]).unwrap_err(),
+                "unable to decode base64 certificate",
+            ),
+        ] {
+            assert_eq!(failure, Failure::new(error));
+        }
+    }
+}

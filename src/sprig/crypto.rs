@@ -177,3 +177,106 @@ fn too_short(text: usize, decoded: usize) -> Failure {
         format!("runtime error: slice bounds out of range [{BLOCK}:{decoded}]")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::{
+        sprig::trial::{StillWorld, call},
+        template::Limits,
+    };
+
+    fn text(name: &str, arguments: &[&str]) -> String {
+        let arguments: Vec<Value> = arguments.iter().map(|&argument| argument.into()).collect();
+        match call(name, &arguments).unwrap() {
+            Value::String(text) => text.lossy().into_owned(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn sums() {
+        assert_eq!(text("sha1sum", &["abc"]), "a9993e364706816aba3e25717850c26c9cd0d89d");
+        assert_eq!(
+            text("sha256sum", &["abc"]),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+        assert!(text("sha512sum", &["abc"]).starts_with("ddaf35a193617abacc417349ae204131"));
+        assert_eq!(text("adler32sum", &["Wikipedia"]), "300286872");
+        assert_eq!(text("adler32sum", &[&"\u{ff}".repeat(100_000)]), "1840914372");
+    }
+
+    #[test]
+    fn bcrypt_hashes_can_be_recomputed() {
+        for password in ["", "secret", &"x".repeat(71), &"x".repeat(72)] {
+            let hash = text("bcrypt", &[password]);
+            assert_eq!(hash.len(), 60, "{password}");
+            // 22 letters of salt: the last one holds two bits that count.
+            let salt = hash.strip_prefix("$2a$10$").unwrap().split_at(22).0;
+            let salt: [u8; 16] = bcrypt::BASE_64.decode(salt).unwrap().try_into().unwrap();
+            let mut key = format!("{password}\0").into_bytes();
+            key.truncate(72);
+            let again = bcrypt::BASE_64.encode(&bcrypt::bcrypt(10, salt, &key)[..23]);
+            assert_eq!(hash[29..], again, "{password}");
+        }
+        assert_eq!(
+            text("bcrypt", &[&"x".repeat(73)]),
+            "failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes"
+        );
+        assert_eq!(text("htpasswd", &["a:b", "c"]), "invalid username: a:b");
+        assert!(text("htpasswd", &["a", "c"]).starts_with("a:$2a$10$"));
+    }
+
+    #[test]
+    fn what_is_encrypted_can_be_decrypted() {
+        for length in [1, 15, 16, 17, 100] {
+            let plain = "é".repeat(length);
+            let crypt = text("encryptAES", &["password", &plain]);
+            assert_eq!(
+                BASE64_STANDARD.decode(&crypt).unwrap().len(),
+                16 + 16 * (plain.len() / 16 + 1)
+            );
+            assert_eq!(text("decryptAES", &["password", &crypt]), plain);
+        }
+        assert_eq!(text("encryptAES", &["password", ""]), "");
+        assert_eq!(text("decryptAES", &["password", ""]), "");
+    }
+
+    #[test]
+    fn what_cannot_be_decrypted_fails_as_in_go() {
+        let zeros = |count| BASE64_STANDARD.encode(vec![0; count]);
+        for (crypt, error) in [
+            ("QUJD!".to_owned(), "illegal base64 data at input byte 4"),
+            (
+                zeros(15),
+                "runtime error: slice bounds out of range [:16] with capacity 15",
+            ),
+            (
+                format!("{}\n\n\n\n", zeros(15)),
+                "runtime error: slice bounds out of range [16:15]",
+            ),
+            (zeros(16), "runtime error: index out of range [-1]"),
+            (zeros(17), "crypto/cipher: input not full blocks"),
+        ] {
+            let failure = call("decryptAES", &["password".into(), crypt.as_str().into()]).unwrap_err();
+            assert_eq!(failure, Failure::new(error), "{crypt:?}");
+        }
+    }
+
+    #[test]
+    fn a_loop_of_slow_functions_runs_into_the_limit() {
+        let mut host = Host::new(
+            Limits {
+                steps: BCRYPT_STEPS * 2,
+                ..Limits::default()
+            },
+            &StillWorld,
+        );
+        let arguments = ["x".into()];
+        let mut hash = || super::bcrypt(&mut host, Args(&arguments));
+        assert!(hash().is_ok() && hash().is_ok());
+        assert!(matches!(hash(), Err(Failure::Limit(_))));
+    }
+}

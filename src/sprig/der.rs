@@ -150,16 +150,6 @@ impl<'a> Reader<'a> {
 }
 
 impl Bits<'_> {
-    /// The bit at an index, counted from the most significant one.
-    pub fn at(&self, index: usize) -> bool {
-        let length = (self.bytes.len() * 8).saturating_sub(self.padding.into());
-        index < length
-            && self
-                .bytes
-                .get(index / 8)
-                .is_some_and(|byte| byte >> (7 - index % 8) & 1 == 1)
-    }
-
     /// The bytes with the padding moved to the front.
     pub fn right_aligned(&self) -> Vec<u8> {
         if self.padding == 0 {

@@ -34,3 +34,29 @@ impl fmt::Debug for Dice<'_> {
         f.write_str("Dice")
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    //! Dice for the tests that look for primes: those would look for ever if the dice always showed the same.
+
+    use crate::template::World;
+    use std::cell::Cell;
+
+    /// Numbers that look random, by SplitMix64.
+    #[derive(Debug, Default)]
+    pub(in crate::sprig) struct LoadedDice(Cell<u64>);
+
+    impl World for LoadedDice {
+        fn now(&self) -> (i64, u32) {
+            (1_700_000_000, 0)
+        }
+
+        fn random(&self, buffer: &mut [u8]) {
+            for byte in buffer {
+                self.0.set(self.0.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
+                let mixed = (self.0.get() ^ self.0.get() >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                *byte = ((mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb) >> 56) as u8;
+            }
+        }
+    }
+}

@@ -101,6 +101,33 @@ impl Sieve {
     fn passes(&self, index: u64) -> bool {
         self.remainders
             .iter()
-            .all(|(prime, start, step)| (start + index % prime * step) % prime != 0)
+            .all(|(prime, start, step)| !(start + index % prime * step).is_multiple_of(*prime))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::{
+        sprig::{der::Reader, dice::tests::LoadedDice},
+        template::Limits,
+    };
+
+    #[test]
+    fn the_numbers_of_a_key_belong_together() {
+        let world = LoadedDice::default();
+        let key = generate(&mut Host::new(Limits::default(), &world)).unwrap();
+        let mut reader = Reader(&key).inside(der::SEQUENCE).unwrap();
+        let mut number = || BoxedUint::from_be_slice_vartime(reader.integer().unwrap()).resize(BITS);
+        assert_eq!(number(), BoxedUint::zero());
+        let (p, q, g, y, x) = (number(), number(), number(), number(), number());
+        assert_eq!((p.bits(), q.bits()), (BITS, ORDER_BITS));
+        assert!(is_prime(Flavor::Any, &p) && is_prime(Flavor::Any, &q) && x < q);
+        let parameters = BoxedMontyParams::new(Odd::new(p).unwrap());
+        let power = |exponent| BoxedMontyForm::new(g.clone(), &parameters).pow(exponent).retrieve();
+        assert_eq!((power(&q), power(&x)), (BoxedUint::one(), y));
+        assert!(g > BoxedUint::one());
     }
 }

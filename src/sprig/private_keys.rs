@@ -275,3 +275,69 @@ fn from_sec1(named: Option<&[u8]>, text: &[u8]) -> Result<EcKey, Failure> {
     };
     EcKey::from_bytes(curve, node.bytes(1).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::{
+        sprig::trial::{StillWorld, call},
+        template::Limits,
+    };
+
+    fn new_key(kind: &str) -> String {
+        match call("genPrivateKey", &[kind.into()]).unwrap() {
+            Value::String(text) => text.lossy().into_owned(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn read(text: &str) -> Result<PrivateKey, Failure> {
+        PrivateKey::from_pem(&mut Host::new(Limits::default(), &StillWorld), text.as_bytes())
+    }
+
+    #[test]
+    fn new_keys_can_be_read_again() {
+        for (kind, block) in [("ecdsa", "EC PRIVATE KEY"), ("ed25519", "PRIVATE KEY")] {
+            let text = new_key(kind);
+            assert!(text.starts_with(&format!("-----BEGIN {block}-----\n")), "{text}");
+            assert_eq!(*read(&text).unwrap().to_pem().unwrap(), text);
+        }
+        assert_eq!(new_key("x"), "Unknown type x");
+    }
+
+    #[test]
+    fn keys_in_the_wrong_block_are_told_apart() {
+        let ec = new_key("ecdsa");
+        let ed25519 = new_key("ed25519");
+        for (text, error) in [
+            (String::new(), "no PEM data in input"),
+            (
+                ec.replace("EC PRIVATE", "PUBLIC"),
+                "no private key data in PEM block of type PUBLIC KEY",
+            ),
+            (
+                ec.replace("EC PRIVATE", "X PRIVATE"),
+                "invalid private key type X PRIVATE KEY",
+            ),
+            (
+                ec.replace("EC PRIVATE", "PRIVATE"),
+                "decoding PEM as PKCS#8: x509: failed to parse private key (use ParseECPrivateKey instead for this key \
+                 format)",
+            ),
+            (
+                ed25519.replace("PRIVATE", "RSA PRIVATE"),
+                "parsing RSA private key from PEM: x509: failed to parse private key (use ParsePKCS8PrivateKey instead \
+                 for this key format)",
+            ),
+            (
+                ed25519.replace("PRIVATE", "EC PRIVATE"),
+                "parsing EC private key from PEM: x509: failed to parse private key (use ParsePKCS8PrivateKey instead \
+                 for this key format)",
+            ),
+        ] {
+            assert_eq!(read(&text).map(|_| ()).unwrap_err(), Failure::new(error), "{text}");
+        }
+    }
+}

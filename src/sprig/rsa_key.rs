@@ -428,3 +428,62 @@ fn odd(number: &BoxedUint) -> Result<Odd<BoxedUint>, Failure> {
 fn remainder(of: &BoxedUint, modulus: &BoxedUint) -> Result<BoxedUint, Failure> {
     Ok(of.rem_vartime(&nonzero(modulus)?))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::{
+        sprig::{asn1, dice::tests::LoadedDice},
+        template::Limits,
+    };
+
+    fn read(host: &mut Host<'_>, parts: &[Vec<u8>]) -> Result<RsaKey, Failure> {
+        let text = der::sequence(parts);
+        RsaKey::from_pkcs1(host, &asn1::unmarshal(&PKCS1, &text).unwrap().0)
+    }
+
+    #[test]
+    fn unsound_keys_are_refused_with_gos_words() {
+        let world = LoadedDice::default();
+        let mut host = Host::new(Limits::default(), &world);
+        let key = RsaKey::generate(&mut host, 1024).unwrap();
+        let text = key.to_pkcs1();
+        let mut reader = der::Reader(&text).inside(der::SEQUENCE).unwrap();
+        let mut parts = Vec::new();
+        while !reader.is_empty() {
+            parts.push(reader.any().unwrap().whole.to_vec());
+        }
+        assert_eq!(*read(&mut host, &parts).unwrap().to_pkcs1(), *text);
+        // What follows from the rest may be left out.
+        assert_eq!(*read(&mut host, &parts[..6]).unwrap().to_pkcs1(), *text);
+
+        let small = |number: u8| der::unsigned(&[number]);
+        for (index, part, error) in [
+            (0, small(2), "x509: unsupported private key version"),
+            (1, small(0), "x509: private key contains zero or negative value"),
+            (1, small(1), "modulus must be > 1"),
+            (2, small(4), "crypto/rsa: public exponent is even"),
+            (2, small(3), "crypto/rsa: invalid CRT exponent"),
+            (3, parts[1].clone(), "input overflows the modulus"),
+            (3, small(5), "crypto/rsa: d does not match dP"),
+            (4, parts[5].clone(), "crypto/rsa: p * q != n"),
+            (8, small(1), "crypto/rsa: invalid CRT coefficient"),
+        ] {
+            let mut parts = parts.clone();
+            parts[index] = part;
+            let failure = read(&mut host, &parts).map(|_| ()).unwrap_err();
+            assert_eq!(failure, Failure::new(error), "{index}");
+        }
+    }
+
+    #[test]
+    fn long_numbers_run_into_the_limit() {
+        let world = LoadedDice::default();
+        let long = der::unsigned(&vec![0xff; 1 << 20]);
+        let parts = [&der::unsigned(&[0]), &long, &der::unsigned(&[3]), &long, &long, &long].map(Clone::clone);
+        let failure = read(&mut Host::new(Limits::default(), &world), &parts).map(|_| ());
+        assert!(matches!(failure, Err(Failure::Limit(_))));
+    }
+}

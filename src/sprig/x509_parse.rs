@@ -154,7 +154,7 @@ pub(super) fn is_ia5(text: &[u8]) -> bool {
 
 fn is_bmp(text: &[u8]) -> bool {
     let text = text.strip_suffix(&[0, 0]).unwrap_or(text);
-    text.len() % 2 == 0
+    text.len().is_multiple_of(2)
         && text.chunks_exact(2).all(|unit| {
             let unit = unit.iter().fold(0, |unit, &byte| unit << 8 | u16::from(byte));
             !matches!(unit, 0xfffe | 0xffff | 0xfdd0..=0xfdef | 0xd800..=0xdfff)
