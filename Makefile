@@ -19,10 +19,11 @@ lint:
 unit:
 	@bash tests/tools/cargo-test
 
-# Prints a Markdown table; takes some minutes. BENCH=--quick measures the smallest fleet only.
+# Prints Markdown tables; takes some minutes. BENCH=--quick measures the smallest fleet only. Messages need go.
 bench:
-	cargo build --locked --release
+	cargo build --locked --release --bins --benches
 	python3 -B benches/update.py $(BENCH)
+	python3 -B benches/message.py
 
 deny:
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check; \

@@ -15,7 +15,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bumpwright::api::{Objects, read};
-use bumpwright::automation::{Author, Edits, Index, Place, Policies, PushSettings, RemoteJob, Run, Start, run_remote};
+use bumpwright::automation::{
+    Author, CommitMessage, Edits, Index, Place, Policies, PushSettings, RemoteJob, Run, Start, run_remote,
+};
 use bumpwright::git::{Mirror, MirrorOptions, Remote, RemoteUrl, open};
 use bumpwright::policy::{LatestRef, PolicyName};
 
@@ -89,7 +91,10 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
             name: "Bench".into(),
             email: "bench@example.com".into(),
         },
-        message: "bump".into(),
+        message: CommitMessage {
+            template: "bump".into(),
+            ..CommitMessage::default()
+        },
     }
 }
 

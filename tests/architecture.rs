@@ -19,8 +19,16 @@ const fn room(name: &'static str, imports: &'static [&'static str], world: bool)
 
 const ROOMS: &[Room] = &[
     room("api", &["policy"], false),
-    room("automation", &["api", "edit", "git", "policy"], true),
-    room("cli", &["api", "automation", "edit", "git", "policy"], true),
+    room(
+        "automation",
+        &["api", "edit", "git", "message", "policy", "template"],
+        true,
+    ),
+    room(
+        "cli",
+        &["api", "automation", "edit", "git", "message", "policy", "template"],
+        true,
+    ),
     room("edit", &["policy"], false),
     room("git", &[], true),
     room("gostd", &[], false),

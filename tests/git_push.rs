@@ -311,7 +311,7 @@ fn protected_branches_are_told_in_the_words_of_the_server() {
                 parents: Vec::new(),
                 author: person.clone(),
                 committer: person,
-                message: String::new(),
+                message: Vec::new(),
                 signature: None,
             };
             (new.add_commit(&commit).unwrap(), new.pack().unwrap())

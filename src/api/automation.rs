@@ -12,6 +12,9 @@ use super::selector::LabelSelector;
 /// An automation: which repository, which policies, who commits, where to push.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ImageUpdateAutomation {
+    /// Group and version that it is written for.
+    #[serde(rename = "apiVersion", default)]
+    pub api_version: String,
     /// Name, namespace, labels, annotations.
     pub metadata: Metadata,
     /// What to do.

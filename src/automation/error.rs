@@ -5,6 +5,7 @@ use super::path::PathError;
 use crate::api::InvalidSelector;
 use crate::edit::SpliceError;
 use crate::git::GitError;
+use crate::message::MessageError;
 use crate::policy::{InvalidImage, PolicyName};
 
 /// Why a run did not get to its end.
@@ -90,6 +91,9 @@ pub enum RunError {
     /// Ctrl-C, or a polite request to end.
     #[error("interrupted: nothing was changed")]
     Interrupted,
+    /// The commit's message could not be rendered; nothing is pushed (IUA-063).
+    #[error(transparent)]
+    Message(MessageError),
     /// Something else stands in the way, in words for the user.
     #[error("{0}")]
     Other(String),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::error::RunError;
 use super::interrupt;
 use super::job::Edits;
+use super::message::Changed;
 use super::path::{Node, join};
 use super::policies::Policies;
 use super::preview;
@@ -76,7 +77,7 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
         return Err(RunError::Interrupted);
     }
     let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
-    let marked = find_marked(job, &root, ahead)?;
+    let (below, marked) = find_marked(job, &root, ahead)?;
     let policies = all_policies(job, &root, &marked, report, ahead)?;
     let mut planned = preview::preview(&marked, &job.edits, &policies)?;
     report.changes = std::mem::take(&mut planned.changes);
@@ -87,27 +88,46 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
         let old = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
         report.files.push(preview::spliced(&file.path, &old, plan)?);
     }
+    let message = message(job, &below, &policies, report)?;
     if report.files.is_empty() {
         return Ok(());
     }
     if let Some(commit) = &job.commit {
-        report.commit = Some(worktree::prepare(commit, &root, &report.files)?);
+        report.commit = Some(worktree::prepare(commit, &message, &root, &report.files)?);
     }
     if job.edits.dry_run {
         ahead.remember(&root, &report.files);
         return Ok(());
     }
-    interrupt::held(|| write(job, &root, report))
+    interrupt::held(|| write(job, &message, &root, report))
+}
+
+/// The message of the commit, if there is to be one.
+fn message(job: &FolderJob, below: &str, policies: &Policies, report: &mut Run) -> Result<Vec<u8>, RunError> {
+    let Some(commit) = &job.commit else {
+        return Ok(Vec::new());
+    };
+    if report.files.is_empty() {
+        commit.message.check(&mut report.notes);
+        return Ok(Vec::new());
+    }
+    let changed = Changed {
+        edits: &job.edits,
+        changes: &report.changes,
+        below,
+        policies,
+    };
+    commit.message.render(&changed, &mut report.notes)
 }
 
 /// Writes the files, and commits them if that is wanted.
-fn write(job: &FolderJob, root: &Path, report: &mut Run) -> Result<(), RunError> {
+fn write(job: &FolderJob, message: &[u8], root: &Path, report: &mut Run) -> Result<(), RunError> {
     let Some(commit) = &job.commit else {
         return replace_all(root, &report.files);
     };
     let head = worktree::head(root)?;
     replace_all(root, &report.files)?;
-    match worktree::commit(commit, root, &report.files) {
+    match worktree::commit(commit, message, root, &report.files) {
         Ok(made) => {
             report.commit = Some(made);
             Ok(())
@@ -132,8 +152,8 @@ fn failed<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(std::io::Erro
     }
 }
 
-/// The marked files below the job's path.
-fn find_marked(job: &FolderJob, root: &Path, ahead: &Ahead) -> Result<Vec<Marked<PathBuf>>, RunError> {
+/// The job's path, joined, and the marked files below it.
+fn find_marked(job: &FolderJob, root: &Path, ahead: &Ahead) -> Result<(String, Vec<Marked<PathBuf>>), RunError> {
     let given = job.edits.path.as_deref().or(job.only.as_deref()).unwrap_or_default();
     let path = join(given, |at| node(&root.join(at)))?;
     let start = root.join(&path);
@@ -145,8 +165,8 @@ fn find_marked(job: &FolderJob, root: &Path, ahead: &Ahead) -> Result<Vec<Marked
     }
     let mut found = Vec::new();
     open(&start).map_err(failed("read", &start))?;
-    visit(&start, path.into_bytes(), ahead, &mut found);
-    Ok(found)
+    visit(&start, path.clone().into_bytes(), ahead, &mut found);
+    Ok((path, found))
 }
 
 /// What stands at a path of the folder.

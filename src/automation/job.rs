@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::destination::{self, DestinationError, Destinations, Refspec};
+use super::message::CommitMessage;
 use super::policies::Policies;
 use crate::api::LabelSelector;
 
@@ -85,8 +86,8 @@ pub struct RemoteJob {
     pub push: PushSettings,
     /// Who commits.
     pub author: Author,
-    /// The commit's message, verbatim.
-    pub message: String,
+    /// The commit's message.
+    pub message: CommitMessage,
 }
 
 impl RemoteJob {

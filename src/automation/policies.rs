@@ -55,6 +55,12 @@ impl Policies {
         );
     }
 
+    /// The image of a policy, when it has one.
+    #[must_use]
+    pub fn image(&self, name: &PolicyName) -> Option<&LatestRef> {
+        self.known.get(name)?.image.as_ref().ok()
+    }
+
     /// True when a policy of this name is known, ready or not.
     #[must_use]
     pub fn contains(&self, name: &PolicyName) -> bool {

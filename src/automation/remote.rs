@@ -8,6 +8,7 @@ use super::destination::{Destinations, Target, Value, full_branch, is_review};
 use super::error::RunError;
 use super::index::Index;
 use super::job::{RemoteJob, Start};
+use super::message::Changed;
 use super::path::{Node, join};
 use super::policies::Policies;
 use super::preview::{self, Preview};
@@ -105,27 +106,35 @@ fn attempt(job: &RemoteJob, place: &Place, report: &mut Run) -> Result<(), RunEr
         source,
     };
 
-    let marked = find_marked(job, place, &fetched)?;
+    let (below, marked) = find_marked(job, place, &fetched)?;
     let policies = all_policies(job, place, &fetched, &marked, report)?;
     let mut planned = preview::preview(&marked, &job.edits, &policies)?;
     report.changes = std::mem::take(&mut planned.changes);
     report.skips = std::mem::take(&mut planned.skips);
     report.named = std::mem::take(&mut planned.named);
     if planned.files.is_empty() {
+        job.message.check(&mut report.notes);
         return Ok(());
     }
     report.files = splice_all(&fetched.objects, &marked, &planned, reading)?;
+    let changed = Changed {
+        edits: &job.edits,
+        changes: &report.changes,
+        below: &below,
+        policies: &policies,
+    };
+    let message = job.message.render(&changed, &mut report.notes)?;
     report.commit = Some(CommitReport {
         id: None,
         branch: Some(short(&destinations.work)),
-        message: job.message.clone(),
+        message: String::from_utf8_lossy(&message).into_owned(),
         author: job.author.to_string(),
         signed: false,
     });
     if job.edits.dry_run {
         return Ok(());
     }
-    let made = commit(job, place, &fetched, &destinations, &report.files).map_err(reading)?;
+    let made = commit(job, place, &fetched, &destinations, message, &report.files).map_err(reading)?;
     if let Some(commit) = &mut report.commit {
         commit.id = Some(made.id.to_string());
     }
@@ -228,8 +237,8 @@ fn short(reference: &str) -> String {
     bare.unwrap_or(reference).to_owned()
 }
 
-/// The marked files below the job's path.
-fn find_marked(job: &RemoteJob, place: &Place, fetched: &Fetched) -> Result<Vec<Marked>, RunError> {
+/// The job's path, joined, and the marked files below it.
+fn find_marked(job: &RemoteJob, place: &Place, fetched: &Fetched) -> Result<(String, Vec<Marked>), RunError> {
     let reading = |source| RunError::Read {
         url: job.url.clone(),
         source,
@@ -239,20 +248,23 @@ fn find_marked(job: &RemoteJob, place: &Place, fetched: &Fetched) -> Result<Vec<
     let given = job.edits.path.as_deref().unwrap_or_default();
     let path = join(given, |at| node(objects, root, at))?;
     let found = objects.find(root, path.as_bytes()).map_err(reading)?;
-    match found {
+    let marked = match found {
         Some(found) if found.kind == EntryKind::Tree => {
-            survey::survey(objects, &place.index, found.id, path.as_bytes()).map_err(reading)
+            survey::survey(objects, &place.index, found.id, path.as_bytes()).map_err(reading)?
         }
         Some(found) if found.kind.is_file() => {
-            survey::survey_file(objects, &place.index, found.id, path.as_bytes()).map_err(reading)
+            survey::survey_file(objects, &place.index, found.id, path.as_bytes()).map_err(reading)?
         }
         // A submodule has nothing of this repository below it.
-        Some(found) if found.kind == EntryKind::Submodule => Ok(Vec::new()),
-        _ => Err(RunError::NoSuchPath {
-            path: given.to_owned(),
-            target: job.url.clone(),
-        }),
-    }
+        Some(found) if found.kind == EntryKind::Submodule => Vec::new(),
+        _ => {
+            return Err(RunError::NoSuchPath {
+                path: given.to_owned(),
+                target: job.url.clone(),
+            });
+        }
+    };
+    Ok((path, marked))
 }
 
 /// What stands at a path of a tree.
@@ -328,6 +340,7 @@ fn commit(
     place: &Place,
     fetched: &Fetched,
     destinations: &Destinations,
+    message: Vec<u8>,
     files: &[FileChange],
 ) -> Result<Made, GitError> {
     let contents: BTreeMap<Vec<u8>, Vec<u8>> = files.iter().map(|file| (file.path.clone(), file.new.clone())).collect();
@@ -359,7 +372,7 @@ fn commit(
         parents: vec![fetched.tip.commit],
         author: person.clone(),
         committer: person,
-        message: job.message.clone(),
+        message,
         signature: None,
     };
     let id = new.add_commit(&commit)?;

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::error::RunError;
 use super::job::Author;
+use super::message::CommitMessage;
 use super::report::{CommitReport, FileChange};
 
 /// How to commit in a working repository.
@@ -14,8 +15,8 @@ use super::report::{CommitReport, FileChange};
 pub struct WorktreeCommit {
     /// Author and committer.
     pub author: Author,
-    /// The message, verbatim.
-    pub message: String,
+    /// The message.
+    pub message: CommitMessage,
 }
 
 /// Checks that the commit can be made and says what it will be.
@@ -23,7 +24,12 @@ pub struct WorktreeCommit {
 /// # Errors
 ///
 /// When the folder is in no repository, or a file to edit is not tracked or has uncommitted changes (CLI.md rule 2).
-pub(super) fn prepare(commit: &WorktreeCommit, root: &Path, files: &[FileChange]) -> Result<CommitReport, RunError> {
+pub(super) fn prepare(
+    commit: &WorktreeCommit,
+    message: &[u8],
+    root: &Path,
+    files: &[FileChange],
+) -> Result<CommitReport, RunError> {
     if text(root, &["rev-parse", "--verify", "--quiet", "HEAD"]).is_err()
         && text(root, &["rev-parse", "--git-dir"]).is_ok()
     {
@@ -45,7 +51,7 @@ pub(super) fn prepare(commit: &WorktreeCommit, root: &Path, files: &[FileChange]
             return Err(RunError::Other(why));
         }
     }
-    Ok(report(commit, None, branch(root), false))
+    Ok(report(commit, message, None, branch(root), false))
 }
 
 /// The commit that is checked out.
@@ -62,7 +68,12 @@ pub(super) fn head(root: &Path) -> Result<String, RunError> {
 /// # Errors
 ///
 /// When git refuses, with its words.
-pub(super) fn commit(commit: &WorktreeCommit, root: &Path, files: &[FileChange]) -> Result<CommitReport, RunError> {
+pub(super) fn commit(
+    commit: &WorktreeCommit,
+    message: &[u8],
+    root: &Path,
+    files: &[FileChange],
+) -> Result<CommitReport, RunError> {
     let mut names =
         tempfile::NamedTempFile::new().map_err(|e| RunError::Other(format!("cannot make a temporary file: {e}")))?;
     for file in files {
@@ -87,24 +98,27 @@ pub(super) fn commit(commit: &WorktreeCommit, root: &Path, files: &[FileChange])
         command.env(format!("GIT_{role}_NAME"), &commit.author.name);
         command.env(format!("GIT_{role}_EMAIL"), &commit.author.email);
     }
-    output(command, commit.message.as_bytes())?;
+    output(command, message)?;
     let id = text(root, &["rev-parse", "HEAD"])?;
     let raw = output(git_with(root, &["cat-file", "commit", "HEAD"]), b"")?;
     let raw = String::from_utf8_lossy(&raw);
+    // A hook may have had the last word.
     let (head, message) = raw.split_once("\n\n").unwrap_or((&raw, ""));
     let signed = head.lines().any(|line| line.starts_with("gpgsig"));
-    Ok(CommitReport {
-        // A hook may have had the last word.
-        message: message.to_owned(),
-        ..report(commit, Some(id), branch(root), signed)
-    })
+    Ok(report(commit, message.as_bytes(), Some(id), branch(root), signed))
 }
 
-fn report(commit: &WorktreeCommit, id: Option<String>, branch: Option<String>, signed: bool) -> CommitReport {
+fn report(
+    commit: &WorktreeCommit,
+    message: &[u8],
+    id: Option<String>,
+    branch: Option<String>,
+    signed: bool,
+) -> CommitReport {
     CommitReport {
         id,
         branch,
-        message: commit.message.clone(),
+        message: String::from_utf8_lossy(message).into_owned(),
         author: commit.author.to_string(),
         signed,
     }

@@ -19,6 +19,8 @@ pub struct Cli {
 pub enum Command {
     /// Sets the marked image fields of a folder, a file or a Git repository
     Update(Box<Update>),
+    /// Shows the commit message that a template gives
+    Message(Message),
     /// Runs `update` on an example fleet in a throw-away repository
     Demo(Demo),
 }
@@ -82,7 +84,7 @@ pub struct Update {
     #[arg(long, value_name = "'N <e>'", value_parser = NonEmptyStringValueParser::new())]
     pub author: Option<String>,
 
-    /// The commit message
+    /// The commit message: text or a Go template (default: the automation's messageTemplate)
     #[arg(long, value_name = "TEXT|@FILE")]
     pub message: Option<String>,
 
@@ -131,6 +133,26 @@ pub enum Output {
     Json,
     /// A summary for a CI job or a merge request
     Markdown,
+}
+
+/// Arguments of `message`.
+#[derive(Debug, Args)]
+pub struct Message {
+    /// The Go template (default: that of the automation in -f, else the built-in message)
+    #[arg(long, value_name = "TEXT|@FILE")]
+    pub template: Option<String>,
+
+    /// What the template tells about, as JSON: automationObject, values, changes, images; - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "from_json")]
+    pub data: Option<PathBuf>,
+
+    /// The same from the output of `bumpwright update --output json`; - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub from_json: Option<PathBuf>,
+
+    /// The ImageUpdateAutomation whose template, values and name to take; a file, a folder, or - for standard input
+    #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
+    pub filenames: Vec<PathBuf>,
 }
 
 /// Arguments of `demo`.

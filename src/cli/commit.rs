@@ -5,7 +5,8 @@ use std::path::Path;
 use super::author;
 use super::typed::Typed;
 use crate::api::ImageUpdateAutomation;
-use crate::automation::{Author, DEFAULT_MESSAGE};
+use crate::automation::{Author, CommitMessage};
+use crate::message::Era;
 
 impl Typed<'_> {
     /// Rule 8: the flag, the automation's author, git's own settings.
@@ -39,12 +40,13 @@ impl Typed<'_> {
         }
     }
 
-    /// The message, and why the commit cannot be made as the automation wants it: said in a preview, else an error.
+    /// The message's template, and why the commit cannot be made as the automation wants it: said in a preview, else an
+    /// error.
     pub(super) fn message_of(
         &self,
         automation: Option<&ImageUpdateAutomation>,
         notes: &mut Vec<String>,
-    ) -> Result<String, String> {
+    ) -> Result<CommitMessage, String> {
         let commit = automation.and_then(|a| a.spec.git.as_ref()).map(|git| &git.commit);
         if commit.is_some_and(|commit| commit.signing_key.is_some()) {
             self.unsupported(
@@ -52,20 +54,11 @@ impl Typed<'_> {
                 notes,
             )?;
         }
-        if let Some(message) = &self.message {
-            return Ok(message.clone());
+        let mut message = automation.map(message_of).unwrap_or_default();
+        if let Some(template) = &self.message {
+            message.template.clone_from(template);
         }
-        let template = commit
-            .and_then(|commit| commit.message_template.as_deref())
-            .filter(|text| !text.is_empty());
-        let template = template.unwrap_or(DEFAULT_MESSAGE);
-        if template.contains("{{") {
-            self.unsupported(
-                "spec.git.commit.messageTemplate: templates are not supported yet; give --message",
-                notes,
-            )?;
-        }
-        Ok(template.to_owned())
+        Ok(message)
     }
 
     fn unsupported(&self, what: &str, notes: &mut Vec<String>) -> Result<(), String> {
@@ -74,5 +67,19 @@ impl Typed<'_> {
         }
         notes.push(what.to_owned());
         Ok(())
+    }
+}
+
+/// The message that an automation wants (IUA-044, IUA-045, N-018).
+pub(super) fn message_of(automation: &ImageUpdateAutomation) -> CommitMessage {
+    let commit = automation.spec.git.as_ref().map(|git| &git.commit);
+    let template = commit
+        .and_then(|commit| commit.message_template.clone())
+        .filter(|template| !template.is_empty());
+    let values = commit.map(|commit| commit.message_template_values.clone());
+    CommitMessage {
+        template: template.unwrap_or_else(|| CommitMessage::default().template),
+        values: values.filter(|values| !values.is_empty()),
+        era: Era::of_api_version(&automation.api_version),
     }
 }

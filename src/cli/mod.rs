@@ -9,6 +9,8 @@ mod demo_fleet;
 mod json;
 mod load;
 mod markdown;
+mod message;
+mod message_changes;
 mod places;
 mod plan;
 mod remote_step;
@@ -30,6 +32,7 @@ use args::{Cli, Command};
 pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Update(args) => update::run(&args),
+        Command::Message(args) => message::run(&args),
         Command::Demo(args) => demo::run(&args),
     }
 }

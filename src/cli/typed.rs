@@ -37,11 +37,6 @@ impl<'a> Typed<'a> {
             .map(|text| Refspec::parse(text))
             .collect::<Result<_, _>>();
         let message = args.message.as_deref().map(message).transpose()?;
-        if let Some(text) = message.as_deref().filter(|text| text.contains("{{")) {
-            return Err(format!(
-                "--message {text:?}: templates are not supported yet; give literal text"
-            ));
-        }
         Ok(Self {
             args,
             objects,

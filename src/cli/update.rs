@@ -207,6 +207,6 @@ pub(super) fn complain(error: &str) {
     say("error", error);
 }
 
-fn say(what: &str, text: &str) {
+pub(super) fn say(what: &str, text: &str) {
     let _ = writeln!(anstream::stderr(), "{what}: {}", words::printable(text));
 }

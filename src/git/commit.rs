@@ -27,7 +27,7 @@ pub struct Commit {
     /// Who made the commit.
     pub committer: Person,
     /// The message; its bytes are kept as they are, also an empty one and one without a final newline.
-    pub message: String,
+    pub message: Vec<u8>,
     /// A detached signature over [`Commit::payload`], in its armour (`gpgsig` header).
     pub signature: Option<String>,
 }
@@ -65,8 +65,9 @@ impl Commit {
             out.push_str(&format!("{header} {folded}\n"));
         }
         out.push('\n');
-        out.push_str(&self.message);
-        out.into_bytes()
+        let mut out = out.into_bytes();
+        out.extend_from_slice(&self.message);
+        out
     }
 }
 
@@ -173,7 +174,7 @@ mod tests {
             seconds: 7,
             offset_minutes: 330,
         };
-        let message = "no line break".to_owned();
+        let message = b"no line break".to_vec();
         Commit {
             tree: id,
             parents: vec![id],

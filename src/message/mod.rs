@@ -1,1 +1,18 @@
 //! Commit messages: the data that templates see, and their rendering.
+//!
+//! A message is Go's `text/template` with Sprig's functions over the results of an update, in the words of every version
+//! of the API (DECISIONS C32), byte for byte as image-automation-controller renders it: a Gerrit Change-Id is a hash
+//! over parts of it.
+
+mod data;
+mod hint;
+mod images;
+mod names;
+mod read;
+mod render;
+mod results;
+mod template_data;
+
+pub use data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
+pub use read::{DataError, read};
+pub use render::{MessageError, check, render};

@@ -113,10 +113,7 @@ impl<'t> Exec<'t, '_, '_> {
             }
         };
         if operands.are_given() {
-            return Err(self.fail(format!(
-                "{} has arguments but cannot be invoked as function",
-                name.text
-            )));
+            return Err(self.fail(format!("{} has arguments but cannot be invoked as function", name.text)));
         }
         Ok(Some(slot))
     }
@@ -129,7 +126,9 @@ impl<'t> Exec<'t, '_, '_> {
             return Err(self.fail(format!("{} is not a method but has arguments", name.text)));
         }
         let item = map.get(&name.key);
-        Ok(Some(item.map_or_else(Slot::nothing, |item| Slot::in_place(item, map.item, false))))
+        Ok(Some(item.map_or_else(Slot::nothing, |item| {
+            Slot::in_place(item, map.item, false)
+        })))
     }
 
     fn nil_pointer(&self, receiver: &Slot, name: &Name) -> Fail {
@@ -137,7 +136,11 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     fn unexported(&self, receiver: &Slot, view: View<'_>, name: &Name) -> Fail {
-        let text = format!("{} is an unexported field of struct type {}", name.text, type_name(receiver));
+        let text = format!(
+            "{} is an unexported field of struct type {}",
+            name.text,
+            type_name(receiver)
+        );
         self.fail_missing(text, missing(view, &name.text))
     }
 }
@@ -168,7 +171,9 @@ fn promoted(of: &Struct, path: &[usize], mut addressable: bool) -> Result<(Value
             current = (**target).clone();
             addressable = true;
         }
-        let Value::Struct(inside) = &current else { return Err(name) };
+        let Value::Struct(inside) = &current else {
+            return Err(name);
+        };
         let (Some(field), Some(value)) = (inside.of.fields.get(index), inside.fields().get(index)) else {
             return Err(name);
         };

@@ -6,7 +6,7 @@ use super::function::Function;
 use std::fmt;
 
 /// A Go type.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum Type {
     /// `bool`
     Bool,
@@ -263,6 +263,13 @@ impl PartialEq for Type {
             (Self::Named(a), Self::Named(b)) => std::ptr::eq(*a, *b),
             _ => false,
         }
+    }
+}
+
+/// Types point at each other in circles.
+impl fmt::Debug for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

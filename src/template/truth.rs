@@ -83,14 +83,12 @@ mod tests {
             (Value::text("false"), true),
             (Value::Slice(Slice::nil(&STRING)), false),
             (Value::list(vec![Value::Nil]), true),
-            (Value::zero(&Type::Pointer(&INT)), false),
+            (Value::Pointer(Pointer { to: &INT, target: None }), false),
             (Value::Pointer(Pointer::new(&INT, Value::int(0))), true),
         ] {
             assert_eq!(truth(&value), expected, "{value:?}");
         }
     }
-
-    use crate::template::Type;
 
     #[test]
     fn indirection_ends_at_nil() {
@@ -101,7 +99,11 @@ mod tests {
         assert_eq!(end(&Slot::nothing()), (false, false, false));
         assert_eq!(end(&Slot::in_place(Value::Nil, &ANY, true)), (true, false, true));
         let pointer = Value::Pointer(Pointer::new(&ANY, Value::int(1)));
-        assert_eq!(end(&Slot::of(pointer)), (false, false, false), "what an interface holds has no address");
+        assert_eq!(
+            end(&Slot::of(pointer)),
+            (false, false, false),
+            "what an interface holds has no address"
+        );
         let pointer = Value::Pointer(Pointer::new(&INT, Value::int(1)));
         assert_eq!(end(&Slot::of(pointer)), (false, true, false));
     }

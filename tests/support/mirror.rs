@@ -153,7 +153,7 @@ pub fn bump(fetched: &Fetched, message: &str, edits: &[(&str, &[u8])]) -> (Objec
         parents: vec![fetched.tip.commit],
         author: person.clone(),
         committer: person,
-        message: message.to_owned(),
+        message: message.as_bytes().to_vec(),
         signature: None,
     };
     let id = new.add_commit(&commit).unwrap();

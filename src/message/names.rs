@@ -1,0 +1,104 @@
+//! Names of objects as templates see them.
+
+use super::{
+    data::{ObjectIdentifier, ObjectName},
+    images::field,
+};
+use crate::template::{ANY, Args, Failure, Field, Function, Method, STRING, Struct, StructType, Type, Value};
+
+/// `types.NamespacedName`, printed as `namespace/name` (CONTRACT IUA-048).
+pub(super) static NAMESPACED_NAME: Type = Type::Struct(&NAMESPACED_NAME_STRUCT);
+/// `update.ObjectIdentifier`: four fields, by way of kyaml's structs (CONTRACT IUA-051).
+pub(super) static OBJECT_IDENTIFIER: Type = Type::Struct(&OBJECT_IDENTIFIER_STRUCT);
+
+static NAMESPACED_NAME_STRUCT: StructType = StructType {
+    name: "types.NamespacedName",
+    fields: &[Field::new("Namespace", &STRING), Field::new("Name", &STRING)],
+    methods: &[
+        Method {
+            pointer: false,
+            function: Function::new("MarshalLog", &[], &ANY, |_, args| {
+                let fields = vec![field(args, "Name")?, field(args, "Namespace")?];
+                Ok(Value::Struct(Struct::new(&MARSHAL_LOG, fields)))
+            }),
+        },
+        Method {
+            pointer: false,
+            function: Function::new("String", &[], &STRING, |_, args| {
+                let [mut namespace, name] = [part(args, "Namespace")?, part(args, "Name")?];
+                namespace.push(b'/');
+                namespace.extend_from_slice(&name);
+                Ok(Value::text(namespace))
+            }),
+        },
+    ],
+};
+
+static MARSHAL_LOG: StructType = StructType {
+    name: r#"struct { Name string "json:\"name\""; Namespace string "json:\"namespace,omitempty\"" }"#,
+    fields: &[
+        Field::new("Name", &STRING).json("name"),
+        Field::new("Namespace", &STRING).json("namespace,omitempty"),
+    ],
+    methods: &[],
+};
+
+static OBJECT_IDENTIFIER_STRUCT: StructType = StructType {
+    name: "update.ObjectIdentifier",
+    fields: &[Field::embedded("ResourceIdentifier", &RESOURCE_IDENTIFIER)],
+    methods: &[],
+};
+
+static RESOURCE_IDENTIFIER: Type = Type::Struct(&RESOURCE_IDENTIFIER_STRUCT);
+static RESOURCE_IDENTIFIER_STRUCT: StructType = StructType {
+    name: "yaml.ResourceIdentifier",
+    fields: &[
+        Field::embedded("TypeMeta", &TYPE_META).json(",inline"),
+        Field::embedded("NameMeta", &NAME_META).json(",inline"),
+    ],
+    methods: &[],
+};
+
+static TYPE_META: Type = Type::Struct(&TYPE_META_STRUCT);
+static TYPE_META_STRUCT: StructType = StructType {
+    name: "yaml.TypeMeta",
+    fields: &[
+        Field::new("APIVersion", &STRING).json("apiVersion,omitempty"),
+        Field::new("Kind", &STRING).json("kind,omitempty"),
+    ],
+    methods: &[],
+};
+
+static NAME_META: Type = Type::Struct(&NAME_META_STRUCT);
+static NAME_META_STRUCT: StructType = StructType {
+    name: "yaml.NameMeta",
+    fields: &[
+        Field::new("Name", &STRING).json("name,omitempty"),
+        Field::new("Namespace", &STRING).json("namespace,omitempty"),
+    ],
+    methods: &[],
+};
+
+/// A namespaced name.
+pub(super) fn namespaced_name(name: &ObjectName) -> Value {
+    let fields = vec![name.namespace.as_str().into(), name.name.as_str().into()];
+    Value::Struct(Struct::new(&NAMESPACED_NAME_STRUCT, fields))
+}
+
+/// An object identifier.
+pub(super) fn object_identifier(object: &ObjectIdentifier) -> Value {
+    let pair = |of, a: &str, b: &str| Value::Struct(Struct::new(of, vec![a.into(), b.into()]));
+    let resource = vec![
+        pair(&TYPE_META_STRUCT, &object.api_version, &object.kind),
+        pair(&NAME_META_STRUCT, &object.name, &object.namespace),
+    ];
+    let resource = Value::Struct(Struct::new(&RESOURCE_IDENTIFIER_STRUCT, resource));
+    Value::Struct(Struct::new(&OBJECT_IDENTIFIER_STRUCT, vec![resource]))
+}
+
+fn part(args: Args<'_>, name: &str) -> Result<Vec<u8>, Failure> {
+    match field(args, name)? {
+        Value::String(text) => Ok(text.to_vec()),
+        _ => Err(Failure::new(format!("internal: {name} is no string"))),
+    }
+}

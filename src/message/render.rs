@@ -1,0 +1,70 @@
+//! A message from its template and its data.
+
+use super::{data::Data, hint::hint, template_data::template_data};
+use crate::{
+    sprig,
+    template::{Functions, Host, Limits, Place, Template, World},
+};
+use std::sync::LazyLock;
+use thiserror::Error;
+
+/// What Go's errors call the template, as in image-automation-controller.
+const NAME: &str = "commit message";
+
+static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| Functions::new(sprig::TABLES));
+
+/// Why there is no message, in Flux' words (CONTRACT IUA-063).
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{text}")]
+pub struct MessageError {
+    text: String,
+    place: Place,
+    hint: Option<String>,
+}
+
+impl MessageError {
+    /// Where in the template, line and column in characters.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// What was probably meant, in a sentence, when that can be told.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+/// Renders a template. The result is verbatim: nothing is trimmed, and it may be empty.
+///
+/// # Errors
+/// [`MessageError`] when the text is no template, does not fit the data, fails by itself, or uses up what `limits` allow.
+pub fn render(template: &str, data: &Data, limits: Limits, world: &dyn World) -> Result<Vec<u8>, MessageError> {
+    let parsed = parse(template)?;
+    let mut host = Host::new(limits, world);
+    parsed
+        .execute(&template_data(data), &mut host)
+        .map_err(|error| failed("failed to run template from spec", error))
+}
+
+/// Looks whether a text is a template at all.
+///
+/// # Errors
+/// [`MessageError`] when it is not.
+pub fn check(template: &str) -> Result<(), MessageError> {
+    parse(template).map(drop)
+}
+
+fn parse(template: &str) -> Result<Template, MessageError> {
+    Template::parse(NAME, template, &FUNCTIONS)
+        .map_err(|error| failed("unable to create commit message template from spec", error))
+}
+
+fn failed(action: &str, error: crate::template::Error) -> MessageError {
+    MessageError {
+        text: format!("{action}: {error}"),
+        place: error.place,
+        hint: error.missing.as_ref().and_then(hint),
+    }
+}

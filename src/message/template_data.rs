@@ -1,0 +1,70 @@
+//! The root of the data: the dot of a commit message's template.
+
+use super::{
+    data::{Data, Era},
+    names::{NAMESPACED_NAME, namespaced_name},
+    results::{CHANGED, CHANGED_V2, UPDATED, beyond, beyond_by, changed, method, updated},
+};
+use crate::template::{Field, Map, STRING, STRING_MAP, Slot, Struct, StructType, Value};
+
+/// What errors call the type, in every era (DECISIONS C32).
+const NAME: &str = "source.TemplateData";
+
+static V1: StructType = StructType {
+    name: NAME,
+    fields: &[
+        Field::new("AutomationObject", &NAMESPACED_NAME),
+        Field::new("Changed", &CHANGED),
+        Field::new("Values", &STRING_MAP),
+    ],
+    methods: &[method("Updated", &UPDATED, beyond)],
+};
+
+static V1BETA2: StructType = StructType {
+    name: NAME,
+    fields: &[
+        Field::new("AutomationObject", &NAMESPACED_NAME),
+        Field::new("Updated", &UPDATED),
+        Field::new("Changed", &CHANGED_V2),
+        Field::new("Values", &STRING_MAP),
+    ],
+    methods: &[],
+};
+
+static V1BETA1: StructType = StructType {
+    name: NAME,
+    fields: &[
+        Field::new("AutomationObject", &NAMESPACED_NAME),
+        Field::new("Updated", &UPDATED),
+    ],
+    methods: &[
+        method("Changed", &CHANGED_V2, beyond),
+        method("Values", &STRING_MAP, |_, args| beyond_by(args, 1)),
+    ],
+};
+
+/// The data as its era's struct. What the era lacks can be read all the same.
+pub(super) fn template_data(data: &Data) -> Slot {
+    let automation = namespaced_name(&data.automation);
+    let values = values(data);
+    let updated = updated(data);
+    let changed = changed(data, updated.clone());
+    let (of, fields) = match data.era {
+        Era::V1 => (&V1, vec![automation, changed, values, updated]),
+        Era::V1beta2 => (&V1BETA2, vec![automation, updated, changed, values]),
+        Era::V1beta1 => (&V1BETA1, vec![automation, updated, changed, values]),
+    };
+    Slot::of(Value::Struct(Struct::new(of, fields)))
+}
+
+fn values(data: &Data) -> Value {
+    Value::Map(match &data.values {
+        Some(values) => {
+            let entries = values
+                .iter()
+                .map(|(key, value)| (key.as_str().into(), value.as_str().into()));
+            Map::new(&STRING, &STRING, entries)
+        }
+        None => Map::nil(&STRING, &STRING),
+    })
+}
