@@ -132,12 +132,17 @@ pub(super) mod tests {
     }
 
     fn fails(value: &Value) -> String {
-        let mut host = Host::new(Limits::default(), &NoWorld);
+        let limits = Limits {
+            steps: 100_000,
+            produced: 16 << 20,
+            ..Limits::default()
+        };
+        let mut host = Host::new(limits, &NoWorld);
         let mut out = Vec::new();
         let Err(Failure::Limit(limit)) = print(&mut host, &mut out, value) else {
             panic!("no limit was reached")
         };
-        assert!(out.len() < 128 << 20);
+        assert!(out.len() < 1 << 20);
         limit
     }
 
@@ -155,10 +160,10 @@ pub(super) mod tests {
         dict(&own).remove(&Value::text("b"));
 
         // Many keys, and the first of them leads back.
-        let wide = Value::dict((0..50_000).map(|key| (format!("{key:05}"), Value::Nil)));
-        dict(&wide).insert(Value::text("00000"), wide.clone());
+        let wide = Value::dict((0..5_000).map(|key| (format!("{key:04}"), Value::Nil)));
+        dict(&wide).insert(Value::text("0000"), wide.clone());
         assert!(fails(&wide).contains("bytes on the way"));
-        dict(&wide).remove(&Value::text("00000"));
+        dict(&wide).remove(&Value::text("0000"));
 
         // No circle, but far more paths than values.
         let mut doubled = Value::list(Vec::new());
@@ -167,10 +172,14 @@ pub(super) mod tests {
         }
         assert!(fails(&doubled).contains("steps"));
 
-        let mut host = Host::new(Limits::default(), &NoWorld);
-        let padded = "%1000000d".repeat(300);
+        let limits = Limits {
+            produced: 16 << 20,
+            ..Limits::default()
+        };
+        let mut host = Host::new(limits, &NoWorld);
+        let padded = "%1000000d".repeat(20);
         assert!(matches!(
-            sprintf(&mut host, padded.as_bytes(), &vec![Value::int(1); 300]),
+            sprintf(&mut host, padded.as_bytes(), &vec![Value::int(1); 20]),
             Err(Failure::Limit(_))
         ));
     }

@@ -388,6 +388,7 @@ mod tests {
     #[test]
     fn structs_show_their_fields_and_call_methods_of_exported_ones() {
         let nil = Value::zero(&BY_POINTER_POINTER);
+        let pointer = Value::Pointer(Pointer::new(&BY_POINTER_TYPE, by_pointer()));
         for (format, value, expected) in [
             ("%v", outer(nil.clone()), "{{zero 0} 0 <nil> <nil>}"),
             (
@@ -402,7 +403,7 @@ mod tests {
             ),
             (
                 "%d",
-                Value::Pointer(Pointer::new(&OUTER_TYPE, outer(by_pointer()))),
+                Value::Pointer(Pointer::new(&OUTER_TYPE, outer(pointer))),
                 "&{{0 0} 0 <nil> 824633786368}",
             ),
         ] {
