@@ -1,1 +1,29 @@
-//! Regular expressions as Go writes and reads them (RE2), run by `regex-automata` in linear time.
+//! Regular expressions as Go's `regexp` writes and reads them (RE2), in linear time.
+//!
+//! ```text
+//! pattern ─▶ parse(class, unicode) ─▶ tree ─▶ compile ─▶ program ─▶ machine ─▶ where it matches
+//! ```
+//!
+//! Flux' users write their patterns for Go, and see Go's messages when they are wrong; so the parser is ours, with Go's
+//! rules, limits and texts. The machine is ours too: it walks over runes, so that a byte that is not UTF-8 is one
+//! U+FFFD as in Go, its programs do not grow with the tables of Unicode, and it stops where a [`Budget`] ends.
+
+mod budget;
+mod class;
+mod compile;
+mod error;
+mod escape;
+mod expand;
+mod limits;
+mod machine;
+mod parse;
+mod program;
+mod regexp;
+mod rune;
+mod tree;
+mod unicode;
+
+pub use budget::{Budget, Exhausted};
+pub use error::{Error, ErrorCode};
+pub use expand::quote_meta;
+pub use regexp::{Captures, Regexp};

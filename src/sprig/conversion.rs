@@ -30,7 +30,7 @@ fn float64(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 fn atoi(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     // What is too large is the largest number, and not an error.
     Ok(Value::int(
-        gostd::atoi(args.text(0)?).unwrap_or_else(|error| error.value),
+        gostd::atoi(&**args.text(0)?).unwrap_or_else(|error| error.value),
     ))
 }
 

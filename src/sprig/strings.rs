@@ -4,8 +4,8 @@
 
 use super::strval::{made, strval};
 use crate::{
-    gostd::{first_rune, last_rune, runes, unicode},
-    template::{ANY, Args, BOOL, Failure, Function, Host, INT, STRING, Text, Value, print, sprintf},
+    gostd::{append_quoted, first_rune, last_rune, runes, unicode},
+    template::{ANY, Args, BOOL, Failure, Function, Host, INT, STRING, Text, Value, print},
 };
 use memchr::memmem;
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ fn part(host: &mut Host<'_>, part: &[u8]) -> Result<Value, Failure> {
 fn trunc(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (count, text) = (args.int(0)?, args.text(1)?);
     let kept = match usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX) {
-        length if length >= text.len() => return Ok(text.into_value()),
+        length if length >= text.len() => return Ok(Value::text(text)),
         length if count < 0 => text.get(text.len() - length..),
         length => text.get(..length),
     };
@@ -74,7 +74,7 @@ fn substr(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 fn abbrev(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (width, text) = (args.int(0)?, args.text(1)?);
     if width < 4 {
-        return Ok(text.into_value());
+        return Ok(Value::text(text));
     }
     Ok(made(host, abbreviated(text, 0, width))?.into())
 }
@@ -82,7 +82,7 @@ fn abbrev(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 fn abbrev_both(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (left, right, text) = (args.int(0)?, args.int(1)?, args.text(2)?);
     if right < 4 || left > 0 && right < 7 {
-        return Ok(text.into_value());
+        return Ok(Value::text(text));
     }
     Ok(made(host, abbreviated(text, left, right))?.into())
 }
@@ -139,7 +139,7 @@ fn trimmed(host: &mut Host<'_>, text: &Text, cut: impl Fn(char) -> bool) -> Resu
     }
     host.step((text.len() - kept.len()) as u64 / 8)?;
     if kept.len() == text.len() {
-        return Ok(text.into_value());
+        return Ok(Value::text(text));
     }
     part(host, kept)
 }
@@ -175,14 +175,12 @@ fn has_suffix(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 /// Without white space, byte by byte: where any was found, the bytes of other characters become characters themselves.
 fn nospace(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let text = args.text(0)?;
-    let kept: String = text
-        .iter()
-        .map(|byte| char::from(*byte))
-        .filter(|ch| !unicode::is_space(*ch))
-        .collect();
-    if !text.iter().any(|byte| unicode::is_space(char::from(*byte))) {
-        return Ok(text.into_value());
+    host.step(text.len() as u64 / 64)?;
+    let chars = || text.iter().map(|byte| char::from(*byte));
+    if !chars().any(unicode::is_space) {
+        return Ok(Value::text(text));
     }
+    let kept: String = chars().filter(|ch| !unicode::is_space(*ch)).collect();
     Ok(made(host, kept.into_bytes())?.into())
 }
 
@@ -268,7 +266,7 @@ fn plural(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 fn quote(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     spaced(host, args, |host, out, value| {
         let text = strval(host, value)?;
-        out.append(&mut sprintf(host, b"%q", &[text.into()])?);
+        append_quoted(out, &text, false);
         Ok(())
     })
 }
@@ -284,7 +282,7 @@ fn squote(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 }
 
 fn cat(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    spaced(host, args, |host, out, value| print(host, out, value))
+    spaced(host, args, print)
 }
 
 /// The arguments that are not nil, with spaces between them.
@@ -328,12 +326,115 @@ fn shuffle(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(made(host, String::from_iter(shuffled).into_bytes())?.into())
 }
 
-trait IntoValue {
-    fn into_value(self) -> Value;
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-impl IntoValue for &Text {
-    fn into_value(self) -> Value {
-        Value::String(self.clone())
+    use super::*;
+    use crate::sprig::trial::call;
+
+    /// The result as text, or the failure.
+    fn said(name: &str, arguments: &[Value]) -> String {
+        match call(name, arguments) {
+            Ok(Value::String(text)) => text.lossy().into_owned(),
+            Ok(other) => format!("{other:?}"),
+            Err(Failure::Error(text)) => text,
+            Err(Failure::Limit(_)) => "limit".to_owned(),
+        }
+    }
+
+    #[test]
+    fn cutting_counts_bytes() {
+        let int = Value::int;
+        for (name, arguments, expected) in [
+            ("trunc", vec![int(2), "a\u{e9}".into()], "a\u{fffd}"),
+            ("trunc", vec![int(-1), "abc".into()], "c"),
+            ("trunc", vec![int(-3), "abc".into()], "abc"),
+            ("trunc", vec![int(i64::MIN), "abc".into()], "abc"),
+            ("substr", vec![int(1), int(2), "abc".into()], "b"),
+            ("substr", vec![int(-9), int(2), "abc".into()], "ab"),
+            ("substr", vec![int(1), int(9), "abc".into()], "bc"),
+            (
+                "substr",
+                vec![int(-1), int(-2), "abc".into()],
+                "runtime error: slice bounds out of range [:-2]",
+            ),
+            (
+                "substr",
+                vec![int(-1), int(4), "abc".into()],
+                "runtime error: slice bounds out of range [:4] with length 3",
+            ),
+            (
+                "substr",
+                vec![int(4), int(-1), "abc".into()],
+                "runtime error: slice bounds out of range [4:3]",
+            ),
+            ("abbrev", vec![int(3), "abcdef".into()], "abcdef"),
+            ("abbrev", vec![int(5), "abcdef".into()], "ab..."),
+            (
+                "abbrevboth",
+                vec![int(5), int(10), "0123456789abcdefgh".into()],
+                "...5678...",
+            ),
+            (
+                "abbrevboth",
+                vec![int(15), int(10), "0123456789abcdefgh".into()],
+                "...bcdefgh",
+            ),
+            (
+                "abbrevboth",
+                vec![int(i64::MIN), int(8), "0123456789".into()],
+                "...56789",
+            ),
+        ] {
+            assert_eq!(said(name, &arguments), expected, "{name} {arguments:?}");
+        }
+    }
+
+    #[test]
+    fn pieces_are_replaced_and_dropped() {
+        let bytes = |bytes: &[u8]| Value::text(bytes);
+        for (name, arguments, expected) in [
+            ("trim", vec![" \u{a0}\u{2003}a b\u{85}\n".into()], "a b"),
+            ("trim", vec!["\u{3000}".into()], ""),
+            ("trimAll", vec!["\u{e9}$".into(), "$\u{e9}a$\u{e9}".into()], "a"),
+            ("trimAll", vec![bytes(b"\xff"), bytes(b"\xfe\xefx\xc3")], "x"),
+            ("trimPrefix", vec!["aa".into(), "aaaa".into()], "aa"),
+            ("trimSuffix", vec!["b".into(), "abb".into()], "ab"),
+            ("nospace", vec!["\u{e9}".into()], "\u{e9}"),
+            ("nospace", vec!["\u{e9} ".into()], "\u{c3}\u{a9}"),
+            ("initials", vec!["Ann \u{e9}va\tBo".into()], "A\u{c3}B"),
+            ("replace", vec!["aa".into(), "b".into(), "aaa".into()], "ba"),
+            ("replace", vec!["".into(), "-".into(), "\u{e9}x".into()], "-\u{e9}-x-"),
+            ("plural", vec!["one".into(), "many".into(), Value::int(1)], "one"),
+            ("plural", vec!["one".into(), "many".into(), Value::int(-1)], "many"),
+        ] {
+            assert_eq!(said(name, &arguments), expected, "{name} {arguments:?}");
+        }
+    }
+
+    #[test]
+    fn repeating_has_bounds() {
+        for (count, text, expected) in [
+            (3, "ab", "ababab"),
+            (0, "ab", ""),
+            (i64::MAX, "", ""),
+            (-1, "", "strings: negative Repeat count"),
+            (i64::MAX, "ab", "strings: Repeat output length overflow"),
+            (i64::MAX, "a", "runtime error: makeslice: len out of range"),
+            (1 << 40, "ab", "limit"),
+        ] {
+            assert_eq!(said("repeat", &[Value::int(count), text.into()]), expected);
+        }
+    }
+
+    #[test]
+    fn shuffling_keeps_the_characters() {
+        let given: String = ('a'..='\u{1ff}').collect();
+        let shuffled = said("shuffle", &[given.as_str().into()]);
+        assert_ne!(shuffled, given);
+        let mut sorted: Vec<char> = shuffled.chars().collect();
+        sorted.sort_unstable();
+        assert_eq!(String::from_iter(sorted), given);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{
     call::{integer, is_assignable, zero},
+    compare::is_comparable,
     fields::type_name,
     function::Failure,
     go_type::{Kind, Type, UintKind},
@@ -185,10 +186,13 @@ fn key_for(index: &Slot, ty: &'static Type) -> Result<Value, Failure> {
         .ok_or_else(|| Failure::new(format!("value has type {from}; should be {ty}")))
 }
 
-/// The type within a value that keeps it from being a key.
+/// The type that keeps a value from being a key: its own, or that of something that an interface in it holds.
 fn unhashable(value: &Value) -> Option<Type> {
+    let ty = value.type_of()?;
+    if !is_comparable(&ty) {
+        return Some(ty);
+    }
     match value.bare() {
-        Value::Slice(_) | Value::Map(_) => value.type_of(),
         Value::Array(array) => array.items().iter().find_map(unhashable),
         Value::Struct(of) => of.fields().iter().find_map(unhashable),
         _ => None,

@@ -1,0 +1,254 @@
+//! The machine: all ways through a program at once, rune after rune, the preferred ones first (Pike's).
+
+use super::{
+    budget::{Budget, Exhausted},
+    program::{Instruction, Program},
+    rune::decode,
+    tree::Assertion,
+};
+
+/// A position that was not reached.
+pub(super) const NOWHERE: usize = usize::MAX;
+/// Remembered positions of all ways together; only absurd patterns with thousands of groups need more.
+const MAX_POSITIONS: usize = 8 << 20;
+/// Positions that are copied in the time of a step.
+const POSITIONS_PER_STEP: u64 = 16;
+
+/// Searches one text.
+#[derive(Debug)]
+pub(super) struct Machine<'r, 't> {
+    program: &'r Program,
+    text: &'t [u8],
+    /// How many positions are remembered: none, the whole match, or all groups.
+    slots: usize,
+    current: Ways,
+    next: Ways,
+    /// The positions of the way that is being followed.
+    saved: Vec<usize>,
+    left: Vec<Follow>,
+    found: Vec<usize>,
+}
+
+/// Instructions that a match has got to, in order of preference, with the positions saved on the way.
+#[derive(Debug, Default)]
+struct Ways {
+    at: Vec<u32>,
+    saved: Vec<usize>,
+    /// Where in `seen` an instruction would be: makes emptying free.
+    place: Vec<u32>,
+    seen: Vec<u32>,
+}
+
+/// What is left to do while following a way.
+#[derive(Debug)]
+enum Follow {
+    To(u32),
+    Restore(usize, usize),
+}
+
+impl<'r, 't> Machine<'r, 't> {
+    pub(super) fn new(program: &'r Program, text: &'t [u8], slots: usize) -> Self {
+        let length = program.instructions.len();
+        let slots = slots.min(program.slots);
+        Self {
+            program,
+            text,
+            slots,
+            current: Ways::new(length),
+            next: Ways::new(length),
+            saved: vec![NOWHERE; slots],
+            left: Vec::new(),
+            found: vec![NOWHERE; slots],
+        }
+    }
+
+    /// The positions of the first match at `from` or later.
+    pub(super) fn search(&mut self, from: usize, budget: &mut Budget) -> Result<Option<&[usize]>, Exhausted> {
+        self.current.clear();
+        let mut matched = false;
+        let mut at = from;
+        loop {
+            if self.current.at.is_empty() {
+                if matched || (self.program.anchored && at != 0) {
+                    break;
+                }
+                let Some(start) = self.possible_start(at, budget)? else { break };
+                at = start;
+            }
+            if !matched {
+                self.saved.fill(NOWHERE);
+                if let Some(start) = self.saved.first_mut() {
+                    *start = at;
+                }
+                self.current.follow(0, at, self.program, self.text, &mut self.saved, &mut self.left, budget)?;
+            }
+            let rune = decode(self.text.get(at..).unwrap_or_default());
+            matched |= self.step(rune, at, budget)?;
+            if matched && self.slots == 0 {
+                break;
+            }
+            let Some((_, width)) = rune else { break };
+            at += width;
+            std::mem::swap(&mut self.current, &mut self.next);
+            self.next.clear();
+        }
+        Ok(matched.then_some(&self.found))
+    }
+
+    /// The next place where a match could begin.
+    fn possible_start(&self, at: usize, budget: &mut Budget) -> Result<Option<usize>, Exhausted> {
+        let rest = self.text.get(at..).unwrap_or_default();
+        let skipped = if !self.program.prefix.is_empty() {
+            memchr::memmem::find(rest, &self.program.prefix)
+        } else if let Some(first) = &self.program.first_bytes {
+            rest.iter().position(|byte| first.get(usize::from(*byte)) == Some(&true))
+        } else {
+            Some(0)
+        };
+        budget.take_steps(1 + skipped.unwrap_or(rest.len()) as u64 / 16)?;
+        Ok(skipped.map(|skipped| at + skipped))
+    }
+
+    /// Takes a rune on all ways; whether one of them ended before it, which cuts off those that are less preferred.
+    fn step(&mut self, rune: Option<(u32, usize)>, at: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
+        let slots = self.slots;
+        for (index, instruction) in self.current.at.iter().enumerate() {
+            let saved = self.current.saved.get(index * slots..(index + 1) * slots).unwrap_or_default();
+            let code = self.program.instructions.get(*instruction as usize);
+            let taken = match (code, rune) {
+                (Some(Instruction::Match), _) => {
+                    self.found.clear();
+                    self.found.extend_from_slice(saved);
+                    if let Some(end) = self.found.get_mut(1) {
+                        *end = at;
+                    }
+                    return Ok(true);
+                }
+                (_, None) => false,
+                (Some(Instruction::Rune(expected)), Some((rune, _))) => *expected == rune,
+                (Some(Instruction::Class(class)), Some((rune, _))) => {
+                    let class = self.program.classes.get(*class as usize);
+                    class.is_some_and(|class| class.contains(rune))
+                }
+                (Some(Instruction::Any), Some(_)) => true,
+                (Some(Instruction::AnyButNewline), Some((rune, _))) => rune != u32::from(b'\n'),
+                _ => false,
+            };
+            if let (true, Some((_, width))) = (taken, rune) {
+                self.saved.clear();
+                self.saved.extend_from_slice(saved);
+                let (saved, left) = (&mut self.saved, &mut self.left);
+                self.next.follow(instruction + 1, at + width, self.program, self.text, saved, left, budget)?;
+            }
+        }
+        budget.take_steps(self.current.at.len() as u64)?;
+        Ok(false)
+    }
+}
+
+impl Ways {
+    fn new(length: usize) -> Self {
+        Self {
+            place: vec![0; length],
+            ..Self::default()
+        }
+    }
+
+    fn clear(&mut self) {
+        self.at.clear();
+        self.saved.clear();
+        self.seen.clear();
+    }
+
+    /// Whether the instruction is new; then it is no longer.
+    fn enter(&mut self, instruction: u32) -> bool {
+        let Some(place) = self.place.get_mut(instruction as usize) else {
+            return false;
+        };
+        if self.seen.get(*place as usize) == Some(&instruction) {
+            return false;
+        }
+        // Not more than the instructions, which fit.
+        *place = self.seen.len() as u32;
+        self.seen.push(instruction);
+        true
+    }
+
+    /// Adds all instructions that can be got to without taking a rune.
+    #[allow(clippy::too_many_arguments)] // The parts of the machine that it borrows one by one.
+    fn follow(
+        &mut self,
+        start: u32,
+        at: usize,
+        program: &Program,
+        text: &[u8],
+        saved: &mut [usize],
+        left: &mut Vec<Follow>,
+        budget: &mut Budget,
+    ) -> Result<(), Exhausted> {
+        left.clear();
+        left.push(Follow::To(start));
+        let mut steps = 1;
+        while let Some(follow) = left.pop() {
+            let mut instruction = match follow {
+                Follow::To(instruction) => instruction,
+                Follow::Restore(slot, position) => {
+                    if let Some(place) = saved.get_mut(slot) {
+                        *place = position;
+                    }
+                    continue;
+                }
+            };
+            while self.enter(instruction) {
+                steps += 1;
+                instruction = match program.instructions.get(instruction as usize) {
+                    Some(Instruction::Jump(target)) => *target,
+                    Some(Instruction::Split { first, second }) => {
+                        left.push(Follow::To(*second));
+                        *first
+                    }
+                    Some(Instruction::Assert(assertion)) if assertion.holds(text, at) => instruction + 1,
+                    Some(Instruction::Assert(_)) | None => break,
+                    Some(Instruction::Save(slot)) => {
+                        let slot = *slot as usize;
+                        if let Some(place) = saved.get_mut(slot) {
+                            left.push(Follow::Restore(slot, *place));
+                            *place = at;
+                        }
+                        instruction + 1
+                    }
+                    Some(_) => {
+                        self.at.push(instruction);
+                        self.saved.extend_from_slice(saved);
+                        steps += saved.len() as u64 / POSITIONS_PER_STEP;
+                        break;
+                    }
+                };
+            }
+        }
+        if self.saved.len() > MAX_POSITIONS {
+            return Err(Exhausted::Bytes);
+        }
+        budget.take_steps(steps)
+    }
+}
+
+impl Assertion {
+    /// Whether it is so before the byte at `at`. Words and newlines are ASCII, so bytes are enough.
+    fn holds(self, text: &[u8], at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|before| text.get(before));
+        let after = text.get(at);
+        match self {
+            Self::TextStart => before.is_none(),
+            Self::TextEnd => after.is_none(),
+            Self::LineStart => before.is_none_or(|byte| *byte == b'\n'),
+            Self::LineEnd => after.is_none_or(|byte| *byte == b'\n'),
+            Self::WordBoundary => before.is_some_and(is_word) != after.is_some_and(is_word),
+            Self::NoWordBoundary => before.is_some_and(is_word) == after.is_some_and(is_word),
+        }
+    }
+}
+
+fn is_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_'
+}
