@@ -72,6 +72,6 @@ fn failed(action: &str, error: crate::template::Error) -> MessageError {
     MessageError {
         text: format!("{action}: {error}"),
         place: error.place,
-        hint: error.missing.as_ref().and_then(hint),
+        hint: error.missing.as_deref().and_then(hint),
     }
 }

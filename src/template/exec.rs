@@ -65,7 +65,6 @@ impl Template {
     ///
     /// # Errors
     /// The text is no template: Go's error.
-    #[allow(clippy::result_large_err)] // it is rare, and made once
     pub fn parse(name: &str, text: &str, functions: &Functions) -> Result<Self, Error> {
         Ok(Self {
             name: name.to_owned(),
@@ -78,7 +77,6 @@ impl Template {
     /// # Errors
     /// Go's error when the template does not fit the data or a function fails, and one of ours when a limit of the
     /// host is reached. It holds what had been written before.
-    #[allow(clippy::result_large_err)]
     pub fn execute(&self, data: &Slot, host: &mut Host<'_>) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
         match self.run(data, host, &mut out) {
@@ -287,7 +285,6 @@ pub(super) fn name_of(names: &[Name]) -> &str {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-    #![allow(clippy::result_large_err)]
     use super::*;
     use crate::template::{
         ANY, Field, Function, INT, LIST, Limits, Map, Method, Pointer, STRING, Slice, Stage, Struct, StructType, Type,
