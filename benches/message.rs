@@ -19,7 +19,10 @@ use bumpwright::template::Limits;
 use sha2::{Digest, Sha256};
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--bench")
+        .collect();
     let [template, data, rounds] = &arguments[..] else {
         println!("message TEMPLATE DATA ROUNDS: run benches/message.py");
         return;
@@ -32,5 +35,11 @@ fn main() {
         output = message::render(&template, &data, Limits::default(), &Machine).unwrap();
         println!("{}", start.elapsed().as_nanos());
     }
-    println!("{}", Sha256::digest(&output).iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    println!(
+        "{}",
+        Sha256::digest(&output)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    );
 }

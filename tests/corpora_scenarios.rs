@@ -124,9 +124,6 @@ const DECISIONS: &[Decision] = &[
 
 /// What a scenario asks for that a command line does not have, or has not yet.
 const NOT_BUILT: &[(&str, Asks)] = &[
-    ("message templates", |facts| {
-        facts.spec(&["git", "commit", "messageTemplate"], "{{")
-    }),
     ("signing", |facts| facts.text.contains("signingKey:")),
     ("provider logins", |facts| facts.text.contains("provider: ")),
     ("a controller's flag or gate", |facts| {

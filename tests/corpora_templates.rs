@@ -46,8 +46,8 @@ struct Rendered {
 
 fn render(template: &str, data: &Slot, functions: &Functions) -> Rendered {
     let mut host = Host::new(Limits::default(), &StillWorld);
-    let output = Template::parse("commit message", template, functions)
-        .and_then(|template| template.execute(data, &mut host));
+    let output =
+        Template::parse("commit message", template, functions).and_then(|template| template.execute(data, &mut host));
     Rendered { output }
 }
 
@@ -74,7 +74,11 @@ fn sprig_v323_diff() {
     let functions = Functions::new(sprig::TABLES);
     let mut tally = Tally::new("sprig_v323_diff");
     for row in rows("sprig_v323_diff.jsonl") {
-        let ours = render(row["template"].as_str().unwrap(), &Slot::of(value(&row["data"])), &functions);
+        let ours = render(
+            row["template"].as_str().unwrap(),
+            &Slot::of(value(&row["data"])),
+            &functions,
+        );
         let id = row["id"].as_str().unwrap();
         match (&ours.output, row["v330_output"].as_str(), row["v330_error"].as_str()) {
             (Ok(output), Some(expected), None) => tally.output(id, output, expected.as_bytes()),
@@ -208,9 +212,14 @@ fn decided_otherwise(row: &Json, data: &Data, ours: &Result<Vec<u8>, String>) ->
     if ours.is_ok() && theirs.starts_with("template uses removed '.") {
         return Some("C32: a field that was removed");
     }
-    let missing = |field: &str| theirs.contains(&format!("can't evaluate field {field} in type controller.TemplateData"));
+    let missing =
+        |field: &str| theirs.contains(&format!("can't evaluate field {field} in type controller.TemplateData"));
     if ours.is_ok() && data.era == Era::V1beta1 && ["Changed", "Values"].into_iter().any(missing) {
         return Some("C32: a field that came later");
+    }
+    // N-016, fixed in 1.2: an object in several files keeps all its changes, not only those of one file.
+    if row["api"] == "v1beta2" && row["template"].as_str().unwrap().contains(".Changed.Objects") && spread(data) {
+        return Some("N-016: an object in several files");
     }
     // C32: one name for the data's type.
     let renamed = |text: &str| text.replace("controller.TemplateData", "source.TemplateData");
@@ -223,6 +232,17 @@ fn decided_otherwise(row: &Json, data: &Data, ours: &Result<Vec<u8>, String>) ->
     same.then_some("C32: the name of the data's type")
 }
 
+/// Whether an object has changes in more than one file.
+fn spread(data: &Data) -> bool {
+    let mut files = std::collections::BTreeMap::new();
+    let mut changes = data.changes.iter();
+    changes.any(|change| {
+        files
+            .insert(&change.object, &change.file)
+            .is_some_and(|file| *file != change.file)
+    })
+}
+
 /// IUA-052 to IUA-056.
 #[test]
 fn imageref() {
@@ -233,7 +253,10 @@ fn imageref() {
             "weak" => Validation::Weak,
             _ => Validation::Strict,
         };
-        match (Reference::parse(row["ref"].as_str().unwrap(), validation), row["error"].as_str()) {
+        match (
+            Reference::parse(row["ref"].as_str().unwrap(), validation),
+            row["error"].as_str(),
+        ) {
             (Ok(ours), None) => {
                 let scope = format!("repository:{}:pull", ours.repository());
                 let parts = [
@@ -249,7 +272,11 @@ fn imageref() {
                 ];
                 let join = |parts: Vec<&str>| parts.join("\n").into_bytes();
                 let theirs = parts.iter().map(|(key, _)| row[*key].as_str().unwrap());
-                tally.output(id, &join(parts.iter().map(|(_, part)| *part).collect()), &join(theirs.collect()));
+                tally.output(
+                    id,
+                    &join(parts.iter().map(|(_, part)| *part).collect()),
+                    &join(theirs.collect()),
+                );
             }
             (Err(ours), Some(theirs)) => tally.text(id, &ours.to_string(), theirs),
             (ours, theirs) => tally.wrong(id, &format!("{ours:?} instead of {theirs:?}")),

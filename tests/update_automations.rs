@@ -260,20 +260,71 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn a_commit_that_should_be_signed_or_rendered_is_never_made_otherwise() {
+fn a_commit_that_should_be_signed_is_never_made_otherwise() {
     let signed = automation("fs", "auto", "repo", "", "").replace(
         "    commit:\n",
         "    commit:\n      signingKey: {secretRef: {name: k}}\n",
     );
-    let templated = automation("fs", "auto", "repo", "", "").replace(
+    let fleet = fleet().with(&signed);
+    let before = fleet.repo.rev("main");
+    assert!(fleet.error(&[]).contains("not supported yet"));
+    assert_eq!(fleet.repo.rev("main"), before);
+}
+
+fn templated(template: &str) -> String {
+    automation("fs", "auto", "repo", "", "  update: {path: ./apps}\n").replace(
         "    commit:\n",
-        "    commit:\n      messageTemplate: '{{ .AutomationObject }}'\n",
-    );
-    for manifests in [signed, templated] {
-        let fleet = fleet().with(&manifests);
+        &format!("    commit:\n      messageTemplate: '{template}'\n      messageTemplateValues: {{cluster: prod}}\n"),
+    )
+}
+
+/// IUA-044, IUA-058, IUA-062, N-014, N-018.
+#[test]
+fn a_message_tells_what_changed() {
+    let template = "{{ .AutomationObject }} {{ .Values.cluster }}:{{ range $file, $objects := .Changed.FileChanges }} {{ $file }}{{ end }}{{ range .Changed.Changes }} {{ .OldValue }}->{{ .NewValue }} {{ .Setter }}{{ end }}{{ range .Updated.Images }} {{ .Identifier }} {{ .Policy }}{{ end }}";
+    let fleet = fleet().with(&templated(template));
+    let (code, document) = fleet.run(&[]);
+    assert_eq!(code, 0, "{document}");
+    let message = &document["runs"][0]["commit"]["message"];
+    let change = &document["runs"][0]["changes"][0];
+    let [old, new] = ["old", "new"].map(|key| change[key].as_str().unwrap());
+    let setter = change["setter"].as_str().unwrap();
+    let file = change["path"].as_str().unwrap().strip_prefix("apps/").unwrap();
+    let tag = new.rsplit(':').next().unwrap();
+    let policy = change["policy"].as_str().unwrap();
+    let expected = format!("fs/auto prod: {file} {old}->{new} {setter} {tag} {policy}");
+    assert_eq!(message.as_str(), Some(expected.as_str()));
+    let written = fleet.repo.git(&["log", "-1", "--format=%B", "main"]);
+    assert_eq!(written.trim_end(), expected);
+}
+
+/// IUA-063: nothing is pushed, and the error says where and what was meant.
+#[test]
+fn a_message_that_cannot_be_rendered_stops_the_run() {
+    for (template, error, note) in [
+        (
+            "{{ .Update.Files }}",
+            "failed to run template from spec: template: commit message:1:3: executing \"commit message\" at <.Update.Files>: can't evaluate field Update in type source.TemplateData",
+            "message template, line 1, column 4: no field `Update`, did you mean `.Updated`?",
+        ),
+        (
+            "{{ uper .Values.cluster }}",
+            "unable to create commit message template from spec: template: commit message:1: function \"uper\" not defined",
+            "message template, line 1, column 4: no function `uper`, did you mean `upper`?",
+        ),
+    ] {
+        let fleet = fleet().with(&templated(template));
         let before = fleet.repo.rev("main");
-        assert!(fleet.error(&[]).contains("not supported yet"));
+        assert_eq!(fleet.error(&[]), error);
         assert_eq!(fleet.repo.rev("main"), before);
+        let ran = fleet.bench.run(&["update", "-f", "m.yaml", "--dry-run"]);
+        assert_eq!(ran.code, 2);
+        assert!(
+            format!("{}{}", ran.out, ran.err).contains(note),
+            "{}\n{}",
+            ran.out,
+            ran.err
+        );
     }
 }
 

@@ -113,7 +113,9 @@ fn of_runs(
         for policy in std::mem::take(&mut read.unknown_images) {
             say(
                 "note",
-                &format!("the image of policy {policy} is not known, so .Updated leaves it out: give its manifest with -f"),
+                &format!(
+                    "the image of policy {policy} is not known, so .Updated leaves it out: give its manifest with -f"
+                ),
             );
         }
         items.push(match automation {
@@ -184,7 +186,10 @@ fn show(items: &[Item]) -> Result<(), String> {
 /// The error with the line of the template that it is about.
 fn pointed(template: &str, error: &MessageError) -> String {
     let place = error.place();
-    let line = template.split('\n').nth(place.line.saturating_sub(1)).unwrap_or_default();
+    let line = template
+        .split('\n')
+        .nth(place.line.saturating_sub(1))
+        .unwrap_or_default();
     let number = place.line.to_string();
     let margin = " ".repeat(number.len());
     // Tabs stay tabs, so that the mark stands below its character.

@@ -147,22 +147,47 @@ pub fn format_uint(number: u64, base: u32) -> String {
 
 /// Appends the digits of a number to a base of 2 to 36, in lower case.
 pub fn append_uint(out: &mut Vec<u8>, number: u64, base: u32) {
-    let mut digits = [b'0'; LONGEST];
-    let base = u64::from(base.clamp(2, 36));
-    let mut left = number;
-    let mut used = 0;
-    for place in digits.iter_mut().rev() {
-        *place = match left % base {
-            digit @ 0..10 => b'0' + digit as u8,
-            digit => b'a' - 10 + digit as u8,
-        };
-        used += 1;
-        left /= base;
-        if left == 0 {
-            break;
+    out.extend_from_slice(Digits::new(number, base).bytes());
+}
+
+/// The digits of a number, without an allocation.
+#[derive(Clone, Debug)]
+pub struct Digits {
+    places: [u8; LONGEST],
+    used: usize,
+}
+
+impl Digits {
+    /// To a base of 2 to 36, in lower case.
+    pub fn new(number: u64, base: u32) -> Self {
+        let mut places = [b'0'; LONGEST];
+        let base = u64::from(base.clamp(2, 36));
+        let mut left = number;
+        let mut used = 0;
+        for place in places.iter_mut().rev() {
+            *place = match left % base {
+                digit @ 0..10 => b'0' + digit as u8,
+                digit => b'a' - 10 + digit as u8,
+            };
+            used += 1;
+            left /= base;
+            if left == 0 {
+                break;
+            }
         }
+        Self { places, used }
     }
-    out.extend_from_slice(digits.get(LONGEST - used..).unwrap_or_default());
+
+    /// The same digits in upper case.
+    pub fn upper(mut self) -> Self {
+        self.places.make_ascii_uppercase();
+        self
+    }
+
+    /// The digits, at least one.
+    pub fn bytes(&self) -> &[u8] {
+        self.places.get(LONGEST - self.used..).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What Go's `netip.ParseAddr` refuses, and in which words. The address itself is of no use here.
 
-use super::url::quote_bytes;
+use super::quote::quote_bytes;
 
 /// The kind of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +176,8 @@ mod tests {
             ("1::2::3", "multiple :: in address (at \":3\")"),
             ("1:2", "address string too short"),
             ("12345::", "each group must have 4 or less digits (at \"12345::\")"),
-            ("1:2:3:4:5:6:7::8", "trailing garbage after address (at \"8\")"),
+            ("1:2:3:4:5:6:7::8", "the :: must expand to at least one field of zeros"),
+            ("1:2:3:4:5:6:7:8:9", "trailing garbage after address (at \"9\")"),
             ("fe80::1%", "zone must be a non-empty string"),
         ] {
             let expected = format!("ParseAddr(\"{text}\"): {expected}");

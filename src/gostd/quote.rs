@@ -42,7 +42,7 @@ pub fn append_quoted_rune(out: &mut Vec<u8>, code: u64, ascii: bool) {
 /// Whether `text` can stand between backquotes as it is: one line, no control characters but tabs
 /// (`strconv.CanBackquote`).
 pub fn can_backquote(text: &[u8]) -> bool {
-    let fits = |ch| !matches!(ch, '\0'..'\t' | '\n'..' ' | '`' | '\x7f' | '\u{feff}');
+    let fits = |ch| ch == '\t' || !matches!(ch, '\0'..' ' | '`' | '\x7f' | '\u{feff}');
     str::from_utf8(text).is_ok_and(|text| text.chars().all(fits))
 }
 

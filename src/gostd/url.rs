@@ -1,9 +1,6 @@
 //! Go's `net/url`: a URL in its parts, and written out again.
 
-use super::{
-    quote::quote,
-    url_escape::{Part, escape, must_escape, unescape},
-};
+use super::url_escape::{Part, escape, must_escape, unescape};
 
 /// A URL. The parts are bytes, and unescaped, unless they say otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,20 +136,6 @@ pub(super) fn is_port(text: &[u8]) -> bool {
         [b':', digits @ ..] => digits.iter().all(u8::is_ascii_digit),
         _ => false,
     }
-}
-
-/// Go's `strconv.Quote` of any bytes.
-pub(super) fn quote_bytes(text: &[u8]) -> String {
-    let mut out = String::from("\"");
-    for chunk in text.utf8_chunks() {
-        let quoted = quote(chunk.valid());
-        out.push_str(quoted.get(1..quoted.len() - 1).unwrap_or_default());
-        for byte in chunk.invalid() {
-            out.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]

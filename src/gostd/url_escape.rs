@@ -1,5 +1,7 @@
 //! What Go's `net/url` escapes with `%`, and where.
 
+use super::quote::quote_bytes;
+
 /// A part of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -61,7 +63,7 @@ pub(super) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, EscapeError> 
                 return Err(bad_escape(start.get(..3).unwrap_or(&start)));
             }
             (byte, _) if in_host && byte.is_ascii() && must_escape(*byte, part) => {
-                let byte = super::url::quote_bytes(&[*byte]);
+                let byte = quote_bytes(&[*byte]);
                 return Err(format!("invalid character {byte} in host name"));
             }
             (byte, _) => out.push(*byte),
@@ -71,7 +73,7 @@ pub(super) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, EscapeError> 
 }
 
 fn bad_escape(text: &[u8]) -> EscapeError {
-    format!("invalid URL escape {}", super::url::quote_bytes(text))
+    format!("invalid URL escape {}", quote_bytes(text))
 }
 
 fn value_of(digit: u8) -> u8 {

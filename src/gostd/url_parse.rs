@@ -2,7 +2,8 @@
 
 use super::{
     ip_address::{IpVersion, check_ip},
-    url::{Url, UserInfo, is_port, quote_bytes},
+    quote::quote_bytes,
+    url::{Url, UserInfo, is_port},
     url_escape::{Part, escape, unescape},
 };
 

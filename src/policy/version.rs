@@ -6,7 +6,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::identifier::compare_prereleases;
+use super::identifier::{check_metadata, check_prerelease, compare_prereleases};
+use super::version_error::VersionError;
 
 /// A version. Equality and order are precedence (Semantic Versioning 2.0.0, item 11): metadata and spelling do not
 /// count, so `v1.2` and `1.2.0+build` are equal.
@@ -51,6 +52,41 @@ impl Version {
         &self.original
     }
 
+    /// A version of these parts, as they were once read.
+    pub fn from_parts(segments: [u64; 3], prerelease: String, metadata: String, original: String) -> Self {
+        let [major, minor, patch] = segments;
+        Self {
+            major,
+            minor,
+            patch,
+            prerelease,
+            metadata,
+            original,
+        }
+    }
+
+    /// The same version with another prerelease, or none.
+    ///
+    /// # Errors
+    /// [`VersionError`] when the text cannot be a prerelease.
+    pub fn with_prerelease(&self, prerelease: &str) -> Result<Self, VersionError> {
+        if !prerelease.is_empty() {
+            check_prerelease(prerelease)?;
+        }
+        Ok(self.spelled_anew(prerelease, &self.metadata))
+    }
+
+    /// The same version with other metadata, or none.
+    ///
+    /// # Errors
+    /// [`VersionError`] when the text cannot be metadata.
+    pub fn with_metadata(&self, metadata: &str) -> Result<Self, VersionError> {
+        if !metadata.is_empty() {
+            check_metadata(metadata)?;
+        }
+        Ok(self.spelled_anew(&self.prerelease, metadata))
+    }
+
     /// The next patch release: of a prerelease, its release. None when the number would overflow.
     pub fn next_patch(&self) -> Option<Self> {
         let step = u64::from(self.prerelease.is_empty());
@@ -67,17 +103,26 @@ impl Version {
         Some(self.release(self.major.checked_add(1)?, 0, 0))
     }
 
-    /// A release that keeps the `v` of this version's spelling.
     fn release(&self, major: u64, minor: u64, patch: u64) -> Self {
-        let prefix = if self.original.starts_with('v') { "v" } else { "" };
-        Self {
+        let release = Self {
             major,
             minor,
             patch,
-            prerelease: String::new(),
-            metadata: String::new(),
-            original: format!("{prefix}{major}.{minor}.{patch}"),
-        }
+            ..self.clone()
+        };
+        release.spelled_anew("", "")
+    }
+
+    /// Keeps the `v` of this version's spelling.
+    fn spelled_anew(&self, prerelease: &str, metadata: &str) -> Self {
+        let prefix = if self.original.starts_with('v') { "v" } else { "" };
+        let mut version = Self {
+            prerelease: prerelease.to_owned(),
+            metadata: metadata.to_owned(),
+            ..self.clone()
+        };
+        version.original = format!("{prefix}{version}");
+        version
     }
 }
 
@@ -168,5 +213,12 @@ mod tests {
         assert_eq!(version("1.2.3").next_patch().unwrap().original(), "1.2.4");
         assert_eq!(version("v1.2.3").next_minor().unwrap().original(), "v1.3.0");
         assert_eq!(version("1.2").next_major().unwrap().original(), "2.0.0");
+        let other = version("v1.2+b").with_prerelease("rc.1").unwrap();
+        assert_eq!(other.original(), "v1.2.0-rc.1+b");
+        assert_eq!(other.with_metadata("").unwrap().original(), "v1.2.0-rc.1");
+        assert_eq!(
+            other.with_metadata("x_y").unwrap_err().to_string(),
+            "invalid metadata string"
+        );
     }
 }

@@ -29,7 +29,9 @@ fn float64(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 
 fn atoi(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     // What is too large is the largest number, and not an error.
-    Ok(Value::int(gostd::atoi(args.text(0)?).unwrap_or_else(|error| error.value)))
+    Ok(Value::int(
+        gostd::atoi(&**args.text(0)?).unwrap_or_else(|error| error.value),
+    ))
 }
 
 /// Reads an octal number, such as the mode of a file.

@@ -1,9 +1,7 @@
 //! Copies that share nothing that can change (`copystructure` v1.2.0).
 
 use super::dicts::ENTRY;
-use crate::template::{
-    ANY, Args, Array, Failure, Function, Host, Map, Pointer, Slice, Struct, Type, Value,
-};
+use crate::template::{ANY, Args, Array, Failure, Function, Host, Map, Pointer, Slice, Struct, Type, Value};
 
 /// The functions of this family.
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -78,4 +76,54 @@ fn copy_struct(host: &mut Host<'_>, of: &Struct) -> Result<Struct, Failure> {
         copied.collect::<Result<Vec<_>, Failure>>()
     })?;
     Ok(Struct::new(of.of, fields))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::{
+        sprig::trial::call,
+        template::{Field, INT, StructType},
+    };
+
+    static TO_INT: Type = Type::Pointer(&INT);
+    static HALF_OPEN: StructType = StructType {
+        name: "main.HalfOpen",
+        fields: &[
+            Field::new("Shown", &INT),
+            Field::new("hidden", &INT),
+            Field::new("To", &TO_INT),
+        ],
+        methods: &[],
+    };
+
+    fn half_open(hidden: i64) -> Value {
+        let fields = vec![Value::int(1), Value::int(hidden), Value::zero(&TO_INT)];
+        Value::Struct(Struct::new(&HALF_OPEN, fields))
+    }
+
+    #[test]
+    fn copies_lose_what_reflection_cannot_set() {
+        for (value, expected) in [
+            (half_open(2), half_open(0)),
+            (Value::list(vec![Value::zero(&TO_INT)]), Value::list(vec![Value::Nil])),
+            (Value::zero(&TO_INT), Value::zero(&TO_INT)),
+        ] {
+            let copied = call("deepCopy", &[value]).unwrap();
+            assert_eq!(format!("{copied:?}"), format!("{expected:?}"));
+        }
+        let nil = Failure::new("reflect: call of reflect.Value.Type on zero Value");
+        assert_eq!(call("mustDeepCopy", &[Value::Nil]).unwrap_err(), nil);
+    }
+
+    #[test]
+    fn copies_share_no_map() {
+        let inner = Value::dict([("a", Value::int(1))]);
+        let copied = call("deepCopy", &[Value::list(vec![inner.clone()])]).unwrap();
+        call("unset", &[inner, "a".into()]).unwrap();
+        let expected = Value::list(vec![Value::dict([("a", Value::int(1))])]);
+        assert_eq!(format!("{copied:?}"), format!("{expected:?}"));
+    }
 }

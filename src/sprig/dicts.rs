@@ -1,9 +1,7 @@
 //! Dictionaries: `map[string]interface {}`. Those that change one change it for all who hold it.
 
 use super::strval::strval;
-use crate::template::{
-    ANY, Args, BOOL, DICT, Failure, Function, Host, LIST, STRING, STRINGS, Text, Value,
-};
+use crate::template::{ANY, Args, BOOL, DICT, Failure, Function, Host, LIST, STRING, STRINGS, Text, Value};
 use std::collections::HashSet;
 
 /// The functions of this family.
@@ -109,7 +107,9 @@ fn too_few() -> Failure {
 /// Go's error for a type assertion that does not hold.
 fn conversion(value: &Value, expected: &str) -> Failure {
     let found = value.type_of().map_or_else(|| "nil".to_owned(), |of| of.to_string());
-    Failure::new(format!("interface conversion: interface {{}} is {found}, not {expected}"))
+    Failure::new(format!(
+        "interface conversion: interface {{}} is {found}, not {expected}"
+    ))
 }
 
 /// All keys, those of the first dictionary first. Go's order within one is random, ours is sorted.
@@ -154,4 +154,93 @@ fn omit(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
         _ => None,
     });
     Ok(Value::dict(entries))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::sprig::trial::call;
+
+    fn said(result: Outcome) -> String {
+        match result {
+            Ok(value) => format!("{value:?}"),
+            Err(Failure::Error(text) | Failure::Limit(text)) => text,
+        }
+    }
+
+    #[test]
+    fn paths_are_dug_through_dictionaries_only() {
+        let inner = Value::dict([("b", Value::int(1))]);
+        let dict = Value::dict([("a", inner), ("s", "text".into())]);
+        let missing = Value::int(7);
+        for (path, expected) in [
+            (vec!["a", "b"], "Int(Int, 1)"),
+            (vec!["a", "c"], "Int(Int, 7)"),
+            (vec!["x", "y"], "Int(Int, 7)"),
+            (
+                vec!["s", "t"],
+                "interface conversion: interface {} is string, not map[string]interface {}",
+            ),
+            (vec![], "dig needs at least three arguments"),
+        ] {
+            let mut arguments: Vec<Value> = path.iter().copied().map(Value::from).collect();
+            arguments.extend([missing.clone(), dict.clone()]);
+            assert_eq!(said(call("dig", &arguments)), expected, "{path:?}");
+        }
+        let nil = call("dig", &["a".into(), missing.clone(), Value::Nil]);
+        let text = "interface conversion: interface {} is nil, not map[string]interface {}";
+        assert_eq!(said(nil), text);
+        let number = call("dig", &[Value::int(1), missing, dict]);
+        assert_eq!(said(number), "interface conversion: interface {} is int, not string");
+    }
+
+    #[test]
+    fn changes_are_seen_by_all_holders() {
+        let dict = Value::dict([("a", Value::int(1))]);
+        let held = Value::list(vec![dict.clone()]);
+        call("set", &[dict.clone(), "b".into(), Value::Nil]).unwrap();
+        call("unset", &[dict, "a".into()]).unwrap();
+        let expected = Value::list(vec![Value::dict([("b", Value::Nil)])]);
+        assert_eq!(format!("{held:?}"), format!("{expected:?}"));
+    }
+
+    #[test]
+    fn a_nil_map_can_be_read_only() {
+        let nil = Value::zero(&DICT);
+        assert_eq!(said(call("get", &[nil.clone(), "a".into()])), r#"String("")"#);
+        assert_eq!(said(call("omit", &[nil.clone()])), said(Ok(Value::dict::<&str>([]))));
+        call("unset", &[nil.clone(), "a".into()]).unwrap();
+        let set = call("set", &[nil, "a".into(), Value::int(1)]);
+        assert_eq!(said(set), "assignment to entry in nil map");
+    }
+
+    #[test]
+    fn parts_are_taken_by_key() {
+        let one = || Value::dict([("b", Value::Nil), ("a", Value::int(1))]);
+        let two = || Value::dict([("a", Value::int(2))]);
+        for (name, arguments, expected) in [
+            ("keys", vec![one(), two()], Value::strings(["a", "b", "a"])),
+            ("values", vec![one()], Value::list(vec![Value::int(1), Value::Nil])),
+            ("pluck", vec!["b".into(), one(), two()], Value::list(vec![Value::Nil])),
+            (
+                "pick",
+                vec![one(), "b".into(), "x".into()],
+                Value::dict([("b", Value::Nil)]),
+            ),
+            (
+                "omit",
+                vec![one(), "b".into(), "x".into()],
+                Value::dict([("a", Value::int(1))]),
+            ),
+            (
+                "dict",
+                vec!["k".into(), "v".into(), "odd".into()],
+                Value::dict([("k", "v".into()), ("odd", "".into())]),
+            ),
+        ] {
+            assert_eq!(said(call(name, &arguments)), said(Ok(expected)), "{name}");
+        }
+    }
 }

@@ -217,3 +217,136 @@ fn chunk(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     }
     Ok(Value::Slice(Slice::new(&LIST, lists)))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::{
+        sprig::trial::call,
+        template::{Array, STRING},
+    };
+
+    fn ints(numbers: &[i64]) -> Value {
+        Value::list(numbers.iter().copied().map(Value::int).collect())
+    }
+
+    fn said(result: Result<Value, Failure>) -> String {
+        match result {
+            Ok(value) if value.is_nil() => format!("nil {:?}", value.type_of().map(|of| of.to_string())),
+            Ok(value) => format!("{value:?}"),
+            Err(Failure::Error(text) | Failure::Limit(text)) => text,
+        }
+    }
+
+    #[test]
+    fn chunks_are_counted_in_floats() {
+        let make = "runtime error: makeslice: len out of range";
+        for (size, length, expected) in [
+            (2, 5, Ok(vec![2, 2, 1])),
+            (5, 5, Ok(vec![5])),
+            (i64::MAX, 2, Ok(vec![2])),
+            (3, 0, Ok(vec![])),
+            (0, 1, Err(make)),
+            (0, 4, Err(make)),
+            (-2, 1, Ok(vec![1])),
+            (-2, 2, Ok(vec![])),
+            (-2, 0, Err(make)),
+            (-2, 5, Err(make)),
+        ] {
+            let list = ints(&(0..length).collect::<Vec<_>>());
+            let lengths = call("chunk", &[Value::int(size), list]).map(|chunks| {
+                let lengths = chunks.items().unwrap().iter().map(|chunk| chunk.items().unwrap().len());
+                lengths.collect::<Vec<_>>()
+            });
+            assert_eq!(lengths, expected.map_err(Failure::new), "{size} of {length}");
+        }
+    }
+
+    #[test]
+    fn lists_keep_or_lose_their_types() {
+        let strings = Value::strings(["a", "b", "c"]);
+        let array = Value::Array(Array::new(&STRING, vec!["a".into()]));
+        let empty = Value::list(Vec::new());
+        for (name, arguments, expected) in [
+            (
+                "slice",
+                vec![strings.clone(), Value::int(1)],
+                said(Ok(Value::strings(["b", "c"]))),
+            ),
+            (
+                "rest",
+                vec![strings.clone()],
+                said(Ok(Value::list(vec!["b".into(), "c".into()]))),
+            ),
+            (
+                "slice",
+                vec![array.clone()],
+                "reflect.Value.Slice: slice of unaddressable array".to_owned(),
+            ),
+            ("slice", vec![empty.clone(), Value::int(7)], "nil None".to_owned()),
+            ("rest", vec![empty.clone()], r#"nil Some("[]interface {}")"#.to_owned()),
+            (
+                "concat",
+                vec![empty.clone()],
+                r#"nil Some("[]interface {}")"#.to_owned(),
+            ),
+            ("first", vec![empty.clone()], "nil None".to_owned()),
+            ("uniq", vec![empty.clone()], said(Ok(empty.clone()))),
+            (
+                "concat",
+                vec![array, ints(&[1])],
+                said(Ok(Value::list(vec!["a".into(), Value::int(1)]))),
+            ),
+        ] {
+            assert_eq!(said(call(name, &arguments)), expected, "{name} {arguments:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused() {
+        let nil = "runtime error: invalid memory address or nil pointer dereference";
+        let bounds = "reflect.Value.Slice: slice index out of bounds";
+        for (name, arguments, expected) in [
+            ("push", vec!["x".into(), Value::Nil], "Cannot push on type string"),
+            (
+                "concat",
+                vec![Value::dict::<&str>([])],
+                "Cannot concat type map as list",
+            ),
+            ("first", vec![Value::Nil], nil),
+            ("concat", vec![Value::Nil], nil),
+            ("slice", vec![ints(&[1, 2]), Value::int(2), Value::int(1)], bounds),
+            ("slice", vec![ints(&[1, 2]), Value::int(-1)], bounds),
+            ("slice", vec![ints(&[1, 2]), "0".into(), Value::float(3.7)], bounds),
+        ] {
+            assert_eq!(said(call(name, &arguments)), expected, "{name} {arguments:?}");
+        }
+        assert_eq!(said(call("has", &[Value::int(1), Value::Nil])), "Bool(false)");
+    }
+
+    #[test]
+    fn equality_is_deep() {
+        let pairs = Value::list(vec![
+            ints(&[1]),
+            ints(&[1]),
+            Value::int(1),
+            Value::int64(1),
+            Value::float(1.0),
+        ]);
+        assert_eq!(
+            said(call("uniq", std::slice::from_ref(&pairs))),
+            said(Ok(Value::list(vec![
+                ints(&[1]),
+                Value::int(1),
+                Value::int64(1),
+                Value::float(1.0)
+            ])))
+        );
+        assert_eq!(
+            said(call("without", &[pairs, ints(&[1]), Value::int64(1)])),
+            said(Ok(Value::list(vec![Value::int(1), Value::float(1.0)])))
+        );
+    }
+}

@@ -7,10 +7,22 @@ use crate::template::{
 
 /// The functions of this family.
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("merge", &[&DICT, &DICT], &ANY, |host, args| merge(host, args, false, false)).variadic(),
-    Function::new("mustMerge", &[&DICT, &DICT], &ANY, |host, args| merge(host, args, false, true)).variadic(),
-    Function::new("mergeOverwrite", &[&DICT, &DICT], &ANY, |host, args| merge(host, args, true, false)).variadic(),
-    Function::new("mustMergeOverwrite", &[&DICT, &DICT], &ANY, |host, args| merge(host, args, true, true)).variadic(),
+    Function::new("merge", &[&DICT, &DICT], &ANY, |host, args| {
+        merge(host, args, false, false)
+    })
+    .variadic(),
+    Function::new("mustMerge", &[&DICT, &DICT], &ANY, |host, args| {
+        merge(host, args, false, true)
+    })
+    .variadic(),
+    Function::new("mergeOverwrite", &[&DICT, &DICT], &ANY, |host, args| {
+        merge(host, args, true, false)
+    })
+    .variadic(),
+    Function::new("mustMergeOverwrite", &[&DICT, &DICT], &ANY, |host, args| {
+        merge(host, args, true, true)
+    })
+    .variadic(),
 ];
 
 /// Why a merge stopped.
@@ -68,7 +80,8 @@ impl Merger<'_, '_> {
     /// Runs a merge one level further in.
     fn inner(&mut self, target: &Slot, source: &Slot) -> Replaced {
         let overwrite = self.overwrite;
-        self.host.deeper(|host| Merger { host, overwrite }.merge(target, source))
+        self.host
+            .deeper(|host| Merger { host, overwrite }.merge(target, source))
     }
 
     fn merge_flat(&self, target: &Slot, source: &Slot) -> Replaced {
@@ -79,7 +92,9 @@ impl Merger<'_, '_> {
     }
 
     fn merge_struct(&mut self, target: &Slot, source: &Slot) -> Replaced {
-        let Value::Struct(fields) = &target.value else { return Ok(None) };
+        let Value::Struct(fields) = &target.value else {
+            return Ok(None);
+        };
         if !has_exported_fields(fields.of) {
             return if target.addressable && self.overwrite && !is_empty(&source.value) {
                 set(target, source)
@@ -104,7 +119,9 @@ impl Merger<'_, '_> {
     }
 
     fn merge_map(&mut self, target: &Slot, source: &Slot) -> Replaced {
-        let Value::Map(map) = target.value.bare() else { return Ok(None) };
+        let Value::Map(map) = target.value.bare() else {
+            return Ok(None);
+        };
         let mut map = map.clone();
         let mut made = None;
         if map.is_nil() && !is_nil(source)? {
@@ -166,8 +183,8 @@ impl Merger<'_, '_> {
         }
         if is_filled {
             let target_kind = target.value.type_of().map(|of| of.kind());
-            let is_merged = source_kind == Some(Kind::Slice)
-                || (source_kind == Some(Kind::Map) && target_kind == Some(Kind::Map));
+            let is_merged =
+                source_kind == Some(Kind::Slice) || (source_kind == Some(Kind::Map) && target_kind == Some(Kind::Map));
             if is_merged {
                 return Ok(());
             }
@@ -192,7 +209,9 @@ impl Merger<'_, '_> {
     }
 
     fn merge_pointer(&mut self, target: &Slot, source: &Slot) -> Replaced {
-        let Value::Pointer(pointer) = &target.value else { return Ok(None) };
+        let Value::Pointer(pointer) = &target.value else {
+            return Ok(None);
+        };
         if !matches!(kind(source), Some(Kind::Pointer)) {
             return match &pointer.target {
                 _ if is_reflect_nil(source) => Ok(None),
@@ -203,7 +222,13 @@ impl Merger<'_, '_> {
         }
         match (&pointer.target, &source.value) {
             (_, source) if source.is_nil() => Ok(None),
-            (Some(ours), Value::Pointer(Pointer { to, target: Some(theirs) })) => {
+            (
+                Some(ours),
+                Value::Pointer(Pointer {
+                    to,
+                    target: Some(theirs),
+                }),
+            ) => {
                 let ours = Slot::in_place(Value::clone(ours), pointer.to, true);
                 let theirs = Slot::in_place(Value::clone(theirs), to, true);
                 let replaced = self.inner(&ours, &theirs)?;
@@ -332,5 +357,117 @@ fn is_empty(mut value: &Value) -> bool {
     match value.bare() {
         Value::Complex(..) | Value::Struct(_) => false,
         other => super::defaults::empty(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::{
+        sprig::trial::call,
+        template::{Field, INT, STRING, STRING_MAP},
+    };
+
+    static POINT: StructType = StructType {
+        name: "main.Point",
+        fields: &[Field::new("X", &INT), Field::new("Y", &INT)],
+        methods: &[],
+    };
+    static TO_POINT: Type = Type::Struct(&POINT);
+
+    fn dict(entries: &[(&str, Value)]) -> Value {
+        Value::dict(entries.iter().cloned())
+    }
+
+    fn said(result: Result<Value, Failure>) -> String {
+        match result {
+            Ok(value) => format!("{value:?}"),
+            Err(Failure::Error(text) | Failure::Limit(text)) => text,
+        }
+    }
+
+    #[test]
+    fn empty_values_are_filled_and_overwriting_is_total() {
+        let inner = |key| dict(&[(key, Value::int(1))]);
+        let both = dict(&[("x", Value::int(1)), ("y", Value::int(1))]);
+        for (ours, theirs, filled, overwritten) in [
+            (Value::int(1), Value::int(2), Value::int(1), Value::int(2)),
+            (Value::int(0), Value::int(2), Value::int(2), Value::int(2)),
+            (Value::int(1), Value::Nil, Value::int(1), Value::Nil),
+            (false.into(), "s".into(), "s".into(), "s".into()),
+            (inner("x"), inner("y"), both.clone(), both),
+            (inner("x"), Value::int(5), inner("x"), Value::int(5)),
+            ("s".into(), inner("x"), "s".into(), inner("x")),
+            (
+                Value::list(vec![Value::int(1)]),
+                Value::list(vec![Value::int(2)]),
+                Value::list(vec![Value::int(1)]),
+                Value::list(vec![Value::int(2)]),
+            ),
+            (inner("x"), Value::list(vec![]), inner("x"), Value::list(vec![])),
+        ] {
+            for (name, expected) in [("merge", filled), ("mergeOverwrite", overwritten)] {
+                // A copy, since maps within change.
+                let fresh = call("deepCopy", std::slice::from_ref(&ours)).unwrap();
+                let merged = call(name, &[dict(&[("k", fresh)]), dict(&[("k", theirs.clone())])]);
+                let expected = Ok(dict(&[("k", expected)]));
+                assert_eq!(said(merged), said(expected), "{name} {ours:?} {theirs:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn typed_maps_take_their_types_only() {
+        let typed = || {
+            let entries = [("a".into(), "1".into())];
+            dict(&[("k", Value::Map(Map::new(&STRING, &STRING, entries)))])
+        };
+        assert_eq!(typed().type_of(), Some(DICT));
+        let source = |key| dict(&[("k", dict(&[(key, "2".into())]))]);
+        assert_eq!(said(call("merge", &[typed(), source("a")])), said(Ok(typed())));
+        assert_eq!(
+            said(call("merge", &[typed(), source("b")])),
+            "reflect.Value.SetMapIndex: value of type interface {} is not assignable to type string"
+        );
+        let nil = dict(&[("k", Value::zero(&STRING_MAP))]);
+        assert_eq!(said(call("merge", &[nil, source("b")])), said(Ok(source("b"))));
+    }
+
+    #[test]
+    fn pointers_merge_what_they_point_at() {
+        let point = |x, y| {
+            let fields = vec![Value::int(x), Value::int(y)];
+            let point = Value::Struct(Struct::new(&POINT, fields));
+            dict(&[("p", Value::Pointer(Pointer::new(&TO_POINT, point)))])
+        };
+        assert_eq!(said(call("merge", &[point(1, 0), point(2, 3)])), said(Ok(point(1, 3))));
+        let other = dict(&[("p", dict(&[("X", Value::int(1))]))]);
+        assert_eq!(said(call("merge", &[point(1, 0), other.clone()])), r#"String("")"#);
+        let must = call("mustMerge", &[point(1, 0), other]);
+        assert_eq!(said(must), "src and dst must be of same type");
+    }
+
+    #[test]
+    fn only_the_outermost_map_may_be_nil() {
+        let merged = call("merge", &[Value::zero(&DICT), dict(&[("a", Value::int(1))])]);
+        assert_eq!(said(merged), said(Ok(dict(&[("a", Value::int(1))]))));
+    }
+
+    #[test]
+    fn maps_that_hold_themselves_reach_a_limit() {
+        let [ours, theirs] = [0, 1].map(|_| {
+            let dict = dict(&[]);
+            call("set", &[dict.clone(), "self".into(), dict.clone()]).unwrap();
+            dict
+        });
+        let merged = call("merge", &[ours.clone(), theirs.clone()]);
+        assert!(matches!(merged, Err(Failure::Limit(_))));
+        let copied = call("deepCopy", std::slice::from_ref(&ours));
+        assert!(matches!(copied, Err(Failure::Limit(_))));
+        for dict in [ours, theirs] {
+            call("unset", &[dict, "self".into()]).unwrap();
+        }
     }
 }

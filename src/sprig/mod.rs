@@ -13,8 +13,13 @@ mod deep_copy;
 mod deep_equal;
 mod defaults;
 mod dicts;
+mod durations;
 mod encoding;
 mod flow;
+mod json;
+mod json_decode;
+mod json_encode;
+mod json_fields;
 mod lists;
 mod merging;
 mod numbers;
@@ -26,6 +31,8 @@ mod string_case;
 mod string_slices;
 mod strings;
 mod strval;
+mod time_methods;
+mod time_values;
 mod urls;
 mod words;
 mod wrapping;
@@ -43,6 +50,7 @@ pub static TABLES: &[&[Function]] = &[
     dicts::FUNCTIONS,
     encoding::FUNCTIONS,
     flow::FUNCTIONS,
+    json::FUNCTIONS,
     lists::FUNCTIONS,
     merging::FUNCTIONS,
     numbers::FUNCTIONS,

@@ -283,3 +283,112 @@ fn rand_int(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let product = u128::from(u64::from_le_bytes(dice)) * u128::from(width.unsigned_abs());
     Ok(Value::int(least.wrapping_add((product >> 64) as i64)))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::sprig::trial::call;
+
+    fn said(name: &str, arguments: &[Value]) -> String {
+        match call(name, arguments) {
+            Ok(Value::Int(_, number)) => number.to_string(),
+            Ok(Value::Float(_, number)) => format!("{number:?}"),
+            Ok(Value::String(text)) => text.lossy().into_owned(),
+            Ok(list) => format!("{:?}", list.items().unwrap().iter().map(to_int).collect::<Vec<_>>()),
+            Err(Failure::Error(text)) => text,
+            Err(Failure::Limit(_)) => "too much".to_owned(),
+        }
+    }
+
+    #[test]
+    fn integers_wrap_around() {
+        let int = |numbers: &[i64]| numbers.iter().copied().map(Value::int).collect::<Vec<_>>();
+        for (name, numbers, expected) in [
+            ("add", &[][..], "0"),
+            ("add", &[i64::MAX, 1], "-9223372036854775808"),
+            ("mul", &[i64::MAX, 2], "-2"),
+            ("div", &[i64::MIN, -1], "-9223372036854775808"),
+            ("div", &[1, 0], "runtime error: integer divide by zero"),
+            ("mod", &[-7, 3], "-1"),
+            ("max", &[-3, 9, 2], "9"),
+            ("min", &[3, -9, 2], "-9"),
+            ("randInt", &[5, 6], "5"),
+            ("randInt", &[6, 6], "invalid argument to Intn"),
+            ("randInt", &[i64::MIN, i64::MAX], "invalid argument to Intn"),
+        ] {
+            assert_eq!(said(name, &int(numbers)), expected, "{name} {numbers:?}");
+        }
+    }
+
+    #[test]
+    fn floats_are_decimals() {
+        for (name, numbers, expected) in [
+            ("addf", &[0.1, 0.2][..], "0.3"),
+            ("subf", &[5.5, 2.2, 1.1], "2.2"),
+            ("mulf", &[0.1, 3.0], "0.3"),
+            ("divf", &[2.0, 3.0], "0.6666666666666667"),
+            ("divf", &[-2.0, 3.0], "-0.6666666666666667"),
+            ("divf", &[1.0, 1e17], "0.0"),
+            ("divf", &[1.0, 0.0], "decimal division by 0"),
+            ("addf", &[f64::NEG_INFINITY], "Cannot create a Decimal from -Inf"),
+            ("mulf", &[1e300, 1e300], "inf"),
+            ("maxf", &[f64::NAN, f64::INFINITY], "inf"),
+            ("minf", &[0.0, -0.0], "-0.0"),
+        ] {
+            let arguments: Vec<Value> = numbers.iter().copied().map(Value::float).collect();
+            assert_eq!(said(name, &arguments), expected, "{name} {numbers:?}");
+        }
+    }
+
+    #[test]
+    fn rounding_follows_the_threshold() {
+        for (number, places, threshold, expected) in [
+            (2.675, 2, None, "2.68"),
+            (-1.45, 1, None, "-1.5"),
+            (3.74, 1, Some(0.3), "3.8"),
+            (1234.5, -2, None, "1200.0"),
+            (1.0, 400, None, "NaN"),
+            (1.0, -400, None, "NaN"),
+        ] {
+            let mut arguments = vec![Value::float(number), Value::int(places)];
+            arguments.extend(threshold.map(Value::float));
+            assert_eq!(said("round", &arguments), expected, "{number} {places} {threshold:?}");
+        }
+    }
+
+    #[test]
+    fn powers_of_ten_are_those_of_go() {
+        // Not all of them are the nearest floats.
+        for (exponent, bits) in [
+            (22, 0x4480_f0cf_064d_d592_u64),
+            (-5, 0x3ee4_f8b5_88e3_68f1),
+            (-310, 0x0000_1268_8b70_e62b),
+        ] {
+            assert_eq!(power_of_ten(f64::from(exponent)).to_bits(), bits, "{exponent}");
+        }
+        assert_eq!(power_of_ten(9.3e18), f64::INFINITY);
+        assert_eq!(power_of_ten(-9.3e18), 0.0);
+    }
+
+    #[test]
+    fn sequences_have_an_end() {
+        let int = |numbers: &[i64]| numbers.iter().copied().map(Value::int).collect::<Vec<_>>();
+        for (name, numbers, expected) in [
+            ("until", &[-3][..], "[0, -1, -2]"),
+            ("untilStep", &[3, 9, 4], "[3, 7]"),
+            ("untilStep", &[0, 5, -1], "[]"),
+            ("seq", &[], ""),
+            ("seq", &[-1], "1 0 -1"),
+            ("seq", &[0, 2, 5], "0 2 4"),
+            ("seq", &[9, 2, 1], ""),
+            ("until", &[1_000_000_000_000], "too much"),
+            ("seq", &[1_000_000_000_000], "too much"),
+            ("untilStep", &[1, i64::MAX, i64::MAX - 1], "[1]"),
+            ("untilStep", &[1, i64::MAX, i64::MAX - 7], "too much"),
+        ] {
+            assert_eq!(said(name, &int(numbers)), expected, "{name} {numbers:?}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Splitting, joining and sorting of strings.
 
-use super::strval::{is_list_or_points_at_one, strslice, strval};
+use super::strval::{is_list_or_points_at_one, searched, strslice, strval};
 use crate::{
     gostd,
     template::{ANY, Args, Failure, Function, Host, INT, Map, STRING, STRING_MAP, STRINGS, Text, Value},
@@ -41,7 +41,9 @@ fn split_list(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 /// The parts of `text` between separators, `limit` at most: the last one is what is left. Without a separator the
 /// parts are the characters.
 fn parts<'t>(host: &mut Host<'_>, text: &'t [u8], separator: &[u8], limit: usize) -> Result<Vec<&'t [u8]>, Failure> {
+    // Each part is copied, and the parts of an empty separator are found one by one.
     host.produce(text.len())?;
+    searched(host, separator)?;
     let mut parts = Vec::new();
     let mut start = 0;
     let ends: &mut dyn Iterator<Item = (usize, usize)> = if separator.is_empty() {
@@ -99,7 +101,9 @@ fn sort_alpha(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
         return Ok(Value::strings([strval(host, value)?]));
     }
     let mut items = strslice(host, value)?;
-    host.step((items.len() as u64).saturating_mul(u64::from(items.len().max(1).ilog2())))?;
+    // Equal strings, which lists can hold for nothing, are compared to their ends.
+    let weight = items.iter().map(|item| 1 + item.len() as u64 / 64).sum::<u64>();
+    host.step(weight.saturating_mul(u64::from(items.len().max(1).ilog2())))?;
     items.sort_unstable();
     Ok(same_or(value, items))
 }
@@ -120,4 +124,69 @@ fn same_or(value: &Value, items: Vec<Text>) -> Value {
 
 fn to_string(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(strval(host, args.value(0)?)?.into())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::sprig::trial::call;
+
+    fn list(value: &Value) -> Vec<String> {
+        let item = |item: &Value| match item {
+            Value::String(text) => text.lossy().into_owned(),
+            other => format!("{other:?}"),
+        };
+        match value {
+            Value::Map(map) => map
+                .entries()
+                .iter()
+                .map(|(key, value)| format!("{}={}", item(key), item(value)))
+                .collect(),
+            other => other.items().unwrap().iter().map(item).collect(),
+        }
+    }
+
+    #[test]
+    fn strings_are_split_at_separators_or_everywhere() {
+        for (separator, text, expected) in [
+            (",", "a,,b,", vec!["a", "", "b", ""]),
+            (",", "", vec![""]),
+            ("", "", vec![]),
+            ("", "a\u{e9}", vec!["a", "\u{e9}"]),
+            ("aa", "aaa", vec!["", "a"]),
+        ] {
+            let parts = call("splitList", &[separator.into(), text.into()]).unwrap();
+            assert_eq!(list(&parts), expected, "{separator:?} {text:?}");
+        }
+        for (limit, separator, expected) in [
+            (0, "/", vec![]),
+            (1, "/", vec!["_0=a/b/c"]),
+            (2, "/", vec!["_0=a", "_1=b/c"]),
+            (-1, "/", vec!["_0=a", "_1=b", "_2=c"]),
+            (2, "", vec!["_0=a", "_1=/b/c"]),
+        ] {
+            let parts = call("splitn", &[separator.into(), Value::int(limit), "a/b/c".into()]).unwrap();
+            assert_eq!(list(&parts), expected, "{limit} {separator:?}");
+        }
+    }
+
+    #[test]
+    fn lists_are_sorted_by_bytes_and_joined() {
+        let given = Value::list(vec!["b".into(), Value::Nil, "\u{e9}".into(), "B".into()]);
+        let sorted = call("sortAlpha", &[given]).unwrap();
+        assert_eq!(list(&sorted), ["B", "b", "\u{e9}"]);
+        let joined = call("join", &["--".into(), sorted]).unwrap();
+        assert!(matches!(joined, Value::String(text) if text.lossy() == "B--b--\u{e9}"));
+        let joined = call("join", &[",".into(), "alone".into()]).unwrap();
+        assert!(matches!(joined, Value::String(text) if text.lossy() == "alone"));
+    }
+
+    #[test]
+    fn sorting_counts_what_it_compares() {
+        let long = Value::text("x".repeat(1 << 20));
+        let many = Value::list(vec![long; 1 << 10]);
+        assert!(matches!(call("sortAlpha", &[many]), Err(Failure::Limit(_))));
+    }
 }

@@ -2,10 +2,10 @@
 //!
 //! Lengths and places are counted in bytes, so cutting may break a character, as it does in Go.
 
-use super::strval::{made, strval};
+use super::strval::{made, searched, strval, walked};
 use crate::{
-    gostd::{first_rune, last_rune, runes, unicode},
-    template::{ANY, Args, BOOL, Failure, Function, Host, INT, STRING, Text, Value, print, sprintf},
+    gostd::{append_quoted, first_rune, last_rune, runes, unicode},
+    template::{ANY, Args, BOOL, Failure, Function, Host, INT, STRING, Text, Value, print},
 };
 use memchr::memmem;
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ fn part(host: &mut Host<'_>, part: &[u8]) -> Result<Value, Failure> {
 fn trunc(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (count, text) = (args.int(0)?, args.text(1)?);
     let kept = match usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX) {
-        length if length >= text.len() => return Ok(text.into_value()),
+        length if length >= text.len() => return Ok(Value::text(text)),
         length if count < 0 => text.get(text.len() - length..),
         length => text.get(..length),
     };
@@ -74,7 +74,7 @@ fn substr(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 fn abbrev(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (width, text) = (args.int(0)?, args.text(1)?);
     if width < 4 {
-        return Ok(text.into_value());
+        return Ok(Value::text(text));
     }
     Ok(made(host, abbreviated(text, 0, width))?.into())
 }
@@ -82,7 +82,7 @@ fn abbrev(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 fn abbrev_both(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (left, right, text) = (args.int(0)?, args.int(1)?, args.text(2)?);
     if right < 4 || left > 0 && right < 7 {
-        return Ok(text.into_value());
+        return Ok(Value::text(text));
     }
     Ok(made(host, abbreviated(text, left, right))?.into())
 }
@@ -120,7 +120,7 @@ fn trim(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 
 fn trim_all(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let cutset = args.text(0)?;
-    host.step(cutset.len() as u64 / 8)?;
+    walked(host, cutset)?;
     let cutset: BTreeSet<char> = runes(cutset).map(|(ch, _)| ch).collect();
     trimmed(host, args.text(1)?, |ch| cutset.contains(&ch))
 }
@@ -137,52 +137,53 @@ fn trimmed(host: &mut Host<'_>, text: &Text, cut: impl Fn(char) -> bool) -> Resu
     {
         kept = kept.get(..kept.len() - width).unwrap_or_default();
     }
-    host.step((text.len() - kept.len()) as u64 / 8)?;
+    walked(host, text.get(kept.len()..).unwrap_or_default())?;
     if kept.len() == text.len() {
-        return Ok(text.into_value());
+        return Ok(Value::text(text));
     }
     part(host, kept)
 }
 
 fn trim_prefix(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    let text = args.text(1)?;
-    part(host, text.strip_prefix(&**args.text(0)?).unwrap_or(text))
+    let (prefix, text) = (args.text(0)?, args.text(1)?);
+    searched(host, prefix)?;
+    part(host, text.strip_prefix(&**prefix).unwrap_or(text))
 }
 
 fn trim_suffix(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    let text = args.text(1)?;
-    part(host, text.strip_suffix(&**args.text(0)?).unwrap_or(text))
+    let (suffix, text) = (args.text(0)?, args.text(1)?);
+    searched(host, suffix)?;
+    part(host, text.strip_suffix(&**suffix).unwrap_or(text))
 }
 
 fn contains(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (needle, text) = (args.text(0)?, args.text(1)?);
-    host.step((needle.len() + text.len()) as u64 / 64)?;
+    searched(host, needle)?;
+    searched(host, text)?;
     Ok(memmem::find(text, needle).is_some().into())
 }
 
 fn has_prefix(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let prefix = args.text(0)?;
-    host.step(prefix.len() as u64 / 64)?;
+    searched(host, prefix)?;
     Ok(args.text(1)?.starts_with(prefix).into())
 }
 
 fn has_suffix(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let suffix = args.text(0)?;
-    host.step(suffix.len() as u64 / 64)?;
+    searched(host, suffix)?;
     Ok(args.text(1)?.ends_with(suffix).into())
 }
 
 /// Without white space, byte by byte: where any was found, the bytes of other characters become characters themselves.
 fn nospace(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let text = args.text(0)?;
-    let kept: String = text
-        .iter()
-        .map(|byte| char::from(*byte))
-        .filter(|ch| !unicode::is_space(*ch))
-        .collect();
-    if !text.iter().any(|byte| unicode::is_space(char::from(*byte))) {
-        return Ok(text.into_value());
+    walked(host, text)?;
+    let chars = || text.iter().map(|byte| char::from(*byte));
+    if !chars().any(unicode::is_space) {
+        return Ok(Value::text(text));
     }
+    let kept: String = chars().filter(|ch| !unicode::is_space(*ch)).collect();
     Ok(made(host, kept.into_bytes())?.into())
 }
 
@@ -191,7 +192,7 @@ fn initials(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let mut out = String::new();
     let mut behind_gap = true;
     let text = args.text(0)?;
-    host.step(text.len() as u64 / 64)?;
+    walked(host, text)?;
     for ch in text.iter().map(|byte| char::from(*byte)) {
         let is_gap = unicode::is_space(ch);
         if behind_gap && !is_gap {
@@ -204,9 +205,9 @@ fn initials(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 
 fn replace(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (old, new, text) = (args.text(0)?, args.text(1)?, args.text(2)?);
-    host.step((old.len() + text.len()) as u64 / 64)?;
-    let replaced = replaced(host, text, old, new)?;
-    Ok(replaced.into())
+    searched(host, old)?;
+    searched(host, text)?;
+    Ok(replaced(host, text, old, new)?.into())
 }
 
 /// `text` with each `old` replaced; without an `old`, `new` comes before each character and at the end.
@@ -268,7 +269,7 @@ fn plural(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 fn quote(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     spaced(host, args, |host, out, value| {
         let text = strval(host, value)?;
-        out.append(&mut sprintf(host, b"%q", &[text.into()])?);
+        append_quoted(out, &text, false);
         Ok(())
     })
 }
@@ -284,7 +285,7 @@ fn squote(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 }
 
 fn cat(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    spaced(host, args, |host, out, value| print(host, out, value))
+    spaced(host, args, print)
 }
 
 /// The arguments that are not nil, with spaces between them.
@@ -310,7 +311,7 @@ fn spaced(
 fn shuffle(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let text = args.text(0)?;
     host.produce(text.len().saturating_mul(size_of::<char>()))?;
-    host.step(text.len() as u64 / 8)?;
+    walked(host, text)?;
     let mut shuffled: Vec<char> = runes(text).map(|(ch, _)| ch).collect();
     let mut dice = [0; 512];
     for upper in (1..shuffled.len()).rev() {
@@ -328,12 +329,115 @@ fn shuffle(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(made(host, String::from_iter(shuffled).into_bytes())?.into())
 }
 
-trait IntoValue {
-    fn into_value(self) -> Value;
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-impl IntoValue for &Text {
-    fn into_value(self) -> Value {
-        Value::String(self.clone())
+    use super::*;
+    use crate::sprig::trial::call;
+
+    /// The result as text, or the failure.
+    fn said(name: &str, arguments: &[Value]) -> String {
+        match call(name, arguments) {
+            Ok(Value::String(text)) => text.lossy().into_owned(),
+            Ok(other) => format!("{other:?}"),
+            Err(Failure::Error(text)) => text,
+            Err(Failure::Limit(_)) => "limit".to_owned(),
+        }
+    }
+
+    #[test]
+    fn cutting_counts_bytes() {
+        let int = Value::int;
+        for (name, arguments, expected) in [
+            ("trunc", vec![int(2), "a\u{e9}".into()], "a\u{fffd}"),
+            ("trunc", vec![int(-1), "abc".into()], "c"),
+            ("trunc", vec![int(-3), "abc".into()], "abc"),
+            ("trunc", vec![int(i64::MIN), "abc".into()], "abc"),
+            ("substr", vec![int(1), int(2), "abc".into()], "b"),
+            ("substr", vec![int(-9), int(2), "abc".into()], "ab"),
+            ("substr", vec![int(1), int(9), "abc".into()], "bc"),
+            (
+                "substr",
+                vec![int(-1), int(-2), "abc".into()],
+                "runtime error: slice bounds out of range [:-2]",
+            ),
+            (
+                "substr",
+                vec![int(-1), int(4), "abc".into()],
+                "runtime error: slice bounds out of range [:4] with length 3",
+            ),
+            (
+                "substr",
+                vec![int(4), int(-1), "abc".into()],
+                "runtime error: slice bounds out of range [4:3]",
+            ),
+            ("abbrev", vec![int(3), "abcdef".into()], "abcdef"),
+            ("abbrev", vec![int(5), "abcdef".into()], "ab..."),
+            (
+                "abbrevboth",
+                vec![int(5), int(10), "0123456789abcdefgh".into()],
+                "...5678...",
+            ),
+            (
+                "abbrevboth",
+                vec![int(15), int(10), "0123456789abcdefgh".into()],
+                "...bcdefgh",
+            ),
+            (
+                "abbrevboth",
+                vec![int(i64::MIN), int(8), "0123456789".into()],
+                "...56789",
+            ),
+        ] {
+            assert_eq!(said(name, &arguments), expected, "{name} {arguments:?}");
+        }
+    }
+
+    #[test]
+    fn pieces_are_replaced_and_dropped() {
+        let bytes = |bytes: &[u8]| Value::text(bytes);
+        for (name, arguments, expected) in [
+            ("trim", vec![" \u{a0}\u{2003}a b\u{85}\n".into()], "a b"),
+            ("trim", vec!["\u{3000}".into()], ""),
+            ("trimAll", vec!["\u{e9}$".into(), "$\u{e9}a$\u{e9}".into()], "a"),
+            ("trimAll", vec![bytes(b"\xff"), bytes(b"\xfe\xefx\xc3")], "x"),
+            ("trimPrefix", vec!["aa".into(), "aaaa".into()], "aa"),
+            ("trimSuffix", vec!["b".into(), "abb".into()], "ab"),
+            ("nospace", vec!["\u{e9}".into()], "\u{e9}"),
+            ("nospace", vec!["\u{e9} ".into()], "\u{c3}\u{a9}"),
+            ("initials", vec!["Ann \u{e9}va\tBo".into()], "A\u{c3}B"),
+            ("replace", vec!["aa".into(), "b".into(), "aaa".into()], "ba"),
+            ("replace", vec!["".into(), "-".into(), "\u{e9}x".into()], "-\u{e9}-x-"),
+            ("plural", vec!["one".into(), "many".into(), Value::int(1)], "one"),
+            ("plural", vec!["one".into(), "many".into(), Value::int(-1)], "many"),
+        ] {
+            assert_eq!(said(name, &arguments), expected, "{name} {arguments:?}");
+        }
+    }
+
+    #[test]
+    fn repeating_has_bounds() {
+        for (count, text, expected) in [
+            (3, "ab", "ababab"),
+            (0, "ab", ""),
+            (i64::MAX, "", ""),
+            (-1, "", "strings: negative Repeat count"),
+            (i64::MAX, "ab", "strings: Repeat output length overflow"),
+            (i64::MAX, "a", "runtime error: makeslice: len out of range"),
+            (1 << 40, "ab", "limit"),
+        ] {
+            assert_eq!(said("repeat", &[Value::int(count), text.into()]), expected);
+        }
+    }
+
+    #[test]
+    fn shuffling_keeps_the_characters() {
+        let given: String = ('a'..='\u{1ff}').collect();
+        let shuffled = said("shuffle", &[given.as_str().into()]);
+        assert_ne!(shuffled, given);
+        let mut sorted: Vec<char> = shuffled.chars().collect();
+        sorted.sort_unstable();
+        assert_eq!(String::from_iter(sorted), given);
     }
 }

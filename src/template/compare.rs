@@ -150,7 +150,7 @@ fn shown(host: &mut Host<'_>, format: &[u8], value: &Value) -> Result<String, Fa
 }
 
 /// Go's `Type.Comparable`.
-fn is_comparable(ty: &Type) -> bool {
+pub(super) fn is_comparable(ty: &Type) -> bool {
     match ty {
         Type::Slice(_) | Type::Map(..) => false,
         Type::Array(_, item) => is_comparable(item),

@@ -182,3 +182,62 @@ fn write_fields(f: &mut Formatter<'_>, names: &[Name]) -> fmt::Result {
         f.write_str(&name.text)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+    use super::super::{functions::Functions, parse::parse};
+    use super::*;
+
+    #[test]
+    fn nodes_are_printed_anew() {
+        let functions = Functions::new(&[]);
+        for (text, expected) in [
+            (
+                "a {{- /* b */}} {{  .a.b   | print 1\n0x1F -}} c",
+                "a {{.a.b | print 1 0x1F}}c",
+            ),
+            (
+                "{{$x:=(print 'a').b}}{{$x =nil}}",
+                "{{$x := (print 'a').b}}{{$x = nil}}",
+            ),
+            (
+                "{{range $i,$x := .}}{{break}}{{else}}{{end}}",
+                "{{range $i, $x := .}}{{break}}{{else}}{{end}}",
+            ),
+            (
+                "{{if true}}a{{else if $.b}}b{{else}}c{{end}}",
+                "{{if true}}a{{else}}{{if $.b}}b{{else}}c{{end}}{{end}}",
+            ),
+            (
+                "{{with `a`}}{{template `x\n` .}}{{end}}",
+                "{{with `a`}}{{template \"x\\n\" .}}{{end}}",
+            ),
+        ] {
+            let printed = parse("t", text, &functions).map(|parsed| parsed.trees["t"].root.to_string());
+            assert_eq!(printed.unwrap_or_default(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn nodes_begin_where_go_says() {
+        let text = "é\né{{if print (.a).b .c.d $.e}}{{end}}";
+        let parsed = parse("t", text, &Functions::new(&[])).unwrap();
+        let node = &parsed.trees["t"].root.nodes[1];
+        let Node::If(branch) = node else { panic!("{node:?}") };
+        let command = &branch.pipe.commands[0];
+        let shown = |at| context(text, at);
+        let pipe = "print (.a).b .c.d $.e";
+        assert_eq!(shown(At::Node(node)), (2, 7, format!("{{{{if {pipe}}}}}{{{{end}}}}")));
+        assert_eq!(shown(At::Pipe(&branch.pipe)), (2, 7, pipe.to_owned()));
+        assert_eq!(shown(At::Command(command)), (2, 7, pipe.to_owned()));
+        let args: Vec<_> = command.args.iter().map(|arg| shown(At::Expr(arg))).collect();
+        for (arg, column, printed) in [(1, 17, "(.a).b"), (2, 22, ".c.d"), (3, 26, "$.e")] {
+            assert_eq!(args[arg], (2, column, printed.to_owned()));
+        }
+        let Expr::Chain(_, operand, _) = &command.args[1] else {
+            panic!("{command:?}")
+        };
+        assert_eq!(shown(At::Expr(operand)), (2, 14, ".a".to_owned()));
+    }
+}

@@ -40,9 +40,7 @@ impl<'t> Exec<'t, '_, '_> {
         };
         let operands = Operands { rest, last };
         match word {
-            Expr::Identifier(_, function) => {
-                self.eval_function(dot, word, function, At::Command(command), operands)
-            }
+            Expr::Identifier(_, function) => self.eval_function(dot, word, function, At::Command(command), operands),
             Expr::Field(_, names) => self.eval_field_node(dot, word, names, operands),
             Expr::Chain(_, inner, names) => self.eval_chain(dot, word, inner, names, operands),
             Expr::Variable(variable) => self.eval_variable(dot, word, variable, operands),
@@ -210,19 +208,27 @@ impl<'t> Exec<'t, '_, '_> {
                 _ => (None, "string"),
             },
             Kind::Int => (
-                number.and_then(|number| number.int).and_then(|int| integer(&bare, i128::from(int))),
+                number
+                    .and_then(|number| number.int)
+                    .and_then(|int| integer(&bare, i128::from(int))),
                 "integer",
             ),
             Kind::Uint => (
-                number.and_then(|number| number.uint).and_then(|uint| integer(&bare, i128::from(uint))),
+                number
+                    .and_then(|number| number.uint)
+                    .and_then(|uint| integer(&bare, i128::from(uint))),
                 "unsigned integer",
             ),
             Kind::Float => (
-                number.and_then(|number| number.float).and_then(|float| as_float(&bare, float)),
+                number
+                    .and_then(|number| number.float)
+                    .and_then(|float| as_float(&bare, float)),
                 "float",
             ),
             Kind::Complex => (
-                number.and_then(|number| number.complex).and_then(|complex| as_complex(&bare, complex)),
+                number
+                    .and_then(|number| number.complex)
+                    .and_then(|complex| as_complex(&bare, complex)),
                 "complex",
             ),
             _ => {
@@ -243,7 +249,11 @@ fn is_written_as_float(text: &str) -> bool {
     let bytes = text.as_bytes();
     let has_power = || bytes.iter().any(|byte| matches!(byte, b'p' | b'P'));
     let is_hex = matches!(bytes, [b'0', b'x' | b'X', _, ..]) && !has_power();
-    !is_hex && bytes.first() != Some(&b'\'') && bytes.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E' | b'p' | b'P'))
+    !is_hex
+        && bytes.first() != Some(&b'\'')
+        && bytes
+            .iter()
+            .any(|byte| matches!(byte, b'.' | b'e' | b'E' | b'p' | b'P'))
 }
 
 fn as_float(ty: &Type, number: f64) -> Option<Value> {
@@ -257,7 +267,11 @@ fn as_float(ty: &Type, number: f64) -> Option<Value> {
 fn as_complex(ty: &Type, (real, imaginary): (f64, f64)) -> Option<Value> {
     match ty {
         Type::Complex(kind @ ComplexKind::Complex128) => Some(Value::Complex(*kind, real, imaginary)),
-        Type::Complex(kind) => Some(Value::Complex(*kind, f64::from(real as f32), f64::from(imaginary as f32))),
+        Type::Complex(kind) => Some(Value::Complex(
+            *kind,
+            f64::from(real as f32),
+            f64::from(imaginary as f32),
+        )),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{
     call::{integer, is_assignable, zero},
+    compare::is_comparable,
     fields::type_name,
     function::Failure,
     go_type::{Kind, Type, UintKind},
@@ -163,7 +164,9 @@ fn key_for(index: &Slot, ty: &'static Type) -> Result<Value, Failure> {
     };
     if is_assignable(&from, ty) {
         if let Some(unhashable) = unhashable(&index.value) {
-            return Err(Failure::new(format!("runtime error: hash of unhashable type {unhashable}")));
+            return Err(Failure::new(format!(
+                "runtime error: hash of unhashable type {unhashable}"
+            )));
         }
         return Ok(match ty {
             Type::Named(named) if !matches!(index.value, Value::Named(..)) => {
@@ -183,10 +186,13 @@ fn key_for(index: &Slot, ty: &'static Type) -> Result<Value, Failure> {
         .ok_or_else(|| Failure::new(format!("value has type {from}; should be {ty}")))
 }
 
-/// The type within a value that keeps it from being a key.
+/// The type that keeps a value from being a key: its own, or that of something that an interface in it holds.
 fn unhashable(value: &Value) -> Option<Type> {
+    let ty = value.type_of()?;
+    if !is_comparable(&ty) {
+        return Some(ty);
+    }
     match value.bare() {
-        Value::Slice(_) | Value::Map(_) => value.type_of(),
         Value::Array(array) => array.items().iter().find_map(unhashable),
         Value::Struct(of) => of.fields().iter().find_map(unhashable),
         _ => None,
@@ -206,7 +212,9 @@ fn cut(
         }
         Value::Array(_) if !view.addressable => {
             let method = if with_capacity { "Slice3" } else { "Slice" };
-            return Err(Failure::new(format!("reflect.Value.{method}: slice of unaddressable array")));
+            return Err(Failure::new(format!(
+                "reflect.Value.{method}: slice of unaddressable array"
+            )));
         }
         Value::Array(array) => (array.items(), array.item),
         Value::Slice(slice) => (slice.items(), slice.item),

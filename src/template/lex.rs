@@ -7,6 +7,7 @@ use std::fmt;
 /// A word of the template.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'t> {
+    /// What it is.
     pub(super) kind: Kind,
     /// Where it begins.
     pub(super) pos: Pos,
@@ -51,6 +52,7 @@ pub(super) enum Kind {
     Keyword(Keyword),
 }
 
+/// Words with a meaning of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keyword {
     Block,
@@ -85,6 +87,7 @@ pub(super) enum Fault {
     UnterminatedString,
 }
 
+/// Takes a text apart, one word at a time.
 pub(super) struct Lexer<'t> {
     text: &'t str,
     pos: Pos,
@@ -101,7 +104,9 @@ pub(super) struct Lexer<'t> {
 /// Whether `break` and `continue` are keywords: they are not when there are functions of that name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LoopWords {
+    /// `break`
     pub(super) is_break: bool,
+    /// `continue`
     pub(super) is_continue: bool,
 }
 
@@ -114,6 +119,7 @@ const RIGHT_COMMENT: &str = "*/";
 const TRIM_MARKER_LENGTH: usize = 2;
 
 impl<'t> Lexer<'t> {
+    /// At the start of the text.
     pub(super) fn new(text: &'t str, loop_words: LoopWords) -> Self {
         Self {
             text,
@@ -514,6 +520,90 @@ impl fmt::Display for CodePoint {
             write!(f, " '{c}'")
         } else {
             Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+    use super::*;
+
+    /// The words, each as position and error text, up to the end or a fault.
+    fn words(text: &str) -> Vec<String> {
+        let loop_words = LoopWords {
+            is_break: true,
+            is_continue: false,
+        };
+        let mut lexer = Lexer::new(text, loop_words);
+        let mut words = Vec::new();
+        loop {
+            let token = lexer.token();
+            words.push(format!("{} {token}", token.pos));
+            if matches!(token.kind, Kind::Eof | Kind::Fault(_)) {
+                return words;
+            }
+        }
+    }
+
+    #[test]
+    fn markers_trim_and_comments_vanish() {
+        for (text, expected) in [
+            (
+                "a {{.}} b",
+                &[r#"0 "a ""#, r#"2 "{{""#, "4 <.>", r#"5 "}}""#, r#"7 " b""#, "9 EOF"][..],
+            ),
+            (
+                "a \n{{- . -}} \nb",
+                &[r#"0 "a""#, r#"3 "{{""#, "7 <.>", r#"10 "}}""#, r#"14 "b""#, "15 EOF"],
+            ),
+            ("{{.  -}}", &[r#"0 "{{""#, "2 <.>", r#"3 " ""#, r#"6 "}}""#, "8 EOF"]),
+            ("a {{- /* {{ */ -}} b{{/**/}}", &[r#"0 "a""#, r#"19 "b""#, "28 EOF"]),
+            ("a{{/* b", &[r#"0 "a""#, "3 unclosed comment"]),
+            ("{{/* b */ }}", &["2 comment ends before closing delimiter"]),
+            ("{{-1}}", &[r#"0 "{{""#, r#"2 "-1""#, r#"4 "}}""#, "6 EOF"]),
+        ] {
+            assert_eq!(words(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_end_where_go_ends_them() {
+        for (text, expected) in [
+            ("$x.é.b", &[r#"2 "$x""#, r#"4 ".é""#, r#"7 ".b""#][..]),
+            (
+                "break continue nil",
+                &["2 <break>", r#"7 " ""#, r#"8 "continue""#, r#"16 " ""#, "17 <nil>"],
+            ),
+            ("$:=1+2i", &[r#"2 "$""#, r#"3 ":=""#, r#"5 "1+2i""#]),
+            ("0x1.8p-2|'\\''", &[r#"2 "0x1.8p-2""#, r#"10 "|""#, r#"11 "'\\''""#]),
+            ("`a\n`\"b\\\"\"", &[r#"2 "`a\n`""#, r#"6 "\"b\\\"\"""#]),
+            ("\"123456789é1\"", &[r#"2 "\"123456789"..."#]),
+            ("true,#", &[r#"2 "true""#, r#"6 ",""#, r##"7 "#""##]),
+        ] {
+            let all = words(&format!("{{{{{text}}}}}"));
+            assert_eq!(all[1..all.len() - 2], *expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_say_what_is_wrong() {
+        for (text, expected) in [
+            ("{{.a-b", "2 bad character U+002D '-'"),
+            ("{{\u{2028}", "2 unrecognized character in action: U+2028"),
+            ("{{½", "2 unrecognized character in action: U+00BD '½'"),
+            ("{{1a", r#"2 bad number syntax: "1a""#),
+            ("{{1-", r#"2 bad number syntax: "1-""#),
+            ("{{:", "2 expected :="),
+            ("{{)", "2 unexpected right paren"),
+            ("{{(}}", "3 unclosed left paren"),
+            ("{{\"a\\", "2 unterminated quoted string"),
+            ("{{\"a\n\"", "2 unterminated quoted string"),
+            ("{{'a", "2 unterminated character constant"),
+            ("{{`a", "2 unterminated raw quoted string"),
+            ("{{.a", "4 unclosed action"),
+        ] {
+            assert_eq!(words(text).last().map(String::as_str), Some(expected), "{text}");
         }
     }
 }

@@ -35,6 +35,7 @@ pub(super) struct Tree {
 ///
 /// # Errors
 /// Go's.
+#[allow(clippy::result_large_err)] // Once per template.
 pub(super) fn parse(name: &str, text: &str, functions: &Functions) -> Result<Parsed, Error> {
     let mut parser = Parser::new(name, text, functions);
     let root = parser.whole_text().map_err(|error| *error)?;
@@ -56,9 +57,11 @@ const STACK_MORE: usize = 2 << 20;
 /// The error is in a box, since nearly every function of the parser may return one and few do.
 pub(super) type Parsing<T> = Result<T, Box<Error>>;
 
+/// What the grammar reads from and writes to.
 pub(super) struct Parser<'t> {
     name: &'t str,
     text: &'t str,
+    /// What identifiers may name.
     pub(super) functions: &'t Functions,
     lexer: Lexer<'t>,
     /// Words that come again, the next one last. The grammar looks ahead by three.
@@ -70,20 +73,23 @@ pub(super) struct Parser<'t> {
 
 /// Where the parser is in one template. Templates within it have their own.
 pub(super) struct Progress<'t> {
+    /// Its variables.
     pub(super) scope: Scope<'t>,
     /// The line of the last word that was read, also ahead: the line of errors.
     pub(super) line: usize,
     /// The line on which the action began.
     pub(super) action_line: Option<usize>,
+    /// How many `range` it is in.
     pub(super) loops: usize,
     parens: usize,
 }
 
 impl Progress<'_> {
-    pub(super) fn new() -> Self {
+    /// The start of a template.
+    pub(super) fn new(line: usize) -> Self {
         Self {
             scope: Scope::new(),
-            line: 0,
+            line,
             action_line: None,
             loops: 0,
             parens: 0,
@@ -113,7 +119,7 @@ impl<'t> Parser<'t> {
             functions,
             lexer: Lexer::new(text, loop_words),
             ahead: Vec::with_capacity(3),
-            template: Progress::new(),
+            template: Progress::new(1),
             trees: HashMap::new(),
             bodies: 0,
         }
@@ -133,12 +139,14 @@ impl<'t> Parser<'t> {
         self.ahead.push(token);
     }
 
+    /// The next word, which stays the next one.
     pub(super) fn peek(&mut self) -> Token<'t> {
         let token = self.next();
         self.back(token);
         token
     }
 
+    /// The next word that is not a space.
     pub(super) fn next_word(&mut self) -> Token<'t> {
         loop {
             let token = self.next();
@@ -148,12 +156,14 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// The next word that is not a space, which becomes the next one.
     pub(super) fn peek_word(&mut self) -> Token<'t> {
         let token = self.next_word();
         self.back(token);
         token
     }
 
+    /// The next word that is not a space, which has to be of a kind.
     pub(super) fn expect(&mut self, kind: Kind, context: &str) -> Parsing<Token<'t>> {
         let token = self.next_word();
         if token.kind == kind {
@@ -245,5 +255,143 @@ fn place(text: &str, pos: Pos) -> Place {
     Place {
         line: 1 + before.matches('\n').count(),
         column: 1 + before.get(line_start..).unwrap_or_default().chars().count(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+    #![allow(clippy::result_large_err)]
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Parsed, Error> {
+        parse("t", text, &Functions::new(&[]))
+    }
+
+    #[test]
+    fn errors_have_the_line_that_was_read_and_the_place_of_the_word() {
+        for (text, expected, line, column) in [
+            ("é {{nope}}", r#"1: function "nope" not defined"#, 1, 5),
+            ("a\n{{if .x}}\n{{.y}", "3: bad character U+007D '}'", 3, 3),
+            ("{{if .x}}\n {{end}}{{end}}", "2: unexpected {{end}}", 2, 9),
+            ("{{print\n\n$x}}", r#"3: undefined variable "$x""#, 3, 1),
+            ("{{print\n  1\n", "3: unclosed action started at t:1", 3, 1),
+            (
+                "{{print\n  (1\n}}",
+                "3: unclosed left paren in action started at t:1",
+                3,
+                1,
+            ),
+            ("{{if .x}}\n", "2: unexpected EOF", 2, 1),
+            // The line of the last word before the body: the outer template has not read on.
+            (
+                "{{block \"a\" .}}\n\n{{else}}{{end}}",
+                "1: unexpected {{else}} in block clause",
+                3,
+                1,
+            ),
+            (
+                "{{define \"a\"}}\n{{else}}",
+                "2: unexpected {{else}} in define clause",
+                2,
+                1,
+            ),
+            ("{{define \"a\"}}x{{end}}\n{{define \"a\"}}y\n{{end}}", MULTIPLE, 2, 10),
+        ] {
+            let error = parsed(text).unwrap_err();
+            assert_eq!(error.text, format!("template: t:{expected}"), "{text:?}");
+            assert_eq!(error.place, Place { line, column }, "{text:?}");
+            assert_eq!(error.stage, Stage::Parse);
+        }
+    }
+
+    const MULTIPLE: &str = "3: template: multiple definition of template \"a\"";
+
+    #[test]
+    fn missing_names_come_with_those_that_exist() {
+        let missing = |text| parsed(text).unwrap_err().missing.unwrap();
+        let function = missing("{{prinft 1}}");
+        assert_eq!(
+            (function.name.as_str(), function.what),
+            ("prinft", MissingKind::Function)
+        );
+        assert!(function.known.iter().any(|name| name == "printf"));
+        let variable = missing("{{$image := 1}}{{with $other := 2}}{{end}}{{$imgae.Name}}");
+        assert_eq!(
+            (variable.name.as_str(), variable.what),
+            ("$imgae", MissingKind::Variable)
+        );
+        assert_eq!(variable.known, ["$", "$image"]);
+    }
+
+    #[test]
+    fn blank_definitions_give_way() {
+        for (text, name, expected) in [
+            ("{{define \"a\"}} \n{{end}}{{define \"a\"}}x{{end}}", "a", "x"),
+            (
+                "{{define \"a\"}}x{{end}}{{define \"a\"}} {{/* note */}}{{end}}",
+                "a",
+                "x",
+            ),
+            ("{{define \"t\"}}x{{end}}\n", "t", "x"),
+            ("{{define \"t\"}} {{end}}y", "t", "y"),
+            ("{{block \"a\" .}}x{{end}}y", "t", "{{template \"a\" .}}y"),
+        ] {
+            let trees = parsed(text).unwrap().trees;
+            assert_eq!(trees[name].root.to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error_and_needs_no_deep_stack() {
+        let nested = |bodies: usize, parens: usize| {
+            let pipe = format!("{}.a{}", "(".repeat(parens), ")".repeat(parens));
+            format!(
+                "{}{{{{{pipe}}}}}{}",
+                "{{if .a}}".repeat(bodies),
+                "{{end}}".repeat(bodies)
+            )
+        };
+        let walk = move || {
+            let fits = nested(MAX_DEPTH, MAX_DEPTH);
+            assert_eq!(parsed(&fits).unwrap().trees["t"].root.to_string(), fits);
+            let chain = format!("{{{{if .a}}}}{}{{{{end}}}}", "{{else if .a}}".repeat(MAX_DEPTH - 1));
+            drop(parsed(&chain).unwrap());
+            for (text, what) in [
+                (nested(MAX_DEPTH + 1, 0), "max action depth exceeded"),
+                (nested(0, MAX_DEPTH + 1), "max expression depth exceeded"),
+                ("{{with .a}}".repeat(100_000), "max action depth exceeded"),
+                ("{{block \"a\" .}}".repeat(100_000), "max action depth exceeded"),
+                (format!("{{{{{}", "(".repeat(100_000)), "max expression depth exceeded"),
+                (
+                    chain.replacen("{{else", "{{else if .b}}{{else", 1),
+                    "max action depth exceeded",
+                ),
+            ] {
+                assert_eq!(parsed(&text).unwrap_err().text, format!("template: t:1: {what}"));
+            }
+        };
+        std::thread::Builder::new()
+            .stack_size(1 << 20)
+            .spawn(walk)
+            .unwrap()
+            .join()
+            .unwrap();
+    }
+
+    #[test]
+    fn large_texts_take_linear_time() {
+        // Each would take minutes if a part of it were read anew for every other part.
+        for piece in [
+            "{{$x := .a}}{{$x.b}}\n",
+            "{{define \"a\"}} {{end}}",
+            "{{/* note */ -}}\n",
+            " {{- .a.b -}} ",
+            "{ { \n",
+        ] {
+            parsed(&piece.repeat(100_000)).unwrap();
+        }
+        let blank = format!("{{{{define \"a\"}}}}{}x{{{{end}}}}", " {{/**/}}".repeat(100_000));
+        parsed(&(blank + &"{{define \"a\"}}{{end}}".repeat(100_000))).unwrap();
     }
 }

@@ -74,7 +74,7 @@ impl<'t> Parser<'t> {
 
     /// `{{define "name"}} … {{end}}` behind the keyword.
     fn definition(&mut self, keyword: Token<'t>) -> Parsing<()> {
-        let outer = std::mem::replace(&mut self.template, Progress::new());
+        let outer = self.enter_template();
         let token = self.next_word();
         if !matches!(token.kind, Kind::String | Kind::RawString) {
             return Err(self.unexpected(token, DEFINE_CLAUSE));
@@ -86,6 +86,12 @@ impl<'t> Parser<'t> {
         self.define(token.pos, name, root)?;
         self.template = outer;
         Ok(())
+    }
+
+    /// Begins a template within the current one, which is returned for when it ends.
+    fn enter_template(&mut self) -> Progress<'t> {
+        let inner = Progress::new(self.template.line);
+        std::mem::replace(&mut self.template, inner)
     }
 
     fn expect_end(&self, close: Close, context: &str) -> Parsing<()> {
@@ -237,7 +243,7 @@ impl<'t> Parser<'t> {
         let token = self.next_word();
         let name = self.template_name(token, Context::Block.name())?;
         let pipe = self.pipeline(Context::Block)?;
-        let outer = std::mem::replace(&mut self.template, Progress::new());
+        let outer = self.enter_template();
         let (root, close) = self.in_body(keyword.pos, Self::body)?;
         let inner = std::mem::replace(&mut self.template, outer);
         // Of the two errors the first one has the line of the outer template, the second one that of the inner.

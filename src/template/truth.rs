@@ -99,7 +99,11 @@ mod tests {
         assert_eq!(end(&Slot::nothing()), (false, false, false));
         assert_eq!(end(&Slot::in_place(Value::Nil, &ANY, true)), (true, false, true));
         let pointer = Value::Pointer(Pointer::new(&ANY, Value::int(1)));
-        assert_eq!(end(&Slot::of(pointer)), (false, false, false), "what an interface holds has no address");
+        assert_eq!(
+            end(&Slot::of(pointer)),
+            (false, false, false),
+            "what an interface holds has no address"
+        );
         let pointer = Value::Pointer(Pointer::new(&INT, Value::int(1)));
         assert_eq!(end(&Slot::of(pointer)), (false, true, false));
     }

@@ -1,0 +1,192 @@
+//! The methods of `time.Time`.
+//!
+//! Those that read themselves from bytes are left out: no template has an addressable time to call them on.
+
+use super::{
+    durations::{DURATION, MONTH, WEEKDAY, duration_value, method, month_value, weekday_value},
+    time_values::{LOCATION_POINTER, TIME, location_of, time_argument, time_in, time_like, time_value},
+};
+use crate::{
+    gostd::{Calendar, Duration, Time, Zone},
+    template::{ANY, Args, BOOL, BYTES, Failure, Host, INT, INT64, Method, STRING, Slice, UINT8, UintKind, Value},
+};
+
+/// All that a template can call, and those that it cannot because they have more than one result.
+pub(super) static TIME_METHODS: &[Method] = &[
+    method("Add", &[&DURATION], &TIME, |_, args| {
+        same_zone(args, |time| Ok(time.add(Duration(args.int(1)?))))
+    }),
+    method("AddDate", &[&INT, &INT, &INT], &TIME, |_, args| {
+        same_zone(args, |time| Ok(time.add_date(args.int(1)?, args.int(2)?, args.int(3)?)))
+    }),
+    method("After", &[&TIME], &BOOL, |_, args| {
+        Ok(Value::Bool(order(args)?.is_gt()))
+    }),
+    method("AppendBinary", &[&BYTES], &BYTES, append_binary),
+    method("AppendFormat", &[&BYTES, &STRING], &BYTES, |host, args| {
+        let text = format(host, args, args.text(2)?)?;
+        appended(args, text)
+    }),
+    method("AppendText", &[&BYTES], &BYTES, |_, args| {
+        appended(args, rfc_3339(args, "Time.AppendText")?)
+    }),
+    method("Before", &[&TIME], &BOOL, |_, args| {
+        Ok(Value::Bool(order(args)?.is_lt()))
+    }),
+    method("Clock", &[], &ANY, |_, _| several("Clock", 3)),
+    method("Compare", &[&TIME], &INT, |_, args| Ok(Value::int(order(args)? as i64))),
+    method("Date", &[], &ANY, |_, _| several("Date", 3)),
+    method("Day", &[], &INT, |_, args| number(args, |at| at.day.into())),
+    method("Equal", &[&TIME], &BOOL, |_, args| {
+        Ok(Value::Bool(order(args)?.is_eq()))
+    }),
+    method("Format", &[&STRING], &STRING, |host, args| {
+        Ok(Value::text(format(host, args, args.text(1)?)?))
+    }),
+    method("GoString", &[], &STRING, |_, args| {
+        Ok(Value::text(receiver(args)?.go_text()))
+    }),
+    method("GobEncode", &[], &BYTES, |_, args| Ok(bytes(binary(args)?))),
+    method("Hour", &[], &INT, |_, args| number(args, |at| at.hour.into())),
+    method("ISOWeek", &[], &ANY, |_, _| no_error("ISOWeek", "int")),
+    method("In", &[&LOCATION_POINTER], &TIME, |_, args| {
+        time_in(&receiver(args)?, args.value(1)?)
+    }),
+    method("IsDST", &[], &BOOL, |_, _| Ok(Value::Bool(false))),
+    method("IsZero", &[], &BOOL, |_, args| {
+        let time = receiver(args)?;
+        Ok(Value::Bool(time.seconds == 0 && time.nanoseconds == 0))
+    }),
+    method("Local", &[], &TIME, |_, args| {
+        Ok(time_value(&receiver(args)?.in_zone(Zone::Local)))
+    }),
+    method("Location", &[], &LOCATION_POINTER, |_, args| {
+        Ok(location_of(args.value(0)?))
+    }),
+    method("MarshalBinary", &[], &BYTES, |_, args| Ok(bytes(binary(args)?))),
+    method("MarshalJSON", &[], &BYTES, |_, args| {
+        let text = rfc_3339(args, "Time.MarshalJSON")?;
+        Ok(bytes([b"\"", text.as_slice(), b"\""].concat()))
+    }),
+    method("MarshalText", &[], &BYTES, |_, args| {
+        Ok(bytes(rfc_3339(args, "Time.MarshalText")?))
+    }),
+    method("Minute", &[], &INT, |_, args| number(args, |at| at.minute.into())),
+    method("Month", &[], &MONTH, |_, args| {
+        Ok(month_value(receiver(args)?.calendar().month))
+    }),
+    method("Nanosecond", &[], &INT, |_, args| {
+        Ok(Value::int(receiver(args)?.nanoseconds.into()))
+    }),
+    method("Round", &[&DURATION], &TIME, |_, args| {
+        same_zone(args, |time| Ok(time.round(Duration(args.int(1)?))))
+    }),
+    method("Second", &[], &INT, |_, args| number(args, |at| at.second.into())),
+    method("String", &[], &STRING, |_, args| {
+        Ok(Value::text(receiver(args)?.text()))
+    }),
+    method("Sub", &[&TIME], &DURATION, |_, args| {
+        Ok(duration_value(receiver(args)?.since(&time_argument(args, 1)?)))
+    }),
+    method("Truncate", &[&DURATION], &TIME, |_, args| {
+        same_zone(args, |time| Ok(time.truncate(Duration(args.int(1)?))))
+    }),
+    method("UTC", &[], &TIME, |_, args| {
+        Ok(time_value(&receiver(args)?.in_zone(Zone::Utc)))
+    }),
+    method("Unix", &[], &INT64, |_, args| {
+        Ok(Value::int64(receiver(args)?.unix_seconds()))
+    }),
+    method("UnixMicro", &[], &INT64, |_, args| {
+        Ok(Value::int64(receiver(args)?.unix_units(1_000_000)))
+    }),
+    method("UnixMilli", &[], &INT64, |_, args| {
+        Ok(Value::int64(receiver(args)?.unix_units(1_000)))
+    }),
+    method("UnixNano", &[], &INT64, |_, args| {
+        Ok(Value::int64(receiver(args)?.unix_units(1_000_000_000)))
+    }),
+    method("Weekday", &[], &WEEKDAY, |_, args| {
+        Ok(weekday_value(receiver(args)?.calendar().weekday))
+    }),
+    method("Year", &[], &INT, |_, args| number(args, |at| at.year)),
+    method("YearDay", &[], &INT, |_, args| number(args, |at| at.day_of_year.into())),
+    method("Zone", &[], &ANY, |_, _| no_error("Zone", "int")),
+    method("ZoneBounds", &[], &ANY, |_, _| no_error("ZoneBounds", "time.Time")),
+];
+
+fn receiver(args: Args<'_>) -> Result<Time, Failure> {
+    time_argument(args, 0)
+}
+
+fn order(args: Args<'_>) -> Result<std::cmp::Ordering, Failure> {
+    Ok(receiver(args)?.order(&time_argument(args, 1)?))
+}
+
+fn number(args: Args<'_>, part: fn(&Calendar) -> i64) -> Result<Value, Failure> {
+    Ok(Value::int(part(&receiver(args)?.calendar())))
+}
+
+fn same_zone(args: Args<'_>, change: impl Fn(&Time) -> Result<Time, Failure>) -> Result<Value, Failure> {
+    Ok(time_like(&change(&receiver(args)?)?, args.value(0)?))
+}
+
+fn bytes(bytes: Vec<u8>) -> Value {
+    let item = |byte: u8| Value::Uint(UintKind::Uint8, byte.into());
+    Value::Slice(Slice::new(&UINT8, bytes.into_iter().map(item).collect()))
+}
+
+/// The bytes of the first parameter, and more behind them.
+fn appended(args: Args<'_>, more: Vec<u8>) -> Result<Value, Failure> {
+    let mut items = args.slice(1)?.items().to_vec();
+    items.extend(more.into_iter().map(|byte| Value::Uint(UintKind::Uint8, byte.into())));
+    Ok(Value::Slice(Slice::new(&UINT8, items)))
+}
+
+fn format(host: &mut Host<'_>, args: Args<'_>, layout: &[u8]) -> Result<Vec<u8>, Failure> {
+    let time = receiver(args)?;
+    // One letter of a layout becomes two digits at most, three the name of a zone or `September`.
+    host.produce(layout.len().saturating_mul(3 + time.zone.name().len()))?;
+    Ok(time.format(layout))
+}
+
+fn rfc_3339(args: Args<'_>, what: &str) -> Result<Vec<u8>, Failure> {
+    let text = receiver(args)?.rfc_3339();
+    text.map_err(|fault| Failure::new(format!("{what}: {fault}")))
+}
+
+fn append_binary(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    appended(args, binary(args)?)
+}
+
+/// Go's own encoding: a version, seconds, nanoseconds, and minutes of the offset, where -1 is UTC.
+fn binary(args: Args<'_>) -> Result<Vec<u8>, Failure> {
+    let time = receiver(args)?;
+    let offset = time.zone.offset();
+    let (minutes, seconds) = (offset / 60, (offset % 60) as i8);
+    let minutes = match (&time.zone, i16::try_from(minutes)) {
+        (Zone::Utc, _) => -1,
+        (_, Ok(minutes)) if minutes != -1 => minutes,
+        _ => return Err(Failure::new("Time.MarshalBinary: unexpected zone offset")),
+    };
+    let mut out = vec![if seconds == 0 { 1 } else { 2 }];
+    out.extend(time.seconds.to_be_bytes());
+    out.extend(time.nanoseconds.to_be_bytes());
+    out.extend(minutes.to_be_bytes());
+    if seconds != 0 {
+        out.extend(seconds.to_be_bytes());
+    }
+    Ok(out)
+}
+
+fn several(name: &str, results: usize) -> Result<Value, Failure> {
+    Err(Failure::new(format!(
+        "function {name} has {results} return values; should be 1 or 2"
+    )))
+}
+
+fn no_error(name: &str, second: &str) -> Result<Value, Failure> {
+    Err(Failure::new(format!(
+        "invalid function signature for {name}: second return value should be error; is {second}"
+    )))
+}

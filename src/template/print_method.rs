@@ -1,0 +1,68 @@
+//! How values that print themselves are printed: `Error`, `String` and `GoString`.
+
+use super::{
+    function::Failure,
+    host::Host,
+    methods::{FoundMethod, find_method, find_print_method},
+    print::Printer,
+    value::{Pointer, Value},
+    verb_flags::Flags,
+};
+
+impl Printer<'_> {
+    /// Lets a value print itself. `false`: it has no method for that verb.
+    pub(super) fn by_method(&mut self, host: &mut Host<'_>, value: &Value, verb: char) -> Result<bool, Failure> {
+        if self.erroring {
+            return Ok(false);
+        }
+        if verb == 'w' {
+            // Only `fmt.Errorf` knows it, which templates cannot call.
+            self.bad_verb(host, verb, Some(value).filter(|value| !matches!(value, Value::Nil)))?;
+            return Ok(true);
+        }
+        if !matches!(value, Value::Struct(_) | Value::Named(..) | Value::Pointer(_)) {
+            return Ok(false);
+        }
+        let Some(ty) = value.type_of() else { return Ok(false) };
+        let method = match verb {
+            _ if self.flags.sharp_v => find_method(&ty, "GoString", false).filter(FoundMethod::gives_text),
+            'v' | 's' | 'x' | 'X' | 'q' => find_print_method(&ty, false),
+            _ => None,
+        };
+        let Some(method) = method else { return Ok(false) };
+        match method.call(host, value) {
+            Ok(printed) => match printed.bare() {
+                Value::String(text) if self.flags.sharp_v => self.plain(host, text)?,
+                Value::String(text) => self.text(host, text, verb, value)?,
+                _ => return Ok(false),
+            },
+            Err(Failure::Limit(limit)) => return Err(Failure::Limit(limit)),
+            Err(Failure::Error(panic)) => self.panicked(host, value, verb, method.method.function.name, &panic)?,
+        }
+        Ok(true)
+    }
+
+    /// Reports a method that panicked.
+    fn panicked(
+        &mut self,
+        host: &mut Host<'_>,
+        value: &Value,
+        verb: char,
+        method: &str,
+        panic: &str,
+    ) -> Result<(), Failure> {
+        if matches!(value, Value::Pointer(Pointer { target: None, .. })) {
+            return self.put(host, b"<nil>");
+        }
+        let flags = std::mem::take(&mut self.flags);
+        let report = format!("%!{verb}(PANIC={method} method: {panic})");
+        self.put(host, report.as_bytes())?;
+        // Go forgets the width and the precision here, but not that there are some.
+        self.flags = Flags {
+            width: flags.width.map(|_| 0),
+            precision: flags.precision.map(|_| 0),
+            ..flags
+        };
+        Ok(())
+    }
+}
