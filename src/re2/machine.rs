@@ -76,6 +76,8 @@ impl<'r, 't> Machine<'r, 't> {
                     break;
                 };
                 at = start;
+                // Assertions that failed at the place before may hold at this one.
+                self.current.clear();
             }
             if !matched {
                 self.saved.fill(NOWHERE);
@@ -234,6 +236,9 @@ impl Ways {
                         instruction + 1
                     }
                     Some(_) => {
+                        if self.saved.len() > MAX_POSITIONS {
+                            return Err(Exhausted::Bytes);
+                        }
                         self.at.push(instruction);
                         self.saved.extend_from_slice(saved);
                         steps += saved.len() as u64 / POSITIONS_PER_STEP;
@@ -241,9 +246,6 @@ impl Ways {
                     }
                 };
             }
-        }
-        if self.saved.len() > MAX_POSITIONS {
-            return Err(Exhausted::Bytes);
         }
         budget.take_steps(steps)
     }

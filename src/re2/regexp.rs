@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn matches_are_the_ones_that_go_prefers() {
-        let cases: [(&str, &[u8], &[&str]); 16] = [
+        let cases: [(&str, &[u8], &[&str]); 17] = [
             ("a|ab|abc", b"abc", &["a"]),
             ("(?:a|ab)(?:c|bcd)", b"abcd", &["abcd"]),
             ("a*?b", b"aab", &["aab"]),
@@ -336,6 +336,7 @@ mod tests {
             ("(|a)+", b"aa", &["", "", ""]),
             ("^|$", b"a\nb", &["", ""]),
             ("(?m)^.?$", b"a\n\nb", &["a", "", "b"]),
+            ("a?(?m:^)b", b"a\nb", &["b"]),
             (".+", b"a\nb", &["a", "b"]),
             ("(?s).+", b"a\nb", &["a\\nb"]),
             (r"\w+", "né_1".as_bytes(), &["n", "_1"]),
