@@ -57,9 +57,11 @@ const STACK_MORE: usize = 2 << 20;
 /// The error is in a box, since nearly every function of the parser may return one and few do.
 pub(super) type Parsing<T> = Result<T, Box<Error>>;
 
+/// What the grammar reads from and writes to.
 pub(super) struct Parser<'t> {
     name: &'t str,
     text: &'t str,
+    /// What identifiers may name.
     pub(super) functions: &'t Functions,
     lexer: Lexer<'t>,
     /// Words that come again, the next one last. The grammar looks ahead by three.
@@ -71,16 +73,19 @@ pub(super) struct Parser<'t> {
 
 /// Where the parser is in one template. Templates within it have their own.
 pub(super) struct Progress<'t> {
+    /// Its variables.
     pub(super) scope: Scope<'t>,
     /// The line of the last word that was read, also ahead: the line of errors.
     pub(super) line: usize,
     /// The line on which the action began.
     pub(super) action_line: Option<usize>,
+    /// How many `range` it is in.
     pub(super) loops: usize,
     parens: usize,
 }
 
 impl Progress<'_> {
+    /// The start of a template.
     pub(super) fn new(line: usize) -> Self {
         Self {
             scope: Scope::new(),
@@ -134,12 +139,14 @@ impl<'t> Parser<'t> {
         self.ahead.push(token);
     }
 
+    /// The next word, which stays the next one.
     pub(super) fn peek(&mut self) -> Token<'t> {
         let token = self.next();
         self.back(token);
         token
     }
 
+    /// The next word that is not a space.
     pub(super) fn next_word(&mut self) -> Token<'t> {
         loop {
             let token = self.next();
@@ -149,12 +156,14 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// The next word that is not a space, which becomes the next one.
     pub(super) fn peek_word(&mut self) -> Token<'t> {
         let token = self.next_word();
         self.back(token);
         token
     }
 
+    /// The next word that is not a space, which has to be of a kind.
     pub(super) fn expect(&mut self, kind: Kind, context: &str) -> Parsing<Token<'t>> {
         let token = self.next_word();
         if token.kind == kind {
