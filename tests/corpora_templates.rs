@@ -217,6 +217,10 @@ fn decided_otherwise(row: &Json, data: &Data, ours: &Result<Vec<u8>, String>) ->
     if ours.is_ok() && data.era == Era::V1beta1 && ["Changed", "Values"].into_iter().any(missing) {
         return Some("C32: a field that came later");
     }
+    // N-016, fixed in 1.2: an object in several files keeps all its changes, not only those of one file.
+    if row["api"] == "v1beta2" && row["template"].as_str().unwrap().contains(".Changed.Objects") && spread(data) {
+        return Some("N-016: an object in several files");
+    }
     // C32: one name for the data's type.
     let renamed = |text: &str| text.replace("controller.TemplateData", "source.TemplateData");
     let same = match ours {
@@ -226,6 +230,17 @@ fn decided_otherwise(row: &Json, data: &Data, ours: &Result<Vec<u8>, String>) ->
         Err(error) => theirs.contains("controller.TemplateData") && renamed(theirs) == *error,
     };
     same.then_some("C32: the name of the data's type")
+}
+
+/// Whether an object has changes in more than one file.
+fn spread(data: &Data) -> bool {
+    let mut files = std::collections::BTreeMap::new();
+    let mut changes = data.changes.iter();
+    changes.any(|change| {
+        files
+            .insert(&change.object, &change.file)
+            .is_some_and(|file| *file != change.file)
+    })
 }
 
 /// IUA-052 to IUA-056.

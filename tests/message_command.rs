@@ -97,11 +97,11 @@ fn an_error_points_at_the_template() {
     ]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     let expected = "\
-error: failed to run template from spec: template: commit message:3:17: executing \"commit message\" at <.Changd.Changes>: can't evaluate field Changd in type source.TemplateData
- --> message template, line 3, column 18
+error: failed to run template from spec: template: commit message:3:16: executing \"commit message\" at <.Changd.Changes>: can't evaluate field Changd in type source.TemplateData
+ --> message template, line 3, column 17
   |
 3 | {{ range .Changd.Changes }}x{{ end }}
-  |                  ^
+  |                 ^
   = no field `Changd`, did you mean `.Changed`?
 ";
     assert_eq!(ran.err, expected);

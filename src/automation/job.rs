@@ -7,9 +7,6 @@ use super::message::CommitMessage;
 use super::policies::Policies;
 use crate::api::LabelSelector;
 
-/// The message of a commit when nobody gave one (IUA-045).
-pub const DEFAULT_MESSAGE: &str = "Update from image update automation";
-
 /// What to set, for whom and where to look.
 #[derive(Clone, Debug)]
 pub struct Edits {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::error::RunError;
-use super::job::{DEFAULT_MESSAGE, Edits};
+use super::job::Edits;
 use super::policies::Policies;
 use crate::edit::Change;
 use crate::message::{self, Data, Era, FieldChange, ImageChange, MessageError, ObjectIdentifier, ObjectName};
@@ -12,24 +12,14 @@ use crate::policy::{PolicyName, Reference, Validation};
 use crate::template::{Limits, World};
 
 /// How a run's commits are to be described.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitMessage {
-    /// Go template; text without actions stands for itself (IUA-046).
+    /// Go template; text without actions stands for itself (IUA-046), an empty one for the built-in message (IUA-045).
     pub template: String,
     /// `.Values` (N-018).
     pub values: Option<BTreeMap<String, String>>,
     /// The version of the API that the template was written for.
     pub era: Era,
-}
-
-impl Default for CommitMessage {
-    fn default() -> Self {
-        Self {
-            template: DEFAULT_MESSAGE.to_owned(),
-            values: None,
-            era: Era::default(),
-        }
-    }
 }
 
 /// What a run changed, as far as its message is concerned.
@@ -70,8 +60,8 @@ impl CommitMessage {
     ///
     /// When the template does not parse or does not fit (IUA-063); what was probably meant goes into `notes`.
     pub(super) fn render(&self, changed: &Changed<'_>, notes: &mut Vec<String>) -> Result<Vec<u8>, RunError> {
-        // Text without actions is all there is in most automations.
-        if !self.template.contains("{{") {
+        // Text without actions is all there is in most automations: data for it would be made for nothing.
+        if !self.template.contains("{{") && !self.template.is_empty() {
             return Ok(self.template.clone().into_bytes());
         }
         let mut data = data(changed);

@@ -24,7 +24,7 @@ pub use destination::{DestinationError, Destinations, Refspec, Target, Value, de
 pub use error::RunError;
 pub use folder::{Ahead, FolderJob, run as run_folder};
 pub use index::Index;
-pub use job::{Author, DEFAULT_MESSAGE, Edits, PushSettings, RemoteJob, Start};
+pub use job::{Author, Edits, PushSettings, RemoteJob, Start};
 pub use message::{CommitMessage, Machine};
 pub use policies::{Policies, View};
 pub use queue::run_all;

@@ -73,12 +73,10 @@ impl Typed<'_> {
 /// The message that an automation wants (IUA-044, IUA-045, N-018).
 pub(super) fn message_of(automation: &ImageUpdateAutomation) -> CommitMessage {
     let commit = automation.spec.git.as_ref().map(|git| &git.commit);
-    let template = commit
-        .and_then(|commit| commit.message_template.clone())
-        .filter(|template| !template.is_empty());
+    let template = commit.and_then(|commit| commit.message_template.clone());
     let values = commit.map(|commit| commit.message_template_values.clone());
     CommitMessage {
-        template: template.unwrap_or_else(|| CommitMessage::default().template),
+        template: template.unwrap_or_default(),
         values: values.filter(|values| !values.is_empty()),
         era: Era::of_api_version(&automation.api_version),
     }

@@ -12,19 +12,22 @@ pub fn runes(bytes: &[u8]) -> impl Iterator<Item = (char, usize)> + '_ {
 
 /// The first rune of `bytes` and its width.
 pub fn first_rune(bytes: &[u8]) -> Option<(char, usize)> {
+    if let Some(byte) = bytes.first().filter(|byte| byte.is_ascii()) {
+        return Some((char::from(*byte), 1));
+    }
     // No rune is longer than 4 bytes, and a rune cut short is as broken as any other.
     runes(bytes.get(..4).unwrap_or(bytes)).next()
 }
 
 /// The last rune of `bytes` and its width.
 pub fn last_rune(bytes: &[u8]) -> Option<(char, usize)> {
-    if bytes.is_empty() {
-        return None;
+    let byte = bytes.last()?;
+    if byte.is_ascii() {
+        return Some((char::from(*byte), 1));
     }
-    let whole = (1..=bytes.len().min(4)).find_map(|width| {
-        let tail = bytes.get(bytes.len() - width..)?;
-        let (ch, first) = first_rune(tail)?;
-        (first == width && (width > 1 || tail.is_ascii())).then_some((ch, width))
+    let whole = (2..=bytes.len().min(4)).find_map(|width| {
+        let (ch, first) = first_rune(bytes.get(bytes.len() - width..)?)?;
+        (first == width).then_some((ch, width))
     });
     Some(whole.unwrap_or((char::REPLACEMENT_CHARACTER, 1)))
 }

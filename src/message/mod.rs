@@ -15,4 +15,4 @@ mod template_data;
 
 pub use data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
 pub use read::{DataError, read};
-pub use render::{MessageError, check, render};
+pub use render::{DEFAULT_MESSAGE, MessageError, check, render};

@@ -13,6 +13,9 @@ const NAME: &str = "commit message";
 
 static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| Functions::new(sprig::TABLES));
 
+/// The message when there is no template (CONTRACT IUA-045).
+pub const DEFAULT_MESSAGE: &str = "Update from image update automation";
+
 /// Why there is no message, in Flux' words (CONTRACT IUA-063).
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{text}")]
@@ -36,11 +39,15 @@ impl MessageError {
     }
 }
 
-/// Renders a template. The result is verbatim: nothing is trimmed, and it may be empty.
+/// Renders a template; an empty one stands for [`DEFAULT_MESSAGE`]. The result is verbatim: nothing is trimmed, and it may
+/// be empty.
 ///
 /// # Errors
 /// [`MessageError`] when the text is no template, does not fit the data, fails by itself, or uses up what `limits` allow.
 pub fn render(template: &str, data: &Data, limits: Limits, world: &dyn World) -> Result<Vec<u8>, MessageError> {
+    if template.is_empty() {
+        return Ok(DEFAULT_MESSAGE.into());
+    }
     let parsed = parse(template)?;
     let mut host = Host::new(limits, world);
     parsed
@@ -65,6 +72,6 @@ fn failed(action: &str, error: crate::template::Error) -> MessageError {
     MessageError {
         text: format!("{action}: {error}"),
         place: error.place,
-        hint: error.missing.as_ref().and_then(hint),
+        hint: error.missing.as_deref().and_then(hint),
     }
 }

@@ -91,7 +91,10 @@ mod tests {
         assert_eq!(class.ranges(), [(1, 3), (5, 12)]);
         assert_eq!(class.negated().ranges(), [(0, 0), (4, 4), (13, MAX)]);
         assert_eq!(class.negated().negated(), class);
-        assert_eq!(class.and(&Class::new(vec![(3, 5), (12, 20)])).ranges(), [(3, 3), (5, 5), (12, 12)]);
+        assert_eq!(
+            class.and(&Class::new(vec![(3, 5), (12, 20)])).ranges(),
+            [(3, 3), (5, 5), (12, 12)]
+        );
         for (rune, inside) in [(0, false), (1, true), (4, false), (12, true), (13, false)] {
             assert_eq!(class.contains(rune), inside, "{rune}");
         }

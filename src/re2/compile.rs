@@ -75,7 +75,11 @@ impl Compiler<'_> {
             Node::Empty => return Ok(true),
             Node::Literal { runes, fold } => {
                 for rune in runes {
-                    let instruction = if *fold { self.folded(*rune) } else { Instruction::Rune(*rune) };
+                    let instruction = if *fold {
+                        self.folded(*rune)
+                    } else {
+                        Instruction::Rune(*rune)
+                    };
                     self.emit(instruction)?;
                 }
                 return Ok(runes.is_empty());

@@ -190,7 +190,11 @@ impl Parser<'_> {
 
     /// Up to three digits; a single one that is not zero would be a back reference.
     fn octal(&mut self, first: u8) -> Option<u32> {
-        let digits = self.rest().iter().take(2).take_while(|byte| matches!(byte, b'0'..=b'7'));
+        let digits = self
+            .rest()
+            .iter()
+            .take(2)
+            .take_while(|byte| matches!(byte, b'0'..=b'7'));
         let digits: Vec<u8> = digits.copied().collect();
         if first != b'0' && digits.is_empty() {
             return None;
@@ -208,7 +212,9 @@ impl Parser<'_> {
         let first = self.next_rune()?;
         if first != u32::from(b'{') {
             let second = self.next_rune()?;
-            return Ok(hex_digit(first).zip(hex_digit(second)).map(|(high, low)| high * 16 + low));
+            return Ok(hex_digit(first)
+                .zip(hex_digit(second))
+                .map(|(high, low)| high * 16 + low));
         }
         let mut read = None;
         while !self.rest().is_empty() {

@@ -107,7 +107,9 @@ impl Limits {
     /// Instructions of the program, somewhat overestimated.
     fn measure(&mut self, tree: &Tree, id: Id) -> u64 {
         let children = tree.children(id);
-        let below = children.iter().fold(0_u64, |sum, child| sum.saturating_add(self.size(tree, *child)));
+        let below = children
+            .iter()
+            .fold(0_u64, |sum, child| sum.saturating_add(self.size(tree, *child)));
         let size = match tree.get(id) {
             Node::Literal { runes, .. } => runes.len() as u64,
             Node::Capture(..) => below.saturating_add(2),

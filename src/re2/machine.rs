@@ -72,15 +72,20 @@ impl<'r, 't> Machine<'r, 't> {
                 if matched || (self.program.anchored && at != 0) {
                     break;
                 }
-                let Some(start) = self.possible_start(at, budget)? else { break };
+                let Some(start) = self.possible_start(at, budget)? else {
+                    break;
+                };
                 at = start;
+                // Assertions that failed at the place before may hold at this one.
+                self.current.clear();
             }
             if !matched {
                 self.saved.fill(NOWHERE);
                 if let Some(start) = self.saved.first_mut() {
                     *start = at;
                 }
-                self.current.follow(0, at, self.program, self.text, &mut self.saved, &mut self.left, budget)?;
+                self.current
+                    .follow(0, at, self.program, self.text, &mut self.saved, &mut self.left, budget)?;
             }
             let rune = decode(self.text.get(at..).unwrap_or_default());
             matched |= self.step(rune, at, budget)?;
@@ -101,7 +106,8 @@ impl<'r, 't> Machine<'r, 't> {
         let skipped = if !self.program.prefix.is_empty() {
             memchr::memmem::find(rest, &self.program.prefix)
         } else if let Some(first) = &self.program.first_bytes {
-            rest.iter().position(|byte| first.get(usize::from(*byte)) == Some(&true))
+            rest.iter()
+                .position(|byte| first.get(usize::from(*byte)) == Some(&true))
         } else {
             Some(0)
         };
@@ -113,7 +119,11 @@ impl<'r, 't> Machine<'r, 't> {
     fn step(&mut self, rune: Option<(u32, usize)>, at: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
         let slots = self.slots;
         for (index, instruction) in self.current.at.iter().enumerate() {
-            let saved = self.current.saved.get(index * slots..(index + 1) * slots).unwrap_or_default();
+            let saved = self
+                .current
+                .saved
+                .get(index * slots..(index + 1) * slots)
+                .unwrap_or_default();
             let code = self.program.instructions.get(*instruction as usize);
             let taken = match (code, rune) {
                 (Some(Instruction::Match), _) => {
@@ -138,7 +148,15 @@ impl<'r, 't> Machine<'r, 't> {
                 self.saved.clear();
                 self.saved.extend_from_slice(saved);
                 let (saved, left) = (&mut self.saved, &mut self.left);
-                self.next.follow(instruction + 1, at + width, self.program, self.text, saved, left, budget)?;
+                self.next.follow(
+                    instruction + 1,
+                    at + width,
+                    self.program,
+                    self.text,
+                    saved,
+                    left,
+                    budget,
+                )?;
             }
         }
         budget.take_steps(self.current.at.len() as u64)?;
@@ -218,6 +236,9 @@ impl Ways {
                         instruction + 1
                     }
                     Some(_) => {
+                        if self.saved.len() > MAX_POSITIONS {
+                            return Err(Exhausted::Bytes);
+                        }
                         self.at.push(instruction);
                         self.saved.extend_from_slice(saved);
                         steps += saved.len() as u64 / POSITIONS_PER_STEP;
@@ -225,9 +246,6 @@ impl Ways {
                     }
                 };
             }
-        }
-        if self.saved.len() > MAX_POSITIONS {
-            return Err(Exhausted::Bytes);
         }
         budget.take_steps(steps)
     }

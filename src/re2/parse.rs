@@ -150,7 +150,11 @@ impl<'p> Parser<'p> {
             b'$' => self.assertion(1, Assertion::TextEnd)?,
             b'.' => {
                 self.at += 1;
-                let any = if self.flags.dot_newline { Node::Any } else { Node::AnyButNewline };
+                let any = if self.flags.dot_newline {
+                    Node::Any
+                } else {
+                    Node::AnyButNewline
+                };
                 self.push_new(any)?;
             }
             b'[' => {
@@ -285,7 +289,12 @@ impl<'p> Parser<'p> {
     }
 
     fn number(&mut self) -> Option<u32> {
-        let digits: Vec<u8> = self.rest().iter().take_while(|byte| byte.is_ascii_digit()).copied().collect();
+        let digits: Vec<u8> = self
+            .rest()
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .copied()
+            .collect();
         if digits.is_empty() || (digits.len() > 1 && digits.starts_with(b"0")) {
             return None;
         }
@@ -495,7 +504,9 @@ impl<'p> Parser<'p> {
 
     /// Joins the last two of the sequence if both are text: no repetition can take the last one alone any more.
     fn merge_literals(&mut self) {
-        let [.., before, last] = *self.group.sequence else { return };
+        let [.., before, last] = *self.group.sequence else {
+            return;
+        };
         let (Node::Literal { fold, .. }, Node::Literal { fold: other, .. }) =
             (self.tree.get(before), self.tree.get(last))
         else {
@@ -518,5 +529,67 @@ impl<'p> Parser<'p> {
         let open = groups.flat_map(|group| group.alternatives.iter().chain(&group.sequence));
         let checked = self.limits.check(&self.tree, id, open);
         checked.map_err(|code| Error::new(code, self.pattern))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn message(pattern: &[u8]) -> String {
+        parse(pattern).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn errors_name_the_part_that_go_names() {
+        let cases: [(&[u8], &str); 26] = [
+            (b"a(b", "missing closing ): `a(b`"),
+            (b"a)b", "unexpected ): `a)b`"),
+            (b"a[b", "missing closing ]: `[b`"),
+            (b"[a-", "missing closing ]: `[a-`"),
+            (b"a|*?", "missing argument to repetition operator: `*?`"),
+            (b"x{2}?{3}", "invalid nested repetition operator: `{2}?{3}`"),
+            (b"a*?+?b", "invalid nested repetition operator: `*?+?`"),
+            (b"a{1001}", "invalid repeat count: `{1001}`"),
+            (b"a{9999999999,}?", "invalid repeat count: `{9999999999,}`"),
+            (b"(a{100}){11}?", "invalid repeat count: `{11}?`"),
+            (b"[b-a]", "invalid character class range: `b-a`"),
+            (b"[[:foo:]]", "invalid character class range: `[:foo:]`"),
+            (br"\p{Old_Italic}", r"invalid character class range: `\p{Old_Italic}`"),
+            (br"\pQx", r"invalid character class range: `\pQ`"),
+            (br"\p", r"invalid character class range: `\p`"),
+            (br"\8", r"invalid escape sequence: `\8`"),
+            (br"\x{110000}", r"invalid escape sequence: `\x{110000`"),
+            (br"a\C", r"invalid escape sequence: `\C`"),
+            (b"\\", "trailing backslash at end of expression: ``"),
+            (b"(?<n", "invalid named capture: `(?<n`"),
+            (b"(?P<n m>a)", "invalid named capture: `(?P<n m>`"),
+            (b"(?P=n)", "invalid or unsupported Perl syntax: `(?P`"),
+            (b"(?i-)a", "invalid or unsupported Perl syntax: `(?i-)`"),
+            (b"(?is", "invalid or unsupported Perl syntax: `(?is`"),
+            (b"a\xffb", "invalid UTF-8: `\u{FFFD}b`"),
+            (b"\\Qa\xff\\Eb", "invalid UTF-8: `\u{FFFD}`"),
+        ];
+        for (pattern, expected) in cases {
+            assert_eq!(message(pattern), format!("error parsing regexp: {expected}"));
+        }
+    }
+
+    #[test]
+    fn limits_are_at_the_same_place() {
+        let nested = |levels: usize| [b"(".repeat(levels), b")".repeat(levels)].concat();
+        assert!(parse(&nested(999)).is_ok());
+        assert!(message(&nested(1000)).starts_with("error parsing regexp: expression nests too deeply: `((("));
+        let copied = |times: usize| format!("(?:{}){{1000}}", "[ab]".repeat(times)).into_bytes();
+        assert!(parse(&copied(3355)).is_ok());
+        assert!(message(&copied(3356)).starts_with("error parsing regexp: expression too large: `"));
+    }
+
+    #[test]
+    fn braces_that_repeat_nothing_are_text() {
+        for pattern in ["a{", "a{}", "a{,2}", "a{01}", "a{1,02}", "a{x}", "a{1,2", "{"] {
+            assert!(parse(pattern.as_bytes()).is_ok(), "{pattern}");
+        }
     }
 }

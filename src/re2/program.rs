@@ -16,7 +16,10 @@ pub(super) enum Instruction {
     /// Remembers the position.
     Save(u32),
     /// Goes on at both, `first` first.
-    Split { first: u32, second: u32 },
+    Split {
+        first: u32,
+        second: u32,
+    },
     Jump(u32),
     Match,
 }

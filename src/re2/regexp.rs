@@ -181,12 +181,7 @@ impl Regexp {
     ///
     /// # Errors
     /// As [`Regexp::is_match`].
-    pub fn split(
-        &self,
-        text: &[u8],
-        limit: i64,
-        budget: &mut Budget,
-    ) -> Result<Option<Vec<Range<usize>>>, Exhausted> {
+    pub fn split(&self, text: &[u8], limit: i64, budget: &mut Budget) -> Result<Option<Vec<Range<usize>>>, Exhausted> {
         if limit == 0 {
             return Ok(None);
         }
@@ -228,8 +223,12 @@ impl Regexp {
         let mut at = 0;
         let mut last_end = None;
         while left > 0 && at <= text.len() {
-            let Some(slots) = machine.search(at, budget)? else { break };
-            let Some(Range { start, end }) = whole(slots) else { break };
+            let Some(slots) = machine.search(at, budget)? else {
+                break;
+            };
+            let Some(Range { start, end }) = whole(slots) else {
+                break;
+            };
             let is_empty = end == at;
             if !(is_empty && last_end == Some(start)) {
                 each(slots, budget)?;
@@ -254,8 +253,12 @@ impl Regexp {
         let mut last_end = 0;
         let mut at = 0;
         while at <= text.len() {
-            let Some(slots) = machine.search(at, budget)? else { break };
-            let Some(Range { start, end }) = whole(slots) else { break };
+            let Some(slots) = machine.search(at, budget)? else {
+                break;
+            };
+            let Some(Range { start, end }) = whole(slots) else {
+                break;
+            };
             append(&mut out, text.get(last_end..start).unwrap_or_default(), budget)?;
             if end > last_end || start == 0 {
                 by(slots, &mut out, budget)?;
@@ -304,3 +307,118 @@ fn width(text: &[u8], at: usize) -> usize {
     text.get(at..).and_then(decode).map_or(0, |(_, width)| width)
 }
 
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+    use super::*;
+
+    fn compiled(pattern: &str) -> Regexp {
+        Regexp::new(pattern).unwrap()
+    }
+
+    fn all(pattern: &str, text: &[u8]) -> Vec<String> {
+        let found = compiled(pattern).find_all(text, -1, &mut Budget::default()).unwrap();
+        found
+            .into_iter()
+            .map(|range| text[range].escape_ascii().to_string())
+            .collect()
+    }
+
+    #[test]
+    fn matches_are_the_ones_that_go_prefers() {
+        let cases: [(&str, &[u8], &[&str]); 17] = [
+            ("a|ab|abc", b"abc", &["a"]),
+            ("(?:a|ab)(?:c|bcd)", b"abcd", &["abcd"]),
+            ("a*?b", b"aab", &["aab"]),
+            ("(?U)a+", b"aaa", &["a", "a", "a"]),
+            ("a*", b"baac", &["", "aa", ""]),
+            ("(|a)*", b"aa", &["", "", ""]),
+            ("(|a)+", b"aa", &["", "", ""]),
+            ("^|$", b"a\nb", &["", ""]),
+            ("(?m)^.?$", b"a\n\nb", &["a", "", "b"]),
+            ("a?(?m:^)b", b"a\nb", &["b"]),
+            (".+", b"a\nb", &["a", "b"]),
+            ("(?s).+", b"a\nb", &["a\\nb"]),
+            (r"\w+", "né_1".as_bytes(), &["n", "_1"]),
+            (r"\b", b"ab c", &["", "", "", ""]),
+            ("(?i)k+", "kK\u{212A}x".as_bytes(), &[r"kK\xe2\x84\xaa"]),
+            (r"(?i)[^k\n]", "K\u{212A}s".as_bytes(), &["s"]),
+            (r"\Qa.b\E+|[]-]", b"a.bbaxb]-", &["a.bb", "]", "-"]),
+        ];
+        for (pattern, text, expected) in cases {
+            assert_eq!(all(pattern, text), expected, "{pattern} {}", text.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_byte_that_is_not_utf8_is_one_rune() {
+        assert_eq!(all(".", b"\xe2\x82a"), [r"\xe2", r"\x82", "a"]);
+        assert_eq!(all(r"\x{FFFD}+", b"a\xff\xef\xbf\xbdb"), [r"\xff\xef\xbf\xbd"]);
+        assert_eq!(all("", b"\xc3\xa9\xc3"), ["", "", ""]);
+        assert_eq!(all("[^a]$", b"a\xff"), [r"\xff"]);
+    }
+
+    #[test]
+    fn groups_have_numbers_and_names() {
+        let regexp = compiled("(?P<a>x)|(?<b>y)(z)?(w){0}");
+        assert_eq!(regexp.subexp_names(), ["", "a", "b", "", ""]);
+        let groups = regexp.find_submatches(b"-y", &mut Budget::default()).unwrap().unwrap();
+        let expected = [Some(1..2), None, Some(1..2), None, None];
+        assert!(groups.iter().eq(expected));
+    }
+
+    #[test]
+    fn replacements_are_expanded() {
+        for (pattern, text, template, expected) in [
+            ("a(x*)b", "-ab-axxb-", "${1}W", "-W-xxW-"),
+            ("a(x*)b", "-ab-axxb-", "$1W", "---"),
+            ("(?P<n>b)(?P<n>c)?", "abc", "<$n|$2|$9|$$>", "a<b|c||$>"),
+            ("(b)|(?P<n>c)(?P<n>d)?", "cd", "$n", "c"),
+            ("x*", "abxc", "-", "-a-b-c-"),
+            ("b|", "abc", "($0)", "()a(b)c()"),
+        ] {
+            let replaced = compiled(pattern).replace_all(text.as_bytes(), template.as_bytes(), &mut Budget::default());
+            assert_eq!(
+                String::from_utf8(replaced.unwrap()).unwrap(),
+                expected,
+                "{pattern} {template}"
+            );
+        }
+    }
+
+    #[test]
+    fn texts_are_split() {
+        let cases: [(&str, &str, i64, Option<&[&str]>); 8] = [
+            ("a*", "abaabaccadaaae", 5, Some(&["", "b", "b", "c", "cadaaae"])),
+            (",", "a,b,", -1, Some(&["a", "b", ""])),
+            (",", "a,b", 1, Some(&["a,b"])),
+            (",", "", -1, Some(&[""])),
+            ("", "", -1, Some(&[])),
+            ("", "ab", -1, Some(&["a", "b"])),
+            (",", "a", 0, None),
+            ("a", "a", -1, Some(&["", ""])),
+        ];
+        for (pattern, text, limit, expected) in cases {
+            let parts = compiled(pattern)
+                .split(text.as_bytes(), limit, &mut Budget::default())
+                .unwrap();
+            let parts = parts.map(|parts| parts.into_iter().map(|part| &text[part]).collect::<Vec<_>>());
+            assert_eq!(parts.as_deref(), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn a_search_ends_with_its_budget() {
+        let regexp = compiled("(x?){1000}y");
+        let text = vec![b'x'; 1 << 20];
+        assert_eq!(
+            regexp.is_match(&text, &mut Budget::new(1_000_000, 0)),
+            Err(Exhausted::Steps)
+        );
+        let many = compiled("").find_all(&text, -1, &mut Budget::new(u64::MAX, 1 << 10));
+        assert_eq!(many, Err(Exhausted::Bytes));
+        let groups = Regexp::new("(a?)".repeat(20_000)).unwrap();
+        let found = groups.find_submatches(&text, &mut Budget::default());
+        assert_eq!(found, Err(Exhausted::Bytes));
+    }
+}

@@ -74,7 +74,8 @@ impl Tree {
         if id.0 + 1 == self.nodes.len() {
             return self.nodes.pop().unwrap_or(Node::Empty);
         }
-        self.get_mut(id).map_or(Node::Empty, |node| std::mem::replace(node, Node::Empty))
+        self.get_mut(id)
+            .map_or(Node::Empty, |node| std::mem::replace(node, Node::Empty))
     }
 
     /// The nodes directly below.

@@ -160,15 +160,21 @@ fn table(query: &str) -> Class {
 }
 
 fn from_syntax(class: &ClassUnicode) -> Class {
-    Class::new(class.iter().map(|range| (u32::from(range.start()), u32::from(range.end()))).collect())
+    Class::new(
+        class
+            .iter()
+            .map(|range| (u32::from(range.start()), u32::from(range.end())))
+            .collect(),
+    )
 }
 
 /// With the runes that differ only in case, by Unicode's simple folding.
 pub(super) fn folded(class: &Class) -> Class {
     let known = class.and(&ASSIGNED).and(&Class::new(vec![SURROGATES]).negated());
-    let ranges = known.ranges().iter().filter_map(|&(low, high)| {
-        Some(ClassUnicodeRange::new(char::from_u32(low)?, char::from_u32(high)?))
-    });
+    let ranges = known
+        .ranges()
+        .iter()
+        .filter_map(|&(low, high)| Some(ClassUnicodeRange::new(char::from_u32(low)?, char::from_u32(high)?)));
     let mut folded = ClassUnicode::new(ranges);
     // It fails only without tables of cases, which are compiled in.
     let _ = folded.try_case_fold_simple();
@@ -196,7 +202,15 @@ mod tests {
     fn names_are_read_loosely_but_not_invented() {
         assert_eq!(named(b"UPPER-case _letter", false), named(b"Lu", false));
         assert_eq!(named(b"LC", false), named(b"cased_letter", false));
-        for name in [&b""[..], b"X", b"Grek", b"Old_Italic", b"Garay", b"L\xff", "É".as_bytes()] {
+        for name in [
+            &b""[..],
+            b"X",
+            b"Grek",
+            b"Old_Italic",
+            b"Garay",
+            b"L\xff",
+            "É".as_bytes(),
+        ] {
             assert_eq!(named(name, false), None, "{name:?}");
         }
     }
@@ -208,6 +222,9 @@ mod tests {
         assert!(!named(b"Lu", false).unwrap().contains(0x1C89));
         let lambda = Class::new(vec![(0x19B, 0x19B)]); // got a capital letter in 16
         assert_eq!(folded(&lambda), lambda);
-        assert_eq!(folded(&Class::new(vec![(0x6B, 0x6B)])).ranges(), [(0x4B, 0x4B), (0x6B, 0x6B), (0x212A, 0x212A)]);
+        assert_eq!(
+            folded(&Class::new(vec![(0x6B, 0x6B)])).ranges(),
+            [(0x4B, 0x4B), (0x6B, 0x6B), (0x212A, 0x212A)]
+        );
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The functions that show a date in a zone are not in the hermetic map; methods of `time.Time` do that.
 
-use super::time_values::{TIME, time_argument, time_of, time_value};
+use super::time_values::{TIME, time_argument, time_like, time_of, time_value};
 use crate::{
     gostd::{Duration, Time, parse_int},
     template::{ANY, Args, Failure, Function, Host, IntKind, STRING, Value},
@@ -75,7 +75,7 @@ fn duration_round(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure>
 fn modify(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let by = Duration::parse(args.text(0)?).map_err(Failure::new)?;
     let date = args.value(1)?;
-    Ok(super::time_values::time_like(&time_argument(args, 1)?.add(by), date))
+    Ok(time_like(&time_argument(args, 1)?.add(by), date))
 }
 
 fn must_to_date(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
@@ -86,4 +86,101 @@ fn must_to_date(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 fn to_date(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let time = Time::parse(args.text(0)?, args.text(1)?).unwrap_or_default();
     Ok(time_value(&time))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use crate::{
+        sprig::trial::call,
+        template::{Args, Failure, Host, Limits, Value, World, find_method},
+    };
+
+    fn text(value: Result<Value, Failure>) -> String {
+        match value.unwrap().bare() {
+            Value::String(text) => text.lossy().into_owned(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A time of the layout `2006-01-02 15:04:05 -0700`.
+    fn time(text: &str) -> Value {
+        call("mustToDate", &["2006-01-02 15:04:05 -0700".into(), text.into()]).unwrap()
+    }
+
+    #[derive(Debug)]
+    struct Nowhere;
+
+    impl World for Nowhere {
+        fn now(&self) -> (i64, u32) {
+            (0, 0)
+        }
+
+        fn random(&self, _: &mut [u8]) {}
+    }
+
+    fn method(name: &str, receiver: &Value, arguments: &[Value]) -> Result<Value, Failure> {
+        let found = find_method(&receiver.type_of().unwrap(), name, false).unwrap();
+        let crate::template::Body::Plain(body) = found.method.function.body else {
+            panic!()
+        };
+        let arguments = [&[found.receiver(receiver)?], arguments].concat();
+        body(&mut Host::new(Limits::default(), &Nowhere), Args(&arguments))
+    }
+
+    #[test]
+    fn durations_are_told_in_seconds_and_in_one_unit() {
+        for (value, expected) in [
+            (Value::text("95"), "1m35s"),
+            (Value::text("9223372036854775808"), "-1s"),
+            (Value::int64(95), "1m35s"),
+            (Value::int(95), "0s"),
+        ] {
+            assert_eq!(text(call("duration", &[value])), expected);
+        }
+        for (value, expected) in [("24h", "24h"), ("24h1ns", "1d"), ("-9000h", "1y"), ("61", "0s")] {
+            assert_eq!(text(call("durationRound", &[value.into()])), expected);
+        }
+    }
+
+    #[test]
+    fn ago_counts_from_the_clock() {
+        // The trial's clock stands at 1700000000.
+        assert_eq!(text(call("ago", &[Value::int(1_699_999_000)])), "16m40s");
+        assert_eq!(text(call("ago", &[time("2023-11-14 22:13:19 +0000")])), "1s");
+        assert_eq!(text(call("ago", &["yesterday".into()])), "0s");
+    }
+
+    #[test]
+    fn times_keep_their_zone_when_they_change() {
+        let east = time("2024-03-05 01:02:03 +0530");
+        let later = call("mustDateModify", &["36h".into(), east.clone()]).unwrap();
+        assert_eq!(text(method("String", &later, &[])), "2024-03-06 13:02:03 +0530 +0530");
+        let utc = method("UTC", &later, &[]).unwrap();
+        assert_eq!(
+            text(method("GoString", &utc, &[])),
+            "time.Date(2024, time.March, 6, 7, 32, 3, 0, time.UTC)"
+        );
+        let back = method("In", &utc, &[method("Location", &east, &[]).unwrap()]).unwrap();
+        assert_eq!(text(method("String", &back, &[])), "2024-03-06 13:02:03 +0530 +0530");
+        let apart = method("Sub", &utc, &[east]).unwrap();
+        assert_eq!(text(method("String", &apart, &[])), "36h0m0s");
+        assert_eq!(
+            text(method("String", &method("Month", &utc, &[]).unwrap(), &[])),
+            "March"
+        );
+    }
+
+    #[test]
+    fn what_is_no_date_is_the_first_day_or_an_error() {
+        let none = call("toDate", &["2006".into(), "x".into()]).unwrap();
+        assert_eq!(text(method("String", &none, &[])), "0001-01-01 00:00:00 +0000 UTC");
+        let failure = call("mustToDate", &["2006".into(), "x".into()]).unwrap_err();
+        let expected = "parsing time \"x\" as \"2006\": cannot parse \"x\" as \"2006\"";
+        assert_eq!(failure, Failure::new(expected));
+        assert_eq!(
+            method("In", &none, &[Value::Nil]).unwrap_err(),
+            Failure::new("time: missing Location in call to Time.In")
+        );
+    }
 }

@@ -1,7 +1,10 @@
 //! Decimal numbers of any size, in which Sprig adds, subtracts, multiplies and divides floats (`shopspring/decimal`
 //! v1.4.0).
 
-use crate::template::{Failure, Host};
+use crate::{
+    gostd,
+    template::{Failure, Host},
+};
 use num_bigint::{BigInt, Sign};
 
 /// `value` × 10^`exponent`
@@ -28,7 +31,7 @@ impl Decimal {
             };
             return Err(Failure::new(format!("Cannot create a Decimal from {printed}")));
         }
-        let printed = format!("{number:e}");
+        let printed = gostd::format_float(number, b'e', None, 64);
         let (mantissa, exponent) = printed.split_once('e').unwrap_or((&printed, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         // At most 17 digits.

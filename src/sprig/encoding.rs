@@ -19,6 +19,8 @@ struct Base {
     alphabet: &'static [u8],
     /// Bits of a letter.
     bits: u32,
+    /// The value of a letter.
+    letter: fn(u8) -> Option<u8>,
     /// Letters of a full group, which is a whole number of bytes.
     group: usize,
     /// Where a text that is no group goes wrong; otherwise what the text holds.
@@ -28,6 +30,14 @@ struct Base {
 const BASE64: Base = Base {
     alphabet: b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
     bits: 6,
+    letter: |byte| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    },
     group: 4,
     decode: decode_64,
 };
@@ -35,6 +45,11 @@ const BASE64: Base = Base {
 const BASE32: Base = Base {
     alphabet: b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
     bits: 5,
+    letter: |byte| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'2'..=b'7' => Some(byte - b'2' + 26),
+        _ => None,
+    },
     group: 8,
     decode: decode_32,
 };
@@ -82,11 +97,6 @@ impl Base {
         out
     }
 
-    fn letter(&self, byte: u8) -> Option<u64> {
-        let at = self.alphabet.iter().position(|letter| *letter == byte)?;
-        Some(at as u64)
-    }
-
     /// Appends the whole bytes of so many letters; bits beyond them are dropped.
     fn push_group(&self, out: &mut Vec<u8>, pool: u64, letters: usize) {
         let mut left = letters as u32 * self.bits;
@@ -106,8 +116,8 @@ fn decode_64(base: &Base, text: &[u8]) -> Result<Vec<u8>, usize> {
         .enumerate()
         .filter(|(_, byte)| !matches!(byte, b'\n' | b'\r'));
     while let Some((at, byte)) = rest.next() {
-        if let Some(letter) = base.letter(*byte) {
-            pool = pool << base.bits | letter;
+        if let Some(letter) = (base.letter)(*byte) {
+            pool = pool << base.bits | u64::from(letter);
             letters += 1;
             if letters == base.group {
                 base.push_group(&mut out, pool, letters);
@@ -153,8 +163,8 @@ fn decode_32(base: &Base, text: &[u8]) -> Result<Vec<u8>, usize> {
             base.push_group(&mut out, pool, letters);
             return Ok(out);
         }
-        let letter = base.letter(*byte).ok_or(at)?;
-        pool = pool << base.bits | letter;
+        let letter = (base.letter)(*byte).ok_or(at)?;
+        pool = pool << base.bits | u64::from(letter);
         letters += 1;
         if letters == base.group {
             base.push_group(&mut out, pool, letters);

@@ -156,7 +156,7 @@ mod tests {
             (keyed, "json: unsupported type: map[interface {}]interface {}"),
             (
                 knot.clone(),
-                "json: unsupported value: encountered a cycle via map[string]interface {}",
+                "json: unsupported value: encountered a cycle via []interface {}",
             ),
         ] {
             assert_eq!(written("toJson", &value).as_deref(), Ok(""));

@@ -14,7 +14,8 @@ pub(super) fn encode(host: &mut Host<'_>, value: &Value, html: bool) -> Result<V
     let mut encoder = Encoder {
         out: Vec::new(),
         html,
-        depth: 0,
+        // Sprig hands Go a pointer to the value when it wants no escaping, and that counts, too.
+        depth: usize::from(!html),
         inside: Vec::new(),
     };
     encoder.encode(host, value, false)?;

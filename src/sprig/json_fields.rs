@@ -50,7 +50,7 @@ pub(super) fn json_fields(of: &'static StructType) -> Vec<JsonField> {
                         }
                     }
                     // An embedded struct counts also when its own name is small.
-                    inner if !field.is_exported() && !(field.embedded && inner.is_some()) => {}
+                    inner if !(field.is_exported() || field.embedded && inner.is_some()) => {}
                     _ => {
                         let field = JsonField {
                             name: if name.is_empty() { field.name } else { name },

@@ -1,7 +1,8 @@
 //! Lists. Each function takes lists of any type of items; most give a `[]interface {}` with the same items.
 
 use super::{cast::to_int, cast::truncated, deep_equal::deep_equal, defaults::empty};
-use crate::template::{ANY, Args, BOOL, Failure, Function, Host, INT, LIST, LISTS, Slice, Value};
+use crate::template::{ANY, Args, BOOL, Failure, Function, Host, INT, LIST, LISTS, Slice, Text, Value};
+use std::collections::HashSet;
 
 /// The functions of this family. The forms with `must` differ in nothing: Go's panics are errors here.
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -136,12 +137,39 @@ fn is_in(host: &mut Host<'_>, value: &Value, list: &[Value]) -> Result<bool, Fai
     Ok(false)
 }
 
+/// Values to compare many others with. Strings, of which lists are long at times, are found at once.
+#[derive(Default)]
+struct Known {
+    strings: HashSet<Text>,
+    others: Vec<Value>,
+}
+
+impl Known {
+    fn has(&self, host: &mut Host<'_>, value: &Value) -> Result<bool, Failure> {
+        match value {
+            Value::String(text) => Ok(self.strings.contains(text)),
+            other => is_in(host, other, &self.others),
+        }
+    }
+
+    fn learn(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => {
+                self.strings.insert(text.clone());
+            }
+            other => self.others.push(other.clone()),
+        }
+    }
+}
+
 fn uniq(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let items = items(args.value(0)?, "Cannot find uniq on type")?;
     host.produce(items.len().saturating_mul(COPIED))?;
+    let mut known = Known::default();
     let mut different = Vec::new();
     for item in items {
-        if !is_in(host, item, &different)? {
+        if !known.has(host, item)? {
+            known.learn(item);
             different.push(item.clone());
         }
     }
@@ -151,9 +179,11 @@ fn uniq(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
 fn without(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let items = items(args.value(0)?, "Cannot find without on type")?;
     host.produce(items.len().saturating_mul(COPIED))?;
+    let mut known = Known::default();
+    args.rest(1).iter().for_each(|value| known.learn(value));
     let mut left = Vec::new();
     for item in items {
-        if !is_in(host, item, args.rest(1))? {
+        if !known.has(host, item)? {
             left.push(item.clone());
         }
     }
@@ -324,6 +354,15 @@ mod tests {
             assert_eq!(said(call(name, &arguments)), expected, "{name} {arguments:?}");
         }
         assert_eq!(said(call("has", &[Value::int(1), Value::Nil])), "Bool(false)");
+    }
+
+    #[test]
+    fn long_lists_of_strings_stay_within_the_limits() {
+        let strings = Value::strings((0..20_000).map(|number| format!("item {}", number / 2)));
+        let Ok(unique) = call("uniq", &[strings]) else {
+            panic!("too much")
+        };
+        assert_eq!(unique.items().unwrap().len(), 10_000);
     }
 
     #[test]

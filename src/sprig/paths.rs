@@ -1,6 +1,6 @@
 //! Paths with slashes. The functions for the paths of the operating system are the same, since Flux runs on Linux.
 
-use super::strval::made;
+use super::strval::{made, walked};
 use crate::template::{Args, BOOL, Failure, Function, Host, STRING, Value};
 
 /// The functions of this family.
@@ -20,6 +20,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 /// The last element, without slashes behind it.
 fn base(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let path = args.text(0)?;
+    walked(host, path)?;
     let base = match path.iter().rposition(|byte| *byte != b'/') {
         None if path.is_empty() => b".",
         None => b"/".as_slice(),
@@ -36,14 +37,16 @@ fn base(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 /// Everything before the last slash, cleaned.
 fn dir(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let path = args.text(0)?;
+    walked(host, path)?;
     let end = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     let dir = cleaned(path.get(..end).unwrap_or_default());
     Ok(made(host, dir)?.into())
 }
 
 fn clean(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    let path = cleaned(args.text(0)?);
-    Ok(made(host, path)?.into())
+    let path = args.text(0)?;
+    walked(host, path)?;
+    Ok(made(host, cleaned(path))?.into())
 }
 
 /// The shortest path that leads to the same place, without looking at files.
@@ -84,6 +87,7 @@ fn cleaned(path: &[u8]) -> Vec<u8> {
 /// From the last dot of the last element on.
 fn ext(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let path = args.text(0)?;
+    walked(host, path)?;
     let start = path.iter().rposition(|byte| matches!(byte, b'/' | b'.'));
     let tail = start.and_then(|start| path.get(start..)).unwrap_or_default();
     let ext = if tail.first() == Some(&b'.') { tail } else { b"" };

@@ -54,11 +54,15 @@ pub(super) static FUNCTIONS: &[Function] = &[
     }),
     Function::new("regexReplaceAllLiteral", WITH_REPLACEMENT, &STRING, |host, args| {
         let regexp = compiled(host, args, panicked)?;
-        replace(host, args, |text, by, budget| regexp.replace_all_literal(text, by, budget))
+        replace(host, args, |text, by, budget| {
+            regexp.replace_all_literal(text, by, budget)
+        })
     }),
     Function::new("mustRegexReplaceAllLiteral", WITH_REPLACEMENT, &STRING, |host, args| {
         let regexp = compiled(host, args, returned)?;
-        replace(host, args, |text, by, budget| regexp.replace_all_literal(text, by, budget))
+        replace(host, args, |text, by, budget| {
+            regexp.replace_all_literal(text, by, budget)
+        })
     }),
     Function::new("regexSplit", WITH_LIMIT, &STRINGS, |host, args| {
         let regexp = compiled(host, args, panicked)?;
@@ -93,11 +97,7 @@ thread_local! {
 }
 
 /// The pattern that is the first argument.
-fn compiled(
-    host: &mut Host<'_>,
-    args: Args<'_>,
-    failure: fn(&[u8], &Error) -> Failure,
-) -> Result<Rc<Regexp>, Failure> {
+fn compiled(host: &mut Host<'_>, args: Args<'_>, failure: fn(&[u8], &Error) -> Failure) -> Result<Rc<Regexp>, Failure> {
     let pattern = args.text(0)?;
     host.step(pattern.len() as u64 / STEPS_PER_STEP)?;
     if pattern.len() > LONG_PATTERN {
@@ -143,10 +143,7 @@ fn panicked(pattern: &[u8], error: &Error) -> Failure {
 }
 
 /// Searches within what the rendering has left.
-fn within<T>(
-    host: &mut Host<'_>,
-    search: impl FnOnce(&mut Budget) -> Result<T, Exhausted>,
-) -> Result<T, Failure> {
+fn within<T>(host: &mut Host<'_>, search: impl FnOnce(&mut Budget) -> Result<T, Exhausted>) -> Result<T, Failure> {
     let limits = host.limits();
     let mut budget = Budget::new(limits.steps.saturating_mul(STEPS_PER_STEP), limits.produced);
     let found = search(&mut budget);
@@ -219,7 +216,10 @@ mod tests {
             ("regexFind", format!("regexp: Compile(\"(`a\"): {returned}")),
         ];
         for (name, expected) in cases {
-            assert_eq!(call(name, &[text("(`a"), text("")]).unwrap_err(), Failure::new(expected));
+            assert_eq!(
+                call(name, &[text("(`a"), text("")]).unwrap_err(),
+                Failure::new(expected)
+            );
         }
         let none = call("regexMatch", &[text("(`a"), text("(`a")]).unwrap();
         assert!(matches!(none, Value::Bool(false)));

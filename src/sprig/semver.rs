@@ -200,3 +200,53 @@ fn bytes(text: &str) -> Value {
     let item = |byte: u8| Value::Uint(UintKind::Uint8, byte.into());
     Value::Slice(Slice::new(&UINT8, text.bytes().map(item).collect()))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use crate::{sprig::trial::call, template::find_method};
+
+    #[test]
+    fn pointers_have_all_methods_and_values_some() {
+        let version = call("semver", &["v1.2.3-rc.1+b".into()]).unwrap();
+        let of = version.type_of().unwrap();
+        assert_eq!(of.to_string(), "*semver.Version");
+        assert!(find_method(&of, "Original", false).is_some());
+        let Value::Pointer(Pointer {
+            target: Some(target), ..
+        }) = &version
+        else {
+            panic!()
+        };
+        let next = next(version_of(target).unwrap().next_patch(), "patch").unwrap();
+        assert!(find_method(&next.type_of().unwrap(), "Original", false).is_none());
+        assert_eq!(version_of(&next).unwrap().original(), "v1.2.3");
+        assert!(order(Args(&[next, version])).unwrap().is_gt());
+    }
+
+    #[test]
+    fn compares_with_ranges() {
+        for (range, version, expected) in [
+            ("^1.2", "v1.3", Ok(true)),
+            ("^1.2", "2.0.0", Ok(false)),
+            ("bad", "1", Err("improper constraint: \"bad\"")),
+            ("1", "bad", Err("invalid semantic version")),
+        ] {
+            let result = call("semverCompare", &[range.into(), version.into()]);
+            match (result, expected) {
+                (Ok(Value::Bool(truth)), Ok(expected)) => assert_eq!(truth, expected, "{range} {version}"),
+                (Err(failure), Err(expected)) => assert_eq!(failure, Failure::new(expected)),
+                (other, _) => panic!("{other:?}"),
+            }
+        }
+        let most = next(
+            Version::parse("1.18446744073709551615.0").unwrap().next_minor(),
+            "minor",
+        );
+        assert_eq!(
+            most.unwrap_err(),
+            Failure::new("minor version increment would overflow uint64")
+        );
+    }
+}

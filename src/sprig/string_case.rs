@@ -1,6 +1,9 @@
 //! Strings in upper, lower, camel and other cases. Broken UTF-8 comes out as U+FFFD wherever Go goes rune by rune.
 
-use super::{strval::made, words::in_lower_case};
+use super::{
+    strval::{made, walked},
+    words::in_lower_case,
+};
 use crate::{
     gostd::{runes, unicode},
     template::{Args, Failure, Function, Host, STRING, Text, Value},
@@ -15,16 +18,21 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("swapcase", &[&STRING], &STRING, swapcase),
     Function::new("camelcase", &[&STRING], &STRING, camelcase),
     Function::new("snakecase", &[&STRING], &STRING, |host, args| {
-        Ok(made(host, in_lower_case(args.text(0)?, b'_'))?.into())
+        connected(host, args, b'_')
     }),
     Function::new("kebabcase", &[&STRING], &STRING, |host, args| {
-        Ok(made(host, in_lower_case(args.text(0)?, b'-'))?.into())
+        connected(host, args, b'-')
     }),
 ];
 
-fn mapped(host: &mut Host<'_>, text: &Text, map: impl FnMut(char) -> char) -> Result<Value, Failure> {
-    host.step(text.len() as u64 / 64)?;
-    let mut map = map;
+fn connected(host: &mut Host<'_>, args: Args<'_>, connector: u8) -> Result<Value, Failure> {
+    let text = args.text(0)?;
+    walked(host, text)?;
+    Ok(made(host, in_lower_case(text, connector))?.into())
+}
+
+fn mapped(host: &mut Host<'_>, text: &Text, mut map: impl FnMut(char) -> char) -> Result<Value, Failure> {
+    walked(host, text)?;
     let out: String = runes(text).map(|(ch, _)| map(ch)).collect();
     Ok(made(host, out.into_bytes())?.into())
 }
@@ -84,7 +92,7 @@ fn swapcase(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 /// Words without what was between them, each with a capital. A word that was all capitals gets only one.
 fn camelcase(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let text = args.text(0)?;
-    host.step(text.len() as u64 / 64)?;
+    walked(host, text)?;
     let mut out = String::with_capacity(text.len());
     let mut chars = runes(text).map(|(ch, _)| ch);
     let Some(first) = chars.by_ref().find(|ch| {

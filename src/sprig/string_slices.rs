@@ -1,6 +1,6 @@
 //! Splitting, joining and sorting of strings.
 
-use super::strval::{is_list_or_points_at_one, strslice, strval};
+use super::strval::{is_list_or_points_at_one, searched, strslice, strval};
 use crate::{
     gostd,
     template::{ANY, Args, Failure, Function, Host, INT, Map, STRING, STRING_MAP, STRINGS, Text, Value},
@@ -41,7 +41,9 @@ fn split_list(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 /// The parts of `text` between separators, `limit` at most: the last one is what is left. Without a separator the
 /// parts are the characters.
 fn parts<'t>(host: &mut Host<'_>, text: &'t [u8], separator: &[u8], limit: usize) -> Result<Vec<&'t [u8]>, Failure> {
+    // Each part is copied, and the parts of an empty separator are found one by one.
     host.produce(text.len())?;
+    searched(host, separator)?;
     let mut parts = Vec::new();
     let mut start = 0;
     let ends: &mut dyn Iterator<Item = (usize, usize)> = if separator.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! Lengths and places are counted in bytes, so cutting may break a character, as it does in Go.
 
-use super::strval::{made, strval};
+use super::strval::{made, searched, strval, walked};
 use crate::{
     gostd::{append_quoted, first_rune, last_rune, runes, unicode},
     template::{ANY, Args, BOOL, Failure, Function, Host, INT, STRING, Text, Value, print},
@@ -120,7 +120,7 @@ fn trim(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 
 fn trim_all(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let cutset = args.text(0)?;
-    host.step(cutset.len() as u64 / 8)?;
+    walked(host, cutset)?;
     let cutset: BTreeSet<char> = runes(cutset).map(|(ch, _)| ch).collect();
     trimmed(host, args.text(1)?, |ch| cutset.contains(&ch))
 }
@@ -137,7 +137,7 @@ fn trimmed(host: &mut Host<'_>, text: &Text, cut: impl Fn(char) -> bool) -> Resu
     {
         kept = kept.get(..kept.len() - width).unwrap_or_default();
     }
-    host.step((text.len() - kept.len()) as u64 / 8)?;
+    walked(host, text.get(kept.len()..).unwrap_or_default())?;
     if kept.len() == text.len() {
         return Ok(Value::text(text));
     }
@@ -145,37 +145,40 @@ fn trimmed(host: &mut Host<'_>, text: &Text, cut: impl Fn(char) -> bool) -> Resu
 }
 
 fn trim_prefix(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    let text = args.text(1)?;
-    part(host, text.strip_prefix(&**args.text(0)?).unwrap_or(text))
+    let (prefix, text) = (args.text(0)?, args.text(1)?);
+    searched(host, prefix)?;
+    part(host, text.strip_prefix(&**prefix).unwrap_or(text))
 }
 
 fn trim_suffix(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    let text = args.text(1)?;
-    part(host, text.strip_suffix(&**args.text(0)?).unwrap_or(text))
+    let (suffix, text) = (args.text(0)?, args.text(1)?);
+    searched(host, suffix)?;
+    part(host, text.strip_suffix(&**suffix).unwrap_or(text))
 }
 
 fn contains(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (needle, text) = (args.text(0)?, args.text(1)?);
-    host.step((needle.len() + text.len()) as u64 / 64)?;
+    searched(host, needle)?;
+    searched(host, text)?;
     Ok(memmem::find(text, needle).is_some().into())
 }
 
 fn has_prefix(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let prefix = args.text(0)?;
-    host.step(prefix.len() as u64 / 64)?;
+    searched(host, prefix)?;
     Ok(args.text(1)?.starts_with(prefix).into())
 }
 
 fn has_suffix(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let suffix = args.text(0)?;
-    host.step(suffix.len() as u64 / 64)?;
+    searched(host, suffix)?;
     Ok(args.text(1)?.ends_with(suffix).into())
 }
 
 /// Without white space, byte by byte: where any was found, the bytes of other characters become characters themselves.
 fn nospace(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let text = args.text(0)?;
-    host.step(text.len() as u64 / 64)?;
+    walked(host, text)?;
     let chars = || text.iter().map(|byte| char::from(*byte));
     if !chars().any(unicode::is_space) {
         return Ok(Value::text(text));
@@ -189,7 +192,7 @@ fn initials(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let mut out = String::new();
     let mut behind_gap = true;
     let text = args.text(0)?;
-    host.step(text.len() as u64 / 64)?;
+    walked(host, text)?;
     for ch in text.iter().map(|byte| char::from(*byte)) {
         let is_gap = unicode::is_space(ch);
         if behind_gap && !is_gap {
@@ -202,9 +205,9 @@ fn initials(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 
 fn replace(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (old, new, text) = (args.text(0)?, args.text(1)?, args.text(2)?);
-    host.step((old.len() + text.len()) as u64 / 64)?;
-    let replaced = replaced(host, text, old, new)?;
-    Ok(replaced.into())
+    searched(host, old)?;
+    searched(host, text)?;
+    Ok(replaced(host, text, old, new)?.into())
 }
 
 /// `text` with each `old` replaced; without an `old`, `new` comes before each character and at the end.
@@ -308,7 +311,7 @@ fn spaced(
 fn shuffle(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let text = args.text(0)?;
     host.produce(text.len().saturating_mul(size_of::<char>()))?;
-    host.step(text.len() as u64 / 8)?;
+    walked(host, text)?;
     let mut shuffled: Vec<char> = runes(text).map(|(ch, _)| ch).collect();
     let mut dice = [0; 512];
     for upper in (1..shuffled.len()).rev() {

@@ -49,6 +49,16 @@ pub(super) fn is_list_or_points_at_one(value: &Value) -> bool {
     of.is_some_and(|of| matches!(of.kind(), Kind::Slice | Kind::Array))
 }
 
+/// Counts bytes that are searched or compared, many at once.
+pub(super) fn searched(host: &mut Host<'_>, bytes: &[u8]) -> Result<(), Failure> {
+    host.step(bytes.len() as u64 / 64)
+}
+
+/// Counts bytes that are walked through, character by character.
+pub(super) fn walked(host: &mut Host<'_>, bytes: &[u8]) -> Result<(), Failure> {
+    host.step(bytes.len() as u64 / 8)
+}
+
 /// A string that has just been made, counted.
 pub(super) fn made(host: &mut Host<'_>, bytes: Vec<u8>) -> Result<Text, Failure> {
     host.produce(bytes.len())?;

@@ -72,3 +72,53 @@ fn part(parts: &Map, key: &str) -> Result<Vec<u8>, Failure> {
         )),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use crate::{
+        sprig::trial::call,
+        template::{Failure, Value},
+    };
+
+    fn joined(parts: &Value) -> Result<String, Failure> {
+        match call("urlJoin", std::slice::from_ref(parts))? {
+            Value::String(text) => Ok(text.lossy().into_owned()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn parts_come_apart_and_together() {
+        let text = "https://u:p@h.io:8443/a%20b?x=1#f";
+        let parts = call("urlParse", &[text.into()]).unwrap();
+        assert_eq!(joined(&parts).as_deref(), Ok(text));
+        let Value::Map(map) = parts else { panic!() };
+        assert_eq!(format!("{:?}", map.get(&"hostname".into())), "Some(String(\"h.io\"))");
+    }
+
+    #[test]
+    fn parts_must_be_strings() {
+        for (value, expected) in [
+            (
+                Value::int(1),
+                "unable to parse host key, must be of type string, but int found",
+            ),
+            (
+                Value::list(vec![]),
+                "unable to parse host key, must be of type string, but slice found",
+            ),
+            (
+                Value::Nil,
+                "runtime error: invalid memory address or nil pointer dereference",
+            ),
+        ] {
+            assert_eq!(joined(&Value::dict([("host", value)])), Err(Failure::new(expected)));
+        }
+        let expected = "unable to parse userinfo in dict: parse \"proto://a b@host\": net/url: invalid userinfo";
+        assert_eq!(
+            joined(&Value::dict([("userinfo", "a b".into())])),
+            Err(Failure::new(expected))
+        );
+    }
+}

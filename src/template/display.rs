@@ -24,7 +24,6 @@ impl At<'_> {
             Self::Pipe(pipe) => pipe.pos,
             Self::Command(command) => command.pos,
             Self::Expr(expr) => expr.position(),
-            Self::Variable(variable) => variable.pos,
         }
     }
 }
@@ -63,7 +62,6 @@ impl fmt::Display for At<'_> {
             Self::Pipe(pipe) => write_pipe(f, pipe),
             Self::Command(command) => write_command(f, command),
             Self::Expr(expr) => write_expr(f, expr),
-            Self::Variable(variable) => write_variable(f, variable),
         }
     }
 }

@@ -13,7 +13,7 @@ pub struct Error {
     /// Where in the text of the template.
     pub place: Place,
     /// What was asked for and is not there, when that is what happened.
-    pub missing: Option<Missing>,
+    pub missing: Option<Box<Missing>>,
     /// What had been written before the error.
     pub partial: Vec<u8>,
 }

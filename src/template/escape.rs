@@ -1,7 +1,7 @@
 //! `html`, `js` and `urlquery`: text made safe for other places.
 
 use super::{
-    exec::printable,
+    exec_print::printable,
     function::{Args, Failure},
     host::Host,
     print::sprint,

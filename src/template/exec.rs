@@ -5,16 +5,12 @@
 
 use super::{
     error::{Error, Missing, MissingKind},
-    exec_error::lossy,
     function::Failure,
     functions::Functions,
-    go_type::Type,
     host::Host,
-    methods::{FoundMethod, find_print_method},
     node::{At, Branch, Expr, List, Name, Node, TemplateCall},
     parse::{self, Parsed},
-    print,
-    truth::{View, indirect, truth},
+    truth::truth,
     value::{Slot, Value},
 };
 /// A parsed template with those that it defines.
@@ -33,11 +29,11 @@ pub(super) struct Exec<'t, 'h, 'w> {
     /// The name of the template that runs, which `{{template}}` changes.
     pub(super) name: &'t str,
     pub(super) host: &'h mut Host<'w>,
-    out: &'h mut Vec<u8>,
+    pub(super) out: &'h mut Vec<u8>,
     /// The current node.
     pub(super) at: Option<At<'t>>,
     /// Variables in scope, innermost last.
-    vars: Vec<(&'t str, Slot)>,
+    pub(super) vars: Vec<(&'t str, Slot)>,
     depth: usize,
     /// Arguments of the calls that are being made, innermost last.
     pub(super) values: Vec<Value>,
@@ -54,7 +50,7 @@ pub(super) struct Operands<'t> {
 
 /// How a list of nodes was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flow {
+pub(super) enum Flow {
     Next,
     Break,
     Continue,
@@ -85,7 +81,10 @@ impl Template {
         let mut out = Vec::new();
         match self.run(data, host, &mut out) {
             Ok(()) => Ok(out),
-            Err(error) => Err(Error { partial: out, ..*error }),
+            Err(error) => {
+                out.truncate(host.limits().output);
+                Err(Error { partial: out, ..*error })
+            }
         }
     }
 
@@ -126,7 +125,7 @@ impl<'t> Operands<'t> {
 }
 
 impl<'t> Exec<'t, '_, '_> {
-    fn walk_list(&mut self, dot: &Slot, list: &'t List) -> Result<Flow, Fail> {
+    pub(super) fn walk_list(&mut self, dot: &Slot, list: &'t List) -> Result<Flow, Fail> {
         for node in &list.nodes {
             self.at = Some(At::Node(node));
             self.step(1)?;
@@ -181,120 +180,6 @@ impl<'t> Exec<'t, '_, '_> {
         Ok(flow)
     }
 
-    fn walk_range(&mut self, dot: &Slot, branch: &'t Branch) -> Result<Flow, Fail> {
-        let outer = self.vars.len();
-        let over = self.eval_pipe(dot, &branch.pipe)?;
-        let flow = if self.walk_items(branch, indirect(&over))? {
-            Flow::Next
-        } else if let Some(list) = &branch.else_list {
-            // A break here would mean the loop around this one, but Go ends this one.
-            match self.walk_list(dot, list)? {
-                Flow::Break => Flow::Next,
-                flow => flow,
-            }
-        } else {
-            Flow::Next
-        };
-        self.vars.truncate(outer);
-        Ok(flow)
-    }
-
-    /// Whether there was anything to walk over.
-    fn walk_items(&mut self, branch: &'t Branch, over: View<'_>) -> Result<bool, Fail> {
-        match over.value.bare() {
-            Value::Int(..) | Value::Uint(..) => self.walk_numbers(branch, over.value),
-            Value::Slice(slice) => {
-                for (index, item) in slice.items().iter().enumerate() {
-                    let item = Slot::in_place(item.clone(), slice.item, true);
-                    if self.walk_round(branch, index_slot(index), item)? == Flow::Break {
-                        break;
-                    }
-                }
-                Ok(!slice.items().is_empty())
-            }
-            Value::Array(array) => {
-                for (index, item) in array.items().iter().enumerate() {
-                    let item = Slot::in_place(item.clone(), array.item, over.addressable);
-                    if self.walk_round(branch, index_slot(index), item)? == Flow::Break {
-                        break;
-                    }
-                }
-                Ok(!array.items().is_empty())
-            }
-            Value::Map(map) => {
-                let entries = map.entries();
-                self.step(entries.len() as u64)?;
-                let any = !entries.is_empty();
-                for (key, item) in entries {
-                    let key = Slot::in_place(key, map.key, false);
-                    if self.walk_round(branch, key, Slot::in_place(item, map.item, false))? == Flow::Break {
-                        break;
-                    }
-                }
-                Ok(any)
-            }
-            Value::Nil if !over.is_interface => Ok(false),
-            _ => {
-                let printed = self.printed(over.value)?;
-                Err(self.fail(format!("range can't iterate over {printed}")))
-            }
-        }
-    }
-
-    fn walk_numbers(&mut self, branch: &'t Branch, end: &Value) -> Result<bool, Fail> {
-        if branch.pipe.decl.len() > 1 {
-            let printed = self.printed(end)?;
-            return Err(self.fail(format!("can't use {printed} to iterate over more than one variable")));
-        }
-        let count = match end.bare() {
-            Value::Int(_, end) => u64::try_from(*end).unwrap_or(0),
-            Value::Uint(_, end) => *end,
-            _ => 0,
-        };
-        for number in 0..count {
-            let number = match end.bare() {
-                Value::Uint(kind, _) => Value::Uint(*kind, number),
-                Value::Int(kind, _) => Value::Int(*kind, i64::try_from(number).unwrap_or(i64::MAX)),
-                other => other.clone(),
-            };
-            let number = match end {
-                Value::Named(named, _) => Value::Named(named, Box::new(number)),
-                _ => number,
-            };
-            if self.walk_round(branch, Slot::nothing(), Slot::of(number))? == Flow::Break {
-                break;
-            }
-        }
-        Ok(count > 0)
-    }
-
-    fn walk_round(&mut self, branch: &'t Branch, index: Slot, item: Slot) -> Result<Flow, Fail> {
-        self.step(1)?;
-        let mark = self.vars.len();
-        match (branch.pipe.decl.as_slice(), branch.pipe.is_assign) {
-            ([], _) => {}
-            ([only], true) => self.set_var(name_of(&only.names), item.clone())?,
-            ([first, second, ..], true) => {
-                self.set_var(name_of(&first.names), index)?;
-                self.set_var(name_of(&second.names), item.clone())?;
-            }
-            (decl, false) => {
-                // The pipeline has declared them; this is their value for the round.
-                if decl.len() > 1
-                    && let Some((_, value)) = mark.checked_sub(2).and_then(|at| self.vars.get_mut(at))
-                {
-                    *value = index;
-                }
-                if let Some((_, value)) = self.vars.last_mut() {
-                    *value = item.clone();
-                }
-            }
-        }
-        let flow = self.walk_list(&item, &branch.list)?;
-        self.vars.truncate(mark);
-        Ok(flow)
-    }
-
     fn walk_template(&mut self, dot: &Slot, call: &'t TemplateCall) -> Result<(), Fail> {
         let Some((name, tree)) = self.template.parsed.trees.get_key_value(&call.name) else {
             let mut known: Vec<String> = self.template.parsed.trees.keys().cloned().collect();
@@ -336,35 +221,12 @@ impl<'t> Exec<'t, '_, '_> {
         }
     }
 
-    fn print(&mut self, slot: &Slot) -> Result<(), Fail> {
-        match &slot.value {
-            Value::String(text) => self.out.extend_from_slice(text),
-            Value::Nil if slot.interface.is_none() => self.out.extend_from_slice(b"<no value>"),
-            value => {
-                let printed = match printed_by_pointer(slot) {
-                    Some(found) => print_by(&found, self.host, self.out, value),
-                    None => print::print(self.host, self.out, printable(value)),
-                };
-                printed.map_err(|failure| self.failure(failure))?;
-            }
-        }
-        self.check_output()
-    }
-
-    fn check_output(&mut self) -> Result<(), Fail> {
+    pub(super) fn check_output(&mut self) -> Result<(), Fail> {
         let most = self.host.limits().output;
         if self.out.len() > most {
-            self.out.truncate(most);
             return Err(self.limit(format!("the template writes more than {most} bytes")));
         }
         Ok(())
-    }
-
-    /// A value in the text of an error.
-    pub(super) fn printed(&mut self, value: &Value) -> Result<String, Fail> {
-        let mut out = Vec::new();
-        print::print(self.host, &mut out, value).map_err(|failure| self.failure(failure))?;
-        Ok(lossy(&out))
     }
 
     pub(super) fn declare_var(&mut self, name: &'t str, value: Slot) {
@@ -415,63 +277,202 @@ impl From<Failure> for Halt {
     }
 }
 
-fn index_slot(index: usize) -> Slot {
-    Slot::of(Value::int(index as i64))
-}
-
 /// The name of a variable, out of the names that begin with it.
 pub(super) fn name_of(names: &[Name]) -> &str {
     names.first().map_or("", |name| &name.text)
 }
 
-/// What is printed in the place of a value: pointers are followed, unless the pointer itself knows how to print.
-pub(super) fn printable(value: &Value) -> &Value {
-    let mut current = value;
-    while let Value::Pointer(pointer) = current {
-        let Some(target) = &pointer.target else { return current };
-        if !matches!(**target, Value::Pointer(_))
-            && find_print_method(pointer.to, false).is_none()
-            && find_print_method(pointer.to, true).is_some()
-        {
-            return current;
-        }
-        if pointer.to.is_interface() && matches!(**target, Value::Nil) {
-            return target;
-        }
-        current = target;
-    }
-    current
-}
-
-/// The method of `*T` that prints a `T`, when only `*T` has one and the place has an address.
-fn printed_by_pointer(slot: &Slot) -> Option<FoundMethod> {
-    if !slot.addressable || slot.interface.is_some() {
-        return None;
-    }
-    let ty = match &slot.value {
-        Value::Struct(of) => Type::Struct(of.of),
-        Value::Named(named, _) => Type::Named(named),
-        _ => return None,
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+    use super::*;
+    use crate::template::{
+        ANY, Field, Function, INT, LIST, Limits, Map, Method, Pointer, STRING, Slice, Stage, Struct, StructType, Type,
+        World, exec_error::lossy,
     };
-    match find_print_method(&ty, false) {
-        Some(_) => None,
-        None => find_print_method(&ty, true),
-    }
-}
 
-fn print_by(found: &FoundMethod, host: &mut Host<'_>, out: &mut Vec<u8>, value: &Value) -> Result<(), Failure> {
-    match found.call(host, value) {
-        Ok(text) => {
-            if let Value::String(text) = text {
-                out.extend_from_slice(&text);
-            }
-            Ok(())
+    struct Nowhere;
+
+    impl World for Nowhere {
+        fn now(&self) -> (i64, u32) {
+            (0, 0)
         }
-        Err(Failure::Error(text)) => {
-            let name = found.method.function.name;
-            out.extend_from_slice(format!("%!v(PANIC={name} method: {text})").as_bytes());
-            Ok(())
+
+        fn random(&self, _: &mut [u8]) {}
+    }
+
+    static NOTE: StructType = StructType {
+        name: "p.Note",
+        fields: &[Field::new("Text", &STRING), Field::new("hidden", &INT)],
+        methods: &[Method {
+            pointer: true,
+            function: Function::new("String", &[], &STRING, |_, _| Ok("a note".into())),
+        }],
+    };
+    static NOTE_TYPE: Type = Type::Struct(&NOTE);
+    static LIST_OF: &[Function] =
+        &[Function::new("list", &[&ANY], &LIST, |_, args| Ok(Value::list(args.0.to_vec()))).variadic()];
+
+    fn data() -> Slot {
+        let note = Value::Struct(Struct::new(&NOTE, vec!["text".into(), Value::int(1)]));
+        Slot::of(Value::dict([
+            ("one", Value::int(1)),
+            ("nil", Value::Nil),
+            ("list", Value::strings(["x", "y", "z"])),
+            ("note", note.clone()),
+            ("notes", Value::Slice(Slice::new(&NOTE_TYPE, vec![note.clone()]))),
+            ("to", Value::Pointer(Pointer::new(&NOTE_TYPE, note))),
+            (
+                "keys",
+                Value::Map(Map::new(
+                    &INT,
+                    &STRING,
+                    [(Value::int(2), "b".into()), (Value::int(1), "a".into())],
+                )),
+            ),
+        ]))
+    }
+
+    fn run(text: &str, limits: Limits) -> Result<String, Error> {
+        let template = Template::parse("t", text, &Functions::new(&[LIST_OF]))?;
+        let out = template.execute(&data(), &mut Host::new(limits, &Nowhere))?;
+        Ok(lossy(&out))
+    }
+
+    #[test]
+    fn renders_as_go_does() {
+        for (text, expected) in [
+            (
+                "{{range $i, $e := .list}}{{if eq $i 1}}{{continue}}{{end}}{{$i}}{{$e}}{{end}}",
+                "0x2z",
+            ),
+            (
+                "{{range .list}}{{range list}}{{else}}{{break}}{{end}}{{.}}{{end}}",
+                "xyz",
+            ),
+            (
+                "{{range $k, $v := .keys}}{{$k}}{{$v}}{{end}}{{range 2}}{{.}}{{end}}",
+                "1a2b01",
+            ),
+            ("{{$x := 1}}{{with $x := 2}}{{$x = 3}}{{$x}}{{end}}{{$x}}", "31"),
+            (
+                "{{define \"d\"}}<{{.}}>{{end}}{{template \"d\" .one}}{{template \"d\"}}",
+                "<1><<no value>>",
+            ),
+            (
+                "{{.missing}} {{.nil}} {{print .nil}} {{.missing.more}}",
+                "<no value> <no value> <nil> <no value>",
+            ),
+            (
+                "{{.note}} {{range .notes}}{{.}}{{end}} {{.to}} {{.to.Text}}",
+                "{text 1} a note a note text",
+            ),
+            ("{{and 0 (index .list 9)}} {{or 0 .one}} {{1 | and 2}}", "0 1 1"),
+            (
+                "{{index .keys 1}}{{index .list 2}} {{slice \"abcd\" 1 3}}{{slice .list 1}}",
+                "az bc[y z]",
+            ),
+        ] {
+            assert_eq!(run(text, Limits::default()).unwrap(), expected, "{text}");
         }
-        Err(limit) => Err(limit),
+    }
+
+    #[test]
+    fn errors_are_those_of_go() {
+        for (text, expected) in [
+            (
+                "a\n{{.one.two}}",
+                "2:6: executing \"t\" at <.one.two>: can't evaluate field two in type interface {}",
+            ),
+            (
+                "{{.nil.x}}",
+                "1:6: executing \"t\" at <.nil.x>: nil pointer evaluating interface {}.x",
+            ),
+            (
+                "{{.note.hidden}}",
+                "1:7: executing \"t\" at <.note.hidden>: hidden is an unexported field of struct type interface {}",
+            ),
+            (
+                "{{slice .list .one}}",
+                "1:2: executing \"t\" at <slice .list .one>: error calling slice: cannot index slice/array with type interface {}",
+            ),
+            (
+                "{{printf .one}}",
+                "1:9: executing \"t\" at <.one>: wrong type for value; expected string; got int",
+            ),
+            (
+                "{{define \"%d\"}}{{len 1}}{{end}}{{template \"%d\"}}",
+                "1:17: executing \"%d\" at <len 1>: error calling len: len of type int",
+            ),
+            (
+                "{{1 | lt 1 2}}",
+                "1:6: executing \"t\" at <lt>: wrong number of args for lt: want 2 got 3",
+            ),
+            (
+                "{{range .one}}{{end}}{{range .to}}{{end}}",
+                "1:29: executing \"t\" at <.to>: range can't iterate over {text 1}",
+            ),
+        ] {
+            let error = run(text, Limits::default()).unwrap_err();
+            assert_eq!(error.text, format!("template: t:{expected}"), "{text}");
+            assert_eq!(error.stage, Stage::Exec);
+        }
+    }
+
+    #[test]
+    fn errors_know_more_than_their_text() {
+        let error = run("é\nö{{.to.Txt}}", Limits::default()).unwrap_err();
+        assert_eq!((error.place.line, error.place.column), (2, 7));
+        assert_eq!(error.partial, "é\nö".as_bytes());
+        let missing = error.missing.unwrap();
+        assert_eq!((missing.name.as_str(), missing.what), ("Txt", MissingKind::Field));
+        assert_eq!(missing.known, ["Text", "String"]);
+        let missing = run("{{define \"a\"}}x{{end}}{{template \"b\"}}", Limits::default())
+            .unwrap_err()
+            .missing;
+        assert_eq!(missing.unwrap().known, ["a", "t"]);
+    }
+
+    #[test]
+    fn hostile_templates_end_in_limits() {
+        let limits = Limits {
+            steps: 100_000,
+            output: 1000,
+            produced: 100_000,
+            depth: 50,
+        };
+        for (text, expected) in [
+            (
+                "{{range 9223372036854775807}}{{end}}",
+                "at <9223372036854775807>: the template takes more than 100000 steps",
+            ),
+            (
+                "{{range 10000}}123{{end}}",
+                "at <123>: the template writes more than 1000 bytes",
+            ),
+            (
+                "{{template \"t\" .}}",
+                "at <{{template \"t\" .}}>: exceeded maximum template depth (50)",
+            ),
+            (
+                "{{$x := \"12345678\"}}{{range 90}}{{$x = print $x $x}}{{end}}",
+                "makes more than 100000 bytes on the way",
+            ),
+            (
+                "{{$x := list 1}}{{range 90}}{{$x = list $x $x}}{{end}}{{$x}}",
+                "at <{{$x}}>: the template",
+            ),
+        ] {
+            let error = run(text, limits).unwrap_err();
+            assert_eq!(error.stage, Stage::Limit, "{text}");
+            assert!(error.text.contains(expected), "{}", error.text);
+            assert!(error.partial.len() <= limits.output);
+        }
+        let nested = format!(
+            "{}x{}",
+            "{{if 1}}{{with (not (not 1))}}".repeat(400),
+            "{{end}}{{end}}".repeat(400)
+        );
+        assert_eq!(run(&nested, Limits::default()).unwrap(), "x");
     }
 }

@@ -52,7 +52,7 @@ impl Exec<'_, '_, '_> {
             text,
             stage,
             place,
-            missing,
+            missing: missing.map(Box::new),
             partial: Vec::new(),
         })
     }

@@ -5,7 +5,7 @@ use super::{
     error::{Missing, MissingKind},
     exec::{Exec, Fail, Operands},
     go_type::{Kind, Type},
-    methods::{field_names, find_field, find_method, method_names},
+    methods::{Path, field_names, find_field, find_method, method_names},
     node::{At, Name},
     truth::{View, indirect},
     value::{Map, Slot, Struct, Value},
@@ -102,7 +102,7 @@ impl<'t> Exec<'t, '_, '_> {
                 if !field.is_exported() {
                     return Err(self.unexported(receiver, view, name));
                 }
-                match promoted(of, &path, view.addressable) {
+                match promoted(of, path, view.addressable) {
                     Ok((value, addressable)) => Slot::in_place(value, field.ty, addressable),
                     Err(embedded) => {
                         return Err(self.fail(format!(
@@ -160,27 +160,30 @@ fn method_of(view: View<'_>, name: &str) -> Option<Callee> {
     })
 }
 
-/// The value at the end of a path through embedded structs, or the name of the one that is a nil pointer.
-fn promoted(of: &Struct, path: &[usize], mut addressable: bool) -> Result<(Value, bool), &'static str> {
-    let (mut current, mut name) = (Value::Struct(of.clone()), of.of.name);
-    for &index in path {
-        if let Value::Pointer(pointer) = &current {
-            let Some(target) = &pointer.target else {
-                return Err(name.rsplit('.').next().unwrap_or(name));
+/// The value at the end of a path through embedded structs, or the name of the type whose pointer is nil.
+fn promoted(of: &Struct, path: Path, mut addressable: bool) -> Result<(Value, bool), &'static str> {
+    let mut inside = of;
+    let mut last: Option<(&Value, &'static str)> = None;
+    for index in path.indexes() {
+        if let Some((value, name)) = last {
+            inside = match value {
+                Value::Struct(inner) => inner,
+                Value::Pointer(pointer) => match pointer.target.as_deref() {
+                    Some(Value::Struct(inner)) => {
+                        addressable = true;
+                        inner
+                    }
+                    _ => return Err(name),
+                },
+                _ => return Err(name),
             };
-            current = (**target).clone();
-            addressable = true;
         }
-        let Value::Struct(inside) = &current else {
-            return Err(name);
-        };
-        let (Some(field), Some(value)) = (inside.of.fields.get(index), inside.fields().get(index)) else {
-            return Err(name);
-        };
-        name = field.name;
-        current = value.clone();
+        last = inside
+            .fields()
+            .get(index)
+            .zip(inside.of.fields.get(index).map(|field| field.name));
     }
-    Ok((current, addressable))
+    last.map(|(value, _)| (value.clone(), addressable)).ok_or(of.of.name)
 }
 
 /// What the type of the value has instead of `name`.

@@ -97,10 +97,9 @@ fn compare(a: &Value, b: &Value) -> Ordering {
 }
 
 fn all(a: &[Value], b: &[Value]) -> Ordering {
-    let pairs = a.iter().zip(b).map(|(a, b)| compare(a, b));
-    pairs
-        .filter(|order| order.is_ne())
-        .next()
+    let mut orders = a.iter().zip(b).map(|(a, b)| compare(a, b));
+    orders
+        .find(|order| order.is_ne())
         .unwrap_or_else(|| a.len().cmp(&b.len()))
 }
 

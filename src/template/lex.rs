@@ -7,6 +7,7 @@ use std::fmt;
 /// A word of the template.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'t> {
+    /// What it is.
     pub(super) kind: Kind,
     /// Where it begins.
     pub(super) pos: Pos,
@@ -51,6 +52,7 @@ pub(super) enum Kind {
     Keyword(Keyword),
 }
 
+/// Words with a meaning of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keyword {
     Block,
@@ -85,6 +87,7 @@ pub(super) enum Fault {
     UnterminatedString,
 }
 
+/// Takes a text apart, one word at a time.
 pub(super) struct Lexer<'t> {
     text: &'t str,
     pos: Pos,
@@ -101,7 +104,9 @@ pub(super) struct Lexer<'t> {
 /// Whether `break` and `continue` are keywords: they are not when there are functions of that name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LoopWords {
+    /// `break`
     pub(super) is_break: bool,
+    /// `continue`
     pub(super) is_continue: bool,
 }
 
@@ -114,6 +119,7 @@ const RIGHT_COMMENT: &str = "*/";
 const TRIM_MARKER_LENGTH: usize = 2;
 
 impl<'t> Lexer<'t> {
+    /// At the start of the text.
     pub(super) fn new(text: &'t str, loop_words: LoopWords) -> Self {
         Self {
             text,

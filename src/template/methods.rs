@@ -11,19 +11,45 @@ use super::{
 pub(super) const NIL_DEREFERENCE: &str = "runtime error: invalid memory address or nil pointer dereference";
 
 /// A method that a type has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct FoundMethod {
     /// The method.
     pub method: &'static Method,
-    /// The embedded fields on the way to its receiver, outermost first.
-    path: Vec<usize>,
+    /// The embedded fields on the way to its receiver.
+    path: Path,
+}
+
+/// The indexes of the fields on the way to a promoted field or method, outermost first. It is looked for at every access,
+/// so it needs no allocation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Path {
+    indexes: [u8; DEEPEST],
+    length: u8,
+}
+
+/// Levels of embedding that are looked through.
+const DEEPEST: usize = 8;
+
+impl Path {
+    fn with(mut self, index: usize) -> Self {
+        if let (Some(place), Ok(index)) = (self.indexes.get_mut(usize::from(self.length)), u8::try_from(index)) {
+            *place = index;
+            self.length += 1;
+        }
+        self
+    }
+
+    pub(super) fn indexes(&self) -> impl Iterator<Item = usize> + '_ {
+        let used = self.indexes.get(..usize::from(self.length)).unwrap_or_default();
+        used.iter().map(|index| usize::from(*index))
+    }
 }
 
 /// A struct or named type whose methods may be promoted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Embedded {
     ty: &'static Type,
-    path: Vec<usize>,
+    path: Path,
     /// Whether there is a pointer to it, so that the methods of `*T` count as well.
     pointed: bool,
 }
@@ -37,7 +63,7 @@ pub fn find_method(ty: &Type, name: &str, addressable: bool) -> Option<FoundMeth
     let found = |method: &'static Method| {
         (pointed || !method.pointer).then_some(FoundMethod {
             method,
-            path: Vec::new(),
+            path: Path::default(),
         })
     };
     match base {
@@ -72,14 +98,9 @@ pub fn method_names(ty: &Type, addressable: bool) -> Vec<&'static str> {
     };
     let mut names: Vec<&'static str> = base.methods().iter().map(|method| method.function.name).collect();
     if let Type::Struct(of) = base {
-        walk_embedded(of, false, |level| {
-            names.extend(
-                level
-                    .iter()
-                    .flat_map(|at| at.ty.methods())
-                    .map(|method| method.function.name),
-            );
-            true
+        walk_embedded(of, false, |at| {
+            names.extend(at.ty.methods().iter().map(|method| method.function.name));
+            0
         });
     }
     let mut known = Vec::new();
@@ -91,47 +112,41 @@ pub fn method_names(ty: &Type, addressable: bool) -> Vec<&'static str> {
     known
 }
 
-/// The index path to the field of that name, promoted ones included, as `reflect`'s `FieldByName` finds it.
-pub(super) fn find_field(of: &'static StructType, name: &str) -> Option<(Vec<usize>, &'static Field)> {
-    if let Some(index) = of.fields.iter().position(|field| field.name == name) {
-        return Some((vec![index], of.fields.get(index)?));
+/// The path to the field of that name, promoted ones included, as `reflect`'s `FieldByName` finds it.
+pub(super) fn find_field(of: &'static StructType, name: &str) -> Option<(Path, &'static Field)> {
+    let field_of = |of: &'static StructType, path: Path| {
+        let index = of.fields.iter().position(|field| field.name == name)?;
+        Some((path.with(index), of.fields.get(index)?))
+    };
+    if let Some(own) = field_of(of, Path::default()) {
+        return Some(own);
     }
-    let mut found = None;
-    walk_embedded(of, false, |level| {
-        let mut hits = level.iter().filter_map(|at| {
-            let Type::Struct(of) = at.ty else { return None };
-            let index = of.fields.iter().position(|field| field.name == name)?;
-            let mut path = at.path.clone();
-            path.push(index);
-            Some((path, of.fields.get(index)?))
-        });
-        match (hits.next(), hits.next()) {
-            (None, _) => true,
-            (hit, None) => {
-                found = hit;
-                false
-            }
-            _ => false,
+    let (mut hits, mut found) = (0, None);
+    walk_embedded(of, false, |at| {
+        if let Type::Struct(inner) = at.ty
+            && let Some(field) = field_of(inner, at.path)
+        {
+            hits += 1;
+            found = Some(field);
         }
+        hits
     });
-    found
+    found.filter(|_| hits == 1)
 }
 
 /// The names of all exported fields, promoted ones included.
 pub(super) fn field_names(of: &'static StructType) -> Vec<&'static str> {
     let exported = |of: &'static StructType| of.fields.iter().filter(|field| field.is_exported());
     let mut names: Vec<_> = exported(of).map(|field| field.name).collect();
-    walk_embedded(of, false, |level| {
-        for at in level {
-            if let Type::Struct(inner) = at.ty {
-                for field in exported(inner) {
-                    if !names.contains(&field.name) && find_field(of, field.name).is_some() {
-                        names.push(field.name);
-                    }
+    walk_embedded(of, false, |at| {
+        if let Type::Struct(inner) = at.ty {
+            for field in exported(inner) {
+                if !names.contains(&field.name) && find_field(of, field.name).is_some() {
+                    names.push(field.name);
                 }
             }
         }
-        true
+        0
     });
     names
 }
@@ -155,7 +170,7 @@ impl FoundMethod {
             },
             other => other,
         };
-        for &index in &self.path {
+        for index in self.path.indexes() {
             let Value::Struct(of) = current else {
                 return Err(Failure::new(NIL_DEREFERENCE));
             };
@@ -184,7 +199,7 @@ impl FoundMethod {
     }
 
     fn on_nil(&self, to: &Type) -> Failure {
-        if self.method.pointer || !self.path.is_empty() {
+        if self.method.pointer || self.path != Path::default() {
             return Failure::new(NIL_DEREFERENCE);
         }
         let full = to.to_string();
@@ -200,71 +215,59 @@ fn own(methods: &'static [Method], name: &str) -> Option<&'static Method> {
 
 /// A method of an embedded field: the shallowest one, if nothing else at its depth has the name.
 fn promoted(of: &'static StructType, name: &str, pointed: bool) -> Option<FoundMethod> {
-    let mut found = None;
-    walk_embedded(of, pointed, |level| {
-        let mut hits = 0;
-        for at in level {
-            if let Type::Struct(of) = at.ty
-                && of.fields.iter().any(|field| field.name == name)
-            {
-                hits += 1;
-            }
-            if let Some(method) = own(at.ty.methods(), name) {
-                hits += 1;
-                found = (at.pointed || !method.pointer).then(|| FoundMethod {
-                    method,
-                    path: at.path.clone(),
-                });
-            }
+    let (mut hits, mut found) = (0, None);
+    walk_embedded(of, pointed, |at| {
+        if let Type::Struct(of) = at.ty
+            && of.fields.iter().any(|field| field.name == name)
+        {
+            hits += 1;
         }
-        if hits > 1 {
-            found = None;
+        if let Some(method) = own(at.ty.methods(), name) {
+            hits += 1;
+            found = (at.pointed || !method.pointer).then_some(FoundMethod { method, path: at.path });
         }
-        hits == 0
+        hits
     });
-    found
+    found.filter(|_| hits == 1)
 }
 
-/// Shows the embedded types level by level, without the struct itself, until `visit` wants no more.
-fn walk_embedded(of: &'static StructType, pointed: bool, mut visit: impl FnMut(&[Embedded]) -> bool) {
-    let mut seen: Vec<*const StructType> = vec![of];
-    let mut level = embedded_in(of, &[], pointed);
-    while !level.is_empty() {
-        if !visit(&level) {
+/// Shows the embedded types, the shallowest first, until `visit` has counted a hit at the depth that was gone through.
+/// A type that embeds a pointer to itself ends at the depth that paths can have.
+fn walk_embedded(of: &'static StructType, pointed: bool, mut visit: impl FnMut(Embedded) -> usize) {
+    for depth in 0..DEEPEST - 1 {
+        let mut hits = 0;
+        let mut any = false;
+        walk_level(of, Path::default(), pointed, depth, &mut |at| {
+            any = true;
+            hits = visit(at);
+        });
+        if hits > 0 || !any {
             return;
         }
-        let mut next = Vec::new();
-        for at in &level {
-            if let Type::Struct(inner) = at.ty
-                && !seen.contains(&std::ptr::from_ref(*inner))
-            {
-                seen.push(*inner);
-                next.extend(embedded_in(inner, &at.path, at.pointed));
-            }
-        }
-        level = next;
     }
 }
 
-fn embedded_in(of: &'static StructType, path: &[usize], pointed: bool) -> Vec<Embedded> {
-    let fields = of.fields.iter().enumerate().filter(|(_, field)| field.embedded);
-    fields
-        .map(|(index, field)| {
-            let (ty, pointed) = match field.ty {
-                Type::Pointer(to) => (*to, true),
-                other => (other, pointed),
-            };
-            let path = path.iter().copied().chain([index]).collect();
-            Embedded { ty, path, pointed }
-        })
-        .collect()
+/// Shows the embedded types that are `depth` levels below those of the struct itself.
+fn walk_level(of: &'static StructType, path: Path, pointed: bool, depth: usize, visit: &mut impl FnMut(Embedded)) {
+    for (index, field) in of.fields.iter().enumerate().filter(|(_, field)| field.embedded) {
+        let (ty, pointed) = match field.ty {
+            Type::Pointer(to) => (*to, true),
+            other => (other, pointed),
+        };
+        let path = path.with(index);
+        match (depth.checked_sub(1), ty) {
+            (None, _) => visit(Embedded { ty, path, pointed }),
+            (Some(depth), Type::Struct(inner)) => walk_level(inner, path, pointed, depth, visit),
+            _ => {}
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
     use super::*;
-    use crate::template::{Function, INT, STRING, Struct, StructType};
+    use crate::template::{Function, INT, STRING, Struct};
 
     const fn method(name: &'static str, pointer: bool) -> Method {
         Method {
@@ -315,7 +318,8 @@ mod tests {
 
     #[test]
     fn fields_are_promoted_as_in_go() {
-        assert_eq!(find_field(&OUTER, "Y").map(|(path, _)| path), Some(vec![1, 0]));
+        let path = find_field(&OUTER, "Y").map(|(path, _)| path.indexes().collect());
+        assert_eq!(path, Some(vec![1, 0]));
         assert!(find_field(&OUTER, "Both").is_none(), "ambiguous");
         assert_eq!(field_names(&OUTER), ["A", "B", "Hidden", "X", "Y"]);
     }

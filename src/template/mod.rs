@@ -17,6 +17,8 @@ mod escape;
 mod exec;
 mod exec_error;
 mod exec_eval;
+mod exec_print;
+mod exec_range;
 mod fields;
 mod function;
 mod functions;

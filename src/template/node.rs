@@ -158,8 +158,6 @@ pub enum At<'t> {
     Command(&'t Command),
     /// An operand.
     Expr(&'t Expr),
-    /// A variable of a declaration.
-    Variable(&'t Variable),
 }
 
 impl Name {

@@ -35,7 +35,6 @@ pub(super) struct Tree {
 ///
 /// # Errors
 /// Go's.
-#[allow(clippy::result_large_err)] // Once per template.
 pub(super) fn parse(name: &str, text: &str, functions: &Functions) -> Result<Parsed, Error> {
     let mut parser = Parser::new(name, text, functions);
     let root = parser.whole_text().map_err(|error| *error)?;
@@ -57,9 +56,11 @@ const STACK_MORE: usize = 2 << 20;
 /// The error is in a box, since nearly every function of the parser may return one and few do.
 pub(super) type Parsing<T> = Result<T, Box<Error>>;
 
+/// What the grammar reads from and writes to.
 pub(super) struct Parser<'t> {
     name: &'t str,
     text: &'t str,
+    /// What identifiers may name.
     pub(super) functions: &'t Functions,
     lexer: Lexer<'t>,
     /// Words that come again, the next one last. The grammar looks ahead by three.
@@ -71,16 +72,19 @@ pub(super) struct Parser<'t> {
 
 /// Where the parser is in one template. Templates within it have their own.
 pub(super) struct Progress<'t> {
+    /// Its variables.
     pub(super) scope: Scope<'t>,
     /// The line of the last word that was read, also ahead: the line of errors.
     pub(super) line: usize,
     /// The line on which the action began.
     pub(super) action_line: Option<usize>,
+    /// How many `range` it is in.
     pub(super) loops: usize,
     parens: usize,
 }
 
 impl Progress<'_> {
+    /// The start of a template.
     pub(super) fn new(line: usize) -> Self {
         Self {
             scope: Scope::new(),
@@ -134,12 +138,14 @@ impl<'t> Parser<'t> {
         self.ahead.push(token);
     }
 
+    /// The next word, which stays the next one.
     pub(super) fn peek(&mut self) -> Token<'t> {
         let token = self.next();
         self.back(token);
         token
     }
 
+    /// The next word that is not a space.
     pub(super) fn next_word(&mut self) -> Token<'t> {
         loop {
             let token = self.next();
@@ -149,12 +155,14 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// The next word that is not a space, which becomes the next one.
     pub(super) fn peek_word(&mut self) -> Token<'t> {
         let token = self.next_word();
         self.back(token);
         token
     }
 
+    /// The next word that is not a space, which has to be of a kind.
     pub(super) fn expect(&mut self, kind: Kind, context: &str) -> Parsing<Token<'t>> {
         let token = self.next_word();
         if token.kind == kind {
@@ -217,11 +225,11 @@ impl<'t> Parser<'t> {
             _ => self.functions.names(),
         };
         let mut error = self.error(token.pos, text);
-        error.missing = Some(Missing {
+        error.missing = Some(Box::new(Missing {
             name: token.text.to_owned(),
             known: known.into_iter().map(str::to_owned).collect(),
             what,
-        });
+        }));
         error
     }
 
@@ -252,7 +260,6 @@ fn place(text: &str, pos: Pos) -> Place {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-    #![allow(clippy::result_large_err)]
     use super::*;
 
     fn parsed(text: &str) -> Result<Parsed, Error> {

@@ -24,6 +24,7 @@ pub(super) enum Context {
 }
 
 impl Context {
+    /// As error texts call it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Block => "block clause",

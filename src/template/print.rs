@@ -90,3 +90,97 @@ impl<'o> Printer<'o> {
         }
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+    use super::*;
+    use crate::template::{Limits, Text, World};
+
+    struct NoWorld;
+
+    impl World for NoWorld {
+        fn now(&self) -> (i64, u32) {
+            (0, 0)
+        }
+
+        fn random(&self, _: &mut [u8]) {}
+    }
+
+    /// What `Sprintf` prints, with broken UTF-8 replaced.
+    pub(in crate::template) fn formatted(format: &str, operands: &[Value]) -> String {
+        let mut host = Host::new(Limits::default(), &NoWorld);
+        Text::from(sprintf(&mut host, format.as_bytes(), operands).unwrap())
+            .lossy()
+            .into_owned()
+    }
+
+    #[test]
+    fn spaces_stand_where_go_puts_them() {
+        let mut host = Host::new(Limits::default(), &NoWorld);
+        let operands = [
+            Value::int(1),
+            Value::int(2),
+            Value::text("a"),
+            Value::text("b"),
+            Value::Nil,
+            Value::from(true),
+        ];
+        assert_eq!(sprint(&mut host, &operands).unwrap(), b"1 2ab<nil> true");
+        assert_eq!(sprintln(&mut host, &operands).unwrap(), b"1 2 a b <nil> true\n");
+        assert_eq!(sprintln(&mut host, &[]).unwrap(), b"\n");
+    }
+
+    fn fails(value: &Value) -> String {
+        let limits = Limits {
+            steps: 100_000,
+            produced: 16 << 20,
+            ..Limits::default()
+        };
+        let mut host = Host::new(limits, &NoWorld);
+        let mut out = Vec::new();
+        let Err(Failure::Limit(limit)) = print(&mut host, &mut out, value) else {
+            panic!("no limit was reached")
+        };
+        assert!(out.len() < 1 << 20);
+        limit
+    }
+
+    #[test]
+    fn what_has_no_end_reaches_a_limit() {
+        let dict = |dict: &Value| match dict {
+            Value::Map(map) => map.clone(),
+            other => panic!("{other:?}"),
+        };
+        let own = Value::dict([("a", Value::Nil), ("b", Value::Nil)]);
+        dict(&own).insert(Value::text("a"), own.clone());
+        dict(&own).insert(Value::text("b"), own.clone());
+        assert!(fails(&own).contains("levels deep"));
+        dict(&own).remove(&Value::text("a"));
+        dict(&own).remove(&Value::text("b"));
+
+        // Many keys, and the first of them leads back.
+        let wide = Value::dict((0..5_000).map(|key| (format!("{key:04}"), Value::Nil)));
+        dict(&wide).insert(Value::text("0000"), wide.clone());
+        assert!(fails(&wide).contains("bytes on the way"));
+        dict(&wide).remove(&Value::text("0000"));
+
+        // No circle, but far more paths than values.
+        let mut doubled = Value::list(Vec::new());
+        for _ in 0..60 {
+            doubled = Value::list(vec![doubled.clone(), doubled]);
+        }
+        assert!(fails(&doubled).contains("steps"));
+
+        let limits = Limits {
+            produced: 16 << 20,
+            ..Limits::default()
+        };
+        let mut host = Host::new(limits, &NoWorld);
+        let padded = "%1000000d".repeat(20);
+        assert!(matches!(
+            sprintf(&mut host, padded.as_bytes(), &vec![Value::int(1); 20]),
+            Err(Failure::Limit(_))
+        ));
+    }
+}

@@ -239,3 +239,47 @@ fn leading_number(text: &[u8]) -> (Option<i64>, &[u8]) {
     }
     (number, rest)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::template::{Value, print::tests::formatted};
+
+    #[test]
+    fn what_does_not_fit_is_reported_as_go_does() {
+        let one = || vec![Value::int(1)];
+        let pair = || vec![Value::int(12), Value::int(2)];
+        for (format, operands, expected) in [
+            ("100%", vec![], "100%!(NOVERB)"),
+            ("%d%%", one(), "1%"),
+            ("%d %d", one(), "1 %!d(MISSING)"),
+            ("x", vec![Value::Nil, Value::text("a")], "x%!(EXTRA <nil>, string=a)"),
+            ("%z%!", pair(), "%!z(int=12)%!!(int=2)"),
+            ("%w", one(), "%!w(int=1)"),
+            ("%[2]d %[1]d", pair(), "2 12"),
+            ("%[2]d", pair(), "2"),
+            ("%[3]d %d", pair(), "%!d(BADINDEX) 12"),
+            ("%[x]d %[d", pair(), "%!d(BADINDEX) %!d(BADINDEX)"),
+            ("%[2]*[1]d", pair(), "12"),
+            ("%[1]2d", pair(), "%!d(BADINDEX)"),
+            ("%*d", pair(), "           2"),
+            ("%-*d|", vec![Value::int(-3), Value::int(2)], "2  |"),
+            ("%*d", vec![Value::text("a"), Value::int(2)], "%!(BADWIDTH)2"),
+            ("%.*d", vec![Value::int(-1), Value::int(2)], "%!(BADPREC)2"),
+            ("%*d", vec![Value::int(1_000_001), Value::int(2)], "%!(BADWIDTH)2"),
+            ("%99999999999d", one(), "%!(NOVERB)%!(EXTRA int=1)"),
+            ("%.", one(), "%!.(int=1)"),
+            ("%é", one(), "%!é(int=1)"),
+        ] {
+            assert_eq!(formatted(format, &operands), expected, "{format}");
+        }
+    }
+
+    #[test]
+    fn a_nil_under_w_is_what_was_looked_into_last() {
+        let list = Value::list(vec![Value::Nil, Value::Nil, Value::int(1), Value::Nil]);
+        assert_eq!(
+            formatted("%w %w", &[list.clone(), list]),
+            "%!w([]interface {}=[<nil> <nil> 1 <nil>]) %!w([]interface {}=[<nil> <nil> 1 <nil>])"
+        );
+    }
+}

@@ -6,6 +6,7 @@ use super::{
     methods::{FoundMethod, find_method, find_print_method},
     print::Printer,
     value::{Pointer, Value},
+    verb_flags::Flags,
 };
 
 impl Printer<'_> {
@@ -56,7 +57,12 @@ impl Printer<'_> {
         let flags = std::mem::take(&mut self.flags);
         let report = format!("%!{verb}(PANIC={method} method: {panic})");
         self.put(host, report.as_bytes())?;
-        self.flags = flags;
+        // Go forgets the width and the precision here, but not that there are some.
+        self.flags = Flags {
+            width: flags.width.map(|_| 0),
+            precision: flags.precision.map(|_| 0),
+            ..flags
+        };
         Ok(())
     }
 }

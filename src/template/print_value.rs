@@ -87,22 +87,8 @@ impl Printer<'_> {
     fn simple(&mut self, host: &mut Host<'_>, value: &Value, verb: char) -> Result<(), Failure> {
         match value.bare() {
             Value::Bool(truth) if matches!(verb, 't' | 'v') => self.pad(host, if *truth { b"true" } else { b"false" }),
-            Value::Int(_, number) => {
-                let number = Integer {
-                    bits: number.cast_unsigned(),
-                    signed: true,
-                };
-                self.integer(host, number, verb, value)
-            }
-            Value::Uint(_, number) => self.integer(
-                host,
-                Integer {
-                    bits: *number,
-                    signed: false,
-                },
-                verb,
-                value,
-            ),
+            Value::Int(_, number) => self.integer(host, Integer::signed(*number), verb, value),
+            Value::Uint(_, number) => self.integer(host, Integer::unsigned(*number), verb, value),
             Value::Float(FloatKind::Float32, number) => self.float(host, *number, 32, verb, value),
             Value::Float(FloatKind::Float64, number) => self.float(host, *number, 64, verb, value),
             Value::Complex(ComplexKind::Complex64, a, b) => self.complex(host, (*a, *b), 32, verb, value),
@@ -257,11 +243,7 @@ impl Printer<'_> {
             if sharp {
                 self.address(host, u64::from(*byte), true)?;
             } else {
-                let number = Integer {
-                    bits: u64::from(*byte),
-                    signed: false,
-                };
-                self.digits(host, number, 10, verb)?;
+                self.digits(host, Integer::unsigned(u64::from(*byte)), 10, verb)?;
             }
         }
         self.put(host, if sharp { b"}" } else { b"]" })
@@ -287,15 +269,7 @@ impl Printer<'_> {
             }
             'v' if address == 0 => self.pad(host, b"<nil>"),
             'v' | 'p' => self.address(host, address, !self.flags.sharp),
-            'b' | 'o' | 'd' | 'x' | 'X' => self.integer(
-                host,
-                Integer {
-                    bits: address,
-                    signed: false,
-                },
-                verb,
-                value,
-            ),
+            'b' | 'o' | 'd' | 'x' | 'X' => self.integer(host, Integer::unsigned(address), verb, value),
             _ => self.bad_verb(host, verb, Some(value)),
         }
     }
@@ -341,4 +315,163 @@ impl Place {
 /// The name of a value's type.
 pub(super) fn type_name(value: &Value) -> String {
     value.type_of().map_or_else(|| "<nil>".to_owned(), |ty| ty.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+    use super::*;
+    use crate::template::{
+        ANY, Array, ERROR, Function, INT, INT64, Method, NamedType, STRING, Slice, StructType, print::tests::formatted,
+    };
+
+    const fn string_method(pointer: bool) -> Method {
+        Method {
+            pointer,
+            function: Function::new("String", &[], &STRING, |_, args| match args.value(0)?.bare() {
+                Value::Struct(of) if of.fields().is_empty() => Err(Failure::new("no fields")),
+                Value::Int(_, 0) => Ok(Value::text("zero")),
+                _ => Ok(Value::text("text")),
+            }),
+        }
+    }
+
+    static COUNT: NamedType = NamedType {
+        name: "main.Count",
+        underlying: &INT64,
+        methods: &[string_method(false)],
+    };
+    static COUNT_TYPE: Type = Type::Named(&COUNT);
+    static BY_POINTER: StructType = StructType {
+        name: "main.ByPointer",
+        fields: &[Field::new("Name", &STRING)],
+        methods: &[string_method(true)],
+    };
+    static BY_POINTER_TYPE: Type = Type::Struct(&BY_POINTER);
+    static EMPTY: StructType = StructType {
+        name: "main.Empty",
+        fields: &[],
+        methods: &[string_method(false)],
+    };
+    static INNER: StructType = StructType {
+        name: "main.inner",
+        fields: &[Field::new("Open", &COUNT_TYPE), Field::new("closed", &COUNT_TYPE)],
+        methods: &[],
+    };
+    static INNER_TYPE: Type = Type::Struct(&INNER);
+    static OUTER: StructType = StructType {
+        name: "main.Outer",
+        fields: &[
+            Field::embedded("inner", &INNER_TYPE),
+            Field::new("any", &ANY),
+            Field::new("Err", &ERROR),
+            Field::new("Next", &Type::Pointer(&BY_POINTER_TYPE)),
+        ],
+        methods: &[],
+    };
+    static BY_POINTER_POINTER: Type = Type::Pointer(&BY_POINTER_TYPE);
+    static OUTER_TYPE: Type = Type::Struct(&OUTER);
+
+    fn count(number: i64) -> Value {
+        Value::Named(&COUNT, Box::new(Value::int64(number)))
+    }
+
+    fn by_pointer() -> Value {
+        Value::Struct(Struct::new(&BY_POINTER, vec![Value::text("n")]))
+    }
+
+    fn outer(next: Value) -> Value {
+        let inner = Value::Struct(Struct::new(&INNER, vec![count(0), count(0)]));
+        Value::Struct(Struct::new(&OUTER, vec![inner, count(0), Value::Nil, next]))
+    }
+
+    #[test]
+    fn structs_show_their_fields_and_call_methods_of_exported_ones() {
+        let nil = Value::zero(&BY_POINTER_POINTER);
+        let pointer = Value::Pointer(Pointer::new(&BY_POINTER_TYPE, by_pointer()));
+        for (format, value, expected) in [
+            ("%v", outer(nil.clone()), "{{zero 0} 0 <nil> <nil>}"),
+            (
+                "%+v",
+                outer(nil.clone()),
+                "{inner:{Open:zero closed:0} any:0 Err:<nil> Next:<nil>}",
+            ),
+            (
+                "%#v",
+                outer(nil),
+                "main.Outer{inner:main.inner{Open:0, closed:0}, any:0, Err:error(nil), Next:(*main.ByPointer)(nil)}",
+            ),
+            (
+                "%d",
+                Value::Pointer(Pointer::new(&OUTER_TYPE, outer(pointer))),
+                "&{{0 0} 0 <nil> 824633786368}",
+            ),
+        ] {
+            assert_eq!(formatted(format, &[value]), expected);
+        }
+    }
+
+    #[test]
+    fn methods_of_pointers_need_pointers() {
+        let pointer = Value::Pointer(Pointer::new(&BY_POINTER_TYPE, by_pointer()));
+        assert_eq!(
+            formatted("%v %v %x", &[by_pointer(), pointer.clone(), pointer]),
+            "{n} text 74657874"
+        );
+        let nil = Value::zero(&BY_POINTER_POINTER);
+        assert_eq!(formatted("%v|%s|%d", &[nil.clone(), nil.clone(), nil]), "<nil>|<nil>|0");
+    }
+
+    #[test]
+    fn a_panic_costs_the_width_of_what_follows() {
+        let panics = Value::Struct(Struct::new(&EMPTY, Vec::new()));
+        let list = Value::list(vec![Value::int(1), panics, Value::int(1)]);
+        assert_eq!(formatted("%3v", &[list]), "[  1 %!v(PANIC=String method: no fields) 1]");
+    }
+
+    #[test]
+    fn containers_print_by_kind() {
+        let bytes = |items: &[u64]| {
+            let items = items
+                .iter()
+                .map(|byte| Value::Uint(crate::template::UintKind::Uint8, *byte));
+            items.collect::<Vec<_>>()
+        };
+        let slice = Value::Slice(Slice::new(&UINT8, bytes(b"hi".map(u64::from).as_slice())));
+        let array = Value::Array(Array::new(&UINT8, bytes(&[1, 255])));
+        let list = Value::list(vec![Value::Nil, slice.clone(), Value::text("x")]);
+        let dict = Value::dict([("b", Value::float(1e6)), ("a", Value::list(Vec::new()))]);
+        for (format, value, expected) in [
+            (
+                "%v %d %s %x %q %o",
+                &slice,
+                r#"[104 105] [104 105] hi 6869 "hi" [150 151]"#,
+            ),
+            ("%#v %T %5v", &slice, "[]byte{0x68, 0x69} []uint8 [  104   105]"),
+            ("%v %x %#v", &array, "[1 255] 01ff [2]uint8{0x1, 0xff}"),
+            ("%v %s", &list, "[<nil> [104 105] x] [<nil> hi x]"),
+            (
+                "%#v %d",
+                &list,
+                r#"[]interface {}{interface {}(nil), []uint8{0x68, 0x69}, "x"} [<nil> [104 105] %!d(string=x)]"#,
+            ),
+            (
+                "%v %#v",
+                &dict,
+                r#"map[a:[] b:1e+06] map[string]interface {}{"a":[]interface {}{}, "b":1e+06}"#,
+            ),
+            ("%p %t", &array, "%!p([2]uint8=[1 255]) [%!t(uint8=1) %!t(uint8=255)]"),
+        ] {
+            let operands = vec![value.clone(); format.matches('%').count()];
+            assert_eq!(formatted(format, &operands), expected);
+        }
+        assert_eq!(
+            formatted("%v %+d %T", &[Value::Nil, Value::Nil, Value::Nil]),
+            "<nil> %!d(<nil>) <nil>"
+        );
+        assert_eq!(
+            formatted("%v", &[Value::Pointer(Pointer::new(&INT, Value::int(1)))]),
+            "0xc000010000"
+        );
+    }
 }

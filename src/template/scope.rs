@@ -21,11 +21,13 @@ impl<'t> Scope<'t> {
         scope
     }
 
+    /// Adds a variable, which may hide one of the same name.
     pub(super) fn declare(&mut self, name: &'t str) {
         self.names.push(name);
         *self.counts.entry(name).or_default() += 1;
     }
 
+    /// Whether there is a variable of that name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.counts.get(name).is_some_and(|count| *count > 0)
     }

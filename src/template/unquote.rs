@@ -7,6 +7,7 @@ use super::value::Text;
 pub(super) enum Unquoted {
     /// A byte, which need not be UTF-8 together with its neighbours: `\xff`, `\377`.
     Byte(u8),
+    /// A character.
     Char(char),
 }
 

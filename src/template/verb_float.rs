@@ -133,3 +133,50 @@ fn with_point(host: &mut Host<'_>, number: &[u8], format: u8, precision: Option<
     text.extend_from_slice(exponent);
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::template::{ComplexKind, Value, print::tests::formatted};
+
+    #[test]
+    fn floats_take_every_verb_and_flag() {
+        for (format, number, expected) in [
+            (
+                "%v|%g|%f|%F|%e|%E|%G",
+                1e6,
+                "1e+06|1e+06|1000000.000000|1000000.000000|1.000000e+06|1.000000E+06|1E+06",
+            ),
+            (
+                "%6.2f|%-8.1f|%08.3f|%+.1f|% .0f|% d",
+                3.25,
+                "  3.25|3.2     |0003.250|+3.2| 3|%!d(float64= 3.25)",
+            ),
+            (
+                "%07.1f|%+07.1f|%-07.1f|%x|%X|%b",
+                -1.5,
+                "-0001.5|-0001.5|-1.5   |-0x1.8p+00|-0X1.8P+00|-6755399441055744p-52",
+            ),
+            (
+                "%#g|%#v|%#.3g|%#x|%#.0f|%#.0e",
+                2.0,
+                "2.00000|2|2.00|0x1.0000p+01|2.|2.e+00",
+            ),
+            ("%#g|%#.1x", 0.0, "0.00000|0x0.0p+00"),
+            ("%v|%+v|%06f|% g", f64::INFINITY, "+Inf|+Inf|  +Inf| Inf"),
+            ("%v|%+f|%06f|% g", f64::NAN, "NaN|+NaN|   NaN| NaN"),
+        ] {
+            let operands = vec![Value::float(number); format.matches('%').count()];
+            assert_eq!(formatted(format, &operands), expected);
+        }
+    }
+
+    #[test]
+    fn complex_numbers_are_two_floats() {
+        let number = Value::Complex(ComplexKind::Complex64, 0.1, -2.0);
+        let operands = vec![number; 3];
+        assert_eq!(
+            formatted("%v %6.2f %d", &operands),
+            "(0.1-2i) (  0.10 -2.00i) %!d(complex64=(0.1-2i))"
+        );
+    }
+}

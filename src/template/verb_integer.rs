@@ -7,12 +7,23 @@ use crate::gostd::{Digits, append_quoted_rune, char_at, unicode::is_print};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Integer {
     /// Its 64 bits, of negative numbers in two's complement.
-    pub bits: u64,
+    bits: u64,
     /// Whether its type has a sign.
-    pub signed: bool,
+    signed: bool,
 }
 
 impl Integer {
+    pub(super) fn signed(number: i64) -> Self {
+        Self {
+            bits: number.cast_unsigned(),
+            signed: true,
+        }
+    }
+
+    pub(super) fn unsigned(bits: u64) -> Self {
+        Self { bits, signed: false }
+    }
+
     fn is_negative(self) -> bool {
         self.signed && self.bits.cast_signed() < 0
     }
@@ -47,8 +58,7 @@ impl Printer<'_> {
     /// A number in hexadecimal, with `0x` before it if `prefix` says so and not if the flags do.
     pub(super) fn address(&mut self, host: &mut Host<'_>, bits: u64, prefix: bool) -> Result<(), Failure> {
         let sharp = std::mem::replace(&mut self.flags.sharp, prefix);
-        let number = Integer { bits, signed: false };
-        let result = self.digits(host, number, 16, 'v');
+        let result = self.digits(host, Integer::unsigned(bits), 16, 'v');
         self.flags.sharp = sharp;
         result
     }
@@ -120,5 +130,45 @@ impl Printer<'_> {
             text.extend_from_slice(format!(" '{ch}'").as_bytes());
         }
         self.pad_with_spaces(host, &text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::template::{UintKind, Value, print::tests::formatted};
+
+    #[test]
+    fn integers_take_every_verb_and_flag() {
+        for (format, number, expected) in [
+            ("%d|%5d|%-5d|%05d|%+d|% d", 42, "42|   42|42   |00042|+42| 42"),
+            ("%.3d|%6.3d|%06.3d|%-06d|", -7, "-007|  -007|  -007|-7    |"),
+            ("%.0d|%5.0d|%+.d|", 0, "|     ||"),
+            ("%b|%#b|%o|%#o|%O|%#.4o", 8, "1000|0b1000|10|010|0o10|0010"),
+            ("%x|%X|%#x|%#X|%#08x|% x", 255, "ff|FF|0xff|0XFF|0x000000ff| ff"),
+            ("%x|%b|%O", -255, "-ff|-11111111|-0o377"),
+            (
+                "%c|%3c|%q|%+q|%#q|%U|%#U",
+                0x4e16,
+                r"世|  世|'世'|'\u4e16'|'世'|U+4E16|U+4E16 '世'",
+            ),
+            (
+                "%U|%.6U|%8U|%c|%q",
+                -1,
+                "U+FFFFFFFFFFFFFFFF|U+FFFFFFFFFFFFFFFF|U+FFFFFFFFFFFFFFFF|\u{fffd}|'\u{fffd}'",
+            ),
+            ("%s|%t|%e", 3, "%!s(int=3)|%!t(int=3)|%!e(int=3)"),
+        ] {
+            let operands = vec![Value::int(number); format.matches('%').count()];
+            assert_eq!(formatted(format, &operands), expected);
+        }
+    }
+
+    #[test]
+    fn integers_without_a_sign_are_hexadecimal_in_go_syntax() {
+        let byte = Value::Uint(UintKind::Uint8, 200);
+        assert_eq!(
+            formatted("%v %#v %#v", &[byte.clone(), byte, Value::int(200)]),
+            "200 0xc8 200"
+        );
     }
 }

@@ -76,3 +76,41 @@ impl Printer<'_> {
         text.get(..length).unwrap_or(text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::template::{Value, print::tests::formatted};
+
+    #[test]
+    fn strings_take_every_verb_and_flag() {
+        for (format, text, expected) in [
+            ("%s|%5s|%-5s|%05s|%.1s|%5.1s|", "né", "né|   né|né   |000né|n|    n|"),
+            (
+                "%q|%+q|%#q|%8q|%.1q|%#v",
+                "né",
+                r#""né"|"n\u00e9"|`né`|    "né"|"n"|"né""#,
+            ),
+            ("%#q", "a`b", r#""a`b""#),
+            (
+                "%x|%X|% x|%#x|%# X|%.1x|%6.1x|%06.1x",
+                "hi\n",
+                "68690a|68690A|68 69 0a|0x68690a|0X68 0X69 0X0A|68|    68|000068",
+            ),
+            ("%x|%4x|%-4x|%#x", "", "|    |    |"),
+            ("%d|%-8d|", "hi", "%!d(string=hi)|%!d(string=hi      )|"),
+        ] {
+            let operands = vec![Value::text(text); format.matches('%').count()];
+            assert_eq!(formatted(format, &operands), expected);
+        }
+    }
+
+    #[test]
+    fn broken_utf8_counts_byte_by_byte() {
+        let broken = Value::text(&b"\xff\xe2\x82x"[..]);
+        assert_eq!(
+            formatted("%.2x|%q", &[broken.clone(), broken.clone()]),
+            r#"ffe2|"\xff\xe2\x82x""#
+        );
+        assert_eq!(formatted("%6s", &[broken]), "  \u{fffd}\u{fffd}x");
+    }
+}

@@ -1,0 +1,128 @@
+//! `{{range}}`: over slices, arrays, maps in the order of their keys, and numbers.
+
+use super::{
+    exec::{Exec, Fail, Flow, name_of},
+    node::Branch,
+    truth::{View, indirect},
+    value::{Slot, Value},
+};
+
+impl<'t> Exec<'t, '_, '_> {
+    pub(super) fn walk_range(&mut self, dot: &Slot, branch: &'t Branch) -> Result<Flow, Fail> {
+        let outer = self.vars.len();
+        let over = self.eval_pipe(dot, &branch.pipe)?;
+        let flow = if self.walk_items(branch, indirect(&over))? {
+            Flow::Next
+        } else if let Some(list) = &branch.else_list {
+            // A break here would mean the loop around this one, but Go ends this one.
+            match self.walk_list(dot, list)? {
+                Flow::Break => Flow::Next,
+                flow => flow,
+            }
+        } else {
+            Flow::Next
+        };
+        self.vars.truncate(outer);
+        Ok(flow)
+    }
+
+    /// Whether there was anything to walk over.
+    fn walk_items(&mut self, branch: &'t Branch, over: View<'_>) -> Result<bool, Fail> {
+        match over.value.bare() {
+            Value::Int(..) | Value::Uint(..) => self.walk_numbers(branch, over.value),
+            Value::Slice(slice) => {
+                for (index, item) in slice.items().iter().enumerate() {
+                    let item = Slot::in_place(item.clone(), slice.item, true);
+                    if self.walk_round(branch, index_slot(index), item)? == Flow::Break {
+                        break;
+                    }
+                }
+                Ok(!slice.items().is_empty())
+            }
+            Value::Array(array) => {
+                for (index, item) in array.items().iter().enumerate() {
+                    let item = Slot::in_place(item.clone(), array.item, over.addressable);
+                    if self.walk_round(branch, index_slot(index), item)? == Flow::Break {
+                        break;
+                    }
+                }
+                Ok(!array.items().is_empty())
+            }
+            Value::Map(map) => {
+                let entries = map.entries();
+                self.step(entries.len() as u64)?;
+                let any = !entries.is_empty();
+                for (key, item) in entries {
+                    let key = Slot::in_place(key, map.key, false);
+                    if self.walk_round(branch, key, Slot::in_place(item, map.item, false))? == Flow::Break {
+                        break;
+                    }
+                }
+                Ok(any)
+            }
+            Value::Nil if !over.is_interface => Ok(false),
+            _ => {
+                let printed = self.printed(over.value)?;
+                Err(self.fail(format!("range can't iterate over {printed}")))
+            }
+        }
+    }
+
+    fn walk_numbers(&mut self, branch: &'t Branch, end: &Value) -> Result<bool, Fail> {
+        if branch.pipe.decl.len() > 1 {
+            let printed = self.printed(end)?;
+            return Err(self.fail(format!("can't use {printed} to iterate over more than one variable")));
+        }
+        let count = match end.bare() {
+            Value::Int(_, end) => u64::try_from(*end).unwrap_or(0),
+            Value::Uint(_, end) => *end,
+            _ => 0,
+        };
+        for number in 0..count {
+            let number = match end.bare() {
+                Value::Uint(kind, _) => Value::Uint(*kind, number),
+                Value::Int(kind, _) => Value::Int(*kind, i64::try_from(number).unwrap_or(i64::MAX)),
+                other => other.clone(),
+            };
+            let number = match end {
+                Value::Named(named, _) => Value::Named(named, Box::new(number)),
+                _ => number,
+            };
+            if self.walk_round(branch, Slot::nothing(), Slot::of(number))? == Flow::Break {
+                break;
+            }
+        }
+        Ok(count > 0)
+    }
+
+    fn walk_round(&mut self, branch: &'t Branch, index: Slot, item: Slot) -> Result<Flow, Fail> {
+        self.step(1)?;
+        let mark = self.vars.len();
+        match (branch.pipe.decl.as_slice(), branch.pipe.is_assign) {
+            ([], _) => {}
+            ([only], true) => self.set_var(name_of(&only.names), item.clone())?,
+            ([first, second, ..], true) => {
+                self.set_var(name_of(&first.names), index)?;
+                self.set_var(name_of(&second.names), item.clone())?;
+            }
+            (decl, false) => {
+                // The pipeline has declared them; this is their value for the round.
+                if decl.len() > 1
+                    && let Some((_, value)) = mark.checked_sub(2).and_then(|at| self.vars.get_mut(at))
+                {
+                    *value = index;
+                }
+                if let Some((_, value)) = self.vars.last_mut() {
+                    *value = item.clone();
+                }
+            }
+        }
+        let flow = self.walk_list(&item, &branch.list)?;
+        self.vars.truncate(mark);
+        Ok(flow)
+    }
+}
+
+fn index_slot(index: usize) -> Slot {
+    Slot::of(Value::int(index as i64))
+}
