@@ -304,8 +304,8 @@ fn a_message_that_cannot_be_rendered_stops_the_run() {
     for (template, error, note) in [
         (
             "{{ .Update.Files }}",
-            "failed to run template from spec: template: commit message:1:3: executing \"commit message\" at <.Update.Files>: can't evaluate field Update in type source.TemplateData",
-            "message template, line 1, column 4: no field `Update`, did you mean `.Updated`?",
+            "failed to run template from spec: template: commit message:1:10: executing \"commit message\" at <.Update.Files>: can't evaluate field Update in type source.TemplateData",
+            "message template, line 1, column 11: no field `Update`, did you mean `.Updated`?",
         ),
         (
             "{{ uper .Values.cluster }}",

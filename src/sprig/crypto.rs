@@ -34,7 +34,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 /// Bytes that are hashed or encrypted in one step of the rendering.
 const BYTES_A_STEP: usize = 64;
 /// What bcrypt takes, in steps: some hundredths of a second.
-const BCRYPT_STEPS: u64 = 100_000;
+const BCRYPT_STEPS: u64 = 500_000;
 /// Go's `bcrypt.DefaultCost`.
 const BCRYPT_COST: u32 = 10;
 /// The longest text that bcrypt hashes; Go refuses longer ones.

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 const SEED: &[u8] = b"com.lyndir.masterpassword";
 
 /// What scrypt takes, in steps of the rendering: some tenths of a second.
-const STEPS: u64 = 100_000;
+const STEPS: u64 = 500_000;
 
 /// `derivePassword COUNTER TYPE PASSWORD USER SITE`
 pub(super) fn derive(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {

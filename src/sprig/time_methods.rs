@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     gostd::{Calendar, Duration, Time, Zone},
-    template::{ANY, Args, BOOL, BYTES, Failure, Host, INT, INT64, Method, STRING, Slice, UINT8, UintKind, Value},
+    template::{
+        ANY, Args, BOOL, BYTES, Body, Failure, Function, Host, INT, INT64, Method, STRING, Slice, UINT8, UintKind,
+        Value,
+    },
 };
 
 /// All that a template can call, and those that it cannot because they have more than one result.
@@ -33,9 +36,9 @@ pub(super) static TIME_METHODS: &[Method] = &[
     method("Before", &[&TIME], &BOOL, |_, args| {
         Ok(Value::Bool(order(args)?.is_lt()))
     }),
-    method("Clock", &[], &ANY, |_, _| several("Clock", 3)),
+    uncallable("Clock", "function Clock has 3 return values; should be 1 or 2"),
     method("Compare", &[&TIME], &INT, |_, args| Ok(Value::int(order(args)? as i64))),
-    method("Date", &[], &ANY, |_, _| several("Date", 3)),
+    uncallable("Date", "function Date has 3 return values; should be 1 or 2"),
     method("Day", &[], &INT, |_, args| number(args, |at| at.day.into())),
     method("Equal", &[&TIME], &BOOL, |_, args| {
         Ok(Value::Bool(order(args)?.is_eq()))
@@ -48,7 +51,10 @@ pub(super) static TIME_METHODS: &[Method] = &[
     }),
     method("GobEncode", &[], &BYTES, |_, args| Ok(bytes(binary(args)?))),
     method("Hour", &[], &INT, |_, args| number(args, |at| at.hour.into())),
-    method("ISOWeek", &[], &ANY, |_, _| no_error("ISOWeek", "int")),
+    uncallable(
+        "ISOWeek",
+        "invalid function signature for ISOWeek: second return value should be error; is int",
+    ),
     method("In", &[&LOCATION_POINTER], &TIME, |_, args| {
         time_in(&receiver(args)?, args.value(1)?)
     }),
@@ -111,8 +117,14 @@ pub(super) static TIME_METHODS: &[Method] = &[
     }),
     method("Year", &[], &INT, |_, args| number(args, |at| at.year)),
     method("YearDay", &[], &INT, |_, args| number(args, |at| at.day_of_year.into())),
-    method("Zone", &[], &ANY, |_, _| no_error("Zone", "int")),
-    method("ZoneBounds", &[], &ANY, |_, _| no_error("ZoneBounds", "time.Time")),
+    uncallable(
+        "Zone",
+        "invalid function signature for Zone: second return value should be error; is int",
+    ),
+    uncallable(
+        "ZoneBounds",
+        "invalid function signature for ZoneBounds: second return value should be error; is time.Time",
+    ),
 ];
 
 fn receiver(args: Args<'_>) -> Result<Time, Failure> {
@@ -179,14 +191,16 @@ fn binary(args: Args<'_>) -> Result<Vec<u8>, Failure> {
     Ok(out)
 }
 
-fn several(name: &str, results: usize) -> Result<Value, Failure> {
-    Err(Failure::new(format!(
-        "function {name} has {results} return values; should be 1 or 2"
-    )))
-}
-
-fn no_error(name: &str, second: &str) -> Result<Value, Failure> {
-    Err(Failure::new(format!(
-        "invalid function signature for {name}: second return value should be error; is {second}"
-    )))
+/// A method with results that templates cannot take.
+const fn uncallable(name: &'static str, why: &'static str) -> Method {
+    Method {
+        pointer: false,
+        function: Function {
+            name,
+            params: &[],
+            variadic: false,
+            result: &ANY,
+            body: Body::Uncallable(why),
+        },
+    }
 }

@@ -54,6 +54,7 @@ impl<'t> Exec<'t, '_, '_> {
                 self.slots.truncate(base);
                 result
             }
+            Body::Uncallable(why) => return Err(self.fail(why)),
             Body::Special => match function.name {
                 "and" => return self.eval_choice(dot, function, operands, false),
                 "or" => return self.eval_choice(dot, function, operands, true),

@@ -7,7 +7,7 @@ use super::{
     print::sprint,
     value::{Text, Value},
 };
-use crate::gostd::unicode::is_print;
+use crate::gostd::{query_escape, unicode::is_print};
 use std::fmt::Write as _;
 
 /// `html`: the arguments as printed, escaped for HTML.
@@ -22,7 +22,7 @@ pub(super) fn js(host: &mut Host<'_>, arguments: Args<'_>) -> Result<Value, Fail
 
 /// `urlquery`: the arguments as printed, escaped for the query of a URL.
 pub(super) fn url_query(host: &mut Host<'_>, arguments: Args<'_>) -> Result<Value, Failure> {
-    escaped(host, arguments, url_query_of)
+    escaped(host, arguments, query_escape)
 }
 
 /// A byte of the longest escape: `\u00XX` of a control character.
@@ -94,23 +94,6 @@ fn js_char(out: &mut Vec<u8>, ch: char) {
     out.extend_from_slice(escape.as_bytes());
 }
 
-fn url_query_of(text: &[u8]) -> Vec<u8> {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    let mut out = Vec::with_capacity(text.len());
-    for &byte in text {
-        match byte {
-            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_' | b'.' | b'~' => out.push(byte),
-            b' ' => out.push(b'+'),
-            _ => {
-                let digits = [byte >> 4, byte & 15].map(|digit| HEX.get(usize::from(digit)).copied().unwrap_or(b'0'));
-                out.push(b'%');
-                out.extend_from_slice(&digits);
-            }
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,7 +110,7 @@ mod tests {
             b"a\\u003Cb\\u003E\\u0026\\\"\\'\\u0000\\u0007\\\\\\u003D \xff\xe2\x82 \\u00A0\xe2\x82\xac\x7f"
         );
         assert_eq!(
-            url_query_of(text),
+            query_escape(text),
             b"a%3Cb%3E%26%22%27%00%07%5C%3D+%FF%E2%82+%C2%A0%E2%82%AC%7F"
         );
     }

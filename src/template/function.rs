@@ -32,6 +32,8 @@ pub enum Body {
     Reflect(fn(&mut Host<'_>, &[Slot]) -> Result<Slot, Failure>),
     /// `and`, `or`, `call`: the evaluator knows them by name.
     Special,
+    /// A method that Go refuses to call for its results, and what it says.
+    Uncallable(&'static str),
 }
 
 /// Why a function did not return a value.

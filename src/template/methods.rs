@@ -194,7 +194,9 @@ impl FoundMethod {
         let receiver = self.receiver(value)?;
         match self.method.function.body {
             Body::Plain(body) => body(host, Args(&[receiver])),
-            Body::Reflect(_) | Body::Special => Err(Failure::new("internal: a method over reflect.Value")),
+            Body::Reflect(_) | Body::Special | Body::Uncallable(_) => {
+                Err(Failure::new("internal: a method over reflect.Value"))
+            }
         }
     }
 
