@@ -1,16 +1,10 @@
 //! `eq`, `ne`, `lt`, `le`, `gt`, `ge`.
 
-use super::{
-    exec_error::lossy,
-    function::Failure,
-    go_type::Type,
-    host::Host,
-    print::sprintf,
-    value::{Slot, Value},
-};
+use super::{function::Failure, go_type::Type, host::Host, print::sprintf, slot::Slot, value::Value};
+use crate::gostd::lossy;
 use std::{cmp::Ordering, rc::Rc};
 
-/// The kinds that can be compared in any case; Go calls them basic.
+/// The kinds that can be compared in any case: `text/template`'s `basicKind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Basic {
     Bool,
@@ -28,43 +22,43 @@ pub(super) fn eq(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failur
     };
     for other in others {
         if equal(host, &first.value, &other.value)? {
-            return Ok(truth(true));
+            return Ok(answer(true));
         }
     }
-    Ok(truth(false))
+    Ok(answer(false))
 }
 
 /// `ne a b`
 pub(super) fn ne(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
-    Ok(truth(!equal(host, a, b)?))
+    Ok(answer(!equal(host, a, b)?))
 }
 
 /// `lt a b`
 pub(super) fn lt(_: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
-    Ok(truth(less(a, b)?))
+    Ok(answer(less(a, b)?))
 }
 
 /// `le a b`
 pub(super) fn le(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
-    Ok(truth(less_or_equal(host, a, b)?))
+    Ok(answer(less_or_equal(host, a, b)?))
 }
 
 /// `gt a b`
 pub(super) fn gt(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
-    Ok(truth(!less_or_equal(host, a, b)?))
+    Ok(answer(!less_or_equal(host, a, b)?))
 }
 
 /// `ge a b`
 pub(super) fn ge(_: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
-    Ok(truth(!less(a, b)?))
+    Ok(answer(!less(a, b)?))
 }
 
-fn truth(truth: bool) -> Slot {
+fn answer(truth: bool) -> Slot {
     Slot::of(Value::Bool(truth))
 }
 
@@ -146,7 +140,7 @@ fn same(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure> {
 }
 
 fn shown(host: &mut Host<'_>, format: &[u8], value: &Value) -> Result<String, Failure> {
-    Ok(lossy(&sprintf(host, format, std::slice::from_ref(value))?))
+    Ok(lossy(&sprintf(host, format, std::slice::from_ref(value))?).into_owned())
 }
 
 /// Go's `Type.Comparable`.
