@@ -4,12 +4,13 @@
 use super::{
     data::ImageChange,
     names::{NAMESPACED_NAME, namespaced_name},
+    receiver::{beyond, field},
 };
 use crate::{
     policy::{Identifier, Reference, Validation},
     template::{
-        Args, BOOL, BYTES, Failure, Field, Function, Host, Method, STRING, Slice, Struct, StructType, Type, UINT8,
-        UintKind, Value,
+        Args, BOOL, BYTES, Failure, Field, Host, Method, STRING, Slice, Struct, StructType, Type, UINT8, UintKind,
+        Value,
     },
 };
 
@@ -27,20 +28,18 @@ static IMAGE: StructType = StructType {
         Field::new("policy", &NAMESPACED_NAME),
     ],
     methods: &[
-        method("Context", &[], &REPOSITORY_TYPE, |_, args| {
-            Ok(repository(&reference_of(args)?))
-        }),
-        method("Identifier", &[], &STRING, |_, args| identifier(args)),
-        method("Name", &[], &STRING, |_, args| Ok(reference_of(args)?.name().into())),
-        method("Policy", &[], &NAMESPACED_NAME, |_, args| field(args, "policy")),
-        method("Registry", &[], &STRING, |_, args| {
+        CONTEXT,
+        IDENTIFIER,
+        NAME,
+        Method::new("Policy", &[], &NAMESPACED_NAME, |_, args| field(args, "policy")),
+        Method::new("Registry", &[], &STRING, |_, args| {
             Ok(reference_of(args)?.registry().into())
         }),
-        method("Repository", &[], &STRING, |_, args| {
+        Method::new("Repository", &[], &STRING, |_, args| {
             Ok(reference_of(args)?.repository().into())
         }),
-        method("Scope", &[&STRING], &STRING, scope),
-        method("String", &[], &STRING, |_, args| Ok(reference_of(args)?.text().into())),
+        SCOPE,
+        TEXT,
     ],
 };
 
@@ -52,15 +51,13 @@ static TAG: StructType = StructType {
         Field::new("original", &STRING),
     ],
     methods: &[
-        method("Context", &[], &REPOSITORY_TYPE, |_, args| {
-            Ok(repository(&reference_of(args)?))
-        }),
-        method("Identifier", &[], &STRING, |_, args| identifier(args)),
-        method("MarshalJSON", &[], &BYTES, |_, args| json(reference_of(args)?.text())),
-        method("Name", &[], &STRING, |_, args| Ok(reference_of(args)?.name().into())),
-        method("Scope", &[&STRING], &STRING, scope),
-        method("String", &[], &STRING, |_, args| Ok(reference_of(args)?.text().into())),
-        method("TagStr", &[], &STRING, |_, args| identifier(args)),
+        CONTEXT,
+        IDENTIFIER,
+        MARSHAL_JSON,
+        NAME,
+        SCOPE,
+        TEXT,
+        Method::new("TagStr", &[], &STRING, identifier),
     ],
 };
 
@@ -72,17 +69,26 @@ static DIGEST: StructType = StructType {
         Field::new("original", &STRING),
     ],
     methods: &[
-        method("Context", &[], &REPOSITORY_TYPE, |_, args| {
-            Ok(repository(&reference_of(args)?))
-        }),
-        method("DigestStr", &[], &STRING, |_, args| identifier(args)),
-        method("Identifier", &[], &STRING, |_, args| identifier(args)),
-        method("MarshalJSON", &[], &BYTES, |_, args| json(reference_of(args)?.text())),
-        method("Name", &[], &STRING, |_, args| Ok(reference_of(args)?.name().into())),
-        method("Scope", &[&STRING], &STRING, scope),
-        method("String", &[], &STRING, |_, args| Ok(reference_of(args)?.text().into())),
+        CONTEXT,
+        Method::new("DigestStr", &[], &STRING, identifier),
+        IDENTIFIER,
+        MARSHAL_JSON,
+        NAME,
+        SCOPE,
+        TEXT,
     ],
 };
+
+// What `name.Reference` asks for, and what tags and digests do alike.
+const CONTEXT: Method = Method::new("Context", &[], &REPOSITORY_TYPE, |_, args| {
+    Ok(repository(&reference_of(args)?))
+});
+const IDENTIFIER: Method = Method::new("Identifier", &[], &STRING, identifier);
+const MARSHAL_JSON: Method = Method::new("MarshalJSON", &[], &BYTES, |_, args| json(reference_of(args)?.text()));
+const NAME: Method = Method::new("Name", &[], &STRING, |_, args| Ok(reference_of(args)?.name().into()));
+const SCOPE: Method = Method::new("Scope", &ACTION, &STRING, scope);
+static ACTION: [&Type; 1] = [&STRING];
+const TEXT: Method = Method::new("String", &[], &STRING, |_, args| Ok(reference_of(args)?.text().into()));
 
 static REPOSITORY_TYPE: Type = Type::Struct(&REPOSITORY);
 
@@ -93,17 +99,15 @@ static REPOSITORY: StructType = StructType {
         Field::new("repository", &STRING),
     ],
     methods: &[
-        method("MarshalJSON", &[], &BYTES, |_, args| {
+        Method::new("MarshalJSON", &[], &BYTES, |_, args| {
             json(&reference_of(args)?.context())
         }),
-        method("Name", &[], &STRING, |_, args| Ok(reference_of(args)?.context().into())),
-        method("RepositoryStr", &[], &STRING, |_, args| {
+        Method::new("Name", &[], &STRING, context),
+        Method::new("RepositoryStr", &[], &STRING, |_, args| {
             Ok(reference_of(args)?.repository().into())
         }),
-        method("Scope", &[&STRING], &STRING, scope),
-        method("String", &[], &STRING, |_, args| {
-            Ok(reference_of(args)?.context().into())
-        }),
+        SCOPE,
+        Method::new("String", &[], &STRING, context),
     ],
 };
 
@@ -113,37 +117,18 @@ static REGISTRY: StructType = StructType {
     name: "name.Registry",
     fields: &[Field::new("insecure", &BOOL), Field::new("registry", &STRING)],
     methods: &[
-        method("MarshalJSON", &[], &BYTES, |_, args| {
+        Method::new("MarshalJSON", &[], &BYTES, |_, args| {
             json(reference_of(args)?.registry())
         }),
-        method("Name", &[], &STRING, |_, args| {
-            Ok(reference_of(args)?.registry().into())
-        }),
-        method("RegistryStr", &[], &STRING, |_, args| {
-            Ok(reference_of(args)?.registry().into())
-        }),
-        method("Scheme", &[], &STRING, |_, args| {
+        Method::new("Name", &[], &STRING, registry),
+        Method::new("RegistryStr", &[], &STRING, registry),
+        Method::new("Scheme", &[], &STRING, |_, args| {
             Ok(reference_of(args)?.scheme().into())
         }),
-        method("Scope", &[&STRING], &STRING, |_, _| Ok("registry:catalog:*".into())),
-        method("String", &[], &STRING, |_, args| {
-            Ok(reference_of(args)?.registry().into())
-        }),
+        Method::new("Scope", &[&STRING], &STRING, |_, _| Ok("registry:catalog:*".into())),
+        Method::new("String", &[], &STRING, registry),
     ],
 };
-
-/// A method of `T`.
-const fn method(
-    name: &'static str,
-    params: &'static [&'static Type],
-    result: &'static Type,
-    body: fn(&mut Host<'_>, Args<'_>) -> Result<Value, Failure>,
-) -> Method {
-    Method {
-        pointer: false,
-        function: Function::new(name, params, result, body),
-    }
-}
 
 /// An image with the policy that chose it.
 pub(super) fn image_ref(change: &ImageChange) -> Value {
@@ -186,32 +171,27 @@ fn repository(reference: &Reference) -> Value {
 
 /// The reference that the receiver was made of.
 fn reference_of(args: Args<'_>) -> Result<Reference, Failure> {
-    let unknown = || Failure::new("internal: the receiver is no image reference");
-    let Value::Struct(receiver) = args.value(0)? else {
-        return Err(unknown());
-    };
-    let Some(Value::String(text)) = receiver.fields().get(receiver.of.fields.len()) else {
-        return Err(unknown());
+    let Value::String(text) = beyond(args, 0)? else {
+        return Err(Failure::new("internal: the receiver is no image reference"));
     };
     Reference::parse(&text.lossy(), Validation::Weak).map_err(|error| Failure::new(error.to_string()))
 }
 
-fn identifier(args: Args<'_>) -> Result<Value, Failure> {
+fn identifier(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(reference_of(args)?.identifier().as_str().into())
+}
+
+fn context(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    Ok(reference_of(args)?.context().into())
+}
+
+fn registry(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    Ok(reference_of(args)?.registry().into())
 }
 
 fn scope(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let action = args.text(1)?.lossy();
     Ok(format!("repository:{}:{action}", reference_of(args)?.repository()).into())
-}
-
-/// A field of the receiver.
-pub(super) fn field(args: Args<'_>, name: &str) -> Result<Value, Failure> {
-    match args.value(0)? {
-        Value::Struct(receiver) => receiver.field(name).cloned(),
-        _ => None,
-    }
-    .ok_or_else(|| Failure::new(format!("internal: the receiver has no {name}")))
 }
 
 /// A JSON string. References hold nothing that JSON would escape.

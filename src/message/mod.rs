@@ -9,6 +9,7 @@ mod hint;
 mod images;
 mod names;
 mod read;
+mod receiver;
 mod render;
 mod results;
 mod template_data;

@@ -2,9 +2,9 @@
 
 use super::{
     data::{ObjectIdentifier, ObjectName},
-    images::field,
+    receiver::field,
 };
-use crate::template::{ANY, Args, Failure, Field, Function, Method, STRING, Struct, StructType, Type, Value};
+use crate::template::{ANY, Args, Failure, Field, Method, STRING, Struct, StructType, Text, Type, Value};
 
 /// `types.NamespacedName`, printed as `namespace/name` (CONTRACT IUA-048).
 pub(super) static NAMESPACED_NAME: Type = Type::Struct(&NAMESPACED_NAME_STRUCT);
@@ -15,22 +15,14 @@ static NAMESPACED_NAME_STRUCT: StructType = StructType {
     name: "types.NamespacedName",
     fields: &[Field::new("Namespace", &STRING), Field::new("Name", &STRING)],
     methods: &[
-        Method {
-            pointer: false,
-            function: Function::new("MarshalLog", &[], &ANY, |_, args| {
-                let fields = vec![field(args, "Name")?, field(args, "Namespace")?];
-                Ok(Value::Struct(Struct::new(&MARSHAL_LOG, fields)))
-            }),
-        },
-        Method {
-            pointer: false,
-            function: Function::new("String", &[], &STRING, |_, args| {
-                let [mut namespace, name] = [part(args, "Namespace")?, part(args, "Name")?];
-                namespace.push(b'/');
-                namespace.extend_from_slice(&name);
-                Ok(Value::text(namespace))
-            }),
-        },
+        Method::new("MarshalLog", &[], &ANY, |_, args| {
+            let fields = vec![field(args, "Name")?, field(args, "Namespace")?];
+            Ok(Value::Struct(Struct::new(&MARSHAL_LOG, fields)))
+        }),
+        Method::new("String", &[], &STRING, |_, args| {
+            let (namespace, name) = (part(args, "Namespace")?, part(args, "Name")?);
+            Ok(Value::text([&*namespace, b"/", &*name].concat()))
+        }),
     ],
 };
 
@@ -96,9 +88,9 @@ pub(super) fn object_identifier(object: &ObjectIdentifier) -> Value {
     Value::Struct(Struct::new(&OBJECT_IDENTIFIER_STRUCT, vec![resource]))
 }
 
-fn part(args: Args<'_>, name: &str) -> Result<Vec<u8>, Failure> {
+fn part(args: Args<'_>, name: &str) -> Result<Text, Failure> {
     match field(args, name)? {
-        Value::String(text) => Ok(text.to_vec()),
+        Value::String(text) => Ok(text),
         _ => Err(Failure::new(format!("internal: {name} is no string"))),
     }
 }

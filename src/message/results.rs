@@ -5,13 +5,14 @@
 
 use super::{
     data::{Data, Era, ImageChange},
-    images::{IMAGE_REF, IMAGE_REFS, field, image_ref},
+    images::{IMAGE_REF, IMAGE_REFS, image_ref},
     names::{OBJECT_IDENTIFIER, object_identifier},
+    receiver::{beyond, field},
 };
 use crate::template::{
-    Args, Failure, Field, Function, Host, Map, Method, NamedType, STRING, Slice, Struct, StructType, Type, Value,
+    Args, Failure, Field, Host, Map, Method, NamedType, STRING, Slice, Struct, StructType, Type, Value,
 };
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// `.Updated`: `update.Result` of the days of v1beta1.
 pub(super) static UPDATED: Type = Type::Struct(&UPDATED_STRUCT);
@@ -19,12 +20,13 @@ static UPDATED_STRUCT: StructType = StructType {
     name: "update.Result",
     fields: &[Field::new("Files", &FILES)],
     methods: &[
-        method("Images", &IMAGE_REFS, images),
-        method("Objects", &OBJECT_IMAGES, |host, args| {
-            objects(host, &field(args, "Files")?, &OBJECT_IMAGES, |file| match file {
+        Method::new("Images", &[], &IMAGE_REFS, images),
+        Method::new("Objects", &[], &OBJECT_IMAGES, |host, args| {
+            let listed = objects(host, &field(args, "Files")?, |file| match file {
                 Value::Struct(file) => file.field("Objects").cloned(),
                 _ => None,
-            })
+            })?;
+            Ok(Value::Map(lists(listed, &IMAGE_REFS, &IMAGE_REF)))
         }),
     ],
 };
@@ -44,9 +46,9 @@ static CHANGED_STRUCT: StructType = StructType {
     name: "update.Result",
     fields: &[Field::new("FileChanges", &FILE_CHANGES)],
     methods: &[
-        method("Changes", &CHANGES, changes),
-        method("ImageResult", &UPDATED, beyond),
-        method("Objects", &OBJECT_CHANGES, changed_objects),
+        Method::new("Changes", &[], &CHANGES, changes),
+        Method::new("ImageResult", &[], &UPDATED, |_, args| beyond(args, 0)),
+        Method::new("Objects", &[], &OBJECT_CHANGES, changed_objects),
     ],
 };
 
@@ -59,8 +61,8 @@ static CHANGED_V2_STRUCT: StructType = StructType {
         Field::new("FileChanges", &FILE_CHANGES),
     ],
     methods: &[
-        method("Changes", &CHANGES, changes),
-        method("Objects", &OBJECT_CHANGES, changed_objects),
+        Method::new("Changes", &[], &CHANGES, changes),
+        Method::new("Objects", &[], &OBJECT_CHANGES, changed_objects),
     ],
 };
 
@@ -142,32 +144,6 @@ pub(super) fn changed(data: &Data, updated: Value) -> Value {
     })
 }
 
-/// A method of `T` without arguments.
-pub(super) const fn method(
-    name: &'static str,
-    result: &'static Type,
-    body: fn(&mut Host<'_>, Args<'_>) -> Result<Value, Failure>,
-) -> Method {
-    Method {
-        pointer: false,
-        function: Function::new(name, &[], result, body),
-    }
-}
-
-/// What a method gives that stands for a field of another era: the first value beyond the declared fields.
-pub(super) fn beyond(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    beyond_by(args, 0)
-}
-
-/// The value `index` places beyond the declared fields.
-pub(super) fn beyond_by(args: Args<'_>, index: usize) -> Result<Value, Failure> {
-    match args.value(0)? {
-        Value::Struct(receiver) => receiver.fields().get(receiver.of.fields.len() + index).cloned(),
-        _ => None,
-    }
-    .ok_or_else(|| Failure::new("internal: the receiver has no such value"))
-}
-
 fn object_changes(map: Map) -> Value {
     Value::Named(&OBJECT_CHANGES_NAMED, Box::new(Value::Map(map)))
 }
@@ -208,39 +184,38 @@ fn images(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 }
 
 fn changed_objects(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    let all = objects(host, &field(args, "FileChanges")?, &OBJECT_CHANGES_MAP, |file| {
-        Some(file.clone())
-    })?;
-    Ok(Value::Named(&OBJECT_CHANGES_NAMED, Box::new(all)))
+    let listed = objects(host, &field(args, "FileChanges")?, |file| Some(file.clone()))?;
+    Ok(object_changes(lists(listed, &CHANGES, &CHANGE)))
 }
 
 /// Objects of all files with what is listed for each, file after file (CONTRACT IUA-058, N-016).
 fn objects(
     host: &mut Host<'_>,
     files: &Value,
-    of: &'static Type,
     in_file: impl Fn(&Value) -> Option<Value>,
-) -> Result<Value, Failure> {
-    let Type::Map(key, list) = *of else {
-        return Ok(Value::Nil);
-    };
-    let Type::Slice(item) = *list else {
-        return Ok(Value::Nil);
-    };
-    let found = Map::new(key, list, []);
+) -> Result<Vec<(Value, Vec<Value>)>, Failure> {
+    let mut found: Vec<(Value, Vec<Value>)> = Vec::new();
+    let mut known = HashMap::new();
     for (_, file) in entries(files) {
         for (object, listed) in in_file(&file).as_ref().map(entries).unwrap_or_default() {
             let listed = listed.items().unwrap_or_default();
             host.step(listed.len() as u64)?;
-            let mut all = found
-                .get(&object)
-                .and_then(|all| all.items().map(<[_]>::to_vec))
-                .unwrap_or_default();
-            all.extend_from_slice(listed);
-            found.insert(object, Value::Slice(Slice::new(item, all)));
+            let index = *known.entry(texts(&object)).or_insert(found.len());
+            match found.get_mut(index) {
+                Some((_, all)) => all.extend_from_slice(listed),
+                None => found.push((object, listed.to_vec())),
+            }
         }
     }
-    Ok(Value::Map(found))
+    Ok(found)
+}
+
+/// A map from objects to lists of a type.
+fn lists(listed: Vec<(Value, Vec<Value>)>, of: &'static Type, item: &'static Type) -> Map {
+    let listed = listed
+        .into_iter()
+        .map(|(object, items)| (object, Value::Slice(Slice::new(item, items))));
+    Map::new(&OBJECT_IDENTIFIER, of, listed)
 }
 
 fn entries(map: &Value) -> Vec<(Value, Value)> {

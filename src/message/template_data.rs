@@ -3,9 +3,10 @@
 use super::{
     data::{Data, Era},
     names::{NAMESPACED_NAME, namespaced_name},
-    results::{CHANGED, CHANGED_V2, UPDATED, beyond, beyond_by, changed, method, updated},
+    receiver::beyond,
+    results::{CHANGED, CHANGED_V2, UPDATED, changed, updated},
 };
-use crate::template::{Field, Map, STRING, STRING_MAP, Slot, Struct, StructType, Value};
+use crate::template::{Field, Map, Method, STRING, STRING_MAP, Slot, Struct, StructType, Value};
 
 /// What errors call the type, in every era (DECISIONS C32).
 const NAME: &str = "source.TemplateData";
@@ -17,7 +18,7 @@ static V1: StructType = StructType {
         Field::new("Changed", &CHANGED),
         Field::new("Values", &STRING_MAP),
     ],
-    methods: &[method("Updated", &UPDATED, beyond)],
+    methods: &[Method::new("Updated", &[], &UPDATED, |_, args| beyond(args, 0))],
 };
 
 static V1BETA2: StructType = StructType {
@@ -38,8 +39,8 @@ static V1BETA1: StructType = StructType {
         Field::new("Updated", &UPDATED),
     ],
     methods: &[
-        method("Changed", &CHANGED_V2, beyond),
-        method("Values", &STRING_MAP, |_, args| beyond_by(args, 1)),
+        Method::new("Changed", &[], &CHANGED_V2, |_, args| beyond(args, 0)),
+        Method::new("Values", &[], &STRING_MAP, |_, args| beyond(args, 1)),
     ],
 };
 
