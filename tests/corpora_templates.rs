@@ -20,7 +20,7 @@ use base64::Engine as _;
 use bumpwright::message::{self, Data, Era};
 use bumpwright::policy::{Reference, Validation};
 use bumpwright::sprig;
-use bumpwright::template::{Error, Functions, Host, Limits, Slot, Stage, Template, Value, World};
+use bumpwright::template::{Error, Function, Functions, Host, Limits, Slot, Stage, Template, Value, World};
 use oracle::{Tally, rows};
 use serde_json::Value as Json;
 
@@ -66,6 +66,29 @@ fn gotemplate() {
 fn sprig() {
     let functions = Functions::new(sprig::TABLES);
     table("sprig", &functions, |row| Slot::of(value(&row["data"])));
+}
+
+/// All 194 functions, with Go's types: they decide what an argument may be.
+#[test]
+fn sprig_functions() {
+    let theirs = include_str!("../fixtures/sprig/functions.txt");
+    let theirs: Vec<&str> = theirs.lines().filter(|line| !line.starts_with('#')).collect();
+    let mut ours: Vec<String> = sprig::TABLES
+        .iter()
+        .flat_map(|table| table.iter())
+        .map(signature)
+        .collect();
+    ours.sort();
+    assert_eq!(ours, theirs);
+    println!("sprig functions: {} of 194", ours.len());
+}
+
+fn signature(function: &Function) -> String {
+    let mut params: Vec<String> = function.params.iter().map(ToString::to_string).collect();
+    if let Some(last) = params.last_mut().filter(|_| function.variadic) {
+        last.insert_str(0, "...");
+    }
+    format!("{}({}) {}", function.name, params.join(", "), function.result)
 }
 
 /// Where the old Sprig differs, v3.3.0 is right.

@@ -37,7 +37,7 @@ impl Default for Limits {
         Self {
             steps: 10_000_000,
             output: 4 << 20,
-            produced: 256 << 20,
+            produced: 512 << 20,
             depth: 10_000,
         }
     }
