@@ -6,6 +6,7 @@
 
 mod data;
 mod hint;
+mod identity;
 mod images;
 mod names;
 mod read;
