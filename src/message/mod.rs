@@ -5,6 +5,7 @@
 //! over parts of it.
 
 mod data;
+mod gathering;
 mod hint;
 mod images;
 mod names;
@@ -15,5 +16,6 @@ mod results;
 mod template_data;
 
 pub use data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
+pub use gathering::Gathering;
 pub use read::{DataError, read};
 pub use render::{DEFAULT_MESSAGE, MessageError, check, render};
