@@ -57,6 +57,7 @@ impl<'t> Exec<'t, '_, '_> {
             Body::Choice { decisive } => return self.eval_choice(dot, function, operands, decisive),
             Body::Call => self.eval_callee(dot, function, operands)?,
         };
+        // Whatever the function has counted itself, its result counts.
         let result = result.and_then(|slot| {
             if let Value::String(text) = &slot.value {
                 self.host.produce(text.len())?;

@@ -15,6 +15,9 @@ enum Basic {
     Uint,
 }
 
+/// Bytes that are compared in the time that a step may take.
+const BYTES_PER_STEP: usize = 4096;
+
 /// `eq a b c`: whether `a` equals one of the others.
 pub(super) fn eq(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let Some((first, others)) = arguments.split_first().filter(|(_, others)| !others.is_empty()) else {
@@ -35,9 +38,9 @@ pub(super) fn ne(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failur
 }
 
 /// `lt a b`
-pub(super) fn lt(_: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
+pub(super) fn lt(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
-    Ok(answer(less(a, b)?))
+    Ok(answer(less(host, a, b)?))
 }
 
 /// `le a b`
@@ -53,9 +56,9 @@ pub(super) fn gt(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failur
 }
 
 /// `ge a b`
-pub(super) fn ge(_: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
+pub(super) fn ge(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
-    Ok(answer(!less(a, b)?))
+    Ok(answer(!less(host, a, b)?))
 }
 
 fn answer(truth: bool) -> Slot {
@@ -84,7 +87,10 @@ fn basic(value: &Value) -> Option<Basic> {
 fn equal(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure> {
     match (basic(a), basic(b)) {
         (None, None) => same(host, a, b),
-        (x, y) if x == y => Ok(same_basic(a, b)),
+        (x, y) if x == y => {
+            count_bytes(host, a, b)?;
+            Ok(same_basic(a, b))
+        }
         (Some(Basic::Int), Some(Basic::Uint)) | (Some(Basic::Uint), Some(Basic::Int)) => {
             Ok(integers(a, b) == Some(Ordering::Equal))
         }
@@ -92,6 +98,14 @@ fn equal(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure> {
             (Some(a), Some(b)) => Err(incompatible(&a, &b)),
             _ => Ok(false),
         },
+    }
+}
+
+/// Counts what it takes to look through two strings: a template may compare long ones in a loop.
+fn count_bytes(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<(), Failure> {
+    match (a.bare(), b.bare()) {
+        (Value::String(a), Value::String(b)) => host.step((a.len().min(b.len()) / BYTES_PER_STEP) as u64),
+        _ => Ok(()),
     }
 }
 
@@ -176,7 +190,10 @@ fn identical(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure>
         }
         (Value::Struct(a), Value::Struct(b)) => a.fields().iter().zip(b.fields()),
         (Value::Array(a), Value::Array(b)) => a.items().iter().zip(b.items()),
-        (a, b) => return Ok(same_basic(a, b)),
+        (a, b) => {
+            count_bytes(host, a, b)?;
+            return Ok(same_basic(a, b));
+        }
     };
     host.deeper(|host| {
         for (a, b) in pairs {
@@ -188,7 +205,8 @@ fn identical(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure>
     })
 }
 
-fn less(a: &Value, b: &Value) -> Result<bool, Failure> {
+fn less(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure> {
+    count_bytes(host, a, b)?;
     let bad = || Failure::new("invalid type for comparison");
     let (Some(x), Some(y)) = (basic(a), basic(b)) else {
         return Err(bad());
@@ -208,5 +226,5 @@ fn less(a: &Value, b: &Value) -> Result<bool, Failure> {
 }
 
 fn less_or_equal(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure> {
-    Ok(less(a, b)? || equal(host, a, b)?)
+    Ok(less(host, a, b)? || equal(host, a, b)?)
 }

@@ -60,8 +60,9 @@ pub(super) enum Flow {
     Continue,
 }
 
-/// So many variables are passed over in the time that a step may take.
-const VARS_PER_STEP: usize = 32;
+/// So many variables, operands or fields are gone through in the time that a step may take. A template can hold very many
+/// of them, and do it in a loop.
+pub(super) const SMALL_PER_STEP: usize = 32;
 
 impl Template {
     /// Parses a template. The name is what errors call it by.
@@ -240,14 +241,13 @@ impl<'t> Exec<'t, '_, '_> {
         Ok(self.vars.get(index).map(|(_, slot)| slot.clone()).unwrap_or_default())
     }
 
-    /// Where the innermost variable of that name is. Looking through many others costs steps: a loop might do it without
-    /// end.
+    /// Where the innermost variable of that name is.
     fn find_var(&mut self, name: &str) -> Result<usize, Fail> {
         let Some(index) = self.vars.iter().rposition(|(known, _)| *known == name) else {
             return Err(self.undefined(name));
         };
         let passed = self.vars.len() - index;
-        self.step((passed / VARS_PER_STEP) as u64)?;
+        self.small_steps(passed)?;
         Ok(index)
     }
 
@@ -439,6 +439,21 @@ mod tests {
             (
                 "{{$x := list 1}}{{range 90}}{{$x = list $x $x}}{{end}}{{$x}}",
                 "at <{{$x}}>: the template",
+            ),
+            (
+                &format!("{{{{range 9999}}}}{{{{and{}}}}}{{{{end}}}}", " 1".repeat(9999)),
+                "the template takes more than 100000 steps",
+            ),
+            (
+                &format!(
+                    "{{{{range 9999}}}}{{{{if $.x{}}}}}{{{{end}}}}{{{{end}}}}",
+                    ".x".repeat(9999)
+                ),
+                "the template takes more than 100000 steps",
+            ),
+            (
+                "{{$x := printf \"%40000s\" 1}}{{range 9999}}{{if eq $x $x}}{{end}}{{end}}",
+                "at <eq $x $x>: the template takes more than 100000 steps",
             ),
             (
                 &format!(

@@ -3,7 +3,7 @@
 use super::{
     display::context,
     error::{Error, Missing, Place, Stage},
-    exec::{Exec, Fail},
+    exec::{Exec, Fail, SMALL_PER_STEP},
     function::Failure,
 };
 use crate::gostd::quote;
@@ -35,6 +35,11 @@ impl Exec<'_, '_, '_> {
     /// Counts steps.
     pub(super) fn step(&mut self, count: u64) -> Result<(), Fail> {
         self.host.step(count).map_err(|failure| self.failure(failure))
+    }
+
+    /// Counts what is less than a step each.
+    pub(super) fn small_steps(&mut self, count: usize) -> Result<(), Fail> {
+        self.step((count / SMALL_PER_STEP) as u64)
     }
 
     fn error(&self, what: &str, stage: Stage, missing: Option<Missing>) -> Fail {

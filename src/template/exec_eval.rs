@@ -38,6 +38,7 @@ impl<'t> Exec<'t, '_, '_> {
 
     fn eval_command(&mut self, dot: &Slot, command: &'t Command, last: Option<Slot>) -> Result<Slot, Fail> {
         self.step(1)?;
+        self.small_steps(command.args.len())?;
         let Some((word, rest)) = command.args.split_first() else {
             return Ok(Slot::nothing());
         };

@@ -21,6 +21,7 @@ impl<'t> Exec<'t, '_, '_> {
         names: &'t [Name],
         operands: Operands<'t>,
     ) -> Result<Slot, Fail> {
+        self.small_steps(names.len())?;
         let Some((last, before)) = names.split_last() else {
             return Ok(receiver.clone());
         };

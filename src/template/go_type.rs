@@ -153,8 +153,6 @@ pub static BOOL: Type = Type::Bool;
 pub static STRING: Type = Type::String;
 /// `int`
 pub static INT: Type = Type::Int(IntKind::Int);
-/// `int32`, which is also `rune`
-pub static INT32: Type = Type::Int(IntKind::Int32);
 /// `int64`
 pub static INT64: Type = Type::Int(IntKind::Int64);
 /// `uint8`, which is also `byte`
