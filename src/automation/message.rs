@@ -67,10 +67,15 @@ impl CommitMessage {
         let mut data = data(changed);
         data.values.clone_from(&self.values);
         data.era = self.era;
-        message::render(&self.template, &data, Limits::default(), &Machine).map_err(|source| {
+        let message = message::render(&self.template, &data, Limits::default(), &Machine).map_err(|source| {
             notes.push(explained(&source));
             RunError::Message(source)
-        })
+        })?;
+        if message.contains(&0) {
+            // Git would cut the message there, and many servers refuse such a commit.
+            return Err(RunError::Other("the commit message holds a NUL byte".to_owned()));
+        }
+        Ok(message)
     }
 
     /// A template that does not parse would fail the next run that has something to commit.

@@ -63,9 +63,9 @@ impl Recorded {
     /// What the message tells; files are named relative to `below` (IUA-062).
     pub(super) fn data(&self, below: &str, objects: &Objects) -> Read {
         let images = self.images(objects);
-        let below = below.trim_start_matches("./").trim_matches('/');
+        let below = lexical(below);
         let automation = self.automation.as_deref().unwrap_or_default();
-        let mut gathering = Gathering::new(ObjectName::split(automation), below);
+        let mut gathering = Gathering::new(ObjectName::split(automation), &below);
         let mut unknown_images = BTreeSet::new();
         for change in &self.changes {
             let field = FieldChange {
@@ -89,7 +89,8 @@ impl Recorded {
         }
     }
 
-    /// The image of each policy: from a field that holds it whole, from fields with its parts, or from its manifest.
+    /// The image of each policy: from its manifest, as in the run, else from a field that holds it whole, or from fields
+    /// with its parts.
     fn images(&self, objects: &Objects) -> BTreeMap<&str, Reference> {
         let mut written: BTreeMap<&str, Written<'_>> = BTreeMap::new();
         for change in &self.changes {
@@ -108,15 +109,29 @@ impl Recorded {
             let policy = policies.find(|known| known.policy_name().to_string() == policy)?;
             policy.latest_ref().ok().flatten().map(|image| image.to_string())
         };
-        let image = |policy: &str, written: &Written<'_>| match (written.whole, written.name, written.tag) {
+        let in_fields = |written: &Written<'_>| match (written.whole, written.name, written.tag) {
             (Some(image), ..) => Some(image.to_owned()),
             (None, Some(name), Some(tag)) => Some(format!("{name}:{tag}")),
-            _ => in_manifest(policy),
+            _ => None,
         };
+        let image = |policy: &str, written: &Written<'_>| in_manifest(policy).or_else(|| in_fields(written));
         let images = written.iter().filter_map(|(policy, written)| {
             let image = image(policy, written)?;
             Some((*policy, Reference::parse(&image, Validation::Weak).ok()?))
         });
         images.collect()
     }
+}
+
+/// `update.path` joined to the root by its letters alone: which of its parts are links only the repository knows.
+fn lexical(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }

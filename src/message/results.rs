@@ -5,7 +5,7 @@
 
 use super::{
     data::{Data, Era, ImageChange},
-    identity::{image_identity, texts},
+    identity::texts,
     images::{IMAGE_REF, IMAGE_REFS, image_ref},
     names::{Identifiers, OBJECT_IDENTIFIER},
     receiver::{beyond, field},
@@ -13,7 +13,7 @@ use super::{
 use crate::template::{
     Args, Failure, Field, Host, Map, Method, NamedType, STRING, Slice, Struct, StructType, Type, Value,
 };
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// `.Updated`: `update.Result` of the days of v1beta1.
 pub(super) static UPDATED: Type = Type::Struct(&UPDATED_STRUCT);
@@ -175,7 +175,7 @@ fn images(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
         for (_, refs) in file.field("Objects").map(entries).unwrap_or_default() {
             for image in refs.items().unwrap_or_default() {
                 host.step(1)?;
-                if seen.insert(image_identity(image)) {
+                if seen.insert(texts(image)) {
                     found.push(image.clone());
                 }
             }
@@ -195,20 +195,17 @@ fn objects(
     files: &Value,
     in_file: impl Fn(&Value) -> Option<Value>,
 ) -> Result<Vec<(Value, Vec<Value>)>, Failure> {
-    let mut found: Vec<(Value, Vec<Value>)> = Vec::new();
-    let mut known = HashMap::new();
+    // By the order of the keys, so that the map has nothing to sort.
+    let mut found: BTreeMap<Vec<u8>, (Value, Vec<Value>)> = BTreeMap::new();
     for (_, file) in entries(files) {
         for (object, listed) in in_file(&file).as_ref().map(entries).unwrap_or_default() {
             let listed = listed.items().unwrap_or_default();
             host.step(listed.len() as u64)?;
-            let index = *known.entry(texts(&object)).or_insert(found.len());
-            match found.get_mut(index) {
-                Some((_, all)) => all.extend_from_slice(listed),
-                None => found.push((object, listed.to_vec())),
-            }
+            let (_, all) = found.entry(texts(&object)).or_insert_with(|| (object, Vec::new()));
+            all.extend_from_slice(listed);
         }
     }
-    Ok(found)
+    Ok(found.into_values().collect())
 }
 
 /// A map from objects to lists of a type.
