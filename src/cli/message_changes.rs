@@ -120,3 +120,40 @@ impl Recorded {
         images.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::api;
+
+    #[test]
+    fn images_come_from_fields_or_else_from_manifests() {
+        let policy = "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\nmetadata: {name: app, namespace: fs}\n\
+                      spec: {imageRepositoryRef: {name: app}, policy: {semver: {range: '*'}}}\n\
+                      status: {latestRef: {name: o/app, tag: 9.0.0}}\n";
+        let mut objects = Objects::default();
+        objects
+            .insert_all(api::read("m.yaml", policy.as_bytes()).unwrap())
+            .unwrap();
+        for (changes, expected) in [
+            (&[("", "o/app:1")][..], Some("o/app:1")),
+            (&[(":tag", "2"), (":name", "o/app")], Some("o/app:2")),
+            (&[(":tag", "2")], Some("o/app:9.0.0")),
+            (&[(":digest", "sha256:0")], Some("o/app:9.0.0")),
+        ] {
+            let change = |(part, new): &(&str, &str)| {
+                format!(
+                    r#"{{"path": "a.yaml", "old": "", "new": "{new}", "policy": "fs/app", "setter": "fs:app{part}",
+                        "object": {{"apiVersion": "v1", "kind": "Pod", "namespace": "d", "name": "p"}}}}"#
+                )
+            };
+            let changes: Vec<String> = changes.iter().map(change).collect();
+            let json = format!(r#"{{"runs": [{{"changes": [{}]}}]}}"#, changes.join(","));
+            let runs = read(&json).unwrap();
+            let data = runs.first().unwrap().data("", &objects).data;
+            let images: Vec<_> = data.images.iter().map(|change| change.image.text()).collect();
+            assert_eq!(images, Vec::from_iter(expected), "{json}");
+        }
+    }
+}
