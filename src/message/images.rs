@@ -88,7 +88,7 @@ const MARSHAL_JSON: Method = Method::new("MarshalJSON", &[], &BYTES, |_, args| j
 const NAME: Method = Method::new("Name", &[], &STRING, |_, args| Ok(reference_of(args)?.name().into()));
 const SCOPE: Method = Method::new("Scope", &ACTION, &STRING, scope);
 static ACTION: [&Type; 1] = [&STRING];
-const TEXT: Method = Method::new("String", &[], &STRING, |_, args| Ok(reference_of(args)?.text().into()));
+const TEXT: Method = Method::new("String", &[], &STRING, |_, args| beyond(args, 0));
 
 static REPOSITORY_TYPE: Type = Type::Struct(&REPOSITORY);
 

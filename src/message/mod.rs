@@ -7,6 +7,7 @@
 mod data;
 mod gathering;
 mod hint;
+mod identity;
 mod images;
 mod names;
 mod read;

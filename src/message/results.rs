@@ -5,8 +5,9 @@
 
 use super::{
     data::{Data, Era, ImageChange},
+    identity::{image_identity, texts},
     images::{IMAGE_REF, IMAGE_REFS, image_ref},
-    names::{OBJECT_IDENTIFIER, object_identifier},
+    names::{Identifiers, OBJECT_IDENTIFIER},
     receiver::{beyond, field},
 };
 use crate::template::{
@@ -87,7 +88,7 @@ static CHANGE_STRUCT: StructType = StructType {
 };
 
 /// The value of `.Updated`.
-pub(super) fn updated(data: &Data) -> Value {
+pub(super) fn updated<'d>(data: &'d Data, identifiers: &mut Identifiers<'d>) -> Value {
     let mut files: BTreeMap<&str, BTreeMap<_, Vec<&ImageChange>>> = BTreeMap::new();
     for change in &data.images {
         let refs = files
@@ -100,7 +101,7 @@ pub(super) fn updated(data: &Data) -> Value {
     let files = files.into_iter().map(|(file, objects)| {
         let objects = objects.into_iter().map(|(object, refs)| {
             let refs = refs.into_iter().map(image_ref).collect();
-            (object_identifier(object), Value::Slice(Slice::new(&IMAGE_REF, refs)))
+            (identifiers.value(object), Value::Slice(Slice::new(&IMAGE_REF, refs)))
         });
         let objects = Value::Map(Map::new(&OBJECT_IDENTIFIER, &IMAGE_REFS, objects));
         (
@@ -113,7 +114,7 @@ pub(super) fn updated(data: &Data) -> Value {
 }
 
 /// The value of `.Changed`; `updated` is that of its `ImageResult`.
-pub(super) fn changed(data: &Data, updated: Value) -> Value {
+pub(super) fn changed<'d>(data: &'d Data, identifiers: &mut Identifiers<'d>, updated: Value) -> Value {
     let mut files: BTreeMap<&str, BTreeMap<_, Vec<Value>>> = BTreeMap::new();
     for change in &data.changes {
         let changes = files
@@ -128,7 +129,7 @@ pub(super) fn changed(data: &Data, updated: Value) -> Value {
     let files = files.into_iter().map(|(file, objects)| {
         let objects = objects
             .into_iter()
-            .map(|(object, changes)| (object_identifier(object), Value::Slice(Slice::new(&CHANGE, changes))));
+            .map(|(object, changes)| (identifiers.value(object), Value::Slice(Slice::new(&CHANGE, changes))));
         (
             file.into(),
             object_changes(Map::new(&OBJECT_IDENTIFIER, &CHANGES, objects)),
@@ -174,7 +175,7 @@ fn images(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
         for (_, refs) in file.field("Objects").map(entries).unwrap_or_default() {
             for image in refs.items().unwrap_or_default() {
                 host.step(1)?;
-                if seen.insert(texts(image)) {
+                if seen.insert(image_identity(image)) {
                     found.push(image.clone());
                 }
             }
@@ -230,23 +231,5 @@ fn or_nil(item: &'static Type, items: Vec<Value>) -> Slice {
     match items.is_empty() {
         true => Slice::nil(item),
         false => Slice::new(item, items),
-    }
-}
-
-/// What tells one struct of texts from another.
-fn texts(value: &Value) -> Vec<u8> {
-    let mut key = Vec::new();
-    collect(value, &mut key);
-    key
-}
-
-fn collect(value: &Value, key: &mut Vec<u8>) {
-    match value {
-        Value::String(text) => {
-            key.extend_from_slice(&text.len().to_le_bytes());
-            key.extend_from_slice(text);
-        }
-        Value::Struct(of) => of.fields().iter().for_each(|field| collect(field, key)),
-        _ => {}
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     data::{Data, Era},
-    names::{NAMESPACED_NAME, namespaced_name},
+    names::{Identifiers, NAMESPACED_NAME, namespaced_name},
     receiver::beyond,
     results::{CHANGED, CHANGED_V2, UPDATED, changed, updated},
 };
@@ -48,8 +48,9 @@ static V1BETA1: StructType = StructType {
 pub(super) fn template_data(data: &Data) -> Slot {
     let automation = namespaced_name(&data.automation);
     let values = values(data);
-    let updated = updated(data);
-    let changed = changed(data, updated.clone());
+    let mut identifiers = Identifiers::default();
+    let updated = updated(data, &mut identifiers);
+    let changed = changed(data, &mut identifiers, updated.clone());
     let (of, fields) = match data.era {
         Era::V1 => (&V1, vec![automation, changed, values, updated]),
         Era::V1beta2 => (&V1BETA2, vec![automation, updated, changed, values]),

@@ -14,6 +14,13 @@ impl Text {
     }
 }
 
+impl Text {
+    /// Whether both share their bytes. Equal texts need not.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl Deref for Text {
     type Target = [u8];
 

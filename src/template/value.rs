@@ -291,6 +291,11 @@ impl Struct {
         &self.fields.0
     }
 
+    /// Whether both share their fields. Equal structs need not.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.fields, &other.fields)
+    }
+
     /// The value of an own field.
     pub fn field(&self, name: &str) -> Option<&Value> {
         let index = self.of.fields.iter().position(|field| field.name == name)?;
