@@ -1,7 +1,8 @@
 //! Copies that share nothing that can change (`copystructure` v1.2.0).
 
-use super::dicts::ENTRY;
-use crate::template::{ANY, Args, Array, Failure, Function, Host, Map, Pointer, Slice, Struct, Type, Value};
+use crate::template::{
+    ANY, Args, Array, Failure, Function, Host, LIST_BYTES, Map, Pointer, Slice, Struct, Type, Value,
+};
 
 /// The functions of this family.
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -34,7 +35,7 @@ fn copy(host: &mut Host<'_>, value: &Value) -> Result<Value, Failure> {
 }
 
 fn all(host: &mut Host<'_>, item: &Type, items: &[Value]) -> Result<Vec<Value>, Failure> {
-    host.produce(std::mem::size_of_val(items))?;
+    host.produce(LIST_BYTES.saturating_add(std::mem::size_of_val(items)))?;
     host.deeper(|host| items.iter().map(|value| element(host, item, value)).collect())
 }
 
@@ -47,9 +48,10 @@ fn element(host: &mut Host<'_>, of: &Type, value: &Value) -> Result<Value, Failu
 }
 
 fn copy_map(host: &mut Host<'_>, map: &Map) -> Result<Map, Failure> {
-    host.produce(map.len().saturating_mul(ENTRY))?;
+    host.produce(Map::bytes(map.len()))?;
+    let entries = map.counted_entries(host)?;
     let entries = host.deeper(|host| {
-        let copied = map.entries().into_iter().map(|(key, value)| {
+        let copied = entries.into_iter().map(|(key, value)| {
             let value = element(host, map.item, &value)?;
             Ok((key, value))
         });
@@ -63,7 +65,7 @@ fn copy_struct(host: &mut Host<'_>, of: &Struct) -> Result<Struct, Failure> {
     if of.of.name == "time.Time" {
         return Ok(of.clone());
     }
-    host.produce(std::mem::size_of_val(of.fields()))?;
+    host.produce(LIST_BYTES.saturating_add(std::mem::size_of_val(of.fields())))?;
     let fields = host.deeper(|host| {
         let fields = of.of.fields.iter().zip(of.fields());
         let copied = fields.map(|(field, value)| {

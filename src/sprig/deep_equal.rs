@@ -76,7 +76,7 @@ impl Comparison {
         }
         self.maps.push((left.clone(), right.clone()));
         let equal = host.deeper(|host| {
-            for (key, a) in left.entries() {
+            for (key, a) in left.counted_entries(host)? {
                 match right.get(&key) {
                     Some(b) if self.values(host, &a, &b)? => {}
                     _ => return Ok(false),

@@ -1,7 +1,9 @@
 //! Dictionaries: `map[string]interface {}`. Those that change one change it for all who hold it.
 
 use super::strval::strval;
-use crate::template::{ANY, Args, BOOL, DICT, Failure, Function, Host, LIST, STRING, STRINGS, Text, Value};
+use crate::template::{
+    ANY, Args, BOOL, DICT, Failure, Function, Host, LIST, LIST_BYTES, Map, STRING, STRINGS, Text, Value,
+};
 use std::collections::HashSet;
 
 /// The functions of this family.
@@ -21,20 +23,17 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 type Outcome = Result<Value, Failure>;
 
-/// What an entry counts as: key, value and their place in the tree.
-pub(super) const ENTRY: usize = 3 * size_of::<Value>();
-
 /// What Go says when something is put into a nil map.
 pub(super) fn nil_map() -> Failure {
     Failure::new("assignment to entry in nil map")
 }
 
 fn dict(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
+    host.produce(Map::bytes(args.len().div_ceil(2)))?;
     let mut entries = Vec::new();
     for pair in args.0.chunks(2) {
         let mut pair = pair.iter();
         let key = strval(host, pair.next().unwrap_or(&Value::Nil))?;
-        host.produce(ENTRY)?;
         entries.push((key, pair.next().cloned().unwrap_or_else(|| "".into())));
     }
     Ok(Value::dict(entries))
@@ -45,7 +44,7 @@ fn get(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
 }
 
 fn set(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
-    host.produce(ENTRY)?;
+    args.map(0)?.count_entry(host)?;
     if !args.map(0)?.insert(args.value(1)?.clone(), args.value(2)?.clone()) {
         return Err(nil_map());
     }
@@ -63,9 +62,10 @@ fn has_key(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
 
 fn pluck(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let key = args.value(0)?;
-    host.produce((args.len() - 1).saturating_mul(size_of::<Value>()))?;
+    host.produce(LIST_BYTES.saturating_add(args.len().saturating_mul(size_of::<Value>())))?;
     let mut found = Vec::new();
     for index in 1..args.len() {
+        host.read(key)?;
         found.extend(args.map(index)?.get(key));
     }
     Ok(Value::list(found))
@@ -117,8 +117,7 @@ fn keys(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let mut keys: Vec<Text> = Vec::new();
     for index in 0..args.len() {
         let map = args.map(index)?;
-        host.produce(map.len().saturating_mul(ENTRY))?;
-        for (key, _) in map.entries() {
+        for (key, _) in map.counted_entries(host)? {
             if let Value::String(key) = key {
                 keys.push(key);
             }
@@ -129,13 +128,13 @@ fn keys(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
 
 fn values(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let map = args.map(0)?;
-    host.produce(map.len().saturating_mul(ENTRY))?;
-    Ok(Value::list(map.entries().into_iter().map(|(_, value)| value).collect()))
+    let entries = map.counted_entries(host)?;
+    Ok(Value::list(entries.into_iter().map(|(_, value)| value).collect()))
 }
 
 fn pick(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let map = args.map(0)?;
-    host.produce((args.len() - 1).saturating_mul(ENTRY))?;
+    host.produce(Map::bytes(args.len() - 1))?;
     let mut picked = Vec::new();
     for index in 1..args.len() {
         let value = map.get(args.value(index)?);
@@ -146,13 +145,16 @@ fn pick(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
 
 fn omit(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let map = args.map(0)?;
-    host.produce(map.len().saturating_mul(ENTRY))?;
+    host.produce(Map::bytes(map.len()))?;
     let omitted = (1..args.len()).map(|index| args.text(index));
     let omitted: HashSet<&Text> = omitted.collect::<Result<_, _>>()?;
-    let entries = map.entries().into_iter().filter_map(|(key, value)| match key {
-        Value::String(key) if !omitted.contains(&key) => Some((key, value)),
-        _ => None,
-    });
+    let entries = map
+        .counted_entries(host)?
+        .into_iter()
+        .filter_map(|(key, value)| match key {
+            Value::String(key) if !omitted.contains(&key) => Some((key, value)),
+            _ => None,
+        });
     Ok(Value::dict(entries))
 }
 

@@ -4,7 +4,7 @@
 
 use crate::{
     gostd::{append_char, first_rune, parse_float, quote},
-    template::{Failure, Host, Text, Value},
+    template::{ENTRY_BYTES, Failure, Host, LIST_BYTES, Map, STRING_BYTES, Text, Value},
 };
 
 /// More nested values than these Go refuses.
@@ -60,10 +60,19 @@ impl Parser<'_> {
     fn document(&mut self, host: &mut Host<'_>) -> Result<Value, Refusal> {
         loop {
             host.step(1)?;
-            host.produce(size_of::<Value>())?;
+            host.produce(self.place())?;
             let mut value = match self.begin()? {
-                Begun::Value(value) => value,
+                Begun::Value(value) => {
+                    if matches!(value, Value::String(_)) {
+                        host.produce(STRING_BYTES)?;
+                    }
+                    value
+                }
                 Begun::Container(open) => {
+                    host.produce(match open {
+                        Open::Array(_) => LIST_BYTES,
+                        Open::Object(..) => Map::bytes(1),
+                    })?;
                     self.open.push(open);
                     continue;
                 }
@@ -75,6 +84,14 @@ impl Parser<'_> {
                     Ended::Item => break,
                 }
             }
+        }
+    }
+
+    /// What the place of the next value takes up, and its key in an object.
+    fn place(&self) -> usize {
+        match self.open.last() {
+            Some(Open::Object(..)) => ENTRY_BYTES + STRING_BYTES,
+            _ => size_of::<Value>(),
         }
     }
 

@@ -66,6 +66,9 @@ fn push_line(host: &mut Host<'_>, out: &mut Vec<u8>, depth: usize) -> Result<(),
     Ok(())
 }
 
+/// A byte of the longest escape: `\u0001`.
+const MOST_PER_BYTE: usize = 6;
+
 struct Encoder {
     out: Vec<u8>,
     html: bool,
@@ -106,7 +109,10 @@ impl Encoder {
             Value::Uint(_, number) => self.push(&number.to_string()),
             Value::Float(kind, number) => self.push(&float(*number, *kind)?),
             Value::Complex(..) => return Err(unsupported_type(value)),
-            Value::String(text) => push_string(&mut self.out, text, self.html),
+            Value::String(text) => {
+                host.produce(text.len().saturating_mul(MOST_PER_BYTE))?;
+                push_string(&mut self.out, text, self.html);
+            }
             _ => return host.deeper(|host| self.encode_container(host, value, addressable)),
         }
         host.produce(self.out.len() - before)
@@ -156,7 +162,7 @@ impl Encoder {
                 limit => limit,
             })?;
             let text = text_of(&text);
-            host.produce(text.len())?;
+            host.produce(text.len().saturating_mul(MOST_PER_BYTE))?;
             match name {
                 "MarshalJSON" => self.out.extend(text),
                 _ => push_string(&mut self.out, &text, self.html),
@@ -207,7 +213,7 @@ impl Encoder {
         }
         self.inside(host, value, Inside::Map(map.clone()), |encoder, host| {
             let mut entries = Vec::new();
-            for (key, item) in map.entries() {
+            for (key, item) in map.counted_entries(host)? {
                 host.step(1)?;
                 entries.push((key_text(host, &key, value)?, item));
             }

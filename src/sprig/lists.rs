@@ -1,7 +1,7 @@
 //! Lists. Each function takes lists of any type of items; most give a `[]interface {}` with the same items.
 
 use super::{cast::to_int, cast::truncated, deep_equal::deep_equal, defaults::empty};
-use crate::template::{ANY, Args, BOOL, Failure, Function, Host, INT, LIST, LISTS, Slice, Text, Value};
+use crate::template::{ANY, Args, BOOL, Failure, Function, Host, INT, LIST, LIST_BYTES, LISTS, Slice, Text, Value};
 use std::collections::HashSet;
 
 /// The functions of this family. The forms with `must` differ in nothing: Go's panics are errors here.
@@ -41,9 +41,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 type Outcome = Result<Value, Failure>;
 
-/// What a copied item counts as. It is half of what it takes, since lists that are built item by item are copied each
-/// time, and let go again.
-const COPIED: usize = size_of::<Value>() / 2;
+/// What a copied item counts as. It is a quarter of what it takes, since lists that are built item by item are copied
+/// each time, and let go again; those that are not let go count in full.
+const COPIED: usize = size_of::<Value>() / 4;
 
 /// What Go says to a question about the type of nil.
 fn nil_dereference() -> Failure {
@@ -59,7 +59,7 @@ fn items<'v>(list: &'v Value, refusal: &str) -> Result<&'v [Value], Failure> {
 
 /// A new list of the items, which are counted first.
 fn copy<'v>(host: &mut Host<'_>, count: usize, items: impl IntoIterator<Item = &'v Value>) -> Outcome {
-    host.produce(count.saturating_mul(COPIED))?;
+    host.produce(LIST_BYTES.saturating_add(count.saturating_mul(COPIED)))?;
     Ok(Value::list(items.into_iter().cloned().collect()))
 }
 
@@ -147,7 +147,10 @@ struct Known {
 impl Known {
     fn has(&self, host: &mut Host<'_>, value: &Value) -> Result<bool, Failure> {
         match value {
-            Value::String(text) => Ok(self.strings.contains(text)),
+            Value::String(text) => {
+                host.read(value)?;
+                Ok(self.strings.contains(text))
+            }
             other => is_in(host, other, &self.others),
         }
     }
@@ -241,6 +244,7 @@ fn chunk(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     for index in 1..=chunks {
         let length = if index == chunks { length_of_last } else { size };
         let length = usize::try_from(length).map_err(|_| out_of_range())?;
+        host.produce(LIST_BYTES)?;
         let (chunk, after) = left.split_at_checked(length).unwrap_or((left, &[]));
         lists.push(Value::list(chunk.to_vec()));
         left = after;

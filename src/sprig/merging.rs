@@ -1,6 +1,6 @@
 //! Merging of dictionaries (`mergo` v1.0.1), with all that follows from how it looks at values through `reflect`.
 
-use super::dicts::{ENTRY, nil_map};
+use super::dicts::nil_map;
 use crate::template::{
     ANY, Args, DICT, Failure, Function, Host, Kind, Map, Pointer, Slice, Slot, Struct, StructType, Type, Value,
 };
@@ -141,7 +141,7 @@ impl Merger<'_, '_> {
                 Ok(made)
             };
         };
-        for (key, _) in from.entries() {
+        for (key, _) in from.counted_entries(self.host)? {
             if let Some(value) = from.get(&key) {
                 self.merge_entry(&map, &key, from.key, &Slot::in_place(value, from.item, false))?;
             }
@@ -151,7 +151,8 @@ impl Merger<'_, '_> {
 
     /// Merges one entry of a source into a map.
     fn merge_entry(&mut self, map: &Map, key: &Value, key_type: &Type, source: &Slot) -> Result<(), Stop> {
-        self.host.step(1)?;
+        // The key is looked up in both maps, and put into one.
+        self.host.step(3)?;
         check_assignable("reflect.Value.MapIndex", key_type, map.key)?;
         let target = match map.get(key) {
             Some(value) => Slot::in_place(value, map.item, false),
@@ -277,7 +278,7 @@ impl Merger<'_, '_> {
         if let Some(of) = value.type_of() {
             check_assignable("reflect.Value.SetMapIndex", &of, map.item)?;
         }
-        self.host.produce(ENTRY)?;
+        map.count_entry(self.host)?;
         if map.insert(key.clone(), value.value.clone()) {
             Ok(())
         } else {

@@ -81,6 +81,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 /// The machine takes some of its steps in the time of one of a template.
 const STEPS_PER_STEP: u64 = 16;
+/// What the shortest pattern takes to compile, and what a class such as `\p{L}` does: some have hundreds of ranges.
+const STEPS_PER_PATTERN: u64 = 20;
+const STEPS_PER_CLASS: u64 = 500;
+/// So much of a program, two instructions, is written in a step.
+const BYTES_PER_STEP: u64 = 32;
 /// What the tree of a pattern takes for each byte of it.
 const BYTES_PER_BYTE: usize = 64;
 /// Shorter patterns are small beside their programs.
@@ -99,7 +104,9 @@ thread_local! {
 /// The pattern that is the first argument.
 fn compiled(host: &mut Host<'_>, args: Args<'_>, failure: fn(&[u8], &Error) -> Failure) -> Result<Rc<Regexp>, Failure> {
     let pattern = args.text(0)?;
-    host.step(pattern.len() as u64 / STEPS_PER_STEP)?;
+    host.step(STEPS_PER_PATTERN + pattern.len() as u64 / STEPS_PER_STEP)?;
+    let classes = pattern.windows(2).filter(|pair| matches!(pair, [b'\\', b'p' | b'P']));
+    host.step(STEPS_PER_CLASS.saturating_mul(classes.count() as u64))?;
     if pattern.len() > LONG_PATTERN {
         host.produce(pattern.len().saturating_mul(BYTES_PER_BYTE))?;
     }
@@ -108,7 +115,7 @@ fn compiled(host: &mut Host<'_>, args: Args<'_>, failure: fn(&[u8], &Error) -> F
         None => Rc::new(Regexp::new(&**pattern).map_err(|error| failure(pattern, &error))?),
     };
     let size = regexp.memory();
-    host.step(size as u64 / STEPS_PER_STEP / STEPS_PER_STEP)?;
+    host.step(size as u64 / BYTES_PER_STEP)?;
     if size > MAX_REMEMBERED_BYTES {
         host.produce(size)?;
         return Ok(regexp);

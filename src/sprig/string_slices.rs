@@ -3,7 +3,7 @@
 use super::strval::{is_list_or_points_at_one, searched, strslice, strval};
 use crate::{
     gostd,
-    template::{ANY, Args, Failure, Function, Host, INT, Map, STRING, STRING_MAP, STRINGS, Text, Value},
+    template::{ANY, Args, Failure, Function, Host, INT, Map, STRING, STRING_BYTES, STRING_MAP, STRINGS, Text, Value},
 };
 use memchr::memmem;
 
@@ -19,7 +19,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 /// What an item of a list or of a map takes up besides its bytes.
-const ITEM: usize = size_of::<Value>() + 2 * size_of::<usize>();
+const ITEM: usize = size_of::<Value>() + STRING_BYTES;
 
 fn split(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let parts = parts(host, args.text(1)?, args.text(0)?, usize::MAX)?;
@@ -72,7 +72,7 @@ fn parts<'t>(host: &mut Host<'_>, text: &'t [u8], separator: &[u8], limit: usize
 
 /// A map of `_0`, `_1` …, so that templates can write `._0`.
 fn numbered(host: &mut Host<'_>, parts: &[&[u8]]) -> Result<Value, Failure> {
-    host.produce(parts.len().saturating_mul(ITEM))?;
+    host.produce(Map::bytes(parts.len()).saturating_add(parts.len().saturating_mul(2 * STRING_BYTES)))?;
     let entries = parts.iter().enumerate();
     let entries = entries.map(|(index, part)| (Value::text(format!("_{index}")), Value::text(*part)));
     Ok(Value::Map(Map::new(&STRING, &STRING, entries)))

@@ -212,26 +212,30 @@ fn replace(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 
 /// `text` with each `old` replaced; without an `old`, `new` comes before each character and at the end.
 pub(super) fn replaced(host: &mut Host<'_>, text: &[u8], old: &[u8], new: &[u8]) -> Result<Text, Failure> {
-    let mut out = Vec::new();
+    let count = match old {
+        [] => 1 + runes(text).count(),
+        old => memmem::find_iter(text, old).count(),
+    };
+    let length = (text.len() - count * old.len()).saturating_add(count.saturating_mul(new.len()));
+    host.produce(length)?;
+    let mut out = Vec::with_capacity(length);
     let mut start = 0;
-    let mut push = |out: &mut Vec<u8>, before: &[u8], new: &[u8]| {
-        host.produce(before.len() + new.len())?;
+    let push = |out: &mut Vec<u8>, before: &[u8], new: &[u8]| {
         out.extend_from_slice(before);
         out.extend_from_slice(new);
-        Ok(())
     };
     if old.is_empty() {
-        push(&mut out, b"", new)?;
+        push(&mut out, b"", new);
         for (_, width) in runes(text) {
-            push(&mut out, text.get(start..start + width).unwrap_or_default(), new)?;
+            push(&mut out, text.get(start..start + width).unwrap_or_default(), new);
             start += width;
         }
     } else {
         for at in memmem::find_iter(text, old) {
-            push(&mut out, text.get(start..at).unwrap_or_default(), new)?;
+            push(&mut out, text.get(start..at).unwrap_or_default(), new);
             start = at + old.len();
         }
-        push(&mut out, text.get(start..).unwrap_or_default(), b"")?;
+        push(&mut out, text.get(start..).unwrap_or_default(), b"");
     }
     Ok(out.into())
 }
@@ -269,6 +273,8 @@ fn plural(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 fn quote(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     spaced(host, args, |host, out, value| {
         let text = strval(host, value)?;
+        // The longest escape is `\xff`.
+        host.produce(text.len().saturating_mul(4))?;
         append_quoted(out, &text, false);
         Ok(())
     })

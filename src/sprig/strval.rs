@@ -1,6 +1,6 @@
 //! Sprig's idea of a value as a string, which many of its functions take anything through.
 
-use crate::template::{Failure, Host, Kind, Text, Type, UINT8, Value, find_print_method, print};
+use crate::template::{Failure, Host, Kind, LIST_BYTES, Text, Type, UINT8, Value, find_print_method, print};
 
 /// Strings and `[]byte` as they are, errors and Stringers by their methods, everything else as `%v` prints it.
 pub(super) fn strval(host: &mut Host<'_>, value: &Value) -> Result<Text, Failure> {
@@ -35,7 +35,7 @@ pub(super) fn strslice(host: &mut Host<'_>, value: &Value) -> Result<Vec<Text>, 
         });
     };
     host.step(items.len() as u64)?;
-    host.produce(std::mem::size_of_val(items))?;
+    host.produce(LIST_BYTES.saturating_add(std::mem::size_of_val(items)))?;
     let given = items.iter().filter(|item| !matches!(item, Value::Nil));
     given.map(|item| strval(host, item)).collect()
 }

@@ -51,7 +51,8 @@ fn wrapped(
             },
         };
         let line = line.unwrap_or_default();
-        host.produce(line.len() + line_end.len())?;
+        // Twice, since a buffer that grows has room for more than it holds.
+        host.produce((line.len() + line_end.len()).saturating_mul(2))?;
         out.extend_from_slice(line);
         out.extend_from_slice(line_end);
         left = rest.unwrap_or_default();

@@ -42,14 +42,20 @@ impl<'t> Exec<'t, '_, '_> {
                 };
                 self.eval_arguments(dot, function, operands, |exec, slot| exec.values.push(slot.value))?;
                 let arguments = self.values.get(base..).unwrap_or_default();
-                let result = receiver.and_then(|()| body(self.host, Args(arguments)));
+                let result = receiver
+                    .and_then(|()| arguments.iter().try_for_each(|argument| self.host.read(argument)))
+                    .and_then(|()| body(self.host, Args(arguments)));
                 self.values.truncate(base);
                 result.map(|value| Slot::in_place(value, function.result, false))
             }
             Body::Reflect(body) => {
                 let base = self.slots.len();
                 self.eval_arguments(dot, function, operands, |exec, slot| exec.slots.push(slot))?;
-                let result = body(self.host, self.slots.get(base..).unwrap_or_default());
+                let arguments = self.slots.get(base..).unwrap_or_default();
+                let result = arguments
+                    .iter()
+                    .try_for_each(|argument| self.host.read(&argument.value))
+                    .and_then(|()| body(self.host, arguments));
                 self.slots.truncate(base);
                 result
             }

@@ -52,7 +52,6 @@ impl<'t> Exec<'t, '_, '_> {
                 let entries = map
                     .counted_entries(self.host)
                     .map_err(|failure| self.failure(failure))?;
-                self.step(entries.len() as u64)?;
                 let any = !entries.is_empty();
                 for (key, item) in entries {
                     let key = Slot::in_place(key, map.key, false);

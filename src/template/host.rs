@@ -1,6 +1,13 @@
 //! What a rendering may use up, and what it may ask of the world.
 
-use super::{function::Failure, stack};
+use super::{
+    function::Failure,
+    stack,
+    value::{Value, held_by_lists},
+};
+
+/// A step takes about as long as it takes a function to look through so many bytes of a string.
+const BYTES_PER_STEP: usize = 32;
 
 /// Limits that turn a hostile template into an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +16,7 @@ pub struct Limits {
     pub steps: u64,
     /// Bytes that the rendering writes.
     pub output: usize,
-    /// Bytes of all strings and lists that it makes on the way, also those that it drops again.
+    /// Bytes of all strings, lists and maps that it makes on the way, also those that it drops again.
     pub produced: usize,
     /// Nested template calls, and values within values.
     pub depth: usize,
@@ -28,6 +35,8 @@ pub struct Host<'w> {
     limits: Limits,
     steps: u64,
     produced: usize,
+    /// What lists held when it began.
+    held_before: usize,
     depth: usize,
     world: &'w dyn World,
 }
@@ -37,7 +46,7 @@ impl Default for Limits {
         Self {
             steps: 10_000_000,
             output: 4 << 20,
-            produced: 512 << 20,
+            produced: 256 << 20,
             depth: 10_000,
         }
     }
@@ -50,6 +59,7 @@ impl<'w> Host<'w> {
             limits,
             steps: 0,
             produced: 0,
+            held_before: held_by_lists(),
             depth: 0,
             world,
         }
@@ -77,6 +87,17 @@ impl<'w> Host<'w> {
         Ok(())
     }
 
+    /// Counts an argument, which a function may look through to its end. What it holds within, the function counts.
+    ///
+    /// # Errors
+    /// As [`Host::step`].
+    pub fn read(&mut self, argument: &Value) -> Result<(), Failure> {
+        match argument.bare() {
+            Value::String(text) => self.step((text.len() / BYTES_PER_STEP) as u64),
+            _ => Ok(()),
+        }
+    }
+
     /// Counts bytes that are about to be made. Whoever makes much out of little (repeating, padding, indenting) asks
     /// before it allocates.
     ///
@@ -84,7 +105,8 @@ impl<'w> Host<'w> {
     /// [`Failure::Limit`] when the rendering has made too many.
     pub fn produce(&mut self, bytes: usize) -> Result<(), Failure> {
         self.produced = self.produced.saturating_add(bytes);
-        if self.produced > self.limits.produced {
+        let held = held_by_lists().saturating_sub(self.held_before);
+        if self.produced.saturating_add(held) > self.limits.produced {
             return Err(limit(format!(
                 "makes more than {} bytes on the way",
                 self.limits.produced

@@ -61,4 +61,4 @@ pub use print::{print, sprint};
 pub use slot::Slot;
 pub use text::Text;
 pub use truth::truth;
-pub use value::{Array, Map, Pointer, Slice, Struct, Value};
+pub use value::{Array, ENTRY_BYTES, LIST_BYTES, Map, Pointer, STRING_BYTES, Slice, Struct, Value};

@@ -59,6 +59,9 @@ impl<'t> Parser<'t> {
             let token = self.next_word();
             if token.kind == context.end() {
                 self.check(&pipe, token, context)?;
+                // Most have one command of one operand, and vectors begin with room for four.
+                pipe.decl.shrink_to_fit();
+                pipe.commands.shrink_to_fit();
                 return Ok(pipe);
             }
             if !starts_operand(token.kind) {
@@ -136,6 +139,7 @@ impl<'t> Parser<'t> {
                 Kind::Pipe => {}
                 _ => return Err(self.unexpected(token, "operand")),
             }
+            args.shrink_to_fit();
             if args.is_empty() {
                 return Err(self.error(pos, "empty command"));
             }

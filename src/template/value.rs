@@ -11,7 +11,11 @@ use super::{
     key::Key,
     text::Text,
 };
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    rc::Rc,
+};
 
 /// A value with its dynamic type.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +90,26 @@ pub struct Pointer {
     pub to: &'static Type,
     /// What it points at; `None` is nil.
     pub target: Option<Rc<Value>>,
+}
+
+thread_local! {
+    /// What the lists of this thread take up.
+    static HELD: Cell<usize> = const { Cell::new(0) };
+}
+
+/// What a list takes up besides its items.
+pub const LIST_BYTES: usize = 64;
+/// What a string takes up besides its bytes.
+pub const STRING_BYTES: usize = 32;
+/// What an entry of a map takes up: key, value, and their share of the free places in the nodes of the tree.
+pub const ENTRY_BYTES: usize = 5 * size_of::<Value>();
+/// What a map takes up that has an entry, besides [`ENTRY_BYTES`] of each: a node has places for eleven.
+const MAP_BYTES: usize = 20 * size_of::<Value>();
+
+/// The bytes that lists hold at the moment, also those that a template has only copied: copies are counted for less than
+/// they take, since most are let go at once.
+pub(super) fn held_by_lists() -> usize {
+    HELD.get()
 }
 
 /// The values in a container. They are let go one after the other, so that a deep nesting needs no deep stack.
@@ -240,7 +264,7 @@ impl Slice {
     pub fn new(item: &'static Type, items: Vec<Value>) -> Self {
         Self {
             item,
-            items: Some(Rc::new(Items(items))),
+            items: Some(Rc::new(Items::new(items))),
         }
     }
 
@@ -265,7 +289,7 @@ impl Array {
     pub fn new(item: &'static Type, items: Vec<Value>) -> Self {
         Self {
             item,
-            items: Rc::new(Items(items)),
+            items: Rc::new(Items::new(items)),
         }
     }
 
@@ -282,7 +306,7 @@ impl Struct {
         debug_assert!(of.fields.len() <= fields.len(), "{}", of.name);
         Self {
             of,
-            fields: Rc::new(Items(fields)),
+            fields: Rc::new(Items::new(fields)),
         }
     }
 
@@ -366,9 +390,35 @@ impl Map {
     }
 
     /// The same for a template, which may ask again and again: each copy counts.
-    pub(super) fn counted_entries(&self, host: &mut Host<'_>) -> Result<Vec<(Value, Value)>, Failure> {
+    ///
+    /// # Errors
+    /// A limit was reached.
+    pub fn counted_entries(&self, host: &mut Host<'_>) -> Result<Vec<(Value, Value)>, Failure> {
         host.produce(self.len().saturating_mul(size_of::<(Value, Value)>()))?;
-        Ok(self.entries())
+        host.step(self.len() as u64)?;
+        let entries = self.entries();
+        // Whatever is done with the keys, it looks through them.
+        entries.iter().try_for_each(|(key, _)| host.read(key))?;
+        Ok(entries)
+    }
+
+    /// What a map of so many entries takes up.
+    pub fn bytes(entries: usize) -> usize {
+        match entries {
+            0 => LIST_BYTES,
+            _ => MAP_BYTES.saturating_add(entries.saturating_mul(ENTRY_BYTES)),
+        }
+    }
+
+    /// Counts one more entry.
+    ///
+    /// # Errors
+    /// A limit was reached.
+    pub fn count_entry(&self, host: &mut Host<'_>) -> Result<(), Failure> {
+        host.produce(match self.is_empty() {
+            true => Self::bytes(1),
+            false => ENTRY_BYTES,
+        })
     }
 
     /// Sets the value at a key, for all who share the map. `false`: the map is nil, where Go panics.
@@ -395,8 +445,21 @@ impl Map {
     }
 }
 
+impl Items {
+    fn new(items: Vec<Value>) -> Self {
+        let items = Self(items);
+        HELD.set(HELD.get().saturating_add(items.bytes()));
+        items
+    }
+
+    fn bytes(&self) -> usize {
+        LIST_BYTES.saturating_add(self.0.capacity().saturating_mul(size_of::<Value>()))
+    }
+}
+
 impl Drop for Items {
     fn drop(&mut self) {
+        HELD.set(HELD.get().saturating_sub(self.bytes()));
         let mut left = std::mem::take(&mut self.0);
         while let Some(value) = left.pop() {
             take_apart(value, &mut left);

@@ -3,6 +3,9 @@
 use super::{function::Failure, host::Host, print::Printer, value::Value};
 use crate::gostd::{append_quoted, can_backquote, hex_pair, runes};
 
+/// A byte of the longest escape between double quotes: `\xff` of what is no UTF-8.
+const MOST_PER_BYTE: usize = 4;
+
 impl Printer<'_> {
     /// A string; `value` is what it belongs to, for the report of a wrong verb.
     pub(super) fn text(&mut self, host: &mut Host<'_>, text: &[u8], verb: char, value: &Value) -> Result<(), Failure> {
@@ -24,7 +27,7 @@ impl Printer<'_> {
     /// `%q`: between double quotes, with the sharp flag between backquotes where that is possible.
     pub(super) fn quoted(&mut self, host: &mut Host<'_>, text: &[u8]) -> Result<(), Failure> {
         let text = self.truncated(text);
-        host.produce(text.len())?;
+        host.produce(text.len().saturating_mul(MOST_PER_BYTE))?;
         let mut quoted = Vec::with_capacity(text.len() + 2);
         if self.flags.sharp && can_backquote(text) {
             quoted.push(b'`');
@@ -44,8 +47,13 @@ impl Printer<'_> {
             None => text,
         };
         let prefix = if flags.sharp { b"0x".as_slice() } else { b"" };
-        host.produce(text.len().saturating_mul(2))?;
-        let mut hex = Vec::with_capacity(text.len() * 2);
+        let digits = match (flags.space, flags.sharp) {
+            (true, true) => 5,
+            (true, false) => 3,
+            (false, _) => 2,
+        };
+        host.produce(text.len().saturating_mul(digits))?;
+        let mut hex = Vec::with_capacity(text.len().saturating_mul(digits));
         for (index, byte) in text.iter().enumerate() {
             if index > 0 && flags.space {
                 hex.push(b' ');
