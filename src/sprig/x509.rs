@@ -5,6 +5,7 @@ use crate::{
     gostd::quote_bytes,
     template::{Failure, Host, Text},
 };
+use sha2::{Digest, Sha256};
 use std::{net::IpAddr, time::Duration};
 use x509_cert::{
     Certificate, TbsCertificate,
@@ -12,9 +13,8 @@ use x509_cert::{
     builder::{self, CertificateBuilder, profile::BuilderProfile},
     der::{
         Any, DateTime, Decode, Encode,
-        asn1::{Ia5String, PrintableStringRef, SetOfVec, Utf8StringRef},
+        asn1::{Ia5String, OctetString, PrintableStringRef, SetOfVec, Utf8StringRef},
         oid::db::{rfc4519::COMMON_NAME, rfc5280},
-        referenced::OwnedToRef,
     },
     ext::{
         Extension,
@@ -73,6 +73,9 @@ impl BuilderProfile for Profile {
     }
 }
 
+/// Bytes of the identifier of a key.
+const KEY_ID: usize = 20;
+
 /// A certificate in DER.
 pub(super) fn create(
     host: &mut Host<'_>,
@@ -118,8 +121,10 @@ pub(super) fn create(
     builder.add_extension(&ExtendedKeyUsage(usages)).map_err(said)?;
     builder.add_extension(&constraints).map_err(said)?;
     if wish.is_authority {
-        let id = SubjectKeyIdentifier::try_from(public.owned_to_ref()).map_err(said)?;
-        builder.add_extension(&id).map_err(said)?;
+        // The crate would take SHA-1, as the standard says; Go takes the start of this one.
+        let hash = Sha256::digest(public.subject_public_key.raw_bytes());
+        let id = OctetString::new(hash.get(..KEY_ID).unwrap_or_default()).map_err(said)?;
+        builder.add_extension(&SubjectKeyIdentifier(id)).map_err(said)?;
     }
     if authority_id.is_some() {
         let id = AuthorityKeyIdentifier {
