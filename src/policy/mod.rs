@@ -16,7 +16,7 @@ mod version_parse;
 pub use constraint::{Constraint, ConstraintError, MAX_CONSTRAINT_GROUPS, MAX_CONSTRAINT_LEN};
 pub use image::{InvalidImage, LatestRef};
 pub use name::PolicyName;
-pub use reference::{Identifier, NoReference, Reference, Validation};
+pub use reference::{Identifier, NoReference, Reference, Validation, registry_scheme};
 pub use select::{highest_tags, latest_tag};
 pub use version::Version;
 pub use version_error::{NumberError, VersionError};
