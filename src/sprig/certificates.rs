@@ -1,16 +1,17 @@
 //! Certificates and the keys that they are for.
 
 use super::{
-    base64, pem,
-    private_keys::{PrivateKey, within},
-    rsa_key::RsaKey,
-    x509_create::{Signer, Wish, create},
-    x509_parse,
+    encoding::unbase64,
+    pem,
+    private_keys::{PrivateKey, said, within},
+    x509::{Signer, Wish, create},
 };
 use crate::template::{
     Args, Failure, Field, Function, Host, INT, LIST, STRING, Struct, StructType, Text, Type, Value, print,
 };
 use std::net::IpAddr;
+use x509_cert::{Certificate, der::Decode};
+use zeroize::Zeroizing;
 
 /// The functions of this family.
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -58,9 +59,7 @@ static CERTIFICATE_STRUCT: StructType = StructType {
 };
 
 /// Bits of the keys that are made for certificates.
-const BITS: usize = 2048;
-/// Bytes of a certificate that are read in one step.
-const BYTES_A_STEP: usize = 16;
+const BITS: u32 = 2048;
 
 /// `genCA NAME DAYS`
 fn authority(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
@@ -106,13 +105,7 @@ fn signed_by(
     key: impl FnOnce(&mut Host<'_>) -> Result<PrivateKey, Failure>,
 ) -> Result<Value, Failure> {
     let (certificate, signing_key) = parts_of(args.value(4)?)?;
-    host.produce(certificate.len().saturating_mul(2))?;
-    host.step((certificate.len() / BYTES_A_STEP) as u64)?;
-    let Some(block) = pem::decode(certificate) else {
-        return Err(Failure::new("unable to decode certificate"));
-    };
-    let certificate =
-        x509_parse::parse(&block.bytes).map_err(within("error parsing certificate: decodedSignerCert.Bytes: "))?;
+    let certificate = parsed(host, certificate, "decodedSignerCert")?;
     let signing_key = PrivateKey::from_pem(host, signing_key).map_err(within("error parsing private key: "))?;
     let wish = wish(host, args)?;
     // What takes long comes after all that can be wrong.
@@ -123,27 +116,32 @@ fn signed_by(
 /// `buildCustomCert CERTIFICATE KEY`: checks what it is given in base64.
 fn build_custom(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (certificate, key) = (args.text(0)?, args.text(1)?);
-    host.produce(certificate.len().saturating_add(key.len()).saturating_mul(2))?;
-    host.step((certificate.len() / BYTES_A_STEP) as u64)?;
-    let Ok(certificate) = base64::decode(certificate) else {
+    host.produce(certificate.len().saturating_add(key.len()))?;
+    let Ok(certificate) = unbase64(certificate) else {
         return Err(Failure::new("unable to decode base64 certificate"));
     };
-    let Ok(key) = base64::decode(key) else {
+    let Ok(key) = unbase64(key).map(Zeroizing::new) else {
         return Err(Failure::new("unable to decode base64 private key"));
     };
-    let Some(block) = pem::decode(&certificate) else {
-        return Err(Failure::new("unable to decode certificate"));
-    };
-    x509_parse::parse(&block.bytes).map_err(within("error parsing certificate: decodedCert.Bytes: "))?;
+    parsed(host, &certificate, "decodedCert")?;
     PrivateKey::from_pem(host, &key).map_err(within("error parsing private key: "))?;
     Ok(value(certificate.as_slice().into(), key.as_slice().into()))
+}
+
+/// The first certificate in the text, which Sprig has a name for.
+fn parsed(host: &mut Host<'_>, text: &[u8], name: &str) -> Result<Certificate, Failure> {
+    let Some(block) = pem::decode(host, text)? else {
+        return Err(Failure::new("unable to decode certificate"));
+    };
+    let what = format!("error parsing certificate: {name}.Bytes: ");
+    Certificate::from_der(&block.bytes).map_err(said).map_err(within(&what))
 }
 
 fn certify(host: &mut Host<'_>, wish: &Wish, key: &PrivateKey, signer: &Signer<'_>) -> Result<Value, Failure> {
     let names = wish.hosts.iter().map(|name| name.len() + 8).sum::<usize>();
     host.produce((names + wish.addresses.len() * 20 + wish.name.len()).saturating_mul(4))?;
     let certificate = create(host, wish, key, signer).map_err(within("error creating certificate: "))?;
-    let certificate = pem::encode("CERTIFICATE", &certificate);
+    let certificate = pem::encode("CERTIFICATE", &certificate)?;
     Ok(value(certificate.as_str().into(), key.to_pem()?.as_str().into()))
 }
 
@@ -166,8 +164,7 @@ fn parts_of(value: &Value) -> Result<(&Text, &Text), Failure> {
 }
 
 fn new_key(host: &mut Host<'_>) -> Result<PrivateKey, Failure> {
-    let key = RsaKey::generate(host, BITS).map_err(within("error generating rsa key: "))?;
-    Ok(PrivateKey::Rsa(key))
+    PrivateKey::new_rsa(host, BITS).map_err(within("error generating rsa key: "))
 }
 
 fn given_key(host: &mut Host<'_>, text: &Text) -> Result<PrivateKey, Failure> {
@@ -229,7 +226,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        sprig::{dice::tests::LoadedDice, trial::call},
+        sprig::trial::{StillWorld, call},
         template::Limits,
     };
     use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
@@ -247,9 +244,20 @@ mod tests {
         Value::list(names.iter().map(|&name| name.into()).collect())
     }
 
+    fn authority_of(key: Value) -> Value {
+        call("genCAWithKey", &["the authority".into(), Value::int(20), key]).unwrap()
+    }
+
+    fn server(authority: &Value, addresses: &[&str], hosts: &[&str]) -> Result<Value, Failure> {
+        let (addresses, hosts, days) = (names(addresses), names(hosts), Value::int(10));
+        let arguments = ["server".into(), addresses, hosts, days, authority.clone(), key("ecdsa")];
+        call("genSignedCertWithKey", &arguments)
+    }
+
     fn der(certificate: &Value) -> CertificateDer<'static> {
-        let text = parts_of(certificate).unwrap().0;
-        pem::decode(text).unwrap().bytes.to_vec().into()
+        let mut host = Host::new(Limits::default(), &StillWorld);
+        let block = pem::decode(&mut host, parts_of(certificate).unwrap().0).unwrap();
+        block.unwrap().bytes.to_vec().into()
     }
 
     /// What a client says of a server that shows the certificate.
@@ -257,7 +265,12 @@ mod tests {
         let (authority, certificate) = (der(authority), der(certificate));
         let anchor = anchor_from_trusted_cert(&authority)?;
         let certificate = EndEntityCert::try_from(&certificate)?;
-        let algorithms = [ring::ED25519, ring::ECDSA_P256_SHA256, ring::RSA_PKCS1_2048_8192_SHA256];
+        let algorithms = [
+            ring::ED25519,
+            ring::ECDSA_P256_SHA256,
+            ring::ECDSA_P384_SHA384,
+            ring::RSA_PKCS1_2048_8192_SHA256,
+        ];
         let time = UnixTime::since_unix_epoch(Duration::from_secs(at));
         certificate.verify_for_usage(&algorithms, &[anchor], &[], time, KeyUsage::server_auth(), None, None)?;
         certificate.verify_is_valid_for_subject_name(&ServerName::try_from(host).unwrap())
@@ -266,19 +279,8 @@ mod tests {
     #[test]
     fn clients_trust_what_an_authority_signs() {
         for kind in ["ed25519", "ecdsa"] {
-            let authority = call("genCAWithKey", &["the authority".into(), Value::int(20), key(kind)]).unwrap();
-            let certificate = call(
-                "genSignedCertWithKey",
-                &[
-                    "server".into(),
-                    names(&["10.0.0.1", "::1"]),
-                    names(&["a.example"]),
-                    Value::int(10),
-                    authority.clone(),
-                    key("ecdsa"),
-                ],
-            )
-            .unwrap();
+            let authority = authority_of(key(kind));
+            let certificate = server(&authority, &["10.0.0.1", "::1"], &["a.example"]).unwrap();
             for host in ["10.0.0.1", "::1", "a.example"] {
                 assert_eq!(verify(&authority, &certificate, host, NOW), Ok(()), "{kind} {host}");
             }
@@ -290,72 +292,83 @@ mod tests {
     }
 
     #[test]
+    fn authorities_may_come_from_elsewhere() {
+        use rsa::pkcs8::{EncodePrivateKey, LineEnding::LF};
+        let rsa = call("genCA", &["the authority".into(), Value::int(20)]).unwrap();
+        let rsa = parts_of(&rsa).unwrap().1.clone();
+        let PrivateKey::Rsa(number) = given_key(&mut Host::new(Limits::default(), &StillWorld), &rsa).unwrap() else {
+            panic!("another kind of key");
+        };
+        let p384 = p384::SecretKey::from_slice(&[7; 48]).unwrap();
+        let p521 = p521::SecretKey::from_slice(&[1; 66]).unwrap();
+        for (name, key) in [
+            ("RSA in PKCS #1", rsa.lossy().as_ref()),
+            ("RSA in PKCS #8", &number.to_pkcs8_pem(LF).unwrap()),
+            ("P-384 in SEC 1", &PrivateKey::P384(p384.clone()).to_pem().unwrap()),
+            ("P-384 in PKCS #8", &p384.to_pkcs8_pem(LF).unwrap()),
+            ("P-521 in PKCS #8", &p521.to_pkcs8_pem(LF).unwrap()),
+        ] {
+            let authority = authority_of(key.into());
+            let base64 = |text: &str| call("b64enc", &[text.into()]).unwrap();
+            let chain = parts_of(&authority).unwrap().0.lossy().repeat(2);
+            let authority = call("buildCustomCert", &[base64(&chain), base64(key)]).unwrap();
+            let certificate = server(&authority, &[], &["a.example"]).unwrap();
+            let answer = verify(&authority, &certificate, "a.example", NOW);
+            // The verifier does not know the hash that goes with the longest curve.
+            assert!(answer.is_ok() != name.starts_with("P-521"), "{name}: {answer:?}");
+        }
+    }
+
+    #[test]
     fn new_keys_are_made_when_none_is_given() {
-        let world = LoadedDice::default();
-        let mut host = Host::new(Limits::default(), &world);
-        let authority = authority(&mut host, Args(&["the authority".into(), Value::int(20)])).unwrap();
-        let arguments = [
-            "server".into(),
-            names(&[]),
-            names(&["a.example"]),
-            Value::int(10),
-            authority.clone(),
-        ];
-        let certificate = signed(&mut host, Args(&arguments)).unwrap();
-        assert_eq!(verify(&authority, &certificate, "a.example", NOW), Ok(()));
-        assert!(
-            parts_of(&certificate)
-                .unwrap()
-                .1
-                .starts_with(b"-----BEGIN RSA PRIVATE KEY-----\n")
-        );
+        let (hosts, days) = (names(&["a.example"]), Value::int(10));
+        let arguments = ["server".into(), names(&[]), hosts, days, authority_of(key("ecdsa"))];
+        let certificate = call("genSignedCert", &arguments).unwrap();
+        assert_eq!(verify(&arguments[4], &certificate, "a.example", NOW), Ok(()));
+        let key = parts_of(&certificate).unwrap().1;
+        assert!(key.starts_with(b"-----BEGIN RSA PRIVATE KEY-----\n"), "{}", key.lossy());
     }
 
     #[test]
     fn what_is_wrong_is_said_as_in_go() {
-        let good = call("genCAWithKey", &["x".into(), Value::int(1), key("ed25519")]).unwrap();
+        let good = authority_of(key("ed25519"));
+        let (certificate, _) = parts_of(&good).unwrap();
         let broken = value("x".into(), "x".into());
-        let swapped = value(parts_of(&good).unwrap().0.clone(), "x".into());
-        let signed = |name: &'static str, address, host, authority: &Value| {
-            let arguments = [
-                name.into(),
-                names(&[address]),
-                names(&[host]),
-                Value::int(1),
-                authority.clone(),
-                key("ed25519"),
-            ];
-            call("genSignedCertWithKey", &arguments).unwrap_err()
-        };
-        for (failure, error) in [
-            (signed("x", "::", "x", &broken), "unable to decode certificate"),
+        let swapped = value(certificate.clone(), "x".into());
+        let (_, other) = parts_of(&swapped).unwrap();
+        let stranger = authority_of(key("ecdsa"));
+        let stranger = value(certificate.clone(), parts_of(&stranger).unwrap().1.clone());
+        let wrong_name = [Value::text(b"\xff".as_slice()), Value::int(1), key("ed25519")];
+        let wrong_key = ["x".into(), Value::int(1), Value::String(other.clone())];
+        for (result, error) in [
+            (server(&broken, &[], &[]), "unable to decode certificate"),
             (
-                signed("x", "::", "x", &swapped),
+                server(&swapped, &[], &[]),
                 "error parsing private key: no PEM data in input",
             ),
-            (signed("x", "1.2.3", "x", &good), "error parsing ip: 1.2.3"),
             (
-                signed("x", "::", "é", &good),
+                server(&stranger, &[], &[]),
+                "error creating certificate: x509: provided PrivateKey doesn't match parent's PublicKey",
+            ),
+            (server(&good, &["1.2.3"], &[]), "error parsing ip: 1.2.3"),
+            (
+                server(&good, &[], &["é"]),
                 r#"error creating certificate: x509: "é" cannot be encoded as an IA5String"#,
             ),
             (
-                call("genCAWithKey", &["x".into(), Value::int(1), "x".into()]).unwrap_err(),
+                call("genCAWithKey", &wrong_key),
                 "parsing private key: no PEM data in input",
             ),
             (
-                call(
-                    "genCAWithKey",
-                    &[Value::text(b"\xff".as_slice()), Value::int(1), key("ed25519")],
-                )
-                .unwrap_err(),
+                call("genCAWithKey", &wrong_name),
                 "error creating certificate: asn1: string not valid UTF-8",
             ),
             (
-                call("buildCustomCert", &["!".into(), "".into()]).unwrap_err(),
+                call("buildCustomCert", &["!".into(), "".into()]),
                 "unable to decode base64 certificate",
             ),
         ] {
-            assert_eq!(failure, Failure::new(error));
+            assert_eq!(result.unwrap_err(), Failure::new(error));
         }
     }
 }

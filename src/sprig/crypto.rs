@@ -1,6 +1,6 @@
 //! Hashes, passwords, encryption.
 
-use super::{base64::decode, derive_password::derive, private_keys::generate};
+use super::{derive_password::derive, encoding::unbase64, private_keys::generate};
 use crate::template::{Args, Failure, Function, Host, STRING, UINT32, Value};
 use aes::Aes256;
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -138,7 +138,7 @@ fn decrypt_aes(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     }
     walk(host, text)?;
     host.produce(text.len().saturating_mul(2))?;
-    let crypt = decode(text).map_err(|corrupt| Failure::new(corrupt.to_string()))?;
+    let crypt = unbase64(text).map_err(Failure::new)?;
     let Some((vector, blocks)) = crypt.split_first_chunk::<BLOCK>() else {
         return Err(too_short(text.len(), crypt.len()));
     };

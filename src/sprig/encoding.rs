@@ -63,10 +63,15 @@ fn encode(host: &mut Host<'_>, args: Args<'_>, base: &Base) -> Result<Value, Fai
 fn decode(host: &mut Host<'_>, args: Args<'_>, name: &str, base: &Base) -> Result<Value, Failure> {
     let text = args.text(0)?;
     host.produce(text.len())?;
-    Ok(match (base.decode)(base, text) {
+    Ok(match base.decode(name, text) {
         Ok(bytes) => Value::text(bytes),
-        Err(at) => Value::text(format!("illegal {name} data at input byte {at}")),
+        Err(error) => error.into(),
     })
+}
+
+/// What `text` in Base64 stands for, or the text of Go's error.
+pub(super) fn unbase64(text: &[u8]) -> Result<Vec<u8>, String> {
+    BASE64.decode("base64", text)
 }
 
 /// `bytes` in Base64 as `encoding/json` writes them.
@@ -75,6 +80,10 @@ pub(super) fn base64(bytes: &[u8]) -> Vec<u8> {
 }
 
 impl Base {
+    fn decode(&self, name: &str, text: &[u8]) -> Result<Vec<u8>, String> {
+        (self.decode)(self, text).map_err(|at| format!("illegal {name} data at input byte {at}"))
+    }
+
     fn encode(&self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len() * 2);
         for chunk in bytes.chunks(self.group * self.bits as usize / 8) {

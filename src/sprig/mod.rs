@@ -3,8 +3,6 @@
 //! It is `HermeticTxtFuncMap`: without the functions that read the clock, the environment or the network by name, though
 //! a few that roll dice are left. Each file is one of Sprig's families and has a table of its functions.
 
-mod asn1;
-mod base64;
 mod cast;
 mod certificates;
 mod conversion;
@@ -14,13 +12,10 @@ mod decimal;
 mod deep_copy;
 mod deep_equal;
 mod defaults;
-mod der;
 mod derive_password;
 mod dice;
 mod dicts;
-mod dsa_key;
 mod durations;
-mod ec_key;
 mod encoding;
 mod flow;
 mod json;
@@ -28,17 +23,13 @@ mod json_decode;
 mod json_encode;
 mod json_fields;
 mod lists;
-mod mailbox;
 mod merging;
 mod numbers;
-mod oids;
 mod paths;
 mod pem;
 mod private_keys;
-mod public_keys;
 mod reflection;
 mod regex;
-mod rsa_key;
 mod semver;
 mod string_case;
 mod string_slices;
@@ -51,9 +42,7 @@ mod trial;
 mod urls;
 mod words;
 mod wrapping;
-mod x509_create;
-mod x509_extensions;
-mod x509_parse;
+mod x509;
 
 use crate::template::Function;
 
