@@ -312,6 +312,19 @@ fn hostile_templates_end_in_an_error() {
         "{{ $x := list }}{{ range 1000000 }}{{ $x = list $x }}{{ end }}{{ $x }}",
         "{{ regexReplaceAll \"\" (repeat 1000000 \"x\") (repeat 1000 \"y\") }}",
         "{{ printf \"%999999d%999999d\" 1 2 | repeat 300 }}",
+        "{{ $a := repeat 5000000 \"0\" }}{{ range 100000 }}{{ $x := atoi $a }}{{ end }}",
+        "{{ $a := repeat 5000000 \"0\" }}{{ $b := print $a }}{{ range 100000 }}{{ $x := eq $a $b }}{{ end }}",
+        "{{ $d := dict (repeat 5000000 \"0\") 1 }}{{ range 100000 }}{{ $x := omit $d \"x\" }}{{ end }}",
+        "{{ range 1000000 }}{{ $x := regexMatch (printf `(?i)[\\pL]{9}%d` .) `x` }}{{ end }}",
+        "{{ $a := dict `x` 1 }}{{ range 64 }}{{ $a = dict `a` $a `b` $a }}{{ end }}{{ deepCopy $a }}",
+        "{{ fromJson (print `[` (repeat 1000000 `{\"a\":1},`) `1]`) }}",
+        "{{ $d := dict }}{{ range $i := until 1000000 }}{{ $_ := set $d (print $i) (dict `a` $i) }}{{ end }}",
+        "{{ $a := until 100000 }}{{ $b := list }}{{ range 1000 }}{{ $b = append $b (append $a 1) }}{{ end }}",
+        "{{ quote (repeat 100000000 `\x01`) }}",
+        "{{ toJson (repeat 40000000 `\x01`) }}",
+        "{{ indent 100000 (repeat 100000 \"\\n\") }}",
+        "{{ wrapWith 1 (repeat 100000 `x`) (repeat 5000 `a `) }}",
+        "{{ split `` (repeat 5000000 `a`) }}",
     ] {
         let started = std::time::Instant::now();
         let rendered = render(template, &Data::default());
@@ -322,4 +335,10 @@ fn hostile_templates_end_in_an_error() {
         );
         println!("{:>6} ms {template}: {error}", started.elapsed().as_millis());
     }
+}
+
+#[test]
+fn lists_can_grow_item_by_item() {
+    let template = "{{ $l := list }}{{ range 8000 }}{{ $l = append $l . }}{{ end }}{{ len $l }}";
+    assert_eq!(render(template, &Data::default()).as_deref(), Ok("8000"));
 }

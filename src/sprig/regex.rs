@@ -80,10 +80,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 /// The machine takes some of its steps in the time of one of a template.
-const STEPS_PER_STEP: u64 = 16;
+const STEPS_PER_STEP: u64 = 8;
 /// What the shortest pattern takes to compile, and what a class such as `\p{L}` does: some have hundreds of ranges.
 const STEPS_PER_PATTERN: u64 = 20;
-const STEPS_PER_CLASS: u64 = 500;
+const STEPS_PER_CLASS: u64 = 1000;
 /// So much of a program, two instructions, is written in a step.
 const BYTES_PER_STEP: u64 = 32;
 /// What the tree of a pattern takes for each byte of it.
