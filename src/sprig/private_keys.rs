@@ -8,7 +8,7 @@ use p256::elliptic_curve::Generate;
 use rsa::{
     RsaPrivateKey,
     pkcs1::{self, EncodeRsaPrivateKey},
-    traits::PublicKeyParts,
+    traits::{PrivateKeyParts, PublicKeyParts},
 };
 use sha2::Sha256;
 use std::fmt::Display;
@@ -175,7 +175,7 @@ pub(super) fn within(what: &str) -> impl Fn(Failure) -> Failure + '_ {
 
 /// Exponentiation takes the cube of the length, in bytes.
 fn charge(host: &mut Host<'_>, size: usize) -> Result<(), Failure> {
-    host.step((size as u64).pow(3) >> 15)
+    host.step((size as u64).pow(3) >> 13)
 }
 
 fn from_pkcs1(host: &mut Host<'_>, bytes: &[u8]) -> Result<PrivateKey, Failure> {
@@ -186,7 +186,12 @@ fn from_pkcs1(host: &mut Host<'_>, bytes: &[u8]) -> Result<PrivateKey, Failure> 
         return Err(Failure::new(format!("RSA keys have {least} to {most} bits")));
     }
     charge(host, size)?;
-    RsaPrivateKey::try_from(key).map(PrivateKey::Rsa).map_err(said)
+    let key = RsaPrivateKey::try_from(key).map_err(said)?;
+    match key.primes() {
+        // The crate panics when it writes a key whose primes take up more or fewer machine words than each other.
+        [p, q] if p.bits_precision() == q.bits_precision() => Ok(PrivateKey::Rsa(key)),
+        _ => Err(Failure::new("the primes of an RSA key have the same length")),
+    }
 }
 
 fn from_sec1(bytes: &[u8]) -> Result<PrivateKey, Failure> {
@@ -326,5 +331,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn rsa_keys_of_unequal_primes_are_refused() {
+        let mersenne = |bits: usize| {
+            let mut bytes = vec![0xff; bits.div_ceil(8)];
+            bytes[0] >>= bytes.len() * 8 - bits;
+            rsa::BoxedUint::from_be_slice_vartime(&bytes)
+        };
+        let (p, q) = (mersenne(521), mersenne(607));
+        let key = RsaPrivateKey::from_p_q(p.clone(), q.clone(), 65_537_u64.into()).unwrap();
+        let numbers = [key.n().as_ref(), key.e(), key.d(), &p, &q, &p, &q, &p].map(|number| number.to_be_bytes());
+        let numbers = [&[0][..]].into_iter().chain(numbers.iter().map(|bytes| &**bytes));
+        let numbers: Vec<Uint> = numbers.map(|bytes| Uint::new(bytes).unwrap()).collect();
+        let text = pem::encode("RSA PRIVATE KEY", &numbers.to_der().unwrap()).unwrap();
+        let error = "parsing RSA private key from PEM: the primes of an RSA key have the same length";
+        assert_eq!(read(&text).map(|_| ()).unwrap_err(), Failure::new(error));
     }
 }
