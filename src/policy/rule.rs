@@ -98,7 +98,7 @@ impl Rule {
         match self {
             Self::Semver(_) => read_version(value).ok().map(Weight::Version),
             Self::Alphabetical(_) => Some(Weight::Text),
-            Self::Numerical(_) => parse_float(value, 64).ok().map(Weight::Number),
+            Self::Numerical(_) => read_number(value).map(Weight::Number),
         }
     }
 
@@ -120,6 +120,16 @@ fn read_version(value: &str) -> Result<Box<Version>, VersionError> {
     Version::parse_flux(value).map(Box::new)
 }
 
+/// A number as Go reads it. Build numbers and times, which most are, need no decimal arithmetic.
+fn read_number(value: &str) -> Option<f64> {
+    const ALWAYS_FITS: usize = 19;
+    if value.len() <= ALWAYS_FITS && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        // The nearest float, as when the digits themselves are rounded.
+        return value.parse::<u64>().ok().map(|whole| whole as f64);
+    }
+    parse_float(value, 64).ok()
+}
+
 impl Order {
     fn read(text: &str) -> Result<Self, InvalidRule> {
         let text: String = text.chars().map(to_upper).collect();
@@ -127,6 +137,26 @@ impl Order {
             "" | "ASC" => Ok(Self::Ascending),
             "DESC" => Ok(Self::Descending),
             _ => Err(InvalidRule::Order(text)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_rounded_as_all_others() {
+        for text in [
+            "",
+            "0",
+            "007",
+            "9007199254740993",
+            "9007199254740995",
+            "9999999999999999999",
+            "١",
+        ] {
+            assert_eq!(read_number(text), parse_float(text, 64).ok(), "{text}");
         }
     }
 }
