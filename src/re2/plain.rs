@@ -16,14 +16,14 @@ use regex_syntax::hir::{self, Capture, ClassBytes, ClassBytesRange, Hir, Look, R
 
 /// Deeper trees would need a deep stack to compile.
 const MAX_DEPTH: u32 = 64;
-/// Larger programs take long to compile, and their worst texts long to search.
-const MAX_INSTRUCTIONS: usize = 2000;
+/// Of larger programs the worst texts take so long that the machine must count the steps.
+const MAX_INSTRUCTIONS: usize = 300;
+/// How often an instruction runs in the time of a step, at worst.
+const RUNS_PER_STEP: u64 = 4;
 /// Memory that is compiled to.
 const MAX_MEMORY: usize = 4 << 20;
 /// Positions that need no memory of their own.
 const FEW: usize = 16;
-/// How many bytes of text take a step for each instruction, at worst.
-const BYTES_PER_STEP: u64 = 4;
 
 /// A compiled pattern, for ASCII text only.
 #[derive(Clone, Debug)]
@@ -52,9 +52,9 @@ impl Plain {
         self.engine.memory_usage()
     }
 
-    /// The steps that a search of so many bytes can take.
+    /// The steps that a search of so many bytes takes at worst: every instruction at every byte.
     pub(super) fn steps(&self, bytes: usize) -> u64 {
-        1 + (bytes as u64).saturating_mul(self.instructions) / BYTES_PER_STEP
+        1 + (bytes as u64).saturating_mul(self.instructions) / RUNS_PER_STEP
     }
 
     /// Looks for the first match at `from` or later, and writes the positions that are asked for.
