@@ -4,6 +4,7 @@
 mod choose;
 mod comparator;
 mod constraint;
+mod digest;
 mod explain;
 mod filter;
 mod guard;
@@ -22,6 +23,7 @@ mod version_parse;
 
 pub use choose::{ImagePolicy, InvalidPolicy, NoTag};
 pub use constraint::{Constraint, ConstraintError, MAX_CONSTRAINT_GROUPS, MAX_CONSTRAINT_LEN};
+pub use digest::{DigestReflection, DigestSource, InvalidReflection};
 pub use explain::{Explanation, Judgement, Survey, Verdict};
 pub use filter::{Exclusions, FilterSpec, InvalidExclusion, InvalidPattern};
 pub use guard::{Guards, Hold, InvalidAnnotation, Refusal};
