@@ -8,9 +8,9 @@
     missing_docs
 )]
 
+#[path = "support/corpora.rs"]
+mod corpora;
 mod support;
-
-use std::path::{Path, PathBuf};
 
 use bumpwright::automation::Machine;
 use bumpwright::message::{self, Data, Era};
@@ -152,6 +152,10 @@ fn the_output_of_update_gives_the_message_of_its_commit() {
     assert_eq!(repo.git(&["log", "-1", "--format=%B", "main"]).trim_end(), shown.out);
     assert!(shown.out.contains("map[a.yaml:map["), "{}", shown.out);
     assert!(shown.out.contains("index.docker.io/o/app:2.0.0"), "{}", shown.out);
+    // An automation may update a single file, which its message then calls by its own name.
+    bench.write("one.yaml", manifests.replace("path: ./apps}", "path: ./apps/a.yaml}"));
+    let shown = bench.ok(&["message", "-f", "one.yaml", "--from-json", "changes.json"]);
+    assert!(shown.out.contains("map[a.yaml:map["), "{}", shown.out);
     // Without manifests only the changes are known: enough here.
     let alone = bench.ok(&[
         "message",
@@ -179,12 +183,8 @@ fn data(era: Era) -> Data {
 
 /// The templates of the documents, as the examples have them.
 fn documents() -> Vec<(String, String)> {
-    let folder = match std::env::var_os("BUMPWRIGHT_CORPORA") {
-        Some(path) => PathBuf::from(path),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
-    };
     let mut found = Vec::new();
-    let mut folders = vec![folder.join("contract/examples")];
+    let mut folders = vec![corpora::corpora().join("contract/examples")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten() {
             let path = entry.unwrap().path();

@@ -1,14 +1,14 @@
 //! The commit's message: what a run changed, told by a template.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::error::RunError;
 use super::job::Edits;
 use super::policies::Policies;
-use crate::edit::Change;
-use crate::message::{self, Data, Era, FieldChange, ImageChange, MessageError, ObjectIdentifier, ObjectName};
-use crate::policy::{PolicyName, Reference, Validation};
+use crate::edit::{Change, ObjectId};
+use crate::message::{self, Data, Era, FieldChange, Gathering, MessageError, ObjectIdentifier, ObjectName};
+use crate::policy::{Reference, Validation};
 use crate::template::{Limits, World};
 
 /// How a run's commits are to be described.
@@ -67,10 +67,15 @@ impl CommitMessage {
         let mut data = data(changed);
         data.values.clone_from(&self.values);
         data.era = self.era;
-        message::render(&self.template, &data, Limits::default(), &Machine).map_err(|source| {
+        let message = message::render(&self.template, &data, Limits::default(), &Machine).map_err(|source| {
             notes.push(explained(&source));
             RunError::Message(source)
-        })
+        })?;
+        if message.contains(&0) {
+            // Git would cut the message there, and many servers refuse such a commit.
+            return Err(RunError::Other("the commit message holds a NUL byte".to_owned()));
+        }
+        Ok(message)
     }
 
     /// A template that does not parse would fail the next run that has something to commit.
@@ -92,81 +97,30 @@ fn explained(error: &MessageError) -> String {
 /// The data of the template: changes in the order of files and lines.
 fn data(changed: &Changed<'_>) -> Data {
     let automation = changed.edits.automation.as_deref().unwrap_or_default();
-    let (namespace, name) = automation.split_once('/').unwrap_or(("", automation));
-    let mut data = Data {
-        automation: ObjectName {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        },
-        ..Data::default()
-    };
-    let mut seen = HashSet::new();
+    let mut gathering = Gathering::new(ObjectName::split(automation), changed.below);
     for change in changed.changes {
-        let file = relative(&change.path, changed.below);
-        let object = identifier(change);
-        if seen.insert((file, &change.object, &change.policy)) {
-            data.images
-                .extend(image(changed.policies, &change.policy, file, &object));
-        }
-        data.changes.push(FieldChange {
-            file: file.to_owned(),
-            object,
+        let field = FieldChange {
+            file: change.path.clone(),
+            object: ObjectIdentifier::from(&change.object),
             old: change.old.clone(),
             new: change.new.clone(),
             setter: change.setter.to_string(),
+        };
+        gathering.add(field, ObjectName::from(&change.policy), || {
+            let image = changed.policies.image(&change.policy)?;
+            Reference::parse(&image.to_string(), Validation::Weak).ok()
         });
     }
-    data
+    gathering.data()
 }
 
-/// The whole image that a policy set in an object, also when a marker took only its tag.
-fn image(policies: &Policies, policy: &PolicyName, file: &str, object: &ObjectIdentifier) -> Option<ImageChange> {
-    let image = policies.image(policy)?;
-    Some(ImageChange {
-        file: file.to_owned(),
-        object: object.clone(),
-        image: Reference::parse(&image.to_string(), Validation::Weak).ok()?,
-        policy: ObjectName {
-            namespace: policy.namespace.clone(),
-            name: policy.name.clone(),
-        },
-    })
-}
-
-fn identifier(change: &Change) -> ObjectIdentifier {
-    let object = &change.object;
-    ObjectIdentifier {
-        api_version: object.api_version.clone(),
-        kind: object.kind.clone(),
-        name: object.name.clone(),
-        namespace: object.namespace.clone(),
-    }
-}
-
-/// A path below `update.path`; the file's own name when that is the file itself.
-fn relative<'a>(path: &'a str, below: &str) -> &'a str {
-    match path.strip_prefix(below) {
-        Some("") => path.rsplit_once('/').map_or(path, |(_, name)| name),
-        Some(rest) if below.is_empty() => rest,
-        Some(rest) => rest.strip_prefix('/').unwrap_or(path),
-        None => path,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::relative;
-
-    /// IUA-062.
-    #[test]
-    fn files_are_named_relative_to_the_update_path() {
-        for (path, below, expected) in [
-            ("apps/a.yaml", "", "apps/a.yaml"),
-            ("apps/a.yaml", "apps", "a.yaml"),
-            ("apps/a.yaml", "apps/a.yaml", "a.yaml"),
-            ("apps-b/a.yaml", "apps", "apps-b/a.yaml"),
-        ] {
-            assert_eq!(relative(path, below), expected);
+impl From<&ObjectId> for ObjectIdentifier {
+    fn from(object: &ObjectId) -> Self {
+        Self {
+            api_version: object.api_version.clone(),
+            kind: object.kind.clone(),
+            name: object.name.clone(),
+            namespace: object.namespace.clone(),
         }
     }
 }

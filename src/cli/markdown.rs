@@ -73,7 +73,7 @@ fn run(run: &Run) -> RunView {
             id: commit.id.clone(),
             branch: commit.branch.as_deref().map(code),
             author: cell(&commit.author),
-            subject: cell(commit.message.lines().next().unwrap_or_default()),
+            subject: cell(&words::subject(&commit.message)),
         }),
         pushes: run
             .pushes

@@ -28,8 +28,7 @@ struct Item {
 /// Runs the command.
 #[must_use]
 pub fn run(args: &Message) -> ExitCode {
-    let shown = items(args).and_then(|items| show(&items));
-    match shown {
+    match items(args).and_then(|items| show(&items)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&error);
@@ -48,8 +47,8 @@ fn items(args: &Message) -> Result<Vec<Item>, String> {
     let template = args.template.as_deref().map(text_or_file).transpose()?;
     let mut items = match &args.from_json {
         Some(file) => {
-            let recorded = message_changes::read(&text_of(file)?).map_err(|e| format!("{}: {e}", file.display()))?;
-            of_runs(recorded, &automations, &objects)?
+            let recorded = message_changes::read(&text_of(file)?).map_err(|e| format!("{}: {e}", shown(file)))?;
+            of_runs(recorded, &automations, &objects, template.as_deref())?
         }
         None => of_data(args, &automations)?,
     };
@@ -64,7 +63,7 @@ fn items(args: &Message) -> Result<Vec<Item>, String> {
 /// One message for each automation, or one without any.
 fn of_data(args: &Message, automations: &[&ImageUpdateAutomation]) -> Result<Vec<Item>, String> {
     let data = match &args.data {
-        Some(file) => message::read(&text_of(file)?).map_err(|e| format!("{}: {e}", file.display()))?,
+        Some(file) => message::read(&text_of(file)?).map_err(|e| format!("{}: {e}", shown(file)))?,
         None => {
             say("note", "no --data or --from-json: these are the changes of an example");
             message::read(EXAMPLE).map_err(|e| e.to_string())?
@@ -94,6 +93,7 @@ fn of_runs(
     recorded: Vec<Recorded>,
     automations: &[&ImageUpdateAutomation],
     objects: &crate::api::Objects,
+    template: Option<&str>,
 ) -> Result<Vec<Item>, String> {
     let mut items = Vec::new();
     for run in recorded.into_iter().filter(|run| !run.changes.is_empty()) {
@@ -110,7 +110,13 @@ fn of_runs(
         };
         let below = automation.and_then(|automation| automation.spec.update.path.as_deref());
         let mut read = run.data(below.unwrap_or_default(), objects);
-        for policy in std::mem::take(&mut read.unknown_images) {
+        let message = automation.map(|automation| message_of(automation)).unwrap_or_default();
+        let template = template.unwrap_or(&message.template);
+        let shows_images = ["Updated", "ImageResult"].iter().any(|field| template.contains(field));
+        for policy in std::mem::take(&mut read.unknown_images)
+            .into_iter()
+            .filter(|_| shows_images)
+        {
             say(
                 "note",
                 &format!(
@@ -192,8 +198,9 @@ fn pointed(template: &str, error: &MessageError) -> String {
         .unwrap_or_default();
     let number = place.line.to_string();
     let margin = " ".repeat(number.len());
+    let (line, column) = window(line, place.column.saturating_sub(1));
     // Tabs stay tabs, so that the mark stands below its character.
-    let before = line.chars().take(place.column.saturating_sub(1));
+    let before = line.chars().take(column);
     let before: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
     let mut text = format!(
         "{error}\n{margin}--> message template, line {}, column {}\n{margin} |\n{number} | {line}\n{margin} | {before}^",
@@ -205,10 +212,32 @@ fn pointed(template: &str, error: &MessageError) -> String {
     text
 }
 
+/// What of a line is shown around a column, and where that column is in it. Lines of templates can be very long.
+fn window(line: &str, column: usize) -> (String, usize) {
+    const AROUND: usize = 60;
+    let start = column.saturating_sub(AROUND);
+    let mut shown: String = line.chars().skip(start).take(2 * AROUND).collect();
+    if line.chars().nth(start + 2 * AROUND).is_some() {
+        shown.push('…');
+    }
+    match start {
+        0 => (shown, column),
+        _ => (format!("…{shown}"), column - start + 1),
+    }
+}
+
 fn text_or_file(text: &str) -> Result<String, String> {
     match text.strip_prefix('@') {
         Some(file) => text_of(Path::new(file)),
         None => Ok(text.to_owned()),
+    }
+}
+
+/// What errors call a file.
+fn shown(file: &Path) -> String {
+    match file.to_str() {
+        Some("-") => "standard input".to_owned(),
+        _ => file.display().to_string(),
     }
 }
 
@@ -217,7 +246,7 @@ fn text_of(file: &Path) -> Result<String, String> {
     if file.as_os_str() == "-" {
         let mut text = String::new();
         let read = std::io::stdin().read_to_string(&mut text);
-        return read.map(|_| text).map_err(|e| format!("standard input: {e}"));
+        return read.map(|_| text).map_err(|e| format!("{}: {e}", shown(file)));
     }
-    std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))
+    std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", shown(file)))
 }

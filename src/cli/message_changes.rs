@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::api::Objects;
 use crate::edit::ObjectId;
-use crate::message::{Data, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
+use crate::message::{Data, FieldChange, Gathering, ObjectIdentifier, ObjectName};
 use crate::policy::{Reference, Validation};
 
 #[derive(Deserialize)]
@@ -42,6 +42,14 @@ pub(super) struct Read {
     pub unknown_images: BTreeSet<String>,
 }
 
+/// What the fields of one policy hold now.
+#[derive(Default)]
+struct Written<'a> {
+    whole: Option<&'a str>,
+    name: Option<&'a str>,
+    tag: Option<&'a str>,
+}
+
 /// Reads the output of `update --output json`.
 ///
 /// # Errors
@@ -55,91 +63,75 @@ impl Recorded {
     /// What the message tells; files are named relative to `below` (IUA-062).
     pub(super) fn data(&self, below: &str, objects: &Objects) -> Read {
         let images = self.images(objects);
-        let below = below.trim_start_matches("./").trim_matches('/');
-        let mut data = Data::default();
+        let below = lexical(below);
+        let automation = self.automation.as_deref().unwrap_or_default();
+        let mut gathering = Gathering::new(ObjectName::split(automation), &below);
         let mut unknown_images = BTreeSet::new();
-        let mut seen = BTreeSet::new();
         for change in &self.changes {
-            let file = relative(&change.path, below);
-            let object = identifier(&change.object);
-            if seen.insert((file, &change.object, &change.policy)) {
-                match images.get(change.policy.as_str()) {
-                    Some(image) => data.images.push(ImageChange {
-                        file: file.to_owned(),
-                        object: object.clone(),
-                        image: image.clone(),
-                        policy: name(&change.policy),
-                    }),
-                    None => drop(unknown_images.insert(change.policy.clone())),
-                }
-            }
-            data.changes.push(FieldChange {
-                file: file.to_owned(),
-                object,
+            let field = FieldChange {
+                file: change.path.clone(),
+                object: ObjectIdentifier::from(&change.object),
                 old: change.old.clone(),
                 new: change.new.clone(),
                 setter: change.setter.clone(),
+            };
+            gathering.add(field, ObjectName::split(&change.policy), || {
+                let image = images.get(change.policy.as_str()).cloned();
+                if image.is_none() {
+                    unknown_images.insert(change.policy.clone());
+                }
+                image
             });
         }
-        data.automation = self.automation.as_deref().map(name).unwrap_or_default();
-        Read { data, unknown_images }
+        Read {
+            data: gathering.data(),
+            unknown_images,
+        }
     }
 
-    /// The image of each policy: from its manifest, from a field that holds it whole, or from its parts.
+    /// The image of each policy: from its manifest, as in the run, else from a field that holds it whole, or from fields
+    /// with its parts.
     fn images(&self, objects: &Objects) -> BTreeMap<&str, Reference> {
-        let mut parts: BTreeMap<&str, [Option<&str>; 3]> = BTreeMap::new();
+        let mut written: BTreeMap<&str, Written<'_>> = BTreeMap::new();
         for change in &self.changes {
+            let written = written.entry(&change.policy).or_default();
             let marker = change.policy.replacen('/', ":", 1);
             let place = match change.setter.strip_prefix(&marker) {
-                Some("") => 0,
-                Some(":name") => 1,
-                Some(":tag") => 2,
+                Some("") => &mut written.whole,
+                Some(":name") => &mut written.name,
+                Some(":tag") => &mut written.tag,
                 _ => continue,
             };
-            let known = parts.entry(&change.policy).or_default();
-            if let Some(slot) = known.get_mut(place) {
-                *slot = Some(&change.new);
-            }
+            *place = Some(&change.new);
         }
-        let whole = |policy: &str| {
+        let in_manifest = |policy: &str| {
             let mut policies = objects.image_policies();
             let policy = policies.find(|known| known.policy_name().to_string() == policy)?;
             policy.latest_ref().ok().flatten().map(|image| image.to_string())
         };
-        let image = |policy: &str, parts: [Option<&str>; 3]| match parts {
-            [Some(image), ..] => Some(image.to_owned()),
-            [None, Some(name), Some(tag)] => Some(format!("{name}:{tag}")),
-            _ => whole(policy),
+        let in_fields = |written: &Written<'_>| match (written.whole, written.name, written.tag) {
+            (Some(image), ..) => Some(image.to_owned()),
+            (None, Some(name), Some(tag)) => Some(format!("{name}:{tag}")),
+            _ => None,
         };
-        let found = parts
-            .into_iter()
-            .filter_map(|(policy, parts)| Some((policy, image(policy, parts)?)));
-        found
-            .filter_map(|(policy, image)| Some((policy, Reference::parse(&image, Validation::Weak).ok()?)))
-            .collect()
+        let image = |policy: &str, written: &Written<'_>| in_manifest(policy).or_else(|| in_fields(written));
+        let images = written.iter().filter_map(|(policy, written)| {
+            let image = image(policy, written)?;
+            Some((*policy, Reference::parse(&image, Validation::Weak).ok()?))
+        });
+        images.collect()
     }
 }
 
-fn relative<'a>(path: &'a str, below: &str) -> &'a str {
-    match path.strip_prefix(below).and_then(|rest| rest.strip_prefix('/')) {
-        Some(rest) if !below.is_empty() => rest,
-        _ => path,
+/// `update.path` joined to the root by its letters alone: which of its parts are links only the repository knows.
+fn lexical(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
     }
-}
-
-fn identifier(object: &ObjectId) -> ObjectIdentifier {
-    ObjectIdentifier {
-        api_version: object.api_version.clone(),
-        kind: object.kind.clone(),
-        name: object.name.clone(),
-        namespace: object.namespace.clone(),
-    }
-}
-
-fn name(text: &str) -> ObjectName {
-    let (namespace, name) = text.split_once('/').unwrap_or(("", text));
-    ObjectName {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    }
+    parts.join("/")
 }

@@ -98,7 +98,7 @@ fn commit_line(commit: &CommitReport, run: &Run, dry_run: bool) -> String {
         .as_ref()
         .map(|branch| format!(" on {branch}"))
         .unwrap_or_default();
-    let subject = words::inline(commit.message.lines().next().unwrap_or_default());
+    let subject = words::subject(&commit.message);
     match &commit.id {
         Some(id) => format!(
             "commit {NEW}{id}{NEW:#}{on} by {}: {subject} ({})",

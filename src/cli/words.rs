@@ -37,13 +37,29 @@ pub fn skip(skip: &Skip) -> String {
 /// Line breaks and tabs stay.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    spelled(text, |c| c.is_control() && !matches!(c, '\n' | '\t'))
+    spelled(text, |c| commands(c) && !matches!(c, '\n' | '\t'))
 }
 
 /// The same on one line.
 #[must_use]
 pub fn inline(text: &str) -> Cow<'_, str> {
-    spelled(text, char::is_control)
+    spelled(text, commands)
+}
+
+/// The first line of a message, as much of it as a line of output can bear.
+#[must_use]
+pub fn subject(message: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 200;
+    let line = message.lines().next().unwrap_or_default();
+    match line.char_indices().nth(LONGEST) {
+        None => inline(line),
+        Some((end, _)) => Cow::Owned(format!("{}…", inline(line.get(..end).unwrap_or_default()))),
+    }
+}
+
+/// Whether a terminal would obey the character rather than show it: controls, and marks that turn the direction of text.
+fn commands(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The text with its `odd` characters as escapes.

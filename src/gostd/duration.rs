@@ -1,7 +1,8 @@
 //! Go's `time.Duration`: nanoseconds in 64 bits, written `1h2m3.5s`.
 
 use super::{
-    digits::{leading_digit, leading_number},
+    integer::split_sign,
+    time_digits::{leading_digit, leading_number},
     time_quote::quote_for_time,
 };
 use std::fmt;
@@ -25,11 +26,7 @@ impl Duration {
     pub fn parse(text: &[u8]) -> Result<Self, String> {
         let fault = |what: &str| format!("time: {what} {}", quote_for_time(text));
         let invalid = || fault("invalid duration");
-        let (negative, mut rest) = match text {
-            [b'-', rest @ ..] => (true, rest),
-            [b'+', rest @ ..] => (false, rest),
-            rest => (false, rest),
-        };
+        let (negative, mut rest) = split_sign(text);
         if rest == b"0" {
             return Ok(Self(0));
         }

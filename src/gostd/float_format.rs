@@ -33,14 +33,14 @@ pub fn append_float(out: &mut Vec<u8>, number: f64, format: u8, precision: Optio
         (b'x' | b'X', _) => append_hexadecimal(out, number, format, precision),
         (b'f', Some(precision)) => append_rounded(out, number, precision),
         (b'f', None) => {
-            let digits = Digits::shortest(number, bits);
+            let digits = Decimal::shortest(number, bits);
             let places = digits.len as i32 - digits.point;
             digits.append_plain(out, usize::try_from(places).unwrap_or(0));
         }
         (b'e' | b'E', _) => {
             let digits = match precision {
-                Some(precision) => Digits::rounded(number, precision),
-                None => Digits::shortest(number, bits),
+                Some(precision) => Decimal::rounded(number, precision),
+                None => Decimal::shortest(number, bits),
             };
             let places = precision.unwrap_or(digits.len.saturating_sub(1));
             digits.append_scientific(out, places, format);
@@ -65,8 +65,8 @@ fn append_rounded(out: &mut Vec<u8>, number: f64, precision: usize) {
 fn append_general(out: &mut Vec<u8>, number: f64, format: u8, precision: Option<usize>, bits: u32) {
     let precision = precision.map(|precision| precision.max(1));
     let digits = match precision {
-        Some(precision) => Digits::rounded(number, precision - 1),
-        None => Digits::shortest(number, bits),
+        Some(precision) => Decimal::rounded(number, precision - 1),
+        None => Decimal::shortest(number, bits),
     };
     let wanted = precision.unwrap_or(digits.len);
     let length = digits.len as i32;
@@ -90,15 +90,13 @@ fn append_general(out: &mut Vec<u8>, number: f64, format: u8, precision: Option<
 }
 
 /// The decimal digits of a number `0.DIGITS * 10^point`, without zeros at the end; of zero none.
-struct Digits {
+struct Decimal {
     bytes: [u8; MOST_DIGITS],
     len: usize,
     point: i32,
-    /// Whether `e` has been seen, and the sign behind it.
-    exponent: Option<i32>,
 }
 
-impl Digits {
+impl Decimal {
     /// As few digits as it takes to tell the number from its neighbours.
     fn shortest(number: f64, bits: u32) -> Self {
         let digits = if bits == 32 {
@@ -137,21 +135,30 @@ impl Digits {
 
     /// Reads Rust's `d.ddde-dd`.
     fn read(number: fmt::Arguments<'_>) -> Self {
-        let mut digits = Self {
+        let mut reading = Reading {
             bytes: [b'0'; MOST_DIGITS],
             len: 0,
-            point: 0,
-            exponent: None,
+            exponent: 0,
+            exponent_sign: None,
         };
         // There is room for all digits that were asked for.
-        let _ = digits.write_fmt(number);
-        while digits.len > 0 && digits.digit(digits.len - 1) == b'0' {
-            digits.len -= 1;
+        let _ = reading.write_fmt(number);
+        let Reading {
+            bytes, len, exponent, ..
+        } = reading;
+        let digits = bytes.get(..len).unwrap_or_default();
+        let len = digits
+            .iter()
+            .rposition(|digit| *digit != b'0')
+            .map_or(0, |last| last + 1);
+        Self {
+            bytes,
+            len,
+            point: if len == 0 { 0 } else { exponent + 1 },
         }
-        digits.point = if digits.len == 0 { 0 } else { digits.point + 1 };
-        digits
     }
 
+    /// The digit at `index`, zero behind the last.
     fn digit(&self, index: usize) -> u8 {
         self.bytes.get(index).copied().unwrap_or(b'0')
     }
@@ -162,39 +169,43 @@ impl Digits {
         if whole == 0 {
             out.push(b'0');
         }
-        out.extend((0..whole).map(|index| self.shown(index)));
+        out.extend((0..whole).map(|index| self.digit(index)));
         if places > 0 {
             out.push(b'.');
             let gap = usize::try_from(-self.point).unwrap_or(0).min(places);
             out.extend(std::iter::repeat_n(b'0', gap));
-            out.extend((0..places - gap).map(|index| self.shown(whole + index)));
+            out.extend((0..places - gap).map(|index| self.digit(whole + index)));
         }
-    }
-
-    /// The digit at `index`, zero behind the last.
-    fn shown(&self, index: usize) -> u8 {
-        if index < self.len { self.digit(index) } else { b'0' }
     }
 
     /// `d.ddde±dd` with so many decimal places.
     fn append_scientific(&self, out: &mut Vec<u8>, places: usize, letter: u8) {
-        out.push(self.shown(0));
+        out.push(self.digit(0));
         if places > 0 {
             out.push(b'.');
-            out.extend((1..=places).map(|index| self.shown(index)));
+            out.extend((1..=places).map(|index| self.digit(index)));
         }
         out.push(letter);
         append_exponent(out, if self.len == 0 { 0 } else { self.point - 1 });
     }
 }
 
-impl Write for Digits {
+/// What has been read of `d.ddde-dd`.
+struct Reading {
+    bytes: [u8; MOST_DIGITS],
+    len: usize,
+    exponent: i32,
+    /// None before the `e`.
+    exponent_sign: Option<i32>,
+}
+
+impl Write for Reading {
     fn write_str(&mut self, part: &str) -> fmt::Result {
         for byte in part.bytes() {
-            match (byte, self.exponent) {
-                (b'e', _) => self.exponent = Some(1),
-                (b'-', Some(_)) => self.exponent = Some(-1),
-                (b'0'..=b'9', Some(sign)) => self.point = self.point * 10 + sign * i32::from(byte - b'0'),
+            match (byte, self.exponent_sign) {
+                (b'e', _) => self.exponent_sign = Some(1),
+                (b'-', Some(_)) => self.exponent_sign = Some(-1),
+                (b'0'..=b'9', Some(sign)) => self.exponent = self.exponent * 10 + sign * i32::from(byte - b'0'),
                 (b'0'..=b'9', None) => {
                     *self.bytes.get_mut(self.len).ok_or(fmt::Error)? = byte;
                     self.len += 1;

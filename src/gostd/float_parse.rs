@@ -1,7 +1,7 @@
 //! Floating-point numbers as Go reads them (`strconv.ParseFloat`).
 
 use super::{
-    integer::underscores_fit,
+    integer::{split_sign, underscores_fit},
     num_error::{NumError, Reason},
 };
 
@@ -26,14 +26,12 @@ pub fn parse_float(text: impl AsRef<[u8]>, bits: u32) -> Result<f64, NumError<f6
 
 /// Infinities with or without a sign, and NaN without.
 fn by_name(text: &[u8]) -> Option<f64> {
-    let (sign, name) = match text {
-        [b'-', rest @ ..] => (-1.0, rest),
-        [b'+', rest @ ..] => (1.0, rest),
-        all if all.eq_ignore_ascii_case(b"nan") => return Some(f64::NAN),
-        all => (1.0, all),
-    };
+    if text.eq_ignore_ascii_case(b"nan") {
+        return Some(f64::NAN);
+    }
+    let (negative, name) = split_sign(text);
     let infinite = name.eq_ignore_ascii_case(b"inf") || name.eq_ignore_ascii_case(b"infinity");
-    infinite.then_some(sign * f64::INFINITY)
+    infinite.then_some(if negative { f64::NEG_INFINITY } else { f64::INFINITY })
 }
 
 /// The parts of a number as it is written.
@@ -50,11 +48,7 @@ struct Literal {
 
 impl Literal {
     fn read(text: &[u8]) -> Option<Self> {
-        let (negative, rest) = match text {
-            [b'-', rest @ ..] => (true, rest),
-            [b'+', rest @ ..] => (false, rest),
-            all => (false, all),
-        };
+        let (negative, rest) = split_sign(text);
         let (hex, rest) = match rest {
             [b'0', b'x' | b'X', rest @ ..] if !rest.is_empty() => (true, rest),
             all => (false, all),
@@ -149,11 +143,7 @@ impl Literal {
 
 /// The number behind `e` or `p`. Go stops to count where the exponent is beyond all numbers, and so does this.
 fn read_exponent(text: &[u8]) -> Option<i64> {
-    let (sign, digits) = match text {
-        [b'-', rest @ ..] => (-1, rest),
-        [b'+', rest @ ..] => (1, rest),
-        all => (1, all),
-    };
+    let (negative, digits) = split_sign(text);
     digits.first().filter(|first| first.is_ascii_digit())?;
     let mut exponent = 0;
     for byte in digits {
@@ -163,7 +153,7 @@ fn read_exponent(text: &[u8]) -> Option<i64> {
             _ => return None,
         }
     }
-    Some(sign * exponent)
+    Some(if negative { -exponent } else { exponent })
 }
 
 #[cfg(test)]

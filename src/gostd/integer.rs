@@ -1,4 +1,4 @@
-//! Go's integers as text (`strconv.ParseInt`, `strconv.FormatInt` and what belongs to them).
+//! Go's integers as text (`strconv.ParseInt`, `strconv.AppendUint` and what belongs to them).
 
 use super::num_error::{NumError, Reason};
 
@@ -33,11 +33,7 @@ pub fn atoi(text: impl AsRef<[u8]>) -> Result<i64, NumError<i64>> {
 
 fn signed(function: &'static str, text: &[u8], base: u32, bits: u32) -> Result<i64, NumError<i64>> {
     let error = |reason, value| NumError::new(function, text, reason, value);
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        all => (false, all),
-    };
+    let (negative, digits) = split_sign(text);
     let magnitude = match unsigned(digits, base, bits) {
         Ok(magnitude) | Err((Reason::Range, magnitude)) => magnitude,
         Err((reason, _)) => return Err(error(reason, 0)),
@@ -88,6 +84,15 @@ fn unsigned(text: &[u8], base: u32, bits: u32) -> Result<u64, (Reason, u64)> {
     Ok(number)
 }
 
+/// Whether a text begins with a minus, and what follows its sign if it has one.
+pub(super) fn split_sign(text: &[u8]) -> (bool, &[u8]) {
+    match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        all => (false, all),
+    }
+}
+
 /// The base that the prefix says, and what comes after it.
 fn prefixed(text: &[u8]) -> (u32, &[u8]) {
     match text {
@@ -101,10 +106,7 @@ fn prefixed(text: &[u8]) -> (u32, &[u8]) {
 
 /// Whether each `_` of a number stands between digits, or between the prefix of the base and a digit.
 pub(super) fn underscores_fit(text: &[u8]) -> bool {
-    let text = match text {
-        [b'-' | b'+', rest @ ..] => rest,
-        all => all,
-    };
+    let (_, text) = split_sign(text);
     let (mut last, hex, rest) = match text {
         [b'0', b'b' | b'B' | b'o' | b'O', rest @ ..] => (Seen::Digit, false, rest),
         [b'0', b'x' | b'X', rest @ ..] => (Seen::Digit, true, rest),
@@ -131,23 +133,17 @@ enum Seen {
     Other,
 }
 
-/// `strconv.FormatInt`: to a base of 2 to 36.
-pub fn format_int(number: i64, base: u32) -> String {
-    let sign = if number < 0 { "-" } else { "" };
-    format!("{sign}{}", format_uint(number.unsigned_abs(), base))
-}
-
-/// `strconv.FormatUint`: the same without a sign.
-pub fn format_uint(number: u64, base: u32) -> String {
-    let mut out = Vec::new();
-    append_uint(&mut out, number, base);
-    // Digits are ASCII.
-    String::from_utf8(out).unwrap_or_default()
-}
-
-/// Appends the digits of a number to a base of 2 to 36, in lower case.
-pub fn append_uint(out: &mut Vec<u8>, number: u64, base: u32) {
+/// `strconv.AppendUint`: appends the digits of a number to a base of 2 to 36, in lower case.
+pub(super) fn append_uint(out: &mut Vec<u8>, number: u64, base: u32) {
     out.extend_from_slice(Digits::new(number, base).bytes());
+}
+
+/// A byte as two hexadecimal digits, in lower case.
+pub fn hex_pair(byte: u8) -> [u8; 2] {
+    [byte >> 4, byte & 0xf].map(|half| match half {
+        0..10 => b'0' + half,
+        _ => b'a' - 10 + half,
+    })
 }
 
 /// The digits of a number, without an allocation.
@@ -233,10 +229,14 @@ mod tests {
 
     #[test]
     fn writes_integers() {
-        assert_eq!(format_int(i64::MIN, 10), "-9223372036854775808");
-        assert_eq!(format_int(-255, 16), "-ff");
-        assert_eq!(format_uint(u64::MAX, 2), "1".repeat(64));
-        assert_eq!(format_uint(0, 36), "0");
-        assert_eq!(format_uint(35, 36), "z");
+        for (number, base, expected) in [
+            (u64::MAX, 2, "1".repeat(64)),
+            (u64::MAX, 10, u64::MAX.to_string()),
+            (0, 36, "0".to_owned()),
+            (35, 36, "z".to_owned()),
+        ] {
+            assert_eq!(Digits::new(number, base).bytes(), expected.as_bytes());
+        }
+        assert_eq!(Digits::new(255, 16).upper().bytes(), b"FF");
     }
 }

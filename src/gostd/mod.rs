@@ -3,7 +3,6 @@
 //! Users know these spellings from Flux' messages and from their own templates.
 
 mod civil;
-mod digits;
 mod duration;
 mod float_format;
 mod float_parse;
@@ -13,11 +12,13 @@ mod num_error;
 mod quote;
 mod runes;
 mod time;
+mod time_digits;
 mod time_format;
 mod time_layout;
 mod time_parse;
 mod time_quote;
 pub mod unicode;
+mod unquote;
 mod url;
 mod url_escape;
 mod url_parse;
@@ -25,10 +26,11 @@ mod url_parse;
 pub use duration::Duration;
 pub use float_format::{append_float, format_float};
 pub use float_parse::parse_float;
-pub use integer::{Digits, append_uint, atoi, format_int, format_uint, parse_int, parse_uint};
+pub use integer::{Digits, atoi, hex_pair, parse_int, parse_uint};
 pub use num_error::{NumError, Reason};
 pub use quote::{append_quoted, append_quoted_rune, can_backquote, quote, quote_bytes};
-pub use runes::{append_char, char_at, first_rune, last_rune, rune_count, runes};
+pub use runes::{append_char, char_at, first_rune, last_rune, lossy, rune_count, runes};
 pub use time::{Calendar, MONTHS, Parts, Time, WEEKDAYS, Zone};
+pub use unquote::{Unquoted, unquote, unquote_char};
 pub use url::{Url, UserInfo};
 pub use url_escape::query_escape;

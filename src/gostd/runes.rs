@@ -1,5 +1,7 @@
 //! Go's strings as runes: UTF-8 that may be broken.
 
+use std::borrow::Cow;
+
 /// The runes of `bytes` with their widths, as Go's `range` over a string and `utf8.DecodeRune` find them: each byte that
 /// is no part of valid UTF-8 is a U+FFFD of width 1.
 pub fn runes(bytes: &[u8]) -> impl Iterator<Item = (char, usize)> + '_ {
@@ -43,6 +45,14 @@ pub fn rune_count(bytes: &[u8]) -> usize {
         .sum()
 }
 
+/// `bytes` as text, with U+FFFD in the place of each broken byte: Go's `string([]rune(s))`.
+pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    match str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(runes(bytes).map(|(ch, _)| ch).collect()),
+    }
+}
+
 /// The character of a number, U+FFFD when it has none.
 pub fn char_at(code: u64) -> char {
     let ch = u32::try_from(code).ok().and_then(char::from_u32);
@@ -75,6 +85,7 @@ mod tests {
             (b"\xc3\xa9\xff\xef\xbf\xbd", vec![('\u{e9}', 2), BAD, ('\u{fffd}', 3)]),
         ] {
             assert_eq!(runes(bytes).collect::<Vec<_>>(), expected, "{bytes:?}");
+            assert_eq!(lossy(bytes), expected.iter().map(|(ch, _)| ch).collect::<String>());
             assert_eq!(rune_count(bytes), expected.len(), "{bytes:?}");
             assert_eq!(first_rune(bytes), expected.first().copied(), "{bytes:?}");
             assert_eq!(last_rune(bytes), expected.last().copied(), "{bytes:?}");

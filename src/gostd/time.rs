@@ -205,7 +205,7 @@ impl Time {
     }
 
     /// The time so many seconds later; held back at the ends of Go's range.
-    pub fn add_seconds(&self, by: i64) -> Self {
+    pub(super) fn add_seconds(&self, by: i64) -> Self {
         let seconds = match self.seconds.checked_add(by) {
             Some(sum) => sum,
             None if by > 0 => i64::MAX,

@@ -1,8 +1,8 @@
 //! Go's `Time.Format`, `Time.String` and what JSON makes of times.
 
 use super::{
-    digits::push_padded,
     time::{Calendar, MONTHS, Time, WEEKDAYS, Zone},
+    time_digits::push_padded,
     time_layout::{Element, Fraction, Offset, next_piece},
     time_quote::quote_for_time,
 };
@@ -72,6 +72,8 @@ impl Time {
 
     /// As `%#v` prints it: Go's source for it.
     pub fn go_text(&self) -> String {
+        let calendar = self.calendar();
+        let month = month_name(&calendar);
         let Calendar {
             year,
             day,
@@ -79,13 +81,12 @@ impl Time {
             minute,
             second,
             ..
-        } = self.calendar();
+        } = calendar;
         let zone = match &self.zone {
             Zone::Utc => "time.UTC".to_owned(),
             Zone::Local => "time.Local".to_owned(),
             Zone::Fixed { name, .. } => format!("time.Location({})", quote_for_time(name)),
         };
-        let month = month_name(&self.calendar());
         let nanosecond = self.nanoseconds;
         format!("time.Date({year}, time.{month}, {day}, {hour}, {minute}, {second}, {nanosecond}, {zone})")
     }
@@ -121,7 +122,7 @@ fn weekday_name(calendar: &Calendar) -> &'static str {
     WEEKDAYS.get(usize::from(calendar.weekday)).unwrap_or(&"")
 }
 
-/// The sign is that of whole minutes, as in Go: half a minute west of UTC is `+00:00:30`'s neighbour, not `-00:00:30`.
+/// Go takes the sign from the whole minutes: half a minute west of UTC is `+00:00:-30`.
 fn push_offset(out: &mut Vec<u8>, seconds: i64, form: Offset) {
     let minutes = seconds / 60;
     out.push(if minutes < 0 { b'-' } else { b'+' });

@@ -2,8 +2,8 @@
 
 use super::{
     civil::{days_in, is_leap},
-    digits::{leading_number, signed_number},
     time::{MONTHS, Parts, Time, WEEKDAYS, Zone},
+    time_digits::{leading_number, signed_number},
     time_layout::{Element, Fraction, Offset, next_piece},
     time_quote::quote_for_time,
 };
@@ -89,7 +89,7 @@ impl Found {
             }
             E::UnderYearDay | E::ZeroYearDay => {
                 let text = drop_spaces(text, if element == E::UnderYearDay { 2 } else { 0 });
-                let (day, rest) = three_digits(text, element == E::ZeroYearDay)?;
+                let (day, rest) = number(text, 3, element == E::ZeroYearDay)?;
                 self.day_of_year = Some(day);
                 Ok(rest)
             }
@@ -349,18 +349,13 @@ fn store<'t>(
 
 /// One or two digits; two when `fixed`.
 fn two_digits(text: &[u8], fixed: bool) -> Read<'_, i64> {
-    let digits = text.iter().take(2).take_while(|byte| byte.is_ascii_digit()).count();
-    number_of(text, digits, if fixed { 2 } else { 1 })
+    number(text, 2, fixed)
 }
 
-/// One to three digits; three when `fixed`.
-fn three_digits(text: &[u8], fixed: bool) -> Read<'_, i64> {
-    let digits = text.iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
-    number_of(text, digits, if fixed { 3 } else { 1 })
-}
-
-fn number_of(text: &[u8], digits: usize, least: usize) -> Read<'_, i64> {
-    if digits < least {
+/// A number of at most so many digits; of exactly so many when `fixed`.
+fn number(text: &[u8], width: usize, fixed: bool) -> Read<'_, i64> {
+    let digits = text.iter().take(width).take_while(|byte| byte.is_ascii_digit()).count();
+    if digits < if fixed { width } else { 1 } {
         return Err(Refusal::Unreadable);
     }
     let (digits, rest) = split(text, digits)?;

@@ -1,6 +1,6 @@
 //! What Go's `net/url` escapes with `%`, and where.
 
-use super::quote::quote_bytes;
+use super::{integer::hex_pair, quote::quote_bytes};
 
 /// A part of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,29 +14,29 @@ pub(super) enum Part {
     Fragment,
 }
 
-/// Why a text could not be unescaped; Go's words.
-pub(super) type EscapeError = String;
-
 /// `text` as it can stand in the query of a URL: Go's `url.QueryEscape`, which is also `urlquery` of templates.
 pub fn query_escape(text: &[u8]) -> Vec<u8> {
     escape(text, Part::Query)
 }
 
+/// `text` with `%` escapes wherever that part of a URL needs them.
 pub(super) fn escape(text: &[u8], part: Part) -> Vec<u8> {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    let digit = |value: u8| HEX.get(usize::from(value)).copied().unwrap_or_default();
     let mut out = Vec::with_capacity(text.len());
     for byte in text {
         match byte {
             b' ' if part == Part::Query => out.push(b'+'),
-            byte if must_escape(*byte, part) => out.extend([b'%', digit(byte >> 4), digit(byte & 15)]),
+            byte if must_escape(*byte, part) => {
+                let [high, low] = hex_pair(*byte).map(|digit| digit.to_ascii_uppercase());
+                out.extend([b'%', high, low]);
+            }
             byte => out.push(*byte),
         }
     }
     out
 }
 
-pub(super) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, EscapeError> {
+/// The bytes that an escaped part stands for. The error is Go's text.
+pub(super) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, String> {
     let in_host = matches!(part, Part::Host | Part::HostZone);
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -72,7 +72,7 @@ pub(super) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, EscapeError> 
     Ok(out)
 }
 
-fn bad_escape(text: &[u8]) -> EscapeError {
+fn bad_escape(text: &[u8]) -> String {
     format!("invalid URL escape {}", quote_bytes(text))
 }
 

@@ -1,6 +1,6 @@
 //! What a commit message can tell about: one run of an automation.
 
-use crate::policy::Reference;
+use crate::policy::{PolicyName, Reference};
 use std::collections::BTreeMap;
 
 /// The data of a template, for all eras of the API at once (DECISIONS C32).
@@ -79,6 +79,27 @@ pub struct ImageChange {
     pub image: Reference,
     /// The policy that chose it.
     pub policy: ObjectName,
+}
+
+impl ObjectName {
+    /// Reads `namespace/name`; what has no slash is the name of something without a namespace.
+    #[must_use]
+    pub fn split(text: &str) -> Self {
+        let (namespace, name) = text.split_once('/').unwrap_or(("", text));
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+impl From<&PolicyName> for ObjectName {
+    fn from(policy: &PolicyName) -> Self {
+        Self {
+            namespace: policy.namespace.clone(),
+            name: policy.name.clone(),
+        }
+    }
 }
 
 impl Era {

@@ -2,7 +2,7 @@
 
 use crate::template::{Missing, MissingKind};
 
-/// Names of Sprig that its hermetic set leaves out, since their results change from call to call or place to place.
+/// Names of Sprig that its `HermeticTxtFuncMap` leaves out, since their results change from call to call or place to place.
 const NOT_HERMETIC: &[&str] = &[
     "date",
     "dateInZone",
@@ -25,6 +25,9 @@ const NOT_HERMETIC: &[&str] = &[
 
 /// At most this many names are listed when none is similar.
 const LISTED: usize = 12;
+
+/// Longer names, in bytes, are not compared: that takes time by the product of their lengths.
+const LONGEST: usize = 200;
 
 /// A sentence about a name that does not exist: `no field Update, did you mean .Updated?`
 pub(super) fn hint(missing: &Missing) -> Option<String> {
@@ -57,18 +60,19 @@ pub(super) fn hint(missing: &Missing) -> Option<String> {
 /// The known name that is so close that it was probably meant.
 fn most_similar<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
     let lower = name.to_lowercase();
-    let distance = |known: &&String| strsim::osa_distance(&lower, &known.to_lowercase());
-    let nearest = known.iter().min_by_key(|known| (distance(known), (*known).clone()))?;
     // Of a short name one letter may differ, of a long one a third: `tag` is not `map`.
     let allowed = (name.chars().count() / 3).max(1);
-    let starts = || {
+    let near = |known: &String| {
+        let comparable = name.len().max(known.len()) <= LONGEST;
+        let distance = comparable.then(|| strsim::osa_distance(&lower, &known.to_lowercase()));
+        distance.filter(|distance| *distance <= allowed)
+    };
+    let nearest = known.iter().filter_map(|known| Some((near(known)?, known))).min();
+    let begins_so = || {
         let mut longer = known.iter().filter(|known| known.to_lowercase().starts_with(&lower));
         longer.next().filter(|_| lower.len() >= 3)
     };
-    match distance(&nearest) <= allowed {
-        true => Some(nearest),
-        false => starts(),
-    }
+    nearest.map(|(_, known)| known).or_else(begins_so)
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@
 use super::{
     data::ImageChange,
     names::{NAMESPACED_NAME, namespaced_name},
+    receiver::field,
 };
 use crate::{
-    policy::{Identifier, Reference, Validation},
+    policy::{Identifier, Reference, registry_scheme},
     template::{
-        Args, BOOL, BYTES, Failure, Field, Function, Host, Method, STRING, Slice, Struct, StructType, Type, UINT8,
-        UintKind, Value,
+        Args, BOOL, BYTES, Failure, Field, Host, Method, STRING, Slice, Struct, StructType, Type, UINT8, UintKind,
+        Value,
     },
 };
 
@@ -27,23 +28,20 @@ static IMAGE: StructType = StructType {
         Field::new("policy", &NAMESPACED_NAME),
     ],
     methods: &[
-        method("Context", &[], &REPOSITORY_TYPE, |_, args| {
-            Ok(repository(&reference_of(args)?))
+        Method::new("Context", &[], &REPOSITORY_TYPE, context_value),
+        IDENTIFIER,
+        NAME,
+        Method::new("Policy", &[], &NAMESPACED_NAME, |_, args| field(args, "policy")),
+        Method::new("Registry", &[], &STRING, |_, args| Ok(parts(args)?.registry.into())),
+        Method::new("Repository", &[], &STRING, |_, args| {
+            Ok(parts(args)?.repository().into())
         }),
-        method("Identifier", &[], &STRING, |_, args| identifier(args)),
-        method("Name", &[], &STRING, |_, args| Ok(reference_of(args)?.name().into())),
-        method("Policy", &[], &NAMESPACED_NAME, |_, args| field(args, "policy")),
-        method("Registry", &[], &STRING, |_, args| {
-            Ok(reference_of(args)?.registry().into())
-        }),
-        method("Repository", &[], &STRING, |_, args| {
-            Ok(reference_of(args)?.repository().into())
-        }),
-        method("Scope", &[&STRING], &STRING, scope),
-        method("String", &[], &STRING, |_, args| Ok(reference_of(args)?.text().into())),
+        SCOPE,
+        TEXT,
     ],
 };
 
+static TAG_TYPE: Type = Type::Struct(&TAG);
 static TAG: StructType = StructType {
     name: "name.Tag",
     fields: &[
@@ -52,18 +50,17 @@ static TAG: StructType = StructType {
         Field::new("original", &STRING),
     ],
     methods: &[
-        method("Context", &[], &REPOSITORY_TYPE, |_, args| {
-            Ok(repository(&reference_of(args)?))
-        }),
-        method("Identifier", &[], &STRING, |_, args| identifier(args)),
-        method("MarshalJSON", &[], &BYTES, |_, args| json(reference_of(args)?.text())),
-        method("Name", &[], &STRING, |_, args| Ok(reference_of(args)?.name().into())),
-        method("Scope", &[&STRING], &STRING, scope),
-        method("String", &[], &STRING, |_, args| Ok(reference_of(args)?.text().into())),
-        method("TagStr", &[], &STRING, |_, args| identifier(args)),
+        Method::new("Context", &[], &REPOSITORY_TYPE, context_value),
+        IDENTIFIER,
+        MARSHAL_JSON,
+        NAME,
+        SCOPE,
+        TEXT,
+        Method::new("TagStr", &[], &STRING, identifier),
     ],
 };
 
+static DIGEST_TYPE: Type = Type::Struct(&DIGEST);
 static DIGEST: StructType = StructType {
     name: "name.Digest",
     fields: &[
@@ -72,20 +69,25 @@ static DIGEST: StructType = StructType {
         Field::new("original", &STRING),
     ],
     methods: &[
-        method("Context", &[], &REPOSITORY_TYPE, |_, args| {
-            Ok(repository(&reference_of(args)?))
-        }),
-        method("DigestStr", &[], &STRING, |_, args| identifier(args)),
-        method("Identifier", &[], &STRING, |_, args| identifier(args)),
-        method("MarshalJSON", &[], &BYTES, |_, args| json(reference_of(args)?.text())),
-        method("Name", &[], &STRING, |_, args| Ok(reference_of(args)?.name().into())),
-        method("Scope", &[&STRING], &STRING, scope),
-        method("String", &[], &STRING, |_, args| Ok(reference_of(args)?.text().into())),
+        Method::new("Context", &[], &REPOSITORY_TYPE, context_value),
+        Method::new("DigestStr", &[], &STRING, identifier),
+        IDENTIFIER,
+        MARSHAL_JSON,
+        NAME,
+        SCOPE,
+        TEXT,
     ],
 };
 
-static REPOSITORY_TYPE: Type = Type::Struct(&REPOSITORY);
+// What `name.Reference` asks for, and what tags and digests do alike.
+const IDENTIFIER: Method = Method::new("Identifier", &[], &STRING, identifier);
+const MARSHAL_JSON: Method = Method::new("MarshalJSON", &[], &BYTES, |_, args| json(&parts(args)?.text));
+const NAME: Method = Method::new("Name", &[], &STRING, |_, args| Ok(parts(args)?.name().into()));
+const SCOPE: Method = Method::new("Scope", &TEXT_PARAMS, &STRING, scope);
+const TEXT: Method = Method::new("String", &[], &STRING, |_, args| Ok(parts(args)?.text.into()));
+static TEXT_PARAMS: [&Type; 1] = [&STRING];
 
+static REPOSITORY_TYPE: Type = Type::Struct(&REPOSITORY);
 static REPOSITORY: StructType = StructType {
     name: "name.Repository",
     fields: &[
@@ -93,125 +95,160 @@ static REPOSITORY: StructType = StructType {
         Field::new("repository", &STRING),
     ],
     methods: &[
-        method("MarshalJSON", &[], &BYTES, |_, args| {
-            json(&reference_of(args)?.context())
+        Method::new("Digest", &TEXT_PARAMS, &DIGEST_TYPE, |_, args| named(args, '@')),
+        Method::new("MarshalJSON", &[], &BYTES, |_, args| json(&parts(args)?.context())),
+        Method::new("Name", &[], &STRING, context),
+        Method::new("RepositoryStr", &[], &STRING, |_, args| {
+            Ok(parts(args)?.repository().into())
         }),
-        method("Name", &[], &STRING, |_, args| Ok(reference_of(args)?.context().into())),
-        method("RepositoryStr", &[], &STRING, |_, args| {
-            Ok(reference_of(args)?.repository().into())
-        }),
-        method("Scope", &[&STRING], &STRING, scope),
-        method("String", &[], &STRING, |_, args| {
-            Ok(reference_of(args)?.context().into())
-        }),
+        SCOPE,
+        Method::new("String", &[], &STRING, context),
+        Method::new("Tag", &TEXT_PARAMS, &TAG_TYPE, |_, args| named(args, ':')),
     ],
 };
 
 static REGISTRY_TYPE: Type = Type::Struct(&REGISTRY);
-
 static REGISTRY: StructType = StructType {
     name: "name.Registry",
     fields: &[Field::new("insecure", &BOOL), Field::new("registry", &STRING)],
     methods: &[
-        method("MarshalJSON", &[], &BYTES, |_, args| {
-            json(reference_of(args)?.registry())
+        Method::new("MarshalJSON", &[], &BYTES, |_, args| json(&parts(args)?.registry)),
+        Method::new("Name", &[], &STRING, registry),
+        Method::new("RegistryStr", &[], &STRING, registry),
+        Method::new("Scheme", &[], &STRING, |_, args| {
+            Ok(registry_scheme(&parts(args)?.registry).into())
         }),
-        method("Name", &[], &STRING, |_, args| {
-            Ok(reference_of(args)?.registry().into())
-        }),
-        method("RegistryStr", &[], &STRING, |_, args| {
-            Ok(reference_of(args)?.registry().into())
-        }),
-        method("Scheme", &[], &STRING, |_, args| {
-            Ok(reference_of(args)?.scheme().into())
-        }),
-        method("Scope", &[&STRING], &STRING, |_, _| Ok("registry:catalog:*".into())),
-        method("String", &[], &STRING, |_, args| {
-            Ok(reference_of(args)?.registry().into())
-        }),
+        Method::new("Scope", &TEXT_PARAMS, &STRING, |_, _| Ok("registry:catalog:*".into())),
+        Method::new("String", &[], &STRING, registry),
     ],
 };
 
-/// A method of `T`.
-const fn method(
-    name: &'static str,
-    params: &'static [&'static Type],
-    result: &'static Type,
-    body: fn(&mut Host<'_>, Args<'_>) -> Result<Value, Failure>,
-) -> Method {
-    Method {
-        pointer: false,
-        function: Function::new(name, params, result, body),
+/// The fields of a struct of this file and of those in it; what it lacks is empty, as in a copy that `deepCopy` made.
+#[derive(Default)]
+struct Parts {
+    registry: String,
+    /// Below the registry, as written.
+    path: String,
+    identifier: String,
+    /// Between the repository and the identifier.
+    separator: char,
+    /// The reference as written.
+    text: String,
+}
+
+impl Parts {
+    fn of_reference(reference: &Reference) -> Self {
+        Self {
+            registry: reference.registry().to_owned(),
+            path: reference.path().to_owned(),
+            identifier: reference.identifier().as_str().to_owned(),
+            separator: match reference.identifier() {
+                Identifier::Tag(_) => ':',
+                Identifier::Digest(_) => '@',
+            },
+            text: reference.text().to_owned(),
+        }
+    }
+
+    fn read(&mut self, value: &Value) {
+        let Value::Struct(from) = value else { return };
+        for (field, value) in from.of.fields.iter().zip(from.fields()) {
+            let slot = match field.name {
+                "Reference" | "Repository" | "Registry" => {
+                    self.read(value);
+                    continue;
+                }
+                "registry" => &mut self.registry,
+                "repository" => &mut self.path,
+                "tag" | "digest" => &mut self.identifier,
+                "original" => &mut self.text,
+                _ => continue,
+            };
+            if let Value::String(text) = value {
+                *slot = text.lossy().into_owned();
+            }
+            match field.name {
+                "tag" => self.separator = ':',
+                "digest" => self.separator = '@',
+                _ => {}
+            }
+        }
+    }
+
+    /// With Docker Hub's `library/` where it is implied.
+    fn repository(&self) -> String {
+        match self.registry == "index.docker.io" && !self.path.contains('/') {
+            true => format!("library/{}", self.path),
+            false => self.path.clone(),
+        }
+    }
+
+    fn context(&self) -> String {
+        match self.registry.is_empty() {
+            true => self.repository(),
+            false => format!("{}/{}", self.registry, self.repository()),
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{}{}{}", self.context(), self.separator, self.identifier)
+    }
+
+    fn context_value(&self) -> Value {
+        let registry = Struct::new(&REGISTRY, vec![false.into(), self.registry.as_str().into()]);
+        let fields = vec![Value::Struct(registry), self.path.as_str().into()];
+        Value::Struct(Struct::new(&REPOSITORY, fields))
+    }
+
+    fn reference_value(&self) -> Value {
+        let of = if self.separator == '@' { &DIGEST } else { &TAG };
+        let texts = [&self.identifier, &self.text].map(|text| text.as_str().into());
+        let fields = std::iter::once(self.context_value()).chain(texts).collect();
+        Value::Struct(Struct::new(of, fields))
     }
 }
 
 /// An image with the policy that chose it.
 pub(super) fn image_ref(change: &ImageChange) -> Value {
-    let fields = vec![
-        reference(&change.image),
-        namespaced_name(&change.policy),
-        text_of(&change.image),
-    ];
-    Value::Struct(Struct::new(&IMAGE, fields))
+    let reference = Parts::of_reference(&change.image).reference_value();
+    Value::Struct(Struct::new(&IMAGE, vec![reference, namespaced_name(&change.policy)]))
 }
 
-/// Every struct here carries the text of its reference beyond its fields, so that methods can read it again.
-fn text_of(reference: &Reference) -> Value {
-    reference.text().into()
+/// The parts of the receiver.
+fn parts(args: Args<'_>) -> Result<Parts, Failure> {
+    let mut parts = Parts::default();
+    parts.read(args.value(0)?);
+    Ok(parts)
 }
 
-fn reference(reference: &Reference) -> Value {
-    let of = match reference.identifier() {
-        Identifier::Tag(_) => &TAG,
-        Identifier::Digest(_) => &DIGEST,
-    };
-    let identifier = reference.identifier().as_str().into();
-    let fields = vec![
-        repository(reference),
-        identifier,
-        text_of(reference),
-        text_of(reference),
-    ];
-    Value::Struct(Struct::new(of, fields))
+fn identifier(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    Ok(parts(args)?.identifier.into())
 }
 
-fn repository(reference: &Reference) -> Value {
-    let registry = vec![false.into(), reference.registry().into(), text_of(reference)];
-    let registry = Value::Struct(Struct::new(&REGISTRY, registry));
-    Value::Struct(Struct::new(
-        &REPOSITORY,
-        vec![registry, reference.path().into(), text_of(reference)],
-    ))
+fn context_value(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    Ok(parts(args)?.context_value())
 }
 
-/// The reference that the receiver was made of.
-fn reference_of(args: Args<'_>) -> Result<Reference, Failure> {
-    let unknown = || Failure::new("internal: the receiver is no image reference");
-    let Value::Struct(receiver) = args.value(0)? else {
-        return Err(unknown());
-    };
-    let Some(Value::String(text)) = receiver.fields().get(receiver.of.fields.len()) else {
-        return Err(unknown());
-    };
-    Reference::parse(&text.lossy(), Validation::Weak).map_err(|error| Failure::new(error.to_string()))
+fn context(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    Ok(parts(args)?.context().into())
 }
 
-fn identifier(args: Args<'_>) -> Result<Value, Failure> {
-    Ok(reference_of(args)?.identifier().as_str().into())
+fn registry(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    Ok(parts(args)?.registry.into())
 }
 
 fn scope(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let action = args.text(1)?.lossy();
-    Ok(format!("repository:{}:{action}", reference_of(args)?.repository()).into())
+    Ok(format!("repository:{}:{action}", parts(args)?.repository()).into())
 }
 
-/// A field of the receiver.
-pub(super) fn field(args: Args<'_>, name: &str) -> Result<Value, Failure> {
-    match args.value(0)? {
-        Value::Struct(receiver) => receiver.field(name).cloned(),
-        _ => None,
-    }
-    .ok_or_else(|| Failure::new(format!("internal: the receiver has no {name}")))
+/// A reference to something in the receiver, a repository.
+fn named(args: Args<'_>, separator: char) -> Result<Value, Failure> {
+    let mut parts = parts(args)?;
+    parts.identifier = args.text(1)?.lossy().into_owned();
+    parts.separator = separator;
+    parts.text = parts.name();
+    Ok(parts.reference_value())
 }
 
 /// A JSON string. References hold nothing that JSON would escape.
@@ -219,4 +256,67 @@ fn json(text: &str) -> Result<Value, Failure> {
     let bytes = format!("\"{text}\"").into_bytes();
     let bytes = bytes.into_iter().map(|byte| Value::Uint(UintKind::Uint8, byte.into()));
     Ok(Value::Slice(Slice::new(&UINT8, bytes.collect())))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::{data::Data, render::render};
+    use crate::{
+        message::{ImageChange, ObjectIdentifier, ObjectName},
+        policy::{Reference, Validation},
+        template::{Limits, World},
+    };
+
+    struct NoWorld;
+
+    impl World for NoWorld {
+        fn now(&self) -> (i64, u32) {
+            (0, 0)
+        }
+
+        fn random(&self, _: &mut [u8]) {}
+    }
+
+    fn rendered(template: &str) -> String {
+        let data = Data {
+            images: vec![ImageChange {
+                file: "a.yaml".to_owned(),
+                object: ObjectIdentifier::default(),
+                image: Reference::parse("docker.io/redis:7", Validation::Weak).unwrap(),
+                policy: ObjectName::default(),
+            }],
+            ..Data::default()
+        };
+        let bytes = render(template, &data, Limits::default(), &NoWorld).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    /// As real Go renders them.
+    #[test]
+    fn what_images_say_of_themselves() {
+        for (template, expected) in [
+            (
+                "{{ with first .Updated.Images }}{{ . }} {{ .Repository }} {{ .Name }} {{ .Context.Scheme }}{{ end }}",
+                "docker.io/redis:7 library/redis index.docker.io/library/redis:7 https",
+            ),
+            (
+                "{{ (first .Updated.Images).Context.Tag \"x\" }} {{ ((first .Updated.Images).Context.Digest \"y\").Scope \"pull\" }}",
+                "index.docker.io/library/redis:x repository:library/redis:pull",
+            ),
+            (
+                "{{ toJson (first .Updated.Images) }}",
+                r#"{"Reference":"docker.io/redis:7"}"#,
+            ),
+            // A copy has no unexported fields.
+            (
+                "{{ deepCopy .Updated.Images }}{{ (first (deepCopy .Updated.Images)).Name }}",
+                "[]:",
+            ),
+            ("{{ toJson (deepCopy .Updated.Images) }}", r#"[{"Reference":""}]"#),
+        ] {
+            assert_eq!(rendered(template), expected, "{template}");
+        }
+    }
 }

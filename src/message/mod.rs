@@ -5,14 +5,18 @@
 //! over parts of it.
 
 mod data;
+mod gathering;
 mod hint;
+mod identity;
 mod images;
 mod names;
 mod read;
+mod receiver;
 mod render;
 mod results;
 mod template_data;
 
 pub use data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
+pub use gathering::Gathering;
 pub use read::{DataError, read};
 pub use render::{DEFAULT_MESSAGE, MessageError, check, render};

@@ -2,9 +2,11 @@
 
 use super::{
     data::{ObjectIdentifier, ObjectName},
-    images::field,
+    receiver::field,
 };
-use crate::template::{ANY, Args, Failure, Field, Function, Method, STRING, Struct, StructType, Type, Value};
+use std::collections::HashMap;
+
+use crate::template::{ANY, Args, Failure, Field, Method, STRING, Struct, StructType, Text, Type, Value};
 
 /// `types.NamespacedName`, printed as `namespace/name` (CONTRACT IUA-048).
 pub(super) static NAMESPACED_NAME: Type = Type::Struct(&NAMESPACED_NAME_STRUCT);
@@ -15,22 +17,14 @@ static NAMESPACED_NAME_STRUCT: StructType = StructType {
     name: "types.NamespacedName",
     fields: &[Field::new("Namespace", &STRING), Field::new("Name", &STRING)],
     methods: &[
-        Method {
-            pointer: false,
-            function: Function::new("MarshalLog", &[], &ANY, |_, args| {
-                let fields = vec![field(args, "Name")?, field(args, "Namespace")?];
-                Ok(Value::Struct(Struct::new(&MARSHAL_LOG, fields)))
-            }),
-        },
-        Method {
-            pointer: false,
-            function: Function::new("String", &[], &STRING, |_, args| {
-                let [mut namespace, name] = [part(args, "Namespace")?, part(args, "Name")?];
-                namespace.push(b'/');
-                namespace.extend_from_slice(&name);
-                Ok(Value::text(namespace))
-            }),
-        },
+        Method::new("MarshalLog", &[], &ANY, |_, args| {
+            let fields = vec![field(args, "Name")?, field(args, "Namespace")?];
+            Ok(Value::Struct(Struct::new(&MARSHAL_LOG, fields)))
+        }),
+        Method::new("String", &[], &STRING, |_, args| {
+            let (namespace, name) = (part(args, "Namespace")?, part(args, "Name")?);
+            Ok(Value::text([&*namespace, b"/", &*name].concat()))
+        }),
     ],
 };
 
@@ -85,20 +79,35 @@ pub(super) fn namespaced_name(name: &ObjectName) -> Value {
     Value::Struct(Struct::new(&NAMESPACED_NAME_STRUCT, fields))
 }
 
-/// An object identifier.
-pub(super) fn object_identifier(object: &ObjectIdentifier) -> Value {
-    let pair = |of, a: &str, b: &str| Value::Struct(Struct::new(of, vec![a.into(), b.into()]));
-    let resource = vec![
-        pair(&TYPE_META_STRUCT, &object.api_version, &object.kind),
-        pair(&NAME_META_STRUCT, &object.name, &object.namespace),
-    ];
-    let resource = Value::Struct(Struct::new(&RESOURCE_IDENTIFIER_STRUCT, resource));
-    Value::Struct(Struct::new(&OBJECT_IDENTIFIER_STRUCT, vec![resource]))
+/// Object identifiers as values. Equal ones are the same value, and those of a kind share it, which makes comparing them
+/// as keys of maps cheap.
+#[derive(Default)]
+pub(super) struct Identifiers<'d> {
+    objects: HashMap<&'d ObjectIdentifier, Value>,
+    kinds: HashMap<(&'d str, &'d str), Value>,
 }
 
-fn part(args: Args<'_>, name: &str) -> Result<Vec<u8>, Failure> {
+impl<'d> Identifiers<'d> {
+    /// The value of an identifier.
+    pub(super) fn value(&mut self, object: &'d ObjectIdentifier) -> Value {
+        let pair = |of, a: &str, b: &str| Value::Struct(Struct::new(of, vec![a.into(), b.into()]));
+        let kinds = &mut self.kinds;
+        let made = self.objects.entry(object).or_insert_with(|| {
+            let kind = (object.api_version.as_str(), object.kind.as_str());
+            let kind = kinds
+                .entry(kind)
+                .or_insert_with(|| pair(&TYPE_META_STRUCT, kind.0, kind.1));
+            let name = pair(&NAME_META_STRUCT, &object.name, &object.namespace);
+            let resource = Struct::new(&RESOURCE_IDENTIFIER_STRUCT, vec![kind.clone(), name]);
+            Value::Struct(Struct::new(&OBJECT_IDENTIFIER_STRUCT, vec![Value::Struct(resource)]))
+        });
+        made.clone()
+    }
+}
+
+fn part(args: Args<'_>, name: &str) -> Result<Text, Failure> {
     match field(args, name)? {
-        Value::String(text) => Ok(text.to_vec()),
+        Value::String(text) => Ok(text),
         _ => Err(Failure::new(format!("internal: {name} is no string"))),
     }
 }

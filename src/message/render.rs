@@ -16,6 +16,9 @@ static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| Functions::new(sprig::T
 /// The message when there is no template (CONTRACT IUA-045).
 pub const DEFAULT_MESSAGE: &str = "Update from image update automation";
 
+/// More than a Kubernetes object can hold, in bytes.
+const MOST_TEMPLATE: usize = 1 << 20;
+
 /// Why there is no message, in Flux' words (CONTRACT IUA-063).
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{text}")]
@@ -47,6 +50,13 @@ impl MessageError {
 pub fn render(template: &str, data: &Data, limits: Limits, world: &dyn World) -> Result<Vec<u8>, MessageError> {
     if template.is_empty() {
         return Ok(DEFAULT_MESSAGE.into());
+    }
+    if template.len() > MOST_TEMPLATE {
+        return Err(MessageError {
+            text: format!("the template of the commit message has more than {MOST_TEMPLATE} bytes"),
+            place: Place { line: 1, column: 1 },
+            hint: None,
+        });
     }
     let parsed = parse(template)?;
     let mut host = Host::new(limits, world);

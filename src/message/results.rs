@@ -5,11 +5,13 @@
 
 use super::{
     data::{Data, Era, ImageChange},
-    images::{IMAGE_REF, IMAGE_REFS, field, image_ref},
-    names::{OBJECT_IDENTIFIER, object_identifier},
+    identity::texts,
+    images::{IMAGE_REF, IMAGE_REFS, image_ref},
+    names::{Identifiers, OBJECT_IDENTIFIER},
+    receiver::{beyond, field},
 };
 use crate::template::{
-    Args, Failure, Field, Function, Host, Map, Method, NamedType, STRING, Slice, Struct, StructType, Type, Value,
+    Args, Failure, Field, Host, Map, Method, NamedType, STRING, Slice, Struct, StructType, Type, Value,
 };
 use std::collections::{BTreeMap, HashSet};
 
@@ -19,12 +21,13 @@ static UPDATED_STRUCT: StructType = StructType {
     name: "update.Result",
     fields: &[Field::new("Files", &FILES)],
     methods: &[
-        method("Images", &IMAGE_REFS, images),
-        method("Objects", &OBJECT_IMAGES, |host, args| {
-            objects(host, &field(args, "Files")?, &OBJECT_IMAGES, |file| match file {
+        Method::new("Images", &[], &IMAGE_REFS, images),
+        Method::new("Objects", &[], &OBJECT_IMAGES, |host, args| {
+            let listed = objects(host, &field(args, "Files")?, |file| match file {
                 Value::Struct(file) => file.field("Objects").cloned(),
                 _ => None,
-            })
+            })?;
+            Ok(Value::Map(lists(listed, &IMAGE_REFS, &IMAGE_REF)))
         }),
     ],
 };
@@ -44,9 +47,9 @@ static CHANGED_STRUCT: StructType = StructType {
     name: "update.Result",
     fields: &[Field::new("FileChanges", &FILE_CHANGES)],
     methods: &[
-        method("Changes", &CHANGES, changes),
-        method("ImageResult", &UPDATED, beyond),
-        method("Objects", &OBJECT_CHANGES, changed_objects),
+        Method::new("Changes", &[], &CHANGES, changes),
+        Method::new("ImageResult", &[], &UPDATED, |_, args| beyond(args, 0)),
+        Method::new("Objects", &[], &OBJECT_CHANGES, changed_objects),
     ],
 };
 
@@ -59,8 +62,8 @@ static CHANGED_V2_STRUCT: StructType = StructType {
         Field::new("FileChanges", &FILE_CHANGES),
     ],
     methods: &[
-        method("Changes", &CHANGES, changes),
-        method("Objects", &OBJECT_CHANGES, changed_objects),
+        Method::new("Changes", &[], &CHANGES, changes),
+        Method::new("Objects", &[], &OBJECT_CHANGES, changed_objects),
     ],
 };
 
@@ -85,7 +88,7 @@ static CHANGE_STRUCT: StructType = StructType {
 };
 
 /// The value of `.Updated`.
-pub(super) fn updated(data: &Data) -> Value {
+pub(super) fn updated<'d>(data: &'d Data, identifiers: &mut Identifiers<'d>) -> Value {
     let mut files: BTreeMap<&str, BTreeMap<_, Vec<&ImageChange>>> = BTreeMap::new();
     for change in &data.images {
         let refs = files
@@ -98,7 +101,7 @@ pub(super) fn updated(data: &Data) -> Value {
     let files = files.into_iter().map(|(file, objects)| {
         let objects = objects.into_iter().map(|(object, refs)| {
             let refs = refs.into_iter().map(image_ref).collect();
-            (object_identifier(object), Value::Slice(Slice::new(&IMAGE_REF, refs)))
+            (identifiers.value(object), Value::Slice(Slice::new(&IMAGE_REF, refs)))
         });
         let objects = Value::Map(Map::new(&OBJECT_IDENTIFIER, &IMAGE_REFS, objects));
         (
@@ -111,7 +114,7 @@ pub(super) fn updated(data: &Data) -> Value {
 }
 
 /// The value of `.Changed`; `updated` is that of its `ImageResult`.
-pub(super) fn changed(data: &Data, updated: Value) -> Value {
+pub(super) fn changed<'d>(data: &'d Data, identifiers: &mut Identifiers<'d>, updated: Value) -> Value {
     let mut files: BTreeMap<&str, BTreeMap<_, Vec<Value>>> = BTreeMap::new();
     for change in &data.changes {
         let changes = files
@@ -126,7 +129,7 @@ pub(super) fn changed(data: &Data, updated: Value) -> Value {
     let files = files.into_iter().map(|(file, objects)| {
         let objects = objects
             .into_iter()
-            .map(|(object, changes)| (object_identifier(object), Value::Slice(Slice::new(&CHANGE, changes))));
+            .map(|(object, changes)| (identifiers.value(object), Value::Slice(Slice::new(&CHANGE, changes))));
         (
             file.into(),
             object_changes(Map::new(&OBJECT_IDENTIFIER, &CHANGES, objects)),
@@ -140,32 +143,6 @@ pub(super) fn changed(data: &Data, updated: Value) -> Value {
         Era::V1 => Struct::new(&CHANGED_STRUCT, vec![Value::Map(files), updated]),
         Era::V1beta1 | Era::V1beta2 => Struct::new(&CHANGED_V2_STRUCT, vec![updated, Value::Map(files)]),
     })
-}
-
-/// A method of `T` without arguments.
-pub(super) const fn method(
-    name: &'static str,
-    result: &'static Type,
-    body: fn(&mut Host<'_>, Args<'_>) -> Result<Value, Failure>,
-) -> Method {
-    Method {
-        pointer: false,
-        function: Function::new(name, &[], result, body),
-    }
-}
-
-/// What a method gives that stands for a field of another era: the first value beyond the declared fields.
-pub(super) fn beyond(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    beyond_by(args, 0)
-}
-
-/// The value `index` places beyond the declared fields.
-pub(super) fn beyond_by(args: Args<'_>, index: usize) -> Result<Value, Failure> {
-    match args.value(0)? {
-        Value::Struct(receiver) => receiver.fields().get(receiver.of.fields.len() + index).cloned(),
-        _ => None,
-    }
-    .ok_or_else(|| Failure::new("internal: the receiver has no such value"))
 }
 
 fn object_changes(map: Map) -> Value {
@@ -208,39 +185,35 @@ fn images(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 }
 
 fn changed_objects(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    let all = objects(host, &field(args, "FileChanges")?, &OBJECT_CHANGES_MAP, |file| {
-        Some(file.clone())
-    })?;
-    Ok(Value::Named(&OBJECT_CHANGES_NAMED, Box::new(all)))
+    let listed = objects(host, &field(args, "FileChanges")?, |file| Some(file.clone()))?;
+    Ok(object_changes(lists(listed, &CHANGES, &CHANGE)))
 }
 
 /// Objects of all files with what is listed for each, file after file (CONTRACT IUA-058, N-016).
 fn objects(
     host: &mut Host<'_>,
     files: &Value,
-    of: &'static Type,
     in_file: impl Fn(&Value) -> Option<Value>,
-) -> Result<Value, Failure> {
-    let Type::Map(key, list) = *of else {
-        return Ok(Value::Nil);
-    };
-    let Type::Slice(item) = *list else {
-        return Ok(Value::Nil);
-    };
-    let found = Map::new(key, list, []);
+) -> Result<Vec<(Value, Vec<Value>)>, Failure> {
+    // By the order of the keys, so that the map has nothing to sort.
+    let mut found: BTreeMap<Vec<u8>, (Value, Vec<Value>)> = BTreeMap::new();
     for (_, file) in entries(files) {
         for (object, listed) in in_file(&file).as_ref().map(entries).unwrap_or_default() {
             let listed = listed.items().unwrap_or_default();
             host.step(listed.len() as u64)?;
-            let mut all = found
-                .get(&object)
-                .and_then(|all| all.items().map(<[_]>::to_vec))
-                .unwrap_or_default();
+            let (_, all) = found.entry(texts(&object)).or_insert_with(|| (object, Vec::new()));
             all.extend_from_slice(listed);
-            found.insert(object, Value::Slice(Slice::new(item, all)));
         }
     }
-    Ok(Value::Map(found))
+    Ok(found.into_values().collect())
+}
+
+/// A map from objects to lists of a type.
+fn lists(listed: Vec<(Value, Vec<Value>)>, of: &'static Type, item: &'static Type) -> Map {
+    let listed = listed
+        .into_iter()
+        .map(|(object, items)| (object, Value::Slice(Slice::new(item, items))));
+    Map::new(&OBJECT_IDENTIFIER, of, listed)
 }
 
 fn entries(map: &Value) -> Vec<(Value, Value)> {
@@ -255,23 +228,5 @@ fn or_nil(item: &'static Type, items: Vec<Value>) -> Slice {
     match items.is_empty() {
         true => Slice::nil(item),
         false => Slice::new(item, items),
-    }
-}
-
-/// What tells one struct of texts from another.
-fn texts(value: &Value) -> Vec<u8> {
-    let mut key = Vec::new();
-    collect(value, &mut key);
-    key
-}
-
-fn collect(value: &Value, key: &mut Vec<u8>) {
-    match value {
-        Value::String(text) => {
-            key.extend_from_slice(&text.len().to_le_bytes());
-            key.extend_from_slice(text);
-        }
-        Value::Struct(of) => of.fields().iter().for_each(|field| collect(field, key)),
-        _ => {}
     }
 }

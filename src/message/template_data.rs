@@ -2,10 +2,11 @@
 
 use super::{
     data::{Data, Era},
-    names::{NAMESPACED_NAME, namespaced_name},
-    results::{CHANGED, CHANGED_V2, UPDATED, beyond, beyond_by, changed, method, updated},
+    names::{Identifiers, NAMESPACED_NAME, namespaced_name},
+    receiver::beyond,
+    results::{CHANGED, CHANGED_V2, UPDATED, changed, updated},
 };
-use crate::template::{Field, Map, STRING, STRING_MAP, Slot, Struct, StructType, Value};
+use crate::template::{Field, Map, Method, STRING, STRING_MAP, Slot, Struct, StructType, Value};
 
 /// What errors call the type, in every era (DECISIONS C32).
 const NAME: &str = "source.TemplateData";
@@ -17,7 +18,7 @@ static V1: StructType = StructType {
         Field::new("Changed", &CHANGED),
         Field::new("Values", &STRING_MAP),
     ],
-    methods: &[method("Updated", &UPDATED, beyond)],
+    methods: &[Method::new("Updated", &[], &UPDATED, |_, args| beyond(args, 0))],
 };
 
 static V1BETA2: StructType = StructType {
@@ -38,8 +39,8 @@ static V1BETA1: StructType = StructType {
         Field::new("Updated", &UPDATED),
     ],
     methods: &[
-        method("Changed", &CHANGED_V2, beyond),
-        method("Values", &STRING_MAP, |_, args| beyond_by(args, 1)),
+        Method::new("Changed", &[], &CHANGED_V2, |_, args| beyond(args, 0)),
+        Method::new("Values", &[], &STRING_MAP, |_, args| beyond(args, 1)),
     ],
 };
 
@@ -47,8 +48,9 @@ static V1BETA1: StructType = StructType {
 pub(super) fn template_data(data: &Data) -> Slot {
     let automation = namespaced_name(&data.automation);
     let values = values(data);
-    let updated = updated(data);
-    let changed = changed(data, updated.clone());
+    let mut identifiers = Identifiers::default();
+    let updated = updated(data, &mut identifiers);
+    let changed = changed(data, &mut identifiers, updated.clone());
     let (of, fields) = match data.era {
         Era::V1 => (&V1, vec![automation, changed, values, updated]),
         Era::V1beta2 => (&V1BETA2, vec![automation, updated, changed, values]),

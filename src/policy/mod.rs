@@ -29,7 +29,7 @@ pub use filter::{Exclusions, FilterSpec, InvalidExclusion, InvalidPattern};
 pub use guard::{Guards, Hold, InvalidAnnotation, Refusal};
 pub use image::{InvalidImage, LatestRef};
 pub use name::PolicyName;
-pub use reference::{Identifier, NoReference, Reference, Validation};
+pub use reference::{Identifier, NoReference, Reference, Validation, registry_scheme};
 pub use rule::{InvalidRule, RuleSpec};
 pub use select::{highest_tags, latest_tag};
 pub use version::Version;

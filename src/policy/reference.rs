@@ -99,16 +99,10 @@ impl Reference {
         }
     }
 
-    /// `http` for the hosts that are taken for local ones, `https` for all others.
+    /// See [`registry_scheme`].
     #[must_use]
     pub fn scheme(&self) -> &'static str {
-        let host = self.registry.as_str();
-        let local = is_private(host)
-            || host.starts_with("localhost:")
-            || is_below_localhost(host)
-            || host.contains("127.0.0.1")
-            || host.contains("::1");
-        if local { "http" } else { "https" }
+        registry_scheme(&self.registry)
     }
 }
 
@@ -120,6 +114,17 @@ impl Identifier {
             Self::Tag(text) | Self::Digest(text) => text,
         }
     }
+}
+
+/// `http` for the hosts that are taken for local ones, `https` for all others.
+#[must_use]
+pub fn registry_scheme(host: &str) -> &'static str {
+    let local = is_private(host)
+        || host.starts_with("localhost:")
+        || is_below_localhost(host)
+        || host.contains("127.0.0.1")
+        || host.contains("::1");
+    if local { "http" } else { "https" }
 }
 
 /// Whether the text is a reference with weak validation.

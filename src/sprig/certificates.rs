@@ -106,6 +106,7 @@ fn signed_by(
     key: impl FnOnce(&mut Host<'_>) -> Result<PrivateKey, Failure>,
 ) -> Result<Value, Failure> {
     let (certificate, signing_key) = parts_of(args.value(4)?)?;
+    host.produce(certificate.len().saturating_mul(2))?;
     host.step((certificate.len() / BYTES_A_STEP) as u64)?;
     let Some(block) = pem::decode(certificate) else {
         return Err(Failure::new("unable to decode certificate"));

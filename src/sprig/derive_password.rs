@@ -33,7 +33,7 @@ pub(super) fn derive(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failu
     mac.update(SEED);
     mac.update(&length(site));
     mac.update(site);
-    mac.update(&u32::try_from(counter).unwrap_or(u32::MAX).to_be_bytes());
+    mac.update(&(counter as u32).to_be_bytes());
     let seed: Zeroizing<[u8; 32]> = Zeroizing::new(mac.finalize().into_bytes().into());
 
     let (&first, rest) = seed.split_first().unwrap_or((&0, &[]));

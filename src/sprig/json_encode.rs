@@ -107,13 +107,13 @@ impl Encoder {
             Value::Float(kind, number) => self.push(&float(*number, *kind)?),
             Value::Complex(..) => return Err(unsupported_type(value)),
             Value::String(text) => push_string(&mut self.out, text, self.html),
-            container => return host.deeper(|host| self.encode_container(host, container, addressable)),
+            _ => return host.deeper(|host| self.encode_container(host, value, addressable)),
         }
         host.produce(self.out.len() - before)
     }
 
     fn encode_container(&mut self, host: &mut Host<'_>, value: &Value, addressable: bool) -> Result<(), Failure> {
-        match value {
+        match value.bare() {
             Value::Slice(slice) => self.encode_slice(host, slice, value),
             Value::Array(array) => self.encode_items(host, array.items(), addressable && !array.item.is_interface()),
             Value::Map(map) => self.encode_map(host, map, value),

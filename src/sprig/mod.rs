@@ -28,6 +28,7 @@ mod json_decode;
 mod json_encode;
 mod json_fields;
 mod lists;
+mod mailbox;
 mod merging;
 mod numbers;
 mod oids;

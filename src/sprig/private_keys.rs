@@ -70,6 +70,9 @@ const KEY_STEPS: u64 = 1_000;
 /// Bytes of PEM that are read in one step.
 const BYTES_A_STEP: usize = 16;
 
+/// How much more room the parts of a key take than its text, at the worst: many small numbers.
+const NODES: usize = 20;
+
 /// `genPrivateKey TYPE`
 pub(super) fn generate(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let kind = args.text(0)?;
@@ -95,6 +98,7 @@ impl PrivateKey {
     /// Sprig's `parsePrivateKeyPEM`.
     pub fn from_pem(host: &mut Host<'_>, text: &[u8]) -> Result<Self, Failure> {
         host.step((text.len() / BYTES_A_STEP) as u64 + KEY_STEPS)?;
+        host.produce(text.len().saturating_mul(NODES))?;
         let Some(block) = pem::decode(text) else {
             return Err(Failure::new("no PEM data in input"));
         };

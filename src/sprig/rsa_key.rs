@@ -124,11 +124,14 @@ impl RsaKey {
         };
         let (modulus, exponent, private) = (at(1), node.int(2), at(3));
         if further.is_empty() {
-            Self::of_two_primes(modulus, exponent, private, [at(4), at(5)], given)
-        } else {
-            let primes = [at(4), at(5)].into_iter().chain(further.into_iter().map(number));
-            Self::of_many_primes(modulus, exponent, private, primes.collect())
+            return Self::of_two_primes(modulus, exponent, private, [at(4), at(5)], given);
         }
+        // The product of the primes is divided by each of them.
+        let lengths: usize = further.iter().map(|prime| prime.len()).sum();
+        let limbs = (lengths + part(1).unwrap_or_default().len()) as u64 / 8;
+        host.step(limbs.saturating_mul(further.len() as u64) / 100)?;
+        let primes = [at(4), at(5)].into_iter().chain(further.into_iter().map(number));
+        Self::of_many_primes(modulus, exponent, private, primes.collect())
     }
 
     fn of_two_primes(
@@ -483,6 +486,13 @@ mod tests {
         let world = LoadedDice::default();
         let long = der::unsigned(&vec![0xff; 1 << 20]);
         let parts = [&der::unsigned(&[0]), &long, &der::unsigned(&[3]), &long, &long, &long].map(Clone::clone);
+        let failure = read(&mut Host::new(Limits::default(), &world), &parts).map(|_| ());
+        assert!(matches!(failure, Err(Failure::Limit(_))));
+
+        let primes = vec![der::sequence(&[der::unsigned(&[7]), der::unsigned(&[7]), der::unsigned(&[7])]); 300_000];
+        let mut parts = vec![der::unsigned(&[1])];
+        parts.extend((1..9).map(|_| der::unsigned(&[7])));
+        parts.push(der::sequence(&primes));
         let failure = read(&mut Host::new(Limits::default(), &world), &parts).map(|_| ());
         assert!(matches!(failure, Err(Failure::Limit(_))));
     }

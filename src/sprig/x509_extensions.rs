@@ -2,6 +2,7 @@
 
 use super::{
     der::{self, Reader, context, context_constructed},
+    mailbox::is_mailbox,
     oids,
     x509_parse::{is_ia5, wrong},
 };
@@ -168,8 +169,9 @@ fn check_constraint(tag: der::Tag, value: &[u8]) -> Result<(), Failure> {
             "failed to parse URI constraint {quoted}: cannot be IP address"
         )));
     }
-    // A mailbox, where Go looks at the name before the `@`, too, is taken as it is.
-    if is_domain(value) || tag == EMAIL && value.contains(&b'@') {
+    let is_mail = tag == EMAIL && value.contains(&b'@');
+    let fine = if is_mail { is_mailbox(value) } else { is_domain(value) };
+    if fine {
         return Ok(());
     }
     Err(wrong(&match tag {

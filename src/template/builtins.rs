@@ -7,14 +7,15 @@ use super::{
     host::Host,
     index,
     print::{sprint, sprintf, sprintln},
+    slot::Slot,
     truth::truth,
-    value::{Slot, Value},
+    value::Value,
 };
 
 /// The functions that every template has.
 pub(super) static BUILTINS: &[Function] = &[
-    special("and", &[&REFLECT, &REFLECT]),
-    special("call", &[&REFLECT, &REFLECT]),
+    special("and", Body::Choice { decisive: false }),
+    special("call", Body::Call),
     reflect("eq", &[&REFLECT, &REFLECT], &BOOL, compare::eq).variadic(),
     reflect("ge", &[&REFLECT, &REFLECT], &BOOL, compare::ge),
     reflect("gt", &[&REFLECT, &REFLECT], &BOOL, compare::gt),
@@ -26,7 +27,7 @@ pub(super) static BUILTINS: &[Function] = &[
     reflect("lt", &[&REFLECT, &REFLECT], &BOOL, compare::lt),
     reflect("ne", &[&REFLECT, &REFLECT], &BOOL, compare::ne),
     reflect("not", &[&REFLECT], &BOOL, not),
-    special("or", &[&REFLECT, &REFLECT]),
+    special("or", Body::Choice { decisive: true }),
     Function::new("print", &[&ANY], &STRING, print).variadic(),
     Function::new("printf", &[&STRING, &ANY], &STRING, printf).variadic(),
     Function::new("println", &[&ANY], &STRING, println).variadic(),
@@ -34,14 +35,17 @@ pub(super) static BUILTINS: &[Function] = &[
     Function::new("urlquery", &[&ANY], &STRING, escape::url_query).variadic(),
 ];
 
-/// A function that the evaluator knows by name.
-const fn special(name: &'static str, params: &'static [&'static Type]) -> Function {
+/// The first argument, and any further ones.
+static ONE_AND_MORE: [&Type; 2] = [&REFLECT, &REFLECT];
+
+/// A function whose arguments are the evaluator's business.
+const fn special(name: &'static str, body: Body) -> Function {
     Function {
         name,
-        params,
+        params: &ONE_AND_MORE,
         variadic: true,
         result: &REFLECT,
-        body: Body::Special,
+        body,
     }
 }
 

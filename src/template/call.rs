@@ -1,15 +1,14 @@
 //! Calling functions and methods: counting operands, fitting them to parameters.
 
 use super::{
+    convert::{is_assignable, zero},
     exec::{Exec, Fail, Operands},
-    exec_error::lossy,
-    fields::type_name,
     function::{Args, Body, Failure, Function},
-    go_type::{IntKind, Type, UintKind},
-    methods::find_method,
+    go_type::Type,
     node::At,
+    slot::Slot,
     truth::truth,
-    value::{Pointer, Slot, Value},
+    value::{Pointer, Value},
 };
 
 /// A function, or a method with what it is called on.
@@ -55,12 +54,10 @@ impl<'t> Exec<'t, '_, '_> {
                 result
             }
             Body::Uncallable(why) => return Err(self.fail(why)),
-            Body::Special => match function.name {
-                "and" => return self.eval_choice(dot, function, operands, false),
-                "or" => return self.eval_choice(dot, function, operands, true),
-                _ => self.eval_callee(dot, function, operands)?,
-            },
+            Body::Choice { decisive } => return self.eval_choice(dot, function, operands, decisive),
+            Body::Call => self.eval_callee(dot, function, operands)?,
         };
+        // Whatever the function has counted itself, its result counts.
         let result = result.and_then(|slot| {
             if let Value::String(text) = &slot.value {
                 self.host.produce(text.len())?;
@@ -148,8 +145,8 @@ impl<'t> Exec<'t, '_, '_> {
         let name = match (operands.rest.first(), &operands.last) {
             (Some(first), _) => At::Expr(first).to_string(),
             (None, Some(last)) => match &last.value {
-                Value::String(text) => lossy(text),
-                _ if last.is_valid() => format!("<{} Value>", type_name(last)),
+                Value::String(text) => text.lossy().into_owned(),
+                _ if last.is_valid() => format!("<{} Value>", last.type_name()),
                 _ => "<invalid Value>".to_owned(),
             },
             (None, None) => String::new(),
@@ -203,52 +200,4 @@ impl<'t> Exec<'t, '_, '_> {
         }
         Err(self.fail(format!("wrong type for value; expected {ty}; got {from}")))
     }
-}
-
-/// The zero value of a type, in a place of that type.
-pub(super) fn zero(ty: &'static Type) -> Slot {
-    match ty {
-        Type::Reflect => Slot::nothing(),
-        _ => Slot::in_place(Value::zero(ty), ty, false),
-    }
-}
-
-/// Go's `AssignableTo`.
-pub(super) fn is_assignable(from: &Type, to: &Type) -> bool {
-    if from == to || to.is_any() {
-        return true;
-    }
-    if to.is_interface() {
-        return find_method(from, "Error", false).is_some_and(|found| found.gives_text());
-    }
-    // Of two types with the same structure one may have a name, not both.
-    let composite = |ty: &Type| matches!(ty, Type::Slice(_) | Type::Array(..) | Type::Map(..) | Type::Pointer(_));
-    (composite(from) || composite(to)) && from.underlying() == to.underlying()
-}
-
-/// An integer as Go converts it to the integer type `ty`: what does not fit wraps around.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // wrapping is what is asked for
-pub(super) fn integer(ty: &Type, number: i128) -> Option<Value> {
-    Some(match ty {
-        Type::Int(kind) => Value::Int(
-            *kind,
-            match kind {
-                IntKind::Int | IntKind::Int64 => number as i64,
-                IntKind::Int8 => i64::from(number as i8),
-                IntKind::Int16 => i64::from(number as i16),
-                IntKind::Int32 => i64::from(number as i32),
-            },
-        ),
-        Type::Uint(kind) => Value::Uint(
-            *kind,
-            match kind {
-                UintKind::Uint | UintKind::Uint64 | UintKind::Uintptr => number as u64,
-                UintKind::Uint8 => u64::from(number as u8),
-                UintKind::Uint16 => u64::from(number as u16),
-                UintKind::Uint32 => u64::from(number as u32),
-            },
-        ),
-        Type::Named(named) => Value::Named(named, Box::new(integer(named.underlying, number)?)),
-        _ => return None,
-    })
 }

@@ -1,16 +1,10 @@
 //! `eq`, `ne`, `lt`, `le`, `gt`, `ge`.
 
-use super::{
-    exec_error::lossy,
-    function::Failure,
-    go_type::Type,
-    host::Host,
-    print::sprintf,
-    value::{Slot, Value},
-};
+use super::{function::Failure, go_type::Type, host::Host, print::sprintf, slot::Slot, value::Value};
+use crate::gostd::lossy;
 use std::{cmp::Ordering, rc::Rc};
 
-/// The kinds that can be compared in any case; Go calls them basic.
+/// The kinds that can be compared in any case: `text/template`'s `basicKind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Basic {
     Bool,
@@ -21,6 +15,9 @@ enum Basic {
     Uint,
 }
 
+/// Bytes that are compared in the time that a step may take.
+const BYTES_PER_STEP: usize = 4096;
+
 /// `eq a b c`: whether `a` equals one of the others.
 pub(super) fn eq(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let Some((first, others)) = arguments.split_first().filter(|(_, others)| !others.is_empty()) else {
@@ -28,43 +25,43 @@ pub(super) fn eq(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failur
     };
     for other in others {
         if equal(host, &first.value, &other.value)? {
-            return Ok(truth(true));
+            return Ok(answer(true));
         }
     }
-    Ok(truth(false))
+    Ok(answer(false))
 }
 
 /// `ne a b`
 pub(super) fn ne(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
-    Ok(truth(!equal(host, a, b)?))
+    Ok(answer(!equal(host, a, b)?))
 }
 
 /// `lt a b`
-pub(super) fn lt(_: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
+pub(super) fn lt(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
-    Ok(truth(less(a, b)?))
+    Ok(answer(less(host, a, b)?))
 }
 
 /// `le a b`
 pub(super) fn le(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
-    Ok(truth(less_or_equal(host, a, b)?))
+    Ok(answer(less_or_equal(host, a, b)?))
 }
 
 /// `gt a b`
 pub(super) fn gt(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
-    Ok(truth(!less_or_equal(host, a, b)?))
+    Ok(answer(!less_or_equal(host, a, b)?))
 }
 
 /// `ge a b`
-pub(super) fn ge(_: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
+pub(super) fn ge(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure> {
     let (a, b) = pair(arguments)?;
-    Ok(truth(!less(a, b)?))
+    Ok(answer(!less(host, a, b)?))
 }
 
-fn truth(truth: bool) -> Slot {
+fn answer(truth: bool) -> Slot {
     Slot::of(Value::Bool(truth))
 }
 
@@ -90,7 +87,10 @@ fn basic(value: &Value) -> Option<Basic> {
 fn equal(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure> {
     match (basic(a), basic(b)) {
         (None, None) => same(host, a, b),
-        (x, y) if x == y => Ok(same_basic(a, b)),
+        (x, y) if x == y => {
+            count_bytes(host, a, b)?;
+            Ok(same_basic(a, b))
+        }
         (Some(Basic::Int), Some(Basic::Uint)) | (Some(Basic::Uint), Some(Basic::Int)) => {
             Ok(integers(a, b) == Some(Ordering::Equal))
         }
@@ -98,6 +98,14 @@ fn equal(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure> {
             (Some(a), Some(b)) => Err(incompatible(&a, &b)),
             _ => Ok(false),
         },
+    }
+}
+
+/// Counts what it takes to look through two strings: a template may compare long ones in a loop.
+fn count_bytes(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<(), Failure> {
+    match (a.bare(), b.bare()) {
+        (Value::String(a), Value::String(b)) => host.step((a.len().min(b.len()) / BYTES_PER_STEP) as u64),
+        _ => Ok(()),
     }
 }
 
@@ -146,7 +154,7 @@ fn same(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure> {
 }
 
 fn shown(host: &mut Host<'_>, format: &[u8], value: &Value) -> Result<String, Failure> {
-    Ok(lossy(&sprintf(host, format, std::slice::from_ref(value))?))
+    Ok(lossy(&sprintf(host, format, std::slice::from_ref(value))?).into_owned())
 }
 
 /// Go's `Type.Comparable`.
@@ -182,7 +190,10 @@ fn identical(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure>
         }
         (Value::Struct(a), Value::Struct(b)) => a.fields().iter().zip(b.fields()),
         (Value::Array(a), Value::Array(b)) => a.items().iter().zip(b.items()),
-        (a, b) => return Ok(same_basic(a, b)),
+        (a, b) => {
+            count_bytes(host, a, b)?;
+            return Ok(same_basic(a, b));
+        }
     };
     host.deeper(|host| {
         for (a, b) in pairs {
@@ -194,7 +205,8 @@ fn identical(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure>
     })
 }
 
-fn less(a: &Value, b: &Value) -> Result<bool, Failure> {
+fn less(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure> {
+    count_bytes(host, a, b)?;
     let bad = || Failure::new("invalid type for comparison");
     let (Some(x), Some(y)) = (basic(a), basic(b)) else {
         return Err(bad());
@@ -214,5 +226,5 @@ fn less(a: &Value, b: &Value) -> Result<bool, Failure> {
 }
 
 fn less_or_equal(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure> {
-    Ok(less(a, b)? || equal(host, a, b)?)
+    Ok(less(host, a, b)? || equal(host, a, b)?)
 }

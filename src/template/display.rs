@@ -1,6 +1,9 @@
 //! Nodes as Go's errors show them: written out anew from the tree, so that spaces and comments are not the author's.
 
-use super::node::{At, Branch, Command, Expr, List, Name, Node, Pipe, Pos, TemplateCall, Variable};
+use super::{
+    node::{At, Branch, Command, Expr, List, Name, Node, Pipe, Pos, TemplateCall, Variable},
+    stack,
+};
 use crate::gostd::quote;
 use std::fmt::{self, Formatter, Write as _};
 
@@ -11,10 +14,6 @@ pub(super) fn context(text: &str, at: At<'_>) -> (usize, usize, String) {
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
     (line, before.len() - line_start, at.to_string())
 }
-
-/// Deep trees ask at every level whether this much stack is left, and go on elsewhere when it is not.
-const STACK_LEFT: usize = 64 << 10;
-const STACK_MORE: usize = 1 << 20;
 
 impl At<'_> {
     /// Where the node begins, as Go sees it: a chain of fields begins at its second link, `if` at its pipeline.
@@ -68,9 +67,7 @@ impl fmt::Display for At<'_> {
 
 impl fmt::Display for List {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        stacker::maybe_grow(STACK_LEFT, STACK_MORE, || {
-            self.nodes.iter().try_for_each(|node| write_node(f, node))
-        })
+        stack::grown(|| self.nodes.iter().try_for_each(|node| write_node(f, node)))
     }
 }
 
@@ -116,7 +113,7 @@ fn write_call(f: &mut Formatter<'_>, call: &TemplateCall) -> fmt::Result {
 }
 
 fn write_pipe(f: &mut Formatter<'_>, pipe: &Pipe) -> fmt::Result {
-    stacker::maybe_grow(STACK_LEFT, STACK_MORE, || {
+    stack::grown(|| {
         for (index, variable) in pipe.decl.iter().enumerate() {
             f.write_str(if index > 0 { ", " } else { "" })?;
             write_variable(f, variable)?;

@@ -38,6 +38,18 @@ pub struct Place {
     pub column: usize,
 }
 
+impl Place {
+    /// That of a byte offset.
+    pub(super) fn of(text: &str, offset: usize) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let line = before.rsplit_once('\n').map_or(before, |(_, line)| line);
+        Self {
+            line: 1 + before.matches('\n').count(),
+            column: 1 + line.chars().count(),
+        }
+    }
+}
+
 /// A name that does not exist, and those that do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {

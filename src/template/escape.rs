@@ -5,7 +5,8 @@ use super::{
     function::{Args, Failure},
     host::Host,
     print::sprint,
-    value::{Text, Value},
+    text::Text,
+    value::Value,
 };
 use crate::gostd::{query_escape, unicode::is_print};
 use std::fmt::Write as _;

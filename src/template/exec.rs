@@ -5,14 +5,17 @@
 
 use super::{
     error::{Error, Missing, MissingKind},
-    function::Failure,
     functions::Functions,
     host::Host,
     node::{At, Branch, Expr, List, Name, Node, TemplateCall},
     parse::{self, Parsed},
+    slot::Slot,
+    stack,
     truth::truth,
-    value::{Slot, Value},
+    value::Value,
 };
+use crate::gostd::quote;
+
 /// A parsed template with those that it defines.
 #[derive(Debug)]
 pub struct Template {
@@ -34,6 +37,7 @@ pub(super) struct Exec<'t, 'h, 'w> {
     pub(super) at: Option<At<'t>>,
     /// Variables in scope, innermost last.
     pub(super) vars: Vec<(&'t str, Slot)>,
+    /// How many templates have called each other to get here.
     depth: usize,
     /// Arguments of the calls that are being made, innermost last.
     pub(super) values: Vec<Value>,
@@ -56,9 +60,9 @@ pub(super) enum Flow {
     Continue,
 }
 
-/// Controls and parentheses ask whether this much stack is left, and go on elsewhere when it is not.
-const STACK_LEFT: usize = 128 << 10;
-const STACK_MORE: usize = 2 << 20;
+/// So many variables, operands or fields are gone through in the time that a step may take. A template can hold very many
+/// of them, and do it in a loop.
+pub(super) const SMALL_PER_STEP: usize = 32;
 
 impl Template {
     /// Parses a template. The name is what errors call it by.
@@ -107,7 +111,7 @@ impl Template {
         match self.parsed.trees.get(&self.name) {
             Some(tree) => exec.walk_list(data, &tree.root).map(|_| ()),
             None => {
-                let name = crate::gostd::quote(&self.name);
+                let name = quote(&self.name);
                 Err(exec.fail(format!("{name} is an incomplete or empty template")))
             }
         }
@@ -144,9 +148,9 @@ impl<'t> Exec<'t, '_, '_> {
                     }
                     Flow::Next
                 }
-                Node::If(branch) => self.nested(|exec| exec.walk_choice(dot, branch, false))?,
-                Node::With(branch) => self.nested(|exec| exec.walk_choice(dot, branch, true))?,
-                Node::Range(branch) => self.nested(|exec| exec.walk_range(dot, branch))?,
+                Node::If(branch) => stack::grown(|| self.walk_choice(dot, branch, false))?,
+                Node::With(branch) => stack::grown(|| self.walk_choice(dot, branch, true))?,
+                Node::Range(branch) => stack::grown(|| self.walk_range(dot, branch))?,
                 Node::Template(call) => {
                     self.walk_template(dot, call)?;
                     Flow::Next
@@ -159,11 +163,6 @@ impl<'t> Exec<'t, '_, '_> {
             }
         }
         Ok(Flow::Next)
-    }
-
-    /// Runs something that may be nested within its like, as often as the parser lets it.
-    pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
-        stacker::maybe_grow(STACK_LEFT, STACK_MORE, || inner(self))
     }
 
     fn walk_choice(&mut self, dot: &Slot, branch: &'t Branch, sets_dot: bool) -> Result<Flow, Fail> {
@@ -189,7 +188,7 @@ impl<'t> Exec<'t, '_, '_> {
                 known,
                 what: MissingKind::Template,
             };
-            let text = format!("template {} not defined", crate::gostd::quote(&call.name));
+            let text = format!("template {} not defined", quote(&call.name));
             return Err(self.fail_missing(text, missing));
         };
         let most = self.host.limits().depth;
@@ -200,25 +199,19 @@ impl<'t> Exec<'t, '_, '_> {
             Some(pipe) => self.eval_pipe(dot, pipe)?,
             None => Slot::nothing(),
         };
-        let ran = self.host.deeper(|host| {
-            let mut inner = Exec {
-                template: self.template,
-                name,
-                host,
-                out: self.out,
-                at: self.at,
-                vars: vec![("$", dot.clone())],
-                depth: self.depth + 1,
-                values: Vec::new(),
-                slots: Vec::new(),
-            };
-            inner.walk_list(&dot, &tree.root).map_err(Halt::Fail)
-        });
-        match ran {
-            Ok(_) => Ok(()),
-            Err(Halt::Fail(fail)) => Err(fail),
-            Err(Halt::Failure(failure)) => Err(self.failure(failure)),
-        }
+        let mut inner = Exec {
+            template: self.template,
+            name,
+            host: self.host,
+            out: self.out,
+            at: self.at,
+            vars: vec![("$", dot.clone())],
+            depth: self.depth + 1,
+            values: Vec::new(),
+            slots: Vec::new(),
+        };
+        // Go ends a template that calls itself in words of its own, so this does not go through `Host::deeper`.
+        stack::grown(|| inner.walk_list(&dot, &tree.root)).map(drop)
     }
 
     pub(super) fn check_output(&mut self) -> Result<(), Fail> {
@@ -235,21 +228,27 @@ impl<'t> Exec<'t, '_, '_> {
 
     /// Sets the innermost variable of that name.
     pub(super) fn set_var(&mut self, name: &str, value: Slot) -> Result<(), Fail> {
-        match self.vars.iter_mut().rev().find(|(known, _)| *known == name) {
-            Some((_, slot)) => {
-                *slot = value;
-                Ok(())
-            }
-            None => Err(self.undefined(name)),
+        let index = self.find_var(name)?;
+        if let Some((_, slot)) = self.vars.get_mut(index) {
+            *slot = value;
         }
+        Ok(())
     }
 
     /// The value of the innermost variable of that name.
-    pub(super) fn var(&self, name: &str) -> Result<Slot, Fail> {
-        match self.vars.iter().rev().find(|(known, _)| *known == name) {
-            Some((_, slot)) => Ok(slot.clone()),
-            None => Err(self.undefined(name)),
-        }
+    pub(super) fn var(&mut self, name: &str) -> Result<Slot, Fail> {
+        let index = self.find_var(name)?;
+        Ok(self.vars.get(index).map(|(_, slot)| slot.clone()).unwrap_or_default())
+    }
+
+    /// Where the innermost variable of that name is.
+    fn find_var(&mut self, name: &str) -> Result<usize, Fail> {
+        let Some(index) = self.vars.iter().rposition(|(known, _)| *known == name) else {
+            return Err(self.undefined(name));
+        };
+        let passed = self.vars.len() - index;
+        self.small_steps(passed)?;
+        Ok(index)
     }
 
     fn undefined(&self, name: &str) -> Fail {
@@ -265,18 +264,6 @@ impl<'t> Exec<'t, '_, '_> {
     }
 }
 
-/// Why a template that was called did not end well.
-enum Halt {
-    Fail(Fail),
-    Failure(Failure),
-}
-
-impl From<Failure> for Halt {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
-    }
-}
-
 /// The name of a variable, out of the names that begin with it.
 pub(super) fn name_of(names: &[Name]) -> &str {
     names.first().map_or("", |name| &name.text)
@@ -286,20 +273,11 @@ pub(super) fn name_of(names: &[Name]) -> &str {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
     use super::*;
+    use crate::gostd::lossy;
     use crate::template::{
         ANY, Field, Function, INT, LIST, Limits, Map, Method, Pointer, STRING, Slice, Stage, Struct, StructType, Type,
-        World, exec_error::lossy,
+        host::NoWorld,
     };
-
-    struct Nowhere;
-
-    impl World for Nowhere {
-        fn now(&self) -> (i64, u32) {
-            (0, 0)
-        }
-
-        fn random(&self, _: &mut [u8]) {}
-    }
 
     static NOTE: StructType = StructType {
         name: "p.Note",
@@ -335,8 +313,8 @@ mod tests {
 
     fn run(text: &str, limits: Limits) -> Result<String, Error> {
         let template = Template::parse("t", text, &Functions::new(&[LIST_OF]))?;
-        let out = template.execute(&data(), &mut Host::new(limits, &Nowhere))?;
-        Ok(lossy(&out))
+        let out = template.execute(&data(), &mut Host::new(limits, &NoWorld))?;
+        Ok(lossy(&out).into_owned())
     }
 
     #[test]
@@ -461,6 +439,28 @@ mod tests {
             (
                 "{{$x := list 1}}{{range 90}}{{$x = list $x $x}}{{end}}{{$x}}",
                 "at <{{$x}}>: the template",
+            ),
+            (
+                &format!("{{{{range 9999}}}}{{{{and{}}}}}{{{{end}}}}", " 1".repeat(9999)),
+                "the template takes more than 100000 steps",
+            ),
+            (
+                &format!(
+                    "{{{{range 9999}}}}{{{{if $.x{}}}}}{{{{end}}}}{{{{end}}}}",
+                    ".x".repeat(9999)
+                ),
+                "the template takes more than 100000 steps",
+            ),
+            (
+                "{{$x := printf \"%40000s\" 1}}{{range 9999}}{{if eq $x $x}}{{end}}{{end}}",
+                "at <eq $x $x>: the template takes more than 100000 steps",
+            ),
+            (
+                &format!(
+                    "{}{{{{range 9999}}}}{{{{if $}}}}{{{{end}}}}{{{{end}}}}",
+                    "{{$x := 1}}".repeat(9999)
+                ),
+                "at <$>: the template takes more than 100000 steps",
             ),
         ] {
             let error = run(text, limits).unwrap_err();

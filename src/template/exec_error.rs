@@ -3,9 +3,10 @@
 use super::{
     display::context,
     error::{Error, Missing, Place, Stage},
-    exec::{Exec, Fail},
+    exec::{Exec, Fail, SMALL_PER_STEP},
     function::Failure,
 };
+use crate::gostd::quote;
 
 impl Exec<'_, '_, '_> {
     /// Go's error at the current node.
@@ -36,17 +37,22 @@ impl Exec<'_, '_, '_> {
         self.host.step(count).map_err(|failure| self.failure(failure))
     }
 
+    /// Counts what is less than a step each.
+    pub(super) fn small_steps(&mut self, count: usize) -> Result<(), Fail> {
+        self.step((count / SMALL_PER_STEP) as u64)
+    }
+
     fn error(&self, what: &str, stage: Stage, missing: Option<Missing>) -> Fail {
         let name = &self.template.name;
-        let text = self.template.text();
+        let template = self.template.text();
         let (text, place) = match self.at {
             Some(at) => {
-                let (line, column, printed) = context(text, at);
-                let executing = crate::gostd::quote(self.name);
+                let (line, column, printed) = context(template, at);
+                let executing = quote(self.name);
                 let text = format!("template: {name}:{line}:{column}: executing {executing} at <{printed}>: {what}");
-                (text, place(self.template.text(), at.position()))
+                (text, Place::of(template, at.position()))
             }
-            None => (format!("template: {name}: {what}"), Place { line: 1, column: 1 }),
+            None => (format!("template: {name}: {what}"), Place::of(template, 0)),
         };
         Box::new(Error {
             text,
@@ -56,24 +62,4 @@ impl Exec<'_, '_, '_> {
             partial: Vec::new(),
         })
     }
-}
-
-/// Line and column, in characters, of a byte offset.
-fn place(text: &str, position: usize) -> Place {
-    let before = text.get(..position).unwrap_or(text);
-    let line = before.rsplit_once('\n').map_or(before, |(_, line)| line);
-    Place {
-        line: before.matches('\n').count() + 1,
-        column: line.chars().count() + 1,
-    }
-}
-
-/// Bytes as text, each one that is not UTF-8 replaced.
-pub(super) fn lossy(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
-    }
-    text
 }

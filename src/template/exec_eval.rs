@@ -1,12 +1,15 @@
 //! Evaluating pipelines, commands and operands.
 
 use super::{
-    call::{Callee, integer, zero},
+    call::Callee,
+    convert::{as_complex, as_float, as_integer, zero},
     exec::{Exec, Fail, Operands, name_of},
     function::Function,
-    go_type::{ComplexKind, FloatKind, Kind, Type},
+    go_type::{ComplexKind, Kind, Type},
     node::{At, Command, Expr, Name, Number, Pipe, Variable},
-    value::{Slot, Value},
+    slot::Slot,
+    stack,
+    value::Value,
 };
 
 impl<'t> Exec<'t, '_, '_> {
@@ -35,6 +38,7 @@ impl<'t> Exec<'t, '_, '_> {
 
     fn eval_command(&mut self, dot: &Slot, command: &'t Command, last: Option<Slot>) -> Result<Slot, Fail> {
         self.step(1)?;
+        self.small_steps(command.args.len())?;
         let Some((word, rest)) = command.args.split_first() else {
             return Ok(Slot::nothing());
         };
@@ -46,7 +50,7 @@ impl<'t> Exec<'t, '_, '_> {
             Expr::Variable(variable) => self.eval_variable(dot, word, variable, operands),
             Expr::Pipe(pipe) => {
                 self.refuse_operands(word, &operands)?;
-                self.nested(|exec| exec.eval_pipe(dot, pipe))
+                stack::grown(|| self.eval_pipe(dot, pipe))
             }
             Expr::Dot(_) | Expr::Nil(_) | Expr::Bool(..) | Expr::Number(_) | Expr::String(..) => {
                 self.at = Some(At::Expr(word));
@@ -140,7 +144,7 @@ impl<'t> Exec<'t, '_, '_> {
             Expr::Dot(_) => dot.clone(),
             Expr::Field(_, names) => self.eval_field_node(dot, operand, names, Operands::none())?,
             Expr::Variable(variable) => self.eval_variable(dot, operand, variable, Operands::none())?,
-            Expr::Pipe(pipe) => self.nested(|exec| exec.eval_pipe(dot, pipe))?,
+            Expr::Pipe(pipe) => stack::grown(|| self.eval_pipe(dot, pipe))?,
             Expr::Identifier(_, function) => {
                 self.eval_function(dot, operand, function, At::Expr(operand), Operands::none())?
             }
@@ -210,13 +214,13 @@ impl<'t> Exec<'t, '_, '_> {
             Kind::Int => (
                 number
                     .and_then(|number| number.int)
-                    .and_then(|int| integer(&bare, i128::from(int))),
+                    .and_then(|int| as_integer(&bare, i128::from(int))),
                 "integer",
             ),
             Kind::Uint => (
                 number
                     .and_then(|number| number.uint)
-                    .and_then(|uint| integer(&bare, i128::from(uint))),
+                    .and_then(|uint| as_integer(&bare, i128::from(uint))),
                 "unsigned integer",
             ),
             Kind::Float => (
@@ -254,24 +258,4 @@ fn is_written_as_float(text: &str) -> bool {
         && bytes
             .iter()
             .any(|byte| matches!(byte, b'.' | b'e' | b'E' | b'p' | b'P'))
-}
-
-fn as_float(ty: &Type, number: f64) -> Option<Value> {
-    match ty {
-        Type::Float(kind @ FloatKind::Float64) => Some(Value::Float(*kind, number)),
-        Type::Float(kind) => Some(Value::Float(*kind, f64::from(number as f32))),
-        _ => None,
-    }
-}
-
-fn as_complex(ty: &Type, (real, imaginary): (f64, f64)) -> Option<Value> {
-    match ty {
-        Type::Complex(kind @ ComplexKind::Complex128) => Some(Value::Complex(*kind, real, imaginary)),
-        Type::Complex(kind) => Some(Value::Complex(
-            *kind,
-            f64::from(real as f32),
-            f64::from(imaginary as f32),
-        )),
-        _ => None,
-    }
 }

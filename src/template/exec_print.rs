@@ -2,14 +2,15 @@
 
 use super::{
     exec::{Exec, Fail},
-    exec_error::lossy,
     function::Failure,
     go_type::Type,
     host::Host,
     methods::{FoundMethod, find_print_method},
     print,
-    value::{Slot, Value},
+    slot::Slot,
+    value::Value,
 };
+use crate::gostd::lossy;
 
 impl Exec<'_, '_, '_> {
     /// Writes the value of an action.
@@ -32,7 +33,7 @@ impl Exec<'_, '_, '_> {
     pub(super) fn printed(&mut self, value: &Value) -> Result<String, Fail> {
         let mut out = Vec::new();
         print::print(self.host, &mut out, value).map_err(|failure| self.failure(failure))?;
-        Ok(lossy(&out))
+        Ok(lossy(&out).into_owned())
     }
 }
 

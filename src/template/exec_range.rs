@@ -3,8 +3,8 @@
 use super::{
     exec::{Exec, Fail, Flow, name_of},
     node::Branch,
-    truth::{View, indirect},
-    value::{Slot, Value},
+    slot::{Slot, View, indirect},
+    value::Value,
 };
 
 impl<'t> Exec<'t, '_, '_> {
@@ -49,7 +49,9 @@ impl<'t> Exec<'t, '_, '_> {
                 Ok(!array.items().is_empty())
             }
             Value::Map(map) => {
-                let entries = map.entries();
+                let entries = map
+                    .counted_entries(self.host)
+                    .map_err(|failure| self.failure(failure))?;
                 self.step(entries.len() as u64)?;
                 let any = !entries.is_empty();
                 for (key, item) in entries {

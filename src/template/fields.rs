@@ -7,8 +7,8 @@ use super::{
     go_type::{Kind, Type},
     methods::{Path, field_names, find_field, find_method, method_names},
     node::{At, Name},
-    truth::{View, indirect},
-    value::{Map, Slot, Struct, Value},
+    slot::{Slot, View, indirect},
+    value::{Map, Struct, Value},
 };
 
 impl<'t> Exec<'t, '_, '_> {
@@ -21,6 +21,7 @@ impl<'t> Exec<'t, '_, '_> {
         names: &'t [Name],
         operands: Operands<'t>,
     ) -> Result<Slot, Fail> {
+        self.small_steps(names.len())?;
         let Some((last, before)) = names.split_last() else {
             return Ok(receiver.clone());
         };
@@ -72,7 +73,7 @@ impl<'t> Exec<'t, '_, '_> {
                 }
             }
         }
-        let text = format!("can't evaluate field {} in type {}", name.text, type_name(receiver));
+        let text = format!("can't evaluate field {} in type {}", name.text, receiver.type_name());
         Err(self.fail_missing(text, missing(view, &name.text)))
     }
 
@@ -132,14 +133,14 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     fn nil_pointer(&self, receiver: &Slot, name: &Name) -> Fail {
-        self.fail(format!("nil pointer evaluating {}.{}", type_name(receiver), name.text))
+        self.fail(format!("nil pointer evaluating {}.{}", receiver.type_name(), name.text))
     }
 
     fn unexported(&self, receiver: &Slot, view: View<'_>, name: &Name) -> Fail {
         let text = format!(
             "{} is an unexported field of struct type {}",
             name.text,
-            type_name(receiver)
+            receiver.type_name()
         );
         self.fail_missing(text, missing(view, &name.text))
     }
@@ -206,9 +207,4 @@ fn missing(view: View<'_>, name: &str) -> Missing {
         known: known.into_iter().map(str::to_owned).collect(),
         what: MissingKind::Field,
     }
-}
-
-/// Go's name of the type of a place.
-pub(super) fn type_name(slot: &Slot) -> String {
-    slot.type_of().map_or_else(|| "<nil>".to_owned(), |ty| ty.to_string())
 }

@@ -3,7 +3,9 @@
 use super::{
     go_type::Type,
     host::Host,
-    value::{Map, Slice, Slot, Text, Value},
+    slot::Slot,
+    text::Text,
+    value::{Map, Slice, Value},
 };
 use std::fmt;
 
@@ -30,8 +32,13 @@ pub enum Body {
     Plain(fn(&mut Host<'_>, Args<'_>) -> Result<Value, Failure>),
     /// Over values as `reflect` sees them, for the built-in functions.
     Reflect(fn(&mut Host<'_>, &[Slot]) -> Result<Slot, Failure>),
-    /// `and`, `or`, `call`: the evaluator knows them by name.
-    Special,
+    /// `and` and `or`, which leave arguments unevaluated: the first whose truth is `decisive` is the result, else the last.
+    Choice {
+        /// `false` for `and`.
+        decisive: bool,
+    },
+    /// `call`, whose first argument would be a function.
+    Call,
     /// A method that Go refuses to call for its results, and what it says.
     Uncallable(&'static str),
 }

@@ -2,7 +2,11 @@
 //!
 //! Types are statics that point at each other, so that recursive structs cost nothing and comparing is cheap.
 
-use super::function::Function;
+use super::{
+    function::{Args, Failure, Function},
+    host::Host,
+    value::Value,
+};
 use std::fmt;
 
 /// A Go type.
@@ -149,8 +153,6 @@ pub static BOOL: Type = Type::Bool;
 pub static STRING: Type = Type::String;
 /// `int`
 pub static INT: Type = Type::Int(IntKind::Int);
-/// `int32`, which is also `rune`
-pub static INT32: Type = Type::Int(IntKind::Int32);
 /// `int64`
 pub static INT64: Type = Type::Int(IntKind::Int64);
 /// `uint8`, which is also `byte`
@@ -176,7 +178,7 @@ pub static DICT: Type = Type::Map(&STRING, &ANY);
 /// `map[string]string`
 pub static STRING_MAP: Type = Type::Map(&STRING, &STRING);
 /// `reflect.Value`
-pub static REFLECT: Type = Type::Reflect;
+pub(super) static REFLECT: Type = Type::Reflect;
 
 impl Type {
     /// Go's `Type.Kind()`.
@@ -226,12 +228,12 @@ impl Type {
     }
 
     /// Whether it is `interface {}` itself.
-    pub fn is_any(&self) -> bool {
+    pub(super) fn is_any(&self) -> bool {
         matches!(self, Self::Interface("interface {}"))
     }
 
     /// Whether an untyped nil can be assigned to it (`text/template`, `canBeNil`).
-    pub fn can_be_nil(&self) -> bool {
+    pub(super) fn can_be_nil(&self) -> bool {
         matches!(self, Self::Reflect)
             || matches!(self.kind(), Kind::Interface | Kind::Map | Kind::Pointer | Kind::Slice)
     }
@@ -304,6 +306,27 @@ impl fmt::Display for Type {
             Self::Pointer(to) => return write!(f, "*{to}"),
         };
         f.write_str(name)
+    }
+}
+
+impl Method {
+    /// A method of `T`, which `*T` has as well.
+    pub const fn new(
+        name: &'static str,
+        params: &'static [&'static Type],
+        result: &'static Type,
+        body: fn(&mut Host<'_>, Args<'_>) -> Result<Value, Failure>,
+    ) -> Self {
+        Self {
+            pointer: false,
+            function: Function::new(name, params, result, body),
+        }
+    }
+
+    /// The same as a method of `*T` alone.
+    pub const fn of_pointer(mut self) -> Self {
+        self.pointer = true;
+        self
     }
 }
 

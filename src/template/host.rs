@@ -1,6 +1,6 @@
 //! What a rendering may use up, and what it may ask of the world.
 
-use super::function::Failure;
+use super::{function::Failure, stack};
 
 /// Limits that turn a hostile template into an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Limits {
     pub output: usize,
     /// Bytes of all strings and lists that it makes on the way, also those that it drops again.
     pub produced: usize,
-    /// Nested template calls, parentheses and values within values.
+    /// Nested template calls, and values within values.
     pub depth: usize,
 }
 
@@ -32,16 +32,12 @@ pub struct Host<'w> {
     world: &'w dyn World,
 }
 
-/// Every level asks whether this much stack is left, and goes on elsewhere when it is not.
-const STACK_LEFT: usize = 128 << 10;
-const STACK_MORE: usize = 2 << 20;
-
 impl Default for Limits {
     fn default() -> Self {
         Self {
             steps: 10_000_000,
             output: 4 << 20,
-            produced: 256 << 20,
+            produced: 512 << 20,
             depth: 10_000,
         }
     }
@@ -106,7 +102,7 @@ impl<'w> Host<'w> {
             return Err(limit(format!("is nested more than {} levels deep", self.limits.depth)).into());
         }
         self.depth += 1;
-        let result = stacker::maybe_grow(STACK_LEFT, STACK_MORE, || inner(self));
+        let result = stack::grown(|| inner(self));
         self.depth -= 1;
         result
     }
@@ -114,4 +110,17 @@ impl<'w> Host<'w> {
 
 fn limit(what: String) -> Failure {
     Failure::Limit(format!("the template {what}"))
+}
+
+/// The world of tests that ask nothing of it: no time has passed, and all dice show zero.
+#[cfg(test)]
+pub(crate) struct NoWorld;
+
+#[cfg(test)]
+impl World for NoWorld {
+    fn now(&self) -> (i64, u32) {
+        (0, 0)
+    }
+
+    fn random(&self, _: &mut [u8]) {}
 }

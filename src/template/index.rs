@@ -1,14 +1,14 @@
 //! `index`, `slice` and `len`: looking into containers, with `reflect`'s own panics where Go leaves them in.
 
 use super::{
-    call::{integer, is_assignable, zero},
     compare::is_comparable,
-    fields::type_name,
+    convert::{as_integer, is_assignable, zero},
     function::Failure,
     go_type::{Kind, Type, UintKind},
     host::Host,
-    truth::{View, indirect},
-    value::{Slice, Slot, Text, Value},
+    slot::{Slot, View, indirect},
+    text::Text,
+    value::{Slice, Value},
 };
 
 /// `index x 1 "a"`: `x[1]["a"]`.
@@ -49,7 +49,7 @@ pub(super) fn slice(host: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Fai
         Value::Slice(slice) => slice.items().len(),
         Value::Array(array) => array.items().len(),
         value => {
-            let name = type_name(&Slot::of(view.value.clone()));
+            let name = view.value.type_name();
             debug_assert!(!matches!(value, Value::Nil), "indirection ends at nil");
             return Err(Failure::new(format!("can't slice item of type {name}")));
         }
@@ -129,7 +129,7 @@ fn element(view: View<'_>, index: &Slot, slot: &Slot) -> Result<Slot, Failure> {
         _ => {
             let name = match view.value.type_of() {
                 Some(ty) => ty.to_string(),
-                None => type_name(slot),
+                None => slot.type_name(),
             };
             Err(Failure::new(format!("can't index item of type {name}")))
         }
@@ -144,7 +144,7 @@ fn position(index: &Slot, length: usize) -> Result<usize, Failure> {
         (None, Value::Uint(_, at)) => *at as i64,
         (None, Value::Nil) => return Err(Failure::new("cannot index slice/array with nil")),
         _ => {
-            let name = type_name(index);
+            let name = index.type_name();
             return Err(Failure::new(format!("cannot index slice/array with type {name}")));
         }
     };
@@ -182,7 +182,7 @@ fn key_for(index: &Slot, ty: &'static Type) -> Result<Value, Failure> {
     };
     number
         .filter(|_| matches!(ty.kind(), Kind::Int | Kind::Uint))
-        .and_then(|number| integer(ty, number))
+        .and_then(|number| as_integer(ty, number))
         .ok_or_else(|| Failure::new(format!("value has type {from}; should be {ty}")))
 }
 

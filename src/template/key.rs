@@ -84,6 +84,9 @@ impl Eq for Key {}
 /// takes the addresses of its type descriptions there.
 fn compare(a: &Value, b: &Value) -> Ordering {
     match (a.bare(), b.bare()) {
+        // Keys are often made of shared parts.
+        (Value::String(a), Value::String(b)) if a.is_same(b) => Ordering::Equal,
+        (Value::Struct(a), Value::Struct(b)) if a.is_same(b) => Ordering::Equal,
         (Value::String(a), Value::String(b)) => a.cmp(b),
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
         (Value::Int(_, a), Value::Int(_, b)) => a.cmp(b),
@@ -97,10 +100,13 @@ fn compare(a: &Value, b: &Value) -> Ordering {
 }
 
 fn all(a: &[Value], b: &[Value]) -> Ordering {
-    let mut orders = a.iter().zip(b).map(|(a, b)| compare(a, b));
-    orders
-        .find(|order| order.is_ne())
-        .unwrap_or_else(|| a.len().cmp(&b.len()))
+    for (a, b) in a.iter().zip(b) {
+        match compare(a, b) {
+            Ordering::Equal => {}
+            order => return order,
+        }
+    }
+    a.len().cmp(&b.len())
 }
 
 fn floats(a: f64, b: f64) -> Ordering {

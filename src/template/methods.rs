@@ -91,7 +91,7 @@ pub fn find_print_method(ty: &Type, addressable: bool) -> Option<FoundMethod> {
 }
 
 /// The names of all methods that `ty` has, own ones first.
-pub fn method_names(ty: &Type, addressable: bool) -> Vec<&'static str> {
+pub(super) fn method_names(ty: &Type, addressable: bool) -> Vec<&'static str> {
     let base = match ty {
         Type::Pointer(to) => *to,
         other => other,
@@ -153,7 +153,7 @@ pub(super) fn field_names(of: &'static StructType) -> Vec<&'static str> {
 
 impl FoundMethod {
     /// Whether it takes nothing and gives a string: what `error` and `fmt.Stringer` ask for.
-    pub fn gives_text(&self) -> bool {
+    pub(super) fn gives_text(&self) -> bool {
         let function = &self.method.function;
         function.params.is_empty() && matches!(function.result, Type::String)
     }
@@ -194,7 +194,7 @@ impl FoundMethod {
         let receiver = self.receiver(value)?;
         match self.method.function.body {
             Body::Plain(body) => body(host, Args(&[receiver])),
-            Body::Reflect(_) | Body::Special | Body::Uncallable(_) => {
+            Body::Reflect(_) | Body::Choice { .. } | Body::Call | Body::Uncallable(_) => {
                 Err(Failure::new("internal: a method over reflect.Value"))
             }
         }

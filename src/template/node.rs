@@ -3,17 +3,14 @@
 //! Every node knows where it begins (a byte offset into the text of its template) and how Go prints it, since error
 //! texts hold both.
 
-use super::{
-    function::Function,
-    value::{Text, Value},
-};
+use super::{function::Function, text::Text, value::Value};
 
 /// A byte offset into the text of the template.
-pub type Pos = usize;
+pub(super) type Pos = usize;
 
 /// A sequence of nodes.
 #[derive(Debug, Default)]
-pub struct List {
+pub(super) struct List {
     /// Where it begins.
     pub pos: Pos,
     /// In order.
@@ -22,7 +19,7 @@ pub struct List {
 
 /// What produces output or decides about it.
 #[derive(Debug)]
-pub enum Node {
+pub(super) enum Node {
     /// Plain text, trimmed where a marker asks for it.
     Text(Pos, Text),
     /// `{{pipeline}}`
@@ -43,7 +40,7 @@ pub enum Node {
 
 /// `if`, `range` or `with`.
 #[derive(Debug)]
-pub struct Branch {
+pub(super) struct Branch {
     /// Where it begins.
     pub pos: Pos,
     /// What is tested or walked over.
@@ -56,7 +53,7 @@ pub struct Branch {
 
 /// `{{template "name" pipeline}}`
 #[derive(Debug)]
-pub struct TemplateCall {
+pub(super) struct TemplateCall {
     /// Where it begins.
     pub pos: Pos,
     /// The template that is called.
@@ -67,7 +64,7 @@ pub struct TemplateCall {
 
 /// Commands, each of which gets the result of the one before it.
 #[derive(Debug)]
-pub struct Pipe {
+pub(super) struct Pipe {
     /// Where it begins.
     pub pos: Pos,
     /// Whether the variables are assigned (`=`) and not declared (`:=`).
@@ -80,7 +77,7 @@ pub struct Pipe {
 
 /// A command: a value, or a function or method with its arguments.
 #[derive(Debug)]
-pub struct Command {
+pub(super) struct Command {
     /// Where it begins.
     pub pos: Pos,
     /// At least one.
@@ -89,7 +86,7 @@ pub struct Command {
 
 /// `$x.Field.Other`; `names` begins with the variable, dollar sign included.
 #[derive(Debug)]
-pub struct Variable {
+pub(super) struct Variable {
     /// Where it begins.
     pub pos: Pos,
     /// `$x`, `Field`, `Other`; as values, since maps are looked up by them.
@@ -98,7 +95,7 @@ pub struct Variable {
 
 /// A name of a field, a method or a key.
 #[derive(Debug)]
-pub struct Name {
+pub(super) struct Name {
     /// As text.
     pub text: String,
     /// As a string value: the key when the field is looked up in a map.
@@ -107,7 +104,7 @@ pub struct Name {
 
 /// An operand.
 #[derive(Debug)]
-pub enum Expr {
+pub(super) enum Expr {
     /// `.`
     Dot(Pos),
     /// `nil`
@@ -132,7 +129,7 @@ pub enum Expr {
 
 /// A number literal with everything that it can stand for.
 #[derive(Debug)]
-pub struct Number {
+pub(super) struct Number {
     /// Where it begins.
     pub pos: Pos,
     /// As written.
@@ -149,7 +146,7 @@ pub struct Number {
 
 /// Any node by reference: where an error happened, and how Go prints it there.
 #[derive(Clone, Copy, Debug)]
-pub enum At<'t> {
+pub(super) enum At<'t> {
     /// A node.
     Node(&'t Node),
     /// A pipeline.

@@ -1,10 +1,7 @@
 //! Number and character literals, and everything that one can stand for: Go's untyped constants in small.
 
-use super::{
-    node::{Number, Pos},
-    unquote::{INVALID_SYNTAX, Unquoted, unquote_char},
-};
-use crate::gostd::{parse_float, parse_int, parse_uint, quote};
+use super::node::{Number, Pos};
+use crate::gostd::{Reason, Unquoted, parse_float, parse_int, parse_uint, quote, unquote_char};
 
 /// 2⁶³ and 2⁶⁴: the first floats that integers do not reach.
 const INT_END: f64 = 9_223_372_036_854_775_808.0;
@@ -13,7 +10,7 @@ const UINT_END: f64 = 18_446_744_073_709_551_616.0;
 /// `'a'`: the number of the character.
 pub(super) fn character(pos: Pos, text: &str) -> Result<Number, String> {
     let inner = text.strip_prefix('\'').unwrap_or(text);
-    let (unquoted, tail) = unquote_char(inner, '\'').ok_or(INVALID_SYNTAX)?;
+    let (unquoted, tail) = unquote_char(inner, '\'').ok_or_else(|| Reason::Syntax.to_string())?;
     if tail != "'" {
         return Err(format!("malformed character constant: {text}"));
     }

@@ -6,11 +6,14 @@
 use super::{
     error::{Error, Missing, MissingKind, Place, Stage},
     functions::Functions,
-    lex::{Kind, Lexer, LoopWords, Token},
+    lex::{Lexer, LoopWords},
     node::{List, Node, Pos},
     scope::Scope,
+    stack,
+    text::Text,
+    token::{Kind, Token},
 };
-use crate::gostd::quote;
+use crate::gostd::{Reason, quote, unquote};
 use std::collections::HashMap;
 
 /// A text and the templates that it defines.
@@ -48,10 +51,6 @@ pub(super) fn parse(name: &str, text: &str, functions: &Functions) -> Result<Par
 /// Levels of parentheses within an expression, and levels of actions with a body. Go allows 10,000 parentheses, but
 /// its stacks grow; no template that a human wrote comes near.
 const MAX_DEPTH: usize = 1000;
-
-/// Every level asks whether this much stack is left, and goes on elsewhere when it is not.
-const STACK_LEFT: usize = 128 << 10;
-const STACK_MORE: usize = 2 << 20;
 
 /// The error is in a box, since nearly every function of the parser may return one and few do.
 pub(super) type Parsing<T> = Result<T, Box<Error>>;
@@ -172,6 +171,12 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// What a string literal stands for.
+    pub(super) fn unquoted(&self, token: Token<'t>) -> Parsing<Text> {
+        let text = unquote(token.text).ok_or_else(|| self.error(token.pos, &Reason::Syntax.to_string()))?;
+        Ok(text.into())
+    }
+
     /// Installs a definition. Another one of the same name is an error, unless one of the two is blank.
     pub(super) fn define(&mut self, pos: Pos, name: String, root: List) -> Parsing<()> {
         let tree = Tree::new(root);
@@ -191,7 +196,7 @@ impl<'t> Parser<'t> {
             return Err(self.error(pos, "max action depth exceeded"));
         }
         self.bodies += 1;
-        let result = stacker::maybe_grow(STACK_LEFT, STACK_MORE, || inner(self));
+        let result = stack::grown(|| inner(self));
         self.bodies -= 1;
         result
     }
@@ -202,7 +207,7 @@ impl<'t> Parser<'t> {
             return Err(self.error(pos, "max expression depth exceeded"));
         }
         self.template.parens += 1;
-        let result = stacker::maybe_grow(STACK_LEFT, STACK_MORE, || inner(self));
+        let result = stack::grown(|| inner(self));
         self.template.parens -= 1;
         result
     }
@@ -212,7 +217,7 @@ impl<'t> Parser<'t> {
         Box::new(Error {
             text: format!("template: {}:{}: {what}", self.name, self.template.line),
             stage: Stage::Parse,
-            place: place(self.text, pos),
+            place: Place::of(self.text, pos),
             missing: None,
             partial: Vec::new(),
         })
@@ -244,16 +249,6 @@ impl<'t> Parser<'t> {
             text.push_str(&format!("{action} started at {}:{line}", self.name));
         }
         self.error(token.pos, &text)
-    }
-}
-
-/// The line and column of a position.
-fn place(text: &str, pos: Pos) -> Place {
-    let before = text.get(..pos).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    Place {
-        line: 1 + before.matches('\n').count(),
-        column: 1 + before.get(line_start..).unwrap_or_default().chars().count(),
     }
 }
 

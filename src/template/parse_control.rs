@@ -1,11 +1,10 @@
 //! What a template is made of: text, actions, and actions with a body.
 
 use super::{
-    lex::{Keyword, Kind, Token},
     node::{Branch, List, Node, Pos, TemplateCall},
     parse::{Parser, Parsing, Progress},
     parse_pipeline::Context,
-    unquote::{INVALID_SYNTAX, unquote},
+    token::{Keyword, Kind, Token},
 };
 use std::fmt;
 
@@ -280,8 +279,7 @@ impl<'t> Parser<'t> {
         if !matches!(token.kind, Kind::String | Kind::RawString) {
             return Err(self.unexpected(token, context));
         }
-        let name = unquote(token.text).ok_or_else(|| self.error(token.pos, INVALID_SYNTAX))?;
-        Ok(name.lossy().into_owned())
+        Ok(self.unquoted(token)?.lossy().into_owned())
     }
 }
 

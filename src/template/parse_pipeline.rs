@@ -2,11 +2,10 @@
 
 use super::{
     error::MissingKind,
-    lex::{Keyword, Kind, Token},
     node::{At, Command, Expr, Name, Pipe, Variable},
     number,
     parse::{Parser, Parsing},
-    unquote::{INVALID_SYNTAX, unquote},
+    token::{Keyword, Kind, Token},
     value::Value,
 };
 use crate::gostd::quote;
@@ -197,8 +196,7 @@ impl<'t> Parser<'t> {
                 Expr::Pipe(Box::new(pipe))
             }
             Kind::String | Kind::RawString => {
-                let text = unquote(token.text).ok_or_else(|| self.error(pos, INVALID_SYNTAX))?;
-                Expr::String(pos, token.text.to_owned(), Value::String(text))
+                Expr::String(pos, token.text.to_owned(), Value::String(self.unquoted(token)?))
             }
             _ => {
                 self.back(token);

@@ -5,12 +5,7 @@
 //! (operands) (directives)  (by kind)      (String, Error)  (flags, width, precision)
 //! ```
 
-use super::{
-    function::Failure,
-    host::Host,
-    value::{Slot, Value},
-    verb_flags::Flags,
-};
+use super::{function::Failure, host::Host, slot::Slot, value::Value, verb_flags::Flags};
 
 /// Prints into a buffer, under the flags of one directive.
 pub(super) struct Printer<'o> {
@@ -47,7 +42,7 @@ pub fn sprint(host: &mut Host<'_>, operands: &[Value]) -> Result<Vec<u8>, Failur
 ///
 /// # Errors
 /// A limit was reached.
-pub fn sprintln(host: &mut Host<'_>, operands: &[Value]) -> Result<Vec<u8>, Failure> {
+pub(super) fn sprintln(host: &mut Host<'_>, operands: &[Value]) -> Result<Vec<u8>, Failure> {
     let mut out = Vec::new();
     let mut printer = Printer::new(&mut out);
     for (index, operand) in operands.iter().enumerate() {
@@ -64,7 +59,7 @@ pub fn sprintln(host: &mut Host<'_>, operands: &[Value]) -> Result<Vec<u8>, Fail
 ///
 /// # Errors
 /// A limit was reached.
-pub fn sprintf(host: &mut Host<'_>, format: &[u8], operands: &[Value]) -> Result<Vec<u8>, Failure> {
+pub(super) fn sprintf(host: &mut Host<'_>, format: &[u8], operands: &[Value]) -> Result<Vec<u8>, Failure> {
     let mut out = Vec::with_capacity(format.len());
     Printer::new(&mut out).directives(host, format, operands)?;
     Ok(out)
@@ -95,17 +90,7 @@ impl<'o> Printer<'o> {
 pub(super) mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
     use super::*;
-    use crate::template::{Limits, Text, World};
-
-    struct NoWorld;
-
-    impl World for NoWorld {
-        fn now(&self) -> (i64, u32) {
-            (0, 0)
-        }
-
-        fn random(&self, _: &mut [u8]) {}
-    }
+    use crate::template::{Limits, Text, host::NoWorld};
 
     /// What `Sprintf` prints, with broken UTF-8 replaced.
     pub(in crate::template) fn formatted(format: &str, operands: &[Value]) -> String {

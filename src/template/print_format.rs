@@ -1,6 +1,6 @@
 //! The directives of a format: `%[2]*.[1]*f`.
 
-use super::{function::Failure, host::Host, print::Printer, print_value::type_name, value::Value, verb_flags::Flags};
+use super::{function::Failure, host::Host, print::Printer, value::Value, verb_flags::Flags};
 use crate::gostd::first_rune;
 
 /// Greater widths, precisions and indexes are mistakes.
@@ -135,7 +135,7 @@ impl Printer<'_> {
             if index > 0 {
                 self.put(host, b", ")?;
             }
-            self.put(host, type_name(operand).as_bytes())?;
+            self.put(host, operand.type_name().as_bytes())?;
             if !matches!(operand, Value::Nil) {
                 self.put(host, b"=")?;
                 self.operand(host, operand, 'v')?;

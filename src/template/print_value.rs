@@ -5,7 +5,8 @@ use super::{
     go_type::{ComplexKind, Field, FloatKind, Kind, Type, UINT8},
     host::Host,
     print::Printer,
-    value::{Map, Pointer, Slot, Struct, Value},
+    slot::Slot,
+    value::{Map, Pointer, Struct, Value},
     verb_integer::Integer,
 };
 
@@ -37,7 +38,7 @@ impl Printer<'_> {
         match (verb, value) {
             ('T' | 'v', Value::Nil) => self.pad(host, b"<nil>"),
             (_, Value::Nil) => self.bad_verb(host, verb, None),
-            ('T', _) => self.plain(host, type_name(value).as_bytes()),
+            ('T', _) => self.plain(host, value.type_name().as_bytes()),
             ('p', _) => self.pointer(host, value, verb),
             (_, Value::Slice(slice)) if *slice.item == UINT8 => {
                 if "vdsxXq".contains(verb) {
@@ -63,7 +64,7 @@ impl Printer<'_> {
         self.put(host, format!("%!{verb}(").as_bytes())?;
         match (value, self.last.take()) {
             (Some(value), _) => {
-                self.put(host, type_name(value).as_bytes())?;
+                self.put(host, value.type_name().as_bytes())?;
                 self.put(host, b"=")?;
                 self.operand(host, value, 'v')?;
             }
@@ -155,7 +156,7 @@ impl Printer<'_> {
         }
         let sharp = self.flags.sharp_v;
         if sharp {
-            self.put(host, type_name(value).as_bytes())?;
+            self.put(host, value.type_name().as_bytes())?;
             if value.is_nil() {
                 return self.put(host, b"(nil)");
             }
@@ -171,15 +172,13 @@ impl Printer<'_> {
     fn map(&mut self, host: &mut Host<'_>, value: &Value, map: &Map, verb: char, place: Place) -> Result<(), Failure> {
         let sharp = self.flags.sharp_v;
         if sharp {
-            self.put(host, type_name(value).as_bytes())?;
+            self.put(host, value.type_name().as_bytes())?;
             if map.is_nil() {
                 return self.put(host, b"(nil)");
             }
         }
         self.put(host, if sharp { b"{" } else { b"map[" })?;
-        // The entries are copied before they are printed.
-        host.produce(map.len().saturating_mul(size_of::<(Value, Value)>()))?;
-        for (index, (key, each)) in map.entries().iter().enumerate() {
+        for (index, (key, each)) in map.counted_entries(host)?.iter().enumerate() {
             self.separator(host, index)?;
             self.nested(host, key, verb, place.inside(map.key))?;
             self.put(host, b":")?;
@@ -258,7 +257,7 @@ impl Printer<'_> {
         match verb {
             'v' if self.flags.sharp_v => {
                 self.put(host, b"(")?;
-                self.put(host, type_name(value).as_bytes())?;
+                self.put(host, value.type_name().as_bytes())?;
                 self.put(host, b")(")?;
                 if address == 0 {
                     self.put(host, b"nil")?;
@@ -310,11 +309,6 @@ impl Place {
             ..self.inside(field.ty)
         }
     }
-}
-
-/// The name of a value's type.
-pub(super) fn type_name(value: &Value) -> String {
-    value.type_of().map_or_else(|| "<nil>".to_owned(), |ty| ty.to_string())
 }
 
 #[cfg(test)]

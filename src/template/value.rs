@@ -1,15 +1,17 @@
 //! Go's values, as far as a template can meet them.
 //!
-//! A [`Value`] is what an `interface {}` holds. Where a template looks *into* something, Go's `reflect` also knows
-//! whether the place itself is of an interface type, which shows in error texts: that is a [`Slot`].
+//! A [`Value`] is what an `interface {}` holds. The place that it was found in is a [`Slot`](super::Slot).
 //!
 //! Maps are shared and can change, as in Go; everything else is immutable, and cheap to clone.
 
 use super::{
+    function::Failure,
     go_type::{ANY, ComplexKind, FloatKind, IntKind, NamedType, STRING, StructType, Type, UintKind},
+    host::Host,
     key::Key,
+    text::Text,
 };
-use std::{cell::RefCell, collections::BTreeMap, fmt, ops::Deref, rc::Rc};
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 /// A value with its dynamic type.
 #[derive(Clone, Debug, Default)]
@@ -42,10 +44,6 @@ pub enum Value {
     /// A value of a type with a name, over a value that is neither `Named` nor a struct.
     Named(&'static NamedType, Box<Value>),
 }
-
-/// A Go string: any bytes.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Text(Rc<[u8]>);
 
 /// A slice `[]T`.
 #[derive(Clone, Debug)]
@@ -88,17 +86,6 @@ pub struct Pointer {
     pub to: &'static Type,
     /// What it points at; `None` is nil.
     pub target: Option<Rc<Value>>,
-}
-
-/// A place that holds a value, as `reflect.Value` describes it.
-#[derive(Clone, Debug, Default)]
-pub struct Slot {
-    /// What is in it, under all interfaces.
-    pub value: Value,
-    /// The interface type of the place, if it has one. Without it, [`Value::Nil`] is `reflect`'s zero Value: nothing.
-    pub interface: Option<&'static Type>,
-    /// Whether the place has an address, so that methods of `*T` can be called on a `T`.
-    pub addressable: bool,
 }
 
 /// The values in a container. They are let go one after the other, so that a deep nesting needs no deep stack.
@@ -162,6 +149,11 @@ impl Value {
             Self::Pointer(pointer) => Type::Pointer(pointer.to),
             Self::Named(named, _) => Type::Named(named),
         })
+    }
+
+    /// Go's name of the dynamic type.
+    pub(super) fn type_name(&self) -> String {
+        self.type_of().map_or_else(|| "<nil>".to_owned(), |ty| ty.to_string())
     }
 
     /// The value without the name of its type.
@@ -243,63 +235,6 @@ impl From<String> for Value {
     }
 }
 
-impl Text {
-    /// The text with bytes that are not UTF-8 replaced.
-    pub fn lossy(&self) -> std::borrow::Cow<'_, str> {
-        String::from_utf8_lossy(&self.0)
-    }
-}
-
-impl Deref for Text {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl AsRef<[u8]> for Text {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.lossy(), f)
-    }
-}
-
-impl From<&str> for Text {
-    fn from(text: &str) -> Self {
-        Self(text.as_bytes().into())
-    }
-}
-
-impl From<String> for Text {
-    fn from(text: String) -> Self {
-        Self(text.into_bytes().into())
-    }
-}
-
-impl From<&[u8]> for Text {
-    fn from(text: &[u8]) -> Self {
-        Self(text.into())
-    }
-}
-
-impl From<Vec<u8>> for Text {
-    fn from(text: Vec<u8>) -> Self {
-        Self(text.into())
-    }
-}
-
-impl From<&Text> for Text {
-    fn from(text: &Text) -> Self {
-        text.clone()
-    }
-}
-
 impl Slice {
     /// A slice that is not nil.
     pub fn new(item: &'static Type, items: Vec<Value>) -> Self {
@@ -354,6 +289,11 @@ impl Struct {
     /// The values of its fields, in the order of its type.
     pub fn fields(&self) -> &[Value] {
         &self.fields.0
+    }
+
+    /// Whether both share their fields. Equal structs need not.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.fields, &other.fields)
     }
 
     /// The value of an own field.
@@ -425,6 +365,12 @@ impl Map {
             .collect()
     }
 
+    /// The same for a template, which may ask again and again: each copy counts.
+    pub(super) fn counted_entries(&self, host: &mut Host<'_>) -> Result<Vec<(Value, Value)>, Failure> {
+        host.produce(self.len().saturating_mul(size_of::<(Value, Value)>()))?;
+        Ok(self.entries())
+    }
+
     /// Sets the value at a key, for all who share the map. `false`: the map is nil, where Go panics.
     pub fn insert(&self, key: Value, value: Value) -> bool {
         let Some(entries) = &self.entries else { return false };
@@ -446,41 +392,6 @@ impl Map {
             (None, None) => true,
             _ => false,
         }
-    }
-}
-
-impl Slot {
-    /// `reflect.ValueOf`: of nil it is nothing.
-    pub fn of(value: Value) -> Self {
-        Self {
-            value,
-            interface: None,
-            addressable: false,
-        }
-    }
-
-    /// A place of a type: an element, a field, a result.
-    pub fn in_place(value: Value, ty: &'static Type, addressable: bool) -> Self {
-        Self {
-            value,
-            interface: ty.is_interface().then_some(ty),
-            addressable,
-        }
-    }
-
-    /// `reflect`'s zero Value: what a missing key gives.
-    pub fn nothing() -> Self {
-        Self::default()
-    }
-
-    /// Go's `Value.IsValid`.
-    pub fn is_valid(&self) -> bool {
-        self.interface.is_some() || !matches!(self.value, Value::Nil)
-    }
-
-    /// Go's `Value.Type`: that of the place; `None` when there is nothing.
-    pub fn type_of(&self) -> Option<Type> {
-        self.interface.copied().or_else(|| self.value.type_of())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Strings and bytes under `%s %q %x %X`.
 
 use super::{function::Failure, host::Host, print::Printer, value::Value};
-use crate::gostd::{append_quoted, can_backquote, runes};
+use crate::gostd::{append_quoted, can_backquote, hex_pair, runes};
 
 impl Printer<'_> {
     /// A string; `value` is what it belongs to, for the report of a wrong verb.
@@ -43,11 +43,7 @@ impl Printer<'_> {
             Some(precision) => text.get(..precision).unwrap_or(text),
             None => text,
         };
-        let (prefix, digits) = match verb {
-            'X' => (b"0X", b"0123456789ABCDEF"),
-            _ => (b"0x", b"0123456789abcdef"),
-        };
-        let prefix = if flags.sharp { &prefix[..] } else { &[] };
+        let prefix = if flags.sharp { b"0x".as_slice() } else { b"" };
         host.produce(text.len().saturating_mul(2))?;
         let mut hex = Vec::with_capacity(text.len() * 2);
         for (index, byte) in text.iter().enumerate() {
@@ -57,8 +53,10 @@ impl Printer<'_> {
             if index == 0 || flags.space {
                 hex.extend_from_slice(prefix);
             }
-            let halves = [byte >> 4, byte & 0xf];
-            hex.extend(halves.iter().filter_map(|half| digits.get(usize::from(*half))));
+            hex.extend(hex_pair(*byte));
+        }
+        if verb == 'X' {
+            hex.make_ascii_uppercase();
         }
         if text.is_empty() {
             // Padding is all there is, as if it stood on the left.
@@ -111,6 +109,6 @@ mod tests {
             formatted("%.2x|%q", &[broken.clone(), broken.clone()]),
             r#"ffe2|"\xff\xe2\x82x""#
         );
-        assert_eq!(formatted("%6s", &[broken]), "  \u{fffd}\u{fffd}x");
+        assert_eq!(formatted("%6s", &[broken]), "  \u{fffd}\u{fffd}\u{fffd}x");
     }
 }

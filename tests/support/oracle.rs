@@ -1,16 +1,14 @@
 //! Tables of recorded behaviour, and how many of their rows come out right.
 
-use std::path::{Path, PathBuf};
+#[path = "corpora.rs"]
+mod corpora;
 
 use serde_json::Value as Json;
 
 /// The rows of a table; none when it is not there.
 pub fn rows(table: &str) -> Vec<Json> {
-    let folder = match std::env::var_os("BUMPWRIGHT_CORPORA") {
-        Some(path) => PathBuf::from(path),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
-    };
-    let text = std::fs::read_to_string(folder.join("oracles").join(table)).unwrap_or_default();
+    let path = corpora::corpora().join("oracles").join(table);
+    let text = std::fs::read_to_string(path).unwrap_or_default();
     text.lines()
         .map(|line| serde_json::from_str(line).expect("a row is JSON"))
         .collect()
@@ -79,7 +77,7 @@ impl Tally {
     }
 
     /// A row that does not count, and why.
-    pub fn apart(&mut self, _id: &str, reason: &'static str) {
+    pub fn apart(&mut self, reason: &'static str) {
         *self.apart.entry(reason).or_default() += 1;
     }
 

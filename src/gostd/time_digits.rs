@@ -1,5 +1,7 @@
 //! Digits at the start of a text, as Go's `time` reads and writes them.
 
+use super::integer::split_sign;
+
 /// The number that `text` begins with, and what follows. `None`: it is above 2⁶³. No digits at all are 0.
 pub(super) fn leading_number(text: &[u8]) -> Option<(u64, &[u8])> {
     const MOST: u64 = 1 << 63;
@@ -28,11 +30,7 @@ pub(super) fn leading_digit(text: &[u8]) -> Option<(u64, &[u8])> {
 
 /// A whole text that is a number, perhaps with a sign. Nothing at all is 0.
 pub(super) fn signed_number(text: &[u8]) -> Option<i64> {
-    let (negative, digits) = match text {
-        [b'-', digits @ ..] => (true, digits),
-        [b'+', digits @ ..] => (false, digits),
-        digits => (false, digits),
-    };
+    let (negative, digits) = split_sign(text);
     let (number, rest) = leading_number(digits)?;
     let number = number.cast_signed();
     rest.is_empty()

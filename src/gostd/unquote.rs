@@ -1,21 +1,18 @@
 //! What string and character literals mean: Go's `strconv.Unquote`.
 
-use super::value::Text;
+use super::runes::append_char;
 
 /// What one character of a literal stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unquoted {
+pub enum Unquoted {
     /// A byte, which need not be UTF-8 together with its neighbours: `\xff`, `\377`.
     Byte(u8),
     /// A character.
     Char(char),
 }
 
-/// Go's `strconv.ErrSyntax`.
-pub(super) const INVALID_SYNTAX: &str = "invalid syntax";
-
 /// The text that a literal in double quotes or backquotes stands for; `None` when its escapes are not Go's.
-pub(super) fn unquote(literal: &str) -> Option<Text> {
+pub fn unquote(literal: &str) -> Option<Vec<u8>> {
     if let Some(raw) = literal.strip_prefix('`') {
         // Carriage returns do not count, so that a file with Windows line ends means the same.
         return Some(raw.strip_suffix('`')?.replace('\r', "").into());
@@ -32,15 +29,16 @@ pub(super) fn unquote(literal: &str) -> Option<Text> {
         let (unquoted, tail) = unquote_char(rest, '"')?;
         match unquoted {
             Unquoted::Byte(byte) => text.push(byte),
-            Unquoted::Char(c) => text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            Unquoted::Char(c) => append_char(&mut text, c),
         }
         rest = tail;
     }
-    Some(text.into())
+    Some(text)
 }
 
-/// The first character of the inside of a literal, and what follows.
-pub(super) fn unquote_char(text: &str, quote: char) -> Option<(Unquoted, &str)> {
+/// The first character of the inside of a literal, and what follows: Go's `strconv.UnquoteChar`, which here wants a `quote`
+/// to be escaped. `None` when it is no character, or the closing quote.
+pub fn unquote_char(text: &str, quote: char) -> Option<(Unquoted, &str)> {
     let mut chars = text.chars();
     match chars.next()? {
         '\\' => escape(chars.as_str(), quote),
