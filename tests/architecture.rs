@@ -33,7 +33,7 @@ const ROOMS: &[Room] = &[
     room("git", &[], true),
     room("gostd", &[], false),
     room("message", &["policy", "sprig", "template"], false),
-    room("policy", &["gostd"], false),
+    room("policy", &["gostd", "re2"], false),
     room("re2", &["gostd"], false),
     room("sprig", &["gostd", "policy", "re2", "template"], false),
     room("template", &["gostd"], false),

@@ -73,6 +73,11 @@ impl Constraint {
         self.groups.iter().any(|group| group.admits(version))
     }
 
+    /// Whether it is a prerelease and some group looks at releases only.
+    pub(super) fn ignores_prerelease(&self, version: &Version) -> bool {
+        self.groups.iter().any(|group| group.ignores(version))
+    }
+
     /// As [`Constraint::check`], with a reason for every comparator that does not hold (Masterminds `Validate`).
     ///
     /// # Errors

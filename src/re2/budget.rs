@@ -43,6 +43,11 @@ impl Budget {
         self.bytes_used
     }
 
+    /// Whether so many steps are left.
+    pub(super) fn affords(&self, count: u64) -> bool {
+        self.steps_used.saturating_add(count) <= self.steps
+    }
+
     pub(super) fn take_steps(&mut self, count: u64) -> Result<(), Exhausted> {
         self.steps_used = self.steps_used.saturating_add(count);
         if self.steps_used > self.steps {

@@ -6,7 +6,7 @@ use super::{
     program::{Instruction, Program, RuneSet},
     tree::{Id, Node, Tree},
 };
-use std::{collections::HashMap, rc::Rc};
+use std::{collections::HashMap, sync::Arc};
 
 /// Go has its limit on an estimate, which the parser keeps too; what slips through it would take gigabytes there.
 const MAX_INSTRUCTIONS: usize = 5 << 20;
@@ -123,11 +123,11 @@ impl Compiler<'_> {
         Ok(false)
     }
 
-    fn class(&mut self, class: &Rc<Class>) -> Instruction {
+    fn class(&mut self, class: &Arc<Class>) -> Instruction {
         let next = u32::try_from(self.program.classes.len()).unwrap_or(u32::MAX);
-        let index = *self.shared.entry(Rc::as_ptr(class)).or_insert(next);
+        let index = *self.shared.entry(Arc::as_ptr(class)).or_insert(next);
         if index == next {
-            self.program.classes.push(RuneSet::new(Rc::clone(class)));
+            self.program.classes.push(RuneSet::new(Arc::clone(class)));
         }
         Instruction::Class(index)
     }
@@ -139,7 +139,7 @@ impl Compiler<'_> {
         let class = Class::new(vec![(rune, rune)]).folded();
         let instruction = match class.only() {
             Some(only) => Instruction::Rune(only),
-            None => self.class(&Rc::new(class)),
+            None => self.class(&Arc::new(class)),
         };
         self.folded.insert(rune, instruction);
         instruction

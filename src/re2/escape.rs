@@ -7,7 +7,7 @@ use super::{
     rune::{self, decode_strict},
     unicode,
 };
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Go's `\d`, `\s`, `\w` and POSIX' classes: all of them ASCII.
 const GROUPS: &[(&str, &[(u8, u8)])] = &[
@@ -84,7 +84,7 @@ impl Parser<'_> {
     }
 
     /// `[:alpha:]`
-    fn posix_class(&mut self) -> Result<Option<Rc<Class>>, Error> {
+    fn posix_class(&mut self) -> Result<Option<Arc<Class>>, Error> {
         let Some(inner) = self.rest().strip_prefix(b"[:") else {
             return Ok(None);
         };
@@ -107,7 +107,7 @@ impl Parser<'_> {
     }
 
     /// `\pL`, `\p{Greek}`, `\d`
-    pub(super) fn escaped_class(&mut self) -> Result<Option<Rc<Class>>, Error> {
+    pub(super) fn escaped_class(&mut self) -> Result<Option<Arc<Class>>, Error> {
         let [b'\\', letter, ..] = *self.rest() else {
             return Ok(None);
         };
@@ -122,16 +122,16 @@ impl Parser<'_> {
         Ok(Some(self.group(group.1, letter.is_ascii_uppercase())))
     }
 
-    fn group(&self, ranges: &[(u8, u8)], negated: bool) -> Rc<Class> {
+    fn group(&self, ranges: &[(u8, u8)], negated: bool) -> Arc<Class> {
         let ranges = ranges.iter().map(|range| (u32::from(range.0), u32::from(range.1)));
         let mut class = Class::new(ranges.collect());
         if self.flags.fold {
             class = class.folded();
         }
-        Rc::new(if negated { class.negated() } else { class })
+        Arc::new(if negated { class.negated() } else { class })
     }
 
-    fn unicode_class(&mut self, mut negated: bool) -> Result<Rc<Class>, Error> {
+    fn unicode_class(&mut self, mut negated: bool) -> Result<Arc<Class>, Error> {
         let start = self.at;
         self.at += 2;
         let begin = self.at;
@@ -155,13 +155,13 @@ impl Parser<'_> {
         }
         let key = (name.to_vec(), negated, self.flags.fold);
         if let Some(class) = self.classes.get(&key) {
-            return Ok(Rc::clone(class));
+            return Ok(Arc::clone(class));
         }
         let Some(class) = unicode::named(name, self.flags.fold) else {
             return Err(self.error_since(ErrorCode::InvalidClassRange, start));
         };
-        let class = Rc::new(if negated { class.negated() } else { class });
-        self.classes.insert(key, Rc::clone(&class));
+        let class = Arc::new(if negated { class.negated() } else { class });
+        self.classes.insert(key, Arc::clone(&class));
         Ok(class)
     }
 

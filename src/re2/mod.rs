@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! pattern ─▶ parse(class, unicode) ─▶ tree ─▶ compile ─▶ program ─▶ machine ─▶ where it matches
+//!                                      └─▶ plain (many ASCII texts) ─▶ where it matches
 //! ```
 //!
 //! Flux' users write their patterns for Go, and see Go's messages when they are wrong; so the parser is ours, with Go's
 //! rules, limits and texts. The machine is ours too: it walks over runes, so that a byte that is not UTF-8 is one
-//! U+FFFD as in Go, its programs do not grow with the tables of Unicode, and it stops where a [`Budget`] ends.
+//! U+FFFD as in Go, its programs do not grow with the tables of Unicode, and it stops where a [`Budget`] ends. For many
+//! short ASCII texts, such as the tags of an image, a pattern is compiled once more for engines that are quicker.
 
 mod budget;
 mod class;
@@ -17,9 +19,11 @@ mod expand;
 mod limits;
 mod machine;
 mod parse;
+mod plain;
 mod program;
 mod regexp;
 mod rune;
+mod search;
 mod tree;
 mod unicode;
 

@@ -8,7 +8,7 @@ use super::{
     rune::{REPLACEMENT, decode_strict},
     tree::{Assertion, Id, Node, Tree},
 };
-use std::{collections::HashMap, rc::Rc};
+use std::{collections::HashMap, sync::Arc};
 
 /// A pattern that has been understood.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(super) struct Parser<'p> {
     pub(super) pattern: &'p [u8],
     pub(super) at: usize,
     pub(super) flags: Flags,
-    pub(super) classes: HashMap<(Vec<u8>, bool, bool), Rc<Class>>,
+    pub(super) classes: HashMap<(Vec<u8>, bool, bool), Arc<Class>>,
     tree: Tree,
     limits: Limits,
     outer: Vec<Group>,

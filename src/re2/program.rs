@@ -1,7 +1,7 @@
 //! Programs of the machine.
 
 use super::{class::Class, rune::REPLACEMENT, tree::Assertion};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// An instruction; what is not a jump goes on with the next one.
 #[derive(Clone, Copy, Debug)]
@@ -43,11 +43,11 @@ pub(super) struct Program {
 #[derive(Clone, Debug)]
 pub(super) struct RuneSet {
     ascii: u128,
-    class: Rc<Class>,
+    class: Arc<Class>,
 }
 
 impl RuneSet {
-    pub(super) fn new(class: Rc<Class>) -> Self {
+    pub(super) fn new(class: Arc<Class>) -> Self {
         let inside = (0..128).filter(|rune| class.contains(*rune));
         Self {
             ascii: inside.fold(0, |bits, rune| bits | 1 << rune),

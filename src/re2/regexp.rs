@@ -5,10 +5,12 @@ use super::{
     compile::compile,
     error::Error,
     expand::{Piece, next_piece},
-    machine::{Machine, NOWHERE},
+    machine::NOWHERE,
     parse::parse,
+    plain::Plain,
     program::{Instruction, Program},
     rune::decode,
+    search::Search,
 };
 use std::ops::Range;
 
@@ -18,6 +20,7 @@ pub struct Regexp {
     pattern: Vec<u8>,
     names: Vec<String>,
     program: Program,
+    plain: Option<Plain>,
 }
 
 /// Where a match is, and where its groups are: the whole match first, `None` for groups that took no part.
@@ -42,7 +45,18 @@ impl Regexp {
             pattern: pattern.to_vec(),
             names: parsed.names,
             program,
+            plain: None,
         })
+    }
+
+    /// Made quicker for the search of many ASCII texts, which takes a while and some memory; all else stays.
+    #[must_use]
+    pub fn for_many_texts(mut self) -> Self {
+        // The pattern was read before, so it is no error now.
+        if let (None, Ok(parsed)) = (&self.plain, parse(&self.pattern)) {
+            self.plain = Plain::new(&parsed.tree, parsed.root, self.program.instructions.len());
+        }
+        self
     }
 
     /// The pattern as it was written.
@@ -52,7 +66,8 @@ impl Regexp {
 
     /// How many bytes it takes in memory, about; a search takes about as much again.
     pub fn memory(&self) -> usize {
-        self.program.instructions.len() * size_of::<Instruction>() + self.pattern.len()
+        let plain = self.plain.as_ref().map_or(0, Plain::memory);
+        self.program.instructions.len() * size_of::<Instruction>() + self.pattern.len() + plain
     }
 
     /// The names of the groups. The first one is the whole match, which has none: it is empty, as those of groups
@@ -66,8 +81,8 @@ impl Regexp {
     /// # Errors
     /// Here and below: the budget is used up.
     pub fn is_match(&self, text: &[u8], budget: &mut Budget) -> Result<bool, Exhausted> {
-        let mut machine = Machine::new(&self.program, text, 0);
-        Ok(machine.search(0, budget)?.is_some())
+        let mut search = self.search(text, 0);
+        Ok(search.next(0, budget)?.is_some())
     }
 
     /// Where the first match is: Go's `FindIndex`.
@@ -75,8 +90,8 @@ impl Regexp {
     /// # Errors
     /// As [`Regexp::is_match`].
     pub fn find(&self, text: &[u8], budget: &mut Budget) -> Result<Option<Range<usize>>, Exhausted> {
-        let mut machine = Machine::new(&self.program, text, WHOLE);
-        Ok(machine.search(0, budget)?.and_then(whole))
+        let mut search = self.search(text, WHOLE);
+        Ok(search.next(0, budget)?.and_then(whole))
     }
 
     /// Where the first match and its groups are: Go's `FindSubmatchIndex`.
@@ -84,8 +99,8 @@ impl Regexp {
     /// # Errors
     /// As [`Regexp::is_match`].
     pub fn find_submatches(&self, text: &[u8], budget: &mut Budget) -> Result<Option<Captures>, Exhausted> {
-        let mut machine = Machine::new(&self.program, text, usize::MAX);
-        Ok(machine.search(0, budget)?.map(|slots| self.captures(slots)))
+        let mut search = self.search(text, usize::MAX);
+        Ok(search.next(0, budget)?.map(|slots| self.captures(slots)))
     }
 
     /// Where the first `limit` matches are, all if it is negative: Go's `FindAllIndex`.
@@ -219,11 +234,11 @@ impl Regexp {
         mut each: impl FnMut(&[usize], &mut Budget) -> Result<(), Exhausted>,
     ) -> Result<(), Exhausted> {
         let mut left = u64::try_from(limit).unwrap_or(u64::MAX);
-        let mut machine = Machine::new(&self.program, text, slots);
+        let mut search = self.search(text, slots);
         let mut at = 0;
         let mut last_end = None;
         while left > 0 && at <= text.len() {
-            let Some(slots) = machine.search(at, budget)? else {
+            let Some(slots) = search.next(at, budget)? else {
                 break;
             };
             let Some(Range { start, end }) = whole(slots) else {
@@ -248,12 +263,12 @@ impl Regexp {
         budget: &mut Budget,
         mut by: impl FnMut(&[usize], &mut Vec<u8>, &mut Budget) -> Result<(), Exhausted>,
     ) -> Result<Vec<u8>, Exhausted> {
-        let mut machine = Machine::new(&self.program, text, slots);
+        let mut search = self.search(text, slots);
         let mut out = Vec::new();
         let mut last_end = 0;
         let mut at = 0;
         while at <= text.len() {
-            let Some(slots) = machine.search(at, budget)? else {
+            let Some(slots) = search.next(at, budget)? else {
                 break;
             };
             let Some(Range { start, end }) = whole(slots) else {
@@ -268,6 +283,10 @@ impl Regexp {
         }
         append(&mut out, text.get(last_end..).unwrap_or_default(), budget)?;
         Ok(out)
+    }
+
+    fn search<'s>(&'s self, text: &'s [u8], slots: usize) -> Search<'s, 's> {
+        Search::new(&self.program, self.plain.as_ref(), text, slots)
     }
 
     fn captures(&self, slots: &[usize]) -> Captures {

@@ -1,7 +1,7 @@
 //! What a pattern means: a tree of nodes in one list, so that neither walking nor dropping it needs a deep stack.
 
 use super::class::Class;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Where a node is in its [`Tree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum Node {
     /// These runes, in any case if `fold`.
     Literal { runes: Vec<u32>, fold: bool },
     /// One rune of the class.
-    Class(Rc<Class>),
+    Class(Arc<Class>),
     /// Any rune.
     Any,
     /// Any rune but a newline.
@@ -131,7 +131,7 @@ impl Node {
         match excluded.ranges() {
             [] => Self::Any,
             [NEWLINE] => Self::AnyButNewline,
-            _ => Self::Class(Rc::new(class)),
+            _ => Self::Class(Arc::new(class)),
         }
     }
 }

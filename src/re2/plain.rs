@@ -1,0 +1,158 @@
+//! The quick way for ASCII text and patterns of ordinary size: the engines of `regex-automata`.
+//!
+//! Over ASCII every byte is a rune and all classes are small, so the pattern's tree is handed over as it is, less what
+//! no ASCII text has; those engines prefer the same matches as Go. Tags of images are ASCII.
+
+use super::{
+    class::Class,
+    machine::NOWHERE,
+    tree::{Assertion, Id, Node, Tree},
+};
+use regex_automata::{
+    Input, meta,
+    util::primitives::{NonMaxUsize, PatternID},
+};
+use regex_syntax::hir::{self, Capture, ClassBytes, ClassBytesRange, Hir, Look, Repetition};
+
+/// Deeper trees would need a deep stack to compile.
+const MAX_DEPTH: u32 = 64;
+/// Of larger programs the worst texts take so long that the machine must count the steps.
+const MAX_INSTRUCTIONS: usize = 300;
+/// How often an instruction runs in the time of a step, at worst.
+const RUNS_PER_STEP: u64 = 4;
+/// Memory that is compiled to.
+const MAX_MEMORY: usize = 4 << 20;
+/// Positions that need no memory of their own.
+const FEW: usize = 16;
+
+/// A compiled pattern, for ASCII text only.
+#[derive(Clone, Debug)]
+pub(super) struct Plain {
+    engine: meta::Regex,
+    instructions: u64,
+}
+
+impl Plain {
+    /// Compiles a pattern of so many instructions; `None` when it is better left to the machine.
+    pub(super) fn new(tree: &Tree, root: Id, instructions: usize) -> Option<Self> {
+        if instructions > MAX_INSTRUCTIONS {
+            return None;
+        }
+        let config = meta::Config::new().nfa_size_limit(Some(MAX_MEMORY)).utf8_empty(false);
+        let pattern = ascii_part(tree, root, MAX_DEPTH)?;
+        let engine = meta::Builder::new().configure(config).build_from_hir(&pattern).ok()?;
+        Some(Self {
+            engine,
+            instructions: instructions as u64,
+        })
+    }
+
+    /// How many bytes it takes in memory, about.
+    pub(super) fn memory(&self) -> usize {
+        self.engine.memory_usage()
+    }
+
+    /// The steps that a search of so many bytes takes at worst: every instruction at every byte.
+    pub(super) fn steps(&self, bytes: usize) -> u64 {
+        1 + (bytes as u64).saturating_mul(self.instructions) / RUNS_PER_STEP
+    }
+
+    /// Looks for the first match at `from` or later, and writes the positions that are asked for.
+    pub(super) fn search(&self, text: &[u8], from: usize, positions: &mut [usize]) -> bool {
+        if from > text.len() {
+            return false;
+        }
+        let input = Input::new(text).range(from..);
+        match positions {
+            [] => self.engine.is_match(input),
+            [start, end] => {
+                let found = self.engine.find(input);
+                if let Some(found) = &found {
+                    (*start, *end) = (found.start(), found.end());
+                }
+                found.is_some()
+            }
+            _ => self.search_groups(&input, positions),
+        }
+    }
+
+    fn search_groups(&self, input: &Input<'_>, positions: &mut [usize]) -> bool {
+        let mut few = [None; FEW];
+        let mut many = Vec::new();
+        let slots: &mut [Option<NonMaxUsize>] = match few.get_mut(..positions.len()) {
+            Some(slots) => slots,
+            None => {
+                many.resize(positions.len(), None);
+                &mut many
+            }
+        };
+        let found: Option<PatternID> = self.engine.search_slots(input, slots);
+        for (position, slot) in positions.iter_mut().zip(slots) {
+            *position = slot.map_or(NOWHERE, NonMaxUsize::get);
+        }
+        found.is_some()
+    }
+}
+
+/// What of the pattern can match ASCII text; `None` when it is too deep.
+fn ascii_part(tree: &Tree, id: Id, depth: u32) -> Option<Hir> {
+    let depth = depth.checked_sub(1)?;
+    let each = |nodes: &[Id]| {
+        nodes
+            .iter()
+            .map(|node| ascii_part(tree, *node, depth))
+            .collect::<Option<Vec<_>>>()
+    };
+    Some(match tree.get(id) {
+        Node::Empty => Hir::empty(),
+        Node::Literal { runes, fold } => literal(runes, *fold),
+        Node::Class(class) => one_of(class),
+        Node::Any => one_of(&Class::default().negated()),
+        Node::AnyButNewline => one_of(&Class::new(vec![NEWLINE]).negated()),
+        Node::Assert(assertion) => Hir::look(match assertion {
+            Assertion::TextStart => Look::Start,
+            Assertion::TextEnd => Look::End,
+            Assertion::LineStart => Look::StartLF,
+            Assertion::LineEnd => Look::EndLF,
+            Assertion::WordBoundary => Look::WordAscii,
+            Assertion::NoWordBoundary => Look::WordAsciiNegate,
+        }),
+        Node::Capture(index, inner) => Hir::capture(Capture {
+            index: *index,
+            name: None,
+            sub: Box::new(ascii_part(tree, *inner, depth)?),
+        }),
+        Node::Repeat {
+            min,
+            max,
+            greedy,
+            inner,
+        } => Hir::repetition(Repetition {
+            min: *min,
+            max: *max,
+            greedy: *greedy,
+            sub: Box::new(ascii_part(tree, *inner, depth)?),
+        }),
+        Node::Concat(nodes) => Hir::concat(each(nodes)?),
+        Node::Alternate(nodes) => Hir::alternation(each(nodes)?),
+    })
+}
+
+fn literal(runes: &[u32], fold: bool) -> Hir {
+    let rune = |rune: &u32| {
+        let class = Class::new(vec![(*rune, *rune)]);
+        one_of(&if fold { class.folded() } else { class })
+    };
+    Hir::concat(runes.iter().map(rune).collect())
+}
+
+fn one_of(class: &Class) -> Hir {
+    let ranges = class.ranges().iter().filter_map(|&(low, high)| {
+        let low = u8::try_from(low).ok().filter(u8::is_ascii)?;
+        let high = u8::try_from(high.min(0x7F)).ok()?;
+        Some(ClassBytesRange::new(low, high))
+    });
+    Hir::class(hir::Class::Bytes(ClassBytes::new(ranges)))
+}
+
+const NEWLINE: (u32, u32) = (b'\n' as u32, b'\n' as u32);
