@@ -18,6 +18,10 @@ use bumpwright::message;
 use bumpwright::template::Limits;
 use sha2::{Digest, Sha256};
 
+// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let arguments: Vec<String> = std::env::args()
         .skip(1)
