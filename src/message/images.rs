@@ -3,6 +3,7 @@
 
 use super::{
     data::ImageChange,
+    identity::texts,
     names::{NAMESPACED_NAME, namespaced_name},
     receiver::field,
 };
@@ -84,7 +85,7 @@ const IDENTIFIER: Method = Method::new("Identifier", &[], &STRING, identifier);
 const MARSHAL_JSON: Method = Method::new("MarshalJSON", &[], &BYTES, |_, args| json(&parts(args)?.text));
 const NAME: Method = Method::new("Name", &[], &STRING, |_, args| Ok(parts(args)?.name().into()));
 const SCOPE: Method = Method::new("Scope", &TEXT_PARAMS, &STRING, scope);
-const TEXT: Method = Method::new("String", &[], &STRING, |_, args| Ok(parts(args)?.text.into()));
+const TEXT: Method = Method::new("String", &[], &STRING, text);
 static TEXT_PARAMS: [&Type; 1] = [&STRING];
 
 static REPOSITORY_TYPE: Type = Type::Struct(&REPOSITORY);
@@ -219,6 +220,24 @@ fn parts(args: Args<'_>) -> Result<Parts, Failure> {
     let mut parts = Parts::default();
     parts.read(args.value(0)?);
     Ok(parts)
+}
+
+/// The reference as written. It is what printing asks for, so it takes nothing else apart.
+fn text(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    Ok(original(args.value(0)?).cloned().unwrap_or_else(|| "".into()))
+}
+
+/// The text that a reference, or the reference in an image, was read from.
+fn original(value: &Value) -> Option<&Value> {
+    let Value::Struct(of) = value else { return None };
+    of.field("original").or_else(|| original(of.field("Reference")?))
+}
+
+/// What tells one image of one policy from another: its text says all that its other parts say.
+pub(super) fn image_identity(image: &Value) -> Vec<u8> {
+    let Value::Struct(of) = image else { return Vec::new() };
+    let parts = [original(image), of.field("policy")];
+    parts.into_iter().flatten().flat_map(texts).collect()
 }
 
 fn identifier(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {

@@ -4,8 +4,6 @@ use super::{
     data::{ObjectIdentifier, ObjectName},
     receiver::field,
 };
-use std::collections::HashMap;
-
 use crate::template::{ANY, Args, Failure, Field, Method, STRING, Struct, StructType, Text, Type, Value};
 
 /// `types.NamespacedName`, printed as `namespace/name` (CONTRACT IUA-048).
@@ -79,30 +77,34 @@ pub(super) fn namespaced_name(name: &ObjectName) -> Value {
     Value::Struct(Struct::new(&NAMESPACED_NAME_STRUCT, fields))
 }
 
-/// Object identifiers as values. Equal ones are the same value, and those of a kind share it, which makes comparing them
-/// as keys of maps cheap.
+/// Object identifiers as values. Those of a kind share it, which makes comparing them as keys of maps cheap.
 #[derive(Default)]
 pub(super) struct Identifiers<'d> {
-    objects: HashMap<&'d ObjectIdentifier, Value>,
-    kinds: HashMap<(&'d str, &'d str), Value>,
+    /// There are few, mostly: a search takes less than hashing would.
+    kinds: Vec<((&'d str, &'d str), Value)>,
 }
 
 impl<'d> Identifiers<'d> {
     /// The value of an identifier.
     pub(super) fn value(&mut self, object: &'d ObjectIdentifier) -> Value {
-        let pair = |of, a: &str, b: &str| Value::Struct(Struct::new(of, vec![a.into(), b.into()]));
-        let kinds = &mut self.kinds;
-        let made = self.objects.entry(object).or_insert_with(|| {
-            let kind = (object.api_version.as_str(), object.kind.as_str());
-            let kind = kinds
-                .entry(kind)
-                .or_insert_with(|| pair(&TYPE_META_STRUCT, kind.0, kind.1));
-            let name = pair(&NAME_META_STRUCT, &object.name, &object.namespace);
-            let resource = Struct::new(&RESOURCE_IDENTIFIER_STRUCT, vec![kind.clone(), name]);
-            Value::Struct(Struct::new(&OBJECT_IDENTIFIER_STRUCT, vec![Value::Struct(resource)]))
-        });
-        made.clone()
+        let name = pair(&NAME_META_STRUCT, &object.name, &object.namespace);
+        let resource = Struct::new(&RESOURCE_IDENTIFIER_STRUCT, vec![self.kind(object), name]);
+        Value::Struct(Struct::new(&OBJECT_IDENTIFIER_STRUCT, vec![Value::Struct(resource)]))
     }
+
+    fn kind(&mut self, object: &'d ObjectIdentifier) -> Value {
+        let kind = (object.api_version.as_str(), object.kind.as_str());
+        if let Some((_, value)) = self.kinds.iter().find(|(known, _)| *known == kind) {
+            return value.clone();
+        }
+        let value = pair(&TYPE_META_STRUCT, kind.0, kind.1);
+        self.kinds.push((kind, value.clone()));
+        value
+    }
+}
+
+fn pair(of: &'static StructType, a: &str, b: &str) -> Value {
+    Value::Struct(Struct::new(of, vec![a.into(), b.into()]))
 }
 
 fn part(args: Args<'_>, name: &str) -> Result<Text, Failure> {

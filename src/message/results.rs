@@ -6,7 +6,7 @@
 use super::{
     data::{Data, Era, ImageChange},
     identity::texts,
-    images::{IMAGE_REF, IMAGE_REFS, image_ref},
+    images::{IMAGE_REF, IMAGE_REFS, image_identity, image_ref},
     names::{Identifiers, OBJECT_IDENTIFIER},
     receiver::{beyond, field},
 };
@@ -175,7 +175,7 @@ fn images(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
         for (_, refs) in file.field("Objects").map(entries).unwrap_or_default() {
             for image in refs.items().unwrap_or_default() {
                 host.step(1)?;
-                if seen.insert(texts(image)) {
+                if seen.insert(image_identity(image)) {
                     found.push(image.clone());
                 }
             }

@@ -5,7 +5,10 @@
 //! (operands) (directives)  (by kind)      (String, Error)  (flags, width, precision)
 //! ```
 
-use super::{function::Failure, host::Host, slot::Slot, value::Value, verb_flags::Flags};
+use super::{
+    function::Failure, go_type::StructType, host::Host, methods::FoundMethod, slot::Slot, value::Value,
+    verb_flags::Flags,
+};
 
 /// Prints into a buffer, under the flags of one directive.
 pub(super) struct Printer<'o> {
@@ -17,6 +20,8 @@ pub(super) struct Printer<'o> {
     pub(super) watching: bool,
     /// That, or nothing if it was an operand.
     pub(super) last: Option<Slot>,
+    /// How the structs that came by print themselves.
+    pub(super) methods: Vec<(&'static StructType, Option<FoundMethod>)>,
 }
 
 /// `fmt.Sprint`: operands in their default formats, spaces between those that are not strings.
@@ -82,6 +87,7 @@ impl<'o> Printer<'o> {
             erroring: false,
             watching: false,
             last: None,
+            methods: Vec::new(),
         }
     }
 }

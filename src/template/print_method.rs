@@ -2,6 +2,7 @@
 
 use super::{
     function::Failure,
+    go_type::Type,
     host::Host,
     methods::{FoundMethod, find_method, find_print_method},
     print::Printer,
@@ -26,7 +27,7 @@ impl Printer<'_> {
         let Some(ty) = value.type_of() else { return Ok(false) };
         let method = match verb {
             _ if self.flags.sharp_v => find_method(&ty, "GoString", false).filter(FoundMethod::gives_text),
-            'v' | 's' | 'x' | 'X' | 'q' => find_print_method(&ty, false),
+            'v' | 's' | 'x' | 'X' | 'q' => self.print_method(&ty),
             _ => None,
         };
         let Some(method) = method else { return Ok(false) };
@@ -40,6 +41,19 @@ impl Printer<'_> {
             Err(Failure::Error(panic)) => self.panicked(host, value, verb, method.method.function.name, &panic)?,
         }
         Ok(true)
+    }
+
+    /// The method of a type, looked up once for each struct: lists and maps hold many of a kind.
+    fn print_method(&mut self, ty: &Type) -> Option<FoundMethod> {
+        let Type::Struct(of) = ty else {
+            return find_print_method(ty, false);
+        };
+        if let Some((_, found)) = self.methods.iter().find(|(known, _)| std::ptr::eq(*known, *of)) {
+            return *found;
+        }
+        let found = find_print_method(ty, false);
+        self.methods.push((of, found));
+        found
     }
 
     /// Reports a method that panicked.
