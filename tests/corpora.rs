@@ -9,20 +9,15 @@
     missing_docs
 )]
 
+#[path = "support/corpora.rs"]
+mod folder;
+
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use bumpwright::edit::{self, Images, Reason, Verdict};
 use bumpwright::policy::{LatestRef, PolicyName};
+use folder::corpora;
 use serde::Deserialize;
-
-/// The folder of the corpora: `BUMPWRIGHT_CORPORA`, else `../shared` beside the project.
-fn corpora() -> PathBuf {
-    match std::env::var_os("BUMPWRIGHT_CORPORA") {
-        Some(path) => PathBuf::from(path),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
-    }
-}
 
 /// Prints a suite's figure; fails when it is below the floor, unless floors are off.
 fn report(name: &str, passed: usize, total: usize, floor: usize) {

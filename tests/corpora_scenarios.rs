@@ -11,6 +11,8 @@
     missing_docs
 )]
 
+#[path = "support/corpora.rs"]
+mod corpora;
 #[path = "scenarios/files.rs"]
 mod files;
 #[path = "scenarios/forge.rs"]
@@ -31,6 +33,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use corpora::corpora;
 use keys::Keys;
 use play::Play;
 use recorded::{Comparison, Difference};
@@ -211,13 +214,6 @@ impl Came {
             .iter()
             .find(allows)
             .map_or(Verdict::Wrong, |decision| Verdict::Decided(decision.name))
-    }
-}
-
-fn corpora() -> PathBuf {
-    match std::env::var_os("BUMPWRIGHT_CORPORA") {
-        Some(path) => PathBuf::from(path),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
     }
 }
 

@@ -11,9 +11,11 @@
     missing_docs
 )]
 
+#[path = "support/corpora.rs"]
+mod corpora;
+
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use bumpwright::policy::{Constraint, Version};
 use serde_json::Value;
@@ -48,7 +50,7 @@ impl Verdict {
 
 #[test]
 fn semver() {
-    let folder = PathBuf::from(std::env::var_os("BUMPWRIGHT_CORPORA").unwrap_or_else(|| "../shared".into()));
+    let folder = corpora::corpora();
     let rows = ["semver.jsonl", "semver_v321_diff.jsonl"]
         .iter()
         .filter_map(|name| std::fs::read_to_string(folder.join("oracles").join(name)).ok())

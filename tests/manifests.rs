@@ -8,7 +8,12 @@
 )]
 #![allow(clippy::print_stdout)]
 
+#[path = "support/corpora.rs"]
+mod corpora;
+
 use std::path::{Path, PathBuf};
+
+use corpora::corpora;
 
 use bumpwright::api::{
     Cause, Document, ImagePolicy, ImageUpdateAutomation, Object, ObjectName, Objects, could_hold, read, read_leniently,
@@ -466,10 +471,6 @@ fn scenario_objects() {
     println!("scenario objects: {whole} of {}", whole + faults.len());
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(whole >= SCENARIO_FLOOR || floors_off(), "{whole} < {SCENARIO_FLOOR}");
-}
-
-fn corpora() -> PathBuf {
-    std::env::var_os("BUMPWRIGHT_CORPORA").map_or_else(|| PathBuf::from("../shared"), PathBuf::from)
 }
 
 fn floors_off() -> bool {

@@ -60,8 +60,7 @@ impl CommitMessage {
     ///
     /// When the template does not parse or does not fit (IUA-063); what was probably meant goes into `notes`.
     pub(super) fn render(&self, changed: &Changed<'_>, notes: &mut Vec<String>) -> Result<Vec<u8>, RunError> {
-        // Text without actions is all there is in most automations: data for it would be made for nothing.
-        if !self.template.contains("{{") && !self.template.is_empty() {
+        if self.is_literal() {
             return Ok(self.template.clone().into_bytes());
         }
         let mut data = data(changed);
@@ -78,8 +77,16 @@ impl CommitMessage {
         Ok(message)
     }
 
+    /// Text without actions is all there is in most automations: it needs neither parsing nor data.
+    fn is_literal(&self) -> bool {
+        !self.template.contains("{{") && !self.template.is_empty()
+    }
+
     /// A template that does not parse would fail the next run that has something to commit.
     pub(super) fn check(&self, notes: &mut Vec<String>) {
+        if self.is_literal() {
+            return;
+        }
         if let Err(error) = message::check(&self.template) {
             notes.push(format!("the next commit will fail: {error}"));
             notes.push(explained(&error));

@@ -26,6 +26,7 @@ pub use folder::{Ahead, FolderJob, run as run_folder};
 pub use index::Index;
 pub use job::{Author, Edits, PushSettings, RemoteJob, Start};
 pub use message::{CommitMessage, Machine};
+pub use path::join_by_letters;
 pub use policies::{Policies, View};
 pub use queue::run_all;
 pub use remote::{Place, run as run_remote};

@@ -3,6 +3,8 @@
 //! The rules are those of a secure join: `..` stops at the root, an absolute path or link target starts at the root,
 //! links inside the repository are followed on the way to the path. Below the path nothing is followed.
 
+use std::convert::Infallible;
+
 /// What stands at a path of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
@@ -62,6 +64,13 @@ pub fn join<E>(path: &str, mut lookup: impl FnMut(&str) -> Result<Node, E>) -> R
     Ok(done.join("/"))
 }
 
+/// The same by the path's letters alone, as if no part of it were a link.
+#[must_use]
+pub fn join_by_letters(path: &str) -> String {
+    let unseen = join(path, |_| Ok::<_, Infallible>(Node::Present));
+    unseen.unwrap_or_default()
+}
+
 /// The parts of a path that mean something, last first.
 fn parts(path: &str) -> Vec<String> {
     path.split('/')
@@ -74,8 +83,6 @@ fn parts(path: &str) -> Vec<String> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::convert::Infallible;
-
     use super::*;
 
     fn joined(path: &str, links: &[(&str, &str)]) -> Result<String, PathError<Infallible>> {

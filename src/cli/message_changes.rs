@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::api::Objects;
+use crate::api::{self, Objects};
+use crate::automation::join_by_letters;
 use crate::edit::ObjectId;
 use crate::message::{Data, FieldChange, Gathering, ObjectIdentifier, ObjectName};
 use crate::policy::{Reference, Validation};
@@ -63,7 +64,8 @@ impl Recorded {
     /// What the message tells; files are named relative to `below` (IUA-062).
     pub(super) fn data(&self, below: &str, objects: &Objects) -> Read {
         let images = self.images(objects);
-        let below = lexical(below);
+        // Which parts of the path are links only the repository knows.
+        let below = join_by_letters(below);
         let automation = self.automation.as_deref().unwrap_or_default();
         let mut gathering = Gathering::new(ObjectName::split(automation), &below);
         let mut unknown_images = BTreeSet::new();
@@ -105,8 +107,8 @@ impl Recorded {
             *place = Some(&change.new);
         }
         let in_manifest = |policy: &str| {
-            let mut policies = objects.image_policies();
-            let policy = policies.find(|known| known.policy_name().to_string() == policy)?;
+            let (namespace, name) = policy.split_once('/')?;
+            let policy = objects.image_policy(&api::ObjectName::new(namespace, name))?;
             policy.latest_ref().ok().flatten().map(|image| image.to_string())
         };
         let in_fields = |written: &Written<'_>| match (written.whole, written.name, written.tag) {
@@ -121,17 +123,4 @@ impl Recorded {
         });
         images.collect()
     }
-}
-
-/// `update.path` joined to the root by its letters alone: which of its parts are links only the repository knows.
-fn lexical(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
 }

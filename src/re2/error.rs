@@ -1,6 +1,6 @@
 //! Why a pattern is no regular expression, in Go's words.
 
-use super::rune::lossy;
+use crate::gostd::lossy;
 use std::fmt;
 
 /// What is wrong with a pattern, and which part of it.

@@ -1,7 +1,5 @@
 //! Go's runes as numbers, read one by one in the machine's innermost loop.
 
-use crate::gostd::runes;
-
 /// What Go reads where there is no UTF-8.
 pub(super) const REPLACEMENT: u32 = 0xFFFD;
 /// The largest code point.
@@ -30,11 +28,6 @@ pub(super) fn decode_strict(text: &[u8]) -> Option<(u32, usize)> {
     decode(text).filter(|read| *read != (REPLACEMENT, 1))
 }
 
-/// The text with U+FFFD for each byte that is not UTF-8, as Go prints it where it must be text.
-pub(super) fn lossy(text: &[u8]) -> String {
-    runes(text).map(|(rune, _)| rune).collect()
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -53,6 +46,5 @@ mod tests {
         ] {
             assert_eq!(decode(text).unwrap(), expected, "{text:x?}");
         }
-        assert_eq!(lossy(b"a\xE2\x82b"), "a\u{FFFD}\u{FFFD}b");
     }
 }

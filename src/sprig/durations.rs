@@ -2,7 +2,7 @@
 
 use crate::{
     gostd::{Duration, MONTHS, WEEKDAYS},
-    template::{Args, FLOAT64, Failure, Function, Host, INT, INT64, Method, NamedType, STRING, Type, Value},
+    template::{Args, FLOAT64, Failure, INT, INT64, Method, NamedType, STRING, Type, Value},
 };
 
 /// `time.Duration`
@@ -16,34 +16,34 @@ static DURATION_TYPE: NamedType = NamedType {
     name: "time.Duration",
     underlying: &INT64,
     methods: &[
-        method("Abs", &[], &DURATION, |_, args| {
+        Method::new("Abs", &[], &DURATION, |_, args| {
             Ok(duration_value(Duration(receiver(args)?.0.saturating_abs())))
         }),
-        method("Hours", &[], &FLOAT64, |_, args| {
+        Method::new("Hours", &[], &FLOAT64, |_, args| {
             Ok(Value::float(receiver(args)?.in_units(3_600_000_000_000)))
         }),
-        method("Microseconds", &[], &INT64, |_, args| {
+        Method::new("Microseconds", &[], &INT64, |_, args| {
             Ok(Value::int64(receiver(args)?.0 / 1_000))
         }),
-        method("Milliseconds", &[], &INT64, |_, args| {
+        Method::new("Milliseconds", &[], &INT64, |_, args| {
             Ok(Value::int64(receiver(args)?.0 / 1_000_000))
         }),
-        method("Minutes", &[], &FLOAT64, |_, args| {
+        Method::new("Minutes", &[], &FLOAT64, |_, args| {
             Ok(Value::float(receiver(args)?.in_units(60_000_000_000)))
         }),
-        method("Nanoseconds", &[], &INT64, |_, args| {
+        Method::new("Nanoseconds", &[], &INT64, |_, args| {
             Ok(Value::int64(receiver(args)?.0))
         }),
-        method("Round", &[&DURATION], &DURATION, |_, args| {
+        Method::new("Round", &[&DURATION], &DURATION, |_, args| {
             Ok(duration_value(receiver(args)?.round(Duration(args.int(1)?))))
         }),
-        method("Seconds", &[], &FLOAT64, |_, args| {
+        Method::new("Seconds", &[], &FLOAT64, |_, args| {
             Ok(Value::float(receiver(args)?.in_units(1_000_000_000)))
         }),
-        method("String", &[], &STRING, |_, args| {
+        Method::new("String", &[], &STRING, |_, args| {
             Ok(Value::text(receiver(args)?.to_string()))
         }),
-        method("Truncate", &[&DURATION], &DURATION, |_, args| {
+        Method::new("Truncate", &[&DURATION], &DURATION, |_, args| {
             Ok(duration_value(receiver(args)?.truncate(Duration(args.int(1)?))))
         }),
     ],
@@ -52,7 +52,7 @@ static DURATION_TYPE: NamedType = NamedType {
 static MONTH_TYPE: NamedType = NamedType {
     name: "time.Month",
     underlying: &INT,
-    methods: &[method("String", &[], &STRING, |_, args| {
+    methods: &[Method::new("String", &[], &STRING, |_, args| {
         Ok(named(&MONTHS, args.int(0)?, 1, "Month"))
     })],
 };
@@ -60,23 +60,10 @@ static MONTH_TYPE: NamedType = NamedType {
 static WEEKDAY_TYPE: NamedType = NamedType {
     name: "time.Weekday",
     underlying: &INT,
-    methods: &[method("String", &[], &STRING, |_, args| {
+    methods: &[Method::new("String", &[], &STRING, |_, args| {
         Ok(named(&WEEKDAYS, args.int(0)?, 0, "Weekday"))
     })],
 };
-
-/// A method that values and pointers have.
-pub(super) const fn method(
-    name: &'static str,
-    params: &'static [&'static Type],
-    result: &'static Type,
-    body: fn(&mut Host<'_>, Args<'_>) -> Result<Value, Failure>,
-) -> Method {
-    Method {
-        pointer: false,
-        function: Function::new(name, params, result, body),
-    }
-}
 
 /// A `time.Duration`.
 pub(super) fn duration_value(duration: Duration) -> Value {

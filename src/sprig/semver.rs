@@ -1,6 +1,5 @@
 //! Semantic versions.
 
-use super::durations::method;
 use crate::{
     policy::{Constraint, Version},
     template::{
@@ -33,84 +32,78 @@ static VERSION_TYPE: StructType = StructType {
 
 /// Those that change a version where it is are left out.
 static METHODS: &[Method] = &[
-    pointed("Compare", &[&VERSION_POINTER], &INT, |_, args| {
+    Method::new("Compare", &[&VERSION_POINTER], &INT, |_, args| {
         Ok(Value::int(order(args)? as i64))
-    }),
-    pointed("Equal", &[&VERSION_POINTER], &BOOL, |_, args| {
+    })
+    .of_pointer(),
+    Method::new("Equal", &[&VERSION_POINTER], &BOOL, |_, args| {
         let other = matches!(args.value(1)?, Value::Pointer(Pointer { target: Some(_), .. }));
         Ok(Value::Bool(other && order(args)?.is_eq()))
-    }),
-    pointed("GreaterThan", &[&VERSION_POINTER], &BOOL, |_, args| {
+    })
+    .of_pointer(),
+    Method::new("GreaterThan", &[&VERSION_POINTER], &BOOL, |_, args| {
         Ok(Value::Bool(order(args)?.is_gt()))
-    }),
-    pointed("GreaterThanEqual", &[&VERSION_POINTER], &BOOL, |_, args| {
+    })
+    .of_pointer(),
+    Method::new("GreaterThanEqual", &[&VERSION_POINTER], &BOOL, |_, args| {
         Ok(Value::Bool(order(args)?.is_ge()))
-    }),
-    method("IncMajor", &[], &VERSION, |_, args| {
+    })
+    .of_pointer(),
+    Method::new("IncMajor", &[], &VERSION, |_, args| {
         next(receiver(args)?.next_major(), "major")
     }),
-    method("IncMinor", &[], &VERSION, |_, args| {
+    Method::new("IncMinor", &[], &VERSION, |_, args| {
         next(receiver(args)?.next_minor(), "minor")
     }),
-    method("IncPatch", &[], &VERSION, |_, args| {
+    Method::new("IncPatch", &[], &VERSION, |_, args| {
         next(receiver(args)?.next_patch(), "patch")
     }),
-    pointed("LessThan", &[&VERSION_POINTER], &BOOL, |_, args| {
+    Method::new("LessThan", &[&VERSION_POINTER], &BOOL, |_, args| {
         Ok(Value::Bool(order(args)?.is_lt()))
-    }),
-    pointed("LessThanEqual", &[&VERSION_POINTER], &BOOL, |_, args| {
+    })
+    .of_pointer(),
+    Method::new("LessThanEqual", &[&VERSION_POINTER], &BOOL, |_, args| {
         Ok(Value::Bool(order(args)?.is_le()))
-    }),
-    method("Major", &[], &UINT64, |_, args| {
+    })
+    .of_pointer(),
+    Method::new("Major", &[], &UINT64, |_, args| {
         Ok(Value::Uint(UintKind::Uint64, receiver(args)?.major()))
     }),
-    method("MarshalJSON", &[], &BYTES, |_, args| {
+    Method::new("MarshalJSON", &[], &BYTES, |_, args| {
         Ok(bytes(&format!("\"{}\"", receiver(args)?)))
     }),
-    method("MarshalText", &[], &BYTES, |_, args| {
+    Method::new("MarshalText", &[], &BYTES, |_, args| {
         Ok(bytes(&receiver(args)?.to_string()))
     }),
-    method("Metadata", &[], &STRING, |_, args| {
+    Method::new("Metadata", &[], &STRING, |_, args| {
         Ok(Value::text(receiver(args)?.metadata()))
     }),
-    method("Minor", &[], &UINT64, |_, args| {
+    Method::new("Minor", &[], &UINT64, |_, args| {
         Ok(Value::Uint(UintKind::Uint64, receiver(args)?.minor()))
     }),
-    pointed("Original", &[], &STRING, |_, args| {
+    Method::new("Original", &[], &STRING, |_, args| {
         Ok(Value::text(receiver(args)?.original()))
-    }),
-    method("Patch", &[], &UINT64, |_, args| {
+    })
+    .of_pointer(),
+    Method::new("Patch", &[], &UINT64, |_, args| {
         Ok(Value::Uint(UintKind::Uint64, receiver(args)?.patch()))
     }),
-    method("Prerelease", &[], &STRING, |_, args| {
+    Method::new("Prerelease", &[], &STRING, |_, args| {
         Ok(Value::text(receiver(args)?.prerelease()))
     }),
-    method("SetMetadata", &[&STRING], &VERSION, |_, args| {
+    Method::new("SetMetadata", &[&STRING], &VERSION, |_, args| {
         changed(receiver(args)?.with_metadata(&args.text(1)?.lossy()))
     }),
-    method("SetPrerelease", &[&STRING], &VERSION, |_, args| {
+    Method::new("SetPrerelease", &[&STRING], &VERSION, |_, args| {
         changed(receiver(args)?.with_prerelease(&args.text(1)?.lossy()))
     }),
-    method("String", &[], &STRING, |_, args| {
+    Method::new("String", &[], &STRING, |_, args| {
         Ok(Value::text(receiver(args)?.to_string()))
     }),
-    method("Value", &[], &ANY, |_, args| {
+    Method::new("Value", &[], &ANY, |_, args| {
         Ok(Value::text(receiver(args)?.to_string()))
     }),
 ];
-
-/// A method that only pointers have.
-const fn pointed(
-    name: &'static str,
-    params: &'static [&'static Type],
-    result: &'static Type,
-    body: fn(&mut Host<'_>, Args<'_>) -> Result<Value, Failure>,
-) -> Method {
-    Method {
-        pointer: true,
-        function: Function::new(name, params, result, body),
-    }
-}
 
 fn semver(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let version = version_value(&parse(args.text(0)?)?);

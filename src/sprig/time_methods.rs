@@ -3,7 +3,7 @@
 //! Those that read themselves from bytes are left out: no template has an addressable time to call them on.
 
 use super::{
-    durations::{DURATION, MONTH, WEEKDAY, duration_value, method, month_value, weekday_value},
+    durations::{DURATION, MONTH, WEEKDAY, duration_value, month_value, weekday_value},
     time_values::{LOCATION_POINTER, TIME, location_of, time_argument, time_in, time_like, time_value},
 };
 use crate::{
@@ -16,107 +16,107 @@ use crate::{
 
 /// All that a template can call, and those that it cannot because they have more than one result.
 pub(super) static TIME_METHODS: &[Method] = &[
-    method("Add", &[&DURATION], &TIME, |_, args| {
+    Method::new("Add", &[&DURATION], &TIME, |_, args| {
         same_zone(args, |time| Ok(time.add(Duration(args.int(1)?))))
     }),
-    method("AddDate", &[&INT, &INT, &INT], &TIME, |_, args| {
+    Method::new("AddDate", &[&INT, &INT, &INT], &TIME, |_, args| {
         same_zone(args, |time| Ok(time.add_date(args.int(1)?, args.int(2)?, args.int(3)?)))
     }),
-    method("After", &[&TIME], &BOOL, |_, args| {
+    Method::new("After", &[&TIME], &BOOL, |_, args| {
         Ok(Value::Bool(order(args)?.is_gt()))
     }),
-    method("AppendBinary", &[&BYTES], &BYTES, append_binary),
-    method("AppendFormat", &[&BYTES, &STRING], &BYTES, |host, args| {
+    Method::new("AppendBinary", &[&BYTES], &BYTES, append_binary),
+    Method::new("AppendFormat", &[&BYTES, &STRING], &BYTES, |host, args| {
         let text = format(host, args, args.text(2)?)?;
         appended(args, text)
     }),
-    method("AppendText", &[&BYTES], &BYTES, |_, args| {
+    Method::new("AppendText", &[&BYTES], &BYTES, |_, args| {
         appended(args, rfc_3339(args, "Time.AppendText")?)
     }),
-    method("Before", &[&TIME], &BOOL, |_, args| {
+    Method::new("Before", &[&TIME], &BOOL, |_, args| {
         Ok(Value::Bool(order(args)?.is_lt()))
     }),
     uncallable("Clock", "function Clock has 3 return values; should be 1 or 2"),
-    method("Compare", &[&TIME], &INT, |_, args| Ok(Value::int(order(args)? as i64))),
+    Method::new("Compare", &[&TIME], &INT, |_, args| Ok(Value::int(order(args)? as i64))),
     uncallable("Date", "function Date has 3 return values; should be 1 or 2"),
-    method("Day", &[], &INT, |_, args| number(args, |at| at.day.into())),
-    method("Equal", &[&TIME], &BOOL, |_, args| {
+    Method::new("Day", &[], &INT, |_, args| number(args, |at| at.day.into())),
+    Method::new("Equal", &[&TIME], &BOOL, |_, args| {
         Ok(Value::Bool(order(args)?.is_eq()))
     }),
-    method("Format", &[&STRING], &STRING, |host, args| {
+    Method::new("Format", &[&STRING], &STRING, |host, args| {
         Ok(Value::text(format(host, args, args.text(1)?)?))
     }),
-    method("GoString", &[], &STRING, |_, args| {
+    Method::new("GoString", &[], &STRING, |_, args| {
         Ok(Value::text(receiver(args)?.go_text()))
     }),
-    method("GobEncode", &[], &BYTES, |_, args| Ok(bytes(binary(args)?))),
-    method("Hour", &[], &INT, |_, args| number(args, |at| at.hour.into())),
+    Method::new("GobEncode", &[], &BYTES, |_, args| Ok(bytes(binary(args)?))),
+    Method::new("Hour", &[], &INT, |_, args| number(args, |at| at.hour.into())),
     uncallable(
         "ISOWeek",
         "invalid function signature for ISOWeek: second return value should be error; is int",
     ),
-    method("In", &[&LOCATION_POINTER], &TIME, |_, args| {
+    Method::new("In", &[&LOCATION_POINTER], &TIME, |_, args| {
         time_in(&receiver(args)?, args.value(1)?)
     }),
-    method("IsDST", &[], &BOOL, |_, _| Ok(Value::Bool(false))),
-    method("IsZero", &[], &BOOL, |_, args| {
+    Method::new("IsDST", &[], &BOOL, |_, _| Ok(Value::Bool(false))),
+    Method::new("IsZero", &[], &BOOL, |_, args| {
         let time = receiver(args)?;
         Ok(Value::Bool(time.seconds == 0 && time.nanoseconds == 0))
     }),
-    method("Local", &[], &TIME, |_, args| {
+    Method::new("Local", &[], &TIME, |_, args| {
         Ok(time_value(&receiver(args)?.in_zone(Zone::Local)))
     }),
-    method("Location", &[], &LOCATION_POINTER, |_, args| {
+    Method::new("Location", &[], &LOCATION_POINTER, |_, args| {
         Ok(location_of(args.value(0)?))
     }),
-    method("MarshalBinary", &[], &BYTES, |_, args| Ok(bytes(binary(args)?))),
-    method("MarshalJSON", &[], &BYTES, |_, args| {
+    Method::new("MarshalBinary", &[], &BYTES, |_, args| Ok(bytes(binary(args)?))),
+    Method::new("MarshalJSON", &[], &BYTES, |_, args| {
         let text = rfc_3339(args, "Time.MarshalJSON")?;
         Ok(bytes([b"\"", text.as_slice(), b"\""].concat()))
     }),
-    method("MarshalText", &[], &BYTES, |_, args| {
+    Method::new("MarshalText", &[], &BYTES, |_, args| {
         Ok(bytes(rfc_3339(args, "Time.MarshalText")?))
     }),
-    method("Minute", &[], &INT, |_, args| number(args, |at| at.minute.into())),
-    method("Month", &[], &MONTH, |_, args| {
+    Method::new("Minute", &[], &INT, |_, args| number(args, |at| at.minute.into())),
+    Method::new("Month", &[], &MONTH, |_, args| {
         Ok(month_value(receiver(args)?.calendar().month))
     }),
-    method("Nanosecond", &[], &INT, |_, args| {
+    Method::new("Nanosecond", &[], &INT, |_, args| {
         Ok(Value::int(receiver(args)?.nanoseconds.into()))
     }),
-    method("Round", &[&DURATION], &TIME, |_, args| {
+    Method::new("Round", &[&DURATION], &TIME, |_, args| {
         same_zone(args, |time| Ok(time.round(Duration(args.int(1)?))))
     }),
-    method("Second", &[], &INT, |_, args| number(args, |at| at.second.into())),
-    method("String", &[], &STRING, |_, args| {
+    Method::new("Second", &[], &INT, |_, args| number(args, |at| at.second.into())),
+    Method::new("String", &[], &STRING, |_, args| {
         Ok(Value::text(receiver(args)?.text()))
     }),
-    method("Sub", &[&TIME], &DURATION, |_, args| {
+    Method::new("Sub", &[&TIME], &DURATION, |_, args| {
         Ok(duration_value(receiver(args)?.since(&time_argument(args, 1)?)))
     }),
-    method("Truncate", &[&DURATION], &TIME, |_, args| {
+    Method::new("Truncate", &[&DURATION], &TIME, |_, args| {
         same_zone(args, |time| Ok(time.truncate(Duration(args.int(1)?))))
     }),
-    method("UTC", &[], &TIME, |_, args| {
+    Method::new("UTC", &[], &TIME, |_, args| {
         Ok(time_value(&receiver(args)?.in_zone(Zone::Utc)))
     }),
-    method("Unix", &[], &INT64, |_, args| {
+    Method::new("Unix", &[], &INT64, |_, args| {
         Ok(Value::int64(receiver(args)?.unix_seconds()))
     }),
-    method("UnixMicro", &[], &INT64, |_, args| {
+    Method::new("UnixMicro", &[], &INT64, |_, args| {
         Ok(Value::int64(receiver(args)?.unix_units(1_000_000)))
     }),
-    method("UnixMilli", &[], &INT64, |_, args| {
+    Method::new("UnixMilli", &[], &INT64, |_, args| {
         Ok(Value::int64(receiver(args)?.unix_units(1_000)))
     }),
-    method("UnixNano", &[], &INT64, |_, args| {
+    Method::new("UnixNano", &[], &INT64, |_, args| {
         Ok(Value::int64(receiver(args)?.unix_units(1_000_000_000)))
     }),
-    method("Weekday", &[], &WEEKDAY, |_, args| {
+    Method::new("Weekday", &[], &WEEKDAY, |_, args| {
         Ok(weekday_value(receiver(args)?.calendar().weekday))
     }),
-    method("Year", &[], &INT, |_, args| number(args, |at| at.year)),
-    method("YearDay", &[], &INT, |_, args| number(args, |at| at.day_of_year.into())),
+    Method::new("Year", &[], &INT, |_, args| number(args, |at| at.year)),
+    Method::new("YearDay", &[], &INT, |_, args| number(args, |at| at.day_of_year.into())),
     uncallable(
         "Zone",
         "invalid function signature for Zone: second return value should be error; is int",

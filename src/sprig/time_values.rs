@@ -1,6 +1,6 @@
 //! `time.Time` and `*time.Location` as templates meet them: structs with Go's hidden fields.
 
-use super::{durations::method, time_methods::TIME_METHODS};
+use super::time_methods::TIME_METHODS;
 use crate::{
     gostd::{Time, Zone},
     template::{
@@ -38,7 +38,7 @@ static LOCATION_TYPE: StructType = StructType {
     ],
     methods: &[Method {
         pointer: true,
-        function: method("String", &[], &STRING, |_, args| location_name(args)).function,
+        function: Method::new("String", &[], &STRING, |_, args| location_name(args)).function,
     }],
 };
 
