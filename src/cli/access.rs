@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::args::Access;
 use crate::api::{self, GitRepository, ObjectName, Objects};
-use crate::git::{Auth, KnownHosts, Proxy, Remote, RemoteUrl, Scheme, Secret, Tls};
+use crate::git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme};
+use crate::net::{Proxy, Secret, Tls};
 
 /// A plain run may take longer than Flux's default: people clone large repositories over slow lines.
 const PLAIN_TIMEOUT: Duration = Duration::from_secs(300);
