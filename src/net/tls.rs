@@ -9,10 +9,12 @@ use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use super::Secret;
 
 /// Trust for HTTPS.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tls {
     /// A PEM bundle that replaces the system's roots (as Flux does with `ca.crt`).
     pub ca: Option<Vec<u8>>,
+    /// Whether the system's roots stay beside the bundle (as Flux does it for image repositories).
+    pub with_system: bool,
     /// A client certificate chain and its private key, both PEM.
     pub client: Option<(Vec<u8>, Secret)>,
 }
@@ -23,6 +25,9 @@ pub struct Tls {
 /// In words, when certificates or keys cannot be used.
 pub(super) fn config(settings: &Tls) -> Result<TlsConfig, String> {
     let roots = match &settings.ca {
+        Some(pem) if settings.with_system => {
+            RootCerts::new_with_certs(&[given_roots(pem)?.as_slice(), system_certificates()].concat())
+        }
         Some(pem) => RootCerts::new_with_certs(&given_roots(pem)?),
         None => system_roots(),
     };
@@ -48,18 +53,23 @@ fn given_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
     Ok(found.iter().map(|c| Certificate::from_der(c).to_owned()).collect())
 }
 
-/// The system's, read once, or those that come with the program where the system has none (a container from scratch).
+/// The system's, or those that come with the program where the system has none (a container from scratch).
 fn system_roots() -> RootCerts {
-    static FOUND: OnceLock<RootCerts> = OnceLock::new();
-    let load = || {
-        let found: Vec<_> = rustls_native_certs::load_native_certs().certs;
-        if found.is_empty() {
-            return RootCerts::WebPki;
-        }
-        let roots: Vec<_> = found.iter().map(|c| Certificate::from_der(c).to_owned()).collect();
-        RootCerts::new_with_certs(&roots)
+    static ROOTS: OnceLock<RootCerts> = OnceLock::new();
+    let roots = || match system_certificates() {
+        [] => RootCerts::WebPki,
+        found => RootCerts::new_with_certs(found),
     };
-    FOUND.get_or_init(load).clone()
+    ROOTS.get_or_init(roots).clone()
+}
+
+/// The system's, read once.
+fn system_certificates() -> &'static [Certificate<'static>] {
+    static FOUND: OnceLock<Vec<Certificate<'static>>> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let found = rustls_native_certs::load_native_certs().certs;
+        found.iter().map(|c| Certificate::from_der(c).to_owned()).collect()
+    })
 }
 
 fn client_certificate(chain: &[u8], key: &Secret) -> Result<ClientCert, String> {
@@ -104,14 +114,14 @@ mod tests {
     fn a_bundle_without_certificates_is_refused() {
         let none = Tls {
             ca: Some(b"hello".to_vec()),
-            client: None,
+            ..Tls::default()
         };
         assert!(config(&none).unwrap_err().contains("no certificate"));
         let broken = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec();
         assert!(
             config(&Tls {
                 ca: Some(broken),
-                client: None
+                ..Tls::default()
             })
             .unwrap_err()
             .contains("bad certificate")
