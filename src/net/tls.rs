@@ -13,8 +13,8 @@ use super::Secret;
 pub struct Tls {
     /// A PEM bundle that replaces the system's roots (as Flux does with `ca.crt`).
     pub ca: Option<Vec<u8>>,
-    /// Whether the system's roots stay beside the bundle (as Flux does it for image repositories).
-    pub with_system: bool,
+    /// Whether `ca` comes on top of the system's roots instead (as Flux does with an ImageRepository's `certSecretRef`).
+    pub beside_system: bool,
     /// A client certificate chain and its private key, both PEM.
     pub client: Option<(Vec<u8>, Secret)>,
 }
@@ -25,10 +25,13 @@ pub struct Tls {
 /// In words, when certificates or keys cannot be used.
 pub(super) fn config(settings: &Tls) -> Result<TlsConfig, String> {
     let roots = match &settings.ca {
-        Some(pem) if settings.with_system => {
-            RootCerts::new_with_certs(&[given_roots(pem)?.as_slice(), system_certificates()].concat())
-        }
-        Some(pem) => RootCerts::new_with_certs(&given_roots(pem)?),
+        Some(pem) => match (given_roots(pem)?, system_roots()) {
+            (mut roots, RootCerts::Specific(system)) if settings.beside_system => {
+                roots.extend(system.iter().cloned());
+                RootCerts::new_with_certs(&roots)
+            }
+            (roots, _) => RootCerts::new_with_certs(&roots),
+        },
         None => system_roots(),
     };
     let client = settings
@@ -53,23 +56,18 @@ fn given_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
     Ok(found.iter().map(|c| Certificate::from_der(c).to_owned()).collect())
 }
 
-/// The system's, or those that come with the program where the system has none (a container from scratch).
+/// The system's, read once, or those that come with the program where the system has none (a container from scratch).
 fn system_roots() -> RootCerts {
-    static ROOTS: OnceLock<RootCerts> = OnceLock::new();
-    let roots = || match system_certificates() {
-        [] => RootCerts::WebPki,
-        found => RootCerts::new_with_certs(found),
+    static FOUND: OnceLock<RootCerts> = OnceLock::new();
+    let load = || {
+        let found: Vec<_> = rustls_native_certs::load_native_certs().certs;
+        if found.is_empty() {
+            return RootCerts::WebPki;
+        }
+        let roots: Vec<_> = found.iter().map(|c| Certificate::from_der(c).to_owned()).collect();
+        RootCerts::new_with_certs(&roots)
     };
-    ROOTS.get_or_init(roots).clone()
-}
-
-/// The system's, read once.
-fn system_certificates() -> &'static [Certificate<'static>] {
-    static FOUND: OnceLock<Vec<Certificate<'static>>> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let found = rustls_native_certs::load_native_certs().certs;
-        found.iter().map(|c| Certificate::from_der(c).to_owned()).collect()
-    })
+    FOUND.get_or_init(load).clone()
 }
 
 fn client_certificate(chain: &[u8], key: &Secret) -> Result<ClientCert, String> {
