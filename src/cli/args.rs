@@ -32,7 +32,7 @@ pub struct Update {
     /// A folder, a file, a bare repository or a Git URL (file, http, https, ssh); default: `.`, or what the automations in -f say
     pub target: Option<String>,
 
-    /// Manifests: ImagePolicies, ImageUpdateAutomations with their GitRepository and Secrets; a file, a folder, or - for standard input
+    /// Manifests: ImagePolicies with their ImageRepository, ImageUpdateAutomations with their GitRepository, Secrets; a file, a folder, or - for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
 
@@ -55,6 +55,10 @@ pub struct Update {
     /// The image of a policy, whatever its status says
     #[arg(long = "set", value_name = "NS:POLICY=IMAGE[:TAG][@DIGEST]")]
     pub set: Vec<String>,
+
+    /// Ask no registry: the images of policies are those of their status
+    #[arg(long)]
+    pub offline: bool,
 
     /// Only look below this path of the repository (default: the automation's update.path, else all)
     #[arg(long, value_name = "DIR")]

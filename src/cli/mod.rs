@@ -6,6 +6,7 @@ mod author;
 mod commit;
 mod demo;
 mod demo_fleet;
+mod images;
 mod json;
 mod load;
 mod markdown;

@@ -86,7 +86,7 @@ impl Typed<'_> {
                 .clone()
                 .or_else(|| spec.and_then(|spec| spec.update.path.clone())),
             policies: self.policies.clone(),
-            resolver: None,
+            resolver: self.resolver.clone(),
             dry_run: self.args.dry_run,
         })
     }

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::args::Update;
+use super::images::{Images, now};
 use super::{access, author, load, words};
 use crate::api::{ImageUpdateAutomation, Objects};
-use crate::automation::{Author, Policies, Refspec};
+use crate::automation::{Author, Policies, Refspec, Resolve};
 use crate::policy::{LatestRef, PolicyName};
 
 /// What was typed, with everything read that it names.
@@ -15,6 +16,7 @@ pub(super) struct Typed<'a> {
     pub(super) args: &'a Update,
     pub(super) objects: Objects,
     pub(super) policies: Arc<Policies>,
+    pub(super) resolver: Option<Arc<dyn Resolve>>,
     pub(super) refspecs: Vec<Refspec>,
     pub(super) options: Vec<(String, String)>,
     pub(super) message: Option<String>,
@@ -24,7 +26,10 @@ pub(super) struct Typed<'a> {
 impl<'a> Typed<'a> {
     pub(super) fn read(args: &'a Update) -> Result<Self, String> {
         let objects = load::load(&args.filenames)?;
-        let mut policies = Policies::default();
+        let mut policies = Policies::new(now(), !args.offline);
+        for repository in objects.image_repositories() {
+            policies.add_repository(repository);
+        }
         for policy in objects.image_policies() {
             policies.add(policy);
         }
@@ -39,6 +44,7 @@ impl<'a> Typed<'a> {
         let message = args.message.as_deref().map(message).transpose()?;
         Ok(Self {
             args,
+            resolver: (!args.offline).then(|| Arc::new(Images::new(&objects)) as Arc<dyn Resolve>),
             objects,
             policies: Arc::new(policies),
             refspecs: refspecs.map_err(|e| e.to_string())?,
