@@ -345,8 +345,8 @@ fn one_of(members: &[&'static str], name: &str) -> Option<&'static str> {
 fn folded(name: &str) -> String {
     name.chars()
         .map(|c| match c {
-            'ſ' => 's',
-            'K' => 'k',
+            '\u{17f}' => 's',
+            '\u{212a}' => 'k',
             c => c.to_ascii_lowercase(),
         })
         .collect()
