@@ -14,6 +14,7 @@ mod message;
 mod message_changes;
 mod places;
 mod plan;
+mod progress;
 mod remote_step;
 mod target;
 mod text;
