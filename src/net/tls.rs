@@ -9,7 +9,7 @@ use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use super::Secret;
 
 /// Trust for HTTPS.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tls {
     /// A PEM bundle that replaces the system's roots (as Flux does with `ca.crt`).
     pub ca: Option<Vec<u8>>,
