@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use ureq::http::{self, HeaderValue, Method, Response};
+use ureq::http::{self, HeaderValue, Method, Response, StatusCode};
 use ureq::{Agent, Body};
 use url::Url;
 
@@ -44,8 +44,9 @@ impl Client {
         &self.peer
     }
 
-    /// Sends a request and reads its answer, whatever its status; follows redirects of `GET` and `HEAD`; waits and
-    /// sends again what may be repeated when the server asks for patience or the connection breaks.
+    /// Sends a request and reads its answer, whatever its status; follows redirects of `GET` and `HEAD`, and on
+    /// its own host those of what has a body and may be repeated; waits and sends again what may be repeated when the server
+    /// asks for patience or the connection breaks.
     ///
     /// # Errors
     /// [`NetError`] when there is no answer within the deadline, or one that is too large.
@@ -71,8 +72,7 @@ impl Client {
         let mut target = bare(&request.url);
         for _ in 0..=REDIRECTS {
             let response = self.send_once(request, &target, deadline)?;
-            let leads = location(&target, &response).filter(|_| matches!(request.method, Method::GET | Method::HEAD));
-            match leads {
+            match location(&target, &response).filter(|next| follows(request, response.status(), next)) {
                 None => return read(response, target, request.limit, deadline),
                 Some(next) => target = allowed(&target, &next)?,
             }
@@ -153,6 +153,15 @@ fn head(request: &Request, target: &Url) -> Result<http::Request<()>, http::Erro
         }
     }
     head.body(())
+}
+
+/// Whether a request is sent where a redirect leads. One with a body goes there only when it is to stay the same, may be
+/// sent again, and does not leave its host: the body may hold secrets.
+fn follows(request: &Request, status: StatusCode, next: &Url) -> bool {
+    match request.body {
+        None => matches!(request.method, Method::GET | Method::HEAD),
+        Some(_) => request.repeatable && matches!(status.as_u16(), 307 | 308) && trusted(&request.url, next),
+    }
 }
 
 /// Where a redirect leads, if it may be followed: never from https to http, and never from elsewhere to an address
