@@ -241,7 +241,7 @@ impl<'t> Exec<'t, '_, '_> {
             }
         };
         match (value, ty) {
-            (Some(value), Type::Named(named)) => Ok(Slot::of(Value::Named(named, Box::new(value)))),
+            (Some(value), Type::Named(named)) => Ok(Slot::of(Value::named(named, value))),
             (Some(value), _) => Ok(Slot::of(value)),
             (None, _) => Err(self.fail(format!("expected {expected}; found {}", At::Expr(literal)))),
         }

@@ -5,10 +5,11 @@ use super::{
     error::{Missing, MissingKind},
     exec::{Exec, Fail, Operands},
     go_type::{Kind, Type},
+    map::Map,
     methods::{Path, field_names, find_field, find_method, method_names},
     node::{At, Name},
     slot::{Slot, View, indirect},
-    value::{Map, Struct, Value},
+    value::{Struct, Value},
 };
 
 impl<'t> Exec<'t, '_, '_> {

@@ -269,7 +269,7 @@ fn walk_level(of: &'static StructType, path: Path, pointed: bool, depth: usize, 
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
     use super::*;
-    use crate::template::{Function, INT, STRING, Struct};
+    use crate::template::{Function, INT, STRING};
 
     const fn method(name: &'static str, pointer: bool) -> Method {
         Method {
@@ -338,10 +338,7 @@ mod tests {
             Failure::new("value method p.A.Value called using nil *A pointer")
         );
         assert_eq!(text("Pointer"), Failure::new(NIL_DEREFERENCE));
-        let outer = Value::Struct(Struct::new(
-            &OUTER,
-            OUTER.fields.iter().map(|field| Value::zero(field.ty)).collect(),
-        ));
+        let outer = Value::zero(&OUTER_TYPE);
         let found = find_method(&OUTER_TYPE, "Value", false).unwrap();
         assert!(matches!(found.receiver(&outer), Ok(Value::Struct(inner)) if std::ptr::eq(inner.of, &A)));
     }
