@@ -162,7 +162,7 @@ impl FoundMethod {
     ///
     /// # Errors
     /// What Go panics with, since a pointer on the way is nil.
-    pub fn receiver(&self, value: &Value) -> Result<Value, Failure> {
+    pub fn receiver<'v>(&self, value: &'v Value) -> Result<&'v Value, Failure> {
         let mut current = match value {
             Value::Pointer(pointer) => match &pointer.target {
                 Some(target) => &**target,
@@ -183,7 +183,7 @@ impl FoundMethod {
                 None => return Err(Failure::new(NIL_DEREFERENCE)),
             };
         }
-        Ok(current.clone())
+        Ok(current)
     }
 
     /// Calls a method without parameters on `value`.
@@ -193,7 +193,7 @@ impl FoundMethod {
     pub fn call(&self, host: &mut Host<'_>, value: &Value) -> Result<Value, Failure> {
         let receiver = self.receiver(value)?;
         match self.method.function.body {
-            Body::Plain(body) => body(host, Args(&[receiver])),
+            Body::Plain(body) => body(host, Args(std::slice::from_ref(receiver))),
             Body::Reflect(_) | Body::Choice { .. } | Body::Call | Body::Uncallable(_) => {
                 Err(Failure::new("internal: a method over reflect.Value"))
             }
