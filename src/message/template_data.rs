@@ -2,9 +2,10 @@
 
 use super::{
     data::{Data, Era},
-    names::{Identifiers, NAMESPACED_NAME, namespaced_name},
+    names::NAMESPACED_NAME,
     receiver::beyond,
     results::{CHANGED, CHANGED_V2, UPDATED, changed, updated},
+    shared::Shared,
 };
 use crate::template::{Field, Map, Method, STRING, STRING_MAP, Slot, Struct, StructType, Value};
 
@@ -46,11 +47,11 @@ static V1BETA1: StructType = StructType {
 
 /// The data as its era's struct. What the era lacks can be read all the same.
 pub(super) fn template_data(data: &Data) -> Slot {
-    let automation = namespaced_name(&data.automation);
+    let mut shared = Shared::default();
+    let automation = shared.name(&data.automation);
     let values = values(data);
-    let mut identifiers = Identifiers::default();
-    let updated = updated(data, &mut identifiers);
-    let changed = changed(data, &mut identifiers, updated.clone());
+    let updated = updated(data, &mut shared);
+    let changed = changed(data, &mut shared, updated.clone());
     let (of, fields) = match data.era {
         Era::V1 => (&V1, vec![automation, changed, values, updated]),
         Era::V1beta2 => (&V1BETA2, vec![automation, updated, changed, values]),

@@ -4,11 +4,12 @@ use super::{
     call::Callee,
     error::{Missing, MissingKind},
     exec::{Exec, Fail, Operands},
-    go_type::{Kind, Type},
+    go_type::{Kind, StructType, Type},
+    map::Map,
     methods::{Path, field_names, find_field, find_method, method_names},
-    node::{At, Name},
+    node::{At, Name, PlainField},
     slot::{Slot, View, indirect},
-    value::{Map, Struct, Value},
+    value::{Struct, Value},
 };
 
 impl<'t> Exec<'t, '_, '_> {
@@ -22,6 +23,11 @@ impl<'t> Exec<'t, '_, '_> {
         operands: Operands<'t>,
     ) -> Result<Slot, Fail> {
         self.small_steps(names.len())?;
+        if !operands.are_given()
+            && let Some(field) = plain_fields(receiver, names)
+        {
+            return Ok(field);
+        }
         let Some((last, before)) = names.split_last() else {
             return Ok(receiver.clone());
         };
@@ -146,6 +152,49 @@ impl<'t> Exec<'t, '_, '_> {
     }
 }
 
+/// What the names lead to when they are fields of structs and nothing else, which they are most of the time: on the way
+/// there nothing needs to be copied.
+pub(super) fn plain_fields(receiver: &Slot, names: &[Name]) -> Option<Slot> {
+    let mut value = &receiver.value;
+    let mut addressable = receiver.addressable && receiver.interface.is_none();
+    let mut ty = None;
+    for name in names {
+        let Value::Struct(of) = value else { return None };
+        addressable &= ty.is_none_or(|ty: &Type| !ty.is_interface());
+        let PlainField { path, field, .. } = plain_field(of.of, addressable, name)?;
+        let mut inside = of;
+        let mut indexes = path.indexes().peekable();
+        while let Some(index) = indexes.next() {
+            value = inside.fields().get(index)?;
+            if indexes.peek().is_some() {
+                let Value::Struct(embedded) = value else { return None };
+                inside = embedded;
+            }
+        }
+        ty = Some(field.ty);
+    }
+    Some(Slot::in_place(value.clone(), ty?, addressable))
+}
+
+fn plain_field(of: &'static StructType, addressable: bool, name: &Name) -> Option<PlainField> {
+    let seen = name.seen.get();
+    if let Some(seen) = seen.filter(|seen| std::ptr::eq(seen.of, of) && seen.addressable == addressable) {
+        return Some(seen);
+    }
+    if find_method(&Type::Struct(of), &name.text, addressable).is_some() {
+        return None;
+    }
+    let (path, field) = find_field(of, &name.text).filter(|(_, field)| field.is_exported())?;
+    let found = PlainField {
+        of,
+        addressable,
+        path,
+        field,
+    };
+    name.seen.set(Some(found));
+    Some(found)
+}
+
 /// The method of that name, bound to the value.
 fn method_of(view: View<'_>, name: &str) -> Option<Callee> {
     let ty = match view.value {
@@ -157,7 +206,7 @@ fn method_of(view: View<'_>, name: &str) -> Option<Callee> {
     let found = find_method(&ty, name, view.addressable)?;
     Some(Callee {
         function: &found.method.function,
-        receiver: Some(found.receiver(view.value)),
+        receiver: Some(found.receiver(view.value).cloned()),
     })
 }
 

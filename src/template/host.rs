@@ -1,10 +1,6 @@
 //! What a rendering may use up, and what it may ask of the world.
 
-use super::{
-    function::Failure,
-    stack,
-    value::{Value, held_by_lists},
-};
+use super::{function::Failure, items::held_by_lists, stack, value::Value};
 
 /// A step takes about as long as it takes a function to look through so many bytes of a string.
 const BYTES_PER_STEP: usize = 32;
