@@ -19,6 +19,7 @@
 //! | [`re2`] | pure | Go's regular expressions, in linear time |
 //! | [`gostd`] | pure | Go's quoting, numbers, durations, dates and URLs, to the letter |
 //! | [`scan`] | glue | image repositories and policies: which tags there are, which image each policy gets |
+//! | [`access`] | pure | Secrets as the settings of a peer: certificates, proxies |
 //! | [`registry`] | IO | OCI distribution: logins, tags, digests, ages of images |
 //! | [`cloud`] | IO | logins at AWS, Azure and Google |
 //! | [`git`] | IO | mirror, transports, fetch, trees, commits, packs, push |
@@ -26,6 +27,7 @@
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod access;
 pub mod api;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // edits folders in place, keeps its index on disk
 pub mod automation;

@@ -18,15 +18,17 @@ const fn room(name: &'static str, imports: &'static [&'static str], world: bool)
 }
 
 const ROOMS: &[Room] = &[
-    room("api", &["policy"], false),
+    room("access", &["api", "net"], false),
+    room("api", &["gostd", "policy"], false),
     room(
         "automation",
-        &["api", "edit", "git", "message", "policy", "template"],
+        &["api", "edit", "git", "gostd", "message", "policy", "template"],
         true,
     ),
     room(
         "cli",
         &[
+            "access",
             "api",
             "automation",
             "edit",
@@ -50,7 +52,11 @@ const ROOMS: &[Room] = &[
     room("policy", &["gostd", "re2"], false),
     room("re2", &["gostd"], false),
     room("registry", &["gostd", "net", "policy"], true),
-    room("scan", &["api", "cloud", "gostd", "net", "policy", "registry"], true),
+    room(
+        "scan",
+        &["access", "api", "cloud", "gostd", "net", "policy", "registry"],
+        true,
+    ),
     room("sprig", &["gostd", "policy", "re2", "template"], false),
     room("template", &["gostd"], false),
 ];

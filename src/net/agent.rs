@@ -13,7 +13,7 @@ use super::proxy::{Proxy, ProxyScheme};
 use super::tls::{self, Tls};
 
 /// How a server is reached. Nothing here is shared with another peer or with the process; `Debug` shows no secret.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// Trust and client certificate for `https://`.
     pub tls: Tls,

@@ -10,8 +10,9 @@ use url::Url;
 
 use super::agent::{Peer, agent, through_proxy};
 use super::error::shown;
-use super::explain::{explain, gone};
+use super::explain::gone;
 use super::patience::{Patience, asked, means_later};
+use super::web::leads_inside;
 use super::{Answer, Deadline, NetError, Request, bare, location, trusted};
 
 /// How many redirects are followed, as by Go's client.
@@ -54,7 +55,7 @@ impl Client {
             let result = self.follow(request, deadline);
             let wait = match &result {
                 Ok(answer) if means_later(answer.status) => asked(answer),
-                Err(error) if error.is_passing() => None,
+                Err(error) if error.is_passing() && request.reconnects => None,
                 _ => return result,
             };
             let pause = self.patience.pause(next, wait).filter(|_| request.repeatable);
@@ -88,7 +89,7 @@ impl Client {
             Err(ureq::Error::Io(e)) if request.repeatable && gone(&e) => self.transmit(request, target, deadline)?,
             other => other,
         };
-        result.map_err(|e| NetError::of(explain(e, deadline), target, deadline))
+        result.map_err(|e| NetError::of(e, target, deadline))
     }
 
     fn transmit(
@@ -154,14 +155,19 @@ fn head(request: &Request, target: &Url) -> Result<http::Request<()>, http::Erro
     head.body(())
 }
 
-/// Where a redirect leads, if it may be followed.
+/// Where a redirect leads, if it may be followed: never from https to http, and never from elsewhere to an address
+/// inside, as a hostile server would have it.
 fn allowed(from: &Url, next: &Url) -> Result<Url, NetError> {
-    match (from.scheme(), next.scheme()) {
-        ("http", "http") | (_, "https") => Ok(bare(next)),
-        _ => Err(NetError::Redirect {
+    let refused = |why| {
+        Err(NetError::Redirect {
             url: shown(from),
-            detail: format!("refused to follow a redirect to {}", shown(next)),
-        }),
+            detail: format!("refused to follow a redirect to {}{why}", shown(next)),
+        })
+    };
+    match (from.scheme(), next.scheme()) {
+        _ if leads_inside(from.host(), next) => refused(", a private or link-local address"),
+        ("http", "http") | (_, "https") => Ok(bare(next)),
+        _ => refused(""),
     }
 }
 
@@ -170,7 +176,7 @@ fn read(response: Response<Body>, url: Url, limit: usize, deadline: Deadline) ->
     let mut bytes = Vec::new();
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     let result = body.into_reader().take(most).read_to_end(&mut bytes);
-    result.map_err(|e| NetError::of(explain(ureq::Error::from(e), deadline), &url, deadline))?;
+    result.map_err(|e| NetError::of(e.into(), &url, deadline))?;
     if bytes.len() > limit {
         return Err(NetError::TooLarge {
             url: shown(&url),

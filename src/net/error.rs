@@ -5,7 +5,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::Deadline;
-use super::explain::Fault;
+use super::explain::{Fault, explain, gone};
 
 /// Why a request got no answer. No variant ever holds a secret: addresses are without user information and query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +33,9 @@ pub enum NetError {
         url: String,
         /// What failed.
         detail: String,
+        /// Whether the connection was there and went away, so that another try may succeed. A name that is not known,
+        /// a port where nobody listens and a certificate that is not trusted are the same a second later.
+        passing: bool,
     },
     /// The answer is larger than what is wanted can be.
     #[error("{url}: the answer has more than {limit} bytes, which is too many")]
@@ -56,17 +59,18 @@ impl NetError {
     /// Whether another try may succeed.
     #[must_use]
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Broken { .. })
+        matches!(self, Self::Broken { passing: true, .. })
     }
 
-    pub(super) fn of(fault: Fault, url: &Url, deadline: Deadline) -> Self {
+    pub(super) fn of(error: ureq::Error, url: &Url, deadline: Deadline) -> Self {
         let url = shown(url);
-        match fault {
+        let passing = matches!(&error, ureq::Error::Io(e) if gone(e));
+        match explain(error, deadline) {
             Fault::Timeout => Self::Timeout {
                 url,
                 limit: deadline.limit(),
             },
-            Fault::Broken(detail) => Self::Broken { url, detail },
+            Fault::Broken(detail) => Self::Broken { url, detail, passing },
         }
     }
 }

@@ -26,4 +26,4 @@ pub use proxy::{Proxy, ProxyParts};
 pub use request::{Answer, Request};
 pub use secret::Secret;
 pub use tls::Tls;
-pub use web::{bare, basic_header, decoded, location, trusted};
+pub use web::{bare, basic_header, decoded, leads_inside, location, trusted};

@@ -13,7 +13,7 @@ use super::web::decoded;
 
 /// A proxy: HTTP `CONNECT` (`http://host:port`, for HTTP remotes also `https://host:port`) or SOCKS5
 /// (`socks5://host:port`; the proxy resolves names, as with Go and so Flux).
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
     /// Its address. User information in it counts where `username` is missing.
     pub address: String,

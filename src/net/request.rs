@@ -20,6 +20,7 @@ pub struct Request {
     pub(super) body: Option<Secret>,
     pub(super) limit: usize,
     pub(super) repeatable: bool,
+    pub(super) reconnects: bool,
 }
 
 impl Request {
@@ -53,6 +54,7 @@ impl Request {
             body: None,
             limit: LIMIT,
             repeatable: true,
+            reconnects: true,
         }
     }
 
@@ -94,6 +96,13 @@ impl Request {
     #[must_use]
     pub fn repeatable(mut self) -> Self {
         self.repeatable = true;
+        self
+    }
+
+    /// Takes a connection that breaks for an answer: there is no waiting for a better one.
+    #[must_use]
+    pub fn without_reconnecting(mut self) -> Self {
+        self.reconnects = false;
         self
     }
 }

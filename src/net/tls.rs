@@ -9,10 +9,12 @@ use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use super::Secret;
 
 /// Trust for HTTPS.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tls {
     /// A PEM bundle that replaces the system's roots (as Flux does with `ca.crt`).
     pub ca: Option<Vec<u8>>,
+    /// Whether `ca` comes on top of the system's roots instead (as Flux does with an ImageRepository's `certSecretRef`).
+    pub beside_system: bool,
     /// A client certificate chain and its private key, both PEM.
     pub client: Option<(Vec<u8>, Secret)>,
 }
@@ -23,7 +25,13 @@ pub struct Tls {
 /// In words, when certificates or keys cannot be used.
 pub(super) fn config(settings: &Tls) -> Result<TlsConfig, String> {
     let roots = match &settings.ca {
-        Some(pem) => RootCerts::new_with_certs(&given_roots(pem)?),
+        Some(pem) => match (given_roots(pem)?, system_roots()) {
+            (mut roots, RootCerts::Specific(system)) if settings.beside_system => {
+                roots.extend(system.iter().cloned());
+                RootCerts::new_with_certs(&roots)
+            }
+            (roots, _) => RootCerts::new_with_certs(&roots),
+        },
         None => system_roots(),
     };
     let client = settings
@@ -104,14 +112,14 @@ mod tests {
     fn a_bundle_without_certificates_is_refused() {
         let none = Tls {
             ca: Some(b"hello".to_vec()),
-            client: None,
+            ..Tls::default()
         };
         assert!(config(&none).unwrap_err().contains("no certificate"));
         let broken = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec();
         assert!(
             config(&Tls {
                 ca: Some(broken),
-                client: None
+                ..Tls::default()
             })
             .unwrap_err()
             .contains("bad certificate")

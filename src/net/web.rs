@@ -1,9 +1,11 @@
 //! Addresses and headers: who may see credentials, where a redirect leads.
 
+use std::net::Ipv4Addr;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ureq::http::Response;
-use url::Url;
+use url::{Host, Url};
 
 use super::Secret;
 
@@ -37,6 +39,32 @@ pub fn trusted(base: &Url, target: &Url) -> bool {
     base.origin() == target.origin() || (upgraded && base.host() == target.host())
 }
 
+/// Whether an address that `from` gave us is an IP address of the private, loopback or link-local ranges, such as the
+/// metadata endpoint of a cloud, and another host than `from` itself. Names are not looked up (as in go-containerregistry's
+/// `checkRedirectSSRF`).
+#[must_use]
+pub fn leads_inside(from: Option<Host<&str>>, to: &Url) -> bool {
+    let inside = match to.host() {
+        Some(Host::Ipv4(ip)) => is_inside_v4(ip),
+        Some(Host::Ipv6(ip)) => {
+            let multicast = ip.segments().first().is_some_and(|first| first & 0xff0f == 0xff02);
+            ip.to_ipv4_mapped().is_some_and(is_inside_v4)
+                || ip.is_loopback()
+                || ip.is_unspecified()
+                || ip.is_unique_local()
+                || ip.is_unicast_link_local()
+                || multicast
+        }
+        _ => false,
+    };
+    inside && to.host() != from
+}
+
+fn is_inside_v4(ip: Ipv4Addr) -> bool {
+    let multicast = matches!(ip.octets(), [224, 0, 0, _]);
+    ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified() || multicast
+}
+
 /// The value of an `Authorization` header for basic authentication (RFC 7617).
 #[must_use]
 pub fn basic_header(username: &str, password: &Secret) -> Secret {
@@ -67,4 +95,32 @@ fn percent_encoded_bytes(text: &str) -> Vec<u8> {
         }
     }
     out
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_inside() {
+        let from = Url::parse("https://r.example/v2/").unwrap();
+        for (to, inside) in [
+            ("http://169.254.169.254/latest/meta-data/", true),
+            ("http://10.0.0.1/", true),
+            ("http://127.0.0.1:8080/", true),
+            ("http://0.0.0.0/", true),
+            ("http://[::1]/", true),
+            ("http://[fd00:ec2::254]/", true),
+            ("http://[::ffff:10.0.0.1]/", true),
+            ("http://[fe80::1]/", true),
+            ("https://192.0.2.1/", false),
+            ("https://[2001:db8::1]/", false),
+            ("https://blobs.example/", false),
+        ] {
+            assert_eq!(leads_inside(from.host(), &Url::parse(to).unwrap()), inside, "{to}");
+        }
+        let own = Url::parse("http://10.0.0.1:5000/").unwrap();
+        assert!(!leads_inside(own.host(), &Url::parse("http://10.0.0.1:5001/").unwrap()));
+    }
 }
