@@ -18,6 +18,9 @@ use super::{Answer, Deadline, NetError, Request, bare, location, trusted};
 /// How many redirects are followed, as by Go's client.
 const REDIRECTS: usize = 10;
 
+/// How much of an error's body is read, in bytes; the rest would say no more.
+const ERROR_BODY: usize = 64 << 10;
+
 /// Sends requests to servers that share trust, proxy and limits; connections are kept and used again. Its calls block.
 #[derive(Debug)]
 pub struct Client {
@@ -86,7 +89,9 @@ impl Client {
     /// A kept connection may have been closed by the server just now: what may be repeated is sent once more.
     fn send_once(&self, request: &Request, target: &Url, deadline: Deadline) -> Result<Response<Body>, NetError> {
         let result = match self.transmit(request, target, deadline)? {
-            Err(ureq::Error::Io(e)) if request.repeatable && gone(&e) => self.transmit(request, target, deadline)?,
+            Err(ureq::Error::Io(e)) if request.repeatable && request.reconnects && gone(&e) => {
+                self.transmit(request, target, deadline)?
+            }
             other => other,
         };
         result.map_err(|e| NetError::of(e, target, deadline))
@@ -183,7 +188,11 @@ fn allowed(from: &Url, next: &Url) -> Result<Url, NetError> {
 fn read(response: Response<Body>, url: Url, limit: usize, deadline: Deadline) -> Result<Answer, NetError> {
     let (head, body) = response.into_parts();
     let mut bytes = Vec::new();
-    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let most = match head.status.is_client_error() || head.status.is_server_error() {
+        true => limit.min(ERROR_BODY),
+        false => limit.saturating_add(1),
+    };
+    let most = u64::try_from(most).unwrap_or(u64::MAX);
     let result = body.into_reader().take(most).read_to_end(&mut bytes);
     result.map_err(|e| NetError::of(e.into(), &url, deadline))?;
     if bytes.len() > limit {

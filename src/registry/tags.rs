@@ -20,7 +20,7 @@ const PAGE: usize = 1000;
 const LARGEST_PAGE: usize = 64 << 20;
 
 /// The most pages, tags, and bytes of a list.
-const PAGES: usize = 10_000;
+const PAGES: usize = 5_000;
 const TAGS: usize = 1_000_000;
 const BYTES: usize = 256 << 20;
 
