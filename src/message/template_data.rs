@@ -45,13 +45,21 @@ static V1BETA1: StructType = StructType {
     ],
 };
 
-/// The data as its era's struct. What the era lacks can be read all the same.
-pub(super) fn template_data(data: &Data) -> Slot {
+/// The data as its era's struct. What the era lacks can be read all the same; since it is not printed with the struct,
+/// it is made only for a template that has its name somewhere.
+pub(super) fn template_data(data: &Data, template: &str) -> Slot {
     let mut shared = Shared::default();
     let automation = shared.name(&data.automation);
     let values = values(data);
-    let updated = updated(data, &mut shared);
-    let changed = changed(data, &mut shared, updated.clone());
+    let names = |name| template.contains(name);
+    let updated = match data.era {
+        Era::V1 if !names("Updated") && !names("ImageResult") => Value::Nil,
+        _ => updated(data, &mut shared),
+    };
+    let changed = match data.era {
+        Era::V1beta1 if !names("Changed") => Value::Nil,
+        _ => changed(data, &mut shared, updated.clone()),
+    };
     let (of, fields) = match data.era {
         Era::V1 => (&V1, vec![automation, changed, values, updated]),
         Era::V1beta2 => (&V1BETA2, vec![automation, updated, changed, values]),
