@@ -79,3 +79,60 @@ fn values(data: &Data) -> Value {
         None => Map::nil(&STRING, &STRING),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::{
+        message::{FieldChange, ImageChange, ObjectIdentifier, ObjectName, render},
+        policy::{Reference, Validation},
+        template::{Limits, World},
+    };
+
+    struct NoWorld;
+
+    impl World for NoWorld {
+        fn now(&self) -> (i64, u32) {
+            (0, 0)
+        }
+
+        fn random(&self, _: &mut [u8]) {}
+    }
+
+    /// Also what an era's struct does not show.
+    #[test]
+    fn every_era_reads_everything() {
+        let mut data = Data {
+            changes: vec![FieldChange {
+                file: "c.yaml".to_owned(),
+                object: ObjectIdentifier::default(),
+                old: "1".to_owned(),
+                new: "2".to_owned(),
+                setter: "a:b".to_owned(),
+            }],
+            images: vec![ImageChange {
+                file: "i.yaml".to_owned(),
+                object: ObjectIdentifier::default(),
+                image: Reference::parse("o/a:2", Validation::Weak).unwrap(),
+                policy: ObjectName::default(),
+            }],
+            ..Data::default()
+        };
+        for era in [Era::V1beta1, Era::V1beta2, Era::V1] {
+            data.era = era;
+            for (template, expected) in [
+                ("{{.Updated.Images}}", "[o/a:2]"),
+                (
+                    "{{define \"i\"}}{{.Images}}{{end}}{{template \"i\" .Changed.ImageResult}}",
+                    "[o/a:2]",
+                ),
+                ("{{with .Changed}}{{.Changes}}{{end}}", "[{1 2 a:b}]"),
+                ("{{range $file, $_ := $.Changed.FileChanges}}{{$file}}{{end}}", "c.yaml"),
+            ] {
+                let out = render(template, &data, Limits::default(), &NoWorld).unwrap();
+                assert_eq!(String::from_utf8(out).unwrap(), expected, "{template} in {era:?}");
+            }
+        }
+    }
+}
