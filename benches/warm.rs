@@ -81,6 +81,7 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
             selector: None,
             path: None,
             policies: Arc::new(policies),
+            resolver: None,
             dry_run: false,
         },
         url: url.to_owned(),

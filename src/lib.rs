@@ -18,21 +18,35 @@
 //! | [`template`] | pure | Go's text/template and fmt over values with Go types |
 //! | [`re2`] | pure | Go's regular expressions, in linear time |
 //! | [`gostd`] | pure | Go's quoting, numbers, durations, dates and URLs, to the letter |
+//! | [`scan`] | glue | image repositories and policies: which tags there are, which image each policy gets |
+//! | [`access`] | pure | Secrets as the settings of a peer: certificates, proxies |
+//! | [`registry`] | IO | OCI distribution: logins, tags, digests, ages of images |
+//! | [`cloud`] | IO | logins at AWS, Azure and Google |
 //! | [`git`] | IO | mirror, transports, fetch, trees, commits, packs, push |
+//! | [`net`] | IO | how a server is reached: secrets, trust, proxies, limits, one HTTP client for each peer |
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod access;
 pub mod api;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // edits folders in place, keeps its index on disk
 pub mod automation;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads arguments, environment and files
 pub mod cli;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // asks metadata endpoints, reads the environment
+pub mod cloud;
 pub mod edit;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads and writes repositories, here and on servers
 pub mod git;
 pub mod gostd;
 pub mod message;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to servers
+pub mod net;
 pub mod policy;
 pub mod re2;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to registries, runs credential helpers
+pub mod registry;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // scans on several threads
+pub mod scan;
 pub mod sprig;
 pub mod template;

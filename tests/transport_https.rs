@@ -14,7 +14,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use bumpwright::git::{Auth, Proxy, Remote, RemoteUrl, Secret, TransportError, open};
+use bumpwright::git::{Auth, Remote, RemoteUrl, TransportError, open};
+use bumpwright::net::{Proxy, Secret};
 use support::git_http::{GitHttp, Login, Options};
 use support::packets::list;
 use support::repo::Repo;

@@ -15,9 +15,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use bumpwright::git::{
-    Auth, KnownHosts, Protocol, Proxy, Remote, RemoteUrl, Secret, Service, Transport, TransportError, open,
-};
+use bumpwright::git::{Auth, KnownHosts, Protocol, Remote, RemoteUrl, Service, Transport, TransportError, open};
+use bumpwright::net::{Proxy, Secret};
 use support::packets::{list, read};
 use support::repo::{Change, Repo, run};
 use support::sshd::{Agent, Sshd, keygen};

@@ -4,8 +4,13 @@ use serde::Deserialize;
 
 use super::duration::GoDuration;
 use super::latest_image::{InvalidLatestImage, parse_latest_image};
+use super::meta::ObjectName;
 use super::meta::{Condition, Metadata};
-use crate::policy::{LatestRef, PolicyName};
+use crate::gostd::Duration;
+use crate::policy::{
+    self, DigestReflection, FilterSpec, Guards, InvalidAnnotation, InvalidPolicy, InvalidReflection, LatestRef,
+    PolicyName, RuleSpec,
+};
 
 /// A policy and the image that it chose last.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -126,6 +131,47 @@ impl ImagePolicy {
         PolicyName::new(self.metadata.namespace_or_default(), &self.metadata.name)
     }
 
+    /// The image repository whose tags it looks at; `None` in a manifest that only carries a status.
+    #[must_use]
+    pub fn repository(&self) -> Option<ObjectName> {
+        let reference = self.spec.as_ref()?.image_repository_ref.as_ref()?;
+        let namespace = reference.namespace.as_deref().filter(|namespace| !namespace.is_empty());
+        let own = || self.metadata.namespace_or_default();
+        Some(ObjectName::new(namespace.unwrap_or_else(own), &reference.name))
+    }
+
+    /// The rule and the filter, ready to choose.
+    ///
+    /// # Errors
+    /// In the controller's words, when one of them cannot be used.
+    pub fn chooser(&self) -> Result<policy::ImagePolicy, InvalidPolicy> {
+        let spec = self.spec.as_ref();
+        let rule = spec.and_then(|spec| spec.policy.as_ref()).map(RuleSpec::from);
+        let filter = spec.and_then(|spec| spec.filter_tags.as_ref()).map(FilterSpec::from);
+        policy::ImagePolicy::new(&rule.unwrap_or_default(), filter.as_ref())
+    }
+
+    /// Whether the digest is told, and how often it is looked up again.
+    ///
+    /// # Errors
+    /// In the controller's words, when the fields do not go together.
+    pub fn digest_reflection(&self) -> Result<(DigestReflection, Option<Duration>), InvalidReflection> {
+        let spec = self.spec.as_ref();
+        let interval = spec
+            .and_then(|spec| spec.interval)
+            .map(|interval| Duration(interval.nanoseconds()));
+        DigestReflection::read(spec.and_then(|spec| spec.digest_reflection_policy.as_deref()), interval)
+    }
+
+    /// The guards that its annotations set.
+    ///
+    /// # Errors
+    /// [`InvalidAnnotation`] when one does not parse.
+    pub fn guards(&self) -> Result<Guards, InvalidAnnotation> {
+        let annotations = self.metadata.annotations.iter();
+        Guards::read(annotations.map(|(key, value)| (key.as_str(), value.as_str())))
+    }
+
     /// The image that the policy chose; `None` when it has not chosen one. `latestRef` wins over `latestImage`
     /// (DECISIONS C36).
     ///
@@ -143,6 +189,31 @@ impl ImagePolicy {
         match status.latest_image.as_deref() {
             None | Some("") => Ok(None),
             Some(text) => parse_latest_image(text).map(Some),
+        }
+    }
+}
+
+impl From<&ImagePolicyChoice> for RuleSpec {
+    fn from(choice: &ImagePolicyChoice) -> Self {
+        Self {
+            semver: choice.semver.as_ref().map(|rule| rule.range.clone()),
+            alphabetical: choice
+                .alphabetical
+                .as_ref()
+                .map(|rule| rule.order.clone().unwrap_or_default()),
+            numerical: choice
+                .numerical
+                .as_ref()
+                .map(|rule| rule.order.clone().unwrap_or_default()),
+        }
+    }
+}
+
+impl From<&FilterTags> for FilterSpec {
+    fn from(filter: &FilterTags) -> Self {
+        Self {
+            pattern: filter.pattern.clone(),
+            extract: filter.extract.clone(),
         }
     }
 }

@@ -9,8 +9,10 @@ use super::automation::ImageUpdateAutomation;
 use super::decode::{DecodeError, decode};
 use super::git_repository::GitRepository;
 use super::image_policy::ImagePolicy;
+use super::image_repository::ImageRepository;
 use super::meta::Metadata;
 use super::secret::Secret;
+use super::service_account::ServiceAccount;
 use super::tree::{Node, SyntaxError, Value, parse};
 
 const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
@@ -32,12 +34,16 @@ pub struct Place {
 pub enum Object {
     /// `image.toolkit.fluxcd.io` `ImagePolicy`.
     ImagePolicy(ImagePolicy),
+    /// `image.toolkit.fluxcd.io` `ImageRepository`.
+    ImageRepository(ImageRepository),
     /// `image.toolkit.fluxcd.io` `ImageUpdateAutomation`.
     ImageUpdateAutomation(ImageUpdateAutomation),
     /// `source.toolkit.fluxcd.io` `GitRepository`.
     GitRepository(GitRepository),
     /// Core `Secret`.
     Secret(Secret),
+    /// Core `ServiceAccount`.
+    ServiceAccount(ServiceAccount),
 }
 
 impl Object {
@@ -46,9 +52,11 @@ impl Object {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::ImagePolicy(_) => "ImagePolicy",
+            Self::ImageRepository(_) => "ImageRepository",
             Self::ImageUpdateAutomation(_) => "ImageUpdateAutomation",
             Self::GitRepository(_) => "GitRepository",
             Self::Secret(_) => "Secret",
+            Self::ServiceAccount(_) => "ServiceAccount",
         }
     }
 
@@ -57,9 +65,11 @@ impl Object {
     pub fn metadata(&self) -> &Metadata {
         match self {
             Self::ImagePolicy(object) => &object.metadata,
+            Self::ImageRepository(object) => &object.metadata,
             Self::ImageUpdateAutomation(object) => &object.metadata,
             Self::GitRepository(object) => &object.metadata,
             Self::Secret(object) => &object.metadata,
+            Self::ServiceAccount(object) => &object.metadata,
         }
     }
 }
@@ -144,14 +154,14 @@ pub fn read(path: &str, text: &[u8]) -> Result<Vec<Document>, ManifestError> {
     }
 }
 
-/// Reads the image policies of a file that happens to be in a repository: what does not fit is a problem to report.
+/// Reads the image policies and image repositories of a file that happens to be in a repository: what does not fit is a problem to report.
 ///
-/// Only `ImagePolicy` objects are looked at. Automations in a repository are never run (CLI.md, *TARGET*, rule 5), and
+/// Nothing else is looked at. Automations in a repository are never run (CLI.md, *TARGET*, rule 5), and
 /// a Secret that is committed there must never become a credential.
 #[must_use]
 pub fn read_leniently(path: &str, text: &[u8]) -> Lenient {
     read_wanted(path, text, |node| {
-        kind_of(node).filter(|kind| matches!(kind, Kind::ImagePolicy))
+        kind_of(node).filter(|kind| matches!(kind, Kind::ImagePolicy | Kind::ImageRepository))
     })
 }
 
@@ -159,18 +169,22 @@ pub fn read_leniently(path: &str, text: &[u8]) -> Lenient {
 #[derive(Clone, Copy)]
 enum Kind {
     ImagePolicy,
+    ImageRepository,
     ImageUpdateAutomation,
     GitRepository,
     Secret,
+    ServiceAccount,
 }
 
 fn kind_of(node: &Node) -> Option<Kind> {
     let (group, _) = group_version(node.text("apiVersion")?);
     match (group, node.text("kind")?) {
         (IMAGE_GROUP, "ImagePolicy") => Some(Kind::ImagePolicy),
+        (IMAGE_GROUP, "ImageRepository") => Some(Kind::ImageRepository),
         (IMAGE_GROUP, "ImageUpdateAutomation") => Some(Kind::ImageUpdateAutomation),
         (SOURCE_GROUP, "GitRepository") => Some(Kind::GitRepository),
         ("", "Secret") => Some(Kind::Secret),
+        ("", "ServiceAccount") => Some(Kind::ServiceAccount),
         _ => None,
     }
 }
@@ -231,9 +245,11 @@ impl<F: Fn(&Node) -> Option<Kind>> Reader<'_, F> {
         }
         let object = match kind {
             Kind::ImagePolicy => decode(node).map(Object::ImagePolicy),
+            Kind::ImageRepository => decode(node).map(Object::ImageRepository),
             Kind::ImageUpdateAutomation => decode(node).map(Object::ImageUpdateAutomation),
             Kind::GitRepository => decode(node).map(Object::GitRepository),
             Kind::Secret => decode(node).map(Object::Secret),
+            Kind::ServiceAccount => decode(node).map(Object::ServiceAccount),
         };
         match object.and_then(named) {
             Ok(object) => self.read.documents.push(Document {
@@ -274,12 +290,12 @@ fn version_fault(node: &Node, kind: Kind) -> Option<Cause> {
     let api_version = node.text("apiVersion").unwrap_or_default();
     let (_, version) = group_version(api_version);
     let (known, way_out): (&[&str], _) = match kind {
-        Kind::ImagePolicy | Kind::ImageUpdateAutomation => (
+        Kind::ImagePolicy | Kind::ImageRepository | Kind::ImageUpdateAutomation => (
             &["v1", "v1beta2", "v1beta1", "v1alpha2"],
             "write it as v1, v1beta2 or v1beta1",
         ),
         Kind::GitRepository => (&["v1", "v1beta2", "v1beta1"], "write it as v1, v1beta2 or v1beta1"),
-        Kind::Secret => (&["v1"], "write it as v1"),
+        Kind::Secret | Kind::ServiceAccount => (&["v1"], "write it as v1"),
     };
     (!known.contains(&version)).then(|| Cause::Version {
         kind: node.text("kind").unwrap_or_default().to_owned(),

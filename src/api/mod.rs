@@ -12,12 +12,14 @@ mod decode;
 mod duration;
 mod git_repository;
 mod image_policy;
+mod image_repository;
 mod latest_image;
 mod manifests;
 mod meta;
 mod objects;
 mod secret;
 mod selector;
+mod service_account;
 mod tree;
 
 pub use automation::{
@@ -30,9 +32,11 @@ pub use image_policy::{
     AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImagePolicyStatus,
     ImageRepositoryRef, NumericalPolicy, SemverPolicy, StatusRef,
 };
+pub use image_repository::{AccessFrom, ImageRepository, ImageRepositorySpec, NamespaceSelector};
 pub use latest_image::{InvalidLatestImage, parse_latest_image};
 pub use manifests::{Cause, Document, Lenient, ManifestError, Object, Place, could_hold, read, read_leniently};
 pub use meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
 pub use objects::{Conflict, Objects};
 pub use secret::{InvalidSecret, Secret};
 pub use selector::{InvalidSelector, LabelSelector, Requirement};
+pub use service_account::ServiceAccount;

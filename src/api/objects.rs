@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use super::automation::ImageUpdateAutomation;
 use super::git_repository::GitRepository;
 use super::image_policy::ImagePolicy;
+use super::image_repository::ImageRepository;
 use super::manifests::{Document, Object};
 use super::meta::ObjectName;
 use super::secret::Secret;
+use super::service_account::ServiceAccount;
 
 /// Two different objects of one kind and name (CLI.md, *TARGET*, rule 5).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -112,6 +114,14 @@ impl Objects {
         })
     }
 
+    /// All image repositories.
+    pub fn image_repositories(&self) -> impl Iterator<Item = &ImageRepository> {
+        self.documents().filter_map(|document| match &document.object {
+            Object::ImageRepository(object) => Some(object),
+            _ => None,
+        })
+    }
+
     /// All automations.
     pub fn automations(&self) -> impl Iterator<Item = &ImageUpdateAutomation> {
         self.documents().filter_map(|document| match &document.object {
@@ -143,6 +153,24 @@ impl Objects {
     pub fn secret(&self, name: &ObjectName) -> Option<&Secret> {
         match self.object("Secret", name) {
             Some(Object::Secret(object)) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The image repository of that name.
+    #[must_use]
+    pub fn image_repository(&self, name: &ObjectName) -> Option<&ImageRepository> {
+        match self.object("ImageRepository", name) {
+            Some(Object::ImageRepository(object)) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The service account of that name.
+    #[must_use]
+    pub fn service_account(&self, name: &ObjectName) -> Option<&ServiceAccount> {
+        match self.object("ServiceAccount", name) {
+            Some(Object::ServiceAccount(object)) => Some(object),
             _ => None,
         }
     }

@@ -79,6 +79,7 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
     let (below, marked) = find_marked(job, &root, ahead)?;
     let policies = all_policies(job, &root, &marked, report, ahead)?;
+    let policies = preview::resolved(policies, &marked, &job.edits);
     let mut planned = preview::preview(&marked, &job.edits, &policies)?;
     report.changes = std::mem::take(&mut planned.changes);
     report.skips = std::mem::take(&mut planned.skips);
@@ -259,7 +260,7 @@ fn all_policies(
     report: &mut Run,
     ahead: &Ahead,
 ) -> Result<Arc<Policies>, RunError> {
-    if preview::missing(marked, &job.edits).is_empty() {
+    if !preview::lacks_manifests(marked, &job.edits) {
         return Ok(job.edits.policies.clone());
     }
     let mut whole = Vec::new();

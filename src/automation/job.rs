@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::destination::{self, DestinationError, Destinations, Refspec};
 use super::message::CommitMessage;
-use super::policies::Policies;
+use super::policies::{Policies, Resolve};
 use crate::api::LabelSelector;
 
 /// What to set, for whom and where to look.
@@ -20,6 +20,8 @@ pub struct Edits {
     pub path: Option<String>,
     /// The policies that were given; those of the repository itself come after them.
     pub policies: Arc<Policies>,
+    /// Who asks registries; without one the policies' status counts.
+    pub resolver: Option<Arc<dyn Resolve>>,
     /// Nothing is written.
     pub dry_run: bool,
 }

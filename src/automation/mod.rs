@@ -27,7 +27,7 @@ pub use index::Index;
 pub use job::{Author, Edits, PushSettings, RemoteJob, Start};
 pub use message::{CommitMessage, Machine};
 pub use path::join_by_letters;
-pub use policies::{Policies, View};
+pub use policies::{Policies, Resolve, Unresolved, View, Wanted};
 pub use queue::run_all;
 pub use remote::{Place, run as run_remote};
 pub use report::{CommitReport, FileChange, PushReport, PushStatus, Run};

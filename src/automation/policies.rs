@@ -1,56 +1,163 @@
 //! What each policy gives to the markers of one run.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
 
-use crate::api::{ImagePolicy, LabelSelector};
+use crate::api::{ImagePolicy, ImageRepository, LabelSelector, ObjectName};
 use crate::edit::{Images, Reason, Verdict};
-use crate::policy::{InvalidImage, LatestRef, PolicyName};
+use crate::gostd::Time;
+use crate::policy::{self, Guards, InvalidImage, LatestRef, PolicyName, RuleSpec};
 
 /// All policies that a run can see, from manifests or a cluster, with `--set` on top.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Policies {
     known: HashMap<PolicyName, Known>,
+    repositories: BTreeMap<ObjectName, Arc<ImageRepository>>,
+    /// When the run began, for holds that end.
+    now: Time,
+    /// Whether registries can be asked.
+    online: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Known {
-    image: Result<LatestRef, String>,
+    image: State,
     /// Why no run with this policy may write anything.
     invalid: Option<InvalidImage>,
     labels: BTreeMap<String, String>,
+    /// Keeps a field from a lower tag.
+    downgrades: Option<Arc<Downgrades>>,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Image(LatestRef),
+    Nothing(Reason, String),
+    /// A registry has to be asked; without its repository the status counts.
+    Open(Arc<Open>),
+}
+
+#[derive(Debug)]
+struct Open {
+    policy: Arc<ImagePolicy>,
+    repository: ObjectName,
+    status: Known,
+}
+
+#[derive(Debug)]
+struct Downgrades {
+    guards: Guards,
+    policy: policy::ImagePolicy,
+}
+
+/// A policy whose image a registry knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The policy.
+    pub policy: Arc<ImagePolicy>,
+    /// The repository that it names.
+    pub repository: Arc<ImageRepository>,
+}
+
+/// Why a policy gets no image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unresolved {
+    /// The word for programs.
+    pub reason: Reason,
+    /// Policy or repository, what is wrong, and the way out.
+    pub message: String,
+}
+
+/// Asks registries what policies choose.
+pub trait Resolve: fmt::Debug + Send + Sync {
+    /// The image of each policy, in their order. What was asked before need not be asked again.
+    fn resolve(&self, wanted: &[Wanted]) -> Vec<Result<LatestRef, Unresolved>>;
+}
+
+impl Default for Policies {
+    /// No policies, at the epoch, without registries.
+    fn default() -> Self {
+        Self::new(Time::unix(0, 0), false)
+    }
 }
 
 impl Policies {
+    /// No policies yet. `online`: registries can be asked.
+    #[must_use]
+    pub fn new(now: Time, online: bool) -> Self {
+        Self {
+            known: HashMap::new(),
+            repositories: BTreeMap::new(),
+            now,
+            online,
+        }
+    }
+
     /// Adds a policy unless one of that name is there.
     pub fn add(&mut self, policy: &ImagePolicy) {
         let name = policy.policy_name();
-        if self.known.contains_key(&name) {
-            return;
+        if !self.known.contains_key(&name) {
+            let known = self.know(&name, policy);
+            self.known.insert(name, known);
         }
-        let mut invalid = None;
-        let image = match policy.latest_ref() {
-            Ok(Some(image)) => image.check().map(|()| image).map_err(|e| {
-                invalid = Some(e.clone());
-                format!("ImagePolicy {name}: {e}")
-            }),
-            Ok(None) => Err(format!(
-                "ImagePolicy {name} has no image yet: its status.latestRef is empty"
-            )),
-            Err(e) => Err(format!("ImagePolicy {name}: status.latestImage: {e}")),
-        };
-        let labels = policy.metadata.labels.clone();
-        self.known.insert(name, Known { image, invalid, labels });
     }
 
-    /// Gives a policy this image, whatever its status says; its labels stay.
+    /// Adds an image repository unless one of that name is there.
+    pub fn add_repository(&mut self, repository: &ImageRepository) {
+        let kept = self.repositories.entry(repository.name());
+        kept.or_insert_with(|| Arc::new(repository.clone()));
+    }
+
+    fn know(&self, name: &PolicyName, policy: &ImagePolicy) -> Known {
+        let labels = policy.metadata.labels.clone();
+        let nothing = |reason, message| Known {
+            image: State::Nothing(reason, message),
+            invalid: None,
+            labels: labels.clone(),
+            downgrades: None,
+        };
+        let guards = match policy.guards() {
+            Ok(guards) => guards,
+            Err(e) => return nothing(Reason::PolicyNotReady, format!("ImagePolicy {name}: {e}")),
+        };
+        if let Err(refusal) = guards.check_hold(&self.now) {
+            return nothing(Reason::Held, format!("ImagePolicy {name} is {refusal}"));
+        }
+        let open = self.online && !policy.spec.as_ref().is_some_and(|spec| spec.suspend);
+        let status = Known {
+            downgrades: downgrades(policy, &guards),
+            ..of_status(name, policy, &guards, &self.now)
+        };
+        match policy.repository().filter(|_| open) {
+            None => status,
+            Some(repository) => Known {
+                labels: status.labels.clone(),
+                downgrades: status.downgrades.clone(),
+                invalid: None,
+                image: State::Open(Arc::new(Open {
+                    policy: Arc::new(policy.clone()),
+                    repository,
+                    status,
+                })),
+            },
+        }
+    }
+
+    /// Gives a policy this image, whatever its status says or a registry would; its labels stay, and so does a hold.
     pub fn set(&mut self, name: PolicyName, image: LatestRef) {
-        let labels = self.known.remove(&name).map(|known| known.labels).unwrap_or_default();
+        let known = self.known.remove(&name);
+        if let Some(held) = known.as_ref().filter(|known| known.is_held()) {
+            self.known.insert(name, held.clone());
+            return;
+        }
         self.known.insert(
             name,
             Known {
-                image: Ok(image),
+                image: State::Image(image),
                 invalid: None,
-                labels,
+                labels: known.map(|known| known.labels).unwrap_or_default(),
+                downgrades: None,
             },
         );
     }
@@ -58,13 +165,59 @@ impl Policies {
     /// The image of a policy, when it has one.
     #[must_use]
     pub fn image(&self, name: &PolicyName) -> Option<&LatestRef> {
-        self.known.get(name)?.image.as_ref().ok()
+        match &self.known.get(name)?.image {
+            State::Image(image) => Some(image),
+            _ => None,
+        }
     }
 
-    /// True when a policy of this name is known, ready or not.
+    /// True when all is known that is needed to find the policy's image: it, and its repository if a registry is to be
+    /// asked.
     #[must_use]
-    pub fn contains(&self, name: &PolicyName) -> bool {
-        self.known.contains_key(name)
+    pub fn is_complete(&self, name: &PolicyName) -> bool {
+        match self.known.get(name).map(|known| &known.image) {
+            None => false,
+            Some(State::Open(open)) => self.repositories.contains_key(&open.repository),
+            Some(_) => true,
+        }
+    }
+
+    /// Asks for the images of those policies of `names` that are open and whose labels are wanted.
+    #[must_use]
+    pub fn resolved(
+        self: Arc<Self>,
+        names: &BTreeSet<&PolicyName>,
+        wants: impl Fn(&BTreeMap<String, String>) -> bool,
+        resolver: Option<&dyn Resolve>,
+    ) -> Arc<Self> {
+        let mut closed: Vec<(PolicyName, Known)> = Vec::new();
+        let (mut asked, mut wanted) = (Vec::new(), Vec::new());
+        for name in names {
+            let Some(known) = self.known.get(*name).filter(|known| wants(&known.labels)) else {
+                continue;
+            };
+            let State::Open(open) = &known.image else { continue };
+            match self.repositories.get(&open.repository) {
+                Some(repository) if !repository.spec.suspend && resolver.is_some() => {
+                    asked.push((*name, known));
+                    wanted.push(Wanted {
+                        policy: Arc::clone(&open.policy),
+                        repository: Arc::clone(repository),
+                    });
+                }
+                repository => closed.push(((*name).clone(), open.fall_back(name, repository.is_some()))),
+            }
+        }
+        let answers = resolver.map(|resolver| resolver.resolve(&wanted)).unwrap_or_default();
+        for ((name, known), answer) in asked.into_iter().zip(answers) {
+            closed.push((name.clone(), known.answered(answer)));
+        }
+        if closed.is_empty() {
+            return self;
+        }
+        let mut policies = (*self).clone();
+        policies.known.extend(closed);
+        Arc::new(policies)
     }
 
     /// The known name that is likest to `name`, if one is like enough to have been meant.
@@ -122,10 +275,101 @@ impl Images for View<'_> {
             return Verdict::Skip(Reason::NotSelected, message);
         }
         match &known.image {
-            Ok(image) => Verdict::Image(image),
-            Err(why) => Verdict::Skip(Reason::PolicyNotReady, why.clone()),
+            State::Image(image) => Verdict::Image(image),
+            State::Nothing(reason, why) => Verdict::Skip(*reason, why.clone()),
+            State::Open(_) => Verdict::Skip(Reason::PolicyNotReady, format!("ImagePolicy {name} was not looked up")),
         }
     }
+
+    fn refusal(&self, name: &PolicyName, from: &str, to: &str) -> Option<(Reason, String)> {
+        let downgrades = self.policies.known.get(name)?.downgrades.as_ref()?;
+        let refusal = downgrades.guards.check_downgrade(&downgrades.policy, from, to).err()?;
+        Some((Reason::WouldDowngrade, format!("ImagePolicy {name}: {refusal}")))
+    }
+}
+
+impl Known {
+    fn is_held(&self) -> bool {
+        matches!(self.image, State::Nothing(Reason::Held, _))
+    }
+
+    /// The same policy with what a registry said.
+    fn answered(&self, answer: Result<LatestRef, Unresolved>) -> Self {
+        let invalid = answer.as_ref().ok().and_then(|image| image.check().err());
+        let image = match (answer, &invalid) {
+            (Ok(_), Some(invalid)) => State::Nothing(Reason::PolicyNotReady, invalid.to_string()),
+            (Ok(image), None) => State::Image(image),
+            (Err(why), _) => State::Nothing(why.reason, why.message),
+        };
+        Self {
+            image,
+            invalid,
+            labels: self.labels.clone(),
+            downgrades: self.downgrades.clone(),
+        }
+    }
+}
+
+impl Open {
+    /// What its status says, when no registry can be asked.
+    fn fall_back(&self, name: &PolicyName, has_repository: bool) -> Known {
+        let repository = &self.repository;
+        let mut known = self.status.clone();
+        if let State::Nothing(Reason::PolicyNotReady, why) = &mut known.image
+            && self.policy.status.is_none()
+        {
+            *why = match has_repository {
+                true => format!("ImagePolicy {name} has no image: its ImageRepository {repository} is suspended"),
+                false => format!(
+                    "ImagePolicy {name} has no image: its ImageRepository {repository} is not among the manifests, and it \
+                     has no status.latestRef"
+                ),
+            };
+        }
+        known
+    }
+}
+
+/// The image of a policy's status. Nobody knows its age.
+fn of_status(name: &PolicyName, policy: &ImagePolicy, guards: &Guards, now: &Time) -> Known {
+    let not_ready = |message| State::Nothing(Reason::PolicyNotReady, message);
+    let mut invalid = None;
+    let image = match policy.latest_ref() {
+        Ok(Some(image)) => match (image.check(), guards.check_age(None, now)) {
+            (Ok(()), Ok(())) => State::Image(image),
+            (Ok(()), Err(refusal)) => State::Nothing(Reason::TooYoung, format!("ImagePolicy {name}: {refusal}")),
+            (Err(e), _) => {
+                invalid = Some(e.clone());
+                not_ready(format!("ImagePolicy {name}: {e}"))
+            }
+        },
+        Ok(None) => not_ready(format!(
+            "ImagePolicy {name} has no image yet: its status.latestRef is empty"
+        )),
+        Err(e) => not_ready(format!("ImagePolicy {name}: status.latestImage: {e}")),
+    };
+    Known {
+        image,
+        invalid,
+        labels: policy.metadata.labels.clone(),
+        downgrades: None,
+    }
+}
+
+/// What keeps fields from lower tags, if the policy wants that. A policy without a usable rule ranks versions.
+fn downgrades(policy: &ImagePolicy, guards: &Guards) -> Option<Arc<Downgrades>> {
+    if !guards.refuses_downgrade {
+        return None;
+    }
+    let any = RuleSpec {
+        semver: Some("*".to_owned()),
+        ..RuleSpec::default()
+    };
+    let chooser = policy.chooser().or_else(|_| policy::ImagePolicy::new(&any, None));
+    Some(Arc::new(Downgrades {
+        guards: guards.clone(),
+        policy: chooser.ok()?,
+    }))
 }
 
 /// Edit distance between two names, in characters.

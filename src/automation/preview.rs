@@ -1,6 +1,7 @@
 //! The pure middle of every run: markers and policies in, changed fields, skips and spliced files out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::error::RunError;
 use super::job::Edits;
@@ -58,15 +59,28 @@ pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Polici
     Ok(out)
 }
 
-/// The policies that markers name and that are not known yet: a reason to look for manifests in the repository.
+/// Whether markers name policies of which something is not known yet: a reason to look for manifests in the repository.
 #[must_use]
-pub fn missing<'a, Place>(marked: &'a [Marked<Place>], edits: &Edits) -> BTreeSet<&'a PolicyName> {
+pub fn lacks_manifests<Place>(marked: &[Marked<Place>], edits: &Edits) -> bool {
+    let mut names = named(marked, edits).into_iter();
+    names.any(|name| !edits.policies.is_complete(name))
+}
+
+/// The same policies with the images that registries have for those that markers name.
+#[must_use]
+pub fn resolved<Place>(policies: Arc<Policies>, marked: &[Marked<Place>], edits: &Edits) -> Arc<Policies> {
+    let selector = edits.selector.as_ref();
+    let wants = |labels: &BTreeMap<String, String>| selector.is_none_or(|s| s.matches(labels).unwrap_or(false));
+    policies.resolved(&named(marked, edits), wants, edits.resolver.as_deref())
+}
+
+/// The policies that markers name and that a run may use.
+fn named<'a, Place>(marked: &'a [Marked<Place>], edits: &Edits) -> BTreeSet<&'a PolicyName> {
     marked
         .iter()
         .filter_map(|file| file.facts.scan.as_ref())
         .flat_map(|scan| scan.sites.iter())
         .map(|site| &site.setter.policy)
-        .filter(|name| !edits.policies.contains(name))
         .filter(|name| edits.namespace.as_ref().is_none_or(|own| *own == name.namespace))
         .collect()
 }

@@ -108,6 +108,7 @@ fn attempt(job: &RemoteJob, place: &Place, report: &mut Run) -> Result<(), RunEr
 
     let (below, marked) = find_marked(job, place, &fetched)?;
     let policies = all_policies(job, place, &fetched, &marked, report)?;
+    let policies = preview::resolved(policies, &marked, &job.edits);
     let mut planned = preview::preview(&marked, &job.edits, &policies)?;
     report.changes = std::mem::take(&mut planned.changes);
     report.skips = std::mem::take(&mut planned.skips);
@@ -287,7 +288,7 @@ fn all_policies(
     marked: &[Marked],
     report: &mut Run,
 ) -> Result<Arc<Policies>, RunError> {
-    if preview::missing(marked, &job.edits).is_empty() {
+    if !preview::lacks_manifests(marked, &job.edits) {
         return Ok(job.edits.policies.clone());
     }
     let reading = |source| RunError::Read {

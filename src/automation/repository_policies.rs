@@ -1,4 +1,4 @@
-//! Image policies that people keep in the very repository that is updated (CLI.md rule 5).
+//! Image policies and image repositories that people keep in the very repository that is updated (CLI.md rule 5).
 
 use super::policies::Policies;
 use crate::api::{Objects, read_leniently};
@@ -25,6 +25,9 @@ impl Found {
     /// The given policies with those that were found below them, and what is worth saying.
     pub(super) fn below(self, given: &Policies) -> (Policies, Vec<String>) {
         let mut policies = given.clone();
+        for repository in self.objects.image_repositories() {
+            policies.add_repository(repository);
+        }
         for policy in self.objects.image_policies() {
             policies.add(policy);
         }

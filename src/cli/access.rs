@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::Access;
+use crate::access::{given_tls, proxy, tls};
 use crate::api::{self, GitRepository, ObjectName, Objects};
-use crate::git::{Auth, KnownHosts, Proxy, Remote, RemoteUrl, Scheme, Secret, Tls};
+use crate::git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme};
+use crate::net::Secret;
 
 /// A plain run may take longer than Flux's default: people clone large repositories over slow lines.
 const PLAIN_TIMEOUT: Duration = Duration::from_secs(300);
@@ -72,13 +74,13 @@ pub fn of_repository(
         let secret = objects
             .secret(&name)
             .ok_or_else(|| format!("secret '{name}' not found among the manifests"))?;
-        tls_from_secret(&mut remote.tls, secret)?;
+        remote.tls = tls(secret).map_err(|e| e.to_string())?;
     }
     if let Some(name) = named(&spec.proxy_secret_ref) {
         let secret = objects
             .secret(&name)
             .ok_or_else(|| format!("secret '{name}' not found among the manifests"))?;
-        remote.proxy = Some(proxy(secret)?);
+        remote.proxy = Some(proxy(secret).map_err(|e| e.to_string())?);
     }
     if matches!(remote.auth, Auth::None) && spec.secret_ref.is_none() {
         // Nothing is said about credentials: those of the person at the keyboard.
@@ -153,43 +155,10 @@ fn from_secret(remote: &mut Remote, secret: &api::Secret) -> Result<(), String> 
             password: held("password")?.unwrap_or_else(|| Secret::new("")),
         };
     }
-    tls_from_secret(&mut remote.tls, secret)
-}
-
-/// `ca.crt`, `tls.crt`, `tls.key`, or the older names `caFile`, `certFile`, `keyFile`.
-fn tls_from_secret(tls: &mut Tls, secret: &api::Secret) -> Result<(), String> {
-    let bytes = |new: &str, old: &str| {
-        let found = secret.get(new).map_err(|e| e.to_string())?;
-        let found = match found {
-            None => secret.get(old).map_err(|e| e.to_string())?,
-            found => found,
-        };
-        Ok::<_, String>(found.map(<[u8]>::to_vec))
-    };
-    if let Some(ca) = bytes("ca.crt", "caFile")? {
-        tls.ca = Some(ca);
-    }
-    let key = secret.text("tls.key").and_then(|key| match key {
-        None => secret.text("keyFile"),
-        key => Ok(key),
-    });
-    match (bytes("tls.crt", "certFile")?, key.map_err(|e| e.to_string())?) {
-        (Some(certificate), Some(key)) => tls.client = Some((certificate, Secret::new(key))),
-        (None, None) => {}
-        _ => return Err("a client certificate needs both 'tls.crt' and 'tls.key'".to_owned()),
+    if let Some(tls) = given_tls(secret).map_err(|e| e.to_string())? {
+        remote.tls = tls;
     }
     Ok(())
-}
-
-fn proxy(secret: &api::Secret) -> Result<Proxy, String> {
-    let text = |key: &str| secret.text(key).map_err(|e| e.to_string());
-    Ok(Proxy {
-        address: text("address")?
-            .ok_or("the proxy's secret has no 'address'")?
-            .to_owned(),
-        username: text("username")?.map(str::to_owned),
-        password: text("password")?.map(Secret::new),
-    })
 }
 
 /// Lays flags and environment over the settings.

@@ -42,7 +42,8 @@ pub fn load(filenames: &[PathBuf]) -> Result<Objects, String> {
 /// not even parse. A Secret that does not parse is no Secret: who needs it is told that it is missing.
 fn is_none_of_ours(text: &[u8]) -> bool {
     let holds = |word: &str| memchr::memmem::find(text, word.as_bytes()).is_some();
-    !holds(FLUX) && (!holds("Secret") || read("", text).is_err())
+    let core = ["Secret", "ServiceAccount"].into_iter().any(holds);
+    !holds(FLUX) && (!core || read("", text).is_err())
 }
 
 fn add(objects: &mut Objects, path: &str, text: &[u8]) -> Result<(), String> {

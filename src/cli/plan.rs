@@ -86,6 +86,7 @@ impl Typed<'_> {
                 .clone()
                 .or_else(|| spec.and_then(|spec| spec.update.path.clone())),
             policies: self.policies.clone(),
+            resolver: None,
             dry_run: self.args.dry_run,
         })
     }

@@ -137,4 +137,10 @@ pub enum Verdict<'a> {
 pub trait Images {
     /// The verdict for `policy`.
     fn verdict(&self, policy: &PolicyName) -> Verdict<'_>;
+
+    /// Why a field of `policy` must not go from the tag that it holds to the one that the policy gives, if it must not.
+    fn refusal(&self, policy: &PolicyName, from: &str, to: &str) -> Option<(Reason, String)> {
+        let _ = (policy, from, to);
+        None
+    }
 }

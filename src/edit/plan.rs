@@ -1,11 +1,13 @@
 //! What to change in a file: the sites of a scan, and the images that the policies give.
 
+use std::collections::BTreeMap;
+
 use super::model::{Change, Images, Part, Reason, Skip, Verdict};
 use super::scan::Scan;
 use super::site::{BlockShape, Site, Spelling};
 use super::spell;
 use super::splice::Edit;
-use crate::policy::LatestRef;
+use crate::policy::{LatestRef, PolicyName};
 
 /// The changes of one file and what is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,8 +33,9 @@ pub fn plan(path: &str, scan: &Scan, images: &dyn Images) -> Plan {
             message,
         });
     }
+    let refused = refused(scan, images);
     for site in &scan.sites {
-        match outcome(site, images) {
+        match outcome(site, images, &refused) {
             Ok(None) => {}
             Ok(Some(new)) => {
                 plan.edits.extend(edits(site, &new));
@@ -53,12 +56,50 @@ pub fn plan(path: &str, scan: &Scan, images: &dyn Images) -> Plan {
     plan
 }
 
+/// Policies of which a tag in the file must stay, with the reason. What has no tag of its own, a digest or a name, stays
+/// with it: it would no longer belong to the tag.
+type Refused<'a> = BTreeMap<&'a PolicyName, (Reason, String)>;
+
+fn refused<'a>(scan: &'a Scan, images: &dyn Images) -> Refused<'a> {
+    let mut refused = Refused::new();
+    for site in &scan.sites {
+        if let Verdict::Image(image) = images.verdict(&site.setter.policy)
+            && let Some(refusal) = refusal(site, image, images)
+        {
+            refused.insert(&site.setter.policy, refusal);
+        }
+    }
+    refused
+}
+
+/// Why the tag in a site must stay, if it must. Another image than the policy's has tags that say nothing about this one's.
+fn refusal(site: &Site, image: &LatestRef, images: &dyn Images) -> Option<(Reason, String)> {
+    let from = match site.setter.part {
+        Part::Tag => Some(site.value.as_str()),
+        Part::Reference => match LatestRef::split(&site.value) {
+            (name, tag, _) if name == image.name => tag,
+            _ => None,
+        },
+        Part::Name | Part::Digest => None,
+    };
+    images.refusal(&site.setter.policy, from?, &image.tag)
+}
+
 /// The new value of a site, nothing if it has it already.
-fn outcome(site: &Site, images: &dyn Images) -> Result<Option<String>, (Reason, String)> {
+fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Result<Option<String>, (Reason, String)> {
     let image = match images.verdict(&site.setter.policy) {
         Verdict::Image(image) => image,
         Verdict::Skip(reason, message) => return Err((reason, message)),
     };
+    let follows = matches!(site.setter.part, Part::Name | Part::Digest);
+    let refusal = match refused.get(&site.setter.policy) {
+        Some(refusal) if follows => Some(refusal.clone()),
+        Some(_) => refusal(site, image, images),
+        None => None,
+    };
+    if let Some(refusal) = refusal {
+        return Err(refusal);
+    }
     let new = value(site, image)?;
     if new == site.value {
         return Ok(None);

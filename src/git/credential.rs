@@ -7,8 +7,7 @@ use std::thread;
 
 use url::Url;
 
-use super::Secret;
-use super::deadline::Deadline;
+use crate::net::{Deadline, Secret};
 
 /// A user name and password as a helper gave them, with the description that approves or rejects them.
 #[derive(Clone, Debug)]

@@ -4,20 +4,16 @@ use std::io::{BufRead, Cursor, Read};
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use ureq::http::{HeaderValue, Request, Response, StatusCode};
 use ureq::{Agent, Body};
 use url::Url;
 
 use super::credential::{self, Credential};
-use super::deadline::Deadline;
-use super::http_agent;
 use super::http_answer::{Answer, DRAIN, skip_service_line};
-use super::http_error::{WORDS, failed, gone};
+use super::http_error::failed;
 use super::remote::{Auth, Remote};
-use super::transport::server_text;
-use super::{Connection, Protocol, Secret, Service, Transport, TransportError};
+use super::{Connection, Protocol, Service, Transport, TransportError};
+use crate::net::{self, Deadline, Secret, WORDS, bare, basic_header, gone, location, server_text, trusted};
 
 const REDIRECTS: usize = 5;
 
@@ -224,7 +220,7 @@ impl HttpConnection {
         let agent = self.http.agent(url)?;
         let left = self.deadline.left();
         if left.is_zero() {
-            return Err(self.deadline.error(&self.http.shown()));
+            return Err(TransportError::timeout(&self.http.shown(), self.deadline));
         }
         let head = self.head(url, body.is_some(), login);
         Ok(match (head, body) {
@@ -308,7 +304,10 @@ impl Http {
         if let Some(agent) = kept.get() {
             return Ok(agent);
         }
-        let made = http_agent::agent(&self.remote, target)?;
+        let made = net::agent(&self.remote.peer(), target).map_err(|detail| TransportError::Config {
+            url: self.shown(),
+            detail,
+        })?;
         Ok(kept.get_or_init(|| made))
     }
 
@@ -383,40 +382,8 @@ impl Http {
     }
 }
 
-/// Where a redirecting answer points to.
-fn location(target: &Url, response: &Response<Body>) -> Option<Url> {
-    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
-        return None;
-    }
-    let value = response.headers().get("location")?.to_str().ok()?;
-    target.join(value).ok()
-}
-
-/// Without user information: a redirect must not choose who we are.
-fn bare(url: &Url) -> Url {
-    let mut url = url.clone();
-    // Fails only for addresses without a host, which cannot be followed anyway.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.set_fragment(None);
-    url
-}
-
-/// Whether credentials for `base` may go to `target`: the same origin, or the same host after the usual step from http
-/// to https.
-fn trusted(base: &Url, target: &Url) -> bool {
-    let upgraded =
-        base.scheme() == "http" && target.scheme() == "https" && base.port().is_none() && target.port().is_none();
-    base.origin() == target.origin() || (upgraded && base.host() == target.host())
-}
-
 fn basic(login: &Credential) -> Secret {
     basic_header(&login.username, &login.password)
-}
-
-fn basic_header(username: &str, password: &Secret) -> Secret {
-    let pair = Secret::new(format!("{username}:{}", password.expose()));
-    Secret::new(format!("Basic {}", STANDARD.encode(pair.expose())))
 }
 
 fn content_type(response: &Response<Body>) -> String {

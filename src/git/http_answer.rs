@@ -4,8 +4,8 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use ureq::BodyReader;
 
-use super::deadline::Deadline;
 use super::http_error::failed;
+use crate::net::Deadline;
 
 /// How much of an answer that nobody wants is read so that its connection can be used again.
 pub(crate) const DRAIN: u64 = 16 * 1024;

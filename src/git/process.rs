@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::deadline::Deadline;
 use super::remote_url::RemoteUrl;
-use super::transport::server_text;
 use super::{Connection, Protocol, Service, Transport, TransportError};
+use crate::net::{Deadline, server_text};
 
 /// How much of a child's error output is kept.
 const ERROR_LIMIT: usize = 16 * 1024;
@@ -164,7 +163,7 @@ impl Program {
             let status = lock(&self.child).try_wait();
             match status {
                 Ok(Some(status)) => return Ok(status),
-                Ok(None) if self.deadline.passed() => return Err(self.deadline.error(&self.url)),
+                Ok(None) if self.deadline.passed() => return Err(TransportError::timeout(&self.url, self.deadline)),
                 Ok(None) => thread::sleep(pause),
                 Err(e) => return Err(self.broken(&e)),
             }
@@ -179,7 +178,7 @@ impl Program {
             return Ok(());
         }
         if self.deadline.passed() {
-            return Err(self.deadline.error(&self.url));
+            return Err(TransportError::timeout(&self.url, self.deadline));
         }
         // A grandchild (a hook) may hold the pipe open: its words are not worth waiting for.
         let _ = self.errors_ended.recv_timeout(Duration::from_millis(200));
@@ -213,7 +212,7 @@ impl Program {
 
     fn broken(&self, error: &io::Error) -> TransportError {
         if self.deadline.passed() {
-            return self.deadline.error(&self.url);
+            return TransportError::timeout(&self.url, self.deadline);
         }
         TransportError::Connect {
             url: self.url.clone(),

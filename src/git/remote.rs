@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::http::HttpTransport;
 use super::process::ProcessTransport;
-use super::proxy::Proxy;
 use super::remote_url::{Place, RemoteUrl};
 use super::ssh::SshTransport;
-use super::{Secret, Transport, TransportError};
+use super::{Transport, TransportError};
+use crate::net::{Peer, Proxy, Secret, Tls};
 
 /// One remote. Nothing here is shared with another remote or with the process; `Debug` shows no secret.
 #[derive(Clone, Debug)]
@@ -43,6 +43,22 @@ impl Remote {
     }
 }
 
+/// Servers tell git from browsers by this beginning.
+const USER_AGENT: &str = concat!("git/2.0 (bumpwright/", env!("CARGO_PKG_VERSION"), ")");
+
+impl Remote {
+    /// How its HTTP server is reached.
+    pub(crate) fn peer(&self) -> Peer {
+        Peer {
+            tls: self.tls.clone(),
+            proxy: self.proxy.clone(),
+            environment: matches!(self.auth, Auth::User),
+            timeout: self.timeout,
+            user_agent: USER_AGENT.to_owned(),
+        }
+    }
+}
+
 /// Credentials.
 #[derive(Clone, Debug, Default)]
 pub enum Auth {
@@ -71,15 +87,6 @@ pub enum Auth {
     /// What the user's own git would use: credential helpers after a 401; ssh-agent and `~/.ssh` for SSH. Never asks
     /// on the terminal.
     User,
-}
-
-/// Trust for HTTPS.
-#[derive(Clone, Debug, Default)]
-pub struct Tls {
-    /// A PEM bundle that replaces the system's roots (as Flux does with `ca.crt`).
-    pub ca: Option<Vec<u8>>,
-    /// A client certificate chain and its private key, both PEM.
-    pub client: Option<(Vec<u8>, Secret)>,
 }
 
 /// Trust and algorithms for SSH.

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use super::{Secret, TransportError};
+use super::TransportError;
+use crate::net::{Secret, decoded};
 
 /// The kind of an address, which decides the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -278,30 +279,6 @@ fn scp_colon(text: &str) -> Option<usize> {
     rest.get(..colon)
         .filter(|before| !before.contains('/'))
         .map(|_| host + colon)
-}
-
-/// Percent-decodes; nothing when empty.
-pub(crate) fn decoded(text: &str) -> Option<String> {
-    let bytes: Vec<u8> = percent_encoded_bytes(text);
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    (!text.is_empty()).then_some(text)
-}
-
-fn percent_encoded_bytes(text: &str) -> Vec<u8> {
-    let hex = |b: Option<u8>| b.and_then(|b| char::from(b).to_digit(16));
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        let mut ahead = bytes.clone();
-        match (byte, hex(ahead.next()), hex(ahead.next())) {
-            (b'%', Some(high), Some(low)) => {
-                out.push(u8::try_from(high * 16 + low).unwrap_or(byte));
-                bytes = ahead;
-            }
-            _ => out.push(byte),
-        }
-    }
-    out
 }
 
 /// Without whatever stands before the last `@`: a text that could not be parsed may hold a password anywhere.

@@ -11,11 +11,10 @@ use russh::{Channel, ChannelMsg, ChannelReadHalf, ChannelWriteHalf};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
-use super::deadline::Deadline;
 use super::remote::Remote;
 use super::ssh_session::{Guard, Route};
-use super::transport::server_text;
 use super::{Connection, Protocol, Service, Transport, TransportError};
+use crate::net::{Deadline, server_text};
 
 /// How much of the program's error output is kept.
 const ERROR_LIMIT: usize = 16 * 1024;
@@ -109,7 +108,9 @@ impl Shared {
         };
         // The timer needs the runtime's context, which `block_on` gives.
         let limited = async { tokio::time::timeout(deadline.left(), future).await };
-        runtime.block_on(limited).map_err(|_| deadline.error(&self.url))
+        runtime
+            .block_on(limited)
+            .map_err(|_| TransportError::timeout(&self.url, deadline))
     }
 
     /// A channel with the program running in it, on a kept connection if there is one that still works.

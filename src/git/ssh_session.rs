@@ -15,11 +15,11 @@ use russh::keys::{
 use russh::{Preferred, SshId, kex};
 use tokio::net::TcpStream;
 
+use super::TransportError;
 use super::known_hosts::HostKeys;
-use super::proxy::ProxyParts;
 use super::remote::{Auth, KnownHosts, Remote, Ssh};
 use super::ssh_config::HostConfig;
-use super::{Secret, TransportError};
+use crate::net::{ProxyParts, Secret};
 
 /// The files that ssh tries when nothing names one (`man ssh`, `-i`), without those for hardware keys.
 const DEFAULT_KEYS: [&str; 3] = ["id_ed25519", "id_ecdsa", "id_rsa"];

@@ -3,6 +3,8 @@
 use std::io::{self, BufRead};
 use std::time::Duration;
 
+use crate::net::Deadline;
+
 /// The program that is wanted at the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Service {
@@ -137,6 +139,14 @@ pub enum TransportError {
 }
 
 impl TransportError {
+    /// The deadline of a conversation has passed.
+    pub(crate) fn timeout(url: &str, deadline: Deadline) -> Self {
+        Self::Timeout {
+            url: url.to_owned(),
+            limit: deadline.limit(),
+        }
+    }
+
     /// What an error of a connection's reader means. Readers wrap a [`TransportError`] where they know more than "the
     /// stream broke"; that one comes out again.
     #[must_use]
@@ -156,28 +166,10 @@ impl TransportError {
     }
 }
 
-/// The other side's words made fit for a message: at most `limit` bytes, no control characters but line breaks and
-/// tabs, no blanks around.
-pub(crate) fn server_text(bytes: &[u8], limit: usize) -> String {
-    let head = bytes.get(..limit).unwrap_or(bytes);
-    let text = String::from_utf8_lossy(head);
-    let clean: String = text
-        .chars()
-        .filter(|c| matches!(c, '\n' | '\t') || !c.is_control())
-        .collect();
-    clean.trim().to_owned()
-}
-
 #[cfg(test)]
 #[allow(clippy::panic)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_cleaned_and_cut() {
-        assert_eq!(server_text(b" \x1b[31mNo\r\n\tway\0 \n", 100), "[31mNo\n\tway");
-        assert_eq!(server_text(b"abcdef", 3), "abc");
-    }
 
     #[test]
     fn wrapped_errors_come_out_again() {

@@ -4,7 +4,7 @@ use super::{
     civil::{self, Civil, SECONDS_BEFORE_YEAR_1, SECONDS_IN_DAY},
     duration::Duration,
 };
-use std::{cmp::Ordering, rc::Rc};
+use std::{cmp::Ordering, sync::Arc};
 
 /// A point in time, and the zone that it is shown in. It has no tables of zones: the local zone is UTC.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Zone {
     /// Always so many seconds east of UTC.
     Fixed {
         /// The abbreviation; may be empty.
-        name: Rc<[u8]>,
+        name: Arc<[u8]>,
         /// Seconds.
         offset: i64,
     },

@@ -1,39 +1,48 @@
 //! A smart HTTP server: HTTP/1.1 with kept connections in front of the real `git http-backend`.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::http_server::{HttpServer, Out, Request};
+use super::reply::Reply;
 use super::repo::hermetic;
 
 /// A request as it came in.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    pub method: String,
-    /// Decoded, without the query.
-    pub path: String,
-    pub query: String,
+    request: Request,
     /// `git-upload-pack` or `git-receive-pack`; empty for others.
     pub service: String,
-    /// Names in lower case.
-    pub headers: BTreeMap<String, String>,
-    /// Which connection it came by, counted from 1.
-    pub connection: usize,
-    pub body: Vec<u8>,
 }
 
 impl Seen {
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name).map(String::as_str)
+    fn new(request: &Request) -> Self {
+        let service = match request.query.strip_prefix("service=") {
+            Some(name) => name,
+            None => request.path.rsplit('/').next().unwrap_or(""),
+        };
+        Self {
+            service: service.strip_prefix("git-").map_or("", |_| service).to_owned(),
+            request: request.clone(),
+        }
+    }
+}
+
+impl Deref for Seen {
+    type Target = Request;
+
+    fn deref(&self) -> &Request {
+        &self.request
     }
 }
 
@@ -78,18 +87,15 @@ pub struct Options {
 
 struct Shared {
     root: PathBuf,
-    options: Options,
-    seen: Mutex<Vec<Seen>>,
+    login: Login,
     faults: Mutex<BTreeMap<usize, Fault>>,
     intercept: Mutex<Option<Intercept>>,
     before_push: Mutex<Option<Hook>>,
-    connections: AtomicUsize,
-    stop: AtomicBool,
 }
 
 /// A running server; it ends when it is dropped.
 pub struct GitHttp {
-    address: SocketAddr,
+    server: HttpServer,
     shared: Arc<Shared>,
 }
 
@@ -100,68 +106,55 @@ impl GitHttp {
     }
 
     pub fn with(root: &Path, options: Options) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             root: root.to_owned(),
-            options,
-            seen: Mutex::default(),
+            login: options.login,
             faults: Mutex::default(),
             intercept: Mutex::default(),
             before_push: Mutex::default(),
-            connections: AtomicUsize::new(0),
-            stop: AtomicBool::new(false),
         });
         let serving = Arc::clone(&shared);
-        thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                if serving.stop.load(Ordering::SeqCst) {
-                    return;
-                }
-                let shared = Arc::clone(&serving);
-                thread::spawn(move || shared.welcome(stream));
-            }
+        let server = HttpServer::start(options.tls, move |request, out| {
+            let seen = Seen::new(request);
+            let fault = serving.faults.lock().unwrap().remove(&request.number);
+            let fault = fault.or_else(|| serving.intercept.lock().unwrap().as_ref().and_then(|look| look(&seen)));
+            serving.answer(out, &seen, fault)
         });
-        Self { address, shared }
+        Self { server, shared }
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address()
     }
 
     /// The URL of a repository, as `path` below the root.
     pub fn url(&self, path: &str) -> String {
-        let scheme = if self.shared.options.tls.is_some() {
-            "https"
-        } else {
-            "http"
-        };
-        format!("{scheme}://{}/{path}", self.host())
+        self.server.url(path)
     }
 
     /// `localhost:port`, for which the test certificates are made too.
     pub fn host(&self) -> String {
-        format!("localhost:{}", self.address.port())
+        self.server.host()
     }
 
     /// All requests so far.
     pub fn requests(&self) -> Vec<Seen> {
-        self.shared.seen.lock().unwrap().clone()
+        self.server.requests().iter().map(Seen::new).collect()
     }
 
     /// Forgets the requests so far.
     pub fn clear(&self) {
-        self.shared.seen.lock().unwrap().clear();
+        self.server.clear();
     }
 
     /// How many connections were accepted.
     pub fn connections(&self) -> usize {
-        self.shared.connections.load(Ordering::SeqCst)
+        self.server.connections()
     }
 
     /// Lets the `nth` request from now (from 1) meet a fault.
     pub fn fault(&self, nth: usize, fault: Fault) {
-        let so_far = self.shared.seen.lock().unwrap().len();
+        let so_far = self.server.count();
         self.shared.faults.lock().unwrap().insert(so_far + nth, fault);
     }
 
@@ -176,75 +169,35 @@ impl GitHttp {
     }
 }
 
-impl Drop for GitHttp {
-    fn drop(&mut self) {
-        self.shared.stop.store(true, Ordering::SeqCst);
-        // Wakes the accepting thread so that it sees the flag.
-        let _ = TcpStream::connect(self.address);
-    }
-}
-
-trait Stream: Read + Write {}
-impl<T: Read + Write> Stream for T {}
-
 impl Shared {
-    fn welcome(&self, tcp: TcpStream) {
-        // Without it each second answer on a kept connection waits 40 ms for the client's delayed ACK.
-        tcp.set_nodelay(true).unwrap();
-        let connection = self.connections.fetch_add(1, Ordering::SeqCst) + 1;
-        let stream: Box<dyn Stream> = match &self.options.tls {
-            Some(config) => {
-                let session = rustls::ServerConnection::new(Arc::clone(config)).unwrap();
-                Box::new(rustls::StreamOwned::new(session, tcp))
-            }
-            None => Box::new(tcp),
-        };
-        let mut stream = BufReader::new(stream);
-        // A client that goes away is no fault of the server.
-        while let Ok(Some(seen)) = read_request(&mut stream, connection) {
-            let number = {
-                let mut all = self.seen.lock().unwrap();
-                all.push(seen.clone());
-                all.len()
-            };
-            let fault = self.faults.lock().unwrap().remove(&number);
-            let fault = fault.or_else(|| self.intercept.lock().unwrap().as_ref().and_then(|look| look(&seen)));
-            match self.answer(stream.get_mut(), &seen, fault) {
-                Ok(true) if !self.stop.load(Ordering::SeqCst) => {}
-                _ => return,
-            }
-        }
-    }
-
     /// True when the connection can be kept.
-    fn answer(&self, out: &mut dyn Write, seen: &Seen, fault: Option<Fault>) -> io::Result<bool> {
+    fn answer(&self, out: &mut Out<'_>, seen: &Seen, fault: Option<Fault>) -> io::Result<bool> {
         let mut limit = None;
-        match fault {
-            Some(Fault::Status(status, text)) => return page(out, status, "text/plain", text.as_bytes(), &[]),
-            Some(Fault::Page(status, kind, body)) => return page(out, status, &kind, &body, &[]),
-            Some(Fault::Redirect(status, to)) => return page(out, status, "text/plain", b"", &[("Location", &to)]),
-            Some(Fault::Delay(time)) => self.sleep(time),
-            Some(Fault::CloseAfter(bytes)) => limit = Some(bytes),
-            Some(Fault::Drop) => return Ok(false),
-            Some(Fault::Zeros(kind, count)) => return zeros(out, &kind, count),
-            Some(Fault::Unauthorized(text)) => {
-                let challenge = [("WWW-Authenticate", "Basic realm=\"git\"")];
-                return page(out, 401, "text/plain", text.as_bytes(), &challenge);
+        let reply = match fault {
+            Some(Fault::Status(status, text)) => Some(Reply::text(status, &text)),
+            Some(Fault::Page(status, kind, body)) => Some(Reply::bytes(status, &kind, body)),
+            Some(Fault::Redirect(status, to)) => Some(Reply::status(status).header("Location", &to)),
+            Some(Fault::Drop) => Some(Reply::hang_up()),
+            Some(Fault::Zeros(kind, count)) => Some(Reply::bytes(200, &kind, [0; 4096]).filled(count)),
+            Some(Fault::Unauthorized(text)) => Some(challenged("Basic", &text)),
+            Some(Fault::Delay(time)) => {
+                out.sleep(time);
+                None
             }
-            None => {}
-        }
-        if !self.may_come_in(seen) {
-            let challenge = match self.options.login {
-                Login::Bearer(_) => "Bearer realm=\"git\"",
-                _ => "Basic realm=\"git\"",
-            };
-            return page(
-                out,
-                401,
-                "text/plain",
-                b"Unauthorized\n",
-                &[("WWW-Authenticate", challenge)],
-            );
+            Some(Fault::CloseAfter(bytes)) => {
+                limit = Some(bytes);
+                None
+            }
+            None => None,
+        };
+        let scheme = if matches!(self.login, Login::Bearer(_)) {
+            "Bearer"
+        } else {
+            "Basic"
+        };
+        let stranger = !self.may_come_in(seen);
+        if let Some(reply) = reply.or_else(|| stranger.then(|| challenged(scheme, "Unauthorized\n"))) {
+            return reply.send(seen, out);
         }
         let push = seen.method == "POST" && seen.service == "git-receive-pack";
         if let Some(hook) = self.before_push.lock().unwrap().as_ref().filter(|_| push) {
@@ -253,15 +206,8 @@ impl Shared {
         self.backend(out, seen, limit)
     }
 
-    fn sleep(&self, time: Duration) {
-        let end = Instant::now() + time;
-        while Instant::now() < end && !self.stop.load(Ordering::SeqCst) {
-            thread::sleep(Duration::from_millis(10).min(end.saturating_duration_since(Instant::now())));
-        }
-    }
-
     fn may_come_in(&self, seen: &Seen) -> bool {
-        let wanted = match &self.options.login {
+        let wanted = match &self.login {
             Login::Anybody => return true,
             Login::Basic(user, password) => format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))),
             Login::Bearer(token) => format!("Bearer {token}"),
@@ -348,109 +294,6 @@ fn pass_on(cgi: &mut impl BufRead, out: &mut dyn Write, limit: Option<usize>) ->
     }
 }
 
-fn page(out: &mut dyn Write, status: u16, kind: &str, body: &[u8], more: &[(&str, &str)]) -> io::Result<bool> {
-    let mut head = format!(
-        "HTTP/1.1 {status} Test\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n",
-        body.len()
-    );
-    for (name, value) in more {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    out.write_all(format!("{head}\r\n").as_bytes())?;
-    out.write_all(body)?;
-    out.flush().map(|()| true)
-}
-
-fn zeros(out: &mut dyn Write, kind: &str, count: u64) -> io::Result<bool> {
-    write!(
-        out,
-        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {count}\r\n\r\n"
-    )?;
-    io::copy(&mut io::repeat(0).take(count), out)?;
-    out.flush().map(|()| true)
-}
-
-fn read_request(stream: &mut impl BufRead, connection: usize) -> io::Result<Option<Seen>> {
-    let mut line = String::new();
-    if stream.read_line(&mut line)? == 0 {
-        return Ok(None);
-    }
-    let mut words = line.split_whitespace();
-    let (Some(method), Some(target)) = (words.next(), words.next()) else {
-        return Ok(None);
-    };
-    let (method, target) = (method.to_owned(), target.to_owned());
-    let mut headers = BTreeMap::new();
-    loop {
-        let mut line = String::new();
-        stream.read_line(&mut line)?;
-        match line.trim_end().split_once(':') {
-            Some((name, value)) => headers.insert(name.to_ascii_lowercase(), value.trim().to_owned()),
-            None => break,
-        };
-    }
-    let body = read_body(stream, &headers)?;
-    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let service = match query.strip_prefix("service=") {
-        Some(name) => name,
-        None => path
-            .rsplit('/')
-            .next()
-            .filter(|last| last.starts_with("git-"))
-            .unwrap_or(""),
-    };
-    let (path, query, service) = (decoded(path), query.to_owned(), service.to_owned());
-    Ok(Some(Seen {
-        method,
-        path,
-        query,
-        service,
-        headers,
-        connection,
-        body,
-    }))
-}
-
-fn read_body(stream: &mut impl BufRead, headers: &BTreeMap<String, String>) -> io::Result<Vec<u8>> {
-    let mut body = Vec::new();
-    if headers
-        .get("transfer-encoding")
-        .is_some_and(|v| v.eq_ignore_ascii_case("chunked"))
-    {
-        loop {
-            let mut line = String::new();
-            stream.read_line(&mut line)?;
-            let size = u64::from_str_radix(line.trim(), 16).map_err(io::Error::other)?;
-            stream.by_ref().take(size).read_to_end(&mut body)?;
-            stream.read_line(&mut String::new())?;
-            if size == 0 {
-                return Ok(body);
-            }
-        }
-    }
-    let length = headers.get("content-length").and_then(|v| v.parse().ok()).unwrap_or(0);
-    stream.take(length).read_to_end(&mut body)?;
-    Ok(body)
-}
-
-fn decoded(path: &str) -> String {
-    let mut out = Vec::new();
-    let mut rest = path.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let hex = after
-            .get(..2)
-            .filter(|_| first == b'%')
-            .and_then(|two| std::str::from_utf8(two).ok());
-        match hex.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                out.push(first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(out).unwrap()
+fn challenged(scheme: &str, text: &str) -> Reply {
+    Reply::text(401, text).header("WWW-Authenticate", &format!("{scheme} realm=\"git\""))
 }

@@ -1,4 +1,5 @@
-//! Real parts for tests and benches: repositories, a smart HTTP server, an SSH server.
+//! Real parts for tests and benches: repositories, a smart HTTP server, an SSH server, a registry; and servers for what real
+//! ones do not do.
 //!
 //! Each test binary uses some of it.
 #![allow(
@@ -13,25 +14,51 @@
 
 pub mod cli;
 pub mod git_http;
+pub mod http_server;
+pub mod images;
 pub mod mirror;
 pub mod packets;
 pub mod proxy;
+pub mod registry;
+pub mod reply;
 pub mod repo;
 pub mod sshd;
+pub mod stub_http;
 pub mod tls;
+pub mod token_server;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Whether a program that a test needs is there. Without it the test is skipped, but fails when `CI` is set.
 pub fn has(program: &str, package: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    if Path::new(program).exists() || std::env::split_paths(&path).any(|dir| dir.join(program).exists()) {
-        return true;
+    Path::new(program).exists() || found_in_path(program).is_some() || skipped(program, &format!("install {package}"))
+}
+
+/// A program that `tests/tools/prepare` builds, or the user's own. Without it the test is skipped, but fails when `CI` is set.
+pub fn tool(program: &str) -> Option<PathBuf> {
+    let tools = match (std::env::var_os("BUMPWRIGHT_TOOLS"), std::env::var_os("HOME")) {
+        (Some(tools), _) => Some(PathBuf::from(tools)),
+        (None, home) => home.map(|home| Path::new(&home).join(".cache/bumpwright/bin")),
+    };
+    let built = tools
+        .map(|tools| tools.join(program))
+        .filter(|program| program.exists());
+    let found = built.or_else(|| found_in_path(program));
+    if found.is_none() {
+        skipped(program, "run tests/tools/prepare");
     }
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "{program} is missing; install {package}"
-    );
-    println!("skipped: {program} is missing; install {package}");
+    found
+}
+
+fn found_in_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|dir| dir.join(program))
+        .find(|program| program.exists())
+}
+
+fn skipped(program: &str, remedy: &str) -> bool {
+    assert!(std::env::var_os("CI").is_none(), "{program} is missing; {remedy}");
+    println!("skipped: {program} is missing; {remedy}");
     false
 }

@@ -9,11 +9,11 @@ use tokio::net::TcpStream;
 use url::Url;
 
 use super::Secret;
-use super::remote_url::decoded;
+use super::web::decoded;
 
 /// A proxy: HTTP `CONNECT` (`http://host:port`, for HTTP remotes also `https://host:port`) or SOCKS5
 /// (`socks5://host:port`; the proxy resolves names, as with Go and so Flux).
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
     /// Its address. User information in it counts where `username` is missing.
     pub address: String,
@@ -40,7 +40,7 @@ impl fmt::Debug for Proxy {
 
 /// How to talk to the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ProxyScheme {
+pub(super) enum ProxyScheme {
     Http,
     Https,
     Socks5,
@@ -48,17 +48,17 @@ pub(crate) enum ProxyScheme {
 
 /// A proxy's settings, taken apart.
 #[derive(Clone, Debug)]
-pub(crate) struct ProxyParts {
-    pub(crate) scheme: ProxyScheme,
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    pub(crate) login: Option<(String, Secret)>,
+pub struct ProxyParts {
+    pub(super) scheme: ProxyScheme,
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) login: Option<(String, Secret)>,
 }
 
 impl Proxy {
     /// # Errors
     /// In words, when the address is of no known form; without the address, which may hold a password.
-    pub(crate) fn parts(&self) -> Result<ProxyParts, String> {
+    pub fn parts(&self) -> Result<ProxyParts, String> {
         let unusable =
             "the proxy's address cannot be used; give http://host:port, https://host:port or socks5://host:port";
         let url = Url::parse(&self.address).map_err(|e| format!("{unusable} ({e})"))?;
@@ -92,7 +92,7 @@ impl ProxyParts {
     ///
     /// # Errors
     /// In words.
-    pub(crate) async fn tunnel(&self, host: &str, port: u16) -> Result<TcpStream, String> {
+    pub async fn tunnel(&self, host: &str, port: u16) -> Result<TcpStream, String> {
         let bare = self.host.trim_start_matches('[').trim_end_matches(']');
         let connected = TcpStream::connect((bare, self.port)).await;
         let mut stream = connected.map_err(|e| format!("no connection to the proxy: {e}"))?;

@@ -1,0 +1,122 @@
+//! `ImageRepository` of `image.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): which tags are looked at, and with what.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::duration::GoDuration;
+use super::meta::{LocalRef, Metadata, ObjectName};
+use super::selector::LabelSelector;
+
+/// The tags that are left out when a repository names no patterns: cosign's signatures (N-053).
+const DEFAULT_EXCLUSIONS: &[&str] = &[r"^.*\.sig$"];
+
+/// An image repository to scan.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ImageRepository {
+    /// Name, namespace, annotations.
+    pub metadata: Metadata,
+    /// What to scan and how to reach it.
+    pub spec: ImageRepositorySpec,
+}
+
+/// What to scan and how to reach it: the fields of all versions.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageRepositorySpec {
+    /// The image's name without scheme, tag or digest.
+    #[serde(default)]
+    pub image: String,
+    /// How often it is scanned.
+    pub interval: Option<GoDuration>,
+    /// Deadline of one scan; the interval when absent.
+    pub timeout: Option<GoDuration>,
+    /// Secret with a docker configuration.
+    pub secret_ref: Option<LocalRef>,
+    /// Secret with `address`, `username`, `password` of the proxy.
+    pub proxy_secret_ref: Option<LocalRef>,
+    /// Service account whose image pull secrets are used, or whose identity at the provider.
+    #[serde(default)]
+    pub service_account_name: String,
+    /// Secret with `ca.crt`, `tls.crt`, `tls.key`.
+    pub cert_secret_ref: Option<LocalRef>,
+    /// Whether it is not scanned.
+    #[serde(default)]
+    pub suspend: bool,
+    /// Which other namespaces may use it.
+    pub access_from: Option<AccessFrom>,
+    /// Patterns of tags that are left out.
+    #[serde(default)]
+    pub exclusion_list: Vec<String>,
+    /// `generic` (default), `aws`, `azure` or `gcp`.
+    #[serde(default)]
+    pub provider: String,
+    /// Whether the registry may be reached without TLS.
+    #[serde(default)]
+    pub insecure: bool,
+}
+
+/// Which other namespaces may use an object (N-052).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccessFrom {
+    /// A namespace that fits any of these may.
+    #[serde(default)]
+    pub namespace_selectors: Vec<NamespaceSelector>,
+}
+
+/// Labels of a namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NamespaceSelector {
+    /// All of them; none fit every namespace.
+    #[serde(default)]
+    pub match_labels: std::collections::BTreeMap<String, String>,
+}
+
+impl From<&NamespaceSelector> for LabelSelector {
+    fn from(selector: &NamespaceSelector) -> Self {
+        Self {
+            match_labels: selector.match_labels.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+impl ImageRepository {
+    /// Namespace and name.
+    #[must_use]
+    pub fn name(&self) -> ObjectName {
+        self.metadata.object_name()
+    }
+
+    /// The name of an object beside this one.
+    #[must_use]
+    pub fn beside(&self, name: &str) -> ObjectName {
+        ObjectName::new(self.metadata.namespace_or_default(), name)
+    }
+
+    /// The deadline of one scan: `timeout`, else the interval, at least a second; a minute for a manifest that has
+    /// neither.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        let given = self.spec.timeout.or(self.spec.interval).map(GoDuration::as_std);
+        given.unwrap_or(Duration::from_secs(60)).max(Duration::from_secs(1))
+    }
+
+    /// The patterns of tags that are left out.
+    pub fn exclusions(&self) -> impl Iterator<Item = &str> {
+        let given = self.spec.exclusion_list.iter().map(String::as_str);
+        let default = DEFAULT_EXCLUSIONS.iter().copied();
+        given.chain(default.filter(|_| self.spec.exclusion_list.is_empty()))
+    }
+
+    /// The provider, `generic` when none is named.
+    #[must_use]
+    pub fn provider(&self) -> &str {
+        match self.spec.provider.as_str() {
+            "" => "generic",
+            provider => provider,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Short requests to one peer.
+
+use std::io::Read;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use ureq::http::{self, HeaderValue, Method, Response};
+use ureq::{Agent, Body};
+use url::Url;
+
+use super::agent::{Peer, agent, through_proxy};
+use super::error::shown;
+use super::explain::gone;
+use super::patience::{Patience, asked, means_later};
+use super::web::leads_inside;
+use super::{Answer, Deadline, NetError, Request, bare, location, trusted};
+
+/// How many redirects are followed, as by Go's client.
+const REDIRECTS: usize = 10;
+
+/// Sends requests to servers that share trust, proxy and limits; connections are kept and used again. Its calls block.
+#[derive(Debug)]
+pub struct Client {
+    peer: Peer,
+    patience: Patience,
+    /// By scheme, and by whether a proxy stands between.
+    agents: Mutex<Vec<((bool, bool), Agent)>>,
+}
+
+impl Client {
+    /// A client. Nothing is connected yet, and certificates are read when they are needed.
+    #[must_use]
+    pub fn new(peer: Peer, patience: Patience) -> Self {
+        Self {
+            peer,
+            patience,
+            agents: Mutex::default(),
+        }
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Sends a request and reads its answer, whatever its status; follows redirects of `GET` and `HEAD`; waits and
+    /// sends again what may be repeated when the server asks for patience or the connection breaks.
+    ///
+    /// # Errors
+    /// [`NetError`] when there is no answer within the deadline, or one that is too large.
+    pub fn send(&self, request: &Request, deadline: Deadline) -> Result<Answer, NetError> {
+        let mut next = 2;
+        loop {
+            let result = self.follow(request, deadline);
+            let wait = match &result {
+                Ok(answer) if means_later(answer.status) => asked(answer),
+                Err(error) if error.is_passing() && request.reconnects => None,
+                _ => return result,
+            };
+            let pause = self.patience.pause(next, wait).filter(|_| request.repeatable);
+            match pause {
+                Some(pause) if pause < deadline.left() => thread::sleep(pause),
+                _ => return result,
+            }
+            next += 1;
+        }
+    }
+
+    fn follow(&self, request: &Request, deadline: Deadline) -> Result<Answer, NetError> {
+        let mut target = bare(&request.url);
+        for _ in 0..=REDIRECTS {
+            let response = self.send_once(request, &target, deadline)?;
+            let leads = location(&target, &response).filter(|_| matches!(request.method, Method::GET | Method::HEAD));
+            match leads {
+                None => return read(response, target, request.limit, deadline),
+                Some(next) => target = allowed(&target, &next)?,
+            }
+        }
+        Err(NetError::Redirect {
+            url: shown(&request.url),
+            detail: format!("more than {REDIRECTS} redirects, the last one to {}", shown(&target)),
+        })
+    }
+
+    /// A kept connection may have been closed by the server just now: what may be repeated is sent once more.
+    fn send_once(&self, request: &Request, target: &Url, deadline: Deadline) -> Result<Response<Body>, NetError> {
+        let result = match self.transmit(request, target, deadline)? {
+            Err(ureq::Error::Io(e)) if request.repeatable && gone(&e) => self.transmit(request, target, deadline)?,
+            other => other,
+        };
+        result.map_err(|e| NetError::of(e, target, deadline))
+    }
+
+    fn transmit(
+        &self,
+        request: &Request,
+        target: &Url,
+        deadline: Deadline,
+    ) -> Result<Result<Response<Body>, ureq::Error>, NetError> {
+        let agent = self.agent(target)?;
+        let left = deadline.left().min(self.peer.timeout);
+        if left.is_zero() {
+            return Err(NetError::Timeout {
+                url: shown(target),
+                limit: deadline.limit(),
+            });
+        }
+        let head = match head(request, target) {
+            Ok(head) => head,
+            Err(e) => return Ok(Err(e.into())),
+        };
+        Ok(match &request.body {
+            Some(body) => {
+                let request = head.map(|()| body.expose().as_bytes());
+                agent.run(agent.configure_request(request).timeout_global(Some(left)).build())
+            }
+            None => agent.run(agent.configure_request(head).timeout_global(Some(left)).build()),
+        })
+    }
+
+    fn agent(&self, target: &Url) -> Result<Agent, NetError> {
+        let refused = |detail| NetError::Config {
+            url: shown(target),
+            detail,
+        };
+        let key = (
+            target.scheme() == "https",
+            through_proxy(&self.peer, target).map_err(refused)?,
+        );
+        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, agent)) = agents.iter().find(|(known, _)| *known == key) {
+            return Ok(agent.clone());
+        }
+        let made = agent(&self.peer, target).map_err(refused)?;
+        agents.push((key, made.clone()));
+        Ok(made)
+    }
+}
+
+fn head(request: &Request, target: &Url) -> Result<http::Request<()>, http::Error> {
+    let mut head = http::Request::builder()
+        .method(request.method.clone())
+        .uri(target.as_str());
+    for (name, value) in &request.headers {
+        head = head.header(*name, value);
+    }
+    if trusted(&request.url, target) {
+        for (name, value) in &request.secret_headers {
+            let mut value = HeaderValue::from_str(value.expose())?;
+            value.set_sensitive(true);
+            head = head.header(*name, value);
+        }
+    }
+    head.body(())
+}
+
+/// Where a redirect leads, if it may be followed: never from https to http, and never from elsewhere to an address
+/// inside, as a hostile server would have it.
+fn allowed(from: &Url, next: &Url) -> Result<Url, NetError> {
+    let refused = |why| {
+        Err(NetError::Redirect {
+            url: shown(from),
+            detail: format!("refused to follow a redirect to {}{why}", shown(next)),
+        })
+    };
+    match (from.scheme(), next.scheme()) {
+        _ if leads_inside(from.host(), next) => refused(", a private or link-local address"),
+        ("http", "http") | (_, "https") => Ok(bare(next)),
+        _ => refused(""),
+    }
+}
+
+fn read(response: Response<Body>, url: Url, limit: usize, deadline: Deadline) -> Result<Answer, NetError> {
+    let (head, body) = response.into_parts();
+    let mut bytes = Vec::new();
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let result = body.into_reader().take(most).read_to_end(&mut bytes);
+    result.map_err(|e| NetError::of(e.into(), &url, deadline))?;
+    if bytes.len() > limit {
+        return Err(NetError::TooLarge {
+            url: shown(&url),
+            limit,
+        });
+    }
+    Ok(Answer {
+        url,
+        status: head.status,
+        headers: head.headers,
+        body: bytes,
+    })
+}

@@ -1,0 +1,83 @@
+//! Why a request got no answer.
+
+use std::time::Duration;
+
+use url::Url;
+
+use super::Deadline;
+use super::explain::{Fault, explain, gone};
+
+/// Why a request got no answer. No variant ever holds a secret: addresses are without user information and query.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NetError {
+    /// The settings cannot work: certificates, a key or a proxy's address.
+    #[error("{url}: {detail}")]
+    Config {
+        /// The address.
+        url: String,
+        /// What is wrong and what to give instead.
+        detail: String,
+    },
+    /// The deadline passed.
+    #[error("{url}: no answer within {limit:?}")]
+    Timeout {
+        /// The address.
+        url: String,
+        /// The limit of the whole conversation.
+        limit: Duration,
+    },
+    /// Name resolution, connection, proxy, TLS, or the stream broke.
+    #[error("{url}: {detail}")]
+    Broken {
+        /// The address.
+        url: String,
+        /// What failed.
+        detail: String,
+        /// Whether the connection was there and went away, so that another try may succeed. A name that is not known,
+        /// a port where nobody listens and a certificate that is not trusted are the same a second later.
+        passing: bool,
+    },
+    /// The answer is larger than what is wanted can be.
+    #[error("{url}: the answer has more than {limit} bytes, which is too many")]
+    TooLarge {
+        /// The address.
+        url: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// A redirect that is not followed.
+    #[error("{url}: {detail}")]
+    Redirect {
+        /// The address.
+        url: String,
+        /// Where it leads and why that is refused.
+        detail: String,
+    },
+}
+
+impl NetError {
+    /// Whether another try may succeed.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Broken { passing: true, .. })
+    }
+
+    pub(super) fn of(error: ureq::Error, url: &Url, deadline: Deadline) -> Self {
+        let url = shown(url);
+        let passing = matches!(&error, ureq::Error::Io(e) if gone(e));
+        match explain(error, deadline) {
+            Fault::Timeout => Self::Timeout {
+                url,
+                limit: deadline.limit(),
+            },
+            Fault::Broken(detail) => Self::Broken { url, detail, passing },
+        }
+    }
+}
+
+/// An address for messages: without user information, and without a query, which may hold a signature.
+pub(super) fn shown(url: &Url) -> String {
+    let mut url = super::bare(url);
+    url.set_query(None);
+    url.to_string()
+}

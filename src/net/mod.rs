@@ -1,0 +1,29 @@
+//! How a server is reached: secrets, trust, proxies, time limits, and one HTTP client for each peer.
+//!
+//! `agent` is for those who speak HTTP in their own way (Git streams its answers); [`Client`] is for short requests: it
+//! follows redirects without carrying credentials to another host, bounds answers, and waits and tries again when a
+//! server asks for patience.
+
+mod agent;
+mod client;
+mod deadline;
+mod error;
+mod explain;
+mod patience;
+mod proxy;
+mod request;
+mod secret;
+mod tls;
+mod web;
+
+pub use agent::{Peer, agent, through_proxy};
+pub use client::Client;
+pub use deadline::Deadline;
+pub use error::NetError;
+pub use explain::{Fault, WORDS, explain, gone, server_text};
+pub use patience::Patience;
+pub use proxy::{Proxy, ProxyParts};
+pub use request::{Answer, Request};
+pub use secret::Secret;
+pub use tls::Tls;
+pub use web::{bare, basic_header, decoded, leads_inside, location, trusted};

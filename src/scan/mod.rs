@@ -1,0 +1,1 @@
+//! From image repositories and policies to images: scan, choose, guard.
