@@ -89,7 +89,7 @@ pub(super) fn updated<'d>(data: &'d Data, shared: &mut Shared<'d>) -> Value {
         Slice::sharing(&IMAGE_REF, images.collect())
     };
     let file = |objects: Vec<(Value, Value)>| {
-        let objects = Value::Map(Map::new(&OBJECT_IDENTIFIER, &IMAGE_REFS, objects));
+        let objects = Value::Map(Map::in_order(&OBJECT_IDENTIFIER, &IMAGE_REFS, objects));
         Value::Struct(Struct::new(&FILE_RESULT_STRUCT, [objects]))
     };
     let files = files(
@@ -99,7 +99,7 @@ pub(super) fn updated<'d>(data: &'d Data, shared: &mut Shared<'d>) -> Value {
         file,
         shared,
     );
-    let files = Value::Map(Map::new(&STRING, &FILE_RESULT, files));
+    let files = Value::Map(Map::in_order(&STRING, &FILE_RESULT, files));
     Value::Struct(Struct::new(&UPDATED_STRUCT, [files]))
 }
 
@@ -112,7 +112,7 @@ pub(super) fn changed<'d>(data: &'d Data, shared: &mut Shared<'d>, updated: Valu
         });
         Slice::sharing(&CHANGE, changes.collect())
     };
-    let file = |objects| object_changes(Map::new(&OBJECT_IDENTIFIER, &CHANGES, objects));
+    let file = |objects| object_changes(Map::in_order(&OBJECT_IDENTIFIER, &CHANGES, objects));
     let files = files(
         &data.changes,
         |change| (&change.file, &change.object),
@@ -122,7 +122,7 @@ pub(super) fn changed<'d>(data: &'d Data, shared: &mut Shared<'d>, updated: Valu
     );
     let files = match files.is_empty() {
         true => Map::nil(&STRING, &OBJECT_CHANGES),
-        false => Map::new(&STRING, &OBJECT_CHANGES, files),
+        false => Map::in_order(&STRING, &OBJECT_CHANGES, files),
     };
     Value::Struct(match data.era {
         Era::V1 => Struct::new(&CHANGED_STRUCT, [Value::Map(files), updated]),
@@ -166,7 +166,7 @@ fn changes(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
             all.extend_from_slice(changes.items().unwrap_or_default());
         }
     }
-    each_once(host, &CHANGE, &all, change_identity)
+    each_once(host, &CHANGE, all, change_identity)
 }
 
 fn change_identity(change: &Value) -> Option<[&Value; 3]> {
@@ -184,27 +184,24 @@ fn images(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
             all.extend_from_slice(images.items().unwrap_or_default());
         }
     }
-    each_once(host, &IMAGE_REF, &all, image_identity)
+    each_once(host, &IMAGE_REF, all, image_identity)
 }
 
 /// The items without those that came before, told apart by texts. Go appends to a nil slice: without items it stays nil.
 fn each_once(
     host: &mut Host<'_>,
     item: &'static Type,
-    all: &[Value],
+    mut all: Vec<Value>,
     identity: fn(&Value) -> Option<[&Value; 3]>,
 ) -> Result<Value, Failure> {
     host.step(all.len() as u64)?;
     let mut seen = HashSet::with_capacity(all.len());
-    let mut found = Vec::new();
-    for value in all {
-        if seen.insert(identity(value).map(|texts| texts.map(text_of))) {
-            found.push(value.clone());
-        }
-    }
-    Ok(Value::Slice(match found.is_empty() {
+    let is_new = |value| seen.insert(identity(value).map(|texts| texts.map(text_of)));
+    let mut news = all.iter().map(is_new).collect::<Vec<bool>>().into_iter();
+    all.retain(|_| news.next().unwrap_or_default());
+    Ok(Value::Slice(match all.is_empty() {
         true => Slice::nil(item),
-        false => Slice::new(item, found),
+        false => Slice::new(item, all),
     }))
 }
 
@@ -218,13 +215,13 @@ fn text_of(value: &Value) -> &[u8] {
 /// The objects of all files with their images, file after file (CONTRACT IUA-058).
 fn updated_objects(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let objects = objects(host, &field(args, "Files")?, &IMAGE_REF, objects_of_file)?;
-    Ok(Value::Map(Map::new(&OBJECT_IDENTIFIER, &IMAGE_REFS, objects)))
+    Ok(Value::Map(Map::in_order(&OBJECT_IDENTIFIER, &IMAGE_REFS, objects)))
 }
 
 /// The objects of all files with their changes, file after file (CONTRACT N-016).
 fn changed_objects(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let objects = objects(host, &field(args, "FileChanges")?, &CHANGE, |file| Some(file.clone()))?;
-    Ok(object_changes(Map::new(&OBJECT_IDENTIFIER, &CHANGES, objects)))
+    Ok(object_changes(Map::in_order(&OBJECT_IDENTIFIER, &CHANGES, objects)))
 }
 
 fn objects(

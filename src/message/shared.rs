@@ -69,3 +69,31 @@ fn known<K: PartialEq>(all: &mut Vec<(K, Value)>, name: K, make: impl FnOnce() -
     all.push((name, value.clone()));
     value
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shared_is_what_was_asked_for() {
+        let kinds: Vec<ObjectIdentifier> = (0..2 * MOST_KNOWN + 1)
+            .map(|n| ObjectIdentifier {
+                kind: format!("Kind{}", n % (MOST_KNOWN + 1)),
+                name: format!("name-{n}"),
+                ..ObjectIdentifier::default()
+            })
+            .collect();
+        let mut shared = Shared::default();
+        for object in &kinds {
+            let value = format!("{:?}", shared.identifier(object));
+            for text in [&object.kind, &object.name] {
+                assert!(value.contains(&format!("{text:?}")), "{value}");
+            }
+        }
+        let [a, empty, b] = shared.texts(["a", "", "b\u{e9}"]);
+        assert_eq!(
+            format!("{a:?}{empty:?}{b:?}"),
+            "String(\"a\")String(\"\")String(\"b\u{e9}\")"
+        );
+    }
+}

@@ -257,3 +257,53 @@ fn missing(view: View<'_>, name: &str) -> Missing {
         what: MissingKind::Field,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::template::{
+        Field, Functions, Host, Limits, Method, Pointer, STRING, Slot, Struct, StructType, Template, Type, Value,
+        host::NoWorld,
+    };
+
+    static FIRST: StructType = StructType {
+        name: "p.First",
+        fields: &[Field::new("X", &STRING), Field::new("Y", &STRING)],
+        methods: &[],
+    };
+    static FIRST_TYPE: Type = Type::Struct(&FIRST);
+    static SECOND: StructType = StructType {
+        name: "p.Second",
+        fields: &[Field::new("Y", &STRING), Field::new("X", &STRING)],
+        methods: &[],
+    };
+    static OUTER: StructType = StructType {
+        name: "p.Outer",
+        fields: &[Field::embedded("First", &FIRST_TYPE)],
+        methods: &[Method::new("Y", &[], &STRING, |_, _| Ok("method".into())).of_pointer()],
+    };
+    static OUTER_TYPE: Type = Type::Struct(&OUTER);
+
+    /// One name in a loop over structs of different types, with and without an address.
+    #[test]
+    fn what_a_name_was_is_not_what_it_is_elsewhere() {
+        let texts = |of, texts: [&str; 2]| Value::Struct(Struct::new(of, texts.map(Value::from)));
+        let outer = Value::Struct(Struct::new(&OUTER, [texts(&FIRST, ["x3", "y3"])]));
+        let structs = vec![
+            texts(&FIRST, ["x1", "y1"]),
+            texts(&SECOND, ["y2", "x2"]),
+            outer.clone(),
+            Value::Pointer(Pointer::new(&OUTER_TYPE, outer)),
+            texts(&FIRST, ["x4", "y4"]),
+            Value::dict([("X", "x5"), ("Y", "y5")].map(|(key, text)| (key, Value::from(text)))),
+        ];
+        let text = "{{range $s := .}}{{$s.X}} {{.Y}},{{end}}";
+        let template = Template::parse("t", text, &Functions::new(&[])).unwrap();
+        let mut host = Host::new(Limits::default(), &NoWorld);
+        let out = template.execute(&Slot::of(Value::list(structs)), &mut host).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "x1 y1,x2 y2,x3 y3,x3 method,x4 y4,x5 y5,"
+        );
+    }
+}

@@ -75,12 +75,18 @@ impl<'w> Host<'w> {
     ///
     /// # Errors
     /// [`Failure::Limit`] when the rendering has taken too many.
+    #[inline]
     pub fn step(&mut self, count: u64) -> Result<(), Failure> {
         self.steps = self.steps.saturating_add(count);
-        if self.steps > self.limits.steps {
-            return Err(limit(format!("takes more than {} steps", self.limits.steps)));
+        match self.steps > self.limits.steps {
+            true => Err(self.too_many_steps()),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    #[cold]
+    fn too_many_steps(&self) -> Failure {
+        limit(format!("takes more than {} steps", self.limits.steps))
     }
 
     /// Counts an argument, which a function may look through to its end. What it holds within, the function counts.
@@ -99,16 +105,19 @@ impl<'w> Host<'w> {
     ///
     /// # Errors
     /// [`Failure::Limit`] when the rendering has made too many.
+    #[inline]
     pub fn produce(&mut self, bytes: usize) -> Result<(), Failure> {
         self.produced = self.produced.saturating_add(bytes);
         let held = held_by_lists().saturating_sub(self.held_before);
-        if self.produced.saturating_add(held) > self.limits.produced {
-            return Err(limit(format!(
-                "makes more than {} bytes on the way",
-                self.limits.produced
-            )));
+        match self.produced.saturating_add(held) > self.limits.produced {
+            true => Err(self.too_many_bytes()),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    #[cold]
+    fn too_many_bytes(&self) -> Failure {
+        limit(format!("makes more than {} bytes on the way", self.limits.produced))
     }
 
     /// Runs `inner` one level deeper.

@@ -47,7 +47,7 @@ impl Map {
     /// A map that is not nil. Of several entries with one key the last one stays.
     pub fn new(key: &'static Type, item: &'static Type, entries: impl IntoIterator<Item = (Value, Value)>) -> Self {
         let mut list: Vec<Entry> = entries.into_iter().collect();
-        if !list.is_sorted_by(|(a, _), (b, _)| compare(a, b) == Ordering::Less) {
+        if !is_in_order(&list) {
             list.sort_by(|(a, _), (b, _)| compare(a, b));
             list.dedup_by(|later, kept| {
                 let is_same = compare(&later.0, &kept.0) == Ordering::Equal;
@@ -57,10 +57,17 @@ impl Map {
                 is_same
             });
         }
+        Self::in_order(key, item, list)
+    }
+
+    /// A map of entries that are in the order of their keys, each of which is another.
+    pub fn in_order(key: &'static Type, item: &'static Type, entries: Vec<(Value, Value)>) -> Self {
+        debug_assert!(is_in_order(&entries));
+        let list = Table::List(Rc::new(entries));
         Self {
             key,
             item,
-            entries: Some(Rc::new(Entries(RefCell::new(Table::List(Rc::new(list)))))),
+            entries: Some(Rc::new(Entries(RefCell::new(list)))),
         }
     }
 
@@ -244,6 +251,10 @@ impl Drop for Entries {
         self.0.get_mut().take_apart(&mut left);
         let_go(left);
     }
+}
+
+fn is_in_order(list: &[Entry]) -> bool {
+    list.is_sorted_by(|(a, _), (b, _)| compare(a, b) == Ordering::Less)
 }
 
 fn tree_of(list: &mut Rc<Vec<Entry>>) -> BTreeMap<Key, Value> {
