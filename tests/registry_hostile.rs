@@ -269,6 +269,21 @@ fn answers_that_are_none() {
         let error = text(tags(&server));
         assert!(error.contains(expected) && error.len() < 4000, "{what}: {error}");
     }
+    // Secrets come back in odd places.
+    for reply in [
+        Reply::json(&json!({"tags": "hunter2"})),
+        page(&[]).header("Link", "hunter2"),
+        page(&[]).header("Link", "<http://localhost/hunter2>"),
+        Reply::status(302).header("Location", "ftp://localhost/hunter2"),
+    ] {
+        let server = open(move |_| reply.clone());
+        assert!(text(tags(&server)).contains("***"));
+    }
+    let moving = open(|request| match request.path.as_str() {
+        LIST => Reply::status(302).header("Location", "/hunter2"),
+        _ => Reply::status(404),
+    });
+    assert!(text(tags(&moving)).contains("/***: unexpected status code 404 Not Found"));
     for (reply, expected) in [
         (Reply::json(&json!({"tags": null})), vec![]),
         (Reply::json(&json!({"name": "x"})), vec![]),
