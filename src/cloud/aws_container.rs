@@ -103,7 +103,8 @@ impl Aws<'_> {
             true => Ok(url),
             false => Err(CloudError::settings(
                 FULL,
-                "must be https, or lead to this machine or to the ECS or EKS endpoint (169.254.170.2, 169.254.170.23, [fd00:ec2::23])",
+                "must be https, or lead to this machine or to the ECS or EKS endpoint (169.254.170.2, 169.254.170.23, \
+                 [fd00:ec2::23])",
             )),
         }
     }

@@ -34,8 +34,8 @@ pub(super) struct Aws<'a> {
 }
 
 const WHAT: &str = "AWS credentials";
-const WAY_OUT: &str =
-    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or give the pod or the machine an IAM role";
+const WAY_OUT: &str = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give the pod or the \
+                       machine an IAM role";
 
 impl Aws<'_> {
     /// Keys in the environment, a role by a token file there, then the profile.
@@ -142,14 +142,11 @@ impl Aws<'_> {
             Base::Process(command) => self.credentials_of_process(command),
             Base::Container | Base::Surroundings if self.names_container() => self.credentials_of_container(),
             Base::Container => {
-                tried.push("neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor AWS_CONTAINER_CREDENTIALS_FULL_URI is set, though credential_source is EcsContainer".to_owned());
+                tried.push("no container's endpoint is set, though credential_source is EcsContainer".to_owned());
                 Err(absent(tried))
             }
             Base::Ec2 | Base::Surroundings => {
-                tried.push(
-                    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and AWS_CONTAINER_CREDENTIALS_FULL_URI are not set"
-                        .to_owned(),
-                );
+                tried.push("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and …_FULL_URI are not set".to_owned());
                 match self.credentials_of_instance()? {
                     Ok(credentials) => Ok(credentials),
                     Err(why) => {

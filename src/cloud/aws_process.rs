@@ -1,5 +1,5 @@
-//! AWS credentials that a program hands out, `credential_process` of a profile (SDKs and Tools Reference Guide, *Process
-//! credential provider*).
+//! AWS credentials that a program hands out, `credential_process` of a profile (SDKs and Tools Reference Guide,
+//! *Process credential provider*).
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};

@@ -16,7 +16,10 @@ use super::{CloudError, RegistryLogin};
 use crate::net::Secret;
 
 /// Flux' pattern, for its message (`fluxcd/pkg/auth/aws`, `registryPattern`).
-const PATTERN: &str = r"([0-9+]*).dkr[.-]ecr(?:-fips)?\.([^/.]*)\.(amazonaws\.com[.cn]*|amazonaws\.eu|sc2s\.sgov\.gov|c2s\.ic\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov|on\.aws)";
+const PATTERN: &str = concat!(
+    r"([0-9+]*).dkr[.-]ecr(?:-fips)?\.([^/.]*)\.(amazonaws\.com[.cn]*|amazonaws\.eu|sc2s\.sgov\.gov|c2s\.ic\.gov|",
+    r"cloud\.adc-e\.uk|csp\.hci\.ic\.gov|on\.aws)",
+);
 const SUFFIXES: [&str; 8] = [
     "amazonaws.com",
     "amazonaws.com.cn",

@@ -66,7 +66,8 @@ enum How<'a> {
 const CLIENT: &str = "AZURE_CLIENT_ID";
 const TENANT: &str = "AZURE_TENANT_ID";
 const WHAT: &str = "Entra token";
-const WAY_OUT: &str = "set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or give the pod workload identity or the machine a managed identity";
+const WAY_OUT: &str = "set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or give the pod workload \
+                       identity or the machine a managed identity";
 
 impl Azure<'_> {
     /// A token for a scope such as `https://containerregistry.azure.net/.default`: of a service principal in the
@@ -84,10 +85,8 @@ impl Azure<'_> {
                 let assertion = files::trimmed(&files::text(file, "AZURE_FEDERATED_TOKEN_FILE")?);
                 return self.by_assertion(tenant, client, &assertion, scope);
             }
-            tried.push(
-                "neither AZURE_CLIENT_SECRET nor AZURE_CLIENT_CERTIFICATE_PATH nor AZURE_FEDERATED_TOKEN_FILE is set"
-                    .to_owned(),
-            );
+            let names = "AZURE_CLIENT_SECRET, AZURE_CLIENT_CERTIFICATE_PATH and AZURE_FEDERATED_TOKEN_FILE";
+            tried.push(format!("{names} are not set"));
         } else {
             tried.push("AZURE_TENANT_ID and AZURE_CLIENT_ID are not both set".to_owned());
         }

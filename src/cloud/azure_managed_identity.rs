@@ -1,5 +1,5 @@
-//! Entra tokens of the machine: managed identities of virtual machines and of App Service (Entra ID, *How to use managed
-//! identities on a virtual machine to acquire an access token*; App Service, *Use managed identities*).
+//! Entra tokens of the machine: managed identities of virtual machines and of App Service (Entra ID, *How to use
+//! managed identities on a virtual machine to acquire an access token*; App Service, *Use managed identities*).
 
 use std::time::SystemTime;
 

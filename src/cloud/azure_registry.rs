@@ -196,7 +196,8 @@ mod tests {
                 .map(|registry| registry.scope)
                 .map_err(|e| e.to_string())
         };
-        let full = r#"{"containerRegistryDNSSuffix":".acr.local","resourceManagerEndpoint":"https://arm.local","tokenAudience":"x"}"#;
+        let full = r#"{"containerRegistryDNSSuffix": ".acr.local", "tokenAudience": "x",
+            "resourceManagerEndpoint": "https://arm.local"}"#;
         assert_eq!(parse(full, "a.acr.local"), Ok("https://arm.local/.default".to_owned()));
         assert_eq!(parse(full, "a.azurecr.io"), Ok("https://arm.local/.default".to_owned()));
         assert_eq!(

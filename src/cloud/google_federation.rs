@@ -1,5 +1,5 @@
 //! Workload identity federation: a token from elsewhere is exchanged for one of Google's, which may then stand for a
-//! service account (Google Cloud, *Workload Identity Federation*; RFC 8693; `golang.org/x/oauth2/google/externalaccount`).
+//! service account (Google Cloud, *Workload Identity Federation*; RFC 8693; `x/oauth2/google/externalaccount`).
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;

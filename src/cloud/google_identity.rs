@@ -23,6 +23,9 @@ pub(super) const SCOPES: [&str; 2] = [
     "https://www.googleapis.com/auth/userinfo.email",
 ];
 
+const WAY_OUT: &str = "set GOOGLE_APPLICATION_CREDENTIALS, run `gcloud auth application-default login`, or give the \
+                       pod workload identity or the machine a service account";
+
 /// What the ways to tokens need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Google<'a> {
@@ -100,7 +103,7 @@ impl Google<'_> {
             CloudError::Absent {
                 what: "Google credentials",
                 tried,
-                way_out: "set GOOGLE_APPLICATION_CREDENTIALS, run `gcloud auth application-default login`, or give the pod workload identity or the machine a service account",
+                way_out: WAY_OUT,
             }
         })
     }
@@ -151,8 +154,8 @@ impl Google<'_> {
         }
     }
 
-    /// A token for an assertion that is signed with a service account's key (Google Identity, *Using OAuth 2.0 for Server
-    /// to Server Applications*).
+    /// A token for an assertion that is signed with a service account's key (Google Identity, *Using OAuth 2.0 for
+    /// Server to Server Applications*).
     fn of_service_account(&self, subject: &str, file: &CredentialsFile) -> Result<AccessToken, CloudError> {
         const GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
         let Some(key) = &file.private_key else {

@@ -33,8 +33,8 @@ impl Google<'_> {
         }
     }
 
-    /// The workload identity pool of the GKE cluster that this machine belongs to, and the cluster's name as a provider of
-    /// it (`fluxcd/pkg/auth/gcp`, *gkeMetadata*).
+    /// The workload identity pool of the GKE cluster that this machine belongs to, and the cluster's name as a provider
+    /// of it (`fluxcd/pkg/auth/gcp`, *gkeMetadata*).
     ///
     /// # Errors
     /// With Flux' words, when it is no GKE cluster.

@@ -1,8 +1,8 @@
 //! Logins at clouds: AWS, Azure and Google, for the identity that this process or a ServiceAccount has.
 //!
-//! Identity and use are apart. An identity is AWS credentials, an Entra token or a Google access token, and is found as
-//! the vendors' libraries find it; a use is a login at a registry, and may be others later. There are no SDKs: each step
-//! is one request.
+//! Identity and use are apart. An identity is AWS credentials, an Entra token or a Google access token, and is found
+//! as the vendors' libraries find it; a use is a login at a registry, and may be others later. There are no SDKs: each
+//! step is one request.
 //!
 //! ```text
 //! environment, files, metadata ─▶ *_identity, aws_credentials ─┐

@@ -64,8 +64,8 @@ fn clean(text: &str, secrets: &[&Secret]) -> String {
     server_text(text.as_bytes(), WORDS)
 }
 
-/// AWS: `__type`, `message` or `Message`; OAuth 2.0 (RFC 6749, *Error Response*): `error`, `error_description`; Google's
-/// interfaces: `error: {status, message}`; registries: `errors: [{code, message}]`; AWS' endpoints for containers:
+/// AWS: `__type`, `message` or `Message`; OAuth 2.0 (RFC 6749, *Error Response*): `error`, `error_description`;
+/// Google's interfaces: `error: {status, message}`; registries: `errors: [{code, message}]`; AWS' endpoints for containers:
 /// `code`, `message`.
 fn in_json(document: &Value, header: Option<&str>) -> Refusal {
     let error = document.get("error");
@@ -145,7 +145,7 @@ mod tests {
                 "no",
             ),
             (
-                "<ErrorResponse><Error><Type>Sender</Type><Code>ExpiredTokenException</Code><Message>old</Message></Error></ErrorResponse>",
+                "<ErrorResponse><Error><Type>Sender</Type><Code>ExpiredTokenException</Code><Message>old</Message></Error>",
                 "ExpiredTokenException",
                 "old",
             ),

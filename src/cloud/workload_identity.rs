@@ -245,7 +245,9 @@ mod tests {
             "xarn:aws:iam::1:role/a",
         ] {
             let expected = format!(
-                r"failed to get provider identity from service account 'apps/scanner' annotations: invalid eks.amazonaws.com/role-arn annotation: '{bad}'. must match ^arn:aws[\w-]*:iam::[0-9]{{1,30}}:role/.{{1,200}}$"
+                "failed to get provider identity from service account 'apps/scanner' annotations: invalid \
+                 eks.amazonaws.com/role-arn annotation: '{bad}'. must match \
+                 ^arn:aws[\\w-]*:iam::[0-9]{{1,30}}:role/.{{1,200}}$"
             );
             assert_eq!(identity(Provider::Aws, &[(ROLE, bad)]), Err(expected));
         }

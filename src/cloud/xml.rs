@@ -68,8 +68,9 @@ mod tests {
 
     #[test]
     fn texts_by_path() {
-        let document = "<?xml version=\"1.0\"?><!-- <Error> --><r:Response xmlns:r=\"x\"><Empty/><Error>\n <Type>Sender</Type>\
-            <Code>AccessDenied</Code><Message>no &lt;role&gt; &#38; no &#x2603;</Message></Error><Code>other</Code></r:Response>";
+        let document = "<?xml version=\"1.0\"?><!-- <Error> --><r:Response xmlns:r=\"x\"><Empty/>\
+            <Error>\n <Type>Sender</Type><Code>AccessDenied</Code><Message>no &lt;role&gt; &#38; no &#x2603;</Message>\
+            </Error><Code>other</Code></r:Response>";
         let rows = [
             (&["Error", "Code"][..], Some("AccessDenied")),
             (&["Response", "Code"], Some("other")),
