@@ -62,8 +62,6 @@ pub(super) struct Role {
 const LINKS: usize = 16;
 /// A role's session unless a profile asks for more than a quarter of an hour, in seconds (SDK, `stscreds`).
 const SESSION: u32 = 900;
-/// A way to the same credentials for what is not supported.
-const EXPORT: &str = "run `eval \"$(aws configure export-credentials --profile NAME --format env)\"` first";
 
 impl Profiles {
     /// Adds a file's sections; its values win over those that are there. The config file calls its profiles
@@ -112,15 +110,16 @@ impl Profiles {
         if seen.len() > LINKS {
             return Err(format!("more than {LINKS} profiles stand behind it"));
         }
-        // A source that has keys is used as it is; a profile that is its own source, without its role.
         let keys = profile.keys()?;
+        // A profile that is its own source gives its keys, without its role.
+        let role = profile.role()?.filter(|_| !repeated);
+        // A source that has keys needs no source.
         if let (Some(keys), true) = (&keys, seen.len() > 1) {
             return Ok(Route {
                 base: Base::Keys(keys.clone()),
-                roles: Vec::new(),
+                roles: role.into_iter().collect(),
             });
         }
-        let role = profile.role()?.filter(|_| !repeated);
         let source = profile.get("source_profile").filter(|_| !repeated);
         profile.complete(role.is_some(), source.is_some())?;
         let mut route = match source {
@@ -157,6 +156,12 @@ impl<'a> Profile<'a> {
         self.get(key).map(str::to_owned)
     }
 
+    /// A way to the same credentials for what is not supported.
+    fn export(&self) -> String {
+        let name = self.name;
+        format!("run `eval \"$(aws configure export-credentials --profile {name} --format env)\"` first")
+    }
+
     fn keys(&self) -> Result<Option<AwsCredentials>, String> {
         match (self.get("aws_access_key_id"), self.get("aws_secret_access_key")) {
             (Some(id), Some(secret)) => Ok(Some(AwsCredentials {
@@ -179,8 +184,9 @@ impl<'a> Profile<'a> {
         };
         if self.get("mfa_serial").is_some() {
             return Err(format!(
-                "profile {:?} wants a code (mfa_serial), which nobody can be asked for; {EXPORT}",
-                self.name
+                "profile {:?} wants a code (mfa_serial), which nobody can be asked for; {}",
+                self.name,
+                self.export()
             ));
         }
         let asked = self.get("duration_seconds").and_then(|seconds| seconds.parse().ok());
@@ -240,8 +246,9 @@ impl<'a> Profile<'a> {
             .any(|key| self.get(key).is_some())
         {
             return Err(format!(
-                "profile {:?} signs in with a browser, which is not supported; {EXPORT}",
-                self.name
+                "profile {:?} signs in with a browser, which is not supported; {}",
+                self.name,
+                self.export()
             ));
         }
         Ok(self
@@ -303,6 +310,9 @@ duration_seconds = 3600
 [profile chained]
 role_arn = arn:aws:iam::1:role/chained
 source_profile = deploy
+[profile keyed]
+role_arn = arn:aws:iam::1:role/keyed
+source_profile = self
 [profile self]
 role_arn = arn:aws:iam::1:role/self
 source_profile = self
@@ -385,6 +395,11 @@ sso_region = x
         );
         let own = route("self").unwrap().unwrap();
         assert_eq!((keys(&own.base), arns(&own)), ("AK3", vec!["self".to_owned()]));
+        let keyed = route("keyed").unwrap().unwrap();
+        assert_eq!(
+            (keys(&keyed.base), arns(&keyed)),
+            ("AK3", vec!["self".to_owned(), "keyed".to_owned()])
+        );
         let web = route("web").unwrap().unwrap();
         assert!(matches!(&web.base, Base::WebIdentity(w) if w.file == "/token" && w.session.as_deref() == Some("me")));
         assert!(web.roles.is_empty());

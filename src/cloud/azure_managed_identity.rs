@@ -25,7 +25,9 @@ impl Azure<'_> {
         let client = self.environment.get("AZURE_CLIENT_ID");
         let doing = match client {
             Some(client) => format!("get an Entra token for {scope} as the managed identity {client}"),
-            None => format!("get an Entra token for {scope} as the machine's managed identity"),
+            None => format!(
+                "get an Entra token for {scope} as the machine's own managed identity (AZURE_CLIENT_ID names another)"
+            ),
         };
         let mut url = url;
         url.query_pairs_mut()

@@ -10,6 +10,9 @@ use crate::net::Deadline;
 /// The longest that anything is kept, whatever its life (Flux, `fluxcd/pkg/cache`, `TokenMaxDuration`).
 const MOST: Duration = Duration::from_secs(3600);
 
+/// So many keys, and those whose values are no longer fresh are let go.
+const SLOTS: usize = 256;
+
 /// Values by key. A value is kept for 80 % of its life, an hour at most, as Flux keeps tokens (`fluxcd/pkg/cache`,
 /// `TokenCache`); one without an end is not kept, as it costs no request to make it again.
 #[derive(Debug)]
@@ -69,7 +72,7 @@ impl<T: Clone> Cache<T> {
         ends: impl Fn(&T) -> Option<SystemTime>,
         make: impl FnOnce() -> Result<T, CloudError>,
     ) -> Result<T, CloudError> {
-        let slot = Arc::clone(held(&self.slots).entry(key.to_owned()).or_default());
+        let slot = self.slot(key);
         let mut state = held(&slot.state);
         if let Some(kept) = state.kept() {
             return Ok(kept);
@@ -87,6 +90,16 @@ impl<T: Clone> Cache<T> {
         drop(state);
         drop(turn);
         result
+    }
+}
+
+impl<T: Clone> Cache<T> {
+    fn slot(&self, key: &str) -> Arc<Slot<T>> {
+        let mut slots = held(&self.slots);
+        if slots.len() >= SLOTS {
+            slots.retain(|_, slot| Arc::strong_count(slot) > 1 || held(&slot.state).kept().is_some());
+        }
+        Arc::clone(slots.entry(key.to_owned()).or_default())
     }
 }
 
@@ -192,6 +205,17 @@ mod tests {
             });
             assert_eq!(made.load(Ordering::SeqCst), 1);
         }
+    }
+
+    #[test]
+    fn old_keys_are_let_go() {
+        let cache = Cache::default();
+        for key in 0..3 * SLOTS {
+            let end = (key < 10).then(|| SystemTime::now() + MOST);
+            cache.get(&key.to_string(), soon(), |_| end, || Ok(key)).unwrap();
+        }
+        assert!(held(&cache.slots).len() <= SLOTS);
+        assert_eq!(cache.get("3", soon(), |_| None, || Ok(99)), Ok(3));
     }
 
     #[test]

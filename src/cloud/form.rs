@@ -20,13 +20,17 @@ pub(super) fn form(fields: &[(&str, &str)]) -> Secret {
         if !out.is_empty() {
             out.push('&');
         }
-        for (text, end) in [(name, "="), (value, "")] {
-            let escaped = Zeroizing::new(query_escape(text.as_bytes()));
-            out.push_str(&String::from_utf8_lossy(&escaped));
-            out.push_str(end);
-        }
+        out.push_str(escaped(name).expose());
+        out.push('=');
+        out.push_str(escaped(value).expose());
     }
     Secret::new(out)
+}
+
+/// One name or value of a form, escaped.
+pub(super) fn escaped(text: &str) -> Secret {
+    let escaped = Zeroizing::new(query_escape(text.as_bytes()));
+    Secret::new(String::from_utf8_lossy(&escaped))
 }
 
 #[cfg(test)]

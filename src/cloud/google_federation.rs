@@ -94,6 +94,9 @@ impl<'a> Federation<'a> {
         if file.audience.is_empty() || file.subject_token_type.is_empty() {
             return Err("lacks audience or subject_token_type".to_owned());
         }
+        if !file.workforce_pool_user_project.is_empty() && !is_workforce(&file.audience) {
+            return Err("has a workforce_pool_user_project, but its audience is no workforce pool".to_owned());
+        }
         let url = |name: &str, text: &str| address(name, text).map_err(|e| e.to_string());
         let impersonation = match file.service_account_impersonation_url.as_str() {
             "" => None,
@@ -115,6 +118,14 @@ impl<'a> Federation<'a> {
             user_project: &file.workforce_pool_user_project,
         })
     }
+}
+
+fn is_workforce(audience: &str) -> bool {
+    let rest = audience
+        .split_once("//iam.googleapis.com/locations/")
+        .map(|(_, rest)| rest);
+    let pool = rest.and_then(|rest| rest.split_once('/'));
+    pool.is_some_and(|(location, rest)| !location.is_empty() && rest.starts_with("workforcePools/"))
 }
 
 impl Google<'_> {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use ureq::http::StatusCode;
 use url::Url;
 
-use super::{CloudError, xml};
+use super::{CloudError, form, xml};
 use crate::net::{Answer, Secret, WORDS, bare, server_text};
 
 /// A service's own code and words; either may be empty.
@@ -52,14 +52,17 @@ pub(super) fn refusal(answer: &Answer, secrets: &[&Secret]) -> Refusal {
 }
 
 fn clean(text: &str, secrets: &[&Secret]) -> String {
-    let longest_first = {
-        let mut known: Vec<&str> = secrets.iter().map(|s| s.expose()).filter(|s| s.len() > 3).collect();
-        known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        known
-    };
+    let long = secrets
+        .iter()
+        .map(|secret| secret.expose())
+        .filter(|secret| secret.len() > 3);
+    // As they are, and as they were in a form.
+    let both = |secret: &str| [Secret::new(secret), form::escaped(secret)];
+    let mut known: Vec<Secret> = long.flat_map(both).collect();
+    known.sort_by_key(|secret| std::cmp::Reverse(secret.expose().len()));
     let mut text = text.to_owned();
-    for secret in longest_first {
-        text = text.replace(secret, "***");
+    for secret in known {
+        text = text.replace(secret.expose(), "***");
     }
     server_text(text.as_bytes(), WORDS)
 }
@@ -186,5 +189,7 @@ mod tests {
         );
         let found = refusal(&answer(&body), &[&token, &Secret::new("t0k")]);
         assert!(found.message.ends_with("should be ***"), "{}", found.message);
+        let found = refusal(&answer("got client_secret=a%2Bb%3D and a+b="), &[&Secret::new("a+b=")]);
+        assert_eq!(found.message, "got client_secret=*** and ***");
     }
 }

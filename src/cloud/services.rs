@@ -74,7 +74,7 @@ impl Services {
                 return Ok(answer);
             }
             let said = refusal(&answer, secrets);
-            if !is_passing(answer.status, &said.code) || pause > Duration::from_secs(2) || pause >= deadline.left() {
+            if !is_passing(answer.status, &said.code) || pause > Duration::from_secs(1) || pause >= deadline.left() {
                 return Err(said.error(doing, &answer.url, answer.status));
             }
             thread::sleep(pause);
