@@ -239,7 +239,8 @@ impl ImagePolicy {
         Ok(survey)
     }
 
-    /// Why a tag was chosen or not; also of one that is not in the list.
+    /// Why a tag was chosen or not; also of one that is not in the list, which is then taken for one in the order of
+    /// [`Exclusions::keep`](super::Exclusions::keep).
     ///
     /// # Errors
     /// [`Exhausted`] when the filter takes too long.
@@ -251,7 +252,9 @@ impl ImagePolicy {
         let judgement = if listed {
             find(survey)
         } else {
-            find(self.survey(&[tags, &[tag.to_owned()]].concat())?)
+            // Where a scan would put it: among tags that are equal the place decides.
+            let (before, after) = tags.split_at(tags.partition_point(|other| other.as_str() > tag));
+            find(self.survey(&[before, &[tag.to_owned()], after].concat())?)
         };
         Ok(Explanation {
             listed,
@@ -360,6 +363,15 @@ mod tests {
         let same = policy.explain(&tags, "1-a").unwrap().judgement;
         assert_eq!((same.value.as_deref(), same.verdict.name()), (Some("1"), "SameValue"));
         assert_eq!(policy.explain(&[], "z").unwrap().latest, Err(NoTag::Empty));
+    }
+
+    #[test]
+    fn a_tag_that_is_not_there_takes_its_place_among_equals() {
+        let policy = policy("*", None);
+        for (tag, name) in [("1.0.0+c", "Newest"), ("1.0.0+a", "Outranked")] {
+            let explained = policy.explain(&list(&["1.0.0+b", "0.9.0"]), tag).unwrap();
+            assert_eq!(explained.judgement.verdict.name(), name, "{tag}");
+        }
     }
 
     #[test]

@@ -1,0 +1,173 @@
+//! What becomes of one tag, step by step (`bumpwright policy --explain`).
+
+use super::policy_find::Scan;
+use crate::api::{FilterTags, ImagePolicy};
+use crate::policy::{self, Exclusions, Explanation, Judgement, NoTag, RuleSpec, Verdict};
+use crate::re2::Exhausted;
+
+/// What becomes of a tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explained {
+    /// The tag.
+    pub tag: String,
+    /// Whether the repository has it; if not, the rest tells what it would be. None when the exclusion list leaves it
+    /// out: scans do not keep such tags.
+    pub listed: Option<bool>,
+    /// The pattern of the exclusion list that leaves it out.
+    pub excluded_by: Option<String>,
+    /// What is compared; none when the filter does not match.
+    pub value: Option<String>,
+    /// The name of its [`Verdict`]; none when it is excluded.
+    pub verdict: Option<&'static str>,
+    /// Its place among the tags that count; the newest has 1.
+    pub place: Option<usize>,
+    /// The tag that wins, without this one if it is not listed.
+    pub winner: Option<String>,
+    /// All of it in sentences.
+    pub steps: Vec<String>,
+}
+
+/// Follows a tag through exclusions, filter, rule and order.
+///
+/// # Errors
+/// [`Exhausted`] when a pattern takes too long.
+pub(super) fn explain(scan: &Scan<'_>, chooser: &policy::ImagePolicy, tag: &str) -> Result<Explained, Exhausted> {
+    let explanation = chooser.explain(&scan.tags.tags, tag)?;
+    let excluded_by = excluding(scan, tag)?;
+    let mut told = Explained {
+        tag: tag.to_owned(),
+        listed: Some(explanation.listed),
+        excluded_by: None,
+        value: None,
+        verdict: None,
+        place: None,
+        winner: explanation.winner.clone(),
+        steps: Vec::new(),
+    };
+    if let Some(pattern) = excluded_by {
+        told.steps.push(format!("The exclusion list leaves {tag} out: it matches {pattern}."));
+        told.steps.push(outcome(&explanation));
+        told.excluded_by = Some(pattern);
+        told.listed = None;
+        return Ok(told);
+    }
+    told.steps.push(match explanation.listed {
+        true => format!("The repository has the tag {tag}."),
+        false => format!("The repository does not have the tag {tag}; this is what would become of it."),
+    });
+    told.steps.push(exclusions(scan));
+    let verdict = &explanation.judgement.verdict;
+    told.verdict = Some(verdict.name());
+    told.value.clone_from(&explanation.judgement.value);
+    told.place = match verdict {
+        Verdict::Newest => Some(1),
+        Verdict::Outranked { place, .. } => Some(*place),
+        _ => None,
+    };
+    told.steps.extend(filter(scan.policy, &explanation.judgement));
+    told.steps.extend(rule(scan.policy, &explanation.judgement));
+    told.steps.extend(rank(&explanation));
+    Ok(told)
+}
+
+/// The first pattern of the exclusion list that matches.
+fn excluding(scan: &Scan<'_>, tag: &str) -> Result<Option<String>, Exhausted> {
+    for pattern in scan.repository.exclusions() {
+        // A list that cannot be read has failed the scan.
+        let Ok(exclusions) = Exclusions::new([pattern]) else { continue };
+        if exclusions.keep(vec![tag.to_owned()])?.is_empty() {
+            return Ok(Some(pattern.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+fn exclusions(scan: &Scan<'_>) -> String {
+    let patterns: Vec<&str> = scan.repository.exclusions().collect();
+    format!("The exclusion list lets it pass: it does not match {}.", patterns.join(" or "))
+}
+
+/// Whether the filter matches, and what it extracts.
+fn filter(policy: &ImagePolicy, judgement: &Judgement) -> Option<String> {
+    let filter: &FilterTags = policy.spec.as_ref()?.filter_tags.as_ref()?;
+    let FilterTags { pattern, extract } = filter;
+    Some(match &judgement.value {
+        None => format!("The filter {pattern} does not match it, so it does not count."),
+        Some(_) if extract.is_empty() => format!("The filter {pattern} matches it; nothing is extracted, so all of it is compared."),
+        Some(value) => format!("The filter {pattern} matches it, and {extract} extracts {}.", shown(value)),
+    })
+}
+
+/// What the rule makes of the value.
+fn rule(policy: &ImagePolicy, judgement: &Judgement) -> Option<String> {
+    let value = shown(judgement.value.as_deref()?);
+    let written = policy.spec.as_ref()?.policy.as_ref().map(RuleSpec::from)?;
+    let range = written.semver.as_deref().unwrap_or_default();
+    Some(match &judgement.verdict {
+        Verdict::Unmatched => return None,
+        Verdict::NotAVersion(error) => {
+            format!("{value} is not a version of three segments ({error}), so it does not count.")
+        }
+        Verdict::Prerelease(reasons) => format!(
+            "{value} is a prerelease, which the range {range} leaves out ({}), so it does not count.",
+            reasons.join("; ")
+        ),
+        Verdict::OutOfRange(reasons) => format!(
+            "{value} is a version outside of the range {range} ({}), so it does not count.",
+            reasons.join("; ")
+        ),
+        Verdict::NotANumber => format!("{value} is not a number; one such tag is enough for the policy to choose nothing."),
+        _ => match (&written.semver, &written.alphabetical) {
+            (Some(_), _) => format!("{value} is a version in the range {range}."),
+            (None, Some(order)) => format!("The alphabet decides, and the {} wins.", end(order, "last", "first")),
+            (None, None) => format!("{value} is a number; the {} wins.", end(written.numerical.as_deref().unwrap_or_default(), "largest", "smallest")),
+        },
+    })
+}
+
+fn end(order: &str, ascending: &'static str, descending: &'static str) -> &'static str {
+    match order.eq_ignore_ascii_case("desc") {
+        true => descending,
+        false => ascending,
+    }
+}
+
+/// Its place, and who wins.
+fn rank(explanation: &Explanation) -> Vec<String> {
+    let latest = &explanation.latest;
+    let outcome = outcome(explanation);
+    let (is, wins) = match explanation.listed {
+        true => ("is", "wins"),
+        false => ("would be", "would still win"),
+    };
+    match (&explanation.judgement.verdict, latest) {
+        (Verdict::Newest, Ok(_)) if explanation.listed => vec!["Nothing is newer: it is the choice.".to_owned()],
+        (Verdict::Newest, Ok(other)) => vec![format!("It would be the choice instead of {other}.")],
+        (Verdict::Newest, Err(NoTag::NotANumber(_))) => vec![format!("It {is} the newest."), outcome],
+        (Verdict::Newest, Err(_)) => vec!["It would be the choice: there is no other.".to_owned()],
+        (Verdict::Outranked { by, place }, Ok(_)) => vec![format!("It {is} number {place}: {by} {wins}.")],
+        (Verdict::Outranked { by, place }, Err(_)) => vec![format!("It {is} number {place} after {by}."), outcome],
+        (Verdict::SameValue { of }, _) => {
+            let same = format!("The filter extracts the same from {of}, which counts in its place.");
+            vec![same, outcome]
+        }
+        _ => vec![outcome],
+    }
+}
+
+/// What the policy chooses, where that is not this tag.
+fn outcome(explanation: &Explanation) -> String {
+    match &explanation.latest {
+        Ok(tag) if explanation.listed => format!("The choice is {tag}."),
+        Ok(tag) => format!("As it is, the choice is {tag}."),
+        Err(error) => format!("The policy chooses nothing: {error}."),
+    }
+}
+
+/// A value that may be empty.
+fn shown(value: &str) -> &str {
+    match value {
+        "" => "the empty text",
+        value => value,
+    }
+}
