@@ -105,7 +105,11 @@ fn unresolved(one: &Wanted, error: &NoImage) -> Unresolved {
     };
     Unresolved {
         reason,
-        message: format!("ImagePolicy {}: {}", one.policy.policy_name(), words::printable(&error.to_string())),
+        message: format!(
+            "ImagePolicy {}: {}",
+            one.policy.policy_name(),
+            words::printable(&error.to_string())
+        ),
     }
 }
 

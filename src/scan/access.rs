@@ -39,11 +39,7 @@ pub(super) enum Source {
 ///
 /// # Errors
 /// [`ScanError`] for what cannot be used, and, if `missing` says so, for Secrets that are not there.
-pub(super) fn access(
-    repository: &ImageRepository,
-    objects: &Objects,
-    missing: Missing,
-) -> Result<Access, ScanError> {
+pub(super) fn access(repository: &ImageRepository, objects: &Objects, missing: Missing) -> Result<Access, ScanError> {
     let spec = &repository.spec;
     let mut access = Access {
         reference: repository_reference(&spec.image)?,
@@ -120,7 +116,10 @@ fn keychain(
     if found.is_empty() {
         return Ok(Source::User);
     }
-    let names: Vec<String> = found.iter().map(|secret| secret.metadata.object_name().to_string()).collect();
+    let names: Vec<String> = found
+        .iter()
+        .map(|secret| secret.metadata.object_name().to_string())
+        .collect();
     let secrets = found.iter().zip(&names).map(|(secret, name)| pull_secret(secret, name));
     let keychain = Keychain::from_secrets(&secrets.collect::<Result<Vec<_>, InvalidSecret>>()?)?;
     notes.extend(keychain.unused().iter().map(ToString::to_string));

@@ -88,7 +88,10 @@ fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> 
                     let place = next.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = items.get(place) else { return };
                     let result = work(item);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
+                    results
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push((place, result));
                 }
             });
         }

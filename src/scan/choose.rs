@@ -5,9 +5,7 @@ use super::error::ScanError;
 use super::scanner::{Scanner, Tags};
 use crate::api::{ImagePolicy, ImageRepository, Objects};
 use crate::gostd::Time;
-use crate::policy::{
-    DigestSource, InvalidAnnotation, InvalidPolicy, InvalidReflection, LatestRef, NoTag, Refusal,
-};
+use crate::policy::{DigestSource, InvalidAnnotation, InvalidPolicy, InvalidReflection, LatestRef, NoTag, Refusal};
 
 /// What a policy chose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,10 +88,12 @@ pub fn choose(
             image: image.to_string(),
             error,
         })?;
-        guards.check_age(created.as_ref(), now).map_err(|refusal| NoImage::Refused {
-            image: image.to_string(),
-            refusal: Box::new(refusal),
-        })?;
+        guards
+            .check_age(created.as_ref(), now)
+            .map_err(|refusal| NoImage::Refused {
+                image: image.to_string(),
+                refusal: Box::new(refusal),
+            })?;
     }
     // A status that cannot be read tells nothing of the digest.
     let before = policy.latest_ref().ok().flatten();

@@ -9,7 +9,7 @@ use crate::cloud::{Cloud, Provider};
 use crate::gostd::Time;
 use crate::net::{Deadline, Peer};
 use crate::policy::{Exclusions, Reference, Validation};
-use crate::registry::{Login, LoginError, Registry, UserKeychain, Places};
+use crate::registry::{Login, LoginError, Places, Registry, UserKeychain};
 
 /// What is done about Secrets with logins that are not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +168,9 @@ impl Scanner {
         if self.missing == Missing::Refused {
             return Ok(Login::Anonymous);
         }
-        let user = self.user.get_or_init(|| UserKeychain::load(&Places::from_environment()));
+        let user = self
+            .user
+            .get_or_init(|| UserKeychain::load(&Places::from_environment()));
         match user {
             Ok(keychain) => Ok(keychain.login(reference)?),
             Err(error) => Err(error.clone().into()),
