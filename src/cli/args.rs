@@ -182,11 +182,25 @@ pub struct Policy {
     pub semver: Option<String>,
 
     /// The last tag of the alphabet, or the first
-    #[arg(long, value_name = "ORDER", value_enum, ignore_case = true, group = "rule", requires = "image")]
+    #[arg(
+        long,
+        value_name = "ORDER",
+        value_enum,
+        ignore_case = true,
+        group = "rule",
+        requires = "image"
+    )]
     pub alphabetical: Option<Order>,
 
     /// The largest number, or the smallest
-    #[arg(long, value_name = "ORDER", value_enum, ignore_case = true, group = "rule", requires = "image")]
+    #[arg(
+        long,
+        value_name = "ORDER",
+        value_enum,
+        ignore_case = true,
+        group = "rule",
+        requires = "image"
+    )]
     pub numerical: Option<Order>,
 
     /// Only tags that this regular expression (RE2) matches

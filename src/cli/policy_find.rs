@@ -150,11 +150,7 @@ pub fn find(subjects: Vec<Subject>, question: &Question<'_>) -> Vec<Finding> {
     findings
 }
 
-fn ask(
-    images: &Images,
-    asked: Vec<(&mut Finding, &ImagePolicy, Arc<ImageRepository>)>,
-    question: &Question<'_>,
-) {
+fn ask(images: &Images, asked: Vec<(&mut Finding, &ImagePolicy, Arc<ImageRepository>)>, question: &Question<'_>) {
     let repositories: Vec<Arc<ImageRepository>> = asked.iter().map(|(.., repository)| Arc::clone(repository)).collect();
     images.scan(&repositories);
     let mut scanned = Vec::new();
@@ -165,7 +161,10 @@ fn ask(
             None => finding.problem = Some(Problem::new(Reason::ScanFailed, "it was not scanned")),
         }
     }
-    let choices: Vec<_> = scanned.iter().map(|(_, policy, repository, tags)| (*policy, &**repository, &**tags)).collect();
+    let choices: Vec<_> = scanned
+        .iter()
+        .map(|(_, policy, repository, tags)| (*policy, &**repository, &**tags))
+        .collect();
     let chosen = images.batch().choose(&choices);
     for ((finding, policy, repository, tags), chosen) in scanned.into_iter().zip(chosen) {
         let scan = Scan {
@@ -188,7 +187,9 @@ impl Scan<'_> {
     fn tell(&self, finding: &mut Finding, chosen: Result<Chosen, NoImage>, question: &Question<'_>) {
         finding.notes.extend(self.tags.notes.iter().cloned());
         let chooser = self.policy.chooser().ok();
-        let survey = chooser.as_ref().and_then(|chooser| chooser.survey(&self.tags.tags).ok());
+        let survey = chooser
+            .as_ref()
+            .and_then(|chooser| chooser.survey(&self.tags.tags).ok());
         if let Some(survey) = &survey {
             self.count(finding, survey);
         }
@@ -209,7 +210,10 @@ impl Scan<'_> {
             Err(error) => finding.problem = Some(no_image(&error)),
         }
         self.guard(finding, chooser.as_ref(), &question.now);
-        finding.explanation = question.explain.zip(chooser.as_ref()).and_then(|(tag, chooser)| explain(self, chooser, tag).ok());
+        finding.explanation = question
+            .explain
+            .zip(chooser.as_ref())
+            .and_then(|(tag, chooser)| explain(self, chooser, tag).ok());
     }
 
     fn count(&self, finding: &mut Finding, survey: &Survey) {

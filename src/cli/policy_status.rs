@@ -89,6 +89,8 @@ pub(super) fn of_status(finding: &mut Finding, policy: &ImagePolicy, why: &Unask
     }
     if *why != Unasked::Offline {
         let name = policy.policy_name();
-        finding.notes.push(format!("ImagePolicy {name}: {why}; what is shown is its status"));
+        finding
+            .notes
+            .push(format!("ImagePolicy {name}: {why}; what is shown is its status"));
     }
 }

@@ -29,7 +29,11 @@ pub fn table(findings: &[Finding]) -> String {
     let rows: Vec<[String; 5]> = findings.iter().map(cells).collect();
     let mut widths = [None; 5];
     for (column, (width, heading)) in widths.iter_mut().zip(HEADINGS).enumerate() {
-        let texts = || rows.iter().filter_map(|row| row.get(column)).filter(|text| !text.is_empty());
+        let texts = || {
+            rows.iter()
+                .filter_map(|row| row.get(column))
+                .filter(|text| !text.is_empty())
+        };
         let longest = texts().map(|text| text.chars().count()).max();
         *width = longest.map(|longest| longest.clamp(heading.len(), WIDEST.max(heading.len())));
     }
@@ -37,7 +41,9 @@ pub fn table(findings: &[Finding]) -> String {
     line(&mut out, &HEADINGS.map(str::to_owned), &widths, |_| BOLD);
     for (finding, row) in findings.iter().zip(&rows) {
         let colour = colour(finding);
-        line(&mut out, row, &widths, |column| if column == CHOICE { colour } else { Style::new() });
+        line(&mut out, row, &widths, |column| {
+            if column == CHOICE { colour } else { Style::new() }
+        });
         details(&mut out, finding);
     }
     note_lines(&mut out, findings);
@@ -88,7 +94,9 @@ fn note_lines(out: &mut String, findings: &[Finding]) {
 /// Pads by the width of the text alone; the last column is not padded.
 fn line(out: &mut String, texts: &[String; 5], widths: &[Option<usize>; 5], colour: impl Fn(usize) -> Style) {
     let shown = texts.iter().zip(widths).enumerate();
-    let mut shown = shown.filter_map(|(column, (text, width))| Some((column, text.as_str(), (*width)?))).peekable();
+    let mut shown = shown
+        .filter_map(|(column, (text, width))| Some((column, text.as_str(), (*width)?)))
+        .peekable();
     while let Some((column, text, width)) = shown.next() {
         let text = if text.is_empty() { NOTHING } else { text };
         let style = colour(column);
@@ -115,10 +123,18 @@ fn cells(finding: &Finding) -> [String; 5] {
 /// The tag, and in brackets what the status has if that is something else.
 fn choice(finding: &Finding) -> String {
     let tag = finding.choice.as_ref().map(|image| image.tag.clone());
-    let Some(before) = finding.previous.as_ref().filter(|before| finding.choice.as_ref() != Some(*before)) else {
+    let Some(before) = finding
+        .previous
+        .as_ref()
+        .filter(|before| finding.choice.as_ref() != Some(*before))
+    else {
         return tag.unwrap_or_default();
     };
-    format!("{} (was {})", tag.as_deref().unwrap_or(NOTHING), difference(before, finding.choice.as_ref()))
+    format!(
+        "{} (was {})",
+        tag.as_deref().unwrap_or(NOTHING),
+        difference(before, finding.choice.as_ref())
+    )
 }
 
 /// As much of an image as tells it from another.
@@ -179,5 +195,102 @@ fn details(out: &mut String, finding: &Finding) {
     if let Some(problem) = &finding.problem {
         let message = words::inline(&problem.message);
         let _ = writeln!(out, "  {BAD}error:{BAD:#} {:?}: {message}", problem.reason);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::policy_find::Problem;
+    use super::*;
+    use crate::edit::Reason;
+    use crate::policy::{Hold, PolicyName, Refusal};
+
+    fn image(name: &str, tag: &str, digest: Option<&str>) -> LatestRef {
+        LatestRef {
+            name: name.to_owned(),
+            tag: tag.to_owned(),
+            digest: digest.map(str::to_owned),
+        }
+    }
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_what_they_hold() {
+        let short = Finding {
+            policy: Some(PolicyName::new("fs", "a")),
+            image: Some("app".to_owned()),
+            choice: Some(image("app", "1.10.0", Some("sha256:00ff"))),
+            previous: Some(image("app", "1.9.0", None)),
+            guards: vec![Refusal::Held(Hold {
+                reason: "freeze".to_owned(),
+                until: None,
+            })],
+            ..Finding::default()
+        };
+        let long = Finding {
+            policy: Some(PolicyName::new("fs", "long")),
+            image: Some("x".repeat(WIDEST + 5)),
+            problem: Some(Problem::new(Reason::ScanFailed, "no\nanswer\u{1b}[31m")),
+            notes: vec!["once".to_owned(), "once".to_owned()],
+            ..Finding::default()
+        };
+        let expected = format!(
+            "POLICY   IMAGE{}  CHOICE\nfs/a     app{}  1.10.0 (was 1.9.0)\n  digest: sha256:00ff\n  guard: held: freeze\n\
+             fs/long  {}  -\n  error: ScanFailed: no\\nanswer\\u{{1b}}[31m\nnote: once\n",
+            " ".repeat(WIDEST - 5),
+            " ".repeat(WIDEST - 3),
+            "x".repeat(WIDEST + 5),
+        );
+        assert_eq!(plain(&table(&[short, long])), expected);
+    }
+
+    #[test]
+    fn what_the_status_has_is_shown_as_far_as_it_differs() {
+        let (a, b) = (Some("sha256:aaaaaaaaaaaaaaaa"), Some("sha256:bbbbbbbbbbbbbbbb"));
+        for (before, now, expected) in [
+            (image("app", "1", None), Some(image("app", "1", None)), "1"),
+            (image("app", "1", None), Some(image("app", "2", None)), "2 (was 1)"),
+            (
+                image("app", "1", a),
+                Some(image("app", "1", b)),
+                "1 (was sha256:aaaaaaaaaaaa…)",
+            ),
+            (
+                image("app", "1", None),
+                Some(image("app", "1", b)),
+                "1 (was without a digest)",
+            ),
+            (image("old", "1", None), Some(image("app", "1", None)), "1 (was old:1)"),
+            (image("app", "1", None), None, "- (was 1)"),
+        ] {
+            let finding = Finding {
+                choice: now,
+                previous: Some(before),
+                ..Finding::default()
+            };
+            assert_eq!(choice(&finding), expected);
+        }
+    }
+
+    #[test]
+    fn tags_are_counted_in_words() {
+        let mut counts = Counts {
+            total: 3,
+            excluded: 0,
+            counted: 3,
+            dropped: Vec::new(),
+        };
+        assert_eq!(tags(&counts), "3");
+        counts.excluded = 2;
+        counts.counted = 1;
+        counts.total = 11;
+        counts.dropped = vec![("NotAVersion", 1), ("OutOfRange", 3), ("Unmatched", 4)];
+        assert_eq!(
+            tags(&counts),
+            "1 of 11: 2 excluded, 1 non-version, 3 out of range, 4 unmatched"
+        );
     }
 }
