@@ -273,7 +273,7 @@ fn what_fails_is_told_and_the_rest_is_shown() {
     assert_eq!(ran.code, 2, "{}", ran.out);
     assert!(!ran.out.contains(['\u{1b}', '\u{9b}']), "{}", ran.out);
     assert!(
-        ran.out.contains("v1.10.0") && ran.out.contains("no \\u{1b}[31msuch"),
+        ran.out.contains("v1.10.0") && ran.out.contains("NAME_UNKNOWN: no "),
         "{}",
         ran.out
     );
@@ -318,6 +318,7 @@ fn what_fails_is_told_and_the_rest_is_shown() {
     assert_eq!(document["policies"][2]["choice"], Json::Null);
     assert_eq!(document["policies"][2]["tags"]["counted"], 0);
     assert_eq!(document["policies"][4]["canonical"], Json::Null);
+    assert_eq!(document["policies"][5]["runnersUp"], json!([]));
 }
 
 #[test]

@@ -165,8 +165,8 @@ pub struct Message {
 #[derive(Debug, Args)]
 #[command(after_help = POLICY_HELP, group(ArgGroup::new("source").required(true).args(["filenames", "image"])))]
 pub struct Policy {
-    /// Only these policies of -f
-    #[arg(value_name = "[NAMESPACE/]NAME", conflicts_with = "image")]
+    /// Only these policies of -f, each as NAME or NAMESPACE/NAME
+    #[arg(value_name = "POLICY", conflicts_with = "image")]
     pub names: Vec<String>,
 
     /// Manifests: ImagePolicies with their ImageRepository, Secrets with logins; a file, a folder, or - for standard input
@@ -227,9 +227,9 @@ pub struct Policy {
 /// Which end of an order is the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Order {
-    /// The last
+    /// The last, or largest
     Asc,
-    /// The first
+    /// The first, or smallest
     Desc,
 }
 

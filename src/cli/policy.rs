@@ -47,7 +47,7 @@ fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
         explain: args.explain.as_deref(),
         now: now(),
     };
-    Ok(find(subjects, &question))
+    Ok(find(&subjects, &question))
 }
 
 /// The policies of manifests with their repositories; with names, only those.

@@ -47,7 +47,7 @@ pub(super) fn explain(scan: &Scan<'_>, chooser: &policy::ImagePolicy, tag: &str)
     if let Some(pattern) = excluded_by {
         told.steps
             .push(format!("The exclusion list leaves {tag} out: it matches {pattern}."));
-        told.steps.push(outcome(&explanation));
+        told.steps.push(outcome(&explanation.latest, true));
         told.excluded_by = Some(pattern);
         told.listed = None;
         return Ok(told);
@@ -151,7 +151,7 @@ fn end(order: &str, ascending: &'static str, descending: &'static str) -> &'stat
 /// Its place, and who wins.
 fn rank(explanation: &Explanation) -> Vec<String> {
     let latest = &explanation.latest;
-    let outcome = outcome(explanation);
+    let outcome = outcome(latest, explanation.listed);
     let (is, wins) = match explanation.listed {
         true => ("is", "wins"),
         false => ("would be", "would still win"),
@@ -172,9 +172,9 @@ fn rank(explanation: &Explanation) -> Vec<String> {
 }
 
 /// What the policy chooses, where that is not this tag.
-fn outcome(explanation: &Explanation) -> String {
-    match &explanation.latest {
-        Ok(tag) if explanation.listed => format!("The choice is {tag}."),
+fn outcome(latest: &Result<String, NoTag>, listed: bool) -> String {
+    match latest {
+        Ok(tag) if listed => format!("The choice is {tag}."),
         Ok(tag) => format!("As it is, the choice is {tag}."),
         Err(error) => format!("The policy chooses nothing: {error}."),
     }

@@ -1,5 +1,6 @@
 //! What can be found out about policies: the registries' tags, the choice, what came near, what holds it back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::images::Images;
@@ -73,7 +74,7 @@ pub struct Counts {
     /// Those that take part in the choice.
     pub counted: usize,
     /// All others, by the name of their [`policy::Verdict`].
-    pub dropped: Vec<(&'static str, usize)>,
+    pub dropped: BTreeMap<&'static str, usize>,
 }
 
 /// Why a policy has no choice, as `update` would say in a skip.
@@ -135,10 +136,10 @@ impl Problem {
 
 /// Asks the registries, several at a time, and looks at what each policy makes of their answers.
 #[must_use]
-pub fn find(subjects: Vec<Subject>, question: &Question<'_>) -> Vec<Finding> {
+pub fn find(subjects: &[Subject], question: &Question<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = subjects.iter().map(Subject::finding).collect();
     let mut asked: Vec<(&mut Finding, &ImagePolicy, Arc<ImageRepository>)> = Vec::new();
-    for (finding, subject) in findings.iter_mut().zip(&subjects) {
+    for (finding, subject) in findings.iter_mut().zip(subjects) {
         match Shown::of(subject, question.images.is_some()) {
             Shown::Registry(repository) => asked.push((finding, &subject.policy, repository)),
             Shown::Status(why) => of_status(finding, &subject.policy, &why, &question.now),
@@ -199,7 +200,7 @@ impl Scan<'_> {
                 Err(error) => finding.problem = Some(Problem::new(Reason::PolicyNotReady, error)),
             },
             Err(NoImage::Refused { refusal, .. }) => {
-                let tag = survey.and_then(|survey| survey.latest.ok());
+                let tag = survey.as_ref().and_then(|survey| survey.latest.clone().ok());
                 finding.choice = tag.map(|tag| LatestRef {
                     name: self.tags.image.clone(),
                     tag,
@@ -209,6 +210,9 @@ impl Scan<'_> {
             }
             Err(error) => finding.problem = Some(no_image(&error)),
         }
+        if let (Some(_), Some(survey)) = (&finding.choice, &survey) {
+            finding.runners_up = survey.ranked().skip(1).take(RUNNERS_UP).map(str::to_owned).collect();
+        }
         self.guard(finding, chooser.as_ref(), &question.now);
         finding.explanation = question
             .explain
@@ -217,18 +221,12 @@ impl Scan<'_> {
     }
 
     fn count(&self, finding: &mut Finding, survey: &Survey) {
-        let mut dropped = survey.counts();
-        dropped.retain(|(name, _)| !["Newest", "Outranked"].contains(name));
-        dropped.sort_unstable();
         finding.tags = Some(Counts {
             total: self.tags.tags.len() + self.tags.excluded,
             excluded: self.tags.excluded,
             counted: survey.ranking.len(),
-            dropped,
+            dropped: survey.dropped(),
         });
-        if survey.latest.is_ok() {
-            finding.runners_up = survey.ranked().skip(1).take(RUNNERS_UP).map(str::to_owned).collect();
-        }
     }
 
     /// The guards that need no registry. One that does not parse was told as a problem.

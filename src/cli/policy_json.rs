@@ -25,7 +25,7 @@ struct PolicyView<'a> {
     choice: Option<ImageView<'a>>,
     previous: Option<ImageView<'a>>,
     runners_up: &'a [String],
-    tags: Option<TagsView>,
+    tags: Option<TagsView<'a>>,
     guards: Vec<GuardView>,
     explanation: Option<ExplanationView<'a>>,
     error: Option<ErrorView<'a>>,
@@ -39,11 +39,11 @@ struct ImageView<'a> {
 }
 
 #[derive(Serialize)]
-struct TagsView {
+struct TagsView<'a> {
     total: usize,
     excluded: usize,
     counted: usize,
-    dropped: BTreeMap<&'static str, usize>,
+    dropped: &'a BTreeMap<&'static str, usize>,
 }
 
 #[derive(Serialize)]
@@ -138,12 +138,12 @@ fn image(image: &LatestRef) -> ImageView<'_> {
     }
 }
 
-fn tags(counts: &Counts) -> TagsView {
+fn tags(counts: &Counts) -> TagsView<'_> {
     TagsView {
         total: counts.total,
         excluded: counts.excluded,
         counted: counts.counted,
-        dropped: counts.dropped.iter().copied().collect(),
+        dropped: &counts.dropped,
     }
 }
 

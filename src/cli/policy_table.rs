@@ -279,15 +279,14 @@ mod tests {
     fn tags_are_counted_in_words() {
         let mut counts = Counts {
             total: 3,
-            excluded: 0,
             counted: 3,
-            dropped: Vec::new(),
+            ..Counts::default()
         };
         assert_eq!(tags(&counts), "3");
         counts.excluded = 2;
         counts.counted = 1;
         counts.total = 11;
-        counts.dropped = vec![("NotAVersion", 1), ("OutOfRange", 3), ("Unmatched", 4)];
+        counts.dropped = [("NotAVersion", 1), ("OutOfRange", 3), ("Unmatched", 4)].into();
         assert_eq!(
             tags(&counts),
             "1 of 11: 2 excluded, 1 non-version, 3 out of range, 4 unmatched"

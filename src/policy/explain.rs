@@ -1,6 +1,6 @@
 //! What a policy makes of every tag, and why.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use super::choose::{Candidate, Fate, ImagePolicy, NoTag};
@@ -187,17 +187,13 @@ impl Survey {
         };
     }
 
-    /// How many tags have each verdict, by its name; those that no tag has are left out.
-    pub fn counts(&self) -> Vec<(&'static str, usize)> {
-        let mut counts: Vec<(&'static str, usize)> = Vec::new();
-        for judgement in &self.tags {
-            let name = judgement.verdict.name();
-            match counts.iter_mut().find(|count| count.0 == name) {
-                Some(count) => count.1 += 1,
-                None => counts.push((name, 1)),
-            }
+    /// How many tags do not count, by the names of their verdicts, in the order of these names.
+    pub fn dropped(&self) -> BTreeMap<&'static str, usize> {
+        let mut dropped = BTreeMap::new();
+        for judgement in self.tags.iter().filter(|judgement| !judgement.verdict.counts()) {
+            *dropped.entry(judgement.verdict.name()).or_default() += 1;
         }
-        counts
+        dropped
     }
 }
 
@@ -334,7 +330,13 @@ mod tests {
             ]
         );
         assert!(survey.ranked().eq(["v1.10.0", "v1.2.0+b", "v1.2.0"]));
-        assert_eq!(survey.counts().first(), Some(&("Outranked", 2)));
+        let dropped = [
+            ("NotAVersion", 1),
+            ("OutOfRange", 1),
+            ("Prerelease", 1),
+            ("Unmatched", 1),
+        ];
+        assert_eq!(survey.dropped(), dropped.into());
     }
 
     #[test]
