@@ -150,7 +150,9 @@ fn a_scan_that_fails_skips_its_policies_and_the_rest_goes_on() {
 #[test]
 fn secrets_of_the_manifests_open_the_registry() {
     let bench = Bench::new();
-    let Some(certificates) = Certificates::make() else { return };
+    let Some(certificates) = Certificates::make() else {
+        return;
+    };
     let Some(registry) = Registry::with(&Options {
         access: Access::Password("puller", "s3cret"),
         tls: Some(&certificates),
@@ -247,6 +249,37 @@ fn n_041_digests_are_reflected() {
     bench.write("a.yaml", fields("1.0.0", ""));
     let (_, document) = run("");
     assert_eq!(skips(&document)[0].0, "NoDigest");
+}
+
+#[test]
+fn n_041_a_digest_in_git_is_kept_until_the_tag_changes() {
+    let Some(registry) = Registry::start() else { return };
+    let images = registry.images();
+    let first = images.tags("team/app", &["1.0.0"]);
+    let app = format!("{}/team/app", registry.host());
+    let bench = Bench::new();
+    let fields = |tag: &str, digest: &str| {
+        format!(
+            "tag: {tag} # {{\"$imagepolicy\": \"fs:app:tag\"}}\ndigest: {digest} # {{\"$imagepolicy\": \"fs:app:digest\"}}\n"
+        )
+    };
+    bench.write("a.yaml", fields("1.0.0", &first));
+    let run = |rest: &str| {
+        let manifests = image_repository("fs", "app", &app, "") + &image_policy("fs", "app", "*", "{}", rest);
+        let file = bench.write("policies/all.yaml", manifests);
+        bench.ok(&["update", "a.yaml", "-f", file.to_str().unwrap()]);
+        bench.read("a.yaml")
+    };
+    // The tag is pushed anew.
+    let second = images.image("team/app", Media::Oci, "linux/arm64", None);
+    images.tag("team/app", "1.0.0", &second);
+    assert_eq!(run("  digestReflectionPolicy: IfNotPresent\n"), fields("1.0.0", &first));
+    assert_eq!(
+        run("  digestReflectionPolicy: Always\n  interval: 1m\n"),
+        fields("1.0.0", &second)
+    );
+    images.tag("team/app", "1.1.0", &first);
+    assert_eq!(run("  digestReflectionPolicy: IfNotPresent\n"), fields("1.1.0", &first));
 }
 
 #[test]

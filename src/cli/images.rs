@@ -1,18 +1,17 @@
 //! Asks registries for the images of policies, once for each repository of a run.
 
-use std::io::IsTerminal;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use indicatif::{ProgressBar, ProgressStyle};
-
+use super::progress::Line;
 use super::words;
 use crate::api::{ImageRepository, Objects};
 use crate::automation::{Resolve, Unresolved, Wanted};
 use crate::edit::Reason;
 use crate::gostd::Time;
 use crate::policy::{LatestRef, Refusal};
-use crate::scan::{Batch, Missing, NoImage, Scanner, Tags};
+use crate::scan::{Asked, Batch, Missing, NoImage, Scanner, Tags};
 
 /// The registries that a command asks.
 #[derive(Debug)]
@@ -38,16 +37,14 @@ impl Images {
 
     /// Scans repositories, with a bar on a terminal.
     pub fn scan(&self, repositories: &[Arc<ImageRepository>]) {
-        let bar = bar();
-        self.batch.scan(repositories, &|done, all| {
-            if let Some(bar) = &bar {
-                bar.set_length(u64::try_from(all).unwrap_or(u64::MAX));
-                bar.set_position(u64::try_from(done).unwrap_or(u64::MAX));
-            }
-        });
-        if let Some(bar) = bar {
-            bar.finish_and_clear();
-        }
+        let bar = Line::bar("scanning image repositories");
+        self.batch.scan(repositories, &|done, all| bar.at(done, all));
+    }
+
+    /// What scans had to say, each thing once.
+    #[must_use]
+    pub fn notes(&self) -> BTreeSet<String> {
+        self.batch.scans().iter().flat_map(|tags| tags.notes.clone()).collect()
     }
 }
 
@@ -57,7 +54,14 @@ impl Resolve for Images {
         self.scan(&repositories);
         let scans: Vec<Result<Arc<Tags>, Unresolved>> = wanted.iter().map(|one| self.scanned(one)).collect();
         let ready = wanted.iter().zip(&scans);
-        let ready = ready.filter_map(|(one, tags)| Some((&*one.policy, &*one.repository, &**tags.as_ref().ok()?)));
+        let ready = ready.filter_map(|(one, tags)| {
+            Some(Asked {
+                policy: &one.policy,
+                repository: &one.repository,
+                tags: tags.as_ref().ok()?,
+                before: one.before.as_ref(),
+            })
+        });
         let mut chosen = self.batch.choose(&ready.collect::<Vec<_>>()).into_iter();
         let mut answer = |one: &Wanted, scan: Result<Arc<Tags>, Unresolved>| {
             scan?;
@@ -118,12 +122,4 @@ fn unresolved(one: &Wanted, error: &NoImage) -> Unresolved {
 pub fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time::unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos())
-}
-
-fn bar() -> Option<ProgressBar> {
-    if !std::io::stderr().is_terminal() {
-        return None;
-    }
-    let style = ProgressStyle::with_template("scanning image repositories {bar:24} {pos}/{len}").ok()?;
-    Some(ProgressBar::new(0).with_style(style))
 }

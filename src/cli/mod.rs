@@ -21,6 +21,7 @@ mod policy_flags;
 mod policy_json;
 mod policy_status;
 mod policy_table;
+mod progress;
 mod remote_step;
 mod target;
 mod text;

@@ -1,9 +1,9 @@
 //! What becomes of one tag, step by step (`bumpwright policy --explain`).
 
-use super::policy_find::Scan;
 use crate::api::{FilterTags, ImagePolicy};
 use crate::policy::{self, Exclusions, Explanation, Judgement, NoTag, RuleSpec, Verdict};
 use crate::re2::Exhausted;
+use crate::scan::Asked;
 
 /// What becomes of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +31,9 @@ pub struct Explained {
 ///
 /// # Errors
 /// [`Exhausted`] when a pattern takes too long.
-pub(super) fn explain(scan: &Scan<'_>, chooser: &policy::ImagePolicy, tag: &str) -> Result<Explained, Exhausted> {
-    let explanation = chooser.explain(&scan.tags.tags, tag)?;
-    let excluded_by = excluding(scan, tag)?;
+pub(super) fn explain(asked: &Asked<'_>, chooser: &policy::ImagePolicy, tag: &str) -> Result<Explained, Exhausted> {
+    let explanation = chooser.explain(&asked.tags.tags, tag)?;
+    let excluded_by = excluding(asked, tag)?;
     let mut told = Explained {
         tag: tag.to_owned(),
         listed: Some(explanation.listed),
@@ -56,7 +56,7 @@ pub(super) fn explain(scan: &Scan<'_>, chooser: &policy::ImagePolicy, tag: &str)
         true => format!("The repository has the tag {tag}."),
         false => format!("The repository does not have the tag {tag}; this is what would become of it."),
     });
-    told.steps.push(exclusions(scan));
+    told.steps.push(exclusions(asked));
     let verdict = &explanation.judgement.verdict;
     told.verdict = Some(verdict.name());
     told.value.clone_from(&explanation.judgement.value);
@@ -65,16 +65,16 @@ pub(super) fn explain(scan: &Scan<'_>, chooser: &policy::ImagePolicy, tag: &str)
         Verdict::Outranked { place, .. } => Some(*place),
         _ => None,
     };
-    told.steps.extend(filter(scan.policy, &explanation.judgement));
-    told.steps.extend(rule(scan.policy, &explanation.judgement));
+    told.steps.extend(filter(asked.policy, &explanation.judgement));
+    told.steps.extend(rule(asked.policy, &explanation.judgement));
     told.steps.extend(rank(&explanation));
     Ok(told)
 }
 
 /// The first pattern of the exclusion list that matches.
-fn excluding(scan: &Scan<'_>, tag: &str) -> Result<Option<String>, Exhausted> {
-    for pattern in scan.repository.exclusions() {
-        // A list that cannot be read has failed the scan.
+fn excluding(asked: &Asked<'_>, tag: &str) -> Result<Option<String>, Exhausted> {
+    for pattern in asked.repository.exclusions() {
+        // A list that cannot be read has failed the asked.
         let Ok(exclusions) = Exclusions::new([pattern]) else {
             continue;
         };
@@ -85,8 +85,8 @@ fn excluding(scan: &Scan<'_>, tag: &str) -> Result<Option<String>, Exhausted> {
     Ok(None)
 }
 
-fn exclusions(scan: &Scan<'_>) -> String {
-    let patterns: Vec<&str> = scan.repository.exclusions().collect();
+fn exclusions(asked: &Asked<'_>) -> String {
+    let patterns: Vec<&str> = asked.repository.exclusions().collect();
     format!(
         "The exclusion list lets it pass: it does not match {}.",
         patterns.join(" or ")
@@ -222,12 +222,13 @@ mod tests {
             excluded: 0,
             notes: Vec::new(),
         };
-        let scan = Scan {
+        let asked = Asked {
             policy: &policy,
             repository: &repository,
             tags: &tags,
+            before: None,
         };
-        let explained = explain(&scan, &policy.chooser().unwrap(), tag).unwrap();
+        let explained = explain(&asked, &policy.chooser().unwrap(), tag).unwrap();
         let told = explained.steps.iter().skip(2).map(String::as_str);
         told.collect::<Vec<_>>().join(" ")
     }

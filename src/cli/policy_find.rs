@@ -10,7 +10,7 @@ use crate::api::{ImagePolicy, ImageRepository, ObjectName};
 use crate::edit::Reason;
 use crate::gostd::Time;
 use crate::policy::{self, LatestRef, PolicyName, Refusal, Survey};
-use crate::scan::{Chosen, NoImage, ScanError, Tags, repository_reference};
+use crate::scan::{Asked, Chosen, NoImage, Tags, repository_reference};
 
 /// How many tags are named after the choice.
 const RUNNERS_UP: usize = 3;
@@ -151,100 +151,105 @@ pub fn find(subjects: &[Subject], question: &Question<'_>) -> Vec<Finding> {
     findings
 }
 
+/// A policy whose repository was scanned.
+struct Scanned<'a> {
+    policy: &'a ImagePolicy,
+    repository: Arc<ImageRepository>,
+    tags: Arc<Tags>,
+    before: Option<LatestRef>,
+}
+
+impl Scanned<'_> {
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            policy: self.policy,
+            repository: &self.repository,
+            tags: &self.tags,
+            before: self.before.as_ref(),
+        }
+    }
+}
+
 fn ask(images: &Images, asked: Vec<(&mut Finding, &ImagePolicy, Arc<ImageRepository>)>, question: &Question<'_>) {
     let repositories: Vec<Arc<ImageRepository>> = asked.iter().map(|(.., repository)| Arc::clone(repository)).collect();
     images.scan(&repositories);
-    let mut scanned = Vec::new();
+    let (mut findings, mut scanned) = (Vec::new(), Vec::new());
     for (finding, policy, repository) in asked {
         match images.batch().tags(&repository) {
-            Some(Ok(tags)) => scanned.push((finding, policy, repository, tags)),
-            Some(Err(error)) => finding.problem = Some(not_scanned(&error)),
+            Some(Ok(tags)) => {
+                scanned.push(Scanned {
+                    policy,
+                    repository,
+                    tags,
+                    before: finding.previous.clone(),
+                });
+                findings.push(finding);
+            }
+            Some(Err(error)) => finding.problem = Some(Problem::new(Reason::ScanFailed, error)),
             None => finding.problem = Some(Problem::new(Reason::ScanFailed, "it was not scanned")),
         }
     }
-    let choices: Vec<_> = scanned
-        .iter()
-        .map(|(_, policy, repository, tags)| (*policy, &**repository, &**tags))
-        .collect();
-    let chosen = images.batch().choose(&choices);
-    for ((finding, policy, repository, tags), chosen) in scanned.into_iter().zip(chosen) {
-        let scan = Scan {
-            policy,
-            repository: &repository,
-            tags: &tags,
-        };
-        scan.tell(finding, chosen, question);
+    let asked: Vec<Asked<'_>> = scanned.iter().map(Scanned::asked).collect();
+    let chosen = images.batch().choose(&asked);
+    for ((finding, asked), chosen) in findings.into_iter().zip(&asked).zip(chosen) {
+        finding.of_registry(asked, chosen, question);
     }
 }
 
-/// A policy and the tags that it chooses from.
-pub(super) struct Scan<'a> {
-    pub(super) policy: &'a ImagePolicy,
-    pub(super) repository: &'a ImageRepository,
-    pub(super) tags: &'a Tags,
-}
-
-impl Scan<'_> {
-    fn tell(&self, finding: &mut Finding, chosen: Result<Chosen, NoImage>, question: &Question<'_>) {
-        finding.notes.extend(self.tags.notes.iter().cloned());
-        let chooser = self.policy.chooser().ok();
-        let survey = chooser
-            .as_ref()
-            .and_then(|chooser| chooser.survey(&self.tags.tags).ok());
-        if let Some(survey) = &survey {
-            self.count(finding, survey);
-        }
+impl Finding {
+    fn of_registry(&mut self, asked: &Asked<'_>, chosen: Result<Chosen, NoImage>, question: &Question<'_>) {
+        let tags = asked.tags;
+        self.notes.extend(tags.notes.iter().cloned());
+        let chooser = asked.policy.chooser().ok();
+        let survey = chooser.as_ref().and_then(|chooser| chooser.survey(&tags.tags).ok());
+        let newest = survey.as_ref().and_then(|survey| survey.latest.as_ref().ok());
         match chosen {
             Ok(chosen) => match chosen.image.check() {
-                Ok(()) => finding.choice = Some(chosen.image),
-                Err(error) => finding.problem = Some(Problem::new(Reason::PolicyNotReady, error)),
+                Ok(()) => self.choice = Some(chosen.image),
+                Err(error) => self.problem = Some(Problem::new(Reason::PolicyNotReady, error)),
             },
             Err(NoImage::Refused { refusal, .. }) => {
-                let tag = survey.as_ref().and_then(|survey| survey.latest.clone().ok());
-                finding.choice = tag.map(|tag| LatestRef {
-                    name: self.tags.image.clone(),
-                    tag,
+                self.choice = newest.map(|tag| LatestRef {
+                    name: tags.image.clone(),
+                    tag: tag.clone(),
                     digest: None,
                 });
-                finding.guards.push(*refusal);
+                self.guards.push(*refusal);
             }
-            Err(error) => finding.problem = Some(no_image(&error)),
+            Err(error) => self.problem = Some(no_image(&error)),
         }
-        if let (Some(_), Some(survey)) = (&finding.choice, &survey) {
-            finding.runners_up = survey.ranked().skip(1).take(RUNNERS_UP).map(str::to_owned).collect();
+        if let Some(survey) = &survey {
+            self.count(tags, survey);
         }
-        self.guard(finding, chooser.as_ref(), &question.now);
-        finding.explanation = question
-            .explain
-            .zip(chooser.as_ref())
-            .and_then(|(tag, chooser)| explain(self, chooser, tag).ok());
+        self.guard(asked.policy, chooser.as_ref(), &question.now);
+        let explained = question.explain.zip(chooser.as_ref());
+        self.explanation = explained.and_then(|(tag, chooser)| explain(asked, chooser, tag).ok());
     }
 
-    fn count(&self, finding: &mut Finding, survey: &Survey) {
-        finding.tags = Some(Counts {
-            total: self.tags.tags.len() + self.tags.excluded,
-            excluded: self.tags.excluded,
+    fn count(&mut self, tags: &Tags, survey: &Survey) {
+        self.tags = Some(Counts {
+            total: tags.tags.len() + tags.excluded,
+            excluded: tags.excluded,
             counted: survey.ranking.len(),
             dropped: survey.dropped(),
         });
+        if self.choice.is_some() {
+            self.runners_up = survey.ranked().skip(1).take(RUNNERS_UP).map(str::to_owned).collect();
+        }
     }
 
     /// The guards that need no registry. One that does not parse was told as a problem.
-    fn guard(&self, finding: &mut Finding, chooser: Option<&policy::ImagePolicy>, now: &Time) {
-        let Ok(guards) = self.policy.guards() else { return };
+    fn guard(&mut self, policy: &ImagePolicy, chooser: Option<&policy::ImagePolicy>, now: &Time) {
+        let Ok(guards) = policy.guards() else { return };
         if let Err(refusal) = guards.check_hold(now) {
-            finding.guards.insert(0, refusal);
+            self.guards.insert(0, refusal);
         }
-        if let (Some(chooser), Some(before), Some(choice)) = (chooser, &finding.previous, &finding.choice)
+        if let (Some(chooser), Some(before), Some(choice)) = (chooser, &self.previous, &self.choice)
             && let Err(refusal) = guards.check_downgrade(chooser, &before.tag, &choice.tag)
         {
-            finding.guards.push(refusal);
+            self.guards.push(refusal);
         }
     }
-}
-
-fn not_scanned(error: &ScanError) -> Problem {
-    Problem::new(Reason::ScanFailed, error)
 }
 
 fn no_image(error: &NoImage) -> Problem {

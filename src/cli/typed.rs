@@ -8,7 +8,7 @@ use super::args::Update;
 use super::images::{Images, now};
 use super::{access, author, load, words};
 use crate::api::{ImageUpdateAutomation, Objects};
-use crate::automation::{Author, Policies, Refspec, Resolve};
+use crate::automation::{Author, Policies, Refspec};
 use crate::policy::{LatestRef, PolicyName};
 
 /// What was typed, with everything read that it names.
@@ -16,7 +16,8 @@ pub(super) struct Typed<'a> {
     pub(super) args: &'a Update,
     pub(super) objects: Objects,
     pub(super) policies: Arc<Policies>,
-    pub(super) resolver: Option<Arc<dyn Resolve>>,
+    /// Who asks registries, if they may be asked.
+    pub(super) images: Option<Arc<Images>>,
     pub(super) refspecs: Vec<Refspec>,
     pub(super) options: Vec<(String, String)>,
     pub(super) message: Option<String>,
@@ -44,7 +45,7 @@ impl<'a> Typed<'a> {
         let message = args.message.as_deref().map(message).transpose()?;
         Ok(Self {
             args,
-            resolver: (!args.offline).then(|| Arc::new(Images::new(&objects)) as Arc<dyn Resolve>),
+            images: (!args.offline).then(|| Arc::new(Images::new(&objects))),
             objects,
             policies: Arc::new(policies),
             refspecs: refspecs.map_err(|e| e.to_string())?,

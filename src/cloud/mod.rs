@@ -1,1 +1,52 @@
-//! Logins at clouds: registry credentials of AWS, Azure and Google for the identity that this process has.
+//! Logins at clouds: AWS, Azure and Google, for the identity that this process or a ServiceAccount has.
+//!
+//! Identity and use are apart. An identity is AWS credentials, an Entra token or a Google access token, and is found
+//! as the vendors' libraries find it; a use is a login at a registry, and may be others later. There are no SDKs: each
+//! step is one request.
+//!
+//! ```text
+//! environment, files, metadata ─▶ *_identity, aws_credentials ─┐
+//! ServiceAccount ─▶ workload_identity ─────────────────────────┴─▶ cache ─▶ *_registry ─▶ cache ─▶ login
+//! ```
+
+mod aws_container;
+mod aws_credentials;
+mod aws_ec2;
+mod aws_endpoint;
+mod aws_process;
+mod aws_profile;
+mod aws_registry;
+mod aws_sigv4;
+mod aws_sts;
+mod azure_identity;
+mod azure_managed_identity;
+mod azure_registry;
+mod cache;
+mod endpoints;
+mod environment;
+mod error;
+mod fields;
+mod files;
+mod form;
+mod google_federation;
+mod google_identity;
+mod google_metadata;
+mod google_registry;
+mod jwt;
+mod logins;
+mod provider;
+mod refusal;
+mod services;
+mod token;
+mod workload_identity;
+mod xml;
+
+pub use aws_credentials::AwsCredentials;
+pub use azure_identity::AzureCloud;
+pub use endpoints::Endpoints;
+pub use environment::Environment;
+pub use error::CloudError;
+pub use logins::{Cloud, RegistryLogin};
+pub use provider::Provider;
+pub use token::AccessToken;
+pub use workload_identity::{IssueToken, WorkloadIdentity};

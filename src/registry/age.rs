@@ -5,10 +5,9 @@ use ureq::http::Method;
 
 use super::RegistryError;
 use super::manifest::{Descriptor, Manifest, ask, check, is_checkable, of_image};
-use super::refusal::request;
 use super::session::{Ask, Session};
 use crate::gostd::Time;
-use crate::net::{Answer, WORDS, server_text};
+use crate::net::Answer;
 
 /// The largest configuration, in bytes.
 const LARGEST_CONFIG: usize = 8 << 20;
@@ -26,7 +25,8 @@ const CREATED: &str = "org.opencontainers.image.created";
 /// # Errors
 /// When something cannot be had, or is not what its digest says.
 pub(super) fn created(session: &mut Session<'_>) -> Result<Option<Time>, RegistryError> {
-    let mut manifest = read(&of_image(session)?)?;
+    let answer = of_image(session)?;
+    let mut manifest = read(session, &answer)?;
     let mut annotated = None;
     for _ in 0..DEPTH {
         let Some(images) = &manifest.manifests else { break };
@@ -34,7 +34,8 @@ pub(super) fn created(session: &mut Session<'_>) -> Result<Option<Time>, Registr
         let Some(image) = chosen(images) else {
             return Ok(annotated);
         };
-        manifest = read(&by_digest(session, &image.digest)?)?;
+        let answer = by_digest(session, &image.digest)?;
+        manifest = read(session, &answer)?;
     }
     let config = match &manifest.config {
         Some(config) if is_checkable(&config.digest) => of_config(session, &config.digest)?,
@@ -64,10 +65,10 @@ fn by_digest(session: &mut Session<'_>, digest: &str) -> Result<Answer, Registry
     Ok(answer)
 }
 
-fn read(answer: &Answer) -> Result<Manifest, RegistryError> {
-    serde_json::from_slice(&answer.body).map_err(|error| RegistryError::Malformed {
-        request: request(&Method::GET, answer),
-        detail: server_text(format!("the answer is no manifest: {error}").as_bytes(), WORDS),
+fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, RegistryError> {
+    serde_json::from_slice(&answer.body).map_err(|error| {
+        let detail = format!("the answer is no manifest: {error}");
+        session.malformed(&Method::GET, answer, &detail)
     })
 }
 

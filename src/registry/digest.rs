@@ -4,7 +4,6 @@ use ureq::http::Method;
 
 use super::RegistryError;
 use super::manifest::{ask, is_sha256, of_image, same, sha256};
-use super::refusal::request;
 use super::session::Session;
 use crate::policy::Identifier;
 
@@ -29,10 +28,7 @@ pub(super) fn of(session: &mut Session<'_>) -> Result<String, RegistryError> {
     let digest = match (&answer, named) {
         (_, Some(digest)) if is_sha256(digest) => digest.to_owned(),
         (Some(answer), Some(other)) if other.starts_with("sha512:") => {
-            return Err(RegistryError::Malformed {
-                request: request(&Method::HEAD, answer),
-                detail: "unsupported hash: \"sha512\"".to_owned(),
-            });
+            return Err(session.malformed(&Method::HEAD, answer, "unsupported hash: \"sha512\""));
         }
         _ => return read(session),
     };

@@ -2,14 +2,12 @@
 
 use ureq::http::HeaderMap;
 
-use super::RegistryError;
-
 /// The address of the next page, as it is written: of the link that says `rel="next"`, or of the first one when no link
 /// says what it is for.
 ///
 /// # Errors
-/// [`RegistryError::Link`], in the words of go-containerregistry, for a header that begins otherwise than a link.
-pub(super) fn next_page(headers: &HeaderMap) -> Result<Option<String>, RegistryError> {
+/// In the words of go-containerregistry, for a header that begins otherwise than a link.
+pub(super) fn next_page(headers: &HeaderMap) -> Result<Option<String>, String> {
     let mut first = None;
     for header in headers.get_all("link") {
         let text = String::from_utf8_lossy(header.as_bytes());
@@ -30,10 +28,10 @@ pub(super) fn next_page(headers: &HeaderMap) -> Result<Option<String>, RegistryE
 }
 
 /// The first link of a header: its target, its relation, and what comes after it.
-fn link(text: &str) -> Result<(&str, Option<String>, &str), RegistryError> {
+fn link(text: &str) -> Result<(&str, Option<String>, &str), String> {
     let wrong = |what: &str| {
         let text: String = text.chars().take(200).collect();
-        RegistryError::Link(format!("failed to parse link header: missing {what} in: {text}"))
+        format!("failed to parse link header: missing {what} in: {text}")
     };
     let inside = text.strip_prefix('<').ok_or_else(|| wrong("'<'"))?;
     let (target, parameters) = inside.split_once('>').ok_or_else(|| wrong("'>'"))?;
@@ -118,7 +116,7 @@ mod tests {
             for header in &headers {
                 map.append("link", header.parse().unwrap());
             }
-            let found = next_page(&map).map_err(|error| error.to_string());
+            let found = next_page(&map);
             assert_eq!(
                 found,
                 expected.map(|link| link.map(str::to_owned)).map_err(str::to_owned),

@@ -1,6 +1,6 @@
 //! OCI distribution: which tags a repository has, what they point to, how old it is; and who logs in where.
 //!
-//! [`Registry`] asks; what is asked goes through a `session`, which shows the login that the registry wants: `ping` ▶
+//! [`Registry`] asks. What is asked goes through a `session`, which shows the login that the registry wants: `ping` ▶
 //! `challenge` ▶ `realm` ▶ `token`. Threads that need the same answer wait for one `flight`.
 //!
 //! Logins come from two places. [`Keychain`] holds those of Kubernetes Secrets and chooses as image-reflector-controller

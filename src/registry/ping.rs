@@ -106,3 +106,90 @@ fn access(answer: &Answer) -> Access {
         challenge: chosen(&wanted).filter(|_| answer.status == 401).cloned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::net::{Patience, Peer};
+
+    /// Answers in plain HTTP; to who speaks TLS it says nothing, or hangs up.
+    fn plain_server(silent: bool) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let mut start = [0; 1];
+                let _ = stream.read(&mut start);
+                match start {
+                    [b'G'] => {
+                        let answer = "HTTP/1.1 401 Test\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n";
+                        stream.write_all(answer.as_bytes()).unwrap();
+                    }
+                    _ if silent => {
+                        thread::spawn(move || {
+                            thread::sleep(Duration::from_secs(30));
+                            drop(stream);
+                        });
+                    }
+                    _ => drop(stream),
+                }
+            }
+        });
+        address
+    }
+
+    fn pinged(registry: &str, local: bool) -> Result<Access, RegistryError> {
+        let once = Patience {
+            tries: 1,
+            ..Patience::default()
+        };
+        let client = Arc::new(Client::new(Peer::default(), once));
+        ping(&client, registry, local, Deadline::after(Duration::from_secs(3)))
+    }
+
+    #[test]
+    fn a_local_registry_may_speak_plain_http() {
+        for silent in [false, true] {
+            let start = Instant::now();
+            let access = pinged(&plain_server(silent), true).unwrap();
+            assert_eq!(
+                (access.scheme, access.challenge.unwrap().scheme.as_str()),
+                (Scheme::Http, "basic")
+            );
+            assert!(start.elapsed() < Duration::from_secs(2), "{silent}");
+        }
+    }
+
+    #[test]
+    fn no_other_registry_may() {
+        let error = pinged(&plain_server(false), false).unwrap_err().to_string();
+        assert!(
+            error.starts_with("https://") && error.contains("the connection failed: "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn both_ways_are_told_when_neither_works() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        drop(listener);
+        let start = Instant::now();
+        let error = pinged(&address, true).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("https://{address}/v2/: the connection failed: ")),
+            "{error}"
+        );
+        assert!(
+            error.contains(&format!("; http://{address}/v2/: the connection failed: ")),
+            "{error}"
+        );
+        assert!(start.elapsed() < Duration::from_secs(1));
+    }
+}

@@ -67,7 +67,7 @@ pub(super) fn request(method: &Method, answer: &Answer) -> String {
 }
 
 /// A server's words without the secrets that it has seen, and made fit for a message.
-fn scrubbed(text: &str, secrets: &[Secret]) -> String {
+pub(super) fn scrubbed(text: &str, secrets: &[Secret]) -> String {
     let mut text = text.to_owned();
     for secret in secrets.iter().map(Secret::expose) {
         if secret.len() >= SHORTEST_SECRET && text.contains(secret) {

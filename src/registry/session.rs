@@ -6,6 +6,7 @@ use url::Url;
 use super::challenge::{Challenge, challenges, chosen};
 use super::ping::Access;
 use super::realm::Realm;
+use super::refusal::{request, scrubbed};
 use super::token::{Token, Wanted, secrets};
 use super::{Login, Refusal, Registry, RegistryError};
 use crate::net::{Answer, Deadline, NetError, Request, Secret, basic_header};
@@ -93,7 +94,13 @@ impl<'a> Session<'a> {
         let answer = self.ask(ask)?;
         match answer.status {
             StatusCode::OK => Ok(answer),
-            _ => Err(Refusal::of(&ask.method, &answer, &self.secrets()).into()),
+            _ => {
+                let mut refusal = Refusal::of(&ask.method, &answer, &self.secrets());
+                if answer.url != ask.url {
+                    refusal.request = self.scrubbed(&refusal.request);
+                }
+                Err(refusal.into())
+            }
         }
     }
 
@@ -123,11 +130,21 @@ impl<'a> Session<'a> {
             request = request.authorization(authorization);
         }
         let result = self.registry.client().send(&request.limit(ask.limit), self.deadline);
-        if let Err(NetError::Broken { .. }) = &result {
-            // It may be spoken to in another way by the next time.
-            self.registry.forget(self.image.registry());
+        match result {
+            Err(NetError::Redirect { url, detail }) => Err(NetError::Redirect {
+                url,
+                detail: self.scrubbed(&detail),
+            }
+            .into()),
+            Err(error) => {
+                if matches!(error, NetError::Broken { .. }) {
+                    // It may be spoken to in another way by the next time.
+                    self.registry.forget(self.image.registry());
+                }
+                Err(error.into())
+            }
+            Ok(answer) => Ok(answer),
         }
-        Ok(result?)
     }
 
     /// What to show for a challenge in the middle of a conversation: tokens expire, and some registries want a login or
@@ -195,6 +212,19 @@ impl<'a> Session<'a> {
             Ok(_) => Ok(Some(value)),
             Err(_) => Err(RegistryError::Login(self.image.registry().to_owned())),
         }
+    }
+
+    /// An answer that is not what it should be.
+    pub(super) fn malformed(&self, method: &Method, answer: &Answer, detail: &str) -> RegistryError {
+        RegistryError::Malformed {
+            request: request(method, answer),
+            detail: self.scrubbed(detail),
+        }
+    }
+
+    /// A text that a server has had its hands in, made fit for a message: without what the server has seen of the login.
+    pub(super) fn scrubbed(&self, text: &str) -> String {
+        scrubbed(text, &self.secrets())
     }
 
     /// What the registry has seen.

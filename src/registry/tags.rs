@@ -11,7 +11,7 @@ use super::address::{query, shown};
 use super::link::next_page;
 use super::refusal::request;
 use super::session::{Ask, Session};
-use crate::net::{Answer, WORDS, server_text};
+use crate::net::Answer;
 
 /// How many tags a page has: no registry takes more than this, and Amazon's refuses larger numbers.
 const PAGE: usize = 1000;
@@ -20,7 +20,7 @@ const PAGE: usize = 1000;
 const LARGEST_PAGE: usize = 64 << 20;
 
 /// The most pages, tags, and bytes of a list.
-const PAGES: usize = 10_000;
+const PAGES: usize = 5_000;
 const TAGS: usize = 1_000_000;
 const BYTES: usize = 256 << 20;
 
@@ -40,10 +40,11 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryErr
         let Some(answer) = page.fetch(session)? else {
             break;
         };
-        let tags = read(&answer)?;
+        let tags = read(session, &answer)?;
         let (count, last) = (tags.len(), tags.last().cloned());
         let grown = list.add(tags, &answer)?;
-        next = match next_page(&answer.headers)? {
+        let link = next_page(&answer.headers).map_err(|why| RegistryError::Link(session.scrubbed(&why)))?;
+        next = match link {
             Some(link) => Some(Page::linked(session, &answer, &link)?),
             None if count == PAGE && grown => Some(Page::after(&first, last)),
             None => None,
@@ -77,20 +78,21 @@ impl Page {
 
     /// On the registry, or where the registry has led us for the page before, which is shown no login.
     fn linked(session: &Session<'_>, answer: &Answer, link: &str) -> Result<Self, RegistryError> {
-        let from = request(&Method::GET, answer);
-        let url = answer.url.join(link).map_err(|why| {
-            let link = server_text(link.as_bytes(), WORDS);
-            RegistryError::Link(format!(
-                "{from}: the link to the next page, {link}, is no address: {why}"
-            ))
-        })?;
+        let wrong = |what: String| {
+            let from = request(&Method::GET, answer);
+            RegistryError::Link(session.scrubbed(&format!("{from}: {what}")))
+        };
+        let url = answer
+            .url
+            .join(link)
+            .map_err(|why| wrong(format!("the link to the next page, {link}, is no address: {why}")))?;
         let url = session.own(url);
         if session.is_own(&url) || url.origin() == answer.url.origin() {
             return Ok(Self { url, guessed: false });
         }
         let url = shown(&url);
-        Err(RegistryError::Link(format!(
-            "{from}: refused to follow the link to the next page, {url}, because it is on another host"
+        Err(wrong(format!(
+            "refused to follow the link to the next page, {url}, because it is on another host"
         )))
     }
 
@@ -147,16 +149,16 @@ fn too_much(answer: &Answer, detail: String) -> RegistryError {
 }
 
 /// Go reads the first JSON value and looks no further; no tags may be written as `null`.
-fn read(answer: &Answer) -> Result<Vec<String>, RegistryError> {
+fn read(session: &Session<'_>, answer: &Answer) -> Result<Vec<String>, RegistryError> {
     #[derive(Deserialize)]
     struct Tags {
         #[serde(default)]
         tags: Option<Vec<String>>,
     }
     let mut json = serde_json::Deserializer::from_slice(&answer.body);
-    let read = Tags::deserialize(&mut json).map_err(|error| RegistryError::Malformed {
-        request: request(&Method::GET, answer),
-        detail: server_text(format!("the answer is no list of tags: {error}").as_bytes(), WORDS),
+    let read = Tags::deserialize(&mut json).map_err(|error| {
+        let detail = format!("the answer is no list of tags: {error}");
+        session.malformed(&Method::GET, answer, &detail)
     })?;
     Ok(read.tags.unwrap_or_default())
 }

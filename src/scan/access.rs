@@ -63,7 +63,15 @@ pub(super) fn access(repository: &ImageRepository, objects: &Objects, missing: M
     }
     access.login = match repository.provider() {
         "generic" => keychain(repository, objects, missing, &mut access.notes)?,
-        provider => Source::Cloud(Provider::from_str(provider).map_err(|_| ScanError::Provider(provider.to_owned()))?),
+        provider => {
+            if !spec.service_account_name.is_empty() {
+                access.notes.push(format!(
+                    "ImageRepository {}: spec.serviceAccountName counts in a cluster only: using your own identity at {provider}",
+                    repository.name()
+                ));
+            }
+            Source::Cloud(Provider::from_str(provider).map_err(|_| ScanError::Provider(provider.to_owned()))?)
+        }
     };
     Ok(access)
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::choose::{Chosen, NoImage, choose};
+use super::choose::{Asked, Chosen, NoImage, choose};
 use super::error::ScanError;
 use super::scanner::{Scanner, Tags};
-use crate::api::{ImagePolicy, ImageRepository, ObjectName, Objects};
+use crate::api::{ImageRepository, ObjectName, Objects};
 use crate::gostd::Time;
 
 /// How many registries are asked at the same time.
@@ -65,15 +65,23 @@ impl Batch {
         (**known == *repository).then(|| tags.clone())
     }
 
+    /// What was read so far, by the names of the repositories.
+    #[must_use]
+    pub fn scans(&self) -> Vec<Arc<Tags>> {
+        let scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
+        scanned
+            .values()
+            .filter_map(|(_, tags)| tags.as_ref().ok().cloned())
+            .collect()
+    }
+
     /// The image of each policy, in their order, from repositories that were scanned. Digests and ages are asked for
     /// several at a time.
     ///
     /// # Errors
     /// In each place: why the policy has no image.
-    pub fn choose(&self, policies: &[(&ImagePolicy, &ImageRepository, &Tags)]) -> Vec<Result<Chosen, NoImage>> {
-        each(policies, |(policy, repository, tags)| {
-            choose(&self.scanner, policy, repository, &self.objects, tags, &self.now)
-        })
+    pub fn choose(&self, policies: &[Asked<'_>]) -> Vec<Result<Chosen, NoImage>> {
+        each(policies, |asked| choose(&self.scanner, asked, &self.objects, &self.now))
     }
 }
 

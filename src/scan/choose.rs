@@ -58,18 +58,30 @@ pub enum NoImage {
     },
 }
 
-/// The image of a policy. `now` is the time that ages are measured at.
+/// A policy and what it chooses from.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The policy.
+    pub policy: &'a ImagePolicy,
+    /// The repository that it names.
+    pub repository: &'a ImageRepository,
+    /// The tags of that repository.
+    pub tags: &'a Tags,
+    /// What it chose last, for digests that are kept.
+    pub before: Option<&'a LatestRef>,
+}
+
+/// The image of a policy. `objects` has the Secrets, `now` is the time that ages are measured at.
 ///
 /// # Errors
 /// [`NoImage`]
-pub fn choose(
-    scanner: &Scanner,
-    policy: &ImagePolicy,
-    repository: &ImageRepository,
-    objects: &Objects,
-    tags: &Tags,
-    now: &Time,
-) -> Result<Chosen, NoImage> {
+pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Time) -> Result<Chosen, NoImage> {
+    let Asked {
+        policy,
+        repository,
+        tags,
+        ..
+    } = *asked;
     let (reflection, _) = policy.digest_reflection()?;
     let chooser = policy.chooser()?;
     let guards = policy.guards()?;
@@ -95,9 +107,7 @@ pub fn choose(
                 refusal: Box::new(refusal),
             })?;
     }
-    // A status that cannot be read tells nothing of the digest.
-    let before = policy.latest_ref().ok().flatten();
-    image.digest = match reflection.source(&image.name, &image.tag, before.as_ref()) {
+    image.digest = match reflection.source(&image.name, &image.tag, asked.before) {
         DigestSource::Absent => None,
         DigestSource::Known(digest) => Some(digest),
         DigestSource::Registry => {

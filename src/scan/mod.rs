@@ -13,7 +13,7 @@ mod image;
 mod scanner;
 
 pub use batch::{Batch, Progress};
-pub use choose::{Chosen, NoImage, choose};
+pub use choose::{Asked, Chosen, NoImage, choose};
 pub use error::ScanError;
 pub use image::{InvalidImage, repository_reference};
 pub use scanner::{Missing, Scanner, Tags};

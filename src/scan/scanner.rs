@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::access::{Access, Source, access};
 use super::error::ScanError;
 use crate::api::{ImageRepository, Objects};
-use crate::cloud::{Cloud, Provider};
+use crate::cloud::{Cloud, Endpoints, Environment, Provider};
 use crate::gostd::Time;
-use crate::net::{Deadline, Peer};
+use crate::net::{Deadline, Peer, Proxy};
 use crate::policy::{Exclusions, Reference, Validation};
 use crate::registry::{Login, LoginError, Places, Registry, UserKeychain};
 
@@ -40,7 +40,8 @@ pub struct Tags {
 pub struct Scanner {
     missing: Missing,
     registries: Mutex<Vec<(Key, Arc<Registry>)>>,
-    cloud: OnceLock<Cloud>,
+    /// By the proxy that leads to them.
+    clouds: Mutex<Vec<(Option<Proxy>, Arc<Cloud>)>>,
     user: OnceLock<Result<UserKeychain, LoginError>>,
 }
 
@@ -59,7 +60,7 @@ impl Scanner {
         Self {
             missing,
             registries: Mutex::default(),
-            cloud: OnceLock::new(),
+            clouds: Mutex::default(),
             user: OnceLock::new(),
         }
     }
@@ -149,19 +150,26 @@ impl Scanner {
         if own != Login::Anonymous {
             return Ok(own);
         }
-        let reference = &access.reference;
-        let cloud = self.cloud.get_or_init(Cloud::of_process);
-        let login = cloud.registry_login(
-            provider,
-            reference.registry(),
-            &reference.repository(),
-            &access.peer,
-            deadline,
-        )?;
+        let cloud = self.cloud(access.peer.proxy.as_ref());
+        let login = cloud.registry_login(provider, access.reference.registry(), None, deadline)?;
         Ok(Login::Basic {
             username: login.username,
             password: login.password,
         })
+    }
+
+    fn cloud(&self, proxy: Option<&Proxy>) -> Arc<Cloud> {
+        let mut clouds = self.clouds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, cloud)) = clouds.iter().find(|(known, _)| known.as_ref() == proxy) {
+            return Arc::clone(cloud);
+        }
+        let peer = Peer {
+            proxy: proxy.cloned(),
+            ..Peer::default()
+        };
+        let cloud = Arc::new(Cloud::new(Environment::of_process(), Endpoints::default(), peer));
+        clouds.push((proxy.cloned(), Arc::clone(&cloud)));
+        cloud
     }
 
     fn own_login(&self, reference: &Reference) -> Result<Login, ScanError> {

@@ -1,0 +1,29 @@
+//! Addresses that no variable of the vendors' overrides.
+
+use url::Url;
+
+use super::CloudError;
+use super::services::address;
+
+/// Where services are instead of where they usually are; by default nowhere else. For tests.
+#[derive(Clone, Debug, Default)]
+pub struct Endpoints {
+    /// What `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` is relative to.
+    pub aws_container: Option<Url>,
+    /// Instead of the Azure registry itself, which exchanges tokens for logins.
+    pub azure_registry: Option<Url>,
+    /// Where Google's tokens come from when a credentials file does not say.
+    pub google_token: Option<Url>,
+    /// Google's Security Token Service, when a credentials file does not say.
+    pub google_sts: Option<Url>,
+    /// Google's IAM Service Account Credentials API.
+    pub google_credentials: Option<Url>,
+}
+
+/// An address, or the usual one.
+///
+/// # Errors
+/// [`CloudError::Settings`] when the usual one is none.
+pub(super) fn or_usual(given: Option<&Url>, usual: &str) -> Result<Url, CloudError> {
+    given.map_or_else(|| address("a service's address", usual), |given| Ok(given.clone()))
+}

@@ -1,0 +1,223 @@
+//! Identities and what they are used for, with what is kept of both.
+
+use std::time::SystemTime;
+
+use super::aws_credentials::{Aws, AwsCredentials};
+use super::aws_registry::AwsRegistry;
+use super::azure_identity::{Azure, AzureCloud};
+use super::azure_registry::AzureRegistry;
+use super::cache::Cache;
+use super::google_identity::Google;
+use super::services::Services;
+use super::token::AccessToken;
+use super::{CloudError, Endpoints, Environment, Provider, WorkloadIdentity, google_registry};
+use crate::net::{Deadline, Peer, Secret};
+
+/// A name and password for a registry, for a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegistryLogin {
+    /// The name.
+    pub username: String,
+    /// The password.
+    pub password: Secret,
+    /// When it ends, if that is known.
+    pub expires: Option<SystemTime>,
+}
+
+/// Logins at clouds for the identity of this process, or of a ServiceAccount. Its calls block; it can be shared by
+/// threads, who then share requests and what comes of them. One value stands for one way to reach servers: with a proxy
+/// of one's own (`spec.proxySecretRef`), make another one.
+#[derive(Debug)]
+pub struct Cloud {
+    environment: Environment,
+    endpoints: Endpoints,
+    services: Services,
+    credentials: Cache<AwsCredentials>,
+    tokens: Cache<AccessToken>,
+    logins: Cache<RegistryLogin>,
+}
+
+impl Cloud {
+    /// Nothing is read or connected yet. `peer` is how services are reached; metadata endpoints are asked directly. A
+    /// single request takes ten seconds at most, as in Flux.
+    #[must_use]
+    pub fn new(environment: Environment, endpoints: Endpoints, peer: Peer) -> Self {
+        Self {
+            environment,
+            endpoints,
+            services: Services::new(peer),
+            credentials: Cache::default(),
+            tokens: Cache::default(),
+            logins: Cache::default(),
+        }
+    }
+
+    /// A login at a registry of the provider (CONTRACT N-050; `fluxcd/pkg/auth`, `GetArtifactRegistryCredentials`).
+    ///
+    /// # Errors
+    /// [`CloudError::Unfit`] for a host that is not the provider's, before anything is asked; otherwise
+    /// [`CloudError::While`] with Flux' words around what failed.
+    pub fn registry_login(
+        &self,
+        provider: Provider,
+        registry_host: &str,
+        service_account: Option<&WorkloadIdentity>,
+        deadline: Deadline,
+    ) -> Result<RegistryLogin, CloudError> {
+        match provider {
+            Provider::Aws => self.aws_registry_login(&AwsRegistry::parse(registry_host)?, service_account, deadline),
+            Provider::Azure => {
+                let registry = AzureRegistry::parse(registry_host, &self.environment)?;
+                self.azure_registry_login(&registry, service_account, deadline)
+            }
+            Provider::Gcp => {
+                google_registry::check(registry_host)?;
+                let token = self.google_token(service_account, deadline).map_err(no_identity)?;
+                Ok(google_registry::login(token))
+            }
+        }
+    }
+
+    /// Credentials that sign requests to AWS. Roles are assumed in `region`.
+    ///
+    /// # Errors
+    /// [`CloudError::While`] with Flux' words around what failed.
+    pub fn aws_credentials(
+        &self,
+        region: &str,
+        service_account: Option<&WorkloadIdentity>,
+        deadline: Deadline,
+    ) -> Result<AwsCredentials, CloudError> {
+        let aws = self.aws(region, deadline);
+        let key = format!("{} {region}", identity(Provider::Aws, service_account)?);
+        let make = || match service_account {
+            Some(workload) => aws.of_workload(workload),
+            None => aws.credentials().map_err(of_process),
+        };
+        self.credentials
+            .get(&key, deadline, |credentials| credentials.expires, make)
+    }
+
+    /// An Entra token for a scope, such as `https://storage.azure.com/.default`.
+    ///
+    /// # Errors
+    /// [`CloudError::While`] with Flux' words around what failed.
+    pub fn entra_token(
+        &self,
+        cloud: AzureCloud,
+        scope: &str,
+        service_account: Option<&WorkloadIdentity>,
+        deadline: Deadline,
+    ) -> Result<AccessToken, CloudError> {
+        let azure = self.azure(cloud, deadline);
+        let key = format!("{} {cloud:?} {scope}", identity(Provider::Azure, service_account)?);
+        let make = || match service_account {
+            Some(workload) => azure.of_workload(workload, scope),
+            None => azure.token(scope).map_err(of_process),
+        };
+        self.tokens.get(&key, deadline, |token| token.expires, make)
+    }
+
+    /// A Google access token for all of Google Cloud.
+    ///
+    /// # Errors
+    /// [`CloudError::While`] with Flux' words around what failed.
+    pub fn google_token(
+        &self,
+        service_account: Option<&WorkloadIdentity>,
+        deadline: Deadline,
+    ) -> Result<AccessToken, CloudError> {
+        let google = Google {
+            environment: &self.environment,
+            endpoints: &self.endpoints,
+            services: &self.services,
+            deadline,
+        };
+        let make = || match service_account {
+            Some(workload) => google.of_workload(workload),
+            None => google.token().map_err(of_process),
+        };
+        let key = identity(Provider::Gcp, service_account)?;
+        self.tokens.get(&key, deadline, |token| token.expires, make)
+    }
+
+    fn aws_registry_login(
+        &self,
+        registry: &AwsRegistry,
+        service_account: Option<&WorkloadIdentity>,
+        deadline: Deadline,
+    ) -> Result<RegistryLogin, CloudError> {
+        let key = format!(
+            "{} {registry:?}",
+            identity(Provider::Aws, service_account).map_err(no_identity)?
+        );
+        let make = || {
+            let credentials = self
+                .aws_credentials(registry.region(), service_account, deadline)
+                .map_err(no_identity)?;
+            let login = self
+                .aws(registry.region(), deadline)
+                .registry_login(registry, &credentials);
+            login.map_err(no_login)
+        };
+        self.logins.get(&key, deadline, |login| login.expires, make)
+    }
+
+    fn azure_registry_login(
+        &self,
+        registry: &AzureRegistry,
+        service_account: Option<&WorkloadIdentity>,
+        deadline: Deadline,
+    ) -> Result<RegistryLogin, CloudError> {
+        let key = format!(
+            "{} {registry:?}",
+            identity(Provider::Azure, service_account).map_err(no_identity)?
+        );
+        let make = || {
+            let token = self.entra_token(registry.cloud, &registry.scope, service_account, deadline);
+            let token = token.map_err(no_identity)?;
+            let azure = self.azure(registry.cloud, deadline);
+            azure
+                .registry_login(registry, &token.token, &self.endpoints)
+                .map_err(no_login)
+        };
+        self.logins.get(&key, deadline, |login| login.expires, make)
+    }
+
+    fn aws<'a>(&'a self, region: &'a str, deadline: Deadline) -> Aws<'a> {
+        Aws {
+            environment: &self.environment,
+            endpoints: &self.endpoints,
+            services: &self.services,
+            region,
+            deadline,
+        }
+    }
+
+    fn azure(&self, cloud: AzureCloud, deadline: Deadline) -> Azure<'_> {
+        Azure {
+            environment: &self.environment,
+            services: &self.services,
+            cloud,
+            deadline,
+        }
+    }
+}
+
+/// What tells one identity from another in a cache.
+fn identity(provider: Provider, service_account: Option<&WorkloadIdentity>) -> Result<String, CloudError> {
+    let who = service_account.map_or(Ok(String::new()), |workload| workload.identity(provider))?;
+    Ok(format!("{provider} {who}"))
+}
+
+fn of_process(error: CloudError) -> CloudError {
+    error.within("failed to create provider access token for the controller")
+}
+
+fn no_identity(error: CloudError) -> CloudError {
+    error.within("failed to get access token for artifact registry")
+}
+
+fn no_login(error: CloudError) -> CloudError {
+    error.within("failed to create artifact registry credentials")
+}
