@@ -14,6 +14,13 @@ mod message;
 mod message_changes;
 mod places;
 mod plan;
+mod policy;
+mod policy_explain;
+mod policy_find;
+mod policy_flags;
+mod policy_json;
+mod policy_status;
+mod policy_table;
 mod progress;
 mod remote_step;
 mod target;
@@ -35,6 +42,7 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Update(args) => update::run(&args),
         Command::Message(args) => message::run(&args),
+        Command::Policy(args) => policy::run(&args),
         Command::Demo(args) => demo::run(&args),
     }
 }
