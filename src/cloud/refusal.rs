@@ -5,7 +5,7 @@ use ureq::http::StatusCode;
 use url::Url;
 
 use super::{CloudError, form, xml};
-use crate::net::{Answer, Secret, WORDS, bare, server_text};
+use crate::net::{Answer, Secret, scrubbed, shown};
 
 /// A service's own code and words; either may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,13 +26,6 @@ impl Refusal {
     }
 }
 
-/// An address for messages, without user information and query.
-pub(super) fn shown(url: &Url) -> String {
-    let mut url = bare(url);
-    url.set_query(None);
-    url.to_string()
-}
-
 /// What a refusal says. Services echo what they were sent (AWS: the request that a signature should have been for), so
 /// `secrets` are taken out of it before it is cut to a length.
 pub(super) fn refusal(answer: &Answer, secrets: &[&Secret]) -> Refusal {
@@ -46,25 +39,9 @@ pub(super) fn refusal(answer: &Answer, secrets: &[&Secret]) -> Refusal {
         },
     };
     Refusal {
-        code: clean(&found.code, secrets),
-        message: clean(&found.message, secrets),
+        code: scrubbed(&found.code, secrets.iter().copied()),
+        message: scrubbed(&found.message, secrets.iter().copied()),
     }
-}
-
-fn clean(text: &str, secrets: &[&Secret]) -> String {
-    let long = secrets
-        .iter()
-        .map(|secret| secret.expose())
-        .filter(|secret| secret.len() > 3);
-    // As they are, and as they were in a form.
-    let both = |secret: &str| [Secret::new(secret), form::escaped(secret)];
-    let mut known: Vec<Secret> = long.flat_map(both).collect();
-    known.sort_by_key(|secret| std::cmp::Reverse(secret.expose().len()));
-    let mut text = text.to_owned();
-    for secret in known {
-        text = text.replace(secret.expose(), "***");
-    }
-    server_text(text.as_bytes(), WORDS)
 }
 
 /// AWS: `__type`, `message` or `Message`; OAuth 2.0 (RFC 6749, *Error Response*): `error`, `error_description`;
@@ -133,6 +110,7 @@ mod tests {
     fn answer(body: &str) -> Answer {
         Answer {
             url: Url::parse("https://example.com/").unwrap(),
+            redirected: false,
             status: StatusCode::BAD_REQUEST,
             headers: HeaderMap::new(),
             body: body.as_bytes().to_vec(),

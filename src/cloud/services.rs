@@ -12,8 +12,8 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::CloudError;
-use super::refusal::{is_passing, refusal, shown};
-use crate::net::{Answer, Client, Deadline, Patience, Peer, Request, Secret};
+use super::refusal::{is_passing, refusal};
+use crate::net::{Answer, Client, Deadline, Patience, Peer, Request, Secret, scrubbed, shown};
 
 /// The most that one request may take (Flux, `fluxcd/pkg/auth`, `GetHTTPClient`).
 const REQUEST: Duration = Duration::from_secs(10);
@@ -68,7 +68,7 @@ impl Services {
         loop {
             let answer = self.far.send(&request, deadline).map_err(|cause| CloudError::Net {
                 doing: doing.to_owned(),
-                cause,
+                cause: cause.reworded(|text| scrubbed(text, secrets.iter().copied())),
             })?;
             if answer.status.is_success() {
                 return Ok(answer);

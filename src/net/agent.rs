@@ -1,13 +1,14 @@
 //! The HTTP agent of one peer: roots, client certificate, proxy. Nothing of it is global to the process.
 
 use std::env;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ureq::Agent;
 use ureq::config::AutoHeaderValue;
 use ureq::tls::TlsConfig;
-use url::Url;
+use url::{Host, Url};
 
 use super::proxy::{Proxy, ProxyScheme};
 use super::tls::{self, Tls};
@@ -102,16 +103,15 @@ fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, String> {
 /// As curl (`man curl`, *ENVIRONMENT*): the scheme's own variable, then `all_proxy`; `HTTP_PROXY` in capitals is not
 /// read, because a CGI environment sets it from a request's header.
 fn environment_proxy(target: &Url) -> Result<Option<ureq::Proxy>, String> {
-    let (host, variables): (_, &[&'static str]) = match (target.host_str(), target.scheme()) {
-        (Some(host), "https") => (host, &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),
-        (Some(host), _) => (host, &["http_proxy", "all_proxy", "ALL_PROXY"]),
-        (None, _) => return Ok(None),
+    let variables: &[&'static str] = match target.scheme() {
+        "https" => &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"],
+        _ => &["http_proxy", "all_proxy", "ALL_PROXY"],
     };
     let set = |names: &[&'static str]| {
         let value = |name: &'static str| env::var(name).ok().filter(|v| !v.is_empty()).map(|v| (name, v));
         names.iter().copied().find_map(value)
     };
-    let exempt = set(&["no_proxy", "NO_PROXY"]).is_some_and(|(_, list)| exempted(host, &list));
+    let exempt = set(&["no_proxy", "NO_PROXY"]).is_some_and(|(_, list)| exempted(target, &list));
     match set(variables) {
         Some((name, value)) if !exempt => ureq::Proxy::new(&value).map(Some).map_err(|_| {
             format!("the environment variable `{name}` is no proxy address; give http://host:port, or unset it")
@@ -120,22 +120,65 @@ fn environment_proxy(target: &Url) -> Result<Option<ureq::Proxy>, String> {
     }
 }
 
-/// Whether `NO_PROXY` names this host: itself or a domain above it.
-fn exempted(host: &str, list: &str) -> bool {
-    let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-    list.split([',', ' '])
-        .map(str::trim)
-        .filter(|entry| !entry.is_empty())
-        .any(|entry| {
-            let entry = entry
-                .trim_start_matches('*')
-                .trim_start_matches('.')
-                .to_ascii_lowercase();
-            let under = host
-                .strip_suffix(&entry)
-                .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-            entry.is_empty() || under
-        })
+/// Whether `NO_PROXY` names the target: its host or a domain above it, an address or a network in CIDR notation, each
+/// with or without a port (Go, `golang.org/x/net/http/httpproxy`, `Config.NoProxy`; curl knows no ports).
+fn exempted(target: &Url, list: &str) -> bool {
+    let Some(host) = target.host() else { return false };
+    let port = target.port_or_known_default();
+    let mut entries = list.split([',', ' ']).map(str::trim).filter(|entry| !entry.is_empty());
+    entries.any(|entry| names(entry, &host, port))
+}
+
+fn names(entry: &str, host: &Host<&str>, port: Option<u16>) -> bool {
+    let address = match host {
+        Host::Domain(_) => None,
+        Host::Ipv4(ip) => Some(IpAddr::V4(*ip)),
+        Host::Ipv6(ip) => Some(IpAddr::V6(*ip)),
+    };
+    if let Some(network) = network(entry) {
+        return address.is_some_and(|address| network.holds(address));
+    }
+    let (name, wanted) = match entry.rsplit_once(':') {
+        // An IPv6 address has colons of its own.
+        Some((name, digits)) if !name.contains(':') || name.ends_with(']') => (name, Some(digits.parse().ok())),
+        _ => (entry, None),
+    };
+    if wanted.is_some_and(|wanted| wanted != port) {
+        return false;
+    }
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    if let Ok(given) = name.parse::<IpAddr>() {
+        return address == Some(given);
+    }
+    let domain = name
+        .trim_start_matches('*')
+        .trim_start_matches('.')
+        .to_ascii_lowercase();
+    let host = host.to_string();
+    let below = || {
+        host.strip_suffix(&domain)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    domain.is_empty() || (address.is_none() && below())
+}
+
+/// A network: its address and how many bits of it count.
+struct Network(IpAddr, u32);
+
+fn network(entry: &str) -> Option<Network> {
+    let (address, bits) = entry.split_once('/')?;
+    Some(Network(address.parse().ok()?, bits.parse().ok()?))
+}
+
+impl Network {
+    fn holds(&self, address: IpAddr) -> bool {
+        let (bits, differing, width) = match (self.0, address) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => (self.1, u128::from(own.to_bits() ^ other.to_bits()), 32),
+            (IpAddr::V6(own), IpAddr::V6(other)) => (self.1, own.to_bits() ^ other.to_bits(), 128),
+            _ => return false,
+        };
+        bits <= width && differing.checked_shr(width - bits).unwrap_or_default() == 0
+    }
 }
 
 #[cfg(test)]
@@ -146,12 +189,32 @@ mod tests {
 
     #[test]
     fn no_proxy_lists() {
-        assert!(exempted("git.example.com", "localhost, .example.com"));
-        assert!(exempted("example.com", "example.com"));
-        assert!(exempted("a.b", "*"));
-        assert!(exempted("[::1]", "::1"));
-        assert!(!exempted("badexample.com", "example.com,"));
-        assert!(!exempted("git.example.com", ""));
+        for (host, list, expected) in [
+            ("git.example.com", "localhost, .example.com", true),
+            ("example.com", "example.com", true),
+            ("example.com", "EXAMPLE.com:443", true),
+            ("example.com", "example.com:5000", false),
+            ("example.com:5000", "example.com:5000", true),
+            ("example.com:5000", "example.com", true),
+            ("a.b", "*", true),
+            ("git.example.com", "*.example.com", true),
+            ("[::1]", "::1", true),
+            ("[::1]:5000", "[::1]:5000", true),
+            ("[::1]:5000", "[::1]:5001", false),
+            ("[fd00::7]", "fd00::/8", true),
+            ("[fd00::7]", "fe00::/8", false),
+            ("10.1.2.3", "10.0.0.0/8", true),
+            ("10.1.2.3:5000", "192.168.0.0/16,10.1.2.0/24", true),
+            ("10.1.3.3", "10.1.2.0/24", false),
+            ("10.1.3.3", "0.0.0.0/0", true),
+            ("10.1.3.3", "10.1.3.3/99", false),
+            ("10.1.2.3", "2.3", false),
+            ("badexample.com", "example.com,", false),
+            ("git.example.com", "", false),
+        ] {
+            let target = Url::parse(&format!("https://{host}/")).unwrap();
+            assert_eq!(exempted(&target, list), expected, "{host} {list}");
+        }
     }
 
     #[test]

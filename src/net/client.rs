@@ -73,10 +73,17 @@ impl Client {
 
     fn follow(&self, request: &Request, deadline: Deadline) -> Result<Answer, NetError> {
         let mut target = bare(&request.url);
-        for _ in 0..=REDIRECTS {
+        for redirects in 0..=REDIRECTS {
+            let deadline = deadline.within(self.peer.timeout);
             let response = self.send_once(request, &target, deadline)?;
             match location(&target, &response).filter(|next| follows(request, response.status(), next)) {
-                None => return read(response, target, request.limit, deadline),
+                None => {
+                    let answer = read(response, target, request.limit, deadline)?;
+                    return Ok(Answer {
+                        redirected: redirects > 0,
+                        ..answer
+                    });
+                }
                 Some(next) => target = allowed(&target, &next)?,
             }
         }
@@ -104,7 +111,7 @@ impl Client {
         deadline: Deadline,
     ) -> Result<Result<Response<Body>, ureq::Error>, NetError> {
         let agent = self.agent(target)?;
-        let left = deadline.left().min(self.peer.timeout);
+        let left = deadline.left();
         if left.is_zero() {
             return Err(NetError::Timeout {
                 url: shown(target),
@@ -203,6 +210,7 @@ fn read(response: Response<Body>, url: Url, limit: usize, deadline: Deadline) ->
     }
     Ok(Answer {
         url,
+        redirected: false,
         status: head.status,
         headers: head.headers,
         body: bytes,

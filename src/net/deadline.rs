@@ -21,6 +21,13 @@ impl Deadline {
         }
     }
 
+    /// The sooner of this one and one that starts now.
+    #[must_use]
+    pub fn within(self, limit: Duration) -> Self {
+        let own = Self::after(limit);
+        if own.at < self.at { own } else { self }
+    }
+
     /// What is left; zero when it has passed.
     #[must_use]
     pub fn left(&self) -> Duration {

@@ -23,7 +23,7 @@ pub enum NetError {
     Timeout {
         /// The address.
         url: String,
-        /// The limit of the whole conversation.
+        /// The limit that has passed: of this request, or of the whole conversation.
         limit: Duration,
     },
     /// Name resolution, connection, proxy, TLS, or the stream broke.
@@ -62,6 +62,46 @@ impl NetError {
         matches!(self, Self::Broken { passing: true, .. })
     }
 
+    /// The address that gave no answer, as it may be shown.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        match self {
+            Self::Config { url, .. }
+            | Self::Timeout { url, .. }
+            | Self::Broken { url, .. }
+            | Self::TooLarge { url, .. }
+            | Self::Redirect { url, .. } => url,
+        }
+    }
+
+    /// The same error with its texts changed: behind a redirect, address and detail are the server's words.
+    #[must_use]
+    pub fn reworded(self, words: impl Fn(&str) -> String) -> Self {
+        let both = |url: &str, detail: &str| (words(url), words(detail));
+        match self {
+            Self::Config { url, detail } => {
+                let (url, detail) = both(&url, &detail);
+                Self::Config { url, detail }
+            }
+            Self::Timeout { url, limit } => Self::Timeout {
+                url: words(&url),
+                limit,
+            },
+            Self::Broken { url, detail, passing } => {
+                let (url, detail) = both(&url, &detail);
+                Self::Broken { url, detail, passing }
+            }
+            Self::TooLarge { url, limit } => Self::TooLarge {
+                url: words(&url),
+                limit,
+            },
+            Self::Redirect { url, detail } => {
+                let (url, detail) = both(&url, &detail);
+                Self::Redirect { url, detail }
+            }
+        }
+    }
+
     pub(super) fn of(error: ureq::Error, url: &Url, deadline: Deadline) -> Self {
         let url = shown(url);
         let passing = matches!(&error, ureq::Error::Io(e) if gone(e));
@@ -76,7 +116,8 @@ impl NetError {
 }
 
 /// An address for messages: without user information, and without a query, which may hold a signature.
-pub(super) fn shown(url: &Url) -> String {
+#[must_use]
+pub fn shown(url: &Url) -> String {
     let mut url = super::bare(url);
     url.set_query(None);
     url.to_string()

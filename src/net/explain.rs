@@ -1,11 +1,17 @@
 //! What the HTTP agent's errors mean, in words for the user.
 
+use std::cmp::Reverse;
 use std::io;
 
-use super::Deadline;
+use url::Url;
+
+use super::{Deadline, Secret};
 
 /// How much of a server's words goes into an error, in bytes.
 pub const WORDS: usize = 2 * 1024;
+
+/// Shorter secrets are not looked for in the other side's words: they would be found everywhere.
+const SHORTEST_SECRET: usize = 3;
 
 const UNRESOLVED: &str = "the host name cannot be resolved; is it spelt right, and is there a network?";
 
@@ -79,9 +85,49 @@ pub fn server_text(bytes: &[u8], limit: usize) -> String {
     clean.trim().to_owned()
 }
 
+/// The other side's words without the secrets that it has seen, as they are or as an address spells them, and made fit
+/// for a message as by [`server_text`]. They are taken out before the text is cut, so that no part of one stays.
+#[must_use]
+pub fn scrubbed<'s>(text: &str, secrets: impl IntoIterator<Item = &'s Secret>) -> String {
+    let mut seen: Vec<Secret> = Vec::new();
+    for secret in secrets {
+        if secret.expose().len() >= SHORTEST_SECRET {
+            seen.extend(in_path(secret));
+            seen.push(secret.clone());
+        }
+    }
+    // A secret may be part of another one.
+    seen.sort_by_key(|secret| Reverse(secret.expose().len()));
+    let clean = seen.iter().fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"));
+    server_text(clean.as_bytes(), WORDS)
+}
+
+/// A secret as the path of an address spells it, when that is something else.
+fn in_path(secret: &Secret) -> Option<Secret> {
+    let mut url = Url::parse("http://host/").ok()?;
+    url.set_path(secret.expose());
+    let path = url.path().strip_prefix('/')?;
+    (path != secret.expose() && path.len() >= SHORTEST_SECRET).then(|| Secret::from(path))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_do_not_come_back() {
+        let secrets = ["tok", "tok-and more", "e", "p/w?x"].map(Secret::from);
+        for (text, expected) in [
+            ("https://r.example/tok-and%20more", "https://r.example/***"),
+            ("you said tok-and more, tok", "you said ***, ***"),
+            ("https://r.example/p/w%3Fx/y", "https://r.example/***/y"),
+            ("every e stays", "every e stays"),
+        ] {
+            assert_eq!(scrubbed(text, &secrets), expected);
+        }
+        let long = Secret::new("x".repeat(WORDS));
+        assert_eq!(scrubbed(&format!("{}{}", "a".repeat(10), long.expose()), [&long]), "aaaaaaaaaa***");
+    }
 
     #[test]
     fn words_are_cleaned_and_cut() {

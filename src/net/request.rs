@@ -58,6 +58,12 @@ impl Request {
         }
     }
 
+    /// What is asked.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
     /// Another method, such as `PUT` or `PATCH`.
     #[must_use]
     pub fn method(mut self, method: Method) -> Self {
@@ -112,6 +118,8 @@ impl Request {
 pub struct Answer {
     /// The address that gave it, after redirects.
     pub url: Url,
+    /// Whether it was a server that named this address.
+    pub redirected: bool,
     /// The status.
     pub status: StatusCode,
     /// The headers.

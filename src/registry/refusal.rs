@@ -5,16 +5,15 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 use ureq::http::{Method, StatusCode};
+use url::Url;
 
+use super::RegistryError;
 use super::address::shown;
 use super::detail::printed;
-use crate::net::{Answer, Secret, WORDS, server_text};
+use crate::net::{self, Answer, NetError, Secret, scrubbed};
 
 /// How much of a body is looked at, in bytes.
 const BODY: usize = 64 << 10;
-
-/// Shorter secrets are not looked for in a server's words: they would be found everywhere.
-const SHORTEST_SECRET: usize = 3;
 
 /// An answer of another status than the wanted one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +52,7 @@ impl Refusal {
             }
         };
         Self {
-            request: request(method, answer),
+            request: request(method, answer, secrets),
             status: answer.status.as_u16(),
             codes: errors.into_iter().map(|error| scrubbed(&error.code, secrets)).collect(),
             said: scrubbed(&said, secrets),
@@ -61,20 +60,22 @@ impl Refusal {
     }
 }
 
-/// Method and address of what was answered.
-pub(super) fn request(method: &Method, answer: &Answer) -> String {
-    format!("{method} {}", shown(&answer.url))
+/// Method and address of what was answered. Behind a redirect the address is a server's words.
+pub(super) fn request(method: &Method, answer: &Answer, secrets: &[Secret]) -> String {
+    let text = format!("{method} {}", shown(&answer.url));
+    match answer.redirected {
+        true => scrubbed(&text, secrets),
+        false => text,
+    }
 }
 
-/// A server's words without the secrets that it has seen, and made fit for a message.
-pub(super) fn scrubbed(text: &str, secrets: &[Secret]) -> String {
-    let mut text = text.to_owned();
-    for secret in secrets.iter().map(Secret::expose) {
-        if secret.len() >= SHORTEST_SECRET && text.contains(secret) {
-            text = text.replace(secret, "***");
-        }
+/// Why `asked` got no answer. What a server has led us to is shown without the secrets that it has seen.
+pub(super) fn unanswered(error: NetError, asked: &Url, secrets: &[Secret]) -> RegistryError {
+    let own = error.url() == net::shown(asked) && !matches!(error, NetError::Redirect { .. });
+    match own {
+        true => error.into(),
+        false => error.reworded(|text| scrubbed(text, secrets)).into(),
     }
-    server_text(text.as_bytes(), WORDS)
 }
 
 /// One error of an answer (distribution-spec v1.1, *Error Codes*).
@@ -155,6 +156,7 @@ mod tests {
     fn answer(status: u16, body: &str) -> Answer {
         Answer {
             url: "https://r.example/v2/a/tags/list?n=1000".parse().unwrap(),
+            redirected: false,
             status: StatusCode::from_u16(status).unwrap(),
             headers: ureq::http::HeaderMap::new(),
             body: body.as_bytes().to_vec(),

@@ -6,10 +6,10 @@ use url::Url;
 use super::challenge::{Challenge, challenges, chosen};
 use super::ping::Access;
 use super::realm::Realm;
-use super::refusal::{request, scrubbed};
+use super::refusal::{request, unanswered};
 use super::token::{Token, Wanted, secrets};
 use super::{Login, Refusal, Registry, RegistryError};
-use crate::net::{Answer, Deadline, NetError, Request, Secret, basic_header};
+use crate::net::{Answer, Deadline, NetError, Request, Secret, basic_header, scrubbed};
 use crate::policy::Reference;
 
 /// The longest scope that is asked for on a server's behalf, in bytes.
@@ -94,13 +94,7 @@ impl<'a> Session<'a> {
         let answer = self.ask(ask)?;
         match answer.status {
             StatusCode::OK => Ok(answer),
-            _ => {
-                let mut refusal = Refusal::of(&ask.method, &answer, &self.secrets());
-                if answer.url != ask.url {
-                    refusal.request = self.scrubbed(&refusal.request);
-                }
-                Err(refusal.into())
-            }
+            _ => Err(Refusal::of(&ask.method, &answer, &self.secrets()).into()),
         }
     }
 
@@ -130,21 +124,11 @@ impl<'a> Session<'a> {
             request = request.authorization(authorization);
         }
         let result = self.registry.client().send(&request.limit(ask.limit), self.deadline);
-        match result {
-            Err(NetError::Redirect { url, detail }) => Err(NetError::Redirect {
-                url,
-                detail: self.scrubbed(&detail),
-            }
-            .into()),
-            Err(error) => {
-                if matches!(error, NetError::Broken { .. }) {
-                    // It may be spoken to in another way by the next time.
-                    self.registry.forget(self.image.registry());
-                }
-                Err(error.into())
-            }
-            Ok(answer) => Ok(answer),
+        if let Err(NetError::Broken { .. }) = result {
+            // It may be spoken to in another way by the next time.
+            self.registry.forget(self.image.registry());
         }
+        result.map_err(|error| unanswered(error, &ask.url, &self.secrets()))
     }
 
     /// What to show for a challenge in the middle of a conversation: tokens expire, and some registries want a login or
@@ -217,9 +201,14 @@ impl<'a> Session<'a> {
     /// An answer that is not what it should be.
     pub(super) fn malformed(&self, method: &Method, answer: &Answer, detail: &str) -> RegistryError {
         RegistryError::Malformed {
-            request: request(method, answer),
+            request: self.request(method, answer),
             detail: self.scrubbed(detail),
         }
+    }
+
+    /// Method and address of what was answered.
+    pub(super) fn request(&self, method: &Method, answer: &Answer) -> String {
+        request(method, answer, &self.secrets())
     }
 
     /// A text that a server has had its hands in, made fit for a message: without what the server has seen of the login.

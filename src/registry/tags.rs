@@ -1,15 +1,15 @@
 //! The tags of a repository, page by page.
 
 use std::collections::HashSet;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use ureq::http::Method;
 use url::Url;
 
 use super::RegistryError;
 use super::address::{query, shown};
 use super::link::next_page;
-use super::refusal::request;
 use super::session::{Ask, Session};
 use crate::net::Answer;
 
@@ -42,7 +42,7 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryErr
         };
         let tags = read(session, &answer)?;
         let (count, last) = (tags.len(), tags.last().cloned());
-        let grown = list.add(tags, &answer)?;
+        let grown = list.add(tags, &answer).map_err(|what| too_much(session, &answer, what))?;
         let link = next_page(&answer.headers).map_err(|why| RegistryError::Link(session.scrubbed(&why)))?;
         next = match link {
             Some(link) => Some(Page::linked(session, &answer, &link)?),
@@ -50,10 +50,8 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryErr
             None => None,
         };
         if next.is_some() && asked.len() >= PAGES {
-            return Err(too_much(
-                &answer,
-                format!("the list of tags has more than {PAGES} pages"),
-            ));
+            let what = format!("the list of tags has more than {PAGES} pages");
+            return Err(too_much(session, &answer, what));
         }
     }
     Ok(list.tags)
@@ -79,7 +77,7 @@ impl Page {
     /// On the registry, or where the registry has led us for the page before, which is shown no login.
     fn linked(session: &Session<'_>, answer: &Answer, link: &str) -> Result<Self, RegistryError> {
         let wrong = |what: String| {
-            let from = request(&Method::GET, answer);
+            let from = session.request(&Method::GET, answer);
             RegistryError::Link(session.scrubbed(&format!("{from}: {what}")))
         };
         let url = answer
@@ -120,45 +118,77 @@ struct List {
 
 impl List {
     /// Whether there was anything new.
-    fn add(&mut self, tags: Vec<String>, answer: &Answer) -> Result<bool, RegistryError> {
+    ///
+    /// # Errors
+    /// In words, when it is too much.
+    fn add(&mut self, tags: Vec<String>, answer: &Answer) -> Result<bool, String> {
         let before = self.tags.len();
+        let crowded = tags.len() > TAGS;
         self.bytes = self.bytes.saturating_add(answer.body.len());
         for tag in tags {
             if self.known.insert(tag.clone()) {
                 self.tags.push(tag);
             }
         }
-        if self.tags.len() > TAGS {
-            return Err(too_much(answer, format!("the repository has more than {TAGS} tags")));
+        if crowded || self.tags.len() > TAGS {
+            return Err(format!("the repository has more than {TAGS} tags"));
         }
         if self.bytes > BYTES {
-            return Err(too_much(
-                answer,
-                format!("the list of tags has more than {BYTES} bytes"),
-            ));
+            return Err(format!("the list of tags has more than {BYTES} bytes"));
         }
         Ok(self.tags.len() > before)
     }
 }
 
-fn too_much(answer: &Answer, detail: String) -> RegistryError {
+fn too_much(session: &Session<'_>, answer: &Answer, detail: String) -> RegistryError {
     RegistryError::TooMuch {
-        request: request(&Method::GET, answer),
+        request: session.request(&Method::GET, answer),
         detail,
     }
 }
 
 /// Go reads the first JSON value and looks no further; no tags may be written as `null`.
 fn read(session: &Session<'_>, answer: &Answer) -> Result<Vec<String>, RegistryError> {
-    #[derive(Deserialize)]
+    #[derive(serde::Deserialize)]
     struct Tags {
         #[serde(default)]
-        tags: Option<Vec<String>>,
+        tags: Option<Bounded>,
     }
     let mut json = serde_json::Deserializer::from_slice(&answer.body);
     let read = Tags::deserialize(&mut json).map_err(|error| {
         let detail = format!("the answer is no list of tags: {error}");
         session.malformed(&Method::GET, answer, &detail)
     })?;
-    Ok(read.tags.unwrap_or_default())
+    Ok(read.tags.map(|tags| tags.0).unwrap_or_default())
+}
+
+/// The tags of a page, and of those that are too many one: a page has room for millions of empty texts, which as
+/// strings would take ten times its size.
+struct Bounded(Vec<String>);
+
+impl<'de> Deserialize<'de> for Bounded {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Reader)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Bounded;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Bounded, A::Error> {
+        let mut tags = Vec::new();
+        while tags.len() <= TAGS
+            && let Some(tag) = items.next_element()?
+        {
+            tags.push(tag);
+        }
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Bounded(tags))
+    }
 }

@@ -12,10 +12,11 @@ use url::Url;
 use super::address::{parameters, query};
 use super::flight::Flight;
 use super::realm::Realm;
+use super::refusal::unanswered;
 use super::token_answer::TokenAnswer;
 use super::{Login, Refusal, RegistryError};
 use crate::gostd::query_escape;
-use crate::net::{Answer, Client, Deadline, NetError, Request, Secret, basic_header};
+use crate::net::{Client, Deadline, NetError, Request, Secret, basic_header};
 
 /// The largest answer of a token server, in bytes.
 const LIMIT: usize = 64 << 10;
@@ -174,7 +175,7 @@ impl Exchange<'_> {
             secrets.extend(value.expose().split(' ').next_back().map(Secret::from));
             request = request.authorization(value);
         }
-        read(&Method::GET, self.client.send(&request, self.deadline)?, &secrets)
+        self.send(&Method::GET, &request, &secrets)
     }
 
     fn post(&self, refresh: &Secret) -> Result<TokenAnswer, RegistryError> {
@@ -191,18 +192,16 @@ impl Exchange<'_> {
         let form = "application/x-www-form-urlencoded";
         // A token server says the same to the same question.
         let request = Request::post(realm.url.clone(), form, body).repeatable().limit(LIMIT);
-        read(
-            &Method::POST,
-            self.client.send(&request, self.deadline)?,
-            std::slice::from_ref(refresh),
-        )
+        self.send(&Method::POST, &request, std::slice::from_ref(refresh))
     }
-}
 
-fn read(method: &Method, answer: Answer, secrets: &[Secret]) -> Result<TokenAnswer, RegistryError> {
-    match answer.status.as_u16() {
-        200 => TokenAnswer::read(method, answer),
-        _ => Err(Refusal::of(method, &answer, secrets).into()),
+    fn send(&self, method: &Method, request: &Request, secrets: &[Secret]) -> Result<TokenAnswer, RegistryError> {
+        let answer = self.client.send(request, self.deadline);
+        let answer = answer.map_err(|error| unanswered(error, request.url(), secrets))?;
+        match answer.status.as_u16() {
+            200 => TokenAnswer::read(method, answer, secrets),
+            _ => Err(Refusal::of(method, &answer, secrets).into()),
+        }
     }
 }
 

@@ -36,13 +36,13 @@ struct Fields {
 }
 
 impl TokenAnswer {
-    /// Reads an answer of status 200.
+    /// Reads an answer of status 200; `secrets` are what the server has seen.
     ///
     /// # Errors
     /// [`RegistryError::Token`], which says nothing of what the answer holds: it may be a token in another place.
-    pub(super) fn read(method: &Method, mut answer: Answer) -> Result<Self, RegistryError> {
+    pub(super) fn read(method: &Method, mut answer: Answer, secrets: &[Secret]) -> Result<Self, RegistryError> {
         let wrong = |answer: &Answer, detail: String| RegistryError::Token {
-            request: request(method, answer),
+            request: request(method, answer, secrets),
             detail,
         };
         let read = serde_json::from_slice::<Fields>(&answer.body);
@@ -97,11 +97,12 @@ mod tests {
     fn read(body: &str) -> Result<TokenAnswer, String> {
         let answer = Answer {
             url: "https://auth.example/token?service=r".parse().unwrap(),
+            redirected: false,
             status: StatusCode::OK,
             headers: HeaderMap::new(),
             body: body.as_bytes().to_vec(),
         };
-        TokenAnswer::read(&Method::GET, answer).map_err(|error| error.to_string())
+        TokenAnswer::read(&Method::GET, answer, &[]).map_err(|error| error.to_string())
     }
 
     #[test]
