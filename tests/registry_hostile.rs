@@ -285,6 +285,25 @@ fn answers_that_are_none() {
     });
     assert!(text(tags(&moving)).contains("/***: unexpected status code 404 Not Found"));
     for (reply, expected) in [
+        (Reply::raw("no HTTP at all"), "/***: protocol"),
+        (Reply::text(200, "x"), "/***: the answer is no list of tags"),
+        (
+            Reply::text(200, &"[".repeat(1 << 20)).filled(1 << 30),
+            "/***: the answer has more than",
+        ),
+        (
+            page(&[]).header("Link", "<http://other/>"),
+            "/***: refused to follow the link",
+        ),
+    ] {
+        let moving = open(move |request| match request.path.as_str() {
+            LIST => Reply::status(302).header("Location", "/hunter2"),
+            _ => reply.clone(),
+        });
+        let error = text(tags(&moving));
+        assert!(error.contains(expected), "{error}");
+    }
+    for (reply, expected) in [
         (Reply::json(&json!({"tags": null})), vec![]),
         (Reply::json(&json!({"name": "x"})), vec![]),
         (Reply::text(200, "{\"tags\":[\"a\",\"a\"]} and more"), vec!["a"]),
@@ -292,6 +311,27 @@ fn answers_that_are_none() {
         let server = open(move |_| reply.clone());
         assert_eq!(tags(&server).unwrap(), expected);
     }
+}
+
+/// Millions of texts fit into one page; as strings they would take ten times its size.
+#[test]
+fn a_page_with_more_tags_than_can_be_meant_is_refused() {
+    let body = format!("{{\"tags\":[{}\"\"]}}", "\"\",".repeat(1_000_000));
+    let server = open(move |_| Reply::text(200, &body));
+    let error = text(tags(&server));
+    assert!(error.ends_with("the repository has more than 1000000 tags"), "{error}");
+}
+
+#[test]
+fn a_request_that_is_late_tells_its_own_limit() {
+    let server = open(|_| page(&[]).after(Duration::from_secs(20)));
+    let peer = Peer {
+        timeout: Duration::from_millis(300),
+        ..Peer::default()
+    };
+    let hour = Deadline::after(Duration::from_secs(3600));
+    let result = Registry::new(peer, false).tags(&image(&server), &ann(), hour);
+    assert!(text(result).ends_with("no answer within 300ms"));
 }
 
 #[test]
@@ -424,6 +464,27 @@ fn tokens_that_cannot_be_had() {
         (Reply::text(200, &"x".repeat(1 << 20)), "has more than 65536 bytes"),
     ] {
         let tokens = StubHttp::start(move |_| reply.clone());
+        let server = guarded(Some(tokens.url("token")), "good");
+        let error = text(tags(&server));
+        assert!(error.contains(expected), "{error}");
+    }
+    // The token server knows the password, too.
+    for (reply, expected) in [
+        (
+            Reply::text(403, "no"),
+            "/***?scope=***: unexpected status code 403 Forbidden",
+        ),
+        (Reply::json(&json!({})), "/***?scope=***: no token in bearer response"),
+        (Reply::raw("no HTTP at all"), "/***: protocol"),
+        (
+            Reply::status(302).header("Location", "ftp://x/hunter2"),
+            "refused to follow a redirect to ftp://x/***",
+        ),
+    ] {
+        let tokens = StubHttp::start(move |request| match request.path.as_str() {
+            "/token" => Reply::status(302).header("Location", "/hunter2?scope=hunter2"),
+            _ => reply.clone(),
+        });
         let server = guarded(Some(tokens.url("token")), "good");
         let error = text(tags(&server));
         assert!(error.contains(expected), "{error}");

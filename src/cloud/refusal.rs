@@ -4,7 +4,7 @@ use serde_json::Value;
 use ureq::http::StatusCode;
 use url::Url;
 
-use super::{CloudError, form, xml};
+use super::{CloudError, xml};
 use crate::net::{Answer, Secret, scrubbed, shown};
 
 /// A service's own code and words; either may be empty.

@@ -98,7 +98,9 @@ pub fn scrubbed<'s>(text: &str, secrets: impl IntoIterator<Item = &'s Secret>) -
     }
     // A secret may be part of another one.
     seen.sort_by_key(|secret| Reverse(secret.expose().len()));
-    let clean = seen.iter().fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"));
+    let clean = seen
+        .iter()
+        .fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"));
     server_text(clean.as_bytes(), WORDS)
 }
 
@@ -126,7 +128,10 @@ mod tests {
             assert_eq!(scrubbed(text, &secrets), expected);
         }
         let long = Secret::new("x".repeat(WORDS));
-        assert_eq!(scrubbed(&format!("{}{}", "a".repeat(10), long.expose()), [&long]), "aaaaaaaaaa***");
+        assert_eq!(
+            scrubbed(&format!("{}{}", "a".repeat(10), long.expose()), [&long]),
+            "aaaaaaaaaa***"
+        );
     }
 
     #[test]

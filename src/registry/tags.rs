@@ -42,7 +42,9 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryErr
         };
         let tags = read(session, &answer)?;
         let (count, last) = (tags.len(), tags.last().cloned());
-        let grown = list.add(tags, &answer).map_err(|what| too_much(session, &answer, what))?;
+        let grown = list
+            .add(tags, &answer)
+            .map_err(|what| too_much(session, &answer, what))?;
         let link = next_page(&answer.headers).map_err(|why| RegistryError::Link(session.scrubbed(&why)))?;
         next = match link {
             Some(link) => Some(Page::linked(session, &answer, &link)?),
