@@ -15,6 +15,8 @@ use crate::policy::{self, Guards, InvalidImage, LatestRef, PolicyName, RuleSpec}
 pub struct Policies {
     known: HashMap<PolicyName, Known>,
     repositories: BTreeMap<ObjectName, Arc<ImageRepository>>,
+    /// Those that stand several times and differ, in words.
+    unclear: BTreeMap<ObjectName, String>,
     /// When the run began, for holds that end.
     now: Time,
     /// Whether registries can be asked.
@@ -35,6 +37,8 @@ struct Known {
 enum State {
     Image(LatestRef),
     Nothing(Reason, String),
+    /// By a hold, or an annotation that does not parse and may be one: `--set` does not open it.
+    Closed(Reason, String),
     /// A registry has to be asked; without its repository the status counts.
     Open(Arc<Open>),
 }
@@ -92,6 +96,7 @@ impl Policies {
         Self {
             known: HashMap::new(),
             repositories: BTreeMap::new(),
+            unclear: BTreeMap::new(),
             now,
             online,
         }
@@ -106,6 +111,25 @@ impl Policies {
         }
     }
 
+    /// Adds a policy that others of its name differ from, unless one of that name is there: a registry cannot be asked for
+    /// what it wants. Without registries its status counts, which says what was chosen.
+    pub fn add_unclear(&mut self, policy: &ImagePolicy, why: &str) {
+        if !self.online {
+            return self.add(policy);
+        }
+        self.known.entry(policy.policy_name()).or_insert_with(|| Known {
+            image: State::Nothing(Reason::PolicyNotReady, why.to_owned()),
+            invalid: None,
+            labels: policy.metadata.labels.clone(),
+            downgrades: None,
+        });
+    }
+
+    /// Says why there is no image repository of that name, unless there is one.
+    pub fn add_unclear_repository(&mut self, name: ObjectName, why: &str) {
+        self.unclear.entry(name).or_insert_with(|| why.to_owned());
+    }
+
     /// Adds an image repository unless one of that name is there.
     pub fn add_repository(&mut self, repository: &ImageRepository) {
         let kept = self.repositories.entry(repository.name());
@@ -114,25 +138,34 @@ impl Policies {
 
     fn know(&self, name: &PolicyName, policy: &ImagePolicy) -> Known {
         let labels = policy.metadata.labels.clone();
-        let nothing = |reason, message| Known {
-            image: State::Nothing(reason, message),
+        let closed = |reason, message| Known {
+            image: State::Closed(reason, message),
             invalid: None,
             labels: labels.clone(),
             downgrades: None,
         };
         let guards = match policy.guards() {
             Ok(guards) => guards,
-            Err(e) => return nothing(Reason::PolicyNotReady, format!("ImagePolicy {name}: {e}")),
+            Err(e) => return closed(Reason::PolicyNotReady, format!("ImagePolicy {name}: {e}")),
         };
         if let Err(refusal) = guards.check_hold(&self.now) {
-            return nothing(Reason::Held, format!("ImagePolicy {name} is {refusal}"));
+            return closed(Reason::Held, format!("ImagePolicy {name} is {refusal}"));
         }
-        let open = self.online && !policy.spec.as_ref().is_some_and(|spec| spec.suspend);
-        let status = Known {
+        let suspended = policy.spec.as_ref().is_some_and(|spec| spec.suspend);
+        let mut status = Known {
             downgrades: downgrades(policy, &guards),
             ..of_status(name, policy, &guards, &self.now)
         };
-        match policy.repository().filter(|_| open) {
+        if let State::Nothing(_, why) = &mut status.image
+            && matches!(policy.latest_ref(), Ok(None))
+        {
+            match (suspended, self.online) {
+                (true, _) => why.push_str("; it is suspended, so its registry is not asked"),
+                (false, false) => why.push_str("; offline, its registry is not asked"),
+                (false, true) => {}
+            }
+        }
+        match policy.repository().filter(|_| self.online && !suspended) {
             None => status,
             Some(repository) => Known {
                 labels: status.labels.clone(),
@@ -147,11 +180,12 @@ impl Policies {
         }
     }
 
-    /// Gives a policy this image, whatever its status says or a registry would; its labels stay, and so does a hold.
+    /// Gives a policy this image, whatever its status says or a registry would; its labels stay, and so does a hold, or
+    /// an annotation that does not parse.
     pub fn set(&mut self, name: PolicyName, image: LatestRef) {
         let known = self.known.remove(&name);
-        if let Some(held) = known.as_ref().filter(|known| known.is_held()) {
-            self.known.insert(name, held.clone());
+        if let Some(closed) = known.as_ref().filter(|known| known.is_closed()) {
+            self.known.insert(name, closed.clone());
             return;
         }
         self.known.insert(
@@ -211,12 +245,12 @@ impl Policies {
                         repository: Arc::clone(repository),
                     });
                 }
-                repository => closed.push(((*name).clone(), open.fall_back(name, repository.is_some()))),
+                _ => closed.push(((*name).clone(), self.fallen_back(name, open))),
             }
         }
         let answers = resolver.map(|resolver| resolver.resolve(&wanted)).unwrap_or_default();
         for ((name, known), answer) in asked.into_iter().zip(answers) {
-            closed.push((name.clone(), known.answered(answer)));
+            closed.push((name.clone(), known.answered(name, answer)));
         }
         if closed.is_empty() {
             return self;
@@ -224,6 +258,26 @@ impl Policies {
         let mut policies = (*self).clone();
         policies.known.extend(closed);
         Arc::new(policies)
+    }
+
+    /// What the status of an open policy says, when no registry can be asked.
+    fn fallen_back(&self, name: &PolicyName, open: &Open) -> Known {
+        let repository = &open.repository;
+        let mut known = open.status.clone();
+        if let State::Nothing(Reason::PolicyNotReady, why) = &mut known.image
+            && open.policy.status.is_none()
+        {
+            let unclear = self.unclear.get(repository);
+            let reason = match (self.repositories.contains_key(repository), unclear) {
+                (true, _) => format!("its ImageRepository {repository} is suspended"),
+                (false, Some(unclear)) => unclear.clone(),
+                (false, None) => format!(
+                    "its ImageRepository {repository} is not among the manifests, and it has no status.latestRef"
+                ),
+            };
+            *why = format!("ImagePolicy {name} has no image: {reason}");
+        }
+        known
     }
 
     /// The known name that is likest to `name`, if one is like enough to have been meant.
@@ -282,7 +336,7 @@ impl Images for View<'_> {
         }
         match &known.image {
             State::Image(image) => Verdict::Image(image),
-            State::Nothing(reason, why) => Verdict::Skip(*reason, why.clone()),
+            State::Nothing(reason, why) | State::Closed(reason, why) => Verdict::Skip(*reason, why.clone()),
             State::Open(_) => Verdict::Skip(Reason::PolicyNotReady, format!("ImagePolicy {name} was not looked up")),
         }
     }
@@ -295,15 +349,15 @@ impl Images for View<'_> {
 }
 
 impl Known {
-    fn is_held(&self) -> bool {
-        matches!(self.image, State::Nothing(Reason::Held, _))
+    fn is_closed(&self) -> bool {
+        matches!(self.image, State::Closed(..))
     }
 
     /// The same policy with what a registry said.
-    fn answered(&self, answer: Result<LatestRef, Unresolved>) -> Self {
+    fn answered(&self, name: &PolicyName, answer: Result<LatestRef, Unresolved>) -> Self {
         let invalid = answer.as_ref().ok().and_then(|image| image.check().err());
         let image = match (answer, &invalid) {
-            (Ok(_), Some(invalid)) => State::Nothing(Reason::PolicyNotReady, invalid.to_string()),
+            (Ok(_), Some(invalid)) => State::Nothing(Reason::PolicyNotReady, format!("ImagePolicy {name}: {invalid}")),
             (Ok(image), None) => State::Image(image),
             (Err(why), _) => State::Nothing(why.reason, why.message),
         };
@@ -313,26 +367,6 @@ impl Known {
             labels: self.labels.clone(),
             downgrades: self.downgrades.clone(),
         }
-    }
-}
-
-impl Open {
-    /// What its status says, when no registry can be asked.
-    fn fall_back(&self, name: &PolicyName, has_repository: bool) -> Known {
-        let repository = &self.repository;
-        let mut known = self.status.clone();
-        if let State::Nothing(Reason::PolicyNotReady, why) = &mut known.image
-            && self.policy.status.is_none()
-        {
-            *why = match has_repository {
-                true => format!("ImagePolicy {name} has no image: its ImageRepository {repository} is suspended"),
-                false => format!(
-                    "ImagePolicy {name} has no image: its ImageRepository {repository} is not among the manifests, and it \
-                     has no status.latestRef"
-                ),
-            };
-        }
-        known
     }
 }
 
@@ -443,6 +477,57 @@ mod tests {
             plain.verdict(&PolicyName::new("other", "thing")),
             Verdict::Image(_)
         ));
+    }
+
+    fn policy(annotations: &str, spec: &str) -> ImagePolicy {
+        let text = format!(
+            "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\n\
+             metadata: {{name: app, namespace: fs, annotations: {{{annotations}}}}}\n\
+             spec: {{imageRepositoryRef: {{name: app}}, policy: {{semver: {{range: '*'}}}}{spec}}}\n"
+        );
+        let mut objects = crate::api::Objects::default();
+        objects
+            .insert_all(crate::api::read("p.yaml", text.as_bytes()).unwrap())
+            .unwrap();
+        objects.image_policies().next().unwrap().clone()
+    }
+
+    /// What a run without a registry says of the policy `fs/app`.
+    fn closed(annotations: &str, spec: &str, online: bool, set: bool) -> Option<(Reason, String)> {
+        let mut policies = Policies::new(Time::unix(0, 0), online);
+        policies.add(&policy(annotations, spec));
+        if set {
+            policies.set(PolicyName::new("fs", "app"), image("1.0.0"));
+        }
+        let view = View {
+            policies: &policies,
+            namespace: None,
+            selector: None,
+        };
+        match view.verdict(&PolicyName::new("fs", "app")) {
+            Verdict::Skip(reason, message) => Some((reason, message)),
+            Verdict::Image(_) => None,
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_hold_stays_when_an_image_is_set() {
+        let reason = |annotations| closed(annotations, "", true, true).map(|(reason, _)| reason);
+        assert_eq!(reason("bumpwright.dev/hold: freeze"), Some(Reason::Held));
+        assert_eq!(
+            reason("bumpwright.dev/hold-until: friday"),
+            Some(Reason::PolicyNotReady)
+        );
+        assert_eq!(reason("bumpwright.dev/minimum-age: 3d"), Some(Reason::PolicyNotReady));
+        assert_eq!(reason("bumpwright.dev/minimum-age: 72h"), None);
+        assert_eq!(reason(""), None);
+    }
+
+    #[test]
+    fn a_policy_without_image_says_why_nobody_is_asked() {
+        let message = |spec, online| closed("", spec, online, false).unwrap().1;
+        assert!(message(", suspend: true", true).ends_with("; it is suspended, so its registry is not asked"));
+        assert!(message("", false).ends_with("; offline, its registry is not asked"));
     }
 
     #[test]
