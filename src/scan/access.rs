@@ -13,6 +13,13 @@ use crate::net::{Peer, Tls};
 use crate::policy::Reference;
 use crate::registry::{Keychain, PullSecret, SecretError};
 
+/// The most that one request may take where the manifest sets no `timeout` and someone waits for the answer: the
+/// interval, which Flux takes instead, may be hours.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The most that one request may take otherwise; the scan has its own limit.
+const LONGEST: Duration = Duration::from_secs(600);
+
 /// How the registry of an image repository is reached.
 #[derive(Debug)]
 pub(super) struct Access {
@@ -44,8 +51,10 @@ pub(super) fn access(repository: &ImageRepository, objects: &Objects, missing: M
     let mut access = Access {
         reference: repository_reference(&spec.image)?,
         peer: Peer {
-            // One request may take all the time that the scan has.
-            timeout: Duration::from_secs(600),
+            timeout: match (missing, spec.timeout) {
+                (Missing::OwnLogins, None) => PATIENCE,
+                _ => LONGEST,
+            },
             ..Peer::default()
         },
         insecure: spec.insecure,
@@ -165,4 +174,29 @@ fn pull_secret<'a>(secret: &'a Secret, name: &'a str) -> Result<PullSecret<'a>, 
         config_json: secret.get(".dockerconfigjson")?,
         dockercfg: secret.get(".dockercfg")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::api::read;
+
+    #[test]
+    fn who_waits_at_a_keyboard_does_not_wait_for_the_interval() {
+        let limit = |missing, rest: &str| {
+            let text = format!(
+                "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\nmetadata: {{name: app}}\n\
+                 spec: {{image: ghcr.io/acme/app, interval: 12h{rest}}}\n"
+            );
+            let mut objects = Objects::default();
+            objects.insert_all(read("r.yaml", text.as_bytes()).unwrap()).unwrap();
+            let repository = objects.image_repositories().next().unwrap().clone();
+            access(&repository, &objects, missing).unwrap().peer.timeout
+        };
+        assert_eq!(limit(Missing::OwnLogins, ""), PATIENCE);
+        assert_eq!(limit(Missing::OwnLogins, ", timeout: 5m"), LONGEST);
+        assert_eq!(limit(Missing::Refused, ""), LONGEST);
+    }
 }

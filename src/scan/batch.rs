@@ -1,6 +1,6 @@
 //! Many repositories and policies at once, each repository once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,7 +16,7 @@ const WORKERS: usize = 16;
 /// Is told when another repository has been scanned: how many of how many.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// What was scanned of a repository, and of which one: a repository of that name may say something else next time.
+/// What was scanned of a repository, and of which one: a repository of that name may say something else elsewhere.
 type Scanned = (Arc<ImageRepository>, Result<Arc<Tags>, ScanError>);
 
 /// Scans that are kept for the time of a run.
@@ -25,7 +25,7 @@ pub struct Batch {
     scanner: Scanner,
     objects: Objects,
     now: Time,
-    scanned: Mutex<BTreeMap<ObjectName, Scanned>>,
+    scanned: Mutex<BTreeMap<ObjectName, Vec<Scanned>>>,
 }
 
 impl Batch {
@@ -42,16 +42,21 @@ impl Batch {
 
     /// Scans those repositories that were not scanned yet, several at a time.
     pub fn scan(&self, repositories: &[Arc<ImageRepository>], progress: Progress<'_>) {
-        let mut new: BTreeMap<ObjectName, &Arc<ImageRepository>> = BTreeMap::new();
+        let mut new: Vec<&Arc<ImageRepository>> = Vec::new();
+        let mut seen: HashMap<ObjectName, Vec<&Arc<ImageRepository>>> = HashMap::new();
         for repository in repositories.iter().filter(|repository| self.tags(repository).is_none()) {
-            new.insert(repository.name(), repository);
+            let namesakes = seen.entry(repository.name()).or_default();
+            if !namesakes.contains(&repository) {
+                namesakes.push(repository);
+                new.push(repository);
+            }
         }
-        let new: Vec<&Arc<ImageRepository>> = new.into_values().collect();
         let done = AtomicUsize::new(0);
         each(&new, |repository| {
             let tags = self.scanner.tags(repository, &self.objects).map(Arc::new);
             let mut scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
-            scanned.insert(repository.name(), (Arc::clone(repository), tags));
+            let namesakes = scanned.entry(repository.name()).or_default();
+            namesakes.push((Arc::clone(repository), tags));
             drop(scanned);
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, new.len());
         });
@@ -61,8 +66,9 @@ impl Batch {
     #[must_use]
     pub fn tags(&self, repository: &ImageRepository) -> Option<Result<Arc<Tags>, ScanError>> {
         let scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
-        let (known, tags) = scanned.get(&repository.name())?;
-        (**known == *repository).then(|| tags.clone())
+        let mut namesakes = scanned.get(&repository.name())?.iter();
+        let (_, tags) = namesakes.find(|(known, _)| **known == *repository)?;
+        Some(tags.clone())
     }
 
     /// What was read so far, by the names of the repositories.
@@ -71,6 +77,7 @@ impl Batch {
         let scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
         scanned
             .values()
+            .flatten()
             .filter_map(|(_, tags)| tags.as_ref().ok().cloned())
             .collect()
     }

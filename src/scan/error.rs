@@ -8,6 +8,9 @@ use crate::policy::InvalidExclusion;
 use crate::re2::Exhausted;
 use crate::registry::{LoginError, RegistryError, SecretError};
 
+/// How many patterns `spec.exclusionList` may have (CRD of image-reflector-controller v1.2.0, `maxItems`).
+pub(super) const MOST_EXCLUSIONS: usize = 25;
+
 /// Why a repository could not be scanned. After the prefix the words are image-reflector-controller's where it has some.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ScanError {
@@ -35,6 +38,9 @@ pub enum ScanError {
     /// The registry (`ReadOperationFailed`).
     #[error("scan failed: {0}")]
     Registry(#[from] RegistryError),
+    /// More patterns in `spec.exclusionList` than a cluster takes (N-053), in its words.
+    #[error("spec.exclusionList: Too many: {0}: must have at most {MOST_EXCLUSIONS} items")]
+    Exclusions(usize),
     /// `spec.exclusionList` (`ReadOperationFailed`).
     #[error("scan failed: {0}")]
     Exclusion(#[from] InvalidExclusion),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::access::{Access, Source, access};
-use super::error::ScanError;
+use super::error::{MOST_EXCLUSIONS, ScanError};
 use crate::api::{ImageRepository, Objects};
 use crate::cloud::{Cloud, Endpoints, Environment, Provider};
 use crate::gostd::Time;
@@ -70,6 +70,10 @@ impl Scanner {
     /// # Errors
     /// [`ScanError`] when the registry cannot be reached or does not tell its tags.
     pub fn tags(&self, repository: &ImageRepository, objects: &Objects) -> Result<Tags, ScanError> {
+        match repository.spec.exclusion_list.len() {
+            0..=MOST_EXCLUSIONS => {}
+            more => return Err(ScanError::Exclusions(more)),
+        }
         let exclusions = Exclusions::new(repository.exclusions())?;
         let access = access(repository, objects, self.missing)?;
         let (registry, login, deadline) = self.reach(&access, repository)?;
