@@ -7,7 +7,7 @@ use super::scan::Scan;
 use super::site::{BlockShape, Site, Spelling};
 use super::spell;
 use super::splice::Edit;
-use crate::policy::{LatestRef, PolicyName};
+use crate::policy::{LatestRef, PolicyName, Reference, Validation};
 
 /// The changes of one file and what is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,12 +77,18 @@ fn refusal(site: &Site, image: &LatestRef, images: &dyn Images) -> Option<(Reaso
     let from = match site.setter.part {
         Part::Tag => Some(site.value.as_str()),
         Part::Reference => match LatestRef::split(&site.value) {
-            (name, tag, _) if name == image.name => tag,
+            (name, tag, _) if is_same(name, &image.name) => tag,
             _ => None,
         },
         Part::Name | Part::Digest => None,
     };
     images.refusal(&site.setter.policy, from?, &image.tag)
+}
+
+/// Whether two names are those of one image, which `acme/app` and `docker.io/acme/app` are.
+fn is_same(one: &str, other: &str) -> bool {
+    let full = |name| Reference::parse(name, Validation::Weak).map(|reference| reference.context());
+    one == other || full(one).is_ok_and(|one| full(other).is_ok_and(|other| one == other))
 }
 
 /// The new value of a site, nothing if it has it already.
