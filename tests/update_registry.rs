@@ -115,6 +115,100 @@ fn only_what_markers_name_is_scanned_and_each_repository_once() {
 }
 
 #[test]
+fn policies_of_several_clusters_in_one_repository_are_not_mixed_up() {
+    let Some(registry) = Registry::start() else { return };
+    registry.images().tags("team/app", &["1.0.0", "1.1.0"]);
+    let app = format!("{}/team/app", registry.host());
+    let bench = Bench::new();
+    let field = marked(&app, "0.9.0", "app");
+    for (cluster, range) in [("production", "1.0.x"), ("staging", "*")] {
+        bench.write(&format!("fleet/{cluster}/a.yaml"), &field);
+        let policy = image_policy("fs", "app", range, "{}", "");
+        bench.write(
+            &format!("fleet/{cluster}/policies.yaml"),
+            image_repository("fs", "app", &app, "") + &policy,
+        );
+    }
+    let (code, document) = bench.json(&["update", "fleet", "--strict"]);
+    assert_eq!(code, 3);
+    let found = skips(&document);
+    assert_eq!(found.len(), 2);
+    let (reason, message) = &found[0];
+    assert_eq!(reason, "PolicyNotReady");
+    assert!(
+        message.contains("ImagePolicy fs/app stands twice and differs: production/policies.yaml:"),
+        "{message}"
+    );
+    assert_eq!(bench.read("fleet/staging/a.yaml"), field);
+    // Each cluster on its own, or with what is said on the command line.
+    bench.ok(&["update", "fleet/production"]);
+    assert_eq!(bench.read("fleet/production/a.yaml"), marked(&app, "1.0.0", "app"));
+    bench.ok(&["update", "fleet", "-f", "fleet/staging/policies.yaml"]);
+    assert_eq!(bench.read("fleet/staging/a.yaml"), marked(&app, "1.1.0", "app"));
+    // Two repositories of one name that differ: none is asked.
+    bench.write("twins/a.yaml", &field);
+    let other = image_repository("fs", "app", &format!("{app}-other"), "");
+    bench.write(
+        "twins/one.yaml",
+        image_repository("fs", "app", &app, "") + &image_policy("fs", "app", "*", "{}", ""),
+    );
+    bench.write("twins/two.yaml", other);
+    let (_, document) = bench.json(&["update", "twins"]);
+    let (reason, message) = &skips(&document)[0];
+    assert_eq!(reason, "PolicyNotReady");
+    assert!(
+        message.contains("ImageRepository fs/app stands twice and differs"),
+        "{message}"
+    );
+}
+
+#[test]
+fn n_053_a_repository_excludes_by_25_patterns_at_most() {
+    let Some(registry) = Registry::start() else { return };
+    registry.images().tags("team/app", &["1.0.0", "1.1.0"]);
+    let app = format!("{}/team/app", registry.host());
+    let bench = Bench::new();
+    bench.write("a.yaml", marked(&app, "1.0.0", "app"));
+    let run = |count: usize| {
+        let patterns = vec!["'^1[.]1'"; count].join(", ");
+        let spec = format!("  exclusionList: [{patterns}]\n");
+        let manifests = image_repository("fs", "app", &app, &spec) + &image_policy("fs", "app", "*", "{}", "");
+        let file = bench.write("policies.yaml", manifests);
+        let (_, document) = bench.json(&["update", "a.yaml", "-f", file.to_str().unwrap()]);
+        skips(&document)
+    };
+    assert_eq!(run(25), []);
+    assert!(
+        run(26)[0]
+            .1
+            .ends_with("spec.exclusionList: Too many: 26: must have at most 25 items")
+    );
+}
+
+#[test]
+fn a_downgrade_is_one_under_the_images_other_names_too() {
+    let bench = Bench::new();
+    let status = "status: {latestRef: {name: acme/app, tag: 1.0.0}}\n";
+    let annotations = "{bumpwright.dev/allow-downgrade: 'false'}";
+    let file = bench.write("p.yaml", image_policy("fs", "app", "*", annotations, "") + status);
+    for image in ["acme/app", "docker.io/acme/app", "index.docker.io/acme/app"] {
+        bench.write("a.yaml", marked(image, "2.0.0", "app"));
+        let (_, document) = bench.json(&["update", "a.yaml", "--offline", "-f", file.to_str().unwrap()]);
+        assert_eq!(skips(&document)[0].0, "WouldDowngrade", "{image}");
+    }
+    // Tags of another image say nothing about this one's.
+    bench.write("a.yaml", marked("quay.io/acme/app", "2.0.0", "app"));
+    bench.ok(&[
+        "update",
+        "a.yaml",
+        "--offline",
+        "--strict",
+        "-f",
+        file.to_str().unwrap(),
+    ]);
+}
+
+#[test]
 fn a_scan_that_fails_skips_its_policies_and_the_rest_goes_on() {
     let Some(registry) = Registry::start() else { return };
     registry.images().tags("team/app", &["1.0.0", "1.1.0"]);
@@ -293,13 +387,13 @@ fn guards_hold_images_back() {
     let app = format!("{}/team/app", registry.host());
     let bench = Bench::new();
     let outcome = |held: &str, range: &str, annotations: &str| {
-        let digest = format!("digest: sha256:00 # {{\"$imagepolicy\": \"fs:app:digest\"}}\n");
-        bench.write("a.yaml", marked(&app, held, "app") + &digest);
+        let digest = "digest: sha256:00 # {\"$imagepolicy\": \"fs:app:digest\"}\n";
+        bench.write("a.yaml", marked(&app, held, "app") + digest);
         let rest = "  digestReflectionPolicy: IfNotPresent\n";
         let manifests = image_repository("fs", "app", &app, "") + &image_policy("fs", "app", range, annotations, rest);
         let file = bench.write("policies/all.yaml", manifests);
         let (_, document) = bench.json(&["update", "a.yaml", "-f", file.to_str().unwrap()]);
-        let written = bench.read("a.yaml") != marked(&app, held, "app") + &digest;
+        let written = bench.read("a.yaml") != marked(&app, held, "app") + digest;
         (
             written,
             skips(&document)

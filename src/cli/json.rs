@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::words;
 use crate::automation::{CommitReport, PushReport, Run};
 use crate::edit::{Change, ObjectId, Reason, Skip};
 
@@ -70,7 +71,7 @@ pub fn render(runs: &[Run]) -> String {
     // Serialising strings and numbers into a string cannot fail; an empty document would be seen at once.
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
-    text
+    words::json(&text).into_owned()
 }
 
 fn run(run: &Run) -> RunView<'_> {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::policy_explain::Explained;
 use super::policy_find::{Counts, Finding, Problem};
+use super::words;
 use crate::edit::Reason;
 use crate::policy::{LatestRef, Refusal};
 
@@ -111,7 +112,7 @@ pub fn render(findings: &[Finding]) -> String {
     // Serialising strings and numbers into a string cannot fail; an empty document would be seen at once.
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
-    text
+    words::json(&text).into_owned()
 }
 
 fn view(finding: &Finding) -> PolicyView<'_> {

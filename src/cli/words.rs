@@ -46,6 +46,24 @@ pub fn inline(text: &str) -> Cow<'_, str> {
     spelled(text, commands)
 }
 
+/// A JSON document fit for a terminal: what serde leaves as it is of what a terminal would obey becomes an escape, which
+/// is the same text to who reads the JSON.
+#[must_use]
+pub fn json(document: &str) -> Cow<'_, str> {
+    // Line breaks are the document's own: those of its texts are escapes already.
+    let odd = |c| commands(c) && c != '\n';
+    if !document.contains(odd) {
+        return Cow::Borrowed(document);
+    }
+    let escaped = |c: char| format!("\\u{:04x}", u32::from(c));
+    Cow::Owned(
+        document
+            .chars()
+            .map(|c| if odd(c) { escaped(c) } else { c.to_string() })
+            .collect(),
+    )
+}
+
 /// The first line of a message, as much of it as a line of output can bear.
 #[must_use]
 pub fn subject(message: &str) -> Cow<'_, str> {
@@ -138,6 +156,15 @@ mod tests {
         assert_eq!(printable("a\u{1b}[31mb\nc"), "a\\u{1b}[31mb\nc");
         assert_eq!(inline("a\nb\u{9b}"), "a\\nb\\u{9b}");
         assert_eq!(inline("ünï"), "ünï");
+    }
+
+    #[test]
+    fn json_is_the_same_text_to_who_reads_it() {
+        let value = serde_json::json!({"a": "\u{9b}2J\u{7f}\u{202e}x\n\u{1b}ü"});
+        let text = serde_json::to_string_pretty(&value).unwrap();
+        let shown = json(&text);
+        assert_eq!(shown, "{\n  \"a\": \"\\u009b2J\\u007f\\u202ex\\n\\u001bü\"\n}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
     }
 
     #[test]
