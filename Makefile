@@ -3,7 +3,7 @@
 
 test: prepare lint unit
 
-# The real parts that tests talk to: git, sshd, gpg, openssl.
+# The real parts that tests talk to: git, sshd, gpg, openssl; the registry, built once from Go modules.
 prepare:
 	@sh tests/tools/prepare
 
@@ -19,11 +19,14 @@ lint:
 unit:
 	@bash tests/tools/cargo-test
 
-# Prints Markdown tables; takes some minutes. BENCH=--quick measures the smallest fleet only. Messages need go.
+# Prints Markdown tables; takes some minutes. BENCH=--quick measures the smallest fleet only. Messages and
+# policies need go; so does the scan, and the registry that `make prepare` builds.
 bench:
 	cargo build --locked --release --bins --benches
 	python3 -B benches/update.py $(BENCH)
 	python3 -B benches/message.py
+	python3 -B benches/policy.py
+	python3 -B benches/registry.py
 
 deny:
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check; \

@@ -100,7 +100,7 @@ def row(folder, peer, name, template, values, is_open):
 
 
 def data():
-    """4,000 images, each in an object of its own, ten to a file."""
+    """4,000 images, each in an object and a file of its own."""
     changes, images = [], []
     for n in range(CHANGES):
         file = f"apps/team-{n % 37}/app-{n // 10}.yaml"

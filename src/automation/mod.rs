@@ -4,6 +4,7 @@
 mod destination;
 mod error;
 mod folder;
+mod held;
 mod index;
 mod index_file;
 mod interrupt;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
+use super::held::Held;
 use crate::api::{ImagePolicy, ImageRepository, LabelSelector, ObjectName};
 use crate::edit::{Images, Reason, Verdict};
 use crate::gostd::Time;
@@ -58,6 +59,8 @@ pub struct Wanted {
     pub policy: Arc<ImagePolicy>,
     /// The repository that it names.
     pub repository: Arc<ImageRepository>,
+    /// The image with its digest that it chose last: of its status, or as all fields in Git hold it.
+    pub before: Option<LatestRef>,
 }
 
 /// Why a policy gets no image.
@@ -188,6 +191,7 @@ impl Policies {
         self: Arc<Self>,
         names: &BTreeSet<&PolicyName>,
         wants: impl Fn(&BTreeMap<String, String>) -> bool,
+        held: &Held<'_>,
         resolver: Option<&dyn Resolve>,
     ) -> Arc<Self> {
         let mut closed: Vec<(PolicyName, Known)> = Vec::new();
@@ -200,7 +204,9 @@ impl Policies {
             match self.repositories.get(&open.repository) {
                 Some(repository) if !repository.spec.suspend && resolver.is_some() => {
                     asked.push((*name, known));
+                    let status = open.policy.latest_ref().ok().flatten();
                     wanted.push(Wanted {
+                        before: status.or_else(|| held.image(name, &repository.spec.image)),
                         policy: Arc::clone(&open.policy),
                         repository: Arc::clone(repository),
                     });

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::error::RunError;
+use super::held::Held;
 use super::job::Edits;
 use super::policies::{Policies, View};
 use super::report::FileChange;
 use super::survey::Marked;
-use crate::edit::{self, Change, Plan, Skip};
+use crate::edit::{self, Change, Plan, Site, Skip};
 use crate::policy::PolicyName;
 
 /// What a run would change, file by file.
@@ -71,18 +72,25 @@ pub fn lacks_manifests<Place>(marked: &[Marked<Place>], edits: &Edits) -> bool {
 pub fn resolved<Place>(policies: Arc<Policies>, marked: &[Marked<Place>], edits: &Edits) -> Arc<Policies> {
     let selector = edits.selector.as_ref();
     let wants = |labels: &BTreeMap<String, String>| selector.is_none_or(|s| s.matches(labels).unwrap_or(false));
-    policies.resolved(&named(marked, edits), wants, edits.resolver.as_deref())
+    let mut held = Held::default();
+    for site in sites(marked) {
+        held.add(&site.setter, &site.value);
+    }
+    policies.resolved(&named(marked, edits), wants, &held, edits.resolver.as_deref())
 }
 
 /// The policies that markers name and that a run may use.
 fn named<'a, Place>(marked: &'a [Marked<Place>], edits: &Edits) -> BTreeSet<&'a PolicyName> {
-    marked
-        .iter()
-        .filter_map(|file| file.facts.scan.as_ref())
-        .flat_map(|scan| scan.sites.iter())
+    sites(marked)
         .map(|site| &site.setter.policy)
         .filter(|name| edits.namespace.as_ref().is_none_or(|own| *own == name.namespace))
         .collect()
+}
+
+/// All marked fields.
+fn sites<Place>(marked: &[Marked<Place>]) -> impl Iterator<Item = &Site> {
+    let scans = marked.iter().filter_map(|file| file.facts.scan.as_ref());
+    scans.flat_map(|scan| scan.sites.iter())
 }
 
 /// Splices one file.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 /// Keeps Kubernetes clusters up to date from Git.
 #[derive(Debug, Parser)]
@@ -21,6 +21,8 @@ pub enum Command {
     Update(Box<Update>),
     /// Shows the commit message that a template gives
     Message(Message),
+    /// Shows which image each policy chooses, and why
+    Policy(Box<Policy>),
     /// Runs `update` on an example fleet in a throw-away repository
     Demo(Demo),
 }
@@ -32,7 +34,7 @@ pub struct Update {
     /// A folder, a file, a bare repository or a Git URL (file, http, https, ssh); default: `.`, or what the automations in -f say
     pub target: Option<String>,
 
-    /// Manifests: ImagePolicies, ImageUpdateAutomations with their GitRepository and Secrets; a file, a folder, or - for standard input
+    /// Manifests: ImagePolicies with their ImageRepository, ImageUpdateAutomations with their GitRepository, Secrets; a file, a folder, or - for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
 
@@ -55,6 +57,10 @@ pub struct Update {
     /// The image of a policy, whatever its status says
     #[arg(long = "set", value_name = "NS:POLICY=IMAGE[:TAG][@DIGEST]")]
     pub set: Vec<String>,
+
+    /// Ask no registry: the images of policies are those of their status
+    #[arg(long)]
+    pub offline: bool,
 
     /// Only look below this path of the repository (default: the automation's update.path, else all)
     #[arg(long, value_name = "DIR")]
@@ -155,6 +161,87 @@ pub struct Message {
     pub filenames: Vec<PathBuf>,
 }
 
+/// Arguments of `policy`: the policies of manifests, or one made from flags.
+#[derive(Debug, Args)]
+#[command(after_help = POLICY_HELP, group(ArgGroup::new("source").required(true).args(["filenames", "image"])))]
+pub struct Policy {
+    /// Only these policies of -f, each as NAME or NAMESPACE/NAME
+    #[arg(value_name = "POLICY", conflicts_with = "image")]
+    pub names: Vec<String>,
+
+    /// Manifests: ImagePolicies with their ImageRepository, Secrets with logins; a file, a folder, or - for standard input
+    #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
+    pub filenames: Vec<PathBuf>,
+
+    /// Without manifests: the image to try a rule on, without a tag
+    #[arg(long, value_name = "IMAGE", requires = "rule")]
+    pub image: Option<String>,
+
+    /// The highest version in this range
+    #[arg(long, value_name = "RANGE", group = "rule", requires = "image")]
+    pub semver: Option<String>,
+
+    /// The last tag of the alphabet, or the first
+    #[arg(
+        long,
+        value_name = "ORDER",
+        value_enum,
+        ignore_case = true,
+        group = "rule",
+        requires = "image"
+    )]
+    pub alphabetical: Option<Order>,
+
+    /// The largest number, or the smallest
+    #[arg(
+        long,
+        value_name = "ORDER",
+        value_enum,
+        ignore_case = true,
+        group = "rule",
+        requires = "image"
+    )]
+    pub numerical: Option<Order>,
+
+    /// Only tags that this regular expression (RE2) matches
+    #[arg(long, value_name = "PATTERN", requires = "image")]
+    pub filter: Option<String>,
+
+    /// What of the match is compared, such as $1 or ${name} (default: the whole tag)
+    #[arg(long, value_name = "TEMPLATE", requires = "filter")]
+    pub extract: Option<String>,
+
+    /// Tell, step by step, what becomes of this tag
+    #[arg(long, value_name = "TAG", value_parser = NonEmptyStringValueParser::new())]
+    pub explain: Option<String>,
+
+    /// Ask no registry: show what the policies' status says
+    #[arg(long, conflicts_with_all = ["image", "explain"])]
+    pub offline: bool,
+
+    /// How to say it
+    #[arg(long, short = 'o', value_enum, default_value_t = Format::Text)]
+    pub output: Format,
+}
+
+/// Which end of an order is the newest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// The last, or largest
+    Asc,
+    /// The first, or smallest
+    Desc,
+}
+
+/// For whom something is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub struct Demo {
@@ -174,3 +261,10 @@ Environment:
   BUMPWRIGHT_CACHE         mirrors and caches (default: the user's cache folder)
   BUMPWRIGHT_GIT_USERNAME, BUMPWRIGHT_GIT_PASSWORD, BUMPWRIGHT_GIT_TOKEN
   NO_COLOR                 no colours";
+
+const POLICY_HELP: &str = "\
+Exit codes:
+  0  every policy has an image, though a guard may hold it back
+  2  an error: a registry that cannot be read, a policy without an image; the others are shown all the same
+
+Registries are asked with the Secrets of -f, or with your own logins (docker, podman, credential helpers).";

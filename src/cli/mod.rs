@@ -6,6 +6,7 @@ mod author;
 mod commit;
 mod demo;
 mod demo_fleet;
+mod images;
 mod json;
 mod load;
 mod markdown;
@@ -13,6 +14,14 @@ mod message;
 mod message_changes;
 mod places;
 mod plan;
+mod policy;
+mod policy_explain;
+mod policy_find;
+mod policy_flags;
+mod policy_json;
+mod policy_status;
+mod policy_table;
+mod progress;
 mod remote_step;
 mod target;
 mod text;
@@ -33,6 +42,7 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Update(args) => update::run(&args),
         Command::Message(args) => message::run(&args),
+        Command::Policy(args) => policy::run(&args),
         Command::Demo(args) => demo::run(&args),
     }
 }

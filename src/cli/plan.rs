@@ -1,14 +1,16 @@
 //! From what was typed to what is done (CLI.md, *`update`: what TARGET means*).
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::args::Update;
+use super::images::Images;
 use super::places::Places;
 use super::target::{Target, classify};
 use super::typed::Typed;
 use super::words;
 use crate::api::ImageUpdateAutomation;
-use crate::automation::{Edits, FolderJob, Place, RemoteJob, Run, WorktreeCommit};
+use crate::automation::{Edits, FolderJob, Place, RemoteJob, Resolve, Run, WorktreeCommit};
 
 /// What is done for one automation, or for the whole of a plain run.
 pub enum Step {
@@ -20,15 +22,30 @@ pub enum Step {
     Done(Run),
 }
 
+/// What is to be done.
+pub struct Planned {
+    /// One after the other.
+    pub steps: Vec<Step>,
+    /// The registries that they ask.
+    pub images: Option<Arc<Images>>,
+}
+
 /// Plans a run.
 ///
 /// # Errors
 ///
 /// Usage errors and manifests that cannot be read, in words for the user: nothing was done.
-pub fn plan(args: &Update, places: &mut Places) -> Result<Vec<Step>, String> {
+pub fn plan(args: &Update, places: &mut Places) -> Result<Planned, String> {
     let typed = Typed::read(args)?;
+    Ok(Planned {
+        steps: steps(&typed, places)?,
+        images: typed.images,
+    })
+}
+
+fn steps(typed: &Typed<'_>, places: &mut Places) -> Result<Vec<Step>, String> {
     let automations: Vec<&ImageUpdateAutomation> = typed.objects.automations().collect();
-    let target = match (&args.target, automations.is_empty()) {
+    let target = match (&typed.args.target, automations.is_empty()) {
         (Some(text), _) => Some(classify(text)?),
         (None, true) => Some(classify(".")?),
         (None, false) => None,
@@ -86,7 +103,7 @@ impl Typed<'_> {
                 .clone()
                 .or_else(|| spec.and_then(|spec| spec.update.path.clone())),
             policies: self.policies.clone(),
-            resolver: None,
+            resolver: self.images.clone().map(|images| images as Arc<dyn Resolve>),
             dry_run: self.args.dry_run,
         })
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::args::Update;
+use super::images::{Images, now};
 use super::{access, author, load, words};
 use crate::api::{ImageUpdateAutomation, Objects};
 use crate::automation::{Author, Policies, Refspec};
@@ -15,6 +16,8 @@ pub(super) struct Typed<'a> {
     pub(super) args: &'a Update,
     pub(super) objects: Objects,
     pub(super) policies: Arc<Policies>,
+    /// Who asks registries, if they may be asked.
+    pub(super) images: Option<Arc<Images>>,
     pub(super) refspecs: Vec<Refspec>,
     pub(super) options: Vec<(String, String)>,
     pub(super) message: Option<String>,
@@ -24,7 +27,10 @@ pub(super) struct Typed<'a> {
 impl<'a> Typed<'a> {
     pub(super) fn read(args: &'a Update) -> Result<Self, String> {
         let objects = load::load(&args.filenames)?;
-        let mut policies = Policies::default();
+        let mut policies = Policies::new(now(), !args.offline);
+        for repository in objects.image_repositories() {
+            policies.add_repository(repository);
+        }
         for policy in objects.image_policies() {
             policies.add(policy);
         }
@@ -39,6 +45,7 @@ impl<'a> Typed<'a> {
         let message = args.message.as_deref().map(message).transpose()?;
         Ok(Self {
             args,
+            images: (!args.offline).then(|| Arc::new(Images::new(&objects))),
             objects,
             policies: Arc::new(policies),
             refspecs: refspecs.map_err(|e| e.to_string())?,

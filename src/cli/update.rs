@@ -1,12 +1,13 @@
 //! `bumpwright update`: plan, run, print, answer.
 
 use std::collections::HashSet;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use super::args::{Output, Update};
 use super::places::Places;
-use super::plan::{Step, plan};
+use super::plan::{Planned, Step, plan};
+use super::progress::Line;
 use super::{json, markdown, text, unified, words};
 use crate::automation::{self, Ahead, Run};
 
@@ -27,14 +28,17 @@ pub fn run(args: &Update) -> ExitCode {
 
 /// Runs the command and gives its exit code (CLI.md, *Exit codes*).
 pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
-    let steps = match plan(args, places) {
-        Ok(steps) => steps,
+    let Planned { steps, images } = match plan(args, places) {
+        Ok(planned) => planned,
         Err(error) => return refuse(args, error),
     };
     let runs = run_steps(steps);
     if let Err(error) = print(args, &runs) {
         complain(&error);
         return FAILED;
+    }
+    if let Some(images) = images {
+        images.notes().iter().for_each(|note| say("note", note));
     }
     say_unused(args, &runs);
     exit_code(args, &runs)
@@ -89,15 +93,14 @@ fn run_steps(steps: Vec<Step>) -> Vec<Run> {
             }
         });
     }
-    let progress = spinner(jobs.len());
+    let progress =
+        (!jobs.is_empty()).then(|| Line::spinner(format!("working on {}", words::count(jobs.len(), "repository run"))));
     for ((n, notes), run) in waiting.into_iter().zip(automation::run_all(&jobs)) {
         if let Some(slot) = runs.get_mut(n) {
             *slot = Some(with_notes(run, notes));
         }
     }
-    if let Some(progress) = progress {
-        progress.finish_and_clear();
-    }
+    drop(progress);
     runs.into_iter().flatten().collect()
 }
 
@@ -105,17 +108,6 @@ fn with_notes(mut run: Run, mut notes: Vec<String>) -> Run {
     notes.append(&mut run.notes);
     run.notes = notes;
     run
-}
-
-/// Something that moves while the network is waited for, on a terminal only.
-fn spinner(jobs: usize) -> Option<indicatif::ProgressBar> {
-    let wanted = jobs > 0 && std::io::stderr().is_terminal();
-    wanted.then(|| {
-        let bar = indicatif::ProgressBar::new_spinner()
-            .with_message(format!("working on {}", words::count(jobs, "repository run")));
-        bar.enable_steady_tick(std::time::Duration::from_millis(100));
-        bar
-    })
 }
 
 /// 2 any error > 3 with `--strict` and a skip > 1 with `--exit-code` and changes > 0.

@@ -2,15 +2,9 @@
 
 use crate::template::Value;
 
-/// All texts of a struct, in the order of its fields. Comparing the bytes orders as comparing field by field does: an end
+/// Appends all texts of a struct, in the order of its fields. Comparing the bytes orders as comparing field by field does: an end
 /// comes before every byte, and a NUL is spelled so that it is no end.
-pub(super) fn texts(value: &Value) -> Vec<u8> {
-    let mut key = Vec::new();
-    collect(value, &mut key);
-    key
-}
-
-fn collect(value: &Value, key: &mut Vec<u8>) {
+pub(super) fn put_texts(value: &Value, key: &mut Vec<u8>) {
     match value {
         Value::String(text) => {
             for part in text.split_inclusive(|byte| *byte == 0) {
@@ -21,14 +15,14 @@ fn collect(value: &Value, key: &mut Vec<u8>) {
             }
             key.extend_from_slice(b"\0\0");
         }
-        Value::Struct(of) => of.fields().iter().for_each(|field| collect(field, key)),
+        Value::Struct(of) => of.fields().iter().for_each(|field| put_texts(field, key)),
         _ => {}
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::texts;
+    use super::put_texts;
     use crate::template::Value;
 
     #[test]
@@ -37,7 +31,11 @@ mod tests {
             "", "\0", "\0\0", "\0a", "\u{1}", "a", "a\0", "a\0b", "a\u{1}", "aa", "b",
         ];
         all.sort_unstable();
-        let keys = all.map(|text| texts(&Value::from(text)));
+        let keys = all.map(|text| {
+            let mut key = Vec::new();
+            put_texts(&Value::from(text), &mut key);
+            key
+        });
         assert!(keys.is_sorted(), "{keys:?}");
         let mut different = keys.to_vec();
         different.dedup();

@@ -1,14 +1,9 @@
 //! Images as templates see them: Flux' `update.ImageRef` over go-containerregistry's `name` (CONTRACT IUA-052 to
 //! IUA-056).
 
-use super::{
-    data::ImageChange,
-    identity::texts,
-    names::{NAMESPACED_NAME, namespaced_name},
-    receiver::field,
-};
+use super::{data::ImageChange, names::NAMESPACED_NAME, receiver::field, shared::Shared};
 use crate::{
-    policy::{Identifier, Reference, registry_scheme},
+    policy::{Identifier, registry_scheme},
     template::{
         Args, BOOL, BYTES, Failure, Field, Host, Method, STRING, Slice, Struct, StructType, Type, UINT8, UintKind,
         Value,
@@ -138,19 +133,6 @@ struct Parts {
 }
 
 impl Parts {
-    fn of_reference(reference: &Reference) -> Self {
-        Self {
-            registry: reference.registry().to_owned(),
-            path: reference.path().to_owned(),
-            identifier: reference.identifier().as_str().to_owned(),
-            separator: match reference.identifier() {
-                Identifier::Tag(_) => ':',
-                Identifier::Digest(_) => '@',
-            },
-            text: reference.text().to_owned(),
-        }
-    }
-
     fn read(&mut self, value: &Value) {
         let Value::Struct(from) = value else { return };
         for (field, value) in from.of.fields.iter().zip(from.fields()) {
@@ -196,23 +178,36 @@ impl Parts {
     }
 
     fn context_value(&self) -> Value {
-        let registry = Struct::new(&REGISTRY, vec![false.into(), self.registry.as_str().into()]);
-        let fields = vec![Value::Struct(registry), self.path.as_str().into()];
-        Value::Struct(Struct::new(&REPOSITORY, fields))
+        repository_value(registry_value(self.registry.as_str().into()), self.path.as_str().into())
     }
 
     fn reference_value(&self) -> Value {
         let of = if self.separator == '@' { &DIGEST } else { &TAG };
-        let texts = [&self.identifier, &self.text].map(|text| text.as_str().into());
-        let fields = std::iter::once(self.context_value()).chain(texts).collect();
-        Value::Struct(Struct::new(of, fields))
+        let [identifier, text] = [&self.identifier, &self.text].map(|text| text.as_str().into());
+        Value::Struct(Struct::new(of, [self.context_value(), identifier, text]))
     }
 }
 
+/// A registry by its name.
+pub(super) fn registry_value(name: Value) -> Value {
+    Value::Struct(Struct::new(&REGISTRY, [false.into(), name]))
+}
+
+fn repository_value(registry: Value, path: Value) -> Value {
+    Value::Struct(Struct::new(&REPOSITORY, [registry, path]))
+}
+
 /// An image with the policy that chose it.
-pub(super) fn image_ref(change: &ImageChange) -> Value {
-    let reference = Parts::of_reference(&change.image).reference_value();
-    Value::Struct(Struct::new(&IMAGE, vec![reference, namespaced_name(&change.policy)]))
+pub(super) fn image_ref<'d>(change: &'d ImageChange, shared: &mut Shared<'d>) -> Value {
+    let image = &change.image;
+    let of = match image.identifier() {
+        Identifier::Tag(_) => &TAG,
+        Identifier::Digest(_) => &DIGEST,
+    };
+    let [path, identifier, text] = shared.texts([image.path(), image.identifier().as_str(), image.text()]);
+    let repository = repository_value(shared.registry(image), path);
+    let reference = Value::Struct(Struct::new(of, [repository, identifier, text]));
+    Value::Struct(Struct::new(&IMAGE, [reference, shared.name(&change.policy)]))
 }
 
 /// The parts of the receiver.
@@ -230,14 +225,20 @@ fn text(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 /// The text that a reference, or the reference in an image, was read from.
 fn original(value: &Value) -> Option<&Value> {
     let Value::Struct(of) = value else { return None };
-    of.field("original").or_else(|| original(of.field("Reference")?))
+    match std::ptr::eq(of.of, &IMAGE) {
+        true => original(of.field("Reference")?),
+        false => of.field("original"),
+    }
 }
 
-/// What tells one image of one policy from another: its text says all that its other parts say.
-pub(super) fn image_identity(image: &Value) -> Vec<u8> {
-    let Value::Struct(of) = image else { return Vec::new() };
-    let parts = [original(image), of.field("policy")];
-    parts.into_iter().flatten().flat_map(texts).collect()
+/// What tells one image of one policy from another: its text, which says all that its other parts say, and the two names
+/// of the policy.
+pub(super) fn image_identity(image: &Value) -> Option<[&Value; 3]> {
+    let Value::Struct(of) = image else { return None };
+    match of.field("policy")? {
+        Value::Struct(policy) => Some([original(image)?, policy.field("Namespace")?, policy.field("Name")?]),
+        _ => None,
+    }
 }
 
 fn identifier(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {

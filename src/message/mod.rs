@@ -14,6 +14,7 @@ mod read;
 mod receiver;
 mod render;
 mod results;
+mod shared;
 mod template_data;
 
 pub use data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};

@@ -1,9 +1,6 @@
 //! Names of objects as templates see them.
 
-use super::{
-    data::{ObjectIdentifier, ObjectName},
-    receiver::field,
-};
+use super::receiver::field;
 use crate::template::{ANY, Args, Failure, Field, Method, STRING, Struct, StructType, Text, Type, Value};
 
 /// `types.NamespacedName`, printed as `namespace/name` (CONTRACT IUA-048).
@@ -71,40 +68,21 @@ static NAME_META_STRUCT: StructType = StructType {
     methods: &[],
 };
 
-/// A namespaced name.
-pub(super) fn namespaced_name(name: &ObjectName) -> Value {
-    let fields = vec![name.namespace.as_str().into(), name.name.as_str().into()];
-    Value::Struct(Struct::new(&NAMESPACED_NAME_STRUCT, fields))
+/// A namespaced name, of namespace and name.
+pub(super) fn namespaced_name(texts: [Value; 2]) -> Value {
+    Value::Struct(Struct::new(&NAMESPACED_NAME_STRUCT, texts))
 }
 
-/// Object identifiers as values. Those of a kind share it, which makes comparing them as keys of maps cheap.
-#[derive(Default)]
-pub(super) struct Identifiers<'d> {
-    /// There are few, mostly: a search takes less than hashing would.
-    kinds: Vec<((&'d str, &'d str), Value)>,
+/// An object identifier.
+pub(super) fn identifier(kind: Value, name: Value, namespace: Value) -> Value {
+    let name = Value::Struct(Struct::new(&NAME_META_STRUCT, [name, namespace]));
+    let resource = Value::Struct(Struct::new(&RESOURCE_IDENTIFIER_STRUCT, [kind, name]));
+    Value::Struct(Struct::new(&OBJECT_IDENTIFIER_STRUCT, [resource]))
 }
 
-impl<'d> Identifiers<'d> {
-    /// The value of an identifier.
-    pub(super) fn value(&mut self, object: &'d ObjectIdentifier) -> Value {
-        let name = pair(&NAME_META_STRUCT, &object.name, &object.namespace);
-        let resource = Struct::new(&RESOURCE_IDENTIFIER_STRUCT, vec![self.kind(object), name]);
-        Value::Struct(Struct::new(&OBJECT_IDENTIFIER_STRUCT, vec![Value::Struct(resource)]))
-    }
-
-    fn kind(&mut self, object: &'d ObjectIdentifier) -> Value {
-        let kind = (object.api_version.as_str(), object.kind.as_str());
-        if let Some((_, value)) = self.kinds.iter().find(|(known, _)| *known == kind) {
-            return value.clone();
-        }
-        let value = pair(&TYPE_META_STRUCT, kind.0, kind.1);
-        self.kinds.push((kind, value.clone()));
-        value
-    }
-}
-
-fn pair(of: &'static StructType, a: &str, b: &str) -> Value {
-    Value::Struct(Struct::new(of, vec![a.into(), b.into()]))
+/// What objects of a kind have in common.
+pub(super) fn kind(api_version: &str, kind: &str) -> Value {
+    Value::Struct(Struct::new(&TYPE_META_STRUCT, [api_version.into(), kind.into()]))
 }
 
 fn part(args: Args<'_>, name: &str) -> Result<Text, Failure> {

@@ -61,7 +61,7 @@ pub fn render(template: &str, data: &Data, limits: Limits, world: &dyn World) ->
     let parsed = parse(template)?;
     let mut host = Host::new(limits, world);
     parsed
-        .execute(&template_data(data), &mut host)
+        .execute(&template_data(data, template), &mut host)
         .map_err(|error| failed("failed to run template from spec", error))
 }
 

@@ -4,16 +4,17 @@
 //! `.Objects`), the order here is that of files, objects in a file, and changes of an object.
 
 use super::{
-    data::{Data, Era, ImageChange},
-    identity::texts,
+    data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier},
+    identity::put_texts,
     images::{IMAGE_REF, IMAGE_REFS, image_identity, image_ref},
-    names::{Identifiers, OBJECT_IDENTIFIER},
+    names::OBJECT_IDENTIFIER,
     receiver::{beyond, field},
+    shared::Shared,
 };
 use crate::template::{
     Args, Failure, Field, Host, Map, Method, NamedType, STRING, Slice, Struct, StructType, Type, Value,
 };
-use std::collections::{BTreeMap, HashSet};
+use std::{collections::HashSet, ops::Range, rc::Rc};
 
 /// `.Updated`: `update.Result` of the days of v1beta1.
 pub(super) static UPDATED: Type = Type::Struct(&UPDATED_STRUCT);
@@ -22,13 +23,7 @@ static UPDATED_STRUCT: StructType = StructType {
     fields: &[Field::new("Files", &FILES)],
     methods: &[
         Method::new("Images", &[], &IMAGE_REFS, images),
-        Method::new("Objects", &[], &OBJECT_IMAGES, |host, args| {
-            let listed = objects(host, &field(args, "Files")?, |file| match file {
-                Value::Struct(file) => file.field("Objects").cloned(),
-                _ => None,
-            })?;
-            Ok(Value::Map(lists(listed, &IMAGE_REFS, &IMAGE_REF)))
-        }),
+        Method::new("Objects", &[], &OBJECT_IMAGES, updated_objects),
     ],
 };
 
@@ -88,145 +83,189 @@ static CHANGE_STRUCT: StructType = StructType {
 };
 
 /// The value of `.Updated`.
-pub(super) fn updated<'d>(data: &'d Data, identifiers: &mut Identifiers<'d>) -> Value {
-    let mut files: BTreeMap<&str, BTreeMap<_, Vec<&ImageChange>>> = BTreeMap::new();
-    for change in &data.images {
-        let refs = files
-            .entry(&change.file)
-            .or_default()
-            .entry(&change.object)
-            .or_default();
-        refs.push(change);
-    }
-    let files = files.into_iter().map(|(file, objects)| {
-        let objects = objects.into_iter().map(|(object, refs)| {
-            let refs = refs.into_iter().map(image_ref).collect();
-            (identifiers.value(object), Value::Slice(Slice::new(&IMAGE_REF, refs)))
-        });
-        let objects = Value::Map(Map::new(&OBJECT_IDENTIFIER, &IMAGE_REFS, objects));
-        (
-            file.into(),
-            Value::Struct(Struct::new(&FILE_RESULT_STRUCT, vec![objects])),
-        )
-    });
-    let files = Value::Map(Map::new(&STRING, &FILE_RESULT, files));
-    Value::Struct(Struct::new(&UPDATED_STRUCT, vec![files]))
+pub(super) fn updated<'d>(data: &'d Data, shared: &mut Shared<'d>) -> Value {
+    let list = |of_object: &[&'d ImageChange], shared: &mut Shared<'d>| {
+        let images = of_object.iter().map(|change| image_ref(change, shared));
+        Slice::sharing(&IMAGE_REF, images.collect())
+    };
+    let file = |objects: Vec<(Value, Value)>| {
+        let objects = Value::Map(Map::in_order(&OBJECT_IDENTIFIER, &IMAGE_REFS, objects));
+        Value::Struct(Struct::new(&FILE_RESULT_STRUCT, [objects]))
+    };
+    let files = files(
+        &data.images,
+        |change| (&change.file, &change.object),
+        list,
+        file,
+        shared,
+    );
+    let files = Value::Map(Map::in_order(&STRING, &FILE_RESULT, files));
+    Value::Struct(Struct::new(&UPDATED_STRUCT, [files]))
 }
 
 /// The value of `.Changed`; `updated` is that of its `ImageResult`.
-pub(super) fn changed<'d>(data: &'d Data, identifiers: &mut Identifiers<'d>, updated: Value) -> Value {
-    let mut files: BTreeMap<&str, BTreeMap<_, Vec<Value>>> = BTreeMap::new();
-    for change in &data.changes {
-        let changes = files
-            .entry(&change.file)
-            .or_default()
-            .entry(&change.object)
-            .or_default();
-        let fields = [&change.old, &change.new, &change.setter].map(|text| text.as_str().into());
-        changes.push(Value::Struct(Struct::new(&CHANGE_STRUCT, fields.into())));
-    }
-    let has_files = !files.is_empty();
-    let files = files.into_iter().map(|(file, objects)| {
-        let objects = objects
-            .into_iter()
-            .map(|(object, changes)| (identifiers.value(object), Value::Slice(Slice::new(&CHANGE, changes))));
-        (
-            file.into(),
-            object_changes(Map::new(&OBJECT_IDENTIFIER, &CHANGES, objects)),
-        )
-    });
-    let files = match has_files {
-        true => Map::new(&STRING, &OBJECT_CHANGES, files),
-        false => Map::nil(&STRING, &OBJECT_CHANGES),
+pub(super) fn changed<'d>(data: &'d Data, shared: &mut Shared<'d>, updated: Value) -> Value {
+    let list = |of_object: &[&'d FieldChange], shared: &mut Shared<'d>| {
+        let changes = of_object.iter().map(|change| {
+            let fields = shared.texts([&change.old, &change.new, &change.setter]);
+            Value::Struct(Struct::new(&CHANGE_STRUCT, fields))
+        });
+        Slice::sharing(&CHANGE, changes.collect())
+    };
+    let file = |objects| object_changes(Map::in_order(&OBJECT_IDENTIFIER, &CHANGES, objects));
+    let files = files(
+        &data.changes,
+        |change| (&change.file, &change.object),
+        list,
+        file,
+        shared,
+    );
+    let files = match files.is_empty() {
+        true => Map::nil(&STRING, &OBJECT_CHANGES),
+        false => Map::in_order(&STRING, &OBJECT_CHANGES, files),
     };
     Value::Struct(match data.era {
-        Era::V1 => Struct::new(&CHANGED_STRUCT, vec![Value::Map(files), updated]),
-        Era::V1beta1 | Era::V1beta2 => Struct::new(&CHANGED_V2_STRUCT, vec![updated, Value::Map(files)]),
+        Era::V1 => Struct::new(&CHANGED_STRUCT, [Value::Map(files), updated]),
+        Era::V1beta1 | Era::V1beta2 => Struct::new(&CHANGED_V2_STRUCT, [updated, Value::Map(files)]),
     })
 }
 
+/// Each file with what `file` makes of its objects, each with what `list` makes of its changes.
+fn files<'d, C>(
+    changes: &'d [C],
+    place: impl Fn(&'d C) -> (&'d str, &'d ObjectIdentifier),
+    list: impl Fn(&[&'d C], &mut Shared<'d>) -> Slice,
+    file: impl Fn(Vec<(Value, Value)>) -> Value,
+    shared: &mut Shared<'d>,
+) -> Vec<(Value, Value)> {
+    let mut sorted: Vec<&C> = changes.iter().collect();
+    sorted.sort_by(|a, b| place(a).cmp(&place(b)));
+    let in_files = sorted.chunk_by(|a, b| place(a).0 == place(b).0);
+    let files = in_files.filter_map(|in_file| {
+        let of_objects = in_file.chunk_by(|a, b| place(a).1 == place(b).1);
+        let objects = of_objects.filter_map(|of_object| {
+            let (_, object) = place(of_object.first()?);
+            Some((shared.identifier(object), Value::Slice(list(of_object, shared))))
+        });
+        let objects = objects.collect();
+        let (name, _) = place(in_file.first()?);
+        Some((name.into(), file(objects)))
+    });
+    files.collect()
+}
+
 fn object_changes(map: Map) -> Value {
-    Value::Named(&OBJECT_CHANGES_NAMED, Box::new(Value::Map(map)))
+    Value::named(&OBJECT_CHANGES_NAMED, Value::Map(map))
 }
 
 /// Every change once, whatever file it is in.
 fn changes(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    let mut found = Vec::new();
-    let mut seen = HashSet::new();
-    for (_, objects) in entries(&field(args, "FileChanges")?) {
-        for (_, changes) in entries(&objects) {
-            for change in changes.items().unwrap_or_default() {
-                host.step(1)?;
-                if seen.insert(texts(change)) {
-                    found.push(change.clone());
-                }
-            }
+    let mut all = Vec::new();
+    for (_, objects) in entries(&field(args, "FileChanges")?).iter() {
+        for (_, changes) in entries(objects).iter() {
+            all.extend_from_slice(changes.items().unwrap_or_default());
         }
     }
-    Ok(Value::Slice(or_nil(&CHANGE, found)))
+    each_once(host, &CHANGE, all, change_identity)
+}
+
+fn change_identity(change: &Value) -> Option<[&Value; 3]> {
+    match change {
+        Value::Struct(of) => <&[Value; 3]>::try_from(of.fields()).ok().map(<[Value; 3]>::each_ref),
+        _ => None,
+    }
 }
 
 /// All images that took part, each once (CONTRACT IUA-057).
 fn images(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    let mut found = Vec::new();
-    let mut seen = HashSet::new();
-    for (_, file) in entries(&field(args, "Files")?) {
-        let Value::Struct(file) = file else { continue };
-        for (_, refs) in file.field("Objects").map(entries).unwrap_or_default() {
-            for image in refs.items().unwrap_or_default() {
-                host.step(1)?;
-                if seen.insert(image_identity(image)) {
-                    found.push(image.clone());
-                }
-            }
+    let mut all = Vec::new();
+    for (_, file) in entries(&field(args, "Files")?).iter() {
+        for (_, images) in objects_of_file(file).as_ref().map(entries).unwrap_or_default().iter() {
+            all.extend_from_slice(images.items().unwrap_or_default());
         }
     }
-    Ok(Value::Slice(or_nil(&IMAGE_REF, found)))
+    each_once(host, &IMAGE_REF, all, image_identity)
 }
 
+/// The items without those that came before, told apart by texts. Go appends to a nil slice: without items it stays nil.
+fn each_once(
+    host: &mut Host<'_>,
+    item: &'static Type,
+    mut all: Vec<Value>,
+    identity: fn(&Value) -> Option<[&Value; 3]>,
+) -> Result<Value, Failure> {
+    host.step(all.len() as u64)?;
+    let mut seen = HashSet::with_capacity(all.len());
+    let is_new = |value| seen.insert(identity(value).map(|texts| texts.map(text_of)));
+    let mut news = all.iter().map(is_new).collect::<Vec<bool>>().into_iter();
+    all.retain(|_| news.next().unwrap_or_default());
+    Ok(Value::Slice(match all.is_empty() {
+        true => Slice::nil(item),
+        false => Slice::new(item, all),
+    }))
+}
+
+fn text_of(value: &Value) -> &[u8] {
+    match value {
+        Value::String(text) => text,
+        _ => b"",
+    }
+}
+
+/// The objects of all files with their images, file after file (CONTRACT IUA-058).
+fn updated_objects(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    let objects = objects(host, &field(args, "Files")?, &IMAGE_REF, objects_of_file)?;
+    Ok(Value::Map(Map::in_order(&OBJECT_IDENTIFIER, &IMAGE_REFS, objects)))
+}
+
+/// The objects of all files with their changes, file after file (CONTRACT N-016).
 fn changed_objects(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    let listed = objects(host, &field(args, "FileChanges")?, |file| Some(file.clone()))?;
-    Ok(object_changes(lists(listed, &CHANGES, &CHANGE)))
+    let objects = objects(host, &field(args, "FileChanges")?, &CHANGE, |file| Some(file.clone()))?;
+    Ok(object_changes(Map::in_order(&OBJECT_IDENTIFIER, &CHANGES, objects)))
 }
 
-/// Objects of all files with what is listed for each, file after file (CONTRACT IUA-058, N-016).
 fn objects(
     host: &mut Host<'_>,
     files: &Value,
+    item: &'static Type,
     in_file: impl Fn(&Value) -> Option<Value>,
-) -> Result<Vec<(Value, Vec<Value>)>, Failure> {
-    // By the order of the keys, so that the map has nothing to sort.
-    let mut found: BTreeMap<Vec<u8>, (Value, Vec<Value>)> = BTreeMap::new();
-    for (_, file) in entries(files) {
-        for (object, listed) in in_file(&file).as_ref().map(entries).unwrap_or_default() {
-            let listed = listed.items().unwrap_or_default();
-            host.step(listed.len() as u64)?;
-            let (_, all) = found.entry(texts(&object)).or_insert_with(|| (object, Vec::new()));
-            all.extend_from_slice(listed);
+) -> Result<Vec<(Value, Value)>, Failure> {
+    // Keys of all objects, one behind the other: sorting by their bytes is faster than by values.
+    let mut keys = Vec::new();
+    let mut found = Vec::new();
+    for (_, file) in entries(files).iter() {
+        for (object, listed) in in_file(file).as_ref().map(entries).unwrap_or_default().iter() {
+            host.step(listed.items().unwrap_or_default().len() as u64)?;
+            let start = keys.len();
+            put_texts(object, &mut keys);
+            found.push((start..keys.len(), object.clone(), listed.clone()));
         }
     }
-    Ok(found.into_values().collect())
+    let key = |(range, ..): &(Range<usize>, Value, Value)| keys.get(range.clone()).unwrap_or_default();
+    found.sort_by(|a, b| key(a).cmp(key(b)));
+    let objects = found.chunk_by(|a, b| key(a) == key(b)).filter_map(|same| match same {
+        [] => None,
+        [(_, object, only)] => Some((object.clone(), only.clone())),
+        [(_, object, _), ..] => {
+            let items = same
+                .iter()
+                .flat_map(|(_, _, listed)| listed.items().unwrap_or_default());
+            Some((object.clone(), Value::Slice(Slice::new(item, items.cloned().collect()))))
+        }
+    });
+    Ok(objects.collect())
 }
 
-/// A map from objects to lists of a type.
-fn lists(listed: Vec<(Value, Vec<Value>)>, of: &'static Type, item: &'static Type) -> Map {
-    let listed = listed
-        .into_iter()
-        .map(|(object, items)| (object, Value::Slice(Slice::new(item, items))));
-    Map::new(&OBJECT_IDENTIFIER, of, listed)
-}
-
-fn entries(map: &Value) -> Vec<(Value, Value)> {
-    match map.bare() {
-        Value::Map(map) => map.entries(),
-        _ => Vec::new(),
+fn objects_of_file(file: &Value) -> Option<Value> {
+    match file {
+        Value::Struct(file) => file.field("Objects").cloned(),
+        _ => None,
     }
 }
 
-/// Go appends to a nil slice: without items it stays nil.
-fn or_nil(item: &'static Type, items: Vec<Value>) -> Slice {
-    match items.is_empty() {
-        true => Slice::nil(item),
-        false => Slice::new(item, items),
+fn entries(map: &Value) -> Rc<Vec<(Value, Value)>> {
+    match map.bare() {
+        Value::Map(map) => map.entries(),
+        _ => Rc::default(),
     }
 }

@@ -2,9 +2,10 @@
 
 use super::{
     data::{Data, Era},
-    names::{Identifiers, NAMESPACED_NAME, namespaced_name},
+    names::NAMESPACED_NAME,
     receiver::beyond,
     results::{CHANGED, CHANGED_V2, UPDATED, changed, updated},
+    shared::Shared,
 };
 use crate::template::{Field, Map, Method, STRING, STRING_MAP, Slot, Struct, StructType, Value};
 
@@ -44,13 +45,21 @@ static V1BETA1: StructType = StructType {
     ],
 };
 
-/// The data as its era's struct. What the era lacks can be read all the same.
-pub(super) fn template_data(data: &Data) -> Slot {
-    let automation = namespaced_name(&data.automation);
+/// The data as its era's struct. What the era lacks can be read all the same; since it is not printed with the struct,
+/// it is made only for a template that has its name somewhere.
+pub(super) fn template_data(data: &Data, template: &str) -> Slot {
+    let mut shared = Shared::default();
+    let automation = shared.name(&data.automation);
     let values = values(data);
-    let mut identifiers = Identifiers::default();
-    let updated = updated(data, &mut identifiers);
-    let changed = changed(data, &mut identifiers, updated.clone());
+    let names = |name| template.contains(name);
+    let updated = match data.era {
+        Era::V1 if !names("Updated") && !names("ImageResult") => Value::Nil,
+        _ => updated(data, &mut shared),
+    };
+    let changed = match data.era {
+        Era::V1beta1 if !names("Changed") => Value::Nil,
+        _ => changed(data, &mut shared, updated.clone()),
+    };
     let (of, fields) = match data.era {
         Era::V1 => (&V1, vec![automation, changed, values, updated]),
         Era::V1beta2 => (&V1BETA2, vec![automation, updated, changed, values]),
@@ -69,4 +78,61 @@ fn values(data: &Data) -> Value {
         }
         None => Map::nil(&STRING, &STRING),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::{
+        message::{FieldChange, ImageChange, ObjectIdentifier, ObjectName, render},
+        policy::{Reference, Validation},
+        template::{Limits, World},
+    };
+
+    struct NoWorld;
+
+    impl World for NoWorld {
+        fn now(&self) -> (i64, u32) {
+            (0, 0)
+        }
+
+        fn random(&self, _: &mut [u8]) {}
+    }
+
+    /// Also what an era's struct does not show.
+    #[test]
+    fn every_era_reads_everything() {
+        let mut data = Data {
+            changes: vec![FieldChange {
+                file: "c.yaml".to_owned(),
+                object: ObjectIdentifier::default(),
+                old: "1".to_owned(),
+                new: "2".to_owned(),
+                setter: "a:b".to_owned(),
+            }],
+            images: vec![ImageChange {
+                file: "i.yaml".to_owned(),
+                object: ObjectIdentifier::default(),
+                image: Reference::parse("o/a:2", Validation::Weak).unwrap(),
+                policy: ObjectName::default(),
+            }],
+            ..Data::default()
+        };
+        for era in [Era::V1beta1, Era::V1beta2, Era::V1] {
+            data.era = era;
+            for (template, expected) in [
+                ("{{.Updated.Images}}", "[o/a:2]"),
+                (
+                    "{{define \"i\"}}{{.Images}}{{end}}{{template \"i\" .Changed.ImageResult}}",
+                    "[o/a:2]",
+                ),
+                ("{{with .Changed}}{{.Changes}}{{end}}", "[{1 2 a:b}]"),
+                ("{{range $file, $_ := $.Changed.FileChanges}}{{$file}}{{end}}", "c.yaml"),
+            ] {
+                let out = render(template, &data, Limits::default(), &NoWorld).unwrap();
+                assert_eq!(String::from_utf8(out).unwrap(), expected, "{template} in {era:?}");
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use ureq::http::{self, HeaderValue, Method, Response};
+use ureq::http::{self, HeaderValue, Method, Response, StatusCode};
 use ureq::{Agent, Body};
 use url::Url;
 
@@ -17,6 +17,9 @@ use super::{Answer, Deadline, NetError, Request, bare, location, trusted};
 
 /// How many redirects are followed, as by Go's client.
 const REDIRECTS: usize = 10;
+
+/// How much of an error's body is read, in bytes; the rest would say no more.
+const ERROR_BODY: usize = 64 << 10;
 
 /// Sends requests to servers that share trust, proxy and limits; connections are kept and used again. Its calls block.
 #[derive(Debug)]
@@ -44,8 +47,9 @@ impl Client {
         &self.peer
     }
 
-    /// Sends a request and reads its answer, whatever its status; follows redirects of `GET` and `HEAD`; waits and
-    /// sends again what may be repeated when the server asks for patience or the connection breaks.
+    /// Sends a request and reads its answer, whatever its status; follows redirects of `GET` and `HEAD`, and on
+    /// its own host those of what has a body and may be repeated; waits and sends again what may be repeated when the server
+    /// asks for patience or the connection breaks.
     ///
     /// # Errors
     /// [`NetError`] when there is no answer within the deadline, or one that is too large.
@@ -71,8 +75,7 @@ impl Client {
         let mut target = bare(&request.url);
         for _ in 0..=REDIRECTS {
             let response = self.send_once(request, &target, deadline)?;
-            let leads = location(&target, &response).filter(|_| matches!(request.method, Method::GET | Method::HEAD));
-            match leads {
+            match location(&target, &response).filter(|next| follows(request, response.status(), next)) {
                 None => return read(response, target, request.limit, deadline),
                 Some(next) => target = allowed(&target, &next)?,
             }
@@ -86,7 +89,9 @@ impl Client {
     /// A kept connection may have been closed by the server just now: what may be repeated is sent once more.
     fn send_once(&self, request: &Request, target: &Url, deadline: Deadline) -> Result<Response<Body>, NetError> {
         let result = match self.transmit(request, target, deadline)? {
-            Err(ureq::Error::Io(e)) if request.repeatable && gone(&e) => self.transmit(request, target, deadline)?,
+            Err(ureq::Error::Io(e)) if request.repeatable && request.reconnects && gone(&e) => {
+                self.transmit(request, target, deadline)?
+            }
             other => other,
         };
         result.map_err(|e| NetError::of(e, target, deadline))
@@ -155,6 +160,15 @@ fn head(request: &Request, target: &Url) -> Result<http::Request<()>, http::Erro
     head.body(())
 }
 
+/// Whether a request is sent where a redirect leads. One with a body goes there only when it is to stay the same, may be
+/// sent again, and does not leave its host: the body may hold secrets.
+fn follows(request: &Request, status: StatusCode, next: &Url) -> bool {
+    match request.body {
+        None => matches!(request.method, Method::GET | Method::HEAD),
+        Some(_) => request.repeatable && matches!(status.as_u16(), 307 | 308) && trusted(&request.url, next),
+    }
+}
+
 /// Where a redirect leads, if it may be followed: never from https to http, and never from elsewhere to an address
 /// inside, as a hostile server would have it.
 fn allowed(from: &Url, next: &Url) -> Result<Url, NetError> {
@@ -174,7 +188,11 @@ fn allowed(from: &Url, next: &Url) -> Result<Url, NetError> {
 fn read(response: Response<Body>, url: Url, limit: usize, deadline: Deadline) -> Result<Answer, NetError> {
     let (head, body) = response.into_parts();
     let mut bytes = Vec::new();
-    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let most = match head.status.is_client_error() || head.status.is_server_error() {
+        true => limit.min(ERROR_BODY),
+        false => limit.saturating_add(1),
+    };
+    let most = u64::try_from(most).unwrap_or(u64::MAX);
     let result = body.into_reader().take(most).read_to_end(&mut bytes);
     result.map_err(|e| NetError::of(e.into(), &url, deadline))?;
     if bytes.len() > limit {

@@ -54,7 +54,9 @@ fn explain_io(error: &io::Error) -> String {
 
 fn explain_tls(text: &str) -> String {
     // BadSignature: the bundle holds an authority of that name, with another key.
-    let hint = if text.contains("UnknownIssuer") || text.contains("BadSignature") {
+    let hint = if text.contains("InvalidContentType") {
+        "; what listens there does not speak TLS"
+    } else if text.contains("UnknownIssuer") || text.contains("BadSignature") {
         "; if the server's certificate comes from an own authority, give its CA bundle"
     } else if text.contains("CertificateRequired") {
         "; the server wants a client certificate"

@@ -1,6 +1,6 @@
 //! What a policy makes of every tag, and why.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use super::choose::{Candidate, Fate, ImagePolicy, NoTag};
@@ -187,17 +187,13 @@ impl Survey {
         };
     }
 
-    /// How many tags have each verdict, by its name; those that no tag has are left out.
-    pub fn counts(&self) -> Vec<(&'static str, usize)> {
-        let mut counts: Vec<(&'static str, usize)> = Vec::new();
-        for judgement in &self.tags {
-            let name = judgement.verdict.name();
-            match counts.iter_mut().find(|count| count.0 == name) {
-                Some(count) => count.1 += 1,
-                None => counts.push((name, 1)),
-            }
+    /// How many tags do not count, by the names of their verdicts, in the order of these names.
+    pub fn dropped(&self) -> BTreeMap<&'static str, usize> {
+        let mut dropped = BTreeMap::new();
+        for judgement in self.tags.iter().filter(|judgement| !judgement.verdict.counts()) {
+            *dropped.entry(judgement.verdict.name()).or_default() += 1;
         }
-        counts
+        dropped
     }
 }
 
@@ -239,7 +235,8 @@ impl ImagePolicy {
         Ok(survey)
     }
 
-    /// Why a tag was chosen or not; also of one that is not in the list.
+    /// Why a tag was chosen or not; also of one that is not in the list, which is then taken for one in the order of
+    /// [`Exclusions::keep`](super::Exclusions::keep).
     ///
     /// # Errors
     /// [`Exhausted`] when the filter takes too long.
@@ -251,7 +248,9 @@ impl ImagePolicy {
         let judgement = if listed {
             find(survey)
         } else {
-            find(self.survey(&[tags, &[tag.to_owned()]].concat())?)
+            // Where a scan would put it: among tags that are equal the place decides.
+            let (before, after) = tags.split_at(tags.partition_point(|other| other.as_str() > tag));
+            find(self.survey(&[before, &[tag.to_owned()], after].concat())?)
         };
         Ok(Explanation {
             listed,
@@ -331,7 +330,13 @@ mod tests {
             ]
         );
         assert!(survey.ranked().eq(["v1.10.0", "v1.2.0+b", "v1.2.0"]));
-        assert_eq!(survey.counts().first(), Some(&("Outranked", 2)));
+        let dropped = [
+            ("NotAVersion", 1),
+            ("OutOfRange", 1),
+            ("Prerelease", 1),
+            ("Unmatched", 1),
+        ];
+        assert_eq!(survey.dropped(), dropped.into());
     }
 
     #[test]
@@ -360,6 +365,15 @@ mod tests {
         let same = policy.explain(&tags, "1-a").unwrap().judgement;
         assert_eq!((same.value.as_deref(), same.verdict.name()), (Some("1"), "SameValue"));
         assert_eq!(policy.explain(&[], "z").unwrap().latest, Err(NoTag::Empty));
+    }
+
+    #[test]
+    fn a_tag_that_is_not_there_takes_its_place_among_equals() {
+        let policy = policy("*", None);
+        for (tag, name) in [("1.0.0+c", "Newest"), ("1.0.0+a", "Outranked")] {
+            let explained = policy.explain(&list(&["1.0.0+b", "0.9.0"]), tag).unwrap();
+            assert_eq!(explained.judgement.verdict.name(), name, "{tag}");
+        }
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //! (`spec.exclusionList` of an `ImageRepository`).
 
 use std::borrow::Cow;
+use std::string::FromUtf8Error;
 
 use thiserror::Error;
 
-use crate::re2::{Budget, Error as PatternError, Exhausted, Regexp};
+use crate::re2::{Budget, Error as PatternError, Exhausted, Extraction, Regexp};
 
 /// `spec.filterTags` as it is written; what is left out is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +31,8 @@ pub struct InvalidPattern {
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     pattern: Regexp,
-    extract: String,
+    /// `None`: the tag itself is compared.
+    extract: Option<Extraction>,
 }
 
 impl Filter {
@@ -39,29 +41,30 @@ impl Filter {
             pattern: spec.pattern.clone(),
             error,
         })?;
+        let extract = (!spec.extract.is_empty()).then(|| pattern.extraction(spec.extract.as_bytes()));
         Ok(Self {
             pattern: pattern.for_many_texts(),
-            extract: spec.extract.clone(),
+            extract,
         })
     }
 
     /// What is compared for the tag; `None` when the pattern does not match it.
     pub(super) fn apply<'t>(&self, tag: &'t str, budget: &mut Budget) -> Result<Option<Cow<'t, str>>, Exhausted> {
-        let text = tag.as_bytes();
-        if self.extract.is_empty() {
-            let matched = self.pattern.is_match(text, budget)?;
+        let Some(extract) = &self.extract else {
+            let matched = self.pattern.is_match(tag.as_bytes(), budget)?;
             return Ok(matched.then_some(Cow::Borrowed(tag)));
-        }
-        let Some(groups) = self.pattern.find_submatches(text, budget)? else {
-            return Ok(None);
         };
-        let mut value = Vec::new();
-        self.pattern
-            .expand(self.extract.as_bytes(), text, &groups, &mut value, budget)?;
+        let value = self.pattern.extract(extract, tag.as_bytes(), budget)?;
         // Groups begin and end between characters, so this loses nothing.
-        let value = String::from_utf8(value).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned());
-        Ok(Some(Cow::Owned(value)))
+        Ok(value.map(|value| match value {
+            Cow::Borrowed(part) => String::from_utf8_lossy(part),
+            Cow::Owned(whole) => String::from_utf8(whole).map_or_else(lossy, Cow::Owned),
+        }))
     }
+}
+
+fn lossy<'t>(bad: FromUtf8Error) -> Cow<'t, str> {
+    Cow::Owned(String::from_utf8_lossy(bad.as_bytes()).into_owned())
 }
 
 /// What searches over so many tags may take: more than Flux' users' patterns need, less than would hang a run.

@@ -4,6 +4,7 @@
 //! no ASCII text has; those engines prefer the same matches as Go. Tags of images are ASCII.
 
 use super::{
+    budget::{Budget, Exhausted},
     class::Class,
     machine::NOWHERE,
     tree::{Assertion, Id, Node, Tree},
@@ -53,26 +54,41 @@ impl Plain {
     }
 
     /// The steps that a search of so many bytes takes at worst: every instruction at every byte.
-    pub(super) fn steps(&self, bytes: usize) -> u64 {
+    fn steps(&self, bytes: usize) -> u64 {
         1 + (bytes as u64).saturating_mul(self.instructions) / RUNS_PER_STEP
     }
 
-    /// Looks for the first match at `from` or later, and writes the positions that are asked for.
-    pub(super) fn search(&self, text: &[u8], from: usize, positions: &mut [usize]) -> bool {
-        if from > text.len() {
-            return false;
+    /// Looks for the first match at `from` or later in an ASCII text, and writes the positions that are asked for. `None`
+    /// when the budget might not last: the machine counts its steps one by one, and so goes on when little is left.
+    pub(super) fn search(
+        &self,
+        text: &[u8],
+        from: usize,
+        positions: &mut [usize],
+        budget: &mut Budget,
+    ) -> Result<Option<bool>, Exhausted> {
+        let Some(bytes) = text.len().checked_sub(from) else {
+            return Ok(Some(false));
+        };
+        let steps = self.steps(bytes);
+        if !budget.affords(steps) {
+            return Ok(None);
         }
-        let input = Input::new(text).range(from..);
+        budget.take_steps(steps)?;
+        Ok(Some(self.find(&Input::new(text).range(from..), positions)))
+    }
+
+    fn find(&self, input: &Input<'_>, positions: &mut [usize]) -> bool {
         match positions {
-            [] => self.engine.is_match(input),
+            [] => self.engine.is_match(input.clone()),
             [start, end] => {
-                let found = self.engine.find(input);
+                let found = self.engine.find(input.clone());
                 if let Some(found) = &found {
                     (*start, *end) = (found.start(), found.end());
                 }
                 found.is_some()
             }
-            _ => self.search_groups(&input, positions),
+            _ => self.search_groups(input, positions),
         }
     }
 

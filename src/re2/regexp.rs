@@ -81,6 +81,9 @@ impl Regexp {
     /// # Errors
     /// Here and below: the budget is used up.
     pub fn is_match(&self, text: &[u8], budget: &mut Budget) -> Result<bool, Exhausted> {
+        if let Some(found) = self.plainly(text, &mut [], budget)? {
+            return Ok(found);
+        }
         let mut search = self.search(text, 0);
         Ok(search.next(0, budget)?.is_some())
     }
@@ -92,15 +95,6 @@ impl Regexp {
     pub fn find(&self, text: &[u8], budget: &mut Budget) -> Result<Option<Range<usize>>, Exhausted> {
         let mut search = self.search(text, WHOLE);
         Ok(search.next(0, budget)?.and_then(whole))
-    }
-
-    /// Where the first match and its groups are: Go's `FindSubmatchIndex`.
-    ///
-    /// # Errors
-    /// As [`Regexp::is_match`].
-    pub fn find_submatches(&self, text: &[u8], budget: &mut Budget) -> Result<Option<Captures>, Exhausted> {
-        let mut search = self.search(text, usize::MAX);
-        Ok(search.next(0, budget)?.map(|slots| self.captures(slots)))
     }
 
     /// Where the first `limit` matches are, all if it is negative: Go's `FindAllIndex`.
@@ -158,10 +152,7 @@ impl Regexp {
     }
 
     /// Appends the replacement of one match: Go's `Expand`.
-    ///
-    /// # Errors
-    /// As [`Regexp::is_match`].
-    pub fn expand(
+    fn expand(
         &self,
         template: &[u8],
         text: &[u8],
@@ -179,11 +170,7 @@ impl Regexp {
                 }
                 Piece::Number(number) => captures.get(number),
                 // Of groups with the same name, the first one that took part.
-                Piece::Name(name) => {
-                    let groups = self.names.iter().enumerate();
-                    let mut named = groups.filter(|(_, group)| group.as_bytes() == name);
-                    named.find_map(|(number, _)| captures.get(number))
-                }
+                Piece::Name(name) => self.groups_named(name).find_map(|number| captures.get(number)),
             };
             if let Some(group) = range.and_then(|range| text.get(range)) {
                 append(out, group, budget)?;
@@ -285,8 +272,34 @@ impl Regexp {
         Ok(out)
     }
 
-    fn search<'s>(&'s self, text: &'s [u8], slots: usize) -> Search<'s, 's> {
+    pub(super) fn search<'s>(&'s self, text: &'s [u8], slots: usize) -> Search<'s, 's> {
         Search::new(&self.program, self.plain.as_ref(), text, slots)
+    }
+
+    /// Of so many positions, those that a search can tell.
+    pub(super) fn slots(&self, wanted: usize) -> usize {
+        wanted.min(self.program.slots)
+    }
+
+    /// Looks for the first match by the quick way, without any preparation; `None` when it is not to be had.
+    pub(super) fn plainly(
+        &self,
+        text: &[u8],
+        positions: &mut [usize],
+        budget: &mut Budget,
+    ) -> Result<Option<bool>, Exhausted> {
+        match &self.plain {
+            Some(plain) if text.is_ascii() => plain.search(text, 0, positions, budget),
+            _ => Ok(None),
+        }
+    }
+
+    /// The numbers of the groups with this name.
+    pub(super) fn groups_named(&self, name: &[u8]) -> impl Iterator<Item = usize> {
+        let groups = self.names.iter().enumerate();
+        groups
+            .filter(move |(_, group)| group.as_bytes() == name)
+            .map(|(number, _)| number)
     }
 
     fn captures(&self, slots: &[usize]) -> Captures {
@@ -309,7 +322,7 @@ impl Captures {
     }
 }
 
-fn append(out: &mut Vec<u8>, text: &[u8], budget: &mut Budget) -> Result<(), Exhausted> {
+pub(super) fn append(out: &mut Vec<u8>, text: &[u8], budget: &mut Budget) -> Result<(), Exhausted> {
     budget.take_bytes(text.len())?;
     out.extend_from_slice(text);
     Ok(())
@@ -381,9 +394,9 @@ mod tests {
     fn groups_have_numbers_and_names() {
         let regexp = compiled("(?P<a>x)|(?<b>y)(z)?(w){0}");
         assert_eq!(regexp.subexp_names(), ["", "a", "b", "", ""]);
-        let groups = regexp.find_submatches(b"-y", &mut Budget::default()).unwrap().unwrap();
+        let found = regexp.find_all_submatches(b"-y", 1, &mut Budget::default()).unwrap();
         let expected = [Some(1..2), None, Some(1..2), None, None];
-        assert!(groups.iter().eq(expected));
+        assert!(found[0].iter().eq(expected));
     }
 
     #[test]
@@ -437,7 +450,7 @@ mod tests {
         let many = compiled("").find_all(&text, -1, &mut Budget::new(u64::MAX, 1 << 10));
         assert_eq!(many, Err(Exhausted::Bytes));
         let groups = Regexp::new("(a?)".repeat(20_000)).unwrap();
-        let found = groups.find_submatches(&text, &mut Budget::default());
+        let found = groups.find_all_submatches(&text, 1, &mut Budget::default());
         assert_eq!(found, Err(Exhausted::Bytes));
     }
 }

@@ -32,14 +32,10 @@ impl<'r, 't> Search<'r, 't> {
 
     /// The positions of the first match at `from` or later.
     pub(super) fn next(&mut self, from: usize, budget: &mut Budget) -> Result<Option<&[usize]>, Exhausted> {
-        if let Some(plain) = self.plain {
-            let steps = plain.steps(self.text.len().saturating_sub(from));
-            // The machine counts its steps one by one, and so goes on when little is left.
-            if budget.affords(steps) {
-                budget.take_steps(steps)?;
-                let found = plain.search(self.text, from, &mut self.positions);
-                return Ok(found.then_some(self.positions.as_slice()));
-            }
+        if let Some(plain) = self.plain
+            && let Some(found) = plain.search(self.text, from, &mut self.positions, budget)?
+        {
+            return Ok(found.then_some(self.positions.as_slice()));
         }
         let (program, text, slots) = (self.program, self.text, self.positions.len());
         let machine = self.machine.get_or_insert_with(|| Machine::new(program, text, slots));

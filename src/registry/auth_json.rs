@@ -19,7 +19,7 @@ use crate::net::Secret;
 pub(super) type Auths = BTreeMap<String, AuthEntry>;
 
 /// What is read of a docker configuration.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub(super) struct Contents {
     /// `auths`
     pub(super) auths: Auths,
@@ -73,17 +73,30 @@ fn read(text: &[u8], members: impl Members, whole: bool) -> Result<(), ConfigFau
         .map_err(|error| trail.fault(&error))
 }
 
+/// One step from an object to a value in it.
+enum Step {
+    Member(&'static str),
+    /// With the name, as far as it may be shown.
+    Server(String),
+}
+
+impl Step {
+    fn server(name: &str) -> Self {
+        Self::Server(shown_server(name))
+    }
+}
+
 /// Where the reader is, for a fault to tell.
 #[derive(Default)]
 struct Trail {
-    steps: RefCell<Vec<String>>,
+    steps: RefCell<Vec<Step>>,
     expected: Cell<&'static str>,
     wrong: Cell<Option<AuthFault>>,
 }
 
 impl Trail {
     /// Reads what is below `step`; on a fault the step stays.
-    fn below<T, E>(&self, step: String, read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    fn below<T, E>(&self, step: Step, read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         self.steps.borrow_mut().push(step);
         let value = read()?;
         self.steps.borrow_mut().pop();
@@ -99,9 +112,20 @@ impl Trail {
         ConfigFault {
             line: error.line().max(1),
             column: error.column().max(1),
-            path: self.steps.borrow().concat(),
+            path: self.path(what),
             what,
         }
+    }
+
+    /// In torn JSON a value may stand where a name should, so names are not shown.
+    fn path(&self, what: AuthFault) -> String {
+        let torn = matches!(what, AuthFault::NoJson | AuthFault::CutOff);
+        let shown = |step: &Step| match step {
+            Step::Member(name) => format!(".{name}"),
+            Step::Server(_) if torn => "[…]".to_owned(),
+            Step::Server(name) => format!("[{name}]"),
+        };
+        self.steps.borrow().iter().map(shown).collect()
     }
 }
 
@@ -193,16 +217,16 @@ impl Members for ConfigMembers<'_> {
                     auths: &mut self.contents.auths,
                     dialect: self.dialect,
                 };
-                trail.below(".auths".to_owned(), || map.next_value_seed(Object { members, trail }))
+                trail.below(Step::Member("auths"), || map.next_value_seed(Object { members, trail }))
             }
             "credhelpers" if docker => {
                 let members = HelperMembers(&mut self.contents.helpers);
-                trail.below(".credHelpers".to_owned(), || {
+                trail.below(Step::Member("credHelpers"), || {
                     map.next_value_seed(Object { members, trail })
                 })
             }
             "credsstore" if docker => {
-                let store = trail.below(".credsStore".to_owned(), || map.next_value_seed(Text(trail)))?;
+                let store = trail.below(Step::Member("credsStore"), || map.next_value_seed(Text(trail)))?;
                 if let Some(store) = store {
                     store.expose().clone_into(&mut self.contents.store);
                 }
@@ -226,7 +250,7 @@ impl Members for AuthsMembers<'_> {
             dialect: self.dialect,
         };
         let members = &mut entry;
-        trail.below(at_server(name), || map.next_value_seed(Object { members, trail }))?;
+        trail.below(Step::server(name), || map.next_value_seed(Object { members, trail }))?;
         self.auths.insert(name.to_owned(), entry.finish());
         Ok(())
     }
@@ -251,15 +275,17 @@ impl EntryMembers {
 
 impl Members for EntryMembers {
     fn member<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A, trail: &Trail) -> Result<(), A::Error> {
-        let name = folded(name);
-        if !["username", "password", "auth", "identitytoken", "registrytoken"].contains(&name.as_str()) {
+        let Some(name) = one_of(
+            &["username", "password", "auth", "identitytoken", "registrytoken"],
+            name,
+        ) else {
             return map.next_value::<IgnoredAny>().map(drop);
-        }
-        trail.below(format!(".{name}"), || {
+        };
+        trail.below(Step::Member(name), || {
             let Some(text) = map.next_value_seed(Text(trail))? else {
                 return Ok(());
             };
-            match name.as_str() {
+            match name {
                 "username" => text.expose().clone_into(&mut self.entry.username),
                 "password" => self.entry.password = text,
                 "identitytoken" => self.entry.identity_token = text,
@@ -282,7 +308,7 @@ struct HelperMembers<'h>(&'h mut BTreeMap<String, String>);
 
 impl Members for HelperMembers<'_> {
     fn member<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A, trail: &Trail) -> Result<(), A::Error> {
-        let helper = trail.below(at_server(name), || map.next_value_seed(Text(trail)))?;
+        let helper = trail.below(Step::server(name), || map.next_value_seed(Text(trail)))?;
         let helper = helper.map_or_else(String::new, |helper| helper.expose().to_owned());
         self.0.insert(name.to_owned(), helper);
         Ok(())
@@ -297,11 +323,10 @@ struct AnswerMembers {
 
 impl Members for AnswerMembers {
     fn member<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A, trail: &Trail) -> Result<(), A::Error> {
-        let name = folded(name);
-        if !["username", "secret"].contains(&name.as_str()) {
+        let Some(name) = one_of(&["username", "secret"], name) else {
             return map.next_value::<IgnoredAny>().map(drop);
-        }
-        match trail.below(format!(".{name}"), || map.next_value_seed(Text(trail)))? {
+        };
+        match trail.below(Step::Member(name), || map.next_value_seed(Text(trail)))? {
             Some(text) if name == "secret" => self.secret = text,
             Some(text) => text.expose().clone_into(&mut self.username),
             None => {}
@@ -310,16 +335,18 @@ impl Members for AnswerMembers {
     }
 }
 
-fn at_server(name: &str) -> String {
-    format!("[{}]", shown_server(name))
+/// The member that is meant by a name.
+fn one_of(members: &[&'static str], name: &str) -> Option<&'static str> {
+    let name = folded(name);
+    members.iter().find(|member| **member == name).copied()
 }
 
 /// A member's name as Go compares it: two characters beyond ASCII are small letters of ASCII in another case.
 fn folded(name: &str) -> String {
     name.chars()
         .map(|c| match c {
-            'ſ' => 's',
-            'K' => 'k',
+            '\u{17f}' => 's',
+            '\u{212a}' => 'k',
             c => c.to_ascii_lowercase(),
         })
         .collect()

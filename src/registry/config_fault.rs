@@ -66,11 +66,30 @@ impl fmt::Display for ConfigFault {
 pub(super) fn shown_server(name: &str) -> String {
     let address = without_secrets(name);
     let bare = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
-    let host = bare.split('/').next().unwrap_or_default();
-    match host.contains(['.', ':', '*']) || host == "localhost" {
+    let authority = bare.split('/').next().unwrap_or_default();
+    match is_server(authority.trim_start_matches("***@")) {
         true => quote(&shortened(&address)),
         false => "…".to_owned(),
     }
+}
+
+/// Whether it looks like a host, perhaps with wildcards and a port, and not like `NAME:PASSWORD` or Base64.
+fn is_server(authority: &str) -> bool {
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port),
+        _ => (authority, ""),
+    };
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let known = match address {
+        Some(address) => address
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() || b":.".contains(&byte)),
+        None => {
+            let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_*".contains(&byte);
+            (host == "localhost" || host.contains(['.', '*'])) && host.bytes().all(allowed)
+        }
+    };
+    known && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A URL with `***` for its user, and without query and fragment.
@@ -111,6 +130,10 @@ mod tests {
             ("me:hunter2@ghcr.io", "\"***@ghcr.io\""),
             ("https://ghcr.io/?token=hunter2", "\"https://ghcr.io/\""),
             ("aHVudGVyMg==", "…"),
+            ("https://me:hunter2", "…"),
+            ("me.too:hunter2", "…"),
+            ("[::1]", "\"[::1]\""),
+            ("[::1]:5000", "\"[::1]:5000\""),
             ("", "…"),
         ] {
             assert_eq!(shown_server(name), shown, "{name}");

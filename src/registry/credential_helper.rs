@@ -312,7 +312,7 @@ number.io) echo '{"Username":"me","Secret":1234}';;
 failing.io) echo 'hunter2'; echo 'hunter2' >&2; exit 3;;
 endless.io) exec yes hunter2;;
 hanging.io) exec sleep 60;;
-daemon.io) echo '{"Username":"me","Secret":"hunter2"}'; sleep 60 & exit 0;;
+daemon.io) echo '{"Username":"me","Secret":"hunter2"}'; sleep 5 & exit 0;;
 esac
 "#;
 

@@ -3,6 +3,8 @@
 //! Source: docker/cli v29.4.3, `cli/config/configfile` and `cli/config/credentials`, as go-containerregistry v0.21.6 uses
 //! them (`pkg/authn/keychain.go`).
 
+use std::fmt;
+
 use super::auth_field::Dialect;
 use super::auth_json::{Auths, Contents, read_config};
 use super::config_fault::ConfigFault;
@@ -18,7 +20,7 @@ const HUB: (&str, &str) = ("index.docker.io", "https://index.docker.io/v1/");
 const HUB_NAMES: [&str; 3] = ["docker.io", "index.docker.io", "registry-1.docker.io"];
 
 /// docker's `config.json`, or podman's `auth.json`, and the logins of the environment, which go before it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct DockerConfig {
     file: Contents,
     environment: Auths,
@@ -121,6 +123,17 @@ impl DockerConfig {
             .iter()
             .filter_map(|name| self.entry(name, &format!("{name}/{path}")))
             .find(|entry| !entry.is_empty())
+    }
+}
+
+impl fmt::Debug for DockerConfig {
+    /// Without the names of servers, which may have users with passwords in them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DockerConfig")
+            .field("logins", &self.file.auths.len())
+            .field("helpers", &self.file.helpers.len())
+            .field("environment", &self.environment.len())
+            .finish_non_exhaustive()
     }
 }
 

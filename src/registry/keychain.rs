@@ -4,6 +4,7 @@
 //! `.spec.secretRef` and the image pull secrets of `.spec.serviceAccountName` (N-048).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::auth_field::Dialect;
 use super::auth_json::{Auths, read_config, read_dockercfg};
@@ -18,7 +19,7 @@ const CONFIG_JSON: (&str, &str) = ("kubernetes.io/dockerconfigjson", ".dockercon
 const DOCKERCFG: (&str, &str) = ("kubernetes.io/dockercfg", ".dockercfg");
 
 /// Logins by the repositories that they are for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Keychain {
     /// In the order in which they are tried.
     entries: Vec<(UrlPattern, AuthEntry)>,
@@ -96,6 +97,16 @@ impl Keychain {
     #[must_use]
     pub fn unused(&self) -> &[Unused] {
         &self.unused
+    }
+}
+
+impl fmt::Debug for Keychain {
+    /// Without the names of servers, which may have users with passwords in them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keychain")
+            .field("logins", &self.entries.len())
+            .field("unused", &self.unused)
+            .finish_non_exhaustive()
     }
 }
 
@@ -227,9 +238,9 @@ mod tests {
                 "2:37: .auths[\"ghcr.io\"].auth: must be base64 of NAME:PASSWORD, and holds no colon",
             ),
             ("{\"auths\": [", "1:11: .auths: must be an object"),
-            ("{\"auths\"", "1:8: the JSON is cut off"),
+            ("{\"auths\"", "1:8: .auths: the JSON is cut off"),
             ("{} x", "1:4: not valid JSON"),
-            ("[]", "1:1: must be an object"),
+            ("[]", "1:2: must be an object"),
         ] {
             let error = Keychain::from_secrets(&[secret("n/a", json)]).unwrap_err().to_string();
             let expected = format!("secret 'n/a', key '.dockerconfigjson': {expected}; write it anew");

@@ -1,25 +1,48 @@
 //! OCI distribution: which tags a repository has, what they point to, how old it is; and who logs in where.
 //!
+//! [`Registry`] asks. What is asked goes through a `session`, which shows the login that the registry wants: `ping` ▶
+//! `challenge` ▶ `realm` ▶ `token`. Threads that need the same answer wait for one `flight`.
+//!
 //! Logins come from two places. [`Keychain`] holds those of Kubernetes Secrets and chooses as image-reflector-controller
 //! does; [`UserKeychain`] holds the user's own, as docker and podman keep them, and asks credential helpers.
 
+mod address;
+mod age;
 mod auth_field;
 mod auth_json;
+mod challenge;
+mod client;
 mod config_fault;
 mod credential_helper;
+mod detail;
+mod digest;
 mod docker_config;
+mod error;
+mod flight;
 mod keychain;
+mod link;
 mod login;
 mod login_error;
+mod manifest;
+mod ping;
 mod pull_secret;
+mod realm;
+mod refusal;
+mod session;
+mod tags;
+mod token;
+mod token_answer;
 mod url_pattern;
 mod user_keychain;
 
+pub use client::Registry;
 pub use config_fault::{AuthFault, ConfigFault};
 pub use credential_helper::{CredentialHelpers, HelperError, HelperLogin};
 pub use docker_config::DockerConfig;
+pub use error::RegistryError;
 pub use keychain::{Keychain, Unused};
 pub use login::Login;
 pub use login_error::LoginError;
 pub use pull_secret::{PullSecret, SecretError};
+pub use refusal::Refusal;
 pub use user_keychain::{Places, UserKeychain};

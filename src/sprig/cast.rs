@@ -123,7 +123,7 @@ mod tests {
             underlying: &INT64,
             methods: &[],
         };
-        let named = |of| Value::Named(of, Box::new(Value::int64(5)));
+        let named = |of| Value::named(of, Value::int64(5));
         assert_eq!(to_int(&named(&DURATION)), 0);
         assert_eq!(to_int(&named(&MONTH)), 5);
         assert_eq!(to_float(&Value::Pointer(Pointer::new(&INT64, Value::int64(5)))), 5.0);

@@ -124,7 +124,7 @@ mod tests {
         let crate::template::Body::Plain(body) = found.method.function.body else {
             panic!()
         };
-        let arguments = [&[found.receiver(receiver)?], arguments].concat();
+        let arguments = [std::slice::from_ref(found.receiver(receiver)?), arguments].concat();
         body(&mut Host::new(Limits::default(), &Nowhere), Args(&arguments))
     }
 

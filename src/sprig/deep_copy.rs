@@ -29,7 +29,7 @@ fn copy(host: &mut Host<'_>, value: &Value) -> Result<Value, Failure> {
             Some(target) => Value::Pointer(Pointer::new(pointer.to, host.deeper(|host| copy(host, target))?)),
             None => value.clone(),
         },
-        Value::Named(name, bare) => Value::Named(name, Box::new(copy(host, bare)?)),
+        Value::Named(name, bare) => Value::named(name, copy(host, bare)?),
         flat => flat.clone(),
     })
 }
@@ -51,9 +51,9 @@ fn copy_map(host: &mut Host<'_>, map: &Map) -> Result<Map, Failure> {
     host.produce(Map::bytes(map.len()))?;
     let entries = map.counted_entries(host)?;
     let entries = host.deeper(|host| {
-        let copied = entries.into_iter().map(|(key, value)| {
-            let value = element(host, map.item, &value)?;
-            Ok((key, value))
+        let copied = entries.iter().map(|(key, value)| {
+            let value = element(host, map.item, value)?;
+            Ok((key.clone(), value))
         });
         copied.collect::<Result<Vec<_>, Failure>>()
     })?;

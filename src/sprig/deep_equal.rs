@@ -76,9 +76,9 @@ impl Comparison {
         }
         self.maps.push((left.clone(), right.clone()));
         let equal = host.deeper(|host| {
-            for (key, a) in left.counted_entries(host)? {
-                match right.get(&key) {
-                    Some(b) if self.values(host, &a, &b)? => {}
+            for (key, a) in left.counted_entries(host)?.iter() {
+                match right.get(key) {
+                    Some(b) if self.values(host, a, &b)? => {}
                     _ => return Ok(false),
                 }
             }

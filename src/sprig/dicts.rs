@@ -117,9 +117,9 @@ fn keys(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let mut keys: Vec<Text> = Vec::new();
     for index in 0..args.len() {
         let map = args.map(index)?;
-        for (key, _) in map.counted_entries(host)? {
+        for (key, _) in map.counted_entries(host)?.iter() {
             if let Value::String(key) = key {
-                keys.push(key);
+                keys.push(key.clone());
             }
         }
     }
@@ -129,7 +129,7 @@ fn keys(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
 fn values(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let map = args.map(0)?;
     let entries = map.counted_entries(host)?;
-    Ok(Value::list(entries.into_iter().map(|(_, value)| value).collect()))
+    Ok(Value::list(entries.iter().map(|(_, value)| value.clone()).collect()))
 }
 
 fn pick(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
@@ -148,14 +148,12 @@ fn omit(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     host.produce(Map::bytes(map.len()))?;
     let omitted = (1..args.len()).map(|index| args.text(index));
     let omitted: HashSet<&Text> = omitted.collect::<Result<_, _>>()?;
-    let entries = map
-        .counted_entries(host)?
-        .into_iter()
-        .filter_map(|(key, value)| match key {
-            Value::String(key) if !omitted.contains(&key) => Some((key, value)),
-            _ => None,
-        });
-    Ok(Value::dict(entries))
+    let entries = map.counted_entries(host)?;
+    let kept = entries.iter().filter_map(|(key, value)| match key {
+        Value::String(key) if !omitted.contains(key) => Some((key, value.clone())),
+        _ => None,
+    });
+    Ok(Value::dict(kept))
 }
 
 #[cfg(test)]

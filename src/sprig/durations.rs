@@ -67,17 +67,17 @@ static WEEKDAY_TYPE: NamedType = NamedType {
 
 /// A `time.Duration`.
 pub(super) fn duration_value(duration: Duration) -> Value {
-    Value::Named(&DURATION_TYPE, Box::new(Value::int64(duration.0)))
+    Value::named(&DURATION_TYPE, Value::int64(duration.0))
 }
 
 /// A `time.Month`.
 pub(super) fn month_value(month: u8) -> Value {
-    Value::Named(&MONTH_TYPE, Box::new(Value::int(month.into())))
+    Value::named(&MONTH_TYPE, Value::int(month.into()))
 }
 
 /// A `time.Weekday`.
 pub(super) fn weekday_value(weekday: u8) -> Value {
-    Value::Named(&WEEKDAY_TYPE, Box::new(Value::int(weekday.into())))
+    Value::named(&WEEKDAY_TYPE, Value::int(weekday.into()))
 }
 
 fn receiver(args: Args<'_>) -> Result<Duration, Failure> {

@@ -213,9 +213,10 @@ impl Encoder {
         }
         self.inside(host, value, Inside::Map(map.clone()), |encoder, host| {
             let mut entries = Vec::new();
-            for (key, item) in map.counted_entries(host)? {
+            let listed = map.counted_entries(host)?;
+            for (key, item) in listed.iter() {
                 host.step(1)?;
-                entries.push((key_text(host, &key, value)?, item));
+                entries.push((key_text(host, key, value)?, item));
             }
             entries.sort_by(|(a, _), (b, _)| a.cmp(b));
             let mut before = b'{';
@@ -226,7 +227,7 @@ impl Encoder {
                 push_string(&mut encoder.out, &key, encoder.html);
                 encoder.out.push(b':');
                 host.produce(encoder.out.len() - start)?;
-                encoder.encode(host, &item, false)?;
+                encoder.encode(host, item, false)?;
             }
             encoder.push(if before == b'{' { "{}" } else { "}" });
             host.produce(2)

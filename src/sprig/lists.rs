@@ -220,7 +220,7 @@ fn slice(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     host.produce(part.len().saturating_mul(COPIED))?;
     let part = Value::Slice(Slice::new(of.item, part.to_vec()));
     Ok(match list {
-        Value::Named(name, _) => Value::Named(name, Box::new(part)),
+        Value::Named(name, _) => Value::named(name, part),
         _ => part,
     })
 }

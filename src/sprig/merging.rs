@@ -130,7 +130,7 @@ impl Merger<'_, '_> {
             }
             map = Map::new(map.key, map.item, []);
             made = Some(match &target.value {
-                Value::Named(name, _) => Value::Named(name, Box::new(Value::Map(map.clone()))),
+                Value::Named(name, _) => Value::named(name, Value::Map(map.clone())),
                 _ => Value::Map(map.clone()),
             });
         }
@@ -141,9 +141,9 @@ impl Merger<'_, '_> {
                 Ok(made)
             };
         };
-        for (key, _) in from.counted_entries(self.host)? {
-            if let Some(value) = from.get(&key) {
-                self.merge_entry(&map, &key, from.key, &Slot::in_place(value, from.item, false))?;
+        for (key, _) in from.counted_entries(self.host)?.iter() {
+            if let Some(value) = from.get(key) {
+                self.merge_entry(&map, key, from.key, &Slot::in_place(value, from.item, false))?;
             }
         }
         Ok(made)

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn methods_speak_before_formats() {
-        let named = Value::Named(&SHOUT, Box::new("hey".into()));
+        let named = Value::named(&SHOUT, "hey".into());
         let pointer = Value::Pointer(Pointer::new(&NAMED, named.clone()));
         let byte = |byte| Value::Uint(UintKind::Uint8, byte);
         let bytes = Value::Slice(Slice::new(&UINT8, vec![byte(0x68), byte(0xff)]));

@@ -50,7 +50,7 @@ pub(super) fn as_integer(ty: &Type, number: i128) -> Option<Value> {
                 UintKind::Uint32 => u64::from(number as u32),
             },
         ),
-        Type::Named(named) => Value::Named(named, Box::new(as_integer(named.underlying, number)?)),
+        Type::Named(named) => Value::named(named, as_integer(named.underlying, number)?),
         _ => return None,
     })
 }

@@ -236,9 +236,12 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     /// The value of the innermost variable of that name.
-    pub(super) fn var(&mut self, name: &str) -> Result<Slot, Fail> {
+    pub(super) fn var(&mut self, name: &str) -> Result<&Slot, Fail> {
         let index = self.find_var(name)?;
-        Ok(self.vars.get(index).map(|(_, slot)| slot.clone()).unwrap_or_default())
+        match self.vars.get(index) {
+            Some((_, slot)) => Ok(slot),
+            None => Err(self.undefined(name)),
+        }
     }
 
     /// Where the innermost variable of that name is.

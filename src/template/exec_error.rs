@@ -25,6 +25,7 @@ impl Exec<'_, '_, '_> {
     }
 
     /// What went wrong outside of any call.
+    #[cold]
     pub(super) fn failure(&self, failure: Failure) -> Fail {
         match failure {
             Failure::Error(text) => self.fail(text),
@@ -33,13 +34,18 @@ impl Exec<'_, '_, '_> {
     }
 
     /// Counts steps.
+    #[inline]
     pub(super) fn step(&mut self, count: u64) -> Result<(), Fail> {
         self.host.step(count).map_err(|failure| self.failure(failure))
     }
 
     /// Counts what is less than a step each.
+    #[inline]
     pub(super) fn small_steps(&mut self, count: usize) -> Result<(), Fail> {
-        self.step((count / SMALL_PER_STEP) as u64)
+        match count / SMALL_PER_STEP {
+            0 => Ok(()),
+            steps => self.step(steps as u64),
+        }
     }
 
     fn error(&self, what: &str, stage: Stage, missing: Option<Missing>) -> Fail {

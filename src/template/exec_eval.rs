@@ -4,6 +4,7 @@ use super::{
     call::Callee,
     convert::{as_complex, as_float, as_integer, zero},
     exec::{Exec, Fail, Operands, name_of},
+    fields::plain_fields,
     function::Function,
     go_type::{ComplexKind, Kind, Type},
     node::{At, Command, Expr, Name, Number, Pipe, Variable},
@@ -122,14 +123,20 @@ impl<'t> Exec<'t, '_, '_> {
         operands: Operands<'t>,
     ) -> Result<Slot, Fail> {
         self.at = Some(At::Expr(word));
+        let names = variable.names.get(1..).unwrap_or_default();
         let value = self.var(name_of(&variable.names))?;
-        match variable.names.get(1..) {
-            None | Some([]) => {
-                self.refuse_operands(word, &operands)?;
-                Ok(value)
-            }
-            Some(names) => self.eval_fields(dot, &value, At::Expr(word), names, operands),
+        if !operands.are_given()
+            && let Some(field) = plain_fields(value, names)
+        {
+            self.small_steps(names.len())?;
+            return Ok(field);
         }
+        let value = value.clone();
+        if names.is_empty() {
+            self.refuse_operands(word, &operands)?;
+            return Ok(value);
+        }
+        self.eval_fields(dot, &value, At::Expr(word), names, operands)
     }
 
     /// The value of an operand for a parameter of type `ty`; without one, of any type.
@@ -241,7 +248,7 @@ impl<'t> Exec<'t, '_, '_> {
             }
         };
         match (value, ty) {
-            (Some(value), Type::Named(named)) => Ok(Slot::of(Value::Named(named, Box::new(value)))),
+            (Some(value), Type::Named(named)) => Ok(Slot::of(Value::named(named, value))),
             (Some(value), _) => Ok(Slot::of(value)),
             (None, _) => Err(self.fail(format!("expected {expected}; found {}", At::Expr(literal)))),
         }

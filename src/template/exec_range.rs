@@ -52,14 +52,18 @@ impl<'t> Exec<'t, '_, '_> {
                 let entries = map
                     .counted_entries(self.host)
                     .map_err(|failure| self.failure(failure))?;
-                let any = !entries.is_empty();
-                for (key, item) in entries {
-                    let key = Slot::in_place(key, map.key, false);
-                    if self.walk_round(branch, key, Slot::in_place(item, map.item, false))? == Flow::Break {
+                let names_keys = branch.pipe.decl.len() > 1;
+                for (key, item) in entries.iter() {
+                    let key = match names_keys {
+                        true => Slot::in_place(key.clone(), map.key, false),
+                        false => Slot::nothing(),
+                    };
+                    let item = Slot::in_place(item.clone(), map.item, false);
+                    if self.walk_round(branch, key, item)? == Flow::Break {
                         break;
                     }
                 }
-                Ok(any)
+                Ok(!entries.is_empty())
             }
             Value::Nil if !over.is_interface => Ok(false),
             _ => {
@@ -86,7 +90,7 @@ impl<'t> Exec<'t, '_, '_> {
                 other => other.clone(),
             };
             let number = match end {
-                Value::Named(named, _) => Value::Named(named, Box::new(number)),
+                Value::Named(named, _) => Value::named(named, number),
                 _ => number,
             };
             if self.walk_round(branch, Slot::nothing(), Slot::of(number))? == Flow::Break {

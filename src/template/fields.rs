@@ -4,11 +4,12 @@ use super::{
     call::Callee,
     error::{Missing, MissingKind},
     exec::{Exec, Fail, Operands},
-    go_type::{Kind, Type},
+    go_type::{Kind, StructType, Type},
+    map::Map,
     methods::{Path, field_names, find_field, find_method, method_names},
-    node::{At, Name},
+    node::{At, Name, PlainField},
     slot::{Slot, View, indirect},
-    value::{Map, Struct, Value},
+    value::{Struct, Value},
 };
 
 impl<'t> Exec<'t, '_, '_> {
@@ -22,6 +23,11 @@ impl<'t> Exec<'t, '_, '_> {
         operands: Operands<'t>,
     ) -> Result<Slot, Fail> {
         self.small_steps(names.len())?;
+        if !operands.are_given()
+            && let Some(field) = plain_fields(receiver, names)
+        {
+            return Ok(field);
+        }
         let Some((last, before)) = names.split_last() else {
             return Ok(receiver.clone());
         };
@@ -146,6 +152,49 @@ impl<'t> Exec<'t, '_, '_> {
     }
 }
 
+/// What the names lead to when they are fields of structs and nothing else, which they are most of the time: on the way
+/// there nothing needs to be copied.
+pub(super) fn plain_fields(receiver: &Slot, names: &[Name]) -> Option<Slot> {
+    let mut value = &receiver.value;
+    let mut addressable = receiver.addressable && receiver.interface.is_none();
+    let mut ty = None;
+    for name in names {
+        let Value::Struct(of) = value else { return None };
+        addressable &= ty.is_none_or(|ty: &Type| !ty.is_interface());
+        let PlainField { path, field, .. } = plain_field(of.of, addressable, name)?;
+        let mut inside = of;
+        let mut indexes = path.indexes().peekable();
+        while let Some(index) = indexes.next() {
+            value = inside.fields().get(index)?;
+            if indexes.peek().is_some() {
+                let Value::Struct(embedded) = value else { return None };
+                inside = embedded;
+            }
+        }
+        ty = Some(field.ty);
+    }
+    Some(Slot::in_place(value.clone(), ty?, addressable))
+}
+
+fn plain_field(of: &'static StructType, addressable: bool, name: &Name) -> Option<PlainField> {
+    let seen = name.seen.get();
+    if let Some(seen) = seen.filter(|seen| std::ptr::eq(seen.of, of) && seen.addressable == addressable) {
+        return Some(seen);
+    }
+    if find_method(&Type::Struct(of), &name.text, addressable).is_some() {
+        return None;
+    }
+    let (path, field) = find_field(of, &name.text).filter(|(_, field)| field.is_exported())?;
+    let found = PlainField {
+        of,
+        addressable,
+        path,
+        field,
+    };
+    name.seen.set(Some(found));
+    Some(found)
+}
+
 /// The method of that name, bound to the value.
 fn method_of(view: View<'_>, name: &str) -> Option<Callee> {
     let ty = match view.value {
@@ -157,7 +206,7 @@ fn method_of(view: View<'_>, name: &str) -> Option<Callee> {
     let found = find_method(&ty, name, view.addressable)?;
     Some(Callee {
         function: &found.method.function,
-        receiver: Some(found.receiver(view.value)),
+        receiver: Some(found.receiver(view.value).cloned()),
     })
 }
 
@@ -206,5 +255,55 @@ fn missing(view: View<'_>, name: &str) -> Missing {
         name: name.to_owned(),
         known: known.into_iter().map(str::to_owned).collect(),
         what: MissingKind::Field,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::template::{
+        Field, Functions, Host, Limits, Method, Pointer, STRING, Slot, Struct, StructType, Template, Type, Value,
+        host::NoWorld,
+    };
+
+    static FIRST: StructType = StructType {
+        name: "p.First",
+        fields: &[Field::new("X", &STRING), Field::new("Y", &STRING)],
+        methods: &[],
+    };
+    static FIRST_TYPE: Type = Type::Struct(&FIRST);
+    static SECOND: StructType = StructType {
+        name: "p.Second",
+        fields: &[Field::new("Y", &STRING), Field::new("X", &STRING)],
+        methods: &[],
+    };
+    static OUTER: StructType = StructType {
+        name: "p.Outer",
+        fields: &[Field::embedded("First", &FIRST_TYPE)],
+        methods: &[Method::new("Y", &[], &STRING, |_, _| Ok("method".into())).of_pointer()],
+    };
+    static OUTER_TYPE: Type = Type::Struct(&OUTER);
+
+    /// One name in a loop over structs of different types, with and without an address.
+    #[test]
+    fn what_a_name_was_is_not_what_it_is_elsewhere() {
+        let texts = |of, texts: [&str; 2]| Value::Struct(Struct::new(of, texts.map(Value::from)));
+        let outer = Value::Struct(Struct::new(&OUTER, [texts(&FIRST, ["x3", "y3"])]));
+        let structs = vec![
+            texts(&FIRST, ["x1", "y1"]),
+            texts(&SECOND, ["y2", "x2"]),
+            outer.clone(),
+            Value::Pointer(Pointer::new(&OUTER_TYPE, outer)),
+            texts(&FIRST, ["x4", "y4"]),
+            Value::dict([("X", "x5"), ("Y", "y5")].map(|(key, text)| (key, Value::from(text)))),
+        ];
+        let text = "{{range $s := .}}{{$s.X}} {{.Y}},{{end}}";
+        let template = Template::parse("t", text, &Functions::new(&[])).unwrap();
+        let mut host = Host::new(Limits::default(), &NoWorld);
+        let out = template.execute(&Slot::of(Value::list(structs)), &mut host).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "x1 y1,x2 y2,x3 y3,x3 method,x4 y4,x5 y5,"
+        );
     }
 }

@@ -3,9 +3,10 @@
 use super::{
     go_type::Type,
     host::Host,
+    map::Map,
     slot::Slot,
     text::Text,
-    value::{Map, Slice, Value},
+    value::{Slice, Value},
 };
 use std::fmt;
 

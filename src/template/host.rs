@@ -1,10 +1,6 @@
 //! What a rendering may use up, and what it may ask of the world.
 
-use super::{
-    function::Failure,
-    stack,
-    value::{Value, held_by_lists},
-};
+use super::{function::Failure, items::held_by_lists, stack, value::Value};
 
 /// A step takes about as long as it takes a function to look through so many bytes of a string.
 const BYTES_PER_STEP: usize = 32;
@@ -79,12 +75,18 @@ impl<'w> Host<'w> {
     ///
     /// # Errors
     /// [`Failure::Limit`] when the rendering has taken too many.
+    #[inline]
     pub fn step(&mut self, count: u64) -> Result<(), Failure> {
         self.steps = self.steps.saturating_add(count);
-        if self.steps > self.limits.steps {
-            return Err(limit(format!("takes more than {} steps", self.limits.steps)));
+        match self.steps > self.limits.steps {
+            true => Err(self.too_many_steps()),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    #[cold]
+    fn too_many_steps(&self) -> Failure {
+        limit(format!("takes more than {} steps", self.limits.steps))
     }
 
     /// Counts an argument, which a function may look through to its end. What it holds within, the function counts.
@@ -103,16 +105,19 @@ impl<'w> Host<'w> {
     ///
     /// # Errors
     /// [`Failure::Limit`] when the rendering has made too many.
+    #[inline]
     pub fn produce(&mut self, bytes: usize) -> Result<(), Failure> {
         self.produced = self.produced.saturating_add(bytes);
         let held = held_by_lists().saturating_sub(self.held_before);
-        if self.produced.saturating_add(held) > self.limits.produced {
-            return Err(limit(format!(
-                "makes more than {} bytes on the way",
-                self.limits.produced
-            )));
+        match self.produced.saturating_add(held) > self.limits.produced {
+            true => Err(self.too_many_bytes()),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    #[cold]
+    fn too_many_bytes(&self) -> Failure {
+        limit(format!("makes more than {} bytes on the way", self.limits.produced))
     }
 
     /// Runs `inner` one level deeper.

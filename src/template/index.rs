@@ -169,9 +169,7 @@ fn key_for(index: &Slot, ty: &'static Type) -> Result<Value, Failure> {
             )));
         }
         return Ok(match ty {
-            Type::Named(named) if !matches!(index.value, Value::Named(..)) => {
-                Value::Named(named, Box::new(index.value.clone()))
-            }
+            Type::Named(named) if !matches!(index.value, Value::Named(..)) => Value::named(named, index.value.clone()),
             _ => index.value.clone(),
         });
     }
@@ -237,7 +235,7 @@ fn cut(
 /// `value` with the type name of `like`.
 fn renamed(like: &Value, value: Value) -> Value {
     match like {
-        Value::Named(named, _) => Value::Named(named, Box::new(value)),
+        Value::Named(named, _) => Value::named(named, value),
         _ => value,
     }
 }

@@ -82,7 +82,7 @@ impl Eq for Key {}
 /// Go's order of keys: nil first, false before true, NaN before numbers, strings by bytes, structs and arrays field by
 /// field. Keys of different types, which only `map[interface {}]…` has, come in the order of [`Value`]'s variants: Go
 /// takes the addresses of its type descriptions there.
-fn compare(a: &Value, b: &Value) -> Ordering {
+pub(super) fn compare(a: &Value, b: &Value) -> Ordering {
     match (a.bare(), b.bare()) {
         // Keys are often made of shared parts.
         (Value::String(a), Value::String(b)) if a.is_same(b) => Ordering::Equal,

@@ -162,7 +162,7 @@ impl FoundMethod {
     ///
     /// # Errors
     /// What Go panics with, since a pointer on the way is nil.
-    pub fn receiver(&self, value: &Value) -> Result<Value, Failure> {
+    pub fn receiver<'v>(&self, value: &'v Value) -> Result<&'v Value, Failure> {
         let mut current = match value {
             Value::Pointer(pointer) => match &pointer.target {
                 Some(target) => &**target,
@@ -183,7 +183,7 @@ impl FoundMethod {
                 None => return Err(Failure::new(NIL_DEREFERENCE)),
             };
         }
-        Ok(current.clone())
+        Ok(current)
     }
 
     /// Calls a method without parameters on `value`.
@@ -193,7 +193,7 @@ impl FoundMethod {
     pub fn call(&self, host: &mut Host<'_>, value: &Value) -> Result<Value, Failure> {
         let receiver = self.receiver(value)?;
         match self.method.function.body {
-            Body::Plain(body) => body(host, Args(&[receiver])),
+            Body::Plain(body) => body(host, Args(std::slice::from_ref(receiver))),
             Body::Reflect(_) | Body::Choice { .. } | Body::Call | Body::Uncallable(_) => {
                 Err(Failure::new("internal: a method over reflect.Value"))
             }
@@ -269,7 +269,7 @@ fn walk_level(of: &'static StructType, path: Path, pointed: bool, depth: usize, 
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
     use super::*;
-    use crate::template::{Function, INT, STRING, Struct};
+    use crate::template::{Function, INT, STRING};
 
     const fn method(name: &'static str, pointer: bool) -> Method {
         Method {
@@ -338,10 +338,7 @@ mod tests {
             Failure::new("value method p.A.Value called using nil *A pointer")
         );
         assert_eq!(text("Pointer"), Failure::new(NIL_DEREFERENCE));
-        let outer = Value::Struct(Struct::new(
-            &OUTER,
-            OUTER.fields.iter().map(|field| Value::zero(field.ty)).collect(),
-        ));
+        let outer = Value::zero(&OUTER_TYPE);
         let found = find_method(&OUTER_TYPE, "Value", false).unwrap();
         assert!(matches!(found.receiver(&outer), Ok(Value::Struct(inner)) if std::ptr::eq(inner.of, &A)));
     }

@@ -3,7 +3,14 @@
 //! Every node knows where it begins (a byte offset into the text of its template) and how Go prints it, since error
 //! texts hold both.
 
-use super::{function::Function, text::Text, value::Value};
+use super::{
+    function::Function,
+    go_type::{Field, StructType},
+    methods::Path,
+    text::Text,
+    value::Value,
+};
+use std::cell::Cell;
 
 /// A byte offset into the text of the template.
 pub(super) type Pos = usize;
@@ -100,6 +107,21 @@ pub(super) struct Name {
     pub text: String,
     /// As a string value: the key when the field is looked up in a map.
     pub key: Value,
+    /// What it was the last time: a loop asks structs of one type again and again.
+    pub seen: Cell<Option<PlainField>>,
+}
+
+/// An exported field of a struct, perhaps of one embedded in it, that no method hides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlainField {
+    /// The struct that was asked.
+    pub of: &'static StructType,
+    /// Whether it had an address, and with it more methods.
+    pub addressable: bool,
+    /// Where the field is.
+    pub path: Path,
+    /// What it is.
+    pub field: &'static Field,
 }
 
 /// An operand.
@@ -163,6 +185,7 @@ impl Name {
         Self {
             text: text.to_owned(),
             key: Value::text(text),
+            seen: Cell::new(None),
         }
     }
 }

@@ -4,9 +4,10 @@ use super::{
     function::Failure,
     go_type::{ComplexKind, Field, FloatKind, Kind, Type, UINT8},
     host::Host,
+    map::Map,
     print::Printer,
     slot::Slot,
-    value::{Map, Pointer, Struct, Value},
+    value::{Pointer, Struct, Value},
     verb_integer::Integer,
 };
 
@@ -367,7 +368,7 @@ mod tests {
     static OUTER_TYPE: Type = Type::Struct(&OUTER);
 
     fn count(number: i64) -> Value {
-        Value::Named(&COUNT, Box::new(Value::int64(number)))
+        Value::named(&COUNT, Value::int64(number))
     }
 
     fn by_pointer() -> Value {

@@ -5,17 +5,12 @@
 //! Maps are shared and can change, as in Go; everything else is immutable, and cheap to clone.
 
 use super::{
-    function::Failure,
     go_type::{ANY, ComplexKind, FloatKind, IntKind, NamedType, STRING, StructType, Type, UintKind},
-    host::Host,
-    key::Key,
+    items::Items,
+    map::Map,
     text::Text,
 };
-use std::{
-    cell::{Cell, RefCell},
-    collections::BTreeMap,
-    rc::Rc,
-};
+use std::rc::Rc;
 
 /// A value with its dynamic type.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +41,7 @@ pub enum Value {
     /// A pointer, perhaps nil.
     Pointer(Pointer),
     /// A value of a type with a name, over a value that is neither `Named` nor a struct.
-    Named(&'static NamedType, Box<Value>),
+    Named(&'static NamedType, Rc<Value>),
 }
 
 /// A slice `[]T`.
@@ -54,7 +49,7 @@ pub enum Value {
 pub struct Slice {
     /// `T`; when it is an interface the items are what the interfaces hold.
     pub item: &'static Type,
-    items: Option<Rc<Items>>,
+    pub(super) items: Option<Items>,
 }
 
 /// An array `[N]T`.
@@ -62,17 +57,7 @@ pub struct Slice {
 pub struct Array {
     /// `T`
     pub item: &'static Type,
-    items: Rc<Items>,
-}
-
-/// A map `map[K]V`; clones share the entries.
-#[derive(Clone, Debug)]
-pub struct Map {
-    /// `K`
-    pub key: &'static Type,
-    /// `V`; when it is an interface the values are what the interfaces hold.
-    pub item: &'static Type,
-    entries: Option<Rc<Entries>>,
+    pub(super) items: Items,
 }
 
 /// A struct.
@@ -80,7 +65,7 @@ pub struct Map {
 pub struct Struct {
     /// Its type.
     pub of: &'static StructType,
-    fields: Rc<Items>,
+    pub(super) fields: Items,
 }
 
 /// A pointer `*T`.
@@ -92,33 +77,10 @@ pub struct Pointer {
     pub target: Option<Rc<Value>>,
 }
 
-thread_local! {
-    /// What the lists of this thread take up.
-    static HELD: Cell<usize> = const { Cell::new(0) };
-}
-
 /// What a list takes up besides its items.
 pub const LIST_BYTES: usize = 64;
 /// What a string takes up besides its bytes.
 pub const STRING_BYTES: usize = 32;
-/// What an entry of a map takes up: key, value, and their share of the free places in the nodes of the tree.
-pub const ENTRY_BYTES: usize = 5 * size_of::<Value>();
-/// What a map takes up that has an entry, besides [`ENTRY_BYTES`] of each: a node has places for eleven.
-const MAP_BYTES: usize = 20 * size_of::<Value>();
-
-/// The bytes that lists hold at the moment, also those that a template has only copied: copies are counted for less than
-/// they take, since most are let go at once.
-pub(super) fn held_by_lists() -> usize {
-    HELD.get()
-}
-
-/// The values in a container. They are let go one after the other, so that a deep nesting needs no deep stack.
-#[derive(Debug)]
-struct Items(Vec<Value>);
-
-#[derive(Debug)]
-struct Entries(RefCell<BTreeMap<Key, Value>>);
-
 impl Value {
     /// A `string`.
     pub fn text(text: impl Into<Text>) -> Self {
@@ -147,13 +109,18 @@ impl Value {
 
     /// A `[]string`.
     pub fn strings<T: Into<Text>>(items: impl IntoIterator<Item = T>) -> Self {
-        Self::Slice(Slice::new(&STRING, items.into_iter().map(Self::text).collect()))
+        Self::Slice(Slice::sharing(&STRING, items.into_iter().map(Self::text).collect()))
     }
 
     /// A `map[string]interface {}`.
     pub fn dict<T: Into<Text>>(entries: impl IntoIterator<Item = (T, Value)>) -> Self {
         let entries = entries.into_iter().map(|(key, value)| (Self::text(key), value));
         Self::Map(Map::new(&STRING, &ANY, entries))
+    }
+
+    /// A value of a type with a name, which is neither a struct nor named itself.
+    pub fn named(of: &'static NamedType, value: Value) -> Self {
+        Self::Named(of, Rc::new(value))
     }
 
     /// The dynamic type; `None` for nil.
@@ -211,17 +178,13 @@ impl Value {
             Type::Interface(_) | Type::Reflect => Self::Nil,
             Type::Slice(item) => Self::Slice(Slice { item, items: None }),
             Type::Array(length, item) => Self::Array(Array::new(item, vec![Self::zero(item); *length])),
-            Type::Map(key, item) => Self::Map(Map {
-                key,
-                item,
-                entries: None,
-            }),
+            Type::Map(key, item) => Self::Map(Map::nil(key, item)),
             Type::Pointer(to) => Self::Pointer(Pointer { to, target: None }),
             Type::Struct(of) => Self::Struct(Struct::new(
                 of,
-                of.fields.iter().map(|field| Self::zero(field.ty)).collect(),
+                of.fields.iter().map(|field| Self::zero(field.ty)).collect::<Rc<_>>(),
             )),
-            Type::Named(named) => Self::Named(named, Box::new(Self::zero(named.underlying))),
+            Type::Named(named) => Self::named(named, Self::zero(named.underlying)),
         }
     }
 
@@ -262,9 +225,14 @@ impl From<String> for Value {
 impl Slice {
     /// A slice that is not nil.
     pub fn new(item: &'static Type, items: Vec<Value>) -> Self {
+        Self::sharing(item, items.into())
+    }
+
+    /// The same over items that are shared already, or have been collected so: that saves a copy.
+    pub fn sharing(item: &'static Type, items: Rc<[Value]>) -> Self {
         Self {
             item,
-            items: Some(Rc::new(Items::new(items))),
+            items: Some(Items::new(items)),
         }
     }
 
@@ -275,7 +243,7 @@ impl Slice {
 
     /// Its elements; none when it is nil.
     pub fn items(&self) -> &[Value] {
-        self.items.as_ref().map_or(&[], |items| &items.0)
+        self.items.as_deref().unwrap_or_default()
     }
 
     /// Whether it is nil, which is not the same as empty.
@@ -289,41 +257,42 @@ impl Array {
     pub fn new(item: &'static Type, items: Vec<Value>) -> Self {
         Self {
             item,
-            items: Rc::new(Items::new(items)),
+            items: Items::new(items.into()),
         }
     }
 
     /// Its elements.
     pub fn items(&self) -> &[Value] {
-        &self.items.0
+        &self.items
     }
 }
 
 impl Struct {
     /// A struct with the fields in the order of its type. Values beyond the declared fields are for its methods alone:
     /// nothing prints or compares them.
-    pub fn new(of: &'static StructType, fields: Vec<Value>) -> Self {
+    pub fn new(of: &'static StructType, fields: impl Into<Rc<[Value]>>) -> Self {
+        let fields = fields.into();
         debug_assert!(of.fields.len() <= fields.len(), "{}", of.name);
         Self {
             of,
-            fields: Rc::new(Items::new(fields)),
+            fields: Items::new(fields),
         }
     }
 
     /// The values of its fields, in the order of its type.
     pub fn fields(&self) -> &[Value] {
-        &self.fields.0
+        &self.fields
     }
 
     /// Whether both share their fields. Equal structs need not.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.fields, &other.fields)
+        self.fields.is_same(&other.fields)
     }
 
     /// The value of an own field.
     pub fn field(&self, name: &str) -> Option<&Value> {
         let index = self.of.fields.iter().position(|field| field.name == name)?;
-        self.fields.0.get(index)
+        self.fields.get(index)
     }
 }
 
@@ -334,171 +303,6 @@ impl Pointer {
             to,
             target: Some(Rc::new(target)),
         }
-    }
-}
-
-impl Map {
-    /// A map that is not nil.
-    pub fn new(key: &'static Type, item: &'static Type, entries: impl IntoIterator<Item = (Value, Value)>) -> Self {
-        let entries = entries.into_iter().map(|(key, value)| (Key(key), value)).collect();
-        Self {
-            key,
-            item,
-            entries: Some(Rc::new(Entries(RefCell::new(entries)))),
-        }
-    }
-
-    /// A nil map.
-    pub fn nil(key: &'static Type, item: &'static Type) -> Self {
-        Self {
-            key,
-            item,
-            entries: None,
-        }
-    }
-
-    /// Whether it is nil, which is not the same as empty.
-    pub fn is_nil(&self) -> bool {
-        self.entries.is_none()
-    }
-
-    /// How many entries it has.
-    pub fn len(&self) -> usize {
-        self.entries.as_ref().map_or(0, |entries| entries.0.borrow().len())
-    }
-
-    /// Whether it has no entry.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The value at a key.
-    pub fn get(&self, key: &Value) -> Option<Value> {
-        self.entries.as_ref()?.0.borrow().get(Key::of(key)).cloned()
-    }
-
-    /// Its entries in the order of their keys, as Go prints and ranges over them (`internal/fmtsort`).
-    pub fn entries(&self) -> Vec<(Value, Value)> {
-        let Some(entries) = &self.entries else {
-            return Vec::new();
-        };
-        let entries = entries.0.borrow();
-        entries
-            .iter()
-            .map(|(key, value)| (key.0.clone(), value.clone()))
-            .collect()
-    }
-
-    /// The same for a template, which may ask again and again: each copy counts.
-    ///
-    /// # Errors
-    /// A limit was reached.
-    pub fn counted_entries(&self, host: &mut Host<'_>) -> Result<Vec<(Value, Value)>, Failure> {
-        host.produce(self.len().saturating_mul(size_of::<(Value, Value)>()))?;
-        host.step(self.len() as u64)?;
-        let entries = self.entries();
-        // Whatever is done with the keys, it looks through them.
-        entries.iter().try_for_each(|(key, _)| host.read(key))?;
-        Ok(entries)
-    }
-
-    /// What a map of so many entries takes up.
-    pub fn bytes(entries: usize) -> usize {
-        match entries {
-            0 => LIST_BYTES,
-            _ => MAP_BYTES.saturating_add(entries.saturating_mul(ENTRY_BYTES)),
-        }
-    }
-
-    /// Counts one more entry.
-    ///
-    /// # Errors
-    /// A limit was reached.
-    pub fn count_entry(&self, host: &mut Host<'_>) -> Result<(), Failure> {
-        host.produce(match self.is_empty() {
-            true => Self::bytes(1),
-            false => ENTRY_BYTES,
-        })
-    }
-
-    /// Sets the value at a key, for all who share the map. `false`: the map is nil, where Go panics.
-    pub fn insert(&self, key: Value, value: Value) -> bool {
-        let Some(entries) = &self.entries else { return false };
-        entries.0.borrow_mut().insert(Key(key), value);
-        true
-    }
-
-    /// Removes a key, for all who share the map.
-    pub fn remove(&self, key: &Value) {
-        if let Some(entries) = &self.entries {
-            entries.0.borrow_mut().remove(Key::of(key));
-        }
-    }
-
-    /// Whether both are the same map, not only equal ones.
-    pub fn is_same(&self, other: &Self) -> bool {
-        match (&self.entries, &other.entries) {
-            (Some(ours), Some(theirs)) => Rc::ptr_eq(ours, theirs),
-            (None, None) => true,
-            _ => false,
-        }
-    }
-}
-
-impl Items {
-    fn new(items: Vec<Value>) -> Self {
-        let items = Self(items);
-        HELD.set(HELD.get().saturating_add(items.bytes()));
-        items
-    }
-
-    fn bytes(&self) -> usize {
-        LIST_BYTES.saturating_add(self.0.capacity().saturating_mul(size_of::<Value>()))
-    }
-}
-
-impl Drop for Items {
-    fn drop(&mut self) {
-        HELD.set(HELD.get().saturating_sub(self.bytes()));
-        let mut left = std::mem::take(&mut self.0);
-        while let Some(value) = left.pop() {
-            take_apart(value, &mut left);
-        }
-    }
-}
-
-impl Drop for Entries {
-    fn drop(&mut self) {
-        // Keys are flat: only what is comparable can be one.
-        let mut left: Vec<Value> = std::mem::take(self.0.get_mut()).into_values().collect();
-        while let Some(value) = left.pop() {
-            take_apart(value, &mut left);
-        }
-    }
-}
-
-/// Moves what only `value` holds into `left`.
-fn take_apart(value: Value, left: &mut Vec<Value>) {
-    match value {
-        Value::Slice(Slice { items: Some(items), .. })
-        | Value::Array(Array { items, .. })
-        | Value::Struct(Struct { fields: items, .. }) => {
-            if let Ok(mut items) = Rc::try_unwrap(items) {
-                left.append(&mut items.0);
-            }
-        }
-        Value::Map(Map {
-            entries: Some(entries), ..
-        }) => {
-            if let Ok(mut entries) = Rc::try_unwrap(entries) {
-                left.extend(std::mem::take(entries.0.get_mut()).into_values());
-            }
-        }
-        Value::Pointer(Pointer {
-            target: Some(target), ..
-        }) => left.extend(Rc::try_unwrap(target)),
-        Value::Named(_, inner) => left.push(*inner),
-        _ => {}
     }
 }
 
@@ -517,30 +321,6 @@ mod tests {
             };
         }
         drop(list);
-    }
-
-    #[test]
-    fn maps_are_shared_and_sorted() {
-        let map = Map::new(
-            &STRING,
-            &ANY,
-            [("b".into(), 1.into_value()), ("a".into(), 2.into_value())],
-        );
-        let other = map.clone();
-        assert!(other.insert("B".into(), Value::Nil));
-        let keys: Vec<String> = map.entries().iter().map(|(key, _)| format!("{key:?}")).collect();
-        assert_eq!(keys, [r#"String("B")"#, r#"String("a")"#, r#"String("b")"#]);
-        assert!(!Map::nil(&STRING, &ANY).insert("x".into(), Value::Nil));
-    }
-
-    trait IntoValue {
-        fn into_value(self) -> Value;
-    }
-
-    impl IntoValue for i64 {
-        fn into_value(self) -> Value {
-            Value::int(self)
-        }
     }
 
     #[test]

@@ -1,0 +1,125 @@
+//! Asks registries for the images of policies, once for each repository of a run.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::progress::Line;
+use super::words;
+use crate::api::{ImageRepository, Objects};
+use crate::automation::{Resolve, Unresolved, Wanted};
+use crate::edit::Reason;
+use crate::gostd::Time;
+use crate::policy::{LatestRef, Refusal};
+use crate::scan::{Asked, Batch, Missing, NoImage, Scanner, Tags};
+
+/// The registries that a command asks.
+#[derive(Debug)]
+pub struct Images {
+    batch: Batch,
+}
+
+impl Images {
+    /// With the Secrets and service accounts of `-f`, and the user's own logins where those say nothing.
+    #[must_use]
+    pub fn new(objects: &Objects) -> Self {
+        let scanner = Scanner::new(Missing::OwnLogins);
+        Self {
+            batch: Batch::new(scanner, objects.clone(), now()),
+        }
+    }
+
+    /// What was scanned so far, and what scans the rest.
+    #[must_use]
+    pub fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
+    /// Scans repositories, with a bar on a terminal.
+    pub fn scan(&self, repositories: &[Arc<ImageRepository>]) {
+        let bar = Line::bar("scanning image repositories");
+        self.batch.scan(repositories, &|done, all| bar.at(done, all));
+    }
+
+    /// What scans had to say, each thing once.
+    #[must_use]
+    pub fn notes(&self) -> BTreeSet<String> {
+        self.batch.scans().iter().flat_map(|tags| tags.notes.clone()).collect()
+    }
+}
+
+impl Resolve for Images {
+    fn resolve(&self, wanted: &[Wanted]) -> Vec<Result<LatestRef, Unresolved>> {
+        let repositories: Vec<Arc<ImageRepository>> = wanted.iter().map(|one| Arc::clone(&one.repository)).collect();
+        self.scan(&repositories);
+        let scans: Vec<Result<Arc<Tags>, Unresolved>> = wanted.iter().map(|one| self.scanned(one)).collect();
+        let ready = wanted.iter().zip(&scans);
+        let ready = ready.filter_map(|(one, tags)| {
+            Some(Asked {
+                policy: &one.policy,
+                repository: &one.repository,
+                tags: tags.as_ref().ok()?,
+                before: one.before.as_ref(),
+            })
+        });
+        let mut chosen = self.batch.choose(&ready.collect::<Vec<_>>()).into_iter();
+        let mut answer = |one: &Wanted, scan: Result<Arc<Tags>, Unresolved>| {
+            scan?;
+            match chosen.next() {
+                Some(Ok(chosen)) => Ok(chosen.image),
+                Some(Err(error)) => Err(unresolved(one, &error)),
+                None => Err(not_scanned(one, "it was not scanned")),
+            }
+        };
+        wanted.iter().zip(scans).map(|(one, scan)| answer(one, scan)).collect()
+    }
+}
+
+impl Images {
+    fn scanned(&self, one: &Wanted) -> Result<Arc<Tags>, Unresolved> {
+        match self.batch.tags(&one.repository) {
+            Some(Ok(tags)) => Ok(tags),
+            Some(Err(error)) => Err(not_scanned(one, &error.to_string())),
+            None => Err(not_scanned(one, "it was not scanned")),
+        }
+    }
+}
+
+fn not_scanned(one: &Wanted, why: &str) -> Unresolved {
+    Unresolved {
+        reason: Reason::ScanFailed,
+        message: format!(
+            "ImageRepository {}, which ImagePolicy {} looks at: {}",
+            one.repository.name(),
+            one.policy.policy_name(),
+            words::printable(why)
+        ),
+    }
+}
+
+fn unresolved(one: &Wanted, error: &NoImage) -> Unresolved {
+    let reason = match error {
+        NoImage::Digest { .. } | NoImage::Age { .. } => Reason::ScanFailed,
+        NoImage::Refused { refusal, .. } => match **refusal {
+            Refusal::Held(_) => Reason::Held,
+            Refusal::TooYoung { .. } => Reason::TooYoung,
+            Refusal::WouldDowngrade { .. } => Reason::WouldDowngrade,
+        },
+        _ => Reason::PolicyNotReady,
+    };
+    Unresolved {
+        reason,
+        message: format!(
+            "ImagePolicy {}: {}",
+            one.policy.policy_name(),
+            words::printable(&error.to_string())
+        ),
+    }
+}
+
+/// This moment.
+#[must_use]
+pub fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos())
+}

@@ -1,0 +1,101 @@
+//! `bumpwright policy`: which image each policy chooses, and why.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::args::{Format, Policy};
+use super::images::{Images, now};
+use super::policy_find::{Finding, Question, Subject, find};
+use super::update::{complain, say};
+use super::{load, policy_flags, policy_json, policy_table};
+use crate::api::{ImagePolicy, ImageRepository, Objects};
+
+/// Runs the command.
+#[must_use]
+pub fn run(args: &Policy) -> ExitCode {
+    let shown = findings(args).and_then(|findings| {
+        print(args, &findings)?;
+        Ok(findings.iter().any(|finding| finding.problem.is_some()))
+    });
+    match shown {
+        Ok(false) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::from(2),
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What is found out about all policies that the arguments name, by namespace and name.
+fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
+    let (objects, subjects) = match &args.image {
+        Some(image) => {
+            let (policy, repository) = policy_flags::made_of(args, image)?;
+            (Objects::default(), vec![Subject::unnamed(policy, repository)])
+        }
+        None => {
+            let objects = load::load(&args.filenames)?;
+            let subjects = subjects(&objects, &args.names)?;
+            (objects, subjects)
+        }
+    };
+    let images = (!args.offline).then(|| Images::new(&objects));
+    let question = Question {
+        images: images.as_ref(),
+        explain: args.explain.as_deref(),
+        now: now(),
+    };
+    Ok(find(&subjects, &question))
+}
+
+/// The policies of manifests with their repositories; with names, only those.
+fn subjects(objects: &Objects, names: &[String]) -> Result<Vec<Subject>, String> {
+    let policies: Vec<&ImagePolicy> = objects.image_policies().collect();
+    if policies.is_empty() {
+        return Err("there is no ImagePolicy in -f".to_owned());
+    }
+    let is_meant = |policy: &ImagePolicy, name: &str| match name.split_once('/') {
+        Some(_) => policy.policy_name().to_string() == name,
+        None => policy.metadata.name == name,
+    };
+    let unknown = |name: &&String| !policies.iter().any(|policy| is_meant(policy, name));
+    if let Some(unknown) = names.iter().find(unknown) {
+        return Err(format!("there is no ImagePolicy {unknown} in -f"));
+    }
+    let meant = |policy: &ImagePolicy| names.is_empty() || names.iter().any(|name| is_meant(policy, name));
+    let chosen = policies.into_iter().filter(|policy| meant(policy));
+    let repository = |policy: &ImagePolicy| -> Option<Arc<ImageRepository>> {
+        objects.image_repository(&policy.repository()?).cloned().map(Arc::new)
+    };
+    Ok(chosen
+        .map(|policy| Subject::named(policy.clone(), repository(policy)))
+        .collect())
+}
+
+/// A reader that has gone away is content with what it got.
+fn print(args: &Policy, findings: &[Finding]) -> Result<(), String> {
+    let written = match args.output {
+        Format::Text => {
+            let text = match &args.explain {
+                Some(tag) => policy_table::explanations(findings, tag),
+                None => policy_table::table(findings),
+            };
+            let mut stream = anstream::stdout();
+            stream.write_all(text.as_bytes()).and_then(|()| stream.flush())
+        }
+        Format::Json => {
+            let mut stream = std::io::stdout();
+            let text = policy_json::render(findings);
+            stream.write_all(text.as_bytes()).and_then(|()| stream.flush())
+        }
+    };
+    if args.output == Format::Json {
+        policy_table::notes(findings).iter().for_each(|note| say("note", note));
+    }
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|error| format!("standard output: {error}")),
+    }
+}

@@ -1,0 +1,127 @@
+//! `Link`: where the next page of a list is (RFC 8288; distribution-spec v1.1, *Listing Tags*).
+
+use ureq::http::HeaderMap;
+
+/// The address of the next page, as it is written: of the link that says `rel="next"`, or of the first one when no link
+/// says what it is for.
+///
+/// # Errors
+/// In the words of go-containerregistry, for a header that begins otherwise than a link.
+pub(super) fn next_page(headers: &HeaderMap) -> Result<Option<String>, String> {
+    let mut first = None;
+    for header in headers.get_all("link") {
+        let text = String::from_utf8_lossy(header.as_bytes());
+        let mut rest = text.as_ref();
+        while !rest.is_empty() {
+            let (target, relation, after) = link(rest)?;
+            match relation {
+                Some(relation) if relation.split(' ').any(|name| name.eq_ignore_ascii_case("next")) => {
+                    return Ok(Some(target.to_owned()));
+                }
+                None if first.is_none() => first = Some(target.to_owned()),
+                _ => {}
+            }
+            rest = after;
+        }
+    }
+    Ok(first)
+}
+
+/// The first link of a header: its target, its relation, and what comes after it.
+fn link(text: &str) -> Result<(&str, Option<String>, &str), String> {
+    let wrong = |what: &str| {
+        let text: String = text.chars().take(200).collect();
+        format!("failed to parse link header: missing {what} in: {text}")
+    };
+    let inside = text.strip_prefix('<').ok_or_else(|| wrong("'<'"))?;
+    let (target, parameters) = inside.split_once('>').ok_or_else(|| wrong("'>'"))?;
+    let mut relation = None;
+    let mut rest = parameters;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t']);
+        match rest.strip_prefix(';') {
+            Some(after) => {
+                let (name, value, after) = parameter(after);
+                if name.eq_ignore_ascii_case("rel") && relation.is_none() {
+                    relation = Some(value);
+                }
+                rest = after;
+            }
+            None => {
+                // What is neither a parameter nor a further link ends the header.
+                let rest = rest
+                    .strip_prefix(',')
+                    .map_or("", |rest| rest.trim_start_matches([' ', '\t', ',']));
+                return Ok((target, relation, rest));
+            }
+        }
+    }
+}
+
+/// `name=value` or `name="value"`, and what comes after it.
+fn parameter(text: &str) -> (&str, String, &str) {
+    let end = text.find([';', ',', '=']).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let Some(rest) = rest.strip_prefix('=') else {
+        return (name.trim(), String::new(), rest);
+    };
+    let rest = rest.trim_start_matches([' ', '\t']);
+    match rest.strip_prefix('"') {
+        Some(quoted) => {
+            let (value, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
+            (name.trim(), value.to_owned(), rest)
+        }
+        None => {
+            let (value, rest) = rest.split_at(rest.find([';', ',']).unwrap_or(rest.len()));
+            (name.trim(), value.trim().to_owned(), rest)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn links_of_registries() {
+        for (headers, expected) in [
+            (
+                vec![r#"</v2/a/tags/list?last=b&n=2>; rel="next""#],
+                Ok(Some("/v2/a/tags/list?last=b&n=2")),
+            ),
+            (
+                vec!["<https://r.example/v2/a/tags/list?last=b>;rel=next"],
+                Ok(Some("https://r.example/v2/a/tags/list?last=b")),
+            ),
+            (
+                vec!["</v2/a/tags/list?last=b,c;d>"],
+                Ok(Some("/v2/a/tags/list?last=b,c;d")),
+            ),
+            (
+                vec![r#"</a>; rel="prev", </b>; title="x, y"; REL="last next""#],
+                Ok(Some("/b")),
+            ),
+            (vec![r#"</a>; rel="prev""#, r#"</b>; rel="next""#], Ok(Some("/b"))),
+            (vec![r#"</a>; rel="prev""#], Ok(None)),
+            (vec![r#"</a>; rel="never ends"#], Ok(None)),
+            (vec!["</a> junk"], Ok(Some("/a"))),
+            (vec![""], Ok(None)),
+            (vec![], Ok(None)),
+            (vec!["/a"], Err("failed to parse link header: missing '<' in: /a")),
+            (vec!["</a"], Err("failed to parse link header: missing '>' in: </a")),
+        ] {
+            let mut map = HeaderMap::new();
+            for header in &headers {
+                map.append("link", header.parse().unwrap());
+            }
+            let found = next_page(&map);
+            assert_eq!(
+                found,
+                expected.map(|link| link.map(str::to_owned)).map_err(str::to_owned),
+                "{headers:?}"
+            );
+        }
+    }
+}

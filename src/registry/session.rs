@@ -1,0 +1,240 @@
+//! Questions about one repository, with the login that its registry wants.
+
+use ureq::http::{HeaderValue, Method, StatusCode};
+use url::Url;
+
+use super::challenge::{Challenge, challenges, chosen};
+use super::ping::Access;
+use super::realm::Realm;
+use super::refusal::{request, scrubbed};
+use super::token::{Token, Wanted, secrets};
+use super::{Login, Refusal, Registry, RegistryError};
+use crate::net::{Answer, Deadline, NetError, Request, Secret, basic_header};
+use crate::policy::Reference;
+
+/// The longest scope that is asked for on a server's behalf, in bytes.
+const LONGEST_SCOPE: usize = 4 << 10;
+
+/// One question.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) accept: Option<&'static str>,
+    /// The largest answer, in bytes.
+    pub(super) limit: usize,
+}
+
+/// A conversation about one repository.
+pub(super) struct Session<'a> {
+    registry: &'a Registry,
+    pub(super) image: &'a Reference,
+    login: &'a Login,
+    deadline: Deadline,
+    access: Access,
+    /// `/v2/` of the registry.
+    base: Url,
+    realm: Option<Realm>,
+    token: Option<Token>,
+}
+
+impl<'a> Session<'a> {
+    /// Finds out how the registry wants to be asked, if that is not known yet.
+    ///
+    /// # Errors
+    /// When the registry does not answer, or its challenge cannot be met.
+    pub(super) fn open(
+        registry: &'a Registry,
+        image: &'a Reference,
+        login: &'a Login,
+        deadline: Deadline,
+    ) -> Result<Self, RegistryError> {
+        let access = registry.access(image, deadline)?;
+        let base = access.endpoint(image.registry(), "/v2/")?;
+        let bearer = access.challenge.as_ref().filter(|challenge| challenge.is_bearer());
+        let realm = bearer.map(|challenge| Realm::of(challenge, &base)).transpose()?;
+        Ok(Self {
+            registry,
+            image,
+            login,
+            deadline,
+            access,
+            base,
+            realm,
+            token: None,
+        })
+    }
+
+    /// The address of something in the repository: `tags/list`, `manifests/1.0.0`.
+    pub(super) fn endpoint(&self, rest: &str) -> Result<Url, RegistryError> {
+        let path = format!("/v2/{}/{rest}", self.image.repository());
+        self.access.endpoint(self.image.registry(), &path)
+    }
+
+    /// Whether an address is on the registry itself, whatever its scheme: see [`Session::own`].
+    pub(super) fn is_own(&self, url: &Url) -> bool {
+        url.origin() == self.base.origin()
+    }
+
+    /// An address on the registry's host, with the registry's scheme: registries behind a proxy often do not know theirs.
+    pub(super) fn own(&self, mut url: Url) -> Url {
+        let (host, port) = (self.base.host(), self.base.port());
+        if url.host() == host && url.port() == port {
+            // Fails only for schemes that are none of the web's, which are refused later.
+            let _ = url.set_scheme(self.base.scheme());
+        }
+        url
+    }
+
+    /// The answer to a question, if it is a success.
+    ///
+    /// # Errors
+    /// When there is no answer, no token for it, or the answer is an error.
+    pub(super) fn fetch(&mut self, ask: &Ask) -> Result<Answer, RegistryError> {
+        let answer = self.ask(ask)?;
+        match answer.status {
+            StatusCode::OK => Ok(answer),
+            _ => {
+                let mut refusal = Refusal::of(&ask.method, &answer, &self.secrets());
+                if answer.url != ask.url {
+                    refusal.request = self.scrubbed(&refusal.request);
+                }
+                Err(refusal.into())
+            }
+        }
+    }
+
+    /// A refused token is renewed once. Only the registry itself is shown anything, and only its challenges count.
+    fn ask(&mut self, ask: &Ask) -> Result<Answer, RegistryError> {
+        let own = self.is_own(&ask.url);
+        let authorization = if own { self.authorization(None, &[])? } else { None };
+        let answer = self.send(ask, authorization)?;
+        if answer.status != StatusCode::UNAUTHORIZED || !own || !self.is_own(&answer.url) {
+            return Ok(answer);
+        }
+        match self.renewed(&challenges(&answer.headers))? {
+            Some(authorization) => self.send(ask, Some(authorization)),
+            None => Ok(answer),
+        }
+    }
+
+    fn send(&self, ask: &Ask, authorization: Option<Secret>) -> Result<Answer, RegistryError> {
+        let mut request = match ask.method {
+            Method::HEAD => Request::head(ask.url.clone()),
+            _ => Request::get(ask.url.clone()),
+        };
+        if let Some(accept) = ask.accept {
+            request = request.header("accept", accept);
+        }
+        if let Some(authorization) = authorization {
+            request = request.authorization(authorization);
+        }
+        let result = self.registry.client().send(&request.limit(ask.limit), self.deadline);
+        match result {
+            Err(NetError::Redirect { url, detail }) => Err(NetError::Redirect {
+                url,
+                detail: self.scrubbed(&detail),
+            }
+            .into()),
+            Err(error) => {
+                if matches!(error, NetError::Broken { .. }) {
+                    // It may be spoken to in another way by the next time.
+                    self.registry.forget(self.image.registry());
+                }
+                Err(error.into())
+            }
+            Ok(answer) => Ok(answer),
+        }
+    }
+
+    /// What to show for a challenge in the middle of a conversation: tokens expire, and some registries want a login or
+    /// more scopes for some repositories only. None when there is nothing else to show.
+    fn renewed(&mut self, wanted: &[Challenge]) -> Result<Option<Secret>, RegistryError> {
+        let Some(challenge) = chosen(wanted) else {
+            return Ok(None);
+        };
+        match (challenge.scheme.as_str(), self.login) {
+            // It was shown already, and nothing comes in exchange for it.
+            (_, Login::RegistryToken(_)) => Ok(None),
+            ("bearer", _) => {
+                let realm = Realm::of(challenge, &self.base)?;
+                let other = self.realm.as_ref() != Some(&realm);
+                if other {
+                    self.adopt(challenge, Some(realm));
+                }
+                let scopes = wanted.iter().filter_map(|challenge| challenge.parameter("scope"));
+                let scopes: Vec<String> = scopes
+                    .filter(|scope| scope.len() <= LONGEST_SCOPE)
+                    .map(str::to_owned)
+                    .collect();
+                let refused = self.token.take();
+                self.authorization(refused.as_ref(), &scopes)
+            }
+            ("basic", Login::Basic { .. }) if self.realm.is_some() => {
+                self.adopt(challenge, None);
+                self.authorization(None, &[])
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn adopt(&mut self, challenge: &Challenge, realm: Option<Realm>) {
+        self.access.challenge = Some(challenge.clone());
+        self.realm = realm;
+        self.registry.remember(self.image.registry(), self.access.clone());
+    }
+
+    fn authorization(&mut self, refused: Option<&Token>, more: &[String]) -> Result<Option<Secret>, RegistryError> {
+        let bearer = |token: &Secret| Secret::new(format!("Bearer {}", token.expose()));
+        let value = match (&self.realm, self.login) {
+            (_, Login::RegistryToken(token)) => bearer(token),
+            (Some(realm), login) => {
+                let wanted = Wanted {
+                    realm,
+                    scope: &format!("repository:{}:pull", self.image.repository()),
+                    login,
+                    refused,
+                    more,
+                };
+                let token = self
+                    .registry
+                    .tokens()
+                    .get(self.registry.client(), &wanted, self.deadline)?;
+                let value = bearer(&token.text);
+                self.token = Some(token);
+                value
+            }
+            // Also where the registry has not asked for it: some want it for some repositories only.
+            (None, Login::Basic { username, password }) => basic_header(username, password),
+            (None, Login::Anonymous | Login::IdentityToken(_)) => return Ok(None),
+        };
+        match HeaderValue::from_str(value.expose()) {
+            Ok(_) => Ok(Some(value)),
+            Err(_) => Err(RegistryError::Login(self.image.registry().to_owned())),
+        }
+    }
+
+    /// An answer that is not what it should be.
+    pub(super) fn malformed(&self, method: &Method, answer: &Answer, detail: &str) -> RegistryError {
+        RegistryError::Malformed {
+            request: request(method, answer),
+            detail: self.scrubbed(detail),
+        }
+    }
+
+    /// A text that a server has had its hands in, made fit for a message: without what the server has seen of the login.
+    pub(super) fn scrubbed(&self, text: &str) -> String {
+        scrubbed(text, &self.secrets())
+    }
+
+    /// What the registry has seen.
+    fn secrets(&self) -> Vec<Secret> {
+        let mut seen = secrets(self.login);
+        seen.extend(self.token.as_ref().map(|token| token.text.clone()));
+        if let Login::Basic { username, password } = self.login {
+            let header = basic_header(username, password);
+            seen.extend(header.expose().strip_prefix("Basic ").map(Secret::from));
+        }
+        seen
+    }
+}

@@ -1,0 +1,44 @@
+//! Why a repository could not be scanned.
+
+use super::image::InvalidImage;
+use crate::access::AccessError;
+use crate::api::InvalidSecret;
+use crate::cloud::CloudError;
+use crate::policy::InvalidExclusion;
+use crate::re2::Exhausted;
+use crate::registry::{LoginError, RegistryError, SecretError};
+
+/// Why a repository could not be scanned. After the prefix the words are image-reflector-controller's where it has some.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ScanError {
+    /// `spec.image` names none (`ImageURLInvalid`).
+    #[error(transparent)]
+    Image(#[from] InvalidImage),
+    /// `spec.provider` is unknown.
+    #[error("spec.provider: Unsupported value: \"{0}\": supported values: \"generic\", \"aws\", \"azure\", \"gcp\"")]
+    Provider(String),
+    /// Certificates or proxy (`AuthenticationFailed`).
+    #[error("failed to configure authentication options: {0}")]
+    Access(#[from] AccessError),
+    /// A Secret's value (`AuthenticationFailed`).
+    #[error("failed to configure authentication options: {0}")]
+    Value(#[from] InvalidSecret),
+    /// The Secrets with logins (`AuthenticationFailed`).
+    #[error("failed to configure authentication options: {0}")]
+    Secret(#[from] SecretError),
+    /// The user's own logins.
+    #[error("failed to configure authentication options: {0}")]
+    Login(#[from] LoginError),
+    /// The provider (`AuthenticationFailed`).
+    #[error("failed to configure authentication options: {0}")]
+    Cloud(#[from] CloudError),
+    /// The registry (`ReadOperationFailed`).
+    #[error("scan failed: {0}")]
+    Registry(#[from] RegistryError),
+    /// `spec.exclusionList` (`ReadOperationFailed`).
+    #[error("scan failed: {0}")]
+    Exclusion(#[from] InvalidExclusion),
+    /// `spec.exclusionList` takes too long.
+    #[error("scan failed: spec.exclusionList: {0}")]
+    Exhausted(#[from] Exhausted),
+}

@@ -1,0 +1,193 @@
+//! Asks registries about image repositories. Connections, tokens and logins are kept for the next question.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::access::{Access, Source, access};
+use super::error::ScanError;
+use crate::api::{ImageRepository, Objects};
+use crate::cloud::{Cloud, Endpoints, Environment, Provider};
+use crate::gostd::Time;
+use crate::net::{Deadline, Peer, Proxy};
+use crate::policy::{Exclusions, Reference, Validation};
+use crate::registry::{Login, LoginError, Places, Registry, UserKeychain};
+
+/// What is done about Secrets with logins that are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// They are an error, as in a cluster.
+    Refused,
+    /// The user's own logins stand in for them, with a note.
+    OwnLogins,
+}
+
+/// The tags of an image repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tags {
+    /// `spec.image`, which is what policies give as the image's name.
+    pub image: String,
+    /// Registry and repository in full (`status.canonicalImageName`).
+    pub canonical: String,
+    /// The tags that count, the last of the alphabet first.
+    pub tags: Vec<String>,
+    /// How many `spec.exclusionList` left out.
+    pub excluded: usize,
+    /// What the user may not expect.
+    pub notes: Vec<String>,
+}
+
+/// Asks registries. Its calls block, and may be made from several threads.
+#[derive(Debug)]
+pub struct Scanner {
+    missing: Missing,
+    registries: Mutex<Vec<(Key, Arc<Registry>)>>,
+    /// By the proxy that leads to them.
+    clouds: Mutex<Vec<(Option<Proxy>, Arc<Cloud>)>>,
+    user: OnceLock<Result<UserKeychain, LoginError>>,
+}
+
+/// What repositories have to share to share connections.
+#[derive(Debug, PartialEq)]
+struct Key {
+    registry: String,
+    insecure: bool,
+    peer: Peer,
+}
+
+impl Scanner {
+    /// A scanner that has asked nothing yet.
+    #[must_use]
+    pub fn new(missing: Missing) -> Self {
+        Self {
+            missing,
+            registries: Mutex::default(),
+            clouds: Mutex::default(),
+            user: OnceLock::new(),
+        }
+    }
+
+    /// Reads the tags of a repository; `objects` has the Secrets and service accounts that it names.
+    ///
+    /// # Errors
+    /// [`ScanError`] when the registry cannot be reached or does not tell its tags.
+    pub fn tags(&self, repository: &ImageRepository, objects: &Objects) -> Result<Tags, ScanError> {
+        let exclusions = Exclusions::new(repository.exclusions())?;
+        let access = access(repository, objects, self.missing)?;
+        let (registry, login, deadline) = self.reach(&access, repository)?;
+        let found = registry.tags(&access.reference, &login, deadline)?;
+        let count = found.len();
+        let tags = exclusions.keep(found)?;
+        Ok(Tags {
+            image: repository.spec.image.clone(),
+            canonical: access.reference.context(),
+            excluded: count - tags.len(),
+            tags,
+            notes: access.notes,
+        })
+    }
+
+    /// The digest that a tag has now.
+    ///
+    /// # Errors
+    /// As [`Scanner::tags`].
+    pub fn digest(&self, repository: &ImageRepository, objects: &Objects, tag: &str) -> Result<String, ScanError> {
+        let access = access(repository, objects, self.missing)?;
+        let (registry, login, deadline) = self.reach(&access, repository)?;
+        Ok(registry.digest(&tagged(repository, tag)?, &login, deadline)?)
+    }
+
+    /// When the image of a tag was made; none when nothing says so.
+    ///
+    /// # Errors
+    /// As [`Scanner::tags`].
+    pub fn created(
+        &self,
+        repository: &ImageRepository,
+        objects: &Objects,
+        tag: &str,
+    ) -> Result<Option<Time>, ScanError> {
+        let access = access(repository, objects, self.missing)?;
+        let (registry, login, deadline) = self.reach(&access, repository)?;
+        Ok(registry.created(&tagged(repository, tag)?, &login, deadline)?)
+    }
+
+    fn reach(
+        &self,
+        access: &Access,
+        repository: &ImageRepository,
+    ) -> Result<(Arc<Registry>, Login, Deadline), ScanError> {
+        // The time limit spans the login and the questions, as in the controller.
+        let deadline = Deadline::after(repository.timeout());
+        let login = self.login(access, deadline)?;
+        Ok((self.registry(access), login, deadline))
+    }
+
+    fn registry(&self, access: &Access) -> Arc<Registry> {
+        let key = Key {
+            registry: access.reference.registry().to_owned(),
+            insecure: access.insecure,
+            peer: access.peer.clone(),
+        };
+        let mut registries = self.registries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, registry)) = registries.iter().find(|(known, _)| *known == key) {
+            return Arc::clone(registry);
+        }
+        let registry = Arc::new(Registry::new(access.peer.clone(), access.insecure));
+        registries.push((key, Arc::clone(&registry)));
+        registry
+    }
+
+    fn login(&self, access: &Access, deadline: Deadline) -> Result<Login, ScanError> {
+        match &access.login {
+            Source::Secrets(keychain) => Ok(keychain.login(&access.reference)),
+            Source::User => self.own_login(&access.reference),
+            Source::Cloud(provider) => self.cloud_login(*provider, access, deadline),
+        }
+    }
+
+    /// A person at the keyboard may have logged in with the provider's own tools, which is quicker to find out.
+    fn cloud_login(&self, provider: Provider, access: &Access, deadline: Deadline) -> Result<Login, ScanError> {
+        let own = self.own_login(&access.reference)?;
+        if own != Login::Anonymous {
+            return Ok(own);
+        }
+        let cloud = self.cloud(access.peer.proxy.as_ref());
+        let login = cloud.registry_login(provider, access.reference.registry(), None, deadline)?;
+        Ok(Login::Basic {
+            username: login.username,
+            password: login.password,
+        })
+    }
+
+    fn cloud(&self, proxy: Option<&Proxy>) -> Arc<Cloud> {
+        let mut clouds = self.clouds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, cloud)) = clouds.iter().find(|(known, _)| known.as_ref() == proxy) {
+            return Arc::clone(cloud);
+        }
+        let peer = Peer {
+            proxy: proxy.cloned(),
+            ..Peer::default()
+        };
+        let cloud = Arc::new(Cloud::new(Environment::of_process(), Endpoints::default(), peer));
+        clouds.push((proxy.cloned(), Arc::clone(&cloud)));
+        cloud
+    }
+
+    fn own_login(&self, reference: &Reference) -> Result<Login, ScanError> {
+        if self.missing == Missing::Refused {
+            return Ok(Login::Anonymous);
+        }
+        let user = self
+            .user
+            .get_or_init(|| UserKeychain::load(&Places::from_environment()));
+        match user {
+            Ok(keychain) => Ok(keychain.login(reference)?),
+            Err(error) => Err(error.clone().into()),
+        }
+    }
+}
+
+fn tagged(repository: &ImageRepository, tag: &str) -> Result<Reference, ScanError> {
+    let text = format!("{}:{tag}", repository.spec.image);
+    let reference = Reference::parse(&text, Validation::Weak);
+    reference.map_err(|error| ScanError::Image(error.into()))
+}

@@ -1,0 +1,446 @@
+//! `bumpwright policy` as its user runs it, against a real registry.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+mod support;
+
+use serde_json::{Value as Json, json};
+use std::io::Read;
+use std::process::Stdio;
+use support::cli::{Bench, policy as status_only};
+use support::images::Media;
+use support::registry::{Access, Options, Registry};
+use support::reply::Reply;
+use support::stub_http::StubHttp;
+
+const GROUP: &str = "apiVersion: image.toolkit.fluxcd.io/v1";
+
+/// A policy `fs/NAME` on an image repository of its own; `spec` is flow YAML below `spec`, `more` what comes after it.
+fn manifests(name: &str, image: &str, spec: &str, annotations: &str, more: &str) -> String {
+    format!(
+        "---\n{GROUP}\nkind: ImageRepository\nmetadata: {{name: {name}, namespace: fs}}\n\
+         spec: {{interval: 1h, image: '{image}', exclusionList: ['\\.sig$', ^sha256-]}}\n\
+         ---\n{GROUP}\nkind: ImagePolicy\nmetadata: {{name: {name}, namespace: fs, annotations: {{{annotations}}}}}\n\
+         spec: {{imageRepositoryRef: {{name: {name}}}, {spec}}}\n{more}"
+    )
+}
+
+fn range(range: &str) -> String {
+    format!("policy: {{semver: {{range: '{range}'}}}}")
+}
+
+/// A registry with `team/app`, whose tags meet every fate that a range with a filter knows.
+fn registry() -> Option<(Registry, String)> {
+    let registry = Registry::start()?;
+    let tags = [
+        "v1.0.0",
+        "v1.2.0",
+        "v1.9.0",
+        "v1.10.0",
+        "v1.11.0-rc.1",
+        "v2.0.0",
+        "v3",
+        "main",
+        "sha256-00.sig",
+    ];
+    registry.images().tags("team/app", &tags);
+    let image = format!("{}/team/app", registry.host());
+    Some((registry, image))
+}
+
+const BY_V: &str = "policy: {semver: {range: '<2'}}, filterTags: {pattern: ^v(.*)$, extract: $1}";
+
+/// The columns of a line of the table.
+fn columns(line: &str) -> Vec<&str> {
+    line.split("  ")
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .collect()
+}
+
+#[test]
+fn a_table_shows_choice_runners_up_and_what_became_of_all_tags() {
+    let Some((_registry, image)) = registry() else { return };
+    let bench = Bench::new();
+    let twin = manifests(
+        "twin",
+        &image,
+        &range("1.x"),
+        "",
+        "status: {latestRef: {name: app, tag: v1.2.0}}\n",
+    );
+    bench.write("m/app.yaml", manifests("app", &image, BY_V, "", "") + &twin);
+    let ran = bench.ok(&["policy", "-f", "m"]);
+    let lines: Vec<Vec<&str>> = ran.out.lines().map(columns).collect();
+    assert_eq!(
+        lines,
+        [
+            vec!["POLICY", "IMAGE", "CHOICE", "RUNNER-UPS", "TAGS"],
+            vec![
+                "fs/app",
+                image.as_str(),
+                "v1.10.0",
+                "v1.9.0, v1.2.0, v1.0.0",
+                "4 of 9: 1 excluded, 1 non-version, 1 out of range, 1 prerelease, 1 unmatched",
+            ],
+            vec![
+                "fs/twin",
+                image.as_str(),
+                "v1.10.0 (was app:v1.2.0)",
+                "v1.9.0, v1.2.0, v1.0.0",
+                "4 of 9: 1 excluded, 2 non-versions, 1 out of range, 1 prerelease",
+            ],
+        ],
+        "{}",
+        ran.out
+    );
+    let heading = ran.out.lines().next().unwrap().find("CHOICE").unwrap();
+    let row = ran.out.lines().nth(1).unwrap();
+    assert_eq!(row.find("v1.10.0"), Some(heading), "{}", ran.out);
+    // One of them by name, with its namespace or without.
+    for name in ["fs/twin", "twin"] {
+        let ran = bench.ok(&["policy", name, "-f", "m"]);
+        assert!(
+            ran.out.contains("fs/twin") && !ran.out.contains("fs/app"),
+            "{}",
+            ran.out
+        );
+    }
+}
+
+#[test]
+fn json_tells_all_of_it() {
+    let Some((registry, image)) = registry() else { return };
+    let digest = registry.images().tags("team/app", &["v1.10.0"]);
+    let bench = Bench::new();
+    let spec = format!("{BY_V}, digestReflectionPolicy: IfNotPresent");
+    let status = format!("status: {{latestRef: {{name: '{image}', tag: v1.9.0, digest: 'sha256:00'}}}}\n");
+    bench.write("m.yaml", manifests("app", &image, &spec, "", &status));
+    let (code, document) = bench.json(&["policy", "-f", "m.yaml", "--explain", "v1.9.0"]);
+    let expected = json!({"version": 1, "policies": [{
+        "policy": "fs/app",
+        "repository": "fs/app",
+        "image": image,
+        "canonical": image,
+        "choice": {"name": image, "tag": "v1.10.0", "digest": digest},
+        "previous": {"name": image, "tag": "v1.9.0", "digest": "sha256:00"},
+        "runnersUp": ["v1.9.0", "v1.2.0", "v1.0.0"],
+        "tags": {
+            "total": 9, "excluded": 1, "counted": 4,
+            "dropped": {"NotAVersion": 1, "OutOfRange": 1, "Prerelease": 1, "Unmatched": 1},
+        },
+        "guards": [],
+        "explanation": {
+            "tag": "v1.9.0", "listed": true, "excludedBy": null, "value": "1.9.0", "verdict": "Outranked", "place": 2,
+            "winner": "v1.10.0",
+            "steps": [
+                "The repository has the tag v1.9.0.",
+                "The exclusion list lets it pass: it does not match \\.sig$ or ^sha256-.",
+                "The filter ^v(.*)$ matches it, and $1 extracts 1.9.0.",
+                "1.9.0 is a version in the range <2.",
+                "It is number 2: v1.10.0 wins.",
+            ],
+        },
+        "error": null,
+    }]});
+    assert_eq!((code, document), (0, expected));
+}
+
+#[test]
+fn a_tag_is_explained_step_by_step() {
+    let Some((_registry, image)) = registry() else { return };
+    let bench = Bench::new();
+    bench.write(
+        "m.yaml",
+        manifests("app", &image, BY_V, "bumpwright.dev/hold: freeze", ""),
+    );
+    let ran = bench.ok(&["policy", "-f", "m.yaml", "--explain", "v1.10.0"]);
+    let expected = format!(
+        "fs/app {image}: the tag v1.10.0\n  \
+           1. The repository has the tag v1.10.0.\n  \
+           2. The exclusion list lets it pass: it does not match \\.sig$ or ^sha256-.\n  \
+           3. The filter ^v(.*)$ matches it, and $1 extracts 1.10.0.\n  \
+           4. 1.10.0 is a version in the range <2.\n  \
+           5. Nothing is newer: it is the choice.\n  \
+         guard: held: freeze\n"
+    );
+    assert_eq!(ran.out, expected);
+    for (tag, said) in [
+        (
+            "main",
+            "3. The filter ^v(.*)$ does not match it, so it does not count.\n  4. The choice is v1.10.0.\n",
+        ),
+        (
+            "v3",
+            "4. 3 is not a version of three segments (invalid semantic version)",
+        ),
+        ("v2.0.0", "is a version outside of the range <2"),
+        ("v1.11.0-rc.1", "is a prerelease, which the range <2 leaves out"),
+        ("v1.99.0", "The repository does not have the tag v1.99.0"),
+        ("v1.99.0", "It would be the choice instead of v1.10.0."),
+        (
+            "sha256-00.sig",
+            "1. The exclusion list leaves sha256-00.sig out: it matches \\.sig$.\n  2. The choice is v1.10.0.\n",
+        ),
+    ] {
+        let ran = bench.ok(&["policy", "-f", "m.yaml", "--explain", tag]);
+        assert!(ran.out.contains(said), "{}", ran.out);
+    }
+}
+
+#[test]
+fn one_policy_can_be_made_from_flags() {
+    let Some((_registry, image)) = registry() else { return };
+    let bench = Bench::new();
+    for (rule, choice) in [
+        (&["--semver", ">=1.0.0-0 <2"][..], "v1.11.0-rc.1"),
+        (&["--semver", "1.x"], "v1.10.0"),
+        (&["--alphabetical", "asc"], "v3"),
+        (&["--alphabetical", "Desc"], "main"),
+        (
+            &["--numerical", "desc", "--filter", "^v([0-9]+)", "--extract", "$1"],
+            "v1.0.0",
+        ),
+        (
+            &["--numerical", "asc", "--filter", "^v([0-9]+)$", "--extract", "$1"],
+            "v3",
+        ),
+    ] {
+        let (code, document) = bench.json(&[&["policy", "--image", &image], rule].concat());
+        let found = &document["policies"][0];
+        assert_eq!(
+            (code, &found["choice"]["tag"]),
+            (0, &json!(choice)),
+            "{rule:?} {document}"
+        );
+        assert_eq!((&found["policy"], &found["repository"]), (&Json::Null, &Json::Null));
+        // The default exclusion list holds.
+        assert_eq!(found["tags"]["excluded"], 1);
+    }
+    let ran = bench.ok(&["policy", "--image", &image, "--semver", "1.x"]);
+    assert!(ran.out.starts_with("IMAGE "), "{}", ran.out);
+}
+
+#[test]
+fn the_users_own_login_opens_the_registry() {
+    let Some(registry) = Registry::with(&Options {
+        access: Access::Password("puller", "s3cret"),
+        ..Options::default()
+    }) else {
+        return;
+    };
+    registry.images().tags("team/app", &["1.0.0"]);
+    let image = format!("{}/team/app", registry.host());
+    let bench = Bench::new();
+    let arguments = ["policy", "--image", &image, "--semver", "*"];
+    let (code, document) = bench.json(&arguments);
+    assert_eq!(
+        (code, &document["policies"][0]["error"]["reason"]),
+        (2, &json!("ScanFailed"))
+    );
+    let login = json!({"auths": {registry.host(): {"username": "puller", "password": "s3cret"}}});
+    std::fs::create_dir(bench.home.path().join(".docker")).unwrap();
+    std::fs::write(bench.home.path().join(".docker/config.json"), login.to_string()).unwrap();
+    let (code, document) = bench.json(&arguments);
+    assert_eq!(
+        (code, &document["policies"][0]["choice"]["tag"]),
+        (0, &json!("1.0.0")),
+        "{document}"
+    );
+}
+
+#[test]
+fn what_fails_is_told_and_the_rest_is_shown() {
+    let Some((_registry, image)) = registry() else { return };
+    let angry = StubHttp::start(|_| Reply::registry_error(404, "NAME_UNKNOWN", "no \u{1b}[31msuch\u{9b}2J\nname"));
+    let bad = format!("localhost:{}/team/bad", angry.address().port());
+    let bench = Bench::new();
+    let parts = [
+        manifests("app", &image, BY_V, "", ""),
+        manifests("bad", &bad, &range("*"), "", ""),
+        manifests("none", &image, &range(">9"), "", ""),
+        manifests("rule", &image, &range("x.y.z"), "", ""),
+        manifests("url", "https://o/app", &range("*"), "", ""),
+        manifests("when", &image, &range("*"), "bumpwright.dev/hold-until: soon", ""),
+    ];
+    bench.write("m.yaml", parts.concat());
+    let ran = bench.run(&["policy", "-f", "m.yaml"]);
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(!ran.out.contains(['\u{1b}', '\u{9b}']), "{}", ran.out);
+    assert!(
+        ran.out.contains("v1.10.0") && ran.out.contains("NAME_UNKNOWN: no "),
+        "{}",
+        ran.out
+    );
+    assert_eq!(ran.out.lines().count(), 12, "{}", ran.out);
+    let (code, document) = bench.json(&["policy", "-f", "m.yaml"]);
+    assert_eq!(code, 2);
+    let errors: Vec<(&str, &str)> = document["policies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| (&found["error"]["reason"], &found["error"]["message"]))
+        .map(|(reason, message)| {
+            (
+                reason.as_str().unwrap_or_default(),
+                message.as_str().unwrap_or_default(),
+            )
+        })
+        .collect();
+    for (n, (reason, message)) in [
+        ("", ""),
+        ("ScanFailed", "NAME_UNKNOWN"),
+        (
+            "PolicyNotReady",
+            "unable to determine latest version from provided list",
+        ),
+        ("PolicyNotReady", "invalid policy: improper constraint: \"x.y.z\""),
+        ("ScanFailed", "should not include URL scheme; remove 'https://'"),
+        (
+            "PolicyNotReady",
+            "bumpwright.dev/hold-until: \"soon\" is not an RFC 3339 time",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert!(
+            errors[n].0 == reason && errors[n].1.contains(message),
+            "{:?}",
+            errors[n]
+        );
+    }
+    assert_eq!(document["policies"][2]["choice"], Json::Null);
+    assert_eq!(document["policies"][2]["tags"]["counted"], 0);
+    assert_eq!(document["policies"][4]["canonical"], Json::Null);
+    assert_eq!(document["policies"][5]["runnersUp"], json!([]));
+}
+
+#[test]
+fn guards_are_told_and_are_no_failure() {
+    let Some(registry) = Registry::start() else { return };
+    let images = registry.images();
+    let unknown = images.image("team/app", Media::Oci, "linux/amd64", None);
+    images.tag("team/app", "1.2.0", &unknown);
+    let image = format!("{}/team/app", registry.host());
+    let bench = Bench::new();
+    let status = format!("status: {{latestRef: {{name: '{image}', tag: 1.3.0}}}}\n");
+    let guards =
+        "bumpwright.dev/hold: freeze, bumpwright.dev/minimum-age: 72h, bumpwright.dev/allow-downgrade: 'false'";
+    bench.write("m.yaml", manifests("app", &image, &range("*"), guards, &status));
+    let ran = bench.ok(&["policy", "-f", "m.yaml"]);
+    assert!(ran.out.contains("1.2.0 (was 1.3.0)"), "{}", ran.out);
+    let lines: Vec<&str> = ran.out.lines().skip(2).collect();
+    assert_eq!(
+        lines,
+        [
+            "  guard: held: freeze",
+            "  guard: the image's age is not known, 72h0m0s at least is wanted",
+            "  guard: 1.2.0 is lower than 1.3.0, which is in use",
+        ]
+    );
+    let (_, document) = bench.json(&["policy", "-f", "m.yaml"]);
+    let found = &document["policies"][0];
+    let reasons: Vec<&str> = (0..3).filter_map(|n| found["guards"][n]["reason"].as_str()).collect();
+    assert_eq!(reasons, ["Held", "TooYoung", "WouldDowngrade"]);
+    assert_eq!(found["choice"]["tag"], "1.2.0");
+}
+
+#[test]
+fn the_status_stands_in_where_no_registry_is_asked() {
+    let Some((registry, image)) = registry() else { return };
+    let bench = Bench::new();
+    let status = format!("status: {{latestRef: {{name: '{image}', tag: v1.2.0}}}}\n");
+    let suspended = manifests("sleeps", &image, &(range("*") + ", suspend: true"), "", &status);
+    let absent = status_only("fs", "alone", "o/app", "7");
+    let parts = [manifests("app", &image, BY_V, "", &status), suspended, absent];
+    bench.write("m.yaml", parts.concat());
+    let ran = bench.ok(&["policy", "-f", "m.yaml", "--offline"]);
+    assert_eq!(registry.requests().len(), 0);
+    assert_eq!(columns(ran.out.lines().next().unwrap()), ["POLICY", "IMAGE", "CHOICE"]);
+    assert_eq!(columns(ran.out.lines().nth(2).unwrap()), ["fs/app", &image, "v1.2.0"]);
+    let ran = bench.ok(&["policy", "-f", "m.yaml"]);
+    let notes: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("note: ")).collect();
+    assert_eq!(
+        notes,
+        [
+            "note: ImagePolicy fs/alone: its ImageRepository fs/alone is not among the manifests; what is shown is its status",
+            "note: ImagePolicy fs/sleeps: it is suspended; what is shown is its status",
+        ]
+    );
+    bench.write("m.yaml", manifests("app", &image, BY_V, "", ""));
+    let ran = bench.run(&["policy", "-f", "m.yaml", "--offline"]);
+    assert_eq!(ran.code, 2);
+    let said = "  error: PolicyNotReady: no registry is asked, and it has no status.latestRef\n";
+    assert!(ran.out.ends_with(said), "{}", ran.out);
+}
+
+#[test]
+fn what_cannot_be_meant_is_a_usage_error() {
+    let bench = Bench::new();
+    bench.write("m.yaml", manifests("app", "o/app", BY_V, "", ""));
+    bench.write("empty.yaml", "a: 1\n");
+    for (arguments, said) in [
+        (&[][..], "<--filename <FILE|DIR>|--image <IMAGE>>"),
+        (
+            &["-f", "m.yaml", "--image", "o/app", "--semver", "*"],
+            "cannot be used with",
+        ),
+        (
+            &["--image", "o/app"],
+            "<--semver <RANGE>|--alphabetical <ORDER>|--numerical <ORDER>>",
+        ),
+        (
+            &["--image", "o/app", "--semver", "*", "--numerical", "asc"],
+            "cannot be used with",
+        ),
+        (&["--image", "o/app", "--numerical", "up"], "invalid value 'up'"),
+        (
+            &["--image", "o/app", "--semver", "*", "--extract", "$1"],
+            "--filter <PATTERN>",
+        ),
+        (
+            &["--image", "o/app", "--semver", "*", "--offline"],
+            "cannot be used with",
+        ),
+        (
+            &["--image", "o/app:1", "--semver", "*"],
+            "--image: image 'o/app:1' should not include a tag; remove ':1'",
+        ),
+        (&["--image", "o/app", "--semver", "x y"], "improper constraint: \"x y\""),
+        (
+            &["--image", "o/app", "--semver", "*", "--filter", "("],
+            "invalid regular expression pattern '('",
+        ),
+        (&["-f", "m.yaml", "--offline", "--explain", "1"], "cannot be used with"),
+        (&["-f", "m.yaml", "other"], "there is no ImagePolicy other in -f"),
+        (&["-f", "empty.yaml"], "there is no ImagePolicy in -f"),
+        (&["-f", "nowhere.yaml"], "nowhere.yaml"),
+    ] {
+        let ran = bench.run(&[&["policy"], arguments].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?} {}", ran.err);
+        assert!(ran.err.contains(said), "{arguments:?} {}", ran.err);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_content() {
+    let bench = Bench::new();
+    let many: String = (0..3000)
+        .map(|n| status_only("fs", &format!("p{n}"), "o/app", "1.0.0"))
+        .collect();
+    bench.write("m.yaml", many);
+    for output in ["text", "json"] {
+        let mut command = bench.command(&["policy", "-f", "m.yaml", "--offline", "-o", output]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""), "{output}");
+    }
+}

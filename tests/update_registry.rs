@@ -1,0 +1,370 @@
+//! `bumpwright update` that asks registries, as its user runs it (issue: `update` needs no cluster), against a real
+//! registry.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+mod support;
+
+use serde_json::Value as Json;
+use support::cli::{Bench, automation, git_repository};
+use support::images::Media;
+use support::registry::{Access, Options, Registry};
+use support::repo::Change;
+use support::tls::Certificates;
+
+/// An ImageRepository; `rest` is indented YAML below `spec`.
+fn image_repository(namespace: &str, name: &str, image: &str, rest: &str) -> String {
+    format!(
+        "---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\nmetadata: {{name: {name}, namespace: {namespace}}}\n\
+         spec:\n  interval: 1h\n  image: {image}\n{rest}"
+    )
+}
+
+/// An ImagePolicy with a range; `annotations` is a flow mapping, `rest` is indented YAML below `spec`.
+fn image_policy(namespace: &str, name: &str, range: &str, annotations: &str, rest: &str) -> String {
+    format!(
+        "---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\n\
+         metadata: {{name: {name}, namespace: {namespace}, annotations: {annotations}}}\n\
+         spec:\n  imageRepositoryRef: {{name: {name}}}\n  policy: {{semver: {{range: '{range}'}}}}\n{rest}"
+    )
+}
+
+fn marked(image: &str, tag: &str, name: &str) -> String {
+    format!("image: {image}:{tag} # {{\"$imagepolicy\": \"fs:{name}\"}}\n")
+}
+
+fn skips(document: &Json) -> Vec<(String, String)> {
+    let text = |value: &Json| value.as_str().unwrap().to_owned();
+    let skips = document["runs"][0]["skips"].as_array().unwrap().iter();
+    skips
+        .map(|skip| (text(&skip["reason"]), text(&skip["message"])))
+        .collect()
+}
+
+#[test]
+fn a_folder_gets_the_newest_tags_of_the_registry() {
+    let Some(registry) = Registry::start() else { return };
+    registry
+        .images()
+        .tags("team/app", &["1.0.0", "1.4.2", "1.10.0", "2.0.0-rc.1", "sha256-1.sig"]);
+    registry.images().tags("team/web", &["3.0.0", "3.1.0"]);
+    let (app, web) = (
+        format!("{}/team/app", registry.host()),
+        format!("{}/team/web", registry.host()),
+    );
+    let bench = Bench::new();
+    bench.write(
+        "apps/a.yaml",
+        marked(&app, "1.0.0", "app") + &marked(&web, "3.0.0", "web"),
+    );
+    let manifests = [
+        image_repository("fs", "app", &app, ""),
+        image_policy("fs", "app", ">=1.0.0", "{}", ""),
+        image_repository("fs", "web", &web, ""),
+        image_policy("fs", "web", "3.x", "{}", ""),
+    ];
+    let file = bench.write("policies.yaml", manifests.concat());
+    bench.ok(&["update", "apps", "-f", file.to_str().unwrap()]);
+    assert_eq!(
+        bench.read("apps/a.yaml"),
+        marked(&app, "1.10.0", "app") + &marked(&web, "3.1.0", "web")
+    );
+    // Offline nothing is known, and no request is made.
+    bench.write("apps/a.yaml", marked(&app, "1.0.0", "app"));
+    let before = registry.requests().len();
+    let (code, document) = bench.json(&["update", "apps", "-f", file.to_str().unwrap(), "--offline"]);
+    assert_eq!((code, registry.requests().len()), (0, before));
+    assert_eq!(skips(&document)[0].0, "PolicyNotReady");
+}
+
+#[test]
+fn only_what_markers_name_is_scanned_and_each_repository_once() {
+    let Some(registry) = Registry::start() else { return };
+    registry.images().tags("team/app", &["1.0.0", "1.1.0"]);
+    registry.images().tags("team/other", &["1.0.0"]);
+    let app = format!("{}/team/app", registry.host());
+    let bench = Bench::new();
+    bench.write("a.yaml", marked(&app, "1.0.0", "app") + &marked(&app, "1.0.0", "twin"));
+    let twin = image_policy("fs", "twin", "1.0.x", "{}", "").replace("Ref: {name: twin}", "Ref: {name: app}");
+    let other = format!("{}/team/other", registry.host());
+    let manifests = [
+        image_repository("fs", "app", &app, ""),
+        image_policy("fs", "app", "*", "{}", ""),
+        twin,
+        image_repository("fs", "other", &other, ""),
+        image_policy("fs", "other", "*", "{}", ""),
+    ];
+    bench.write("policies/all.yaml", manifests.concat());
+    // Policies and repositories of TARGET itself count, too (CLI.md, rule 5).
+    bench.ok(&["update"]);
+    assert_eq!(
+        bench.read("a.yaml"),
+        marked(&app, "1.1.0", "app") + &marked(&app, "1.0.0", "twin")
+    );
+    let asked = registry
+        .requests()
+        .into_iter()
+        .filter(|r| r.target.contains("/tags/list"));
+    let asked: Vec<String> = asked.map(|r| r.target.split('?').next().unwrap().to_owned()).collect();
+    assert_eq!(asked, ["/v2/team/app/tags/list"]);
+}
+
+#[test]
+fn a_scan_that_fails_skips_its_policies_and_the_rest_goes_on() {
+    let Some(registry) = Registry::start() else { return };
+    registry.images().tags("team/app", &["1.0.0", "1.1.0"]);
+    let (app, gone) = (
+        format!("{}/team/app", registry.host()),
+        format!("{}/team/gone", registry.host()),
+    );
+    let bench = Bench::new();
+    bench.write("a.yaml", marked(&app, "1.0.0", "app") + &marked(&gone, "1.0.0", "gone"));
+    let manifests = [
+        image_repository("fs", "app", &app, ""),
+        image_policy("fs", "app", "*", "{}", ""),
+        image_repository("fs", "gone", &gone, ""),
+        image_policy("fs", "gone", "*", "{}", ""),
+    ];
+    let file = bench.write("policies/all.yaml", manifests.concat());
+    let (code, document) = bench.json(&["update", "a.yaml", "--strict", "-f", file.to_str().unwrap()]);
+    assert_eq!(code, 3);
+    assert_eq!(
+        bench.read("a.yaml"),
+        marked(&app, "1.1.0", "app") + &marked(&gone, "1.0.0", "gone")
+    );
+    let skips = skips(&document);
+    assert_eq!(skips.len(), 1);
+    assert_eq!(skips[0].0, "ScanFailed");
+    let message = &skips[0].1;
+    assert!(
+        message.contains("ImageRepository fs/gone") && message.contains("NAME_UNKNOWN"),
+        "{message}"
+    );
+}
+
+#[test]
+fn secrets_of_the_manifests_open_the_registry() {
+    let bench = Bench::new();
+    let Some(certificates) = Certificates::make() else {
+        return;
+    };
+    let Some(registry) = Registry::with(&Options {
+        access: Access::Password("puller", "s3cret"),
+        tls: Some(&certificates),
+        clients: true,
+    }) else {
+        return;
+    };
+    registry.images().tags("team/app", &["1.0.0", "1.1.0"]);
+    let app = format!("{}/team/app", registry.host());
+    bench.write("a.yaml", marked(&app, "1.0.0", "app"));
+    let indented = |text: String| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
+    let pem = |bytes: &[u8]| indented(String::from_utf8(bytes.to_vec()).unwrap());
+    let config = format!(
+        "{{\"auths\": {{\"{}\": {{\"username\": \"puller\", \"password\": \"s3cret\"}}}}}}",
+        registry.host()
+    );
+    let secrets = format!(
+        "---\napiVersion: v1\nkind: Secret\nmetadata: {{name: pull, namespace: fs}}\ntype: kubernetes.io/dockerconfigjson\n\
+         stringData:\n  .dockerconfigjson: '{config}'\n\
+         ---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: puller, namespace: fs}}\nimagePullSecrets: [{{name: pull}}]\n\
+         ---\napiVersion: v1\nkind: Secret\nmetadata: {{name: certs, namespace: fs}}\nstringData:\n  ca.crt: |\n{}  tls.crt: |\n{}  \
+         tls.key: |\n{}",
+        pem(&certificates.ca),
+        pem(&certificates.client.0),
+        pem(&certificates.client.1),
+    );
+    let run = |spec: &str| {
+        let manifests = [
+            image_repository("fs", "app", &app, spec),
+            image_policy("fs", "app", "*", "{}", ""),
+            secrets.clone(),
+        ];
+        let file = bench.write("policies/all.yaml", manifests.concat());
+        let (code, document) = bench.json(&[
+            "update",
+            "a.yaml",
+            "--dry-run",
+            "--exit-code",
+            "-f",
+            file.to_str().unwrap(),
+        ]);
+        let said = document.to_string();
+        assert!(!said.contains("s3cret") && !said.contains("PRIVATE KEY"), "{said}");
+        (
+            code,
+            skips(&document)
+                .first()
+                .map(|(_, message)| message.clone())
+                .unwrap_or_default(),
+        )
+    };
+    let by_secret = "  secretRef: {name: pull}\n  certSecretRef: {name: certs}\n";
+    assert_eq!(run(by_secret), (1, String::new()));
+    let by_account = "  serviceAccountName: puller\n  certSecretRef: {name: certs}\n";
+    assert_eq!(run(by_account), (1, String::new()));
+    let (code, message) = run("  certSecretRef: {name: certs}\n");
+    assert!(code == 0 && message.contains("UNAUTHORIZED"), "{code} {message}");
+    let (code, message) = run("  secretRef: {name: pull}\n");
+    assert!(code == 0 && message.contains("TLS"), "{code} {message}");
+    let (code, message) = run("  certSecretRef: {name: nowhere}\n");
+    assert!(
+        code == 0 && message.contains("secret 'fs/nowhere' not found"),
+        "{code} {message}"
+    );
+}
+
+#[test]
+fn n_041_digests_are_reflected() {
+    let Some(registry) = Registry::start() else { return };
+    let digest = registry.images().tags("team/app", &["1.0.0", "1.1.0"]);
+    let app = format!("{}/team/app", registry.host());
+    let bench = Bench::new();
+    let fields = |tag: &str, digest: &str| {
+        format!(
+            "image: {app}:{tag}{digest} # {{\"$imagepolicy\": \"fs:app\"}}\n\
+             digest: \"{}\" # {{\"$imagepolicy\": \"fs:app:digest\"}}\n",
+            digest.trim_start_matches('@')
+        )
+    };
+    bench.write("a.yaml", fields("1.0.0", ""));
+    let manifests = |rest: &str| image_repository("fs", "app", &app, "") + &image_policy("fs", "app", "*", "{}", rest);
+    let run = |rest: &str| {
+        let file = bench.write("policies/all.yaml", manifests(rest));
+        bench.json(&["update", "a.yaml", "-f", file.to_str().unwrap()])
+    };
+    let (_, document) = run("  digestReflectionPolicy: Always\n");
+    let skip = &skips(&document)[0];
+    assert!(
+        skip.0 == "PolicyNotReady" && skip.1.contains("spec.interval must be set"),
+        "{skip:?}"
+    );
+    run("  digestReflectionPolicy: Always\n  interval: 10m\n");
+    assert_eq!(bench.read("a.yaml"), fields("1.1.0", &format!("@{digest}")));
+    bench.write("a.yaml", fields("1.0.0", ""));
+    let (_, document) = run("");
+    assert_eq!(skips(&document)[0].0, "NoDigest");
+}
+
+#[test]
+fn n_041_a_digest_in_git_is_kept_until_the_tag_changes() {
+    let Some(registry) = Registry::start() else { return };
+    let images = registry.images();
+    let first = images.tags("team/app", &["1.0.0"]);
+    let app = format!("{}/team/app", registry.host());
+    let bench = Bench::new();
+    let fields = |tag: &str, digest: &str| {
+        format!(
+            "tag: {tag} # {{\"$imagepolicy\": \"fs:app:tag\"}}\ndigest: {digest} # {{\"$imagepolicy\": \"fs:app:digest\"}}\n"
+        )
+    };
+    bench.write("a.yaml", fields("1.0.0", &first));
+    let run = |rest: &str| {
+        let manifests = image_repository("fs", "app", &app, "") + &image_policy("fs", "app", "*", "{}", rest);
+        let file = bench.write("policies/all.yaml", manifests);
+        bench.ok(&["update", "a.yaml", "-f", file.to_str().unwrap()]);
+        bench.read("a.yaml")
+    };
+    // The tag is pushed anew.
+    let second = images.image("team/app", Media::Oci, "linux/arm64", None);
+    images.tag("team/app", "1.0.0", &second);
+    assert_eq!(run("  digestReflectionPolicy: IfNotPresent\n"), fields("1.0.0", &first));
+    assert_eq!(
+        run("  digestReflectionPolicy: Always\n  interval: 1m\n"),
+        fields("1.0.0", &second)
+    );
+    images.tag("team/app", "1.1.0", &first);
+    assert_eq!(run("  digestReflectionPolicy: IfNotPresent\n"), fields("1.1.0", &first));
+}
+
+#[test]
+fn guards_hold_images_back() {
+    let Some(registry) = Registry::start() else { return };
+    let images = registry.images();
+    let old = images.image("team/app", Media::Oci, "linux/amd64", Some("2020-01-01T00:00:00Z"));
+    let unknown = images.image("team/app", Media::Oci, "linux/amd64", None);
+    images.tag("team/app", "1.1.0", &old);
+    images.tag("team/app", "1.2.0", &unknown);
+    let app = format!("{}/team/app", registry.host());
+    let bench = Bench::new();
+    let outcome = |held: &str, range: &str, annotations: &str| {
+        let digest = format!("digest: sha256:00 # {{\"$imagepolicy\": \"fs:app:digest\"}}\n");
+        bench.write("a.yaml", marked(&app, held, "app") + &digest);
+        let rest = "  digestReflectionPolicy: IfNotPresent\n";
+        let manifests = image_repository("fs", "app", &app, "") + &image_policy("fs", "app", range, annotations, rest);
+        let file = bench.write("policies/all.yaml", manifests);
+        let (_, document) = bench.json(&["update", "a.yaml", "-f", file.to_str().unwrap()]);
+        let written = bench.read("a.yaml") != marked(&app, held, "app") + &digest;
+        (
+            written,
+            skips(&document)
+                .into_iter()
+                .map(|(reason, _)| reason)
+                .collect::<Vec<_>>(),
+        )
+    };
+    let twice = |reason: &str| (false, vec![reason.to_owned(); 2]);
+    let done = || (true, Vec::new());
+    assert_eq!(outcome("1.0.0", "1.1.x", "{bumpwright.dev/minimum-age: 72h}"), done());
+    assert_eq!(
+        outcome("1.0.0", "1.2.x", "{bumpwright.dev/minimum-age: 72h}"),
+        twice("TooYoung")
+    );
+    assert_eq!(
+        outcome("1.0.0", "1.1.x", "{bumpwright.dev/hold: freeze}"),
+        twice("Held")
+    );
+    let past = "{bumpwright.dev/hold: freeze, bumpwright.dev/hold-until: '2020-01-01T00:00:00Z'}";
+    assert_eq!(outcome("1.0.0", "1.1.x", past), done());
+    assert_eq!(
+        outcome("1.0.0", "1.1.x", "{bumpwright.dev/hold-until: soon}"),
+        twice("PolicyNotReady")
+    );
+    assert_eq!(
+        outcome("1.9.0", "1.1.x", "{bumpwright.dev/allow-downgrade: 'false'}"),
+        twice("WouldDowngrade")
+    );
+    assert_eq!(
+        outcome("1.0.0", "1.1.x", "{bumpwright.dev/allow-downgrade: 'false'}"),
+        done()
+    );
+    assert_eq!(outcome("1.9.0", "1.1.x", "{}"), done());
+}
+
+#[test]
+fn a_remote_with_its_own_policies_gets_a_commit() {
+    let Some(registry) = Registry::start() else { return };
+    registry.images().tags("team/app", &["1.0.0", "1.1.0"]);
+    let app = format!("{}/team/app", registry.host());
+    let bench = Bench::new();
+    let repo = bench.repository("fleet.git");
+    let policies = image_repository("fs", "app", &app, "") + &image_policy("fs", "app", "*", "{}", "");
+    let field = marked(&app, "1.0.0", "app");
+    let files = [
+        Change::File("apps/a.yaml", field.as_bytes()),
+        Change::File("policies.yaml", policies.as_bytes()),
+    ];
+    repo.commit("main", "first", &files);
+    let url = format!("file://{}", repo.dir.display());
+    let manifests = git_repository("fs", "fleet", &url, "  ref: {branch: main}\n")
+        + &automation(
+            "fs",
+            "all",
+            "fleet",
+            "",
+            "  update: {path: ./apps, strategy: Setters}\n",
+        );
+    let file = bench.write("automation.yaml", manifests);
+    bench.ok(&["update", "-f", file.to_str().unwrap()]);
+    assert_eq!(
+        repo.show("main", "apps/a.yaml"),
+        marked(&app, "1.1.0", "app").into_bytes()
+    );
+    let ran = bench.ok(&["update", "-f", file.to_str().unwrap()]);
+    assert!(ran.out.contains("nothing to change"), "{}", ran.out);
+}
