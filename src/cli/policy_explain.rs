@@ -1,8 +1,8 @@
 //! What becomes of one tag, step by step (`bumpwright policy --explain`).
 
 use crate::api::{FilterTags, ImagePolicy};
+use crate::policy::Exhausted;
 use crate::policy::{self, Exclusions, Explanation, Judgement, NoTag, RuleSpec, Verdict};
-use crate::re2::Exhausted;
 use crate::scan::Asked;
 
 /// What becomes of a tag.
