@@ -148,7 +148,7 @@ fn a_refspec_for_review_makes_one_change_with_and_without_a_push_branch() {
                 fleet.automated().iter().all(|(_, status)| status == "up-to-date"),
                 "{name}"
             );
-            assert_eq!(fleet.project.changes(), [change.clone()], "{name}");
+            assert_eq!(fleet.project.changes(), std::slice::from_ref(&change), "{name}");
         }
         // The template counts tags in: a new one is a change of its own.
         fleet.images("3.0.0", "1.0.0");
@@ -156,6 +156,7 @@ fn a_refspec_for_review_makes_one_change_with_and_without_a_push_branch() {
         assert_eq!(fleet.patch_sets(), [1, 1], "{name}");
         // A template without them amends the change that is open.
         fleet.automation(OF_THE_NAME, &push);
+        fleet.images("3.1.0", "1.0.0");
         fleet.automated();
         fleet.images("4.0.0", "1.0.0");
         fleet.automated();
@@ -312,6 +313,18 @@ fn the_short_form_for_another_branch_and_with_trailers() {
     let (code, run) = fleet.update(BOT, &[flags.as_slice(), &["--dry-run"]].concat());
     assert_eq!((code, &run["commit"]["message"]), (0, &json!(whole)));
     assert_eq!(fleet.patch_sets(), [1]);
+    // And people are told where to look.
+    fleet.images("3.0.0", "1.0.0");
+    let login = ["--username", BOT.user, "--password-file", BOT.user, "--offline"];
+    let all = [["update", "-f", "p.yaml"].as_slice(), &flags, &login].concat();
+    let ran = fleet.bench.ok(&all);
+    let link = format!("/c/stable/+/{}", change.number);
+    assert!(
+        ran.err.contains(&link) && ran.out.contains("refs/for/stable"),
+        "{}\n{}",
+        ran.out,
+        ran.err
+    );
 }
 
 #[test]

@@ -218,3 +218,27 @@ fn several_refspecs_go_in_one_push_and_none_of_them_deletes() {
     let same = ["--push-branch", "main", "--refspec", "refs/heads/main:refs/heads/main"];
     assert_eq!(world.landed(&same), pairs(&[("refs/heads/main", "updated")]));
 }
+
+#[test]
+fn the_short_form_is_for_one_remote() {
+    let world = world();
+    world.bench.write("folder/a.yaml", MARKED);
+    for flag in ["--gerrit", "--gerrit=main"] {
+        // What comes after the flag is no branch.
+        let ran = world.bench.run(&["update", "-f", "p.yaml", flag, "folder"]);
+        assert_eq!(ran.code, 2, "{}", ran.out);
+        assert!(ran.err.contains("--gerrit needs a remote"), "{}", ran.err);
+    }
+    let url = world.server.url("app.git");
+    let text = git_repository("fs", "repo", &url, "  ref: {branch: main}\n")
+        + &automation("fs", "a", "repo", "", "")
+        + &automation("fs", "b", "repo", "", "");
+    world.bench.write("a.yaml", text);
+    let ran = world.bench.run(&["update", "-f", "a.yaml", "--gerrit"]);
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(
+        ran.err.contains("--gerrit cannot be used with 2 automations"),
+        "{}",
+        ran.err
+    );
+}

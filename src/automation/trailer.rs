@@ -37,7 +37,7 @@ fn has_trailers(message: &[u8]) -> bool {
     if lines
         .iter()
         .take(lines.len() - paragraph.len())
-        .all(|line| is_blank(&line))
+        .all(|line| is_blank(line))
     {
         return false;
     }

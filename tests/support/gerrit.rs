@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock};
 
 use base64::Engine;
@@ -15,7 +15,7 @@ use super::tool;
 /// The server. It ends with the process, whose end of the pipe it watches.
 pub struct Gerrit {
     url: String,
-    _alive: Mutex<ChildStdin>,
+    _server: Mutex<Child>,
 }
 
 /// Who comes in.
@@ -85,7 +85,7 @@ impl Gerrit {
         );
         let gerrit = Self {
             url,
-            _alive: Mutex::new(child.stdin.take().unwrap()),
+            _server: Mutex::new(child),
         };
         let bot = json!({"name": BOT.user, "email": BOT.email, "http_password": BOT.password});
         gerrit.rest("PUT", &format!("accounts/{}", BOT.user), &bot);
