@@ -44,6 +44,12 @@ pub enum DestinationError {
         /// The refspec.
         text: String,
     },
+    /// Two commits for one reference.
+    #[error("refspecs push two different commits to {reference}; leave one of them out")]
+    Twice {
+        /// The reference at the remote.
+        reference: String,
+    },
     /// IUA-074, in Flux's words.
     #[error("push spec not provided, and cannot be inferred from .spec.git.checkout.ref or GitRepository .spec.ref")]
     NoBranch,
@@ -77,6 +83,23 @@ impl Refspec {
             source: source.to_owned(),
             destination: destination.to_owned(),
         })
+    }
+
+    /// The commit of the run to one reference.
+    pub(super) fn of_commit(destination: String) -> Self {
+        Self {
+            text: format!("HEAD:{destination}"),
+            force: false,
+            source: "HEAD".to_owned(),
+            destination,
+        }
+    }
+
+    /// The branch that a refspec for review names as the one to commit on; wildcards name none.
+    fn branch_for_review(&self) -> Option<&str> {
+        let names =
+            is_review(&self.destination) && self.source.starts_with("refs/heads/") && !self.source.contains('*');
+        names.then_some(self.source.as_str())
     }
 
     /// The destination for the local reference `local`, when this refspec covers it.
@@ -152,7 +175,12 @@ pub fn destinations(
 ) -> Result<Destinations, DestinationError> {
     let work = match (push_branch, checkout) {
         (Some(branch), _) => full_branch(branch),
-        (None, Some(checkout)) => checkout.to_owned(),
+        // Nobody but the review server sees the branch, so that its name alone is enough.
+        (None, Some(checkout)) => refspecs
+            .iter()
+            .find_map(Refspec::branch_for_review)
+            .unwrap_or(checkout)
+            .to_owned(),
         (None, None) => return Err(DestinationError::NoBranch),
     };
     let switched = checkout != Some(work.as_str());
@@ -165,29 +193,49 @@ pub fn destinations(
         value: Value::New,
         force: switched,
     });
-    let mut specs = Vec::new();
+    // As with Flux, a push branch is forced together with its refspecs. The branch that is checked out never is: its lease
+    // is not the tip when a tag or an older commit was asked for.
+    let forces = |reference: &str| branch.as_ref().is_some_and(|branch| branch.force) && Some(reference) != checkout;
+    let mut specs: Vec<Target> = Vec::new();
     for spec in refspecs {
-        let before = specs.len();
-        specs.extend(targets_of(spec, &locals));
-        if specs.len() == before {
+        let mut covered = targets_of(spec, &locals).peekable();
+        if covered.peek().is_none() {
             return Err(DestinationError::UnknownSource {
                 text: spec.text.clone(),
                 source_name: spec.source.clone(),
-                known: locals.into_iter().map(|(name, _)| name).collect(),
+                known: locals.iter().map(|(name, _)| name.clone()).collect(),
             });
         }
+        for mut target in covered {
+            target.force |= forces(&target.reference);
+            add(&mut specs, target, branch.as_ref())?;
+        }
     }
-    // The same reference with the same commit is pushed once: Flux's "already up-to-date" is success here (C30).
-    specs.retain(|spec| {
-        let repeats = |branch: &Target| branch.reference == spec.reference && branch.value == spec.value;
-        !branch.as_ref().is_some_and(repeats)
-    });
     Ok(Destinations {
         work,
         switched,
         branch,
         specs,
     })
+}
+
+/// The same reference with the same commit is pushed once: Flux's "already up-to-date" is success here (C30).
+fn add(specs: &mut Vec<Target>, target: Target, branch: Option<&Target>) -> Result<(), DestinationError> {
+    let earlier = branch.into_iter().chain(specs.iter());
+    match earlier.clone().find(|other| other.reference == target.reference) {
+        None => specs.push(target),
+        Some(other) if other.value == target.value => {
+            for spec in specs.iter_mut().filter(|spec| spec.reference == target.reference) {
+                spec.force |= target.force;
+            }
+        }
+        Some(other) => {
+            return Err(DestinationError::Twice {
+                reference: other.reference.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The targets that `spec` gives for the local references. `HEAD` is the commit of the run.
@@ -266,9 +314,9 @@ mod tests {
         ];
         let d = destinations(MAIN, Some("auto"), &specs(&texts)).unwrap();
         let wanted = vec![
-            ("refs/for/main", Value::New, false),
+            ("refs/for/main", Value::New, true),
             ("refs/heads/mirror", Value::Tip, true),
-            ("refs/heads/third", Value::New, false),
+            ("refs/heads/third", Value::New, true),
         ];
         assert_eq!(names(&d), (Some("refs/heads/auto"), wanted));
     }
@@ -283,10 +331,43 @@ mod tests {
     fn wildcards_cover_the_references_of_the_run() {
         let d = destinations(MAIN, Some("auto"), &specs(&["refs/heads/*:refs/remotes/x/*"])).unwrap();
         let wanted = vec![
-            ("refs/remotes/x/auto", Value::New, false),
-            ("refs/remotes/x/main", Value::Tip, false),
+            ("refs/remotes/x/auto", Value::New, true),
+            ("refs/remotes/x/main", Value::Tip, true),
         ];
         assert_eq!(names(&d).1, wanted);
+    }
+
+    #[test]
+    fn a_refspec_is_forced_with_its_push_branch_but_never_onto_the_checkout() {
+        let texts = ["refs/heads/auto:refs/heads/copy", "refs/heads/auto:refs/heads/main"];
+        let forced = destinations(MAIN, Some("auto"), &specs(&texts)).unwrap();
+        let wanted = vec![
+            ("refs/heads/copy", Value::New, true),
+            ("refs/heads/main", Value::New, false),
+        ];
+        assert_eq!(names(&forced).1, wanted);
+        let alone = destinations(MAIN, None, &specs(&["refs/heads/main:refs/heads/copy"])).unwrap();
+        assert_eq!(names(&alone).1, vec![("refs/heads/copy", Value::New, false)]);
+    }
+
+    #[test]
+    fn a_review_names_the_branch_to_commit_on() {
+        let d = destinations(MAIN, None, &specs(&["refs/heads/auto:refs/for/main"])).unwrap();
+        assert_eq!(names(&d), (None, vec![("refs/for/main", Value::New, false)]));
+        assert_eq!(d.work, "refs/heads/auto");
+        assert!(matches!(
+            destinations(MAIN, Some("other"), &specs(&["refs/heads/auto:refs/for/main"])),
+            Err(DestinationError::UnknownSource { .. })
+        ));
+    }
+
+    #[test]
+    fn one_reference_gets_one_commit() {
+        let twice = ["refs/heads/main:refs/heads/x", "+HEAD:refs/heads/x"];
+        let d = destinations(MAIN, None, &specs(&twice)).unwrap();
+        assert_eq!(names(&d).1, vec![("refs/heads/x", Value::New, true)]);
+        let undone = destinations(MAIN, Some("auto"), &specs(&["refs/heads/main:refs/heads/auto"]));
+        assert!(matches!(undone, Err(DestinationError::Twice { .. })), "{undone:?}");
     }
 
     #[test]
@@ -307,6 +388,10 @@ mod tests {
         assert!(matches!(
             Refspec::parse("refs/heads/*:refs/x"),
             Err(DestinationError::Pattern { .. })
+        ));
+        assert!(matches!(
+            Refspec::parse("+:refs/heads/x"),
+            Err(DestinationError::NoSource { .. })
         ));
         let unknown = destinations(MAIN, None, &specs(&["refs/heads/nope:refs/heads/auto"])).unwrap_err();
         assert!(unknown.to_string().contains("there is no refs/heads/nope"), "{unknown}");

@@ -45,6 +45,17 @@ pub enum RunError {
         /// The last loss.
         source: GitError,
     },
+    /// A reference that is there for pushes and not for fetches.
+    #[error(
+        "failed to push to '{url}': {source}, which a fetch does not show, so that it cannot be replaced safely; push to \
+         another reference, or have the server show this one (uploadpack.hideRefs, transfer.hideRefs)"
+    )]
+    Hidden {
+        /// The remote.
+        url: String,
+        /// The loss that came again and again.
+        source: GitError,
+    },
     /// Nowhere to push to.
     #[error(transparent)]
     Destination(#[from] DestinationError),

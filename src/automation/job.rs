@@ -68,6 +68,15 @@ pub struct PushSettings {
     pub refspecs: Vec<Refspec>,
     /// `push.options`.
     pub options: Vec<(String, String)>,
+    /// The short form for Gerrit: a change for this branch, or for the one that is checked out.
+    pub review: Option<Review>,
+}
+
+/// A change at Gerrit, pushed to `refs/for/BRANCH` with a Change-Id of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Review {
+    /// The branch that it is to be merged into; none for the one that is checked out.
+    pub branch: Option<String>,
 }
 
 /// One run against a remote.
@@ -96,11 +105,33 @@ impl RemoteJob {
     ///
     /// See [`DestinationError`].
     pub fn destinations(&self, checked_out: &str) -> Result<Destinations, DestinationError> {
-        let branch = match self.start {
+        let branch = self.checkout_branch(checked_out);
+        let mut refspecs = self.push.refspecs.clone();
+        if self.push.review.is_some() {
+            let reference = self.review_reference(checked_out).ok_or(DestinationError::NoBranch)?;
+            refspecs.push(Refspec::of_commit(reference));
+        }
+        destination::destinations(branch.as_deref(), self.push.branch.as_deref(), &refspecs)
+    }
+
+    /// Where the short form for Gerrit pushes when `checked_out` is the full name of the reference that was fetched; none
+    /// without that form, or without a branch.
+    #[must_use]
+    pub fn review_reference(&self, checked_out: &str) -> Option<String> {
+        let review = self.push.review.as_ref()?;
+        let branch = review.branch.clone().or_else(|| self.checkout_branch(checked_out))?;
+        let short = branch
+            .strip_prefix("refs/heads/")
+            .or_else(|| branch.strip_prefix("refs/for/"));
+        Some(format!("refs/for/{}", short.unwrap_or(&branch)))
+    }
+
+    /// The full name of the branch that is worked on.
+    fn checkout_branch(&self, checked_out: &str) -> Option<String> {
+        match self.start {
             Start::Default => Some(checked_out.to_owned()).filter(|name| name.starts_with("refs/heads/")),
             _ => self.start_branch(),
-        };
-        destination::destinations(branch.as_deref(), self.push.branch.as_deref(), &self.push.refspecs)
+        }
     }
 
     /// The full name of the branch that the settings start from, which is pushed to when nothing else is said (IUA-072 to

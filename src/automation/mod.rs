@@ -1,6 +1,7 @@
 //! One run of an image update automation, the same steps for a preview, a command and a controller:
 //! resolve → fetch → plan → splice → commit → push → report.
 
+mod delivery;
 mod destination;
 mod error;
 mod folder;
@@ -17,15 +18,17 @@ mod queue;
 mod remote;
 mod report;
 mod repository_policies;
+mod review;
 mod rewrite;
 mod survey;
+mod trailer;
 mod worktree;
 
 pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations};
 pub use error::RunError;
 pub use folder::{Ahead, FolderJob, run as run_folder};
 pub use index::Index;
-pub use job::{Author, Edits, PushSettings, RemoteJob, Start};
+pub use job::{Author, Edits, PushSettings, RemoteJob, Review, Start};
 pub use message::{CommitMessage, Machine};
 pub use path::join_by_letters;
 pub use policies::{Policies, Resolve, Unresolved, View, Wanted};

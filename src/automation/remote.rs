@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::destination::{Destinations, Target, Value, full_branch, is_review};
+use super::delivery::{Made, deliver};
+use super::destination::{Destinations, full_branch, is_review};
 use super::error::RunError;
 use super::index::Index;
 use super::job::{RemoteJob, Start};
@@ -12,18 +13,22 @@ use super::message::Changed;
 use super::path::{Node, join};
 use super::policies::Policies;
 use super::preview::{self, Preview};
-use super::report::{CommitReport, FileChange, PushReport, PushStatus, Run};
+use super::report::{CommitReport, FileChange, Run};
 use super::repository_policies;
+use super::review::{State, Variant};
 use super::survey::{self, Marked};
+use super::trailer::with_change_id;
 use crate::git::{
-    Also, Checkout, Commit, EntryKind, Fetched, GitError, Mirror, ObjectId, Objects, Pack, Person, Push, RefUpdate,
-    check_reference,
+    Also, Checkout, Commit, EntryKind, Fetched, GitError, Mirror, ObjectId, Objects, Person, check_reference,
 };
 use crate::policy::latest_tag;
 
 /// A run is tried this often before it gives up on races that others win. Each loss means that somebody else has landed, so
 /// many of them are only a busy branch: with four contenders one in a hundred thousand runs loses all of these.
 const TRIES: u32 = 40;
+
+/// The same loss so often in a row is none: a mirror that lags behind its server has caught up by then.
+const SAME_LOSSES: u32 = 6;
 
 /// What runs against one remote share.
 #[derive(Clone)]
@@ -41,6 +46,8 @@ pub struct Place {
 pub fn run(job: &RemoteJob, place: &Place) -> Run {
     let mut report;
     let mut tries = 0;
+    let mut variant = Variant::default();
+    let mut lost = (String::new(), 0);
     let outcome = loop {
         tries += 1;
         report = Run {
@@ -48,7 +55,11 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
             target: job.url.clone(),
             ..Run::default()
         };
-        match attempt(job, place, &mut report) {
+        match attempt(job, place, variant, &mut report) {
+            Ok(Some(next)) => {
+                variant = next;
+                tries = 0;
+            }
             // Once something of this run has landed, starting over would not push the rest.
             Err(RunError::Push {
                 source: source @ GitError::Moved { .. },
@@ -56,6 +67,14 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
             }) if report.pushes.is_empty() => {
                 if tries >= TRIES {
                     break Err(RunError::Races { url, tries, source });
+                }
+                // What a push meets again and again, and no fetch shows, is no race.
+                let loss = source.to_string();
+                lost = (lost.0 == loss)
+                    .then(|| lost.1 + 1)
+                    .map_or((loss.clone(), 1), |count| (loss, count));
+                if lost.1 >= SAME_LOSSES {
+                    break Err(RunError::Hidden { url, source });
                 }
                 std::thread::sleep(pause(tries));
             }
@@ -70,7 +89,7 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
                     ..
                 },
             ) if tries < 3 => {}
-            other => break other,
+            other => break other.map(drop),
         }
     };
     place.index.save();
@@ -90,8 +109,8 @@ fn pause(tries: u32) -> Duration {
     Duration::from_millis(random % ceiling)
 }
 
-/// One attempt, from the listing to the last push.
-fn attempt(job: &RemoteJob, place: &Place, report: &mut Run) -> Result<(), RunError> {
+/// One attempt, from the listing to the last push. Gives the variant to try instead, when a review server wants one.
+fn attempt(job: &RemoteJob, place: &Place, variant: Variant, report: &mut Run) -> Result<Option<Variant>, RunError> {
     let (fetched, destinations) = fetch(job, &place.mirror)?;
     report.revision = revision(&fetched);
     // Said here, so that a preview says it too.
@@ -115,7 +134,7 @@ fn attempt(job: &RemoteJob, place: &Place, report: &mut Run) -> Result<(), RunEr
     report.named = std::mem::take(&mut planned.named);
     if planned.files.is_empty() {
         job.message.check(&mut report.notes);
-        return Ok(());
+        return Ok(None);
     }
     report.files = splice_all(&fetched.objects, &marked, &planned, reading)?;
     let changed = Changed {
@@ -124,7 +143,11 @@ fn attempt(job: &RemoteJob, place: &Place, report: &mut Run) -> Result<(), RunEr
         below: &below,
         policies: &policies,
     };
-    let message = job.message.render(&changed, &mut report.notes)?;
+    let mut message = job.message.render(&changed, &mut report.notes)?;
+    if let Some(reference) = job.review_reference(&fetched.tip.reference) {
+        let state = State::new((&job.url, &reference), &marked, &job.edits, &policies);
+        message = with_change_id(&message, &state.change_id(variant.change));
+    }
     report.commit = Some(CommitReport {
         id: None,
         branch: Some(short(&destinations.work)),
@@ -133,13 +156,13 @@ fn attempt(job: &RemoteJob, place: &Place, report: &mut Run) -> Result<(), RunEr
         signed: false,
     });
     if job.edits.dry_run {
-        return Ok(());
+        return Ok(None);
     }
-    let made = commit(job, place, &fetched, &destinations, message, &report.files).map_err(reading)?;
+    let made = commit(job, place, &fetched, &destinations, (message, variant), &report.files).map_err(reading)?;
     if let Some(commit) = &mut report.commit {
         commit.id = Some(made.id.to_string());
     }
-    push_all(job, place, &fetched, &destinations, &made, report)
+    deliver(job, place, &fetched, &destinations, (&made, variant), report)
 }
 
 /// Fetches the start, and learns in the same round trip what the references to push to hold.
@@ -152,7 +175,9 @@ fn fetch(job: &RemoteJob, mirror: &Mirror) -> Result<(Fetched, Destinations), Ru
     let fetched = with_checkout(job, |checkout| mirror.fetch(checkout, &also)).map_err(failed)?;
     let destinations = job.destinations(&fetched.tip.reference)?;
     let wanted = wanted(job, &destinations);
-    if wanted.iter().all(|one| also.contains(one)) {
+    // Who asks for the short form has Gerrit, which lists no such reference.
+    let short = |one: &Also| job.push.review.is_some() && is_review(&one.reference);
+    if wanted.iter().all(|one| also.contains(one) || short(one)) {
         return Ok((fetched, destinations));
     }
     // The remote's own branch was not known before the listing, and a wildcard stands for it.
@@ -192,7 +217,7 @@ fn guessed(job: &RemoteJob) -> Vec<Also> {
     }
     let branch = job.push.branch.as_deref().map(full_branch);
     let specs = job.push.refspecs.iter().map(|spec| spec.destination.clone());
-    let known = |reference: &String| !reference.contains('*') && !is_review(reference);
+    let known = |reference: &String| !reference.contains('*');
     branch
         .into_iter()
         .chain(specs)
@@ -201,16 +226,12 @@ fn guessed(job: &RemoteJob) -> Vec<Also> {
         .collect()
 }
 
-/// The references whose values decide what has to be pushed: all that can be read back. The branch that is checked out
+/// The references whose values decide what has to be pushed; review servers show none for theirs. The branch that is checked out
 /// comes with the checkout, but not when one of its older commits or a tag is what was asked for.
 fn wanted(job: &RemoteJob, destinations: &Destinations) -> Vec<Also> {
     let listed = destinations.switched || !job.starts_at_tip();
     let branch = destinations.branch.iter().filter(|_| listed);
-    branch
-        .chain(&destinations.specs)
-        .filter(|target| !is_review(&target.reference))
-        .map(|t| also(&t.reference))
-        .collect()
+    branch.chain(&destinations.specs).map(|t| also(&t.reference)).collect()
 }
 
 fn also(reference: &str) -> Also {
@@ -328,25 +349,20 @@ fn splice_all(
     Ok(files)
 }
 
-/// The commit to push, new or found at the remote.
-struct Made {
-    id: ObjectId,
-    /// The objects to send; none when the remote has the commit already.
-    pack: Option<Pack>,
-}
-
 /// Makes the commit on the fetched tip, or finds the one that an earlier run made of just the same (C30).
 fn commit(
     job: &RemoteJob,
     place: &Place,
     fetched: &Fetched,
     destinations: &Destinations,
-    message: Vec<u8>,
+    (message, variant): (Vec<u8>, Variant),
     files: &[FileChange],
 ) -> Result<Made, GitError> {
     let contents: BTreeMap<Vec<u8>, Vec<u8>> = files.iter().map(|file| (file.path.clone(), file.new.clone())).collect();
     let (tree, mut new) = fetched.objects.write_edits(fetched.tip.tree, &contents)?;
-    for present in fetched.also.iter().filter_map(|also| also.commit) {
+    // A variant is asked for because that one would not do.
+    let first = variant == Variant::default();
+    for present in fetched.also.iter().filter(|_| first).filter_map(|also| also.commit) {
         let info = fetched.objects.commit(present)?;
         if info.tree == tree && info.parents == [fetched.tip.commit] {
             return Ok(Made {
@@ -358,7 +374,7 @@ fn commit(
     // Gerrit takes the same commit for the same change only once: its time must not be the clock's (DECISIONS, Gerrit).
     let review = destinations.specs.iter().any(|spec| is_review(&spec.reference));
     let seconds = if review {
-        fetched.objects.commit(fetched.tip.commit)?.seconds
+        fetched.objects.commit(fetched.tip.commit)?.seconds + i64::from(variant.seconds)
     } else {
         (place.now)()
     };
@@ -380,98 +396,4 @@ fn commit(
     let pack = new.pack()?;
     place.mirror.store(&fetched.objects, &pack)?;
     Ok(Made { id, pack: Some(pack) })
-}
-
-/// The branch first, then the refspecs in a push of their own (IUA-082).
-fn push_all(
-    job: &RemoteJob,
-    place: &Place,
-    fetched: &Fetched,
-    destinations: &Destinations,
-    made: &Made,
-    report: &mut Run,
-) -> Result<(), RunError> {
-    let branch: Vec<Target> = destinations.branch.iter().cloned().collect();
-    for targets in [branch, destinations.specs.clone()] {
-        push_some(job, place, fetched, &targets, made, report)?;
-    }
-    Ok(())
-}
-
-/// One push: those of `targets` that do not hold their commit yet.
-fn push_some(
-    job: &RemoteJob,
-    place: &Place,
-    fetched: &Fetched,
-    targets: &[Target],
-    made: &Made,
-    report: &mut Run,
-) -> Result<(), RunError> {
-    let mut updates = Vec::new();
-    let mut reports = Vec::new();
-    for target in targets {
-        let new = match target.value {
-            Value::New => made.id,
-            Value::Tip => fetched.tip.commit,
-        };
-        let old = present(job, fetched, &target.reference);
-        let status = match old {
-            Some(old) if old == new => PushStatus::UpToDate,
-            None => PushStatus::Created,
-            Some(_) if target.force => PushStatus::Forced,
-            Some(_) => PushStatus::Updated,
-        };
-        reports.push(PushReport {
-            reference: target.reference.clone(),
-            old: old.map(|id| id.to_string()),
-            new: new.to_string(),
-            status,
-        });
-        if status != PushStatus::UpToDate {
-            let reference = target.reference.clone();
-            updates.push(RefUpdate {
-                reference,
-                expect: old,
-                new: Some(new),
-                force: target.force,
-            });
-        }
-    }
-    if !updates.is_empty() {
-        let push = Push {
-            updates,
-            options: job.push.options.clone(),
-            allow_dropped_push_options: false,
-        };
-        send(job, place, &push, made)?;
-    }
-    report.pushes.append(&mut reports);
-    Ok(())
-}
-
-/// Sends one push; a review server that has the change already is content.
-fn send(job: &RemoteJob, place: &Place, push: &Push, made: &Made) -> Result<(), RunError> {
-    match place.mirror.push(push, made.pack.as_ref()) {
-        Err(GitError::Rejected { reference, reason, .. })
-            if is_review(&reference) && reason.contains("no new changes") =>
-        {
-            Ok(())
-        }
-        other => other.map_err(|source| RunError::Push {
-            url: job.url.clone(),
-            source,
-        }),
-    }
-}
-
-/// What the remote has at `reference`, as far as it was listed.
-fn present(job: &RemoteJob, fetched: &Fetched, reference: &str) -> Option<ObjectId> {
-    if fetched.tip.reference == reference && job.starts_at_tip() {
-        return Some(fetched.tip.commit);
-    }
-    fetched
-        .also
-        .iter()
-        .find(|also| also.reference == reference)
-        .and_then(|also| also.object)
 }

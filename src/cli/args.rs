@@ -82,6 +82,10 @@ pub struct Update {
     #[arg(long = "refspec", value_name = "R", value_parser = NonEmptyStringValueParser::new())]
     pub refspecs: Vec<String>,
 
+    /// Push a change to Gerrit instead of a branch, with a Change-Id of its own (default: for the branch checked out)
+    #[arg(long, value_name = "BRANCH", num_args = 0..=1, require_equals = true, value_parser = NonEmptyStringValueParser::new())]
+    pub gerrit: Option<Option<String>>,
+
     /// A push option for the server
     #[arg(long = "push-option", value_name = "K=V", value_parser = NonEmptyStringValueParser::new())]
     pub push_options: Vec<String>,

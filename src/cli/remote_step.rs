@@ -26,6 +26,7 @@ impl Typed<'_> {
                 branch: self.args.push_branch.clone(),
                 refspecs: self.refspecs.clone(),
                 options: self.options.clone(),
+                review: self.review(),
             },
             author: self.author(None, None)?,
             message: self.message_of(None, &mut notes)?,
@@ -146,6 +147,7 @@ impl Typed<'_> {
         let set = |field: Option<&String>| field.cloned().filter(|text| !text.is_empty());
         let mut refspecs = self.refspecs.clone();
         if refspecs.is_empty()
+            && self.args.gerrit.is_none()
             && let Some(text) = set(push.and_then(|push| push.refspec.as_ref()))
         {
             refspecs.push(Refspec::parse(&text).map_err(|e| e.to_string())?);
@@ -160,6 +162,7 @@ impl Typed<'_> {
                 .or_else(|| set(push.and_then(|push| push.branch.as_ref()))),
             refspecs,
             options: options.into_iter().collect(),
+            review: self.review(),
         })
     }
 }

@@ -8,7 +8,7 @@ use super::args::Update;
 use super::images::{Images, now};
 use super::{access, author, load, words};
 use crate::api::{ImageUpdateAutomation, Objects};
-use crate::automation::{Author, Policies, Refspec};
+use crate::automation::{Author, Policies, Refspec, Review};
 use crate::policy::{LatestRef, PolicyName};
 
 /// What was typed, with everything read that it names.
@@ -66,9 +66,16 @@ impl<'a> Typed<'a> {
             ("--branch", args.branch.is_some()),
             ("--push-branch", args.push_branch.is_some()),
             ("--refspec", !args.refspecs.is_empty()),
+            ("--gerrit", args.gerrit.is_some()),
             ("--push-option", !args.push_options.is_empty()),
         ];
         given.into_iter().find_map(|(flag, given)| given.then_some(flag))
+    }
+
+    /// `--gerrit[=BRANCH]`.
+    pub(super) fn review(&self) -> Option<Review> {
+        let branch = self.args.gerrit.clone()?;
+        Some(Review { branch })
     }
 
     /// Flags that only a remote can follow.

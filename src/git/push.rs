@@ -43,6 +43,9 @@ pub struct PushStatus {
     pub reference: String,
     /// `None`: done. Otherwise [`GitError::Moved`] or [`GitError::Rejected`].
     pub refused: Option<GitError>,
+    /// What the server said beside its report on an update that was done, cleaned: where a review is, for example. The
+    /// same for all updates of a push.
+    pub said: String,
 }
 
 /// What the process remembers of a server's `git-receive-pack`.
@@ -80,6 +83,7 @@ impl Mirror {
             Ok(PushStatus {
                 reference: update.reference.clone(),
                 refused,
+                said: String::new(),
             })
         };
         let mut statuses = push.updates.iter().map(judge).collect::<Result<Vec<_>, _>>()?;
@@ -107,9 +111,10 @@ impl Mirror {
             goodbye(connection);
         } else {
             let updates: Vec<&RefUpdate> = pending.iter().map(|(update, _)| *update).collect();
-            let verdicts = self.send(connection, &receiver, push, &updates, pack)?;
+            let (verdicts, said) = self.send(connection, &receiver, push, &updates, pack)?;
             for ((_, status), refused) in pending.into_iter().zip(verdicts) {
                 status.refused = refused;
+                status.said.clone_from(&said);
             }
         }
         self.advance(push, &statuses)?;
@@ -145,7 +150,7 @@ impl Mirror {
         Ok((receiver, Some(listing)))
     }
 
-    /// Sends the updates. Gives a refusal or `None` for each.
+    /// Sends the updates. Gives a refusal or `None` for each, and what the server said.
     fn send(
         &self,
         mut connection: Box<dyn Connection>,
@@ -153,7 +158,7 @@ impl Mirror {
         push: &Push,
         updates: &[&RefUpdate],
         pack: Option<&Pack>,
-    ) -> Result<Vec<Option<GitError>>, GitError> {
+    ) -> Result<(Vec<Option<GitError>>, String), GitError> {
         let body = body(receiver, push, updates, pack)?;
         let answer = connection
             .request(&body)
@@ -165,14 +170,14 @@ impl Mirror {
                 *lock(&self.state.receiver) = None;
                 // A program at the other side must not be at work any more when the remote is asked.
                 drop(connection);
-                return self.after_break(updates, error);
+                return Ok((self.after_break(updates, error)?, String::new()));
             }
         };
         if !connection.stateless() {
             // The report says it all; how the program ends afterwards changes nothing.
             drop(connection.finish());
         }
-        Ok(self.refusals(&report, updates))
+        Ok((self.refusals(&report, updates), report.words))
     }
 
     /// What the report means for each update: a refusal that looks like a lost race is one only if the reference has
@@ -294,10 +299,15 @@ fn moved(update: &RefUpdate, now: Option<ObjectId>) -> Option<GitError> {
     })
 }
 
+/// The refusal starts as go-git's does, since that is what Flux's users look for.
 fn not_forward(update: &RefUpdate) -> GitError {
+    let held = update.expect.map_or_else(String::new, |id| format!(" ({id})"));
     GitError::Rejected {
         reference: update.reference.clone(),
-        reason: "non-fast-forward".to_owned(),
+        reason: format!(
+            "non-fast-forward update: what it holds{held} is not part of the history that is pushed; nothing was sent. \
+             Merge it into the branch that is checked out, or, to replace it, write the refspec with a leading '+'"
+        ),
         said: String::new(),
     }
 }

@@ -13,6 +13,7 @@
 )]
 
 pub mod cli;
+pub mod gerrit;
 pub mod git_http;
 pub mod http_server;
 pub mod images;

@@ -1,0 +1,384 @@
+//! `bumpwright update` against a real Gerrit: changes through refspecs, the short form `--gerrit`, and refusals.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::cli::{Bench, automation, git_repository, policy};
+use support::gerrit::{ADMIN, Account, BOT, Change, Gerrit, Project};
+
+const APP: &str = "image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
+const WEB: &str = "image: ghcr.io/o/web:1.0.0 # {\"$imagepolicy\": \"fs:web\"}\n";
+
+/// The template of the documents (004, *Gerrit*), in the fields of today.
+const DOCUMENTED: &str = r#"      messageTemplate: |
+        Perform automatic image update
+
+        {{ range $filename, $_ := .Changed.FileChanges -}}
+        - {{ $filename }}
+        {{ end }}
+        {{- $ChangeId := .AutomationObject -}}
+        {{- $ChangeId = printf "%s%s" $ChangeId ( .Changed.FileChanges | toString ) -}}
+        {{- $ChangeId = printf "%s%s" $ChangeId ( .Changed.Objects | toString ) -}}
+        {{- $ChangeId = printf "%s%s" $ChangeId ( .Changed.Changes | toString ) }}
+        Change-Id: {{ printf "I%s" ( sha256sum $ChangeId | trunc 40 ) }}
+"#;
+
+/// A Change-Id that only the automation's name makes.
+const OF_THE_NAME: &str = r#"      messageTemplate: |
+        Perform automatic image update
+
+        Change-Id: {{ printf "I%s" ( toString .AutomationObject | sha256sum | trunc 40 ) }}
+"#;
+
+struct Fleet {
+    bench: Bench,
+    project: Project,
+}
+
+/// A project with two marked files and nobody's policies yet; none where Gerrit is missing.
+fn fleet(name: &'static str) -> Option<Fleet> {
+    let gerrit = Gerrit::get()?;
+    let bench = Bench::new();
+    let project = gerrit.project(name, bench.home.path(), &[("app.yaml", APP), ("web.yaml", WEB)]);
+    for account in [ADMIN, BOT] {
+        bench.write(account.user, account.password);
+    }
+    let fleet = Fleet { bench, project };
+    fleet.images("2.0.0", "1.0.0");
+    Some(fleet)
+}
+
+impl Fleet {
+    /// The tags that the policies give.
+    fn images(&self, app: &str, web: &str) {
+        let policies = policy("fs", "app", "ghcr.io/o/app", app) + &policy("fs", "web", "ghcr.io/o/web", web);
+        self.bench.write("p.yaml", policies);
+    }
+
+    /// The automation `fs/auto`; `git` is what `spec.git` has besides an author.
+    fn automation(&self, template: &str, push: &str) {
+        let git = format!("{template}    checkout: {{ref: {{branch: main}}}}\n    push: {push}\n");
+        let text = git_repository("fs", "repo", &self.project.url(), "  ref: {branch: main}\n")
+            + &automation("fs", "auto", "repo", &git, "");
+        self.bench.write("a.yaml", text);
+    }
+
+    fn update(&self, account: Account, more: &[&str]) -> (i32, Value) {
+        let login = ["--username", account.user, "--password-file", account.user, "--offline"];
+        let (code, mut document) = self
+            .bench
+            .json(&[&["update", "-f", "p.yaml"], login.as_slice(), more].concat());
+        (code, document["runs"][0].take())
+    }
+
+    /// Runs the automation of `a.yaml`; gives the status of each push.
+    fn automated(&self) -> Vec<(String, String)> {
+        let (code, run) = self.update(BOT, &["-f", "a.yaml"]);
+        assert_eq!(code, 0, "{run:#}");
+        pushes(&run)
+    }
+
+    /// `update URL --gerrit`; gives the status of its only push.
+    fn short(&self) -> String {
+        let url = self.project.url();
+        let author = format!("{} <{}>", BOT.user, BOT.email);
+        let (code, run) = self.update(BOT, &[&url, "--gerrit", "--author", &author]);
+        assert_eq!(code, 0, "{run:#}");
+        let pushes = pushes(&run);
+        assert_eq!((pushes.len(), pushes[0].0.as_str()), (1, "refs/for/main"), "{run:#}");
+        pushes[0].1.clone()
+    }
+
+    fn refused(&self, account: Account, more: &[&str]) -> String {
+        let (code, run) = self.update(account, more);
+        assert_eq!(code, 2, "{run:#}");
+        run["error"].as_str().unwrap().to_owned()
+    }
+
+    /// Number of patch sets of every change, oldest change first.
+    fn patch_sets(&self) -> Vec<usize> {
+        self.project.changes().iter().map(|change| change.patch_sets).collect()
+    }
+
+    fn last(&self) -> Change {
+        self.project.changes().pop().unwrap()
+    }
+
+    /// What the newest patch set of the newest change holds.
+    fn proposed(&self, path: &str) -> String {
+        self.project.show(&self.last().current, path)
+    }
+}
+
+fn pushes(run: &Value) -> Vec<(String, String)> {
+    let text = |push: &Value, key: &str| push[key].as_str().unwrap().to_owned();
+    let pushes = run["pushes"].as_array().unwrap().iter();
+    pushes.map(|push| (text(push, "ref"), text(push, "status"))).collect()
+}
+
+fn one(reference: &str, status: &str) -> (String, String) {
+    (reference.to_owned(), status.to_owned())
+}
+
+#[test]
+fn a_refspec_for_review_makes_one_change_with_and_without_a_push_branch() {
+    for (name, branch) in [("refspec-alone", ""), ("refspec-branch", "branch: auto, ")] {
+        let Some(fleet) = fleet(name) else { return };
+        fleet.project.open("refs/heads/auto");
+        let push = format!("{{{branch}refspec: 'refs/heads/auto:refs/for/main', options: {{topic: images}}}}");
+        fleet.automation(DOCUMENTED, &push);
+        let first = fleet.automated();
+        assert_eq!(first.last(), Some(&one("refs/for/main", "created")), "{name}");
+        let change = fleet.last();
+        assert_eq!(
+            (change.topic.as_deref(), change.branch.as_str(), fleet.patch_sets()),
+            (Some("images"), "main", vec![1]),
+            "{name}"
+        );
+        assert_eq!(fleet.project.branch("auto").is_some(), !branch.is_empty());
+        for _ in 0..2 {
+            assert!(
+                fleet.automated().iter().all(|(_, status)| status == "up-to-date"),
+                "{name}"
+            );
+            assert_eq!(fleet.project.changes(), std::slice::from_ref(&change), "{name}");
+        }
+        // The template counts tags in: a new one is a change of its own.
+        fleet.images("3.0.0", "1.0.0");
+        fleet.automated();
+        assert_eq!(fleet.patch_sets(), [1, 1], "{name}");
+        // A template without them amends the change that is open.
+        fleet.automation(OF_THE_NAME, &push);
+        fleet.images("3.1.0", "1.0.0");
+        fleet.automated();
+        fleet.images("4.0.0", "1.0.0");
+        fleet.automated();
+        assert_eq!(fleet.patch_sets(), [1, 1, 2], "{name}");
+        assert!(fleet.proposed("app.yaml").contains("4.0.0"), "{name}");
+        assert_eq!(
+            fleet.automated().last(),
+            Some(&one("refs/for/main", "up-to-date")),
+            "{name}"
+        );
+        assert_eq!(fleet.patch_sets(), [1, 1, 2], "{name}");
+    }
+}
+
+#[test]
+fn a_commit_that_is_only_on_a_branch_becomes_a_change_after_all() {
+    let Some(fleet) = fleet("branch-first") else { return };
+    fleet.project.open("refs/heads/auto");
+    fleet.automation(DOCUMENTED, "{branch: auto}");
+    fleet.automated();
+    assert_eq!(fleet.patch_sets(), [0; 0]);
+    fleet.automation(DOCUMENTED, "{branch: auto, refspec: 'refs/heads/auto:refs/for/main'}");
+    let wanted = [one("refs/heads/auto", "up-to-date"), one("refs/for/main", "created")];
+    assert_eq!(fleet.automated(), wanted);
+    assert_eq!(fleet.patch_sets(), [1]);
+}
+
+#[test]
+fn iua_089_a_direct_push_lands_for_those_who_may() {
+    let Some(fleet) = fleet("direct") else { return };
+    fleet.automation(DOCUMENTED, "{branch: auto, refspec: 'refs/heads/auto:refs/heads/main'}");
+    let first = fleet.refused(BOT, &["-f", "a.yaml"]);
+    assert!(
+        first.contains("refs/heads/auto: prohibited by Gerrit: not permitted: create"),
+        "{first}"
+    );
+    assert_eq!(fleet.refused(BOT, &["-f", "a.yaml"]), first);
+    // The branch may be pushed now, the second push still not; the run is no success.
+    fleet.project.open("refs/heads/auto");
+    let second = fleet.refused(BOT, &["-f", "a.yaml"]);
+    assert!(
+        second.contains("refs/heads/main: prohibited by Gerrit: not permitted: update"),
+        "{second}"
+    );
+    assert_eq!(fleet.refused(BOT, &["-f", "a.yaml"]), second);
+    let (_, run) = fleet.update(BOT, &["-f", "a.yaml"]);
+    assert_eq!(pushes(&run), [one("refs/heads/auto", "up-to-date")]);
+    assert!(fleet.project.show("main", "app.yaml").contains("1.0.0"));
+
+    // The commit that the branch has is what lands.
+    let (code, run) = fleet.update(ADMIN, &["-f", "a.yaml"]);
+    assert_eq!(code, 0, "{run:#}");
+    let landed = [one("refs/heads/auto", "up-to-date"), one("refs/heads/main", "updated")];
+    assert_eq!(pushes(&run), landed);
+    let author = format!("Admin <{}>", ADMIN.email);
+    fleet.images("3.0.0", "1.0.0");
+    let (code, run) = fleet.update(ADMIN, &["-f", "a.yaml", "--author", &author]);
+    assert_eq!(code, 0, "{run:#}");
+    assert_eq!(
+        pushes(&run),
+        [one("refs/heads/auto", "updated"), one("refs/heads/main", "updated")]
+    );
+    assert!(fleet.project.show("main", "app.yaml").contains("3.0.0"));
+    assert_eq!(fleet.project.branch("main"), fleet.project.branch("auto"));
+}
+
+#[test]
+fn the_short_form_amends_its_change_until_it_is_merged() {
+    let Some(fleet) = fleet("short") else { return };
+    assert_eq!(fleet.short(), "created");
+    let first = fleet.last();
+    let message = fleet.project.message(&first.current);
+    assert_eq!(
+        message,
+        format!("Update from image update automation\n\nChange-Id: {}\n", first.id)
+    );
+    assert_eq!(fleet.short(), "up-to-date");
+    assert_eq!(fleet.patch_sets(), [1]);
+    // A newer tag, a tag of another policy, a branch that has moved elsewhere: the same change.
+    fleet.images("3.0.0", "1.0.0");
+    assert_eq!(fleet.short(), "updated");
+    fleet.images("3.0.0", "2.0.0");
+    assert_eq!(fleet.short(), "updated");
+    fleet.project.land(&[("README", "hello\n")]);
+    assert_eq!(fleet.short(), "updated");
+    assert_eq!((fleet.patch_sets(), fleet.short().as_str()), (vec![4], "up-to-date"));
+    assert!(fleet.proposed("app.yaml").contains("3.0.0") && fleet.proposed("web.yaml").contains("2.0.0"));
+    // Back to what an older patch set held, and once more.
+    for (n, tag) in ["3.1.0", "3.0.0", "3.1.0", "3.0.0"].into_iter().enumerate() {
+        fleet.images(tag, "2.0.0");
+        assert_eq!(fleet.short(), "updated", "{tag}");
+        assert_eq!(
+            (fleet.patch_sets(), fleet.short().as_str()),
+            (vec![5 + n], "up-to-date")
+        );
+        assert!(fleet.proposed("app.yaml").contains(tag));
+    }
+    fleet.project.submit(&fleet.last());
+    assert_eq!(
+        fleet.project.show("main", "app.yaml"),
+        APP.replace("1.0.0", "3.0.0").trim()
+    );
+    fleet.images("4.0.0", "2.0.0");
+    assert_eq!(fleet.short(), "created");
+    assert_ne!(fleet.last().id, first.id);
+    assert_eq!(fleet.patch_sets(), [8, 1]);
+}
+
+#[test]
+fn the_short_form_goes_on_after_a_closed_change() {
+    let Some(fleet) = fleet("closed") else { return };
+    fleet.short();
+    fleet.project.abandon(&fleet.last());
+    // Nobody wanted just this commit: it is not offered again.
+    assert_eq!(fleet.short(), "up-to-date");
+    assert_eq!(fleet.patch_sets(), [1]);
+    // But another image is, and amended from then on.
+    fleet.images("3.0.0", "1.0.0");
+    assert_eq!(fleet.short(), "created");
+    fleet.images("4.0.0", "1.0.0");
+    assert_eq!(fleet.short(), "updated");
+    assert_eq!(fleet.short(), "up-to-date");
+    assert_eq!(fleet.patch_sets(), [1, 2]);
+    // A merge that is taken back leaves the fields as they were before it.
+    fleet.project.submit(&fleet.last());
+    fleet.project.land(&[("app.yaml", APP)]);
+    assert_eq!(fleet.short(), "created");
+    assert_eq!(fleet.patch_sets(), [1, 2, 1]);
+    let open = fleet
+        .project
+        .changes()
+        .into_iter()
+        .filter(|change| change.status == "NEW");
+    assert_eq!(open.count(), 1);
+}
+
+#[test]
+fn the_short_form_for_another_branch_and_with_trailers() {
+    let Some(fleet) = fleet("stable") else { return };
+    fleet.project.git(&["push", "-q", "origin", "main:refs/heads/stable"]);
+    let url = fleet.project.url();
+    let author = format!("{} <{}>", BOT.user, BOT.email);
+    let message = "Bump\n\nWords.\n\nFleet-Run: 7";
+    let flags = [&url, "--gerrit=stable", "--author", &author, "--message", message];
+    let more = ["--push-option", "hashtag=fleet"];
+    let ran = fleet.update(BOT, &[flags.as_slice(), &more].concat());
+    assert_eq!(ran.0, 0, "{:#}", ran.1);
+    let change = fleet.last();
+    assert_eq!((change.branch.as_str(), change.patch_sets), ("stable", 1));
+    let whole = format!("{message}\nChange-Id: {}\n", change.id);
+    assert_eq!(fleet.project.message(&change.current), whole);
+    assert_eq!(ran.1["commit"]["message"], json!(whole));
+    // A dry run tells the same.
+    let (code, run) = fleet.update(BOT, &[flags.as_slice(), &["--dry-run"]].concat());
+    assert_eq!((code, &run["commit"]["message"]), (0, &json!(whole)));
+    assert_eq!(fleet.patch_sets(), [1]);
+    // And people are told where to look.
+    fleet.images("3.0.0", "1.0.0");
+    let login = ["--username", BOT.user, "--password-file", BOT.user, "--offline"];
+    let all = [["update", "-f", "p.yaml"].as_slice(), &flags, &login].concat();
+    let ran = fleet.bench.ok(&all);
+    let link = format!("/c/stable/+/{}", change.number);
+    assert!(
+        ran.err.contains(&link) && ran.out.contains("refs/for/stable"),
+        "{}\n{}",
+        ran.out,
+        ran.err
+    );
+}
+
+#[test]
+fn what_gerrit_refuses_is_said_in_its_words() {
+    let Some(fleet) = fleet("refused") else { return };
+    let url = fleet.project.url();
+    let author = format!("{} <{}>", BOT.user, BOT.email);
+    let by_bot = [&url, "--author", &author];
+    let id = format!("I{}", "0".repeat(40));
+    let misplaced = format!("Bump\n\nChange-Id: {id}\n\nWords");
+    for (more, words) in [
+        (vec!["--gerrit=nosuch"], "branch nosuch not found"),
+        (
+            vec!["--refspec", "HEAD:refs/for/main"],
+            "missing Change-Id in message footer",
+        ),
+        (
+            vec!["--gerrit", "--message", &misplaced],
+            "Change-Id must be in message footer",
+        ),
+        (
+            vec!["--gerrit", "--message", "Bump\n\nChange-Id: I1234"],
+            "invalid Change-Id",
+        ),
+        (vec!["--gerrit", "--push-option", "nonsense=1"], "is not a valid option"),
+        (
+            vec!["--gerrit", "--push-option", "r=nobody@example.com"],
+            "nobody@example.com",
+        ),
+        (vec!["--gerrit", "--push-branch", "auto"], "not permitted: create"),
+    ] {
+        let error = fleet.refused(BOT, &[by_bot.as_slice(), &more].concat());
+        assert!(error.contains(words), "{more:?}: {error}");
+    }
+    let error = fleet.refused(BOT, &[&url, "--gerrit", "--author", "X <x@elsewhere.example>"]);
+    assert!(
+        error.contains("invalid committer") && error.contains("forge committer"),
+        "{error}"
+    );
+    assert_eq!(fleet.patch_sets(), [0; 0]);
+    let wrong = fleet.bench.write("wrong", "wrong").display().to_string();
+    let flags = [
+        "update",
+        "-f",
+        "p.yaml",
+        &url,
+        "--gerrit",
+        "--author",
+        &author,
+        "--username",
+        BOT.user,
+    ];
+    let ran = fleet
+        .bench
+        .run(&[flags.as_slice(), &["--password-file", &wrong, "--offline"]].concat());
+    assert_eq!(ran.code, 2, "{}", ran.err);
+}
