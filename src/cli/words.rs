@@ -148,6 +148,7 @@ pub fn count(n: usize, noun: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
