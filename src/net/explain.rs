@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::io;
 
-use url::Url;
+use url::{Url, form_urlencoded};
 
 use super::{Deadline, Secret};
 
@@ -85,15 +85,18 @@ pub fn server_text(bytes: &[u8], limit: usize) -> String {
     clean.trim().to_owned()
 }
 
-/// The other side's words without the secrets that it has seen, as they are or as an address spells them, and made fit
+/// The other side's words without the secrets that it has seen, as they are or as an address or a form spells them, and made fit
 /// for a message as by [`server_text`]. They are taken out before the text is cut, so that no part of one stays.
 #[must_use]
 pub fn scrubbed<'s>(text: &str, secrets: impl IntoIterator<Item = &'s Secret>) -> String {
     let mut seen: Vec<Secret> = Vec::new();
     for secret in secrets {
         if secret.expose().len() >= SHORTEST_SECRET {
-            seen.extend(in_path(secret));
-            seen.push(secret.clone());
+            seen.extend(
+                [in_path(secret), in_form(secret), Some(secret.clone())]
+                    .into_iter()
+                    .flatten(),
+            );
         }
     }
     // A secret may be part of another one.
@@ -104,12 +107,18 @@ pub fn scrubbed<'s>(text: &str, secrets: impl IntoIterator<Item = &'s Secret>) -
     server_text(clean.as_bytes(), WORDS)
 }
 
-/// A secret as the path of an address spells it, when that is something else.
+/// A secret as the path of an address spells it; dots and slashes may leave less of it.
 fn in_path(secret: &Secret) -> Option<Secret> {
     let mut url = Url::parse("http://host/").ok()?;
     url.set_path(secret.expose());
     let path = url.path().strip_prefix('/')?;
-    (path != secret.expose() && path.len() >= SHORTEST_SECRET).then(|| Secret::from(path))
+    (path.len() >= SHORTEST_SECRET).then(|| Secret::from(path))
+}
+
+/// A secret as a form or the query of an address spells it.
+fn in_form(secret: &Secret) -> Option<Secret> {
+    let form: String = form_urlencoded::byte_serialize(secret.expose().as_bytes()).collect();
+    (form != secret.expose()).then(|| Secret::new(form))
 }
 
 #[cfg(test)]
@@ -124,6 +133,7 @@ mod tests {
             ("you said tok-and more, tok", "you said ***, ***"),
             ("https://r.example/p/w%3Fx/y", "https://r.example/***/y"),
             ("every e stays", "every e stays"),
+            ("password=p%2Fw%3Fx&x=tok-and+more", "password=***&x=***"),
         ] {
             assert_eq!(scrubbed(text, &secrets), expected);
         }
