@@ -130,14 +130,15 @@ fn attempt(job: &RemoteJob, place: &Place, report: &mut Run) -> Result<(), RunEr
         branch: Some(short(&destinations.work)),
         message: String::from_utf8_lossy(&message).into_owned(),
         author: job.author.to_string(),
-        signed: false,
+        signed: job.signer.is_some(),
     });
     if job.edits.dry_run {
         return Ok(());
     }
-    let made = commit(job, place, &fetched, &destinations, message, &report.files).map_err(reading)?;
+    let made = commit(job, place, &fetched, &destinations, message, &report.files)?;
     if let Some(commit) = &mut report.commit {
         commit.id = Some(made.id.to_string());
+        commit.signed = made.signed;
     }
     push_all(job, place, &fetched, &destinations, &made, report)
 }
@@ -333,6 +334,7 @@ struct Made {
     id: ObjectId,
     /// The objects to send; none when the remote has the commit already.
     pack: Option<Pack>,
+    signed: bool,
 }
 
 /// Makes the commit on the fetched tip, or finds the one that an earlier run made of just the same (C30).
@@ -343,22 +345,32 @@ fn commit(
     destinations: &Destinations,
     message: Vec<u8>,
     files: &[FileChange],
-) -> Result<Made, GitError> {
+) -> Result<Made, RunError> {
+    let reading = |source| RunError::Read {
+        url: job.url.clone(),
+        source,
+    };
     let contents: BTreeMap<Vec<u8>, Vec<u8>> = files.iter().map(|file| (file.path.clone(), file.new.clone())).collect();
-    let (tree, mut new) = fetched.objects.write_edits(fetched.tip.tree, &contents)?;
+    let (tree, mut new) = fetched
+        .objects
+        .write_edits(fetched.tip.tree, &contents)
+        .map_err(reading)?;
     for present in fetched.also.iter().filter_map(|also| also.commit) {
-        let info = fetched.objects.commit(present)?;
-        if info.tree == tree && info.parents == [fetched.tip.commit] {
+        let info = fetched.objects.commit(present).map_err(reading)?;
+        let same = info.tree == tree && info.parents == [fetched.tip.commit];
+        // An unsigned one from the time before there was a key is replaced.
+        if same && (info.signed || job.signer.is_none()) {
             return Ok(Made {
                 id: present,
                 pack: None,
+                signed: info.signed,
             });
         }
     }
     // Gerrit takes the same commit for the same change only once: its time must not be the clock's (DECISIONS, Gerrit).
     let review = destinations.specs.iter().any(|spec| is_review(&spec.reference));
     let seconds = if review {
-        fetched.objects.commit(fetched.tip.commit)?.seconds
+        fetched.objects.commit(fetched.tip.commit).map_err(reading)?.seconds
     } else {
         (place.now)()
     };
@@ -368,7 +380,7 @@ fn commit(
         seconds,
         offset_minutes: 0,
     };
-    let commit = Commit {
+    let mut commit = Commit {
         tree,
         parents: vec![fetched.tip.commit],
         author: person.clone(),
@@ -376,10 +388,17 @@ fn commit(
         message,
         signature: None,
     };
-    let id = new.add_commit(&commit)?;
-    let pack = new.pack()?;
-    place.mirror.store(&fetched.objects, &pack)?;
-    Ok(Made { id, pack: Some(pack) })
+    if let Some(signer) = &job.signer {
+        commit.signature = Some(signer.sign(&commit.payload(), seconds)?);
+    }
+    let id = new.add_commit(&commit).map_err(reading)?;
+    let pack = new.pack().map_err(reading)?;
+    place.mirror.store(&fetched.objects, &pack).map_err(reading)?;
+    Ok(Made {
+        id,
+        pack: Some(pack),
+        signed: job.signer.is_some(),
+    })
 }
 
 /// The branch first, then the refspecs in a push of their own (IUA-082).
