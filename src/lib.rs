@@ -19,7 +19,8 @@
 //! | [`re2`] | pure | Go's regular expressions, in linear time |
 //! | [`gostd`] | pure | Go's quoting, numbers, durations, dates and URLs, to the letter |
 //! | [`scan`] | glue | image repositories and policies: which tags there are, which image each policy gets |
-//! | [`access`] | pure | Secrets as the settings of a peer: certificates, proxies |
+//! | [`access`] | pure | Secrets as the settings of a peer and as signers: certificates, proxies, signing keys |
+//! | [`signing`] | pure | signatures over commits: OpenPGP, SSH |
 //! | [`registry`] | IO | OCI distribution: logins, tags, digests, ages of images |
 //! | [`cloud`] | IO | logins at AWS, Azure and Google |
 //! | [`git`] | IO | mirror, transports, fetch, trees, commits, packs, push |
@@ -48,5 +49,6 @@ pub mod re2;
 pub mod registry;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // scans on several threads
 pub mod scan;
+pub mod signing;
 pub mod sprig;
 pub mod template;

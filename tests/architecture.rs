@@ -18,11 +18,13 @@ const fn room(name: &'static str, imports: &'static [&'static str], world: bool)
 }
 
 const ROOMS: &[Room] = &[
-    room("access", &["api", "net"], false),
+    room("access", &["api", "net", "signing"], false),
     room("api", &["gostd", "policy"], false),
     room(
         "automation",
-        &["api", "edit", "git", "gostd", "message", "policy", "template"],
+        &[
+            "api", "edit", "git", "gostd", "message", "policy", "signing", "template",
+        ],
         true,
     ),
     room(
@@ -39,6 +41,7 @@ const ROOMS: &[Room] = &[
             "policy",
             "registry",
             "scan",
+            "signing",
             "template",
         ],
         true,
@@ -57,6 +60,7 @@ const ROOMS: &[Room] = &[
         &["access", "api", "cloud", "gostd", "net", "policy", "registry"],
         true,
     ),
+    room("signing", &["gostd", "net"], false),
     room("sprig", &["gostd", "policy", "re2", "template"], false),
     room("template", &["gostd"], false),
 ];

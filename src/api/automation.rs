@@ -114,9 +114,20 @@ pub struct CommitUser {
 pub struct SigningKey {
     /// Secret in the automation's namespace (IUA-040).
     pub secret_ref: LocalRef,
-    /// `gpg` (default) or `ssh`.
-    #[serde(rename = "type")]
-    pub kind: Option<String>,
+    /// What kind of key it is (N-009).
+    #[serde(rename = "type", default)]
+    pub kind: SigningKeyType,
+}
+
+/// The kinds of keys that sign; others are refused (N-009).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SigningKeyType {
+    /// OpenPGP, also when nothing is written.
+    #[default]
+    Gpg,
+    /// SSH.
+    Ssh,
 }
 
 /// Where to push.

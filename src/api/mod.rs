@@ -23,8 +23,8 @@ mod service_account;
 mod tree;
 
 pub use automation::{
-    AutomationSpec, Checkout, Commit, CommitUser, GitSpec, ImageUpdateAutomation, Push, SigningKey, SourceKind,
-    SourceRef, Strategy, Update,
+    AutomationSpec, Checkout, Commit, CommitUser, GitSpec, ImageUpdateAutomation, Push, SigningKey, SigningKeyType,
+    SourceKind, SourceRef, Strategy, Update,
 };
 pub use duration::{GoDuration, InvalidDuration};
 pub use git_repository::{GitRef, GitRepository, GitRepositorySpec};

@@ -13,6 +13,8 @@ pub(super) struct Made {
     pub(super) id: ObjectId,
     /// The objects to send; none when the remote has the commit already.
     pub(super) pack: Option<Pack>,
+    /// Whether it carries a signature.
+    pub(super) signed: bool,
 }
 
 /// One run's pushes.

@@ -7,6 +7,7 @@ use crate::edit::SpliceError;
 use crate::git::GitError;
 use crate::message::MessageError;
 use crate::policy::{InvalidImage, PolicyName};
+use crate::signing::SigningError;
 
 /// Why a run did not get to its end.
 #[derive(Debug, thiserror::Error)]
@@ -105,6 +106,9 @@ pub enum RunError {
     /// The commit's message could not be rendered; nothing is pushed (IUA-063).
     #[error(transparent)]
     Message(MessageError),
+    /// The commit could not be signed; an unsigned one is not pushed instead.
+    #[error("the commit could not be signed, so nothing was changed: {0}")]
+    Sign(#[from] SigningError),
     /// Something else stands in the way, in words for the user.
     #[error("{0}")]
     Other(String),

@@ -6,6 +6,7 @@ use super::destination::{self, DestinationError, Destinations, Refspec};
 use super::message::CommitMessage;
 use super::policies::{Policies, Resolve};
 use crate::api::LabelSelector;
+use crate::signing::Signer;
 
 /// What to set, for whom and where to look.
 #[derive(Clone, Debug)]
@@ -96,6 +97,8 @@ pub struct RemoteJob {
     pub author: Author,
     /// The commit's message.
     pub message: CommitMessage,
+    /// Who signs the commit; it is not signed without.
+    pub signer: Option<Arc<dyn Signer>>,
 }
 
 impl RemoteJob {

@@ -35,4 +35,4 @@ pub use policies::{Policies, Resolve, Unresolved, View, Wanted};
 pub use queue::run_all;
 pub use remote::{Place, run as run_remote};
 pub use report::{CommitReport, FileChange, PushReport, PushStatus, Run};
-pub use worktree::WorktreeCommit;
+pub use worktree::{WorktreeCommit, WorktreeSigning};

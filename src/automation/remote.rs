@@ -153,14 +153,15 @@ fn attempt(job: &RemoteJob, place: &Place, variant: Variant, report: &mut Run) -
         branch: Some(short(&destinations.work)),
         message: String::from_utf8_lossy(&message).into_owned(),
         author: job.author.to_string(),
-        signed: false,
+        signed: job.signer.is_some(),
     });
     if job.edits.dry_run {
         return Ok(None);
     }
-    let made = commit(job, place, &fetched, &destinations, (message, variant), &report.files).map_err(reading)?;
+    let made = commit(job, place, &fetched, &destinations, (message, variant), &report.files)?;
     if let Some(commit) = &mut report.commit {
         commit.id = Some(made.id.to_string());
+        commit.signed = made.signed;
     }
     deliver(job, place, &fetched, &destinations, (&made, variant), report)
 }
@@ -357,24 +358,34 @@ fn commit(
     destinations: &Destinations,
     (message, variant): (Vec<u8>, Variant),
     files: &[FileChange],
-) -> Result<Made, GitError> {
+) -> Result<Made, RunError> {
+    let reading = |source| RunError::Read {
+        url: job.url.clone(),
+        source,
+    };
     let contents: BTreeMap<Vec<u8>, Vec<u8>> = files.iter().map(|file| (file.path.clone(), file.new.clone())).collect();
-    let (tree, mut new) = fetched.objects.write_edits(fetched.tip.tree, &contents)?;
+    let (tree, mut new) = fetched
+        .objects
+        .write_edits(fetched.tip.tree, &contents)
+        .map_err(reading)?;
     // A variant is asked for because that one would not do.
     let first = variant == Variant::default();
     for present in fetched.also.iter().filter(|_| first).filter_map(|also| also.commit) {
-        let info = fetched.objects.commit(present)?;
-        if info.tree == tree && info.parents == [fetched.tip.commit] {
+        let info = fetched.objects.commit(present).map_err(reading)?;
+        let same = info.tree == tree && info.parents == [fetched.tip.commit];
+        // An unsigned one from the time before there was a key is replaced.
+        if same && (info.signed || job.signer.is_none()) {
             return Ok(Made {
                 id: present,
                 pack: None,
+                signed: info.signed,
             });
         }
     }
     // Gerrit takes the same commit for the same change only once: its time must not be the clock's (DECISIONS, Gerrit).
     let review = destinations.specs.iter().any(|spec| is_review(&spec.reference));
     let seconds = if review {
-        fetched.objects.commit(fetched.tip.commit)?.seconds + i64::from(variant.seconds)
+        fetched.objects.commit(fetched.tip.commit).map_err(reading)?.seconds + i64::from(variant.seconds)
     } else {
         (place.now)()
     };
@@ -384,7 +395,7 @@ fn commit(
         seconds,
         offset_minutes: 0,
     };
-    let commit = Commit {
+    let mut commit = Commit {
         tree,
         parents: vec![fetched.tip.commit],
         author: person.clone(),
@@ -392,8 +403,15 @@ fn commit(
         message,
         signature: None,
     };
-    let id = new.add_commit(&commit)?;
-    let pack = new.pack()?;
-    place.mirror.store(&fetched.objects, &pack)?;
-    Ok(Made { id, pack: Some(pack) })
+    if let Some(signer) = &job.signer {
+        commit.signature = Some(signer.sign(&commit.payload(), seconds)?);
+    }
+    let id = new.add_commit(&commit).map_err(reading)?;
+    let pack = new.pack().map_err(reading)?;
+    place.mirror.store(&fetched.objects, &pack).map_err(reading)?;
+    Ok(Made {
+        id,
+        pack: Some(pack),
+        signed: job.signer.is_some(),
+    })
 }

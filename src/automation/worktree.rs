@@ -4,11 +4,15 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::error::RunError;
 use super::job::Author;
 use super::message::CommitMessage;
 use super::report::{CommitReport, FileChange};
+use crate::git::add_signature;
+use crate::signing::Signer;
 
 /// How to commit in a working repository.
 #[derive(Clone, Debug)]
@@ -17,6 +21,19 @@ pub struct WorktreeCommit {
     pub author: Author,
     /// The message.
     pub message: CommitMessage,
+    /// Who signs.
+    pub signing: WorktreeSigning,
+}
+
+/// Who signs a commit that the user's own git makes.
+#[derive(Clone, Debug)]
+pub enum WorktreeSigning {
+    /// Git, if its settings say so (`commit.gpgsign`).
+    AsGitSays,
+    /// Nobody, whatever git's settings say.
+    Unsigned,
+    /// This key.
+    With(Arc<dyn Signer>),
 }
 
 /// Checks that the commit can be made and says what it will be.
@@ -51,7 +68,15 @@ pub(super) fn prepare(
             return Err(RunError::Other(why));
         }
     }
-    Ok(report(commit, message, None, branch(root), false))
+    let signed = match commit.signing {
+        WorktreeSigning::AsGitSays => {
+            let says = text(root, &["config", "--type=bool", "--get", "commit.gpgsign"]);
+            says.is_ok_and(|says| says == "true")
+        }
+        WorktreeSigning::Unsigned => false,
+        WorktreeSigning::With(_) => true,
+    };
+    Ok(report(commit, message, None, branch(root), signed))
 }
 
 /// The commit that is checked out.
@@ -94,11 +119,18 @@ pub(super) fn commit(
         ])
         .arg(format!("--pathspec-from-file={}", names.path().display()))
         .arg("--pathspec-file-nul");
+    if !matches!(commit.signing, WorktreeSigning::AsGitSays) {
+        command.arg("--no-gpg-sign");
+    }
     for role in ["AUTHOR", "COMMITTER"] {
         command.env(format!("GIT_{role}_NAME"), &commit.author.name);
         command.env(format!("GIT_{role}_EMAIL"), &commit.author.email);
     }
+    let before = head(root)?;
     output(command, message)?;
+    if let WorktreeSigning::With(signer) = &commit.signing {
+        sign(root, signer.as_ref()).inspect_err(|_| undo(root, &before, names.path()))?;
+    }
     let id = text(root, &["rev-parse", "HEAD"])?;
     let raw = output(git_with(root, &["cat-file", "commit", "HEAD"]), b"")?;
     let raw = String::from_utf8_lossy(&raw);
@@ -106,6 +138,32 @@ pub(super) fn commit(
     let (head, message) = raw.split_once("\n\n").unwrap_or((&raw, ""));
     let signed = head.lines().any(|line| line.starts_with("gpgsig"));
     Ok(report(commit, message.as_bytes(), Some(id), branch(root), signed))
+}
+
+/// Puts a signature on the commit that git has just made: only now is it known what hooks have left of it.
+fn sign(root: &Path, signer: &dyn Signer) -> Result<(), RunError> {
+    let made = head(root)?;
+    let unsigned = output(git_with(root, &["cat-file", "commit", &made]), b"")?;
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let signature = signer.sign(&unsigned, i64::try_from(since.as_secs()).unwrap_or(i64::MAX))?;
+    let signed = add_signature(&unsigned, &signature);
+    let id = output(
+        git_with(root, &["hash-object", "-t", "commit", "-w", "--stdin"]),
+        &signed,
+    )?;
+    let id = String::from_utf8_lossy(&id).trim().to_owned();
+    text(root, &["update-ref", "-m", "commit: signed", "HEAD", &id, &made]).map(drop)
+}
+
+/// Takes back the commit that could not be signed, from the branch and from the index.
+fn undo(root: &Path, before: &str, names: &Path) {
+    // What cannot be undone shows in where HEAD stands, which is looked at next.
+    let _ = text(
+        root,
+        &["update-ref", "-m", "commit: not signed, taken back", "HEAD", before],
+    );
+    let names = format!("--pathspec-from-file={}", names.display());
+    let _ = text(root, &["reset", "--quiet", &names, "--pathspec-file-nul"]);
 }
 
 fn report(

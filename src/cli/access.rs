@@ -225,7 +225,7 @@ fn given(access: &Access) -> Result<Given, String> {
 }
 
 /// A secret from a file, without the line feed that editors put at its end.
-fn secret_file(file: &Path) -> Result<Secret, String> {
+pub(super) fn secret_file(file: &Path) -> Result<Secret, String> {
     let text = text_of(file)?;
     one_line(text.trim_end_matches(['\r', '\n'])).map_err(|why| format!("{}: the secret in it {why}", file.display()))
 }

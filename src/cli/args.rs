@@ -98,6 +98,18 @@ pub struct Update {
     #[arg(long, value_name = "TEXT|@FILE")]
     pub message: Option<String>,
 
+    /// Sign the commit with this private key, OpenPGP (armoured) or SSH (default: the automation's signingKey, else git's commit.gpgsign and user.signingkey)
+    #[arg(long, value_name = "FILE")]
+    pub sign_key: Option<PathBuf>,
+
+    /// File with the passphrase of --sign-key
+    #[arg(long, value_name = "FILE", requires = "sign_key")]
+    pub sign_passphrase_file: Option<PathBuf>,
+
+    /// Do not sign, even if git's commit.gpgsign says so
+    #[arg(long, conflicts_with = "sign_key")]
+    pub no_sign: bool,
+
     /// How to reach the remote.
     #[command(flatten)]
     pub access: Access,

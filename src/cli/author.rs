@@ -28,18 +28,20 @@ pub fn parse(text: &str) -> Result<Author, String> {
 #[must_use]
 pub fn from_git(folder: Option<&Path>) -> Option<Author> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let email = variable("GIT_AUTHOR_EMAIL").or_else(|| setting(folder, "user.email"))?;
-    let name = variable("GIT_AUTHOR_NAME").or_else(|| setting(folder, "user.name"))?;
+    let email = variable("GIT_AUTHOR_EMAIL").or_else(|| setting(folder, &["user.email"]))?;
+    let name = variable("GIT_AUTHOR_NAME").or_else(|| setting(folder, &["user.name"]))?;
     Some(Author { name, email })
 }
 
-fn setting(folder: Option<&Path>, key: &str) -> Option<String> {
+/// One of git's settings as it is for `folder` (default: here); its name may come after `--type`. None when it is not
+/// set, and without git.
+pub(super) fn setting(folder: Option<&Path>, key: &[&str]) -> Option<String> {
     let mut command = Command::new("git");
     command.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
     if let Some(folder) = folder {
         command.arg("-C").arg(folder);
     }
-    let out = command.args(["config", "--get", key]).output().ok()?;
+    let out = command.args(["config", "--get"]).args(key).output().ok()?;
     let value = String::from_utf8(out.stdout).ok()?.trim().to_owned();
     Some(value).filter(|value| out.status.success() && !value.is_empty())
 }

@@ -40,33 +40,13 @@ impl Typed<'_> {
         }
     }
 
-    /// The message's template, and why the commit cannot be made as the automation wants it: said in a preview, else an
-    /// error.
-    pub(super) fn message_of(
-        &self,
-        automation: Option<&ImageUpdateAutomation>,
-        notes: &mut Vec<String>,
-    ) -> Result<CommitMessage, String> {
-        let commit = automation.and_then(|a| a.spec.git.as_ref()).map(|git| &git.commit);
-        if commit.is_some_and(|commit| commit.signing_key.is_some()) {
-            self.unsupported(
-                "spec.git.commit.signingKey: signing is not supported yet, and unsigned commits are not pushed instead",
-                notes,
-            )?;
-        }
+    /// The message: the flag's template, else the automation's.
+    pub(super) fn message_of(&self, automation: Option<&ImageUpdateAutomation>) -> CommitMessage {
         let mut message = automation.map(message_of).unwrap_or_default();
         if let Some(template) = &self.message {
             message.template.clone_from(template);
         }
-        Ok(message)
-    }
-
-    fn unsupported(&self, what: &str, notes: &mut Vec<String>) -> Result<(), String> {
-        if !self.args.dry_run {
-            return Err(what.to_owned());
-        }
-        notes.push(what.to_owned());
-        Ok(())
+        message
     }
 }
 

@@ -33,6 +33,7 @@ struct CommitView {
     id: Option<String>,
     branch: Option<String>,
     author: String,
+    signed: bool,
     subject: String,
 }
 
@@ -73,6 +74,7 @@ fn run(run: &Run) -> RunView {
             id: commit.id.clone(),
             branch: commit.branch.as_deref().map(code),
             author: cell(&commit.author),
+            signed: commit.signed,
             subject: cell(&words::subject(&commit.message)),
         }),
         pushes: run

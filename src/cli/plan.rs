@@ -160,7 +160,8 @@ impl Typed<'_> {
             .then(|| {
                 Ok::<_, String>(WorktreeCommit {
                     author: self.author(automation, Some(root))?,
-                    message: self.message_of(automation, &mut notes)?,
+                    message: self.message_of(automation),
+                    signing: self.signing_in_folder(automation, &mut notes)?,
                 })
             })
             .transpose()?;

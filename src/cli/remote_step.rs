@@ -17,6 +17,7 @@ impl Typed<'_> {
         let remote = access::plain(url, &self.args.access)?;
         let start = self.args.branch.clone().map_or(Start::Default, Start::Branch);
         let mut notes = Vec::new();
+        let author = self.author(None, None)?;
         let job = RemoteJob {
             edits: self.edits(None)?,
             url: remote.url.to_string(),
@@ -28,8 +29,9 @@ impl Typed<'_> {
                 options: self.options.clone(),
                 review: self.review(),
             },
-            author: self.author(None, None)?,
-            message: self.message_of(None, &mut notes)?,
+            signer: self.signer(None, &author, &mut notes)?,
+            author,
+            message: self.message_of(None),
         };
         Ok(Step::Remote(Box::new(job), places.place(&remote)?, notes))
     }
@@ -78,14 +80,16 @@ impl Typed<'_> {
             // `master` is read when nothing is said, but it is not written to (IUA-074).
             return Err(DestinationError::NoBranch.to_string());
         }
+        let author = self.author(Some(automation), None)?;
         let job = RemoteJob {
             edits: self.edits(Some(automation))?,
             url: remote.url.to_string(),
             start,
             branch,
             push,
-            author: self.author(Some(automation), None)?,
-            message: self.message_of(Some(automation), notes)?,
+            signer: self.signer(Some(automation), &author, notes)?,
+            author,
+            message: self.message_of(Some(automation)),
         };
         Ok(Step::Remote(
             Box::new(job),

@@ -99,18 +99,19 @@ fn commit_line(commit: &CommitReport, run: &Run, dry_run: bool) -> String {
         .map(|branch| format!(" on {branch}"))
         .unwrap_or_default();
     let subject = words::subject(&commit.message);
+    let signed = if commit.signed { ", signed" } else { "" };
     match &commit.id {
         Some(id) => format!(
-            "commit {NEW}{id}{NEW:#}{on} by {}: {subject} ({})",
+            "commit {NEW}{id}{NEW:#}{on} by {}{signed}: {subject} ({})",
             commit.author,
             words::headline(run)
         ),
         None if dry_run => format!(
-            "would commit{on} as {}: {subject} ({})",
+            "would commit{on} as {}{signed}: {subject} ({})",
             commit.author,
             words::headline(run)
         ),
-        None => format!("commit{on} by {}: {subject}", commit.author),
+        None => format!("commit{on} by {}{signed}: {subject}", commit.author),
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::args::Update;
 use super::images::{Images, now};
+use super::signing::Signers;
 use super::{access, author, load, words};
 use crate::api::{ImageUpdateAutomation, Objects};
 use crate::automation::{Author, Policies, Refspec, Review};
@@ -22,6 +23,7 @@ pub(super) struct Typed<'a> {
     pub(super) options: Vec<(String, String)>,
     pub(super) message: Option<String>,
     pub(super) author: Option<Author>,
+    pub(super) signers: Signers,
 }
 
 impl<'a> Typed<'a> {
@@ -56,6 +58,7 @@ impl<'a> Typed<'a> {
                 .collect::<Result<_, _>>()?,
             message,
             author: args.author.as_deref().map(author::parse).transpose()?,
+            signers: Signers::read(args)?,
         })
     }
 
@@ -89,6 +92,8 @@ impl<'a> Typed<'a> {
         let given = [
             ("--author", args.author.is_some()),
             ("--message", args.message.is_some()),
+            ("--sign-key", args.sign_key.is_some()),
+            ("--no-sign", args.no_sign),
         ];
         match given.iter().find(|(_, given)| *given && !args.commit) {
             Some((flag, _)) => Err(format!("{flag} needs --commit when a folder is edited in place")),

@@ -55,20 +55,29 @@ impl Commit {
             self.author.line(),
             self.committer.line()
         ));
-        if let Some(signature) = signature {
-            let header = if self.tree.as_bytes().len() == 32 {
-                "gpgsig-sha256"
-            } else {
-                "gpgsig"
-            };
-            let folded = signature.trim_end_matches('\n').replace('\n', "\n ");
-            out.push_str(&format!("{header} {folded}\n"));
-        }
         out.push('\n');
         let mut out = out.into_bytes();
         out.extend_from_slice(&self.message);
-        out
+        match signature {
+            Some(signature) => add_signature(&out, signature),
+            None => out,
+        }
     }
+}
+
+/// The bytes of a commit object with a signature over them added, as git does it: the last header, its lines folded.
+/// Repositories with SHA-256 have their own name for it (git, *hash-function-transition*).
+#[must_use]
+pub fn add_signature(commit: &[u8], signature: &str) -> Vec<u8> {
+    const SHA256_TREE: usize = "tree ".len() + 64;
+    let header = match memchr::memchr(b'\n', commit) {
+        Some(SHA256_TREE) => "gpgsig-sha256",
+        _ => "gpgsig",
+    };
+    let folded = signature.trim_end_matches('\n').replace('\n', "\n ");
+    let end = memchr::memmem::find(commit, b"\n\n").map_or(commit.len(), |at| at + 1);
+    let (headers, message) = commit.split_at(end);
+    [headers, format!("{header} {folded}\n").as_bytes(), message].concat()
 }
 
 impl Person {
@@ -103,6 +112,8 @@ pub struct CommitInfo {
     pub committer: Vec<u8>,
     /// The committer's time in seconds since 1970-01-01 UTC; 0 when it cannot be read.
     pub seconds: i64,
+    /// Whether it carries a signature, of whomever.
+    pub signed: bool,
     /// The message.
     pub message: Vec<u8>,
 }
@@ -116,6 +127,7 @@ impl CommitInfo {
     fn read(data: &[u8]) -> Option<Self> {
         let (mut tree, mut parents, mut author, mut committer) = (None, Vec::new(), Vec::new(), Vec::new());
         let mut rest = data;
+        let mut signed = false;
         loop {
             let end = memchr::memchr(b'\n', rest)?;
             let (line, tail) = (rest.get(..end)?, rest.get(end + 1..)?);
@@ -132,6 +144,7 @@ impl CommitInfo {
             } else if let Some(person) = line.strip_prefix(b"committer ") {
                 committer = person.to_vec();
             }
+            signed |= line.starts_with(b"gpgsig");
         }
         let seconds = committer_seconds(&committer).unwrap_or(0);
         Some(Self {
@@ -140,6 +153,7 @@ impl CommitInfo {
             author,
             committer,
             seconds,
+            signed,
             message: rest.to_vec(),
         })
     }
@@ -205,6 +219,8 @@ mod tests {
         let info = CommitInfo::parse(signed.tree, &signed.encode()).unwrap();
         assert_eq!((info.tree, info.parents.len(), info.seconds), (signed.tree, 1, 7));
         assert_eq!(info.message, b"no line break");
+        assert!(info.signed);
+        assert!(!CommitInfo::parse(signed.tree, &signed.payload()).unwrap().signed);
     }
 
     #[test]

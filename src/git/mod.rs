@@ -40,7 +40,7 @@ mod transport;
 mod tree;
 
 pub use checkout::{Also, Checkout, ChooseTag, Fetched, RemoteRef, Tip};
-pub use commit::{Commit, CommitInfo, Person};
+pub use commit::{Commit, CommitInfo, Person, add_signature};
 pub use edits::NewObjects;
 pub use error::GitError;
 pub use gix::ObjectId;
