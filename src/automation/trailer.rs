@@ -34,11 +34,7 @@ fn has_trailers(message: &[u8]) -> bool {
     let lines: Vec<&[u8]> = message.split(|byte| *byte == b'\n').collect();
     let is_blank = |line: &&[u8]| line.trim_ascii().is_empty();
     let paragraph: Vec<&[u8]> = lines.iter().rev().take_while(|line| !is_blank(line)).copied().collect();
-    if lines
-        .iter()
-        .take(lines.len() - paragraph.len())
-        .all(|line| is_blank(line))
-    {
+    if lines.iter().take(lines.len() - paragraph.len()).all(is_blank) {
         return false;
     }
     let picked = |line: &[u8]| line.starts_with(b"(cherry picked from commit ");
