@@ -320,7 +320,7 @@ fn the_short_form_for_another_branch_and_with_trailers() {
     let ran = fleet.bench.ok(&all);
     let link = format!("/c/stable/+/{}", change.number);
     assert!(
-        ran.err.contains(&link) && ran.out.contains("refs/for/stable"),
+        ran.out.contains(&link) && ran.out.contains("refs/for/stable"),
         "{}\n{}",
         ran.out,
         ran.err
