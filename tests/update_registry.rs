@@ -293,13 +293,13 @@ fn guards_hold_images_back() {
     let app = format!("{}/team/app", registry.host());
     let bench = Bench::new();
     let outcome = |held: &str, range: &str, annotations: &str| {
-        let digest = format!("digest: sha256:00 # {{\"$imagepolicy\": \"fs:app:digest\"}}\n");
-        bench.write("a.yaml", marked(&app, held, "app") + &digest);
+        let digest = "digest: sha256:00 # {\"$imagepolicy\": \"fs:app:digest\"}\n";
+        bench.write("a.yaml", marked(&app, held, "app") + digest);
         let rest = "  digestReflectionPolicy: IfNotPresent\n";
         let manifests = image_repository("fs", "app", &app, "") + &image_policy("fs", "app", range, annotations, rest);
         let file = bench.write("policies/all.yaml", manifests);
         let (_, document) = bench.json(&["update", "a.yaml", "-f", file.to_str().unwrap()]);
-        let written = bench.read("a.yaml") != marked(&app, held, "app") + &digest;
+        let written = bench.read("a.yaml") != marked(&app, held, "app") + digest;
         (
             written,
             skips(&document)

@@ -226,6 +226,15 @@ impl Policies {
         Arc::new(policies)
     }
 
+    /// Why no run may write anything with this policy: for its image, or for that of its status when no registry can be
+    /// asked for a better one.
+    fn invalid<'a>(&'a self, known: &'a Known) -> Option<&'a InvalidImage> {
+        match &known.image {
+            State::Open(open) if !self.repositories.contains_key(&open.repository) => open.status.invalid.as_ref(),
+            _ => known.invalid.as_ref(),
+        }
+    }
+
     /// The known name that is likest to `name`, if one is like enough to have been meant.
     fn meant(&self, name: &PolicyName) -> Option<&PolicyName> {
         let wanted = name.to_string();
@@ -257,7 +266,7 @@ impl View<'_> {
         let of_this_run = self.policies.known.iter().filter(|(name, _)| name.namespace == own);
         of_this_run
             .filter(|(_, known)| selected(known))
-            .find_map(|(name, known)| Some((name, known.invalid.as_ref()?)))
+            .find_map(|(name, known)| Some((name, self.policies.invalid(known)?)))
     }
 }
 

@@ -1,8 +1,8 @@
 //! What becomes of one tag, step by step (`bumpwright policy --explain`).
 
 use crate::api::{FilterTags, ImagePolicy};
+use crate::policy::Exhausted;
 use crate::policy::{self, Exclusions, Explanation, Judgement, NoTag, RuleSpec, Verdict};
-use crate::re2::Exhausted;
 use crate::scan::Asked;
 
 /// What becomes of a tag.
@@ -74,7 +74,7 @@ pub(super) fn explain(asked: &Asked<'_>, chooser: &policy::ImagePolicy, tag: &st
 /// The first pattern of the exclusion list that matches.
 fn excluding(asked: &Asked<'_>, tag: &str) -> Result<Option<String>, Exhausted> {
     for pattern in asked.repository.exclusions() {
-        // A list that cannot be read has failed the asked.
+        // A list that cannot be read has failed the scan.
         let Ok(exclusions) = Exclusions::new([pattern]) else {
             continue;
         };

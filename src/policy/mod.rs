@@ -35,3 +35,6 @@ pub use select::{highest_tags, latest_tag};
 pub use version::Version;
 pub use version_error::{NumberError, VersionError};
 pub use version_parse::MAX_VERSION_LEN;
+
+// What filters and exclusions may run out of.
+pub use crate::re2::Exhausted;

@@ -38,7 +38,7 @@ pub enum NoImage {
         /// Image and tag.
         image: String,
         /// Why not.
-        error: ScanError,
+        error: Box<ScanError>,
     },
     /// The registry does not tell the age.
     #[error("the age of {image} cannot be had: {error}")]
@@ -46,7 +46,7 @@ pub enum NoImage {
         /// Image and tag.
         image: String,
         /// Why not.
-        error: ScanError,
+        error: Box<ScanError>,
     },
     /// A guard holds it back.
     #[error("{image}: {refusal}")]
@@ -98,7 +98,7 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
         let created = scanner.created(repository, objects, tag);
         let created = created.map_err(|error| NoImage::Age {
             image: image.to_string(),
-            error,
+            error: Box::new(error),
         })?;
         guards
             .check_age(created.as_ref(), now)
@@ -114,7 +114,7 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
             let digest = scanner.digest(repository, objects, tag);
             Some(digest.map_err(|error| NoImage::Digest {
                 image: image.to_string(),
-                error,
+                error: Box::new(error),
             })?)
         }
     };

@@ -4,8 +4,8 @@ use super::image::InvalidImage;
 use crate::access::AccessError;
 use crate::api::InvalidSecret;
 use crate::cloud::CloudError;
-use crate::policy::InvalidExclusion;
-use crate::re2::Exhausted;
+use crate::policy::{Exhausted, InvalidExclusion};
+
 use crate::registry::{LoginError, RegistryError, SecretError};
 
 /// Why a repository could not be scanned. After the prefix the words are image-reflector-controller's where it has some.

@@ -307,6 +307,13 @@ fn credentials_of_a_machine() {
         "{said}"
     );
 
+    let locked = ec2(|request| (request.method == "PUT").then(|| Reply::text(403, "")));
+    let said = of(&locked, &[]).unwrap_err();
+    assert!(
+        said.contains("EC2 metadata wants a token that it did not give"),
+        "{said}"
+    );
+    assert!(said.ends_with("answered 401: no token"), "{said}");
     let bare = ec2(|request| request.path.ends_with("credentials/").then(|| Reply::text(404, "")));
     assert!(of(&bare, &[]).unwrap_err().contains("the machine has no IAM role"));
     let failed = json!({"Code": "AssumeRoleUnauthorizedAccess", "Message": "EC2 cannot assume the role"});
