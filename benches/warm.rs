@@ -97,6 +97,7 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
             template: "bump".into(),
             ..CommitMessage::default()
         },
+        signer: None,
     }
 }
 

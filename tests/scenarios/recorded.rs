@@ -25,7 +25,10 @@ const WORDS: &[(&str, &[&str])] = &[
     ("semver parse error: improper constraint", &["improper constraint"]),
     (
         "decryption password incorrect",
-        &["cannot be read with the passphrase given"],
+        &[
+            "cannot be read with the passphrase given",
+            "decryption password incorrect",
+        ],
     ),
     ("is passphrase protected", &["is encrypted; give its passphrase"]),
     (
