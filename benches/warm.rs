@@ -88,7 +88,6 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
         start: Start::Branch("main".into()),
         branch: None,
         push: PushSettings::default(),
-        signer: None,
         author: Author {
             name: "Bench".into(),
             email: "bench@example.com".into(),
