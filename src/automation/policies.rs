@@ -219,6 +219,12 @@ impl Policies {
         }
     }
 
+    /// Whether there is a policy whose image is still to be asked for.
+    #[must_use]
+    pub fn any_open(&self) -> bool {
+        self.known.values().any(|known| matches!(known.image, State::Open(_)))
+    }
+
     /// Asks for the images of those policies of `names` that are open and whose labels are wanted.
     #[must_use]
     pub fn resolved(

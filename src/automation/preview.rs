@@ -70,6 +70,10 @@ pub fn lacks_manifests<Place>(marked: &[Marked<Place>], edits: &Edits) -> bool {
 /// The same policies with the images that registries have for those that markers name.
 #[must_use]
 pub fn resolved<Place>(policies: Arc<Policies>, marked: &[Marked<Place>], edits: &Edits) -> Arc<Policies> {
+    // With all images known, which `--set` and a status see to, there is nothing to gather from the fields.
+    if !policies.any_open() {
+        return policies;
+    }
     let selector = edits.selector.as_ref();
     let wants = |labels: &BTreeMap<String, String>| selector.is_none_or(|s| s.matches(labels).unwrap_or(false));
     let mut held = Held::default();

@@ -97,8 +97,10 @@ fn not_scanned(one: &Wanted, why: &str) -> Unresolved {
     }
 }
 
-fn unresolved(one: &Wanted, error: &NoImage) -> Unresolved {
-    let reason = match error {
+/// The word for programs for why a policy has no image.
+#[must_use]
+pub fn reason(error: &NoImage) -> Reason {
+    match error {
         NoImage::Digest { .. } | NoImage::Age { .. } => Reason::ScanFailed,
         NoImage::Refused { refusal, .. } => match **refusal {
             Refusal::Held(_) => Reason::Held,
@@ -106,9 +108,12 @@ fn unresolved(one: &Wanted, error: &NoImage) -> Unresolved {
             Refusal::WouldDowngrade { .. } => Reason::WouldDowngrade,
         },
         _ => Reason::PolicyNotReady,
-    };
+    }
+}
+
+fn unresolved(one: &Wanted, error: &NoImage) -> Unresolved {
     Unresolved {
-        reason,
+        reason: reason(error),
         message: format!(
             "ImagePolicy {}: {}",
             one.policy.policy_name(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::images::Images;
+use super::images::{Images, reason};
 use super::policy_explain::{Explained, explain};
 use super::policy_status::{Shown, of_status};
 use crate::api::{ImagePolicy, ImageRepository, ObjectName};
@@ -216,7 +216,7 @@ impl Finding {
                 });
                 self.guards.push(*refusal);
             }
-            Err(error) => self.problem = Some(no_image(&error)),
+            Err(error) => self.problem = Some(Problem::new(reason(&error), error)),
         }
         if let Some(survey) = &survey {
             self.count(tags, survey);
@@ -250,12 +250,4 @@ impl Finding {
             self.guards.push(refusal);
         }
     }
-}
-
-fn no_image(error: &NoImage) -> Problem {
-    let reason = match error {
-        NoImage::Digest { .. } | NoImage::Age { .. } => Reason::ScanFailed,
-        _ => Reason::PolicyNotReady,
-    };
-    Problem::new(reason, error)
 }
