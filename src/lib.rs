@@ -24,6 +24,7 @@
 //! | [`registry`] | IO | OCI distribution: logins, tags, digests, ages of images |
 //! | [`cloud`] | IO | logins at AWS, Azure and Google |
 //! | [`git`] | IO | mirror, transports, fetch, trees, commits, packs, push |
+//! | [`observe`] | IO | what others see of a controller: logs, metrics, probes, events |
 //! | [`net`] | IO | how a server is reached: secrets, trust, proxies, limits, one HTTP client for each peer |
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -43,6 +44,8 @@ pub mod gostd;
 pub mod message;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to servers
 pub mod net;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // writes logs, serves metrics and probes, sends events
+pub mod observe;
 pub mod policy;
 pub mod re2;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to registries, runs credential helpers

@@ -52,6 +52,7 @@ const ROOMS: &[Room] = &[
     room("gostd", &[], false),
     room("message", &["policy", "sprig", "template"], false),
     room("net", &["gostd"], true),
+    room("observe", &["gostd", "net"], true),
     room("policy", &["gostd", "re2"], false),
     room("re2", &["gostd"], false),
     room("registry", &["gostd", "net", "policy"], true),

@@ -1,0 +1,183 @@
+//! How client-go keeps events from flooding a cluster (`tools/record/events_cache.go`, `EventCorrelator`): the same
+//! event again is counted in the one there is, many that differ by their message alone are combined, and an object that
+//! will not be quiet is held to a pace.
+//!
+//! It is a value without clock and client. One thing differs: of ten messages, client-go forgets a random one, and so
+//! whether an older message is combined when it comes again is up to dice there. Here the newest is forgotten: the first
+//! nine keep their own events.
+
+use std::collections::BTreeSet;
+use std::time::SystemTime;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::ClusterEvent;
+use super::recency::Recency;
+use super::timestamp::unix_nanos;
+use super::token_bucket::TokenBucket;
+
+/// How many objects, reasons and messages are remembered, each.
+const REMEMBERED: usize = 4096;
+/// With so many different messages within the time, further ones are combined.
+const MESSAGES: usize = 10;
+/// How long an object and reason has to be quiet to begin anew, in nanoseconds: ten minutes.
+const QUIET: i64 = 600 * 1_000_000_000;
+
+/// What is to be done with an event.
+///
+/// client-go tries again after ten seconds (at first, a random part of it), twelve times at most, while the server cannot
+/// be reached; what the server refuses is given up.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// `POST` this Event to the namespace.
+    Create {
+        /// Where it lives.
+        namespace: String,
+        /// The Event.
+        event: Value,
+    },
+    /// `PATCH` the Event of that name (as `application/strategic-merge-patch+json` in client-go); on 404, which is an
+    /// Event that has expired, `POST` `event` instead.
+    Patch {
+        /// Where it lives.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// What changes.
+        patch: Value,
+        /// The whole Event.
+        event: Value,
+    },
+    /// Nothing: the object has used up what it may write.
+    Drop,
+}
+
+/// Remembers what was written. Memory is bounded: texts are kept as hashes.
+#[derive(Debug)]
+pub struct Correlator {
+    similar: Recency<Key, Similar>,
+    written: Recency<Key, Written>,
+    paces: Recency<Key, TokenBucket>,
+}
+
+/// The hash of what has to be the same.
+type Key = [u8; 32];
+
+/// Events that differ by their message alone.
+#[derive(Debug)]
+struct Similar {
+    messages: BTreeSet<Key>,
+    last: i64,
+}
+
+/// An Event in the cluster.
+#[derive(Debug)]
+struct Written {
+    name: String,
+    first: i64,
+    count: u32,
+}
+
+impl Correlator {
+    /// Remembers nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            similar: Recency::new(REMEMBERED),
+            written: Recency::new(REMEMBERED),
+            paces: Recency::new(REMEMBERED),
+        }
+    }
+
+    /// What to do with an event at this moment.
+    pub fn observe(&mut self, event: ClusterEvent, now: SystemTime) -> Outcome {
+        let now = unix_nanos(now);
+        let (event, key) = self.combine(event, now);
+        let event = self.count(event, key);
+        let pace = key_of(&event, &[]);
+        let mut bucket = self.paces.get(&pace).copied().unwrap_or_else(TokenBucket::full);
+        let may = bucket.take(now);
+        self.paces.put(pace, bucket);
+        if !may {
+            return Outcome::Drop;
+        }
+        let (namespace, json) = (event.namespace.clone(), event.to_json());
+        match event.count {
+            0 | 1 => Outcome::Create { namespace, event: json },
+            _ => Outcome::Patch {
+                namespace,
+                patch: event.patch(),
+                name: event.name,
+                event: json,
+            },
+        }
+    }
+
+    /// The event, or the one that stands for all that are similar; and what it is remembered by.
+    fn combine(&mut self, event: ClusterEvent, now: i64) -> (ClusterEvent, Key) {
+        let reporting = if event.reporting { event.component.as_str() } else { "" };
+        let group = key_of(&event, &["similar", &event.reason, reporting]);
+        let message: Key = Sha256::digest(event.message.as_bytes()).into();
+        let fresh = |similar: &&mut Similar| now.saturating_sub(similar.last) <= QUIET;
+        let mut messages = match self.similar.get(&group).filter(fresh) {
+            Some(similar) => std::mem::take(&mut similar.messages),
+            None => BTreeSet::new(),
+        };
+        messages.insert(message);
+        let many = messages.len() >= MESSAGES;
+        if many {
+            messages.remove(&message);
+        }
+        self.similar.put(group, Similar { messages, last: now });
+        match many {
+            true => (event.combined(now), group),
+            false => {
+                let key = key_of(&event, &["same", &event.reason, &event.message]);
+                (event, key)
+            }
+        }
+    }
+
+    /// The event with the name and count of the one that it repeats.
+    fn count(&mut self, mut event: ClusterEvent, key: Key) -> ClusterEvent {
+        if let Some(written) = self.written.get(&key) {
+            event.name.clone_from(&written.name);
+            event.first = written.first;
+            event.count = written.count.saturating_add(1);
+        }
+        let written = Written {
+            name: event.name.clone(),
+            first: event.first,
+            count: event.count,
+        };
+        self.written.put(key, written);
+        event
+    }
+}
+
+impl Default for Correlator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Source, object and type of an event, and more parts. Lengths keep parts apart.
+fn key_of(event: &ClusterEvent, more: &[&str]) -> Key {
+    let object = &event.object;
+    let parts = [
+        event.component.as_str(),
+        &object.kind,
+        &object.namespace,
+        &object.name,
+        &object.uid,
+        &object.api_version,
+        event.event_type,
+    ];
+    let mut hash = Sha256::new();
+    for part in parts.iter().chain(more) {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().into()
+}

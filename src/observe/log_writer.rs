@@ -1,0 +1,133 @@
+//! The thread that writes log lines, so that nobody else waits for their reader.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How much may wait to be written, in bytes.
+const MOST_WAITING: usize = 1 << 20;
+
+/// Lines on their way out, in the order in which they came.
+pub(super) struct LogWriter {
+    queue: Arc<Queue>,
+}
+
+struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    lines: VecDeque<String>,
+    /// Of the lines.
+    bytes: usize,
+    /// Dropped since the last report.
+    unreported: u64,
+    dropped: u64,
+    writing: bool,
+    closed: bool,
+}
+
+impl LogWriter {
+    /// Starts the thread. `lost` words the report that so many lines were dropped.
+    pub fn start(
+        output: impl Write + Send + 'static,
+        lost: impl Fn(u64) -> String + Send + 'static,
+    ) -> io::Result<Self> {
+        let queue = Arc::new(Queue {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let shared = Arc::clone(&queue);
+        thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || shared.write_all(output, &lost))?;
+        Ok(Self { queue })
+    }
+
+    /// Hands a line over, or drops it when too much is waiting.
+    pub fn push(&self, line: String) {
+        let mut state = self.queue.lock();
+        if !state.lines.is_empty() && state.bytes + line.len() > MOST_WAITING {
+            state.unreported += 1;
+            state.dropped += 1;
+            return;
+        }
+        state.bytes += line.len();
+        state.lines.push_back(line);
+        self.queue.changed.notify_all();
+    }
+
+    /// Waits until nothing is waiting, so long at most.
+    pub fn flush(&self, within: Duration) -> bool {
+        let end = Instant::now().checked_add(within);
+        let mut state = self.queue.lock();
+        while state.has_work() {
+            let left = end.map_or(within, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.queue.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    pub fn dropped(&self) -> u64 {
+        self.queue.lock().dropped
+    }
+}
+
+impl Drop for LogWriter {
+    /// Lets the thread end once it has written what is left.
+    fn drop(&mut self) {
+        self.queue.lock().closed = true;
+        self.queue.changed.notify_all();
+    }
+}
+
+impl State {
+    fn has_work(&self) -> bool {
+        self.writing || self.unreported > 0 || !self.lines.is_empty()
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_all(&self, mut output: impl Write, lost: &dyn Fn(u64) -> String) {
+        while let Some(line) = self.next(lost) {
+            // There is nobody to tell that nobody listens.
+            let _ = output.write_all(line.as_bytes()).and_then(|()| output.flush());
+        }
+    }
+
+    /// The next line, or none when there will be no more.
+    fn next(&self, lost: &dyn Fn(u64) -> String) -> Option<String> {
+        let mut state = self.lock();
+        state.writing = false;
+        if !state.has_work() {
+            self.changed.notify_all();
+        }
+        while !state.has_work() {
+            if state.closed {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.writing = true;
+        match state.lines.pop_front() {
+            Some(line) => {
+                state.bytes -= line.len();
+                Some(line)
+            }
+            // All that came before the gap is written.
+            None => Some(lost(std::mem::take(&mut state.unreported))),
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! All metrics of a controller process, by the names that dashboards and alerts for Flux ask for.
+//!
+//! Sources: controller-runtime 0.24 (`pkg/internal/controller/metrics`, `pkg/internal/metrics/workqueue.go`,
+//! `pkg/metrics`), `fluxcd/pkg` (`runtime/metrics/recorder.go`, `cache/metrics.go`). `gotk_reconcile_condition` and
+//! `gotk_suspend_status` are left out: Flux's controllers have stopped recording them. `bumpwright_*` are ours.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::controller_families::{QueueFamilies, ReconcileFamilies};
+use super::controller_metrics::ControllerMetrics;
+use super::exposition::Exposed;
+use super::metric::{Counter, Family, Gauge, Histogram};
+use super::process;
+
+/// `prometheus.ExponentialBucketsRange(10e-3, 1800, 10)`, in seconds, with its rounding errors.
+const OBJECT_TIME: &[f64] = &[
+    0.01,
+    0.038363583488692544,
+    0.1471764538093883,
+    0.5646216173286169,
+    2.166090855590701,
+    8.309900738254731,
+    31.879757075478317,
+    122.30217221643493,
+    469.19495946736544,
+    1799.9999999999986,
+];
+
+/// The metrics of a process. A clone is cheap and has the same metrics; all of it may be used from any thread.
+#[derive(Clone, Debug)]
+pub struct Metrics(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    families: Families,
+    controllers: Mutex<Vec<(Box<str>, ControllerMetrics)>>,
+}
+
+/// A field for each name.
+#[derive(Debug)]
+pub(super) struct Families {
+    pub reconcile: ReconcileFamilies,
+    pub queue: QueueFamilies,
+    object_duration: Family<Histogram>,
+    token_events: Family<Counter>,
+    token_items: Family<Gauge>,
+    token_requests: Family<Counter>,
+    token_evictions: Family<Counter>,
+    kubernetes_requests: Family<Counter>,
+    leader: Family<Gauge>,
+    skipped_markers: Family<Gauge>,
+    pushes: Family<Counter>,
+    push_races: Family<Counter>,
+    git_requests: Family<Counter>,
+    registry_requests: Family<Counter>,
+    events: Family<Counter>,
+}
+
+/// The labels of objects.
+const OBJECT: &[&str] = &["kind", "name", "namespace"];
+
+impl Families {
+    fn new() -> Self {
+        let counter = |name, help, labels| Family::new(name, help, labels, Counter::default);
+        let gauge = |name, help, labels| Family::new(name, help, labels, Gauge::default);
+        Self {
+            reconcile: ReconcileFamilies::new(),
+            queue: QueueFamilies::new(),
+            object_duration: Family::new(
+                "gotk_reconcile_duration_seconds",
+                "The duration in seconds of a GitOps Toolkit resource reconciliation.",
+                OBJECT,
+                || Histogram::new(OBJECT_TIME),
+            ),
+            token_events: counter(
+                "gotk_token_cache_events_total",
+                "Total number of cache retrieval events for a Gitops Toolkit resource reconciliation.",
+                &["event_type", "kind", "name", "namespace", "operation"],
+            ),
+            token_items: gauge("gotk_token_cached_items", "Total number of items in the cache.", &[]),
+            token_requests: counter(
+                "gotk_token_cache_requests_total",
+                "Total number of cache requests partioned by success or failure.",
+                &["status"],
+            ),
+            token_evictions: counter(
+                "gotk_token_cache_evictions_total",
+                "Total number of cache evictions.",
+                &[],
+            ),
+            kubernetes_requests: counter(
+                "rest_client_requests_total",
+                "Number of HTTP requests, partitioned by status code, method, and host.",
+                &["code", "host", "method"],
+            ),
+            leader: gauge("leader_election_master_status", LEADER, &["name"]),
+            skipped_markers: gauge(
+                "bumpwright_skipped_markers",
+                "Number of image policy markers that were not acted upon in the last run, by object and reason.",
+                &["kind", "name", "namespace", "reason"],
+            ),
+            pushes: counter(
+                "bumpwright_pushes_total",
+                "Total number of pushes that changed a remote repository.",
+                &[],
+            ),
+            push_races: counter(
+                "bumpwright_push_races_total",
+                "Total number of pushes that were lost to somebody else's and made again on the new tip.",
+                &[],
+            ),
+            git_requests: counter(
+                "bumpwright_git_requests_total",
+                "Total number of requests to Git servers.",
+                &[],
+            ),
+            registry_requests: counter(
+                "bumpwright_registry_requests_total",
+                "Total number of requests to image registries.",
+                &[],
+            ),
+            events: counter(
+                "bumpwright_events_total",
+                "Total number of events for the notification-controller, by what became of them.",
+                &["outcome"],
+            ),
+        }
+    }
+
+    fn all(&self) -> Vec<&dyn Exposed> {
+        let mut all = Vec::from(self.reconcile.all());
+        all.extend(self.queue.all());
+        all.extend([
+            &self.object_duration as &dyn Exposed,
+            &self.token_events,
+            &self.token_items,
+            &self.token_requests,
+            &self.token_evictions,
+            &self.kubernetes_requests,
+            &self.leader,
+            &self.skipped_markers,
+            &self.pushes,
+            &self.push_races,
+            &self.git_requests,
+            &self.registry_requests,
+            &self.events,
+        ]);
+        all
+    }
+}
+
+const LEADER: &str = "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates \
+    master. 'name' is the string used to identify the lease. Please make sure to group by name.";
+
+impl Metrics {
+    /// Metrics in which nothing has happened.
+    #[must_use]
+    pub fn new() -> Self {
+        let families = Families::new();
+        for counter in [
+            &families.pushes,
+            &families.push_races,
+            &families.git_requests,
+            &families.registry_requests,
+        ] {
+            counter.with(&[]);
+        }
+        Self(Arc::new(Inner {
+            families,
+            controllers: Mutex::default(),
+        }))
+    }
+
+    /// What is counted of a controller, such as `imagepolicy`, and its queue. Asked again, it is the same.
+    #[must_use]
+    pub fn controller(&self, name: &str, workers: usize) -> ControllerMetrics {
+        let mut controllers = self.0.controllers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = controllers.iter().find(|(known, _)| &**known == name) {
+            return known.clone();
+        }
+        let made = ControllerMetrics::new(&self.0.families, name, workers);
+        controllers.push((name.into(), made.clone()));
+        made
+    }
+
+    /// Counts a reconciliation of an object that took so long: `gotk_reconcile_duration_seconds`.
+    pub fn reconciled(&self, kind: &str, namespace: &str, name: &str, took: Duration) {
+        self.0
+            .families
+            .object_duration
+            .with(&[kind, name, namespace])
+            .observe_time(took);
+    }
+
+    /// How many markers the last run of an object left alone, by reason (`Skip`'s reasons); it replaces what was said
+    /// of the object before.
+    pub fn skipped_markers<'r>(
+        &self,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+        by_reason: impl IntoIterator<Item = (&'r str, usize)>,
+    ) {
+        let skipped = &self.0.families.skipped_markers;
+        skipped.remove(|values| is_object(values, kind, name, namespace));
+        for (reason, number) in by_reason {
+            skipped.with(&[kind, name, namespace, reason]).add(number as f64);
+        }
+    }
+
+    /// Forgets the series of an object that is being deleted.
+    pub fn forget(&self, kind: &str, namespace: &str, name: &str) {
+        let families = &self.0.families;
+        families
+            .object_duration
+            .remove(|values| is_object(values, kind, name, namespace));
+        families
+            .skipped_markers
+            .remove(|values| is_object(values, kind, name, namespace));
+        let behind_event = |values: &[Box<str>]| {
+            values
+                .get(1..)
+                .is_some_and(|rest| is_object(rest, kind, name, namespace))
+        };
+        families.token_events.remove(behind_event);
+    }
+
+    /// What is counted of the cache of registry and Git tokens (`gotk_token_*`); only for a process that has one.
+    #[must_use]
+    pub fn token_cache(&self) -> TokenCacheMetrics {
+        let families = &self.0.families;
+        TokenCacheMetrics {
+            metrics: self.clone(),
+            items: families.token_items.with(&[]),
+            evictions: families.token_evictions.with(&[]),
+        }
+    }
+
+    /// Counts a request to the Kubernetes API: the status code, or `<error>` when there was no answer, and the host
+    /// with its port.
+    pub fn kubernetes_request(&self, code: &str, host: &str, method: &str) {
+        self.0
+            .families
+            .kubernetes_requests
+            .with(&[code, host, method])
+            .increment();
+    }
+
+    /// Says whether this process holds a lease.
+    pub fn leader(&self, lease: &str, leads: bool) {
+        self.0.families.leader.with(&[lease]).set(f64::from(u8::from(leads)));
+    }
+
+    /// `bumpwright_pushes_total`.
+    #[must_use]
+    pub fn pushes(&self) -> Counter {
+        self.0.families.pushes.with(&[])
+    }
+
+    /// `bumpwright_push_races_total`.
+    #[must_use]
+    pub fn push_races(&self) -> Counter {
+        self.0.families.push_races.with(&[])
+    }
+
+    /// `bumpwright_git_requests_total`.
+    #[must_use]
+    pub fn git_requests(&self) -> Counter {
+        self.0.families.git_requests.with(&[])
+    }
+
+    /// `bumpwright_registry_requests_total`.
+    #[must_use]
+    pub fn registry_requests(&self) -> Counter {
+        self.0.families.registry_requests.with(&[])
+    }
+
+    /// `bumpwright_events_total` with an outcome.
+    #[must_use]
+    pub(super) fn events(&self, outcome: &str) -> Counter {
+        self.0.families.events.with(&[outcome])
+    }
+
+    /// Everything as text, as `/metrics` shows it.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let controllers = self
+            .0
+            .controllers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        for (_, controller) in controllers {
+            controller.refresh();
+        }
+        let process = process::Measures::read();
+        let mut families = self.0.families.all();
+        families.extend(process.iter().map(|measure| measure as &dyn Exposed));
+        families.sort_by_key(|family| family.name());
+        let mut page = String::new();
+        for family in families {
+            family.write(&mut page);
+        }
+        page
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Whether values begin with those of an object.
+fn is_object(values: &[Box<str>], kind: &str, name: &str, namespace: &str) -> bool {
+    let begin = values.iter().map(AsRef::as_ref).take(3);
+    begin.eq([kind, name, namespace])
+}
+
+/// What Flux counts of its token cache.
+#[derive(Clone, Debug)]
+pub struct TokenCacheMetrics {
+    metrics: Metrics,
+    /// How many tokens there are.
+    pub items: Gauge,
+    /// How many were pushed out by others.
+    pub evictions: Counter,
+}
+
+impl TokenCacheMetrics {
+    /// Counts a look into the cache for an object's reconciliation (`operation`: `reconcile`).
+    pub fn looked_up(&self, found: bool, kind: &str, namespace: &str, name: &str, operation: &str) {
+        let event = if found { "cache_hit" } else { "cache_miss" };
+        let events = &self.metrics.0.families.token_events;
+        events.with(&[event, kind, name, namespace, operation]).increment();
+    }
+
+    /// Counts a use of the cache that worked, or did not.
+    pub fn requested(&self, worked: bool) {
+        let status = if worked { "success" } else { "failure" };
+        self.metrics.0.families.token_requests.with(&[status]).increment();
+    }
+}

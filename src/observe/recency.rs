@@ -1,0 +1,67 @@
+//! A map that forgets what was not asked for the longest.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+
+/// At most so many entries; a new one pushes out the one that was neither read nor written for the longest time.
+#[derive(Debug)]
+pub(super) struct Recency<K, V> {
+    most: usize,
+    clock: u64,
+    entries: HashMap<K, (u64, V)>,
+    /// Keys by when they were last used.
+    order: BTreeMap<u64, K>,
+}
+
+impl<K: Clone + Eq + Hash, V> Recency<K, V> {
+    pub fn new(most: usize) -> Self {
+        Self {
+            most,
+            clock: 0,
+            entries: HashMap::new(),
+            order: BTreeMap::new(),
+        }
+    }
+
+    /// The value, which is now the most recent one.
+    pub fn get(&mut self, key: &K) -> Option<&mut V> {
+        let (used, value) = self.entries.get_mut(key)?;
+        self.clock += 1;
+        let key = self.order.remove(used)?;
+        *used = self.clock;
+        self.order.insert(self.clock, key);
+        Some(value)
+    }
+
+    /// Sets the value, which is now the most recent one.
+    pub fn put(&mut self, key: K, value: V) {
+        self.clock += 1;
+        if let Some((used, _)) = self.entries.insert(key.clone(), (self.clock, value)) {
+            self.order.remove(&used);
+        }
+        self.order.insert(self.clock, key);
+        if self.entries.len() > self.most
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.entries.remove(&oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forgets_the_least_recent() {
+        let mut recency = Recency::new(2);
+        recency.put("a", 1);
+        recency.put("b", 2);
+        recency.put("a", 3);
+        recency.put("c", 4);
+        assert_eq!(recency.get(&"b"), None);
+        assert_eq!(recency.get(&"a"), Some(&mut 3));
+        recency.put("d", 5);
+        assert_eq!((recency.get(&"c"), recency.order.len()), (None, 2));
+    }
+}
