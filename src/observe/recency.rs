@@ -62,6 +62,7 @@ mod tests {
         assert_eq!(recency.get(&"b"), None);
         assert_eq!(recency.get(&"a"), Some(&mut 3));
         recency.put("d", 5);
-        assert_eq!((recency.get(&"c"), recency.order.len()), (None, 2));
+        assert_eq!(recency.get(&"c"), None);
+        assert_eq!((recency.entries.len(), recency.order.len()), (2, 2));
     }
 }
