@@ -4,12 +4,26 @@
 //! text ─▶ tree (nodes with places) ─▶ decode (into the types) ─▶ manifests (documents) ─▶ objects (by kind and name)
 //! ```
 //!
+//! ```text
+//! schema (builder) ─▶ crd_<kind> (one document each) ─▶ crd (versions, names, columns) ─▶ emit (YAML): crds/
+//! ```
+//!
 //! One type serves all versions of a kind: it is the superset of their fields, and what a reader does follows the
 //! fields that are present, never `apiVersion` (DECISIONS, *versions*). Fields that no version has are left out.
 
 mod automation;
+mod crd;
+mod crd_bucket;
+mod crd_external_artifact;
+mod crd_git_repository;
+mod crd_image_policy;
+mod crd_image_repository;
+mod crd_image_update_automation;
+mod crd_kustomization;
+mod crd_oci_repository;
 mod decode;
 mod duration;
+mod emit;
 mod git_repository;
 mod image_policy;
 mod image_repository;
@@ -17,6 +31,9 @@ mod latest_image;
 mod manifests;
 mod meta;
 mod objects;
+mod schema;
+mod schema_meta;
+mod schema_source;
 mod secret;
 mod selector;
 mod service_account;
@@ -26,6 +43,7 @@ pub use automation::{
     AutomationSpec, Checkout, Commit, CommitUser, GitSpec, ImageUpdateAutomation, Push, SigningKey, SigningKeyType,
     SourceKind, SourceRef, Strategy, Update,
 };
+pub use crd::{CustomResource, custom_resources};
 pub use duration::{GoDuration, InvalidDuration};
 pub use git_repository::{GitRef, GitRepository, GitRepositorySpec};
 pub use image_policy::{

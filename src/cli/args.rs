@@ -23,6 +23,8 @@ pub enum Command {
     Message(Message),
     /// Shows which image each policy chooses, and why
     Policy(Box<Policy>),
+    /// Prints the CustomResourceDefinitions of all kinds
+    Crds(Crds),
     /// Runs `update` on an example fleet in a throw-away repository
     Demo(Demo),
 }
@@ -256,6 +258,14 @@ pub enum Format {
     Text,
     /// For programs
     Json,
+}
+
+/// Arguments of `crds`.
+#[derive(Debug, Args)]
+pub struct Crds {
+    /// Write one file for each kind into this folder instead
+    #[arg(long, value_name = "DIR")]
+    pub export: Option<PathBuf>,
 }
 
 /// Arguments of `demo`.

@@ -4,6 +4,7 @@ mod access;
 pub mod args;
 mod author;
 mod commit;
+mod crds;
 mod demo;
 mod demo_fleet;
 mod git_signer;
@@ -45,6 +46,7 @@ pub fn main() -> ExitCode {
         Command::Update(args) => update::run(&args),
         Command::Message(args) => message::run(&args),
         Command::Policy(args) => policy::run(&args),
+        Command::Crds(args) => crds::run(&args),
         Command::Demo(args) => demo::run(&args),
     }
 }

@@ -1,0 +1,100 @@
+//! The schemas of what objects of all kinds share: durations, references, selectors, conditions.
+
+use super::schema::{Schema, boolean, int64, list, map, object, one_of, string, time};
+
+/// A duration of milliseconds to hours, as v1 of all kinds wants it.
+pub(super) fn duration() -> Schema {
+    string().pattern(r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$")
+}
+
+/// A duration of milliseconds to minutes: v1's timeouts of one request to a registry or a bucket.
+pub(super) fn short_duration() -> Schema {
+    string().pattern(r"^([0-9]+(\.[0-9]+)?(ms|s|m))+$")
+}
+
+/// A duration of a kind whose v1beta1 had no pattern, so that any text came as far as the controller, which read it as
+/// Go does. Laxest that still rejects what all versions reject: whatever Go reads as a duration. A negative one is left
+/// out: no version did anything with it but never come back to the object.
+pub(super) fn go_duration() -> Schema {
+    string().pattern(r"^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$")
+}
+
+/// The name of an object beside this one (`LocalObjectReference`).
+pub(super) fn local_ref() -> Schema {
+    object().field("name", string().required())
+}
+
+/// The name of an object, maybe in another namespace (`NamespacedObjectReference`).
+pub(super) fn namespaced_ref() -> Schema {
+    object()
+        .field("name", string().required())
+        .field("namespace", string().about("The object's own namespace when absent"))
+}
+
+/// A source by kind and name; the kinds, and whether there is a default, are the caller's.
+pub(super) fn source_ref(kind: Schema) -> Schema {
+    object()
+        .field("apiVersion", string())
+        .field("kind", kind.required())
+        .field("name", string().required())
+        .field("namespace", string().about("The object's own namespace when absent"))
+}
+
+/// `suspend`, which all kinds have.
+pub(super) fn suspend() -> Schema {
+    boolean().about("Whether the object is left alone; what is under way is finished")
+}
+
+/// Which other namespaces may use the object (N-052).
+pub(super) fn access_from() -> Schema {
+    let selector = object().field("matchLabels", map(&string()).about("None fit every namespace"));
+    object()
+        .about("Which other namespaces may use the object")
+        .field("namespaceSelectors", list(&selector).required())
+}
+
+/// `metav1.LabelSelector`.
+pub(super) fn label_selector() -> Schema {
+    let requirement = object()
+        .field("key", string().required())
+        .field("operator", string().required())
+        .field("values", list(&string()).atomic_list());
+    object()
+        .field("matchLabels", map(&string()))
+        .field("matchExpressions", list(&requirement).atomic_list())
+        .atomic_map()
+}
+
+/// `metav1.Condition`, many of them. A plain list, as upstream has it: whoever writes it owns all of it.
+pub(super) fn conditions() -> Schema {
+    const REASON: &str = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
+    const TYPE: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
+    list(
+        &object()
+            .field("type", string().max_length(316).pattern(TYPE).required())
+            .field("status", one_of(&["True", "False", "Unknown"]).required())
+            .field(
+                "reason",
+                string().min_length(1).max_length(1024).pattern(REASON).required(),
+            )
+            .field("message", string().max_length(32768).required())
+            .field("lastTransitionTime", time().required())
+            .field("observedGeneration", int64().minimum(0)),
+    )
+}
+
+/// The status of a kind before its own fields: the generation that was last dealt with (-1 until then), the last
+/// request to look again, conditions.
+pub(super) fn reconciled_status() -> Schema {
+    object()
+        .default(super::emit::Yaml::map([(
+            "observedGeneration",
+            super::emit::Yaml::Number(-1),
+        )]))
+        .field("observedGeneration", int64())
+        .field(
+            "lastHandledReconcileAt",
+            string().about("The last reconcile.fluxcd.io/requestedAt that was dealt with"),
+        )
+        .field("conditions", conditions())
+}

@@ -1,0 +1,57 @@
+//! The schemas of what the kinds of `source.toolkit.fluxcd.io` share.
+
+use super::schema::{Schema, int64, map, object, string, time};
+use super::schema_meta::local_ref;
+
+/// An artifact that a source has made.
+///
+/// v1 and v1beta2 want `digest` and `revision`, v1beta1 neither; objects stored with the first releases of v1beta2 have
+/// `checksum` in place of `digest`. So what all want is required.
+pub(super) fn artifact() -> Schema {
+    object()
+        .about("What was fetched last")
+        .field("path", string().required())
+        .field("url", string().required())
+        .field("revision", string())
+        .field(
+            "digest",
+            string().pattern("^[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$"),
+        )
+        .field("lastUpdateTime", time().required())
+        .field("size", int64().about("Bytes"))
+        .field("metadata", map(&string()))
+        .field("checksum", string().about("digest without its algorithm (v1beta1)"))
+}
+
+/// The artifact of a kind that has neither v1beta1 nor objects from before digests.
+pub(super) fn digested_artifact() -> Schema {
+    object()
+        .about("What was fetched last")
+        .field("path", string().required())
+        .field("url", string().required())
+        .field("revision", string().required())
+        .field(
+            "digest",
+            string()
+                .pattern("^[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$")
+                .required(),
+        )
+        .field("lastUpdateTime", time().required())
+        .field("size", int64().about("Bytes"))
+        .field("metadata", map(&string()))
+}
+
+/// `ignore`, which all sources with files have.
+pub(super) fn ignore() -> Schema {
+    string().about("Files that are left out, in the format of .gitignore, in place of the default patterns")
+}
+
+/// A Secret with the settings of a proxy.
+pub(super) fn proxy_secret_ref() -> Schema {
+    local_ref().about("A Secret with the proxy's address, username, password")
+}
+
+/// The deadline of one fetch, from the caller's kind of duration.
+pub(super) fn timeout(duration: Schema) -> Schema {
+    duration.default("60s".into()).about("Deadline of one fetch")
+}
