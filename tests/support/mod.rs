@@ -12,6 +12,7 @@
     missing_docs
 )]
 
+pub mod apiserver;
 pub mod cli;
 pub mod gerrit;
 pub mod git_http;

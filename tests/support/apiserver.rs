@@ -1,0 +1,381 @@
+//! A real Kubernetes API server with its etcd, on free ports and a temporary folder: no nodes, no controllers.
+//!
+//! Both programs end with the test process, whatever becomes of it: each runs below a shell that reads a pipe from us,
+//! and ends its program when the pipe closes. So a cluster can be a static that all tests of a file share.
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use super::tls::Certificates;
+
+/// Whoever has it may do everything.
+const TOKEN: &str = "bumpwright-tests";
+
+/// How long the server may take to start; on a busy machine it takes most of it.
+const START: Duration = Duration::from_secs(180);
+
+/// Runs until it is dropped, or the process ends.
+pub struct Cluster {
+    url: String,
+    ca: Vec<u8>,
+    agent: ureq::Agent,
+    apiserver: Supervised,
+    etcd: Supervised,
+    dir: tempfile::TempDir,
+}
+
+/// What the server answered.
+pub struct Answer {
+    pub status: u16,
+    pub body: Json,
+}
+
+impl Cluster {
+    /// The one that all tests of this process share. None when a program is missing.
+    pub fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
+        SHARED.get_or_init(Self::start).as_ref()
+    }
+
+    /// A cluster of its own. None when a program is missing.
+    pub fn start() -> Option<Self> {
+        let etcd = super::tool("etcd")?;
+        let apiserver = super::tool("kube-apiserver")?;
+        let certificates = Certificates::make()?;
+        // A free port can be taken by another process before the server listens on it.
+        let tried = (0..3).find_map(|_| Self::try_start(&etcd, &apiserver, &certificates));
+        Some(tried.expect("the API server does not start; its output is above"))
+    }
+
+    fn try_start(etcd: &Path, apiserver: &Path, certificates: &Certificates) -> Option<Self> {
+        // In memory where that can be: etcd syncs every write.
+        let dir = tempfile::tempdir_in("/dev/shm")
+            .or_else(|_| tempfile::tempdir())
+            .unwrap();
+        let (client, peer, secure) = (free_port(), free_port(), free_port());
+        let cluster = Self {
+            url: format!("https://localhost:{secure}"),
+            ca: certificates.ca.clone(),
+            agent: agent(&certificates.ca),
+            etcd: Supervised::start(dir.path(), etcd, &etcd_arguments(client, peer)),
+            apiserver: Supervised::start(
+                dir.path(),
+                apiserver,
+                &apiserver_arguments(dir.path(), client, secure, certificates),
+            ),
+            dir,
+        };
+        std::fs::write(cluster.kubeconfig(), cluster.kubeconfig_text()).unwrap();
+        cluster.is_ready().then_some(cluster)
+    }
+
+    /// Whether it got ready: with its roles, and with the namespace `default`.
+    fn is_ready(&self) -> bool {
+        let end = Instant::now() + START;
+        while Instant::now() < end {
+            if self.etcd.ended() || self.apiserver.ended() {
+                break;
+            }
+            let answers = |path| {
+                self.try_request("GET", path, "", "")
+                    .is_ok_and(|answer| answer.status == 200)
+            };
+            if answers("/readyz") && answers("/api/v1/namespaces/default") {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+        println!("etcd: {}\nkube-apiserver: {}", self.etcd.log(), self.apiserver.log());
+        false
+    }
+
+    /// `https://localhost:port`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The authority of the server's certificate, PEM.
+    pub fn ca(&self) -> &[u8] {
+        &self.ca
+    }
+
+    /// A bearer token of the group `system:masters`.
+    pub fn token(&self) -> &'static str {
+        TOKEN
+    }
+
+    /// For programs that want a file: the same address, authority and token.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.dir.path().join("kubeconfig")
+    }
+
+    fn kubeconfig_text(&self) -> String {
+        use base64::Engine;
+        let ca = base64::engine::general_purpose::STANDARD.encode(&self.ca);
+        json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "test",
+            "clusters": [{"name": "test", "cluster": {"server": self.url, "certificate-authority-data": ca}}],
+            "users": [{"name": "test", "user": {"token": TOKEN}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": "default"}}],
+        })
+        .to_string()
+    }
+
+    /// Sends a request; `kind` is the type of the body (JSON when empty).
+    pub fn request(&self, method: &str, path: &str, kind: &str, body: &str) -> Answer {
+        self.try_request(method, path, kind, body)
+            .unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+    }
+
+    fn try_request(&self, method: &str, path: &str, kind: &str, body: &str) -> Result<Answer, ureq::Error> {
+        self.send(method, path, kind, body, "application/json")
+    }
+
+    fn send(&self, method: &str, path: &str, kind: &str, body: &str, accept: &str) -> Result<Answer, ureq::Error> {
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url))
+            .header("authorization", format!("Bearer {TOKEN}"))
+            .header("accept", accept)
+            .header("content-type", if kind.is_empty() { "application/json" } else { kind });
+        let mut response = match body {
+            "" => self.agent.run(request.body(())?)?,
+            body => self.agent.run(request.body(body.to_owned())?)?,
+        };
+        let status = response.status().as_u16();
+        let text = response.body_mut().read_to_string()?;
+        let body = serde_json::from_str(&text).unwrap_or(Json::String(text));
+        Ok(Answer { status, body })
+    }
+
+    /// An object, or a list of them.
+    pub fn get(&self, path: &str) -> Json {
+        let answer = self.request("GET", path, "", "");
+        assert_eq!(answer.status, 200, "GET {path}: {}", answer.body);
+        answer.body
+    }
+
+    /// A list as `kubectl get` asks for it: `columnDefinitions` and `rows`.
+    pub fn table(&self, path: &str) -> Json {
+        let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        self.send("GET", path, "", "", accept).unwrap().body
+    }
+
+    /// Applies all documents server-side, and waits until kinds that they define are served.
+    pub fn apply(&self, yaml: &str) {
+        for object in serde_saphyr::from_multiple::<Json>(yaml).unwrap() {
+            let path = format!("{}?fieldManager=test&force=true", self.path_of(&object));
+            let answer = self.request("PATCH", &path, "application/apply-patch+yaml", &object.to_string());
+            assert!(matches!(answer.status, 200 | 201), "{path}: {}", answer.body);
+            if object["kind"] == "CustomResourceDefinition" {
+                self.await_served(&object);
+            }
+        }
+    }
+
+    fn await_served(&self, definition: &Json) {
+        let (group, plural) = (text(definition, "/spec/group"), text(definition, "/spec/names/plural"));
+        let end = Instant::now() + START;
+        for version in definition["spec"]["versions"].as_array().unwrap() {
+            let path = format!("/apis/{group}/{}/{plural}?limit=1", text(version, "/name"));
+            while self.request("GET", &path, "", "").status != 200 {
+                assert!(Instant::now() < end, "{path} is not served");
+                thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
+
+    /// Where the API has an object, from the server's discovery.
+    pub fn path_of(&self, object: &Json) -> String {
+        let (collection, namespaced) = self.collection(text(object, "/apiVersion"), text(object, "/kind"));
+        let name = text(object, "/metadata/name");
+        if !namespaced {
+            return format!("{}/{collection}/{name}", base(object));
+        }
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
+        format!("{}/namespaces/{namespace}/{collection}/{name}", base(object))
+    }
+
+    /// The plural of a kind, and whether it is namespaced. A kind that was just defined appears after a moment.
+    fn collection(&self, api_version: &str, kind: &str) -> (String, bool) {
+        let path = base(&json!({ "apiVersion": api_version }));
+        let end = Instant::now() + START;
+        loop {
+            let list = self.request("GET", &path, "", "").body;
+            let none = Vec::new();
+            let found = list["resources"]
+                .as_array()
+                .unwrap_or(&none)
+                .iter()
+                .find(|resource| resource["kind"] == kind && !text(resource, "/name").contains('/'));
+            if let Some(resource) = found {
+                return (text(resource, "/name").to_owned(), resource["namespaced"] == true);
+            }
+            assert!(Instant::now() < end, "{path} has no kind {kind}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Creates an object; `query` as in `dryRun=All&fieldValidation=Strict`.
+    ///
+    /// # Errors
+    /// The server's words.
+    pub fn create(&self, object: &Json, query: &str) -> Result<Json, String> {
+        let path = self.path_of(object);
+        let (collection, _) = path.rsplit_once('/').unwrap();
+        accepted(self.request("POST", &format!("{collection}?{query}"), "", &object.to_string()))
+    }
+
+    /// Replaces an object's status.
+    ///
+    /// # Errors
+    /// The server's words.
+    pub fn put_status(&self, object: &Json) -> Result<Json, String> {
+        accepted(self.request(
+            "PUT",
+            &format!("{}/status", self.path_of(object)),
+            "",
+            &object.to_string(),
+        ))
+    }
+}
+
+fn accepted(answer: Answer) -> Result<Json, String> {
+    match answer.status {
+        200..=299 => Ok(answer.body),
+        _ => Err(answer.body["message"].as_str().unwrap_or_default().to_owned()),
+    }
+}
+
+/// `/api/v1`, `/apis/group/version`.
+fn base(object: &Json) -> String {
+    match text(object, "/apiVersion") {
+        "v1" => "/api/v1".to_owned(),
+        api_version => format!("/apis/{api_version}"),
+    }
+}
+
+fn text<'a>(value: &'a Json, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
+}
+
+fn agent(ca: &[u8]) -> ureq::Agent {
+    use ureq::tls::{Certificate, RootCerts, TlsConfig};
+    let roots = RootCerts::new_with_certs(&[Certificate::from_pem(ca).unwrap()]);
+    ureq::Agent::config_builder()
+        .tls_config(TlsConfig::builder().root_certs(roots).build())
+        .proxy(None)
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(60)))
+        .build()
+        .new_agent()
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn etcd_arguments(client: u16, peer: u16) -> Vec<String> {
+    let (client, peer) = (format!("http://127.0.0.1:{client}"), format!("http://127.0.0.1:{peer}"));
+    vec![
+        "--data-dir=etcd".to_owned(),
+        "--unsafe-no-fsync".to_owned(),
+        "--log-level=error".to_owned(),
+        format!("--listen-client-urls={client}"),
+        format!("--advertise-client-urls={client}"),
+        format!("--listen-peer-urls={peer}"),
+        format!("--initial-advertise-peer-urls={peer}"),
+        format!("--initial-cluster=default={peer}"),
+    ]
+}
+
+/// Objects that only a controller would bring about (service accounts, endpoints) are not asked for.
+fn apiserver_arguments(dir: &Path, etcd: u16, port: u16, certificates: &Certificates) -> Vec<String> {
+    let (certificate, key) = &certificates.server;
+    std::fs::write(dir.join("server.crt"), certificate).unwrap();
+    std::fs::write(dir.join("server.key"), key).unwrap();
+    std::fs::write(dir.join("tokens.csv"), format!("{TOKEN},admin,admin,system:masters\n")).unwrap();
+    vec![
+        format!("--etcd-servers=http://127.0.0.1:{etcd}"),
+        format!("--secure-port={port}"),
+        "--bind-address=127.0.0.1".to_owned(),
+        "--advertise-address=127.0.0.1".to_owned(),
+        "--tls-cert-file=server.crt".to_owned(),
+        "--tls-private-key-file=server.key".to_owned(),
+        "--token-auth-file=tokens.csv".to_owned(),
+        "--authorization-mode=RBAC".to_owned(),
+        "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+        "--service-account-key-file=server.crt".to_owned(),
+        "--service-account-signing-key-file=server.key".to_owned(),
+        "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
+        "--endpoint-reconciler-type=none".to_owned(),
+        "--disable-admission-plugins=ServiceAccount".to_owned(),
+        "--allow-privileged=true".to_owned(),
+    ]
+}
+
+/// A program that ends with us.
+struct Supervised {
+    shell: Child,
+    output: Arc<Mutex<Vec<u8>>>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Supervised {
+    /// Runs the program in `dir`, which is removed with it.
+    fn start(dir: &Path, program: &Path, arguments: &[String]) -> Self {
+        // `read` returns when our end of the pipe closes. Killed, not asked: nothing of theirs is kept.
+        const SCRIPT: &str = r#""$@" 2>&1 </dev/null & program=$!
+            exec >/dev/null; read -r line; kill -9 $program; wait; rm -rf "$PWD""#;
+        let mut shell = Command::new("sh")
+            .args(["-c", SCRIPT, "sh"])
+            .arg(program)
+            .args(arguments)
+            .current_dir(dir)
+            // A Ctrl-C is for the tests, and their end is the program's.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (output, ended) = (Arc::default(), Arc::default());
+        let stdout = shell.stdout.take().unwrap();
+        let (to, at_end) = (Arc::clone(&output), Arc::clone(&ended));
+        thread::spawn(move || collect(stdout, &to, &at_end));
+        Self { shell, output, ended }
+    }
+
+    fn ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    fn log(&self) -> String {
+        String::from_utf8_lossy(&self.output.lock().unwrap()).into_owned()
+    }
+}
+
+fn collect(mut from: impl Read, to: &Mutex<Vec<u8>>, ended: &AtomicBool) {
+    let mut buffer = [0; 4096];
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        to.lock().unwrap().extend_from_slice(&buffer[..length]);
+    }
+    ended.store(true, Ordering::Release);
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        // It may have ended already.
+        let _ = self.shell.wait();
+    }
+}
