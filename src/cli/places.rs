@@ -14,7 +14,8 @@ use crate::git::{Auth, Mirror, MirrorOptions, Remote, open};
 #[derive(Default)]
 pub struct Places {
     cache: Option<PathBuf>,
-    open: HashMap<String, Place>,
+    /// By the name of the mirror. Remotes of one name may differ in credentials, trust or proxy: each has a transport of its own.
+    open: HashMap<String, Vec<(Remote, Place)>>,
 }
 
 impl Places {
@@ -33,10 +34,15 @@ impl Places {
     ///
     /// When the settings cannot work or the cache folder cannot be used, in words for the user.
     pub fn place(&mut self, remote: &Remote) -> Result<Place, String> {
-        let key = key(remote);
-        if let Some(place) = self.open.get(&key) {
+        let name = key(remote);
+        let same = self.open.get(&name).map_or(&[][..], Vec::as_slice);
+        if let Some((_, place)) = same.iter().find(|(other, _)| other == remote) {
             return Ok(place.clone());
         }
+        let key = match same.len() {
+            0 => name.clone(),
+            others => format!("{name}-{others}"),
+        };
         let storage = self.cache.clone().map_or_else(cache, Ok)?.join("mirrors");
         std::fs::create_dir_all(&storage).map_err(|e| {
             format!(
@@ -52,7 +58,7 @@ impl Places {
             index: Arc::new(Index::open(&storage.join(format!("{key}.index")))),
             now,
         };
-        self.open.insert(key, place.clone());
+        self.open.entry(name).or_default().push((remote.clone(), place.clone()));
         Ok(place)
     }
 }
@@ -65,6 +71,7 @@ fn key(remote: &Remote) -> String {
         Auth::Basic { username, .. } => format!("basic {username}"),
         Auth::Bearer { .. } => "bearer".to_owned(),
         Auth::SshKey { .. } => "key".to_owned(),
+        Auth::Fetched(source) => format!("fetched {}", source.identity()),
         Auth::User => "user".to_owned(),
     };
     let digest = Sha256::digest(format!(

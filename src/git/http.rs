@@ -13,7 +13,9 @@ use super::http_answer::{Answer, DRAIN, skip_service_line};
 use super::http_error::failed;
 use super::remote::{Auth, Remote};
 use super::{Connection, Protocol, Service, Transport, TransportError};
-use crate::net::{self, Deadline, Secret, WORDS, bare, basic_header, gone, location, server_text, trusted};
+use crate::net::{
+    self, Deadline, Fetched, Login, Secret, WORDS, bare, basic_header, gone, location, server_text, trusted,
+};
 
 const REDIRECTS: usize = 5;
 
@@ -152,6 +154,11 @@ impl HttpConnection {
 
     /// Sends one request, with credentials; asks the user's helpers when that is allowed and needed.
     fn send(&self, target: &Url, body: Option<&[u8]>) -> Result<Response<Body>, TransportError> {
+        if let Auth::Fetched(source) = &self.http.remote.auth
+            && trusted(&self.http.base, target)
+        {
+            return self.send_fetched(source, target, body);
+        }
         let known = self.http.login_for(target);
         let header = known.as_ref().map(basic).or_else(|| self.http.own_header(target));
         let response = self.send_once(target, body, header.as_ref())?;
@@ -182,6 +189,38 @@ impl HttpConnection {
             self.http.memory().login = Some((target.origin(), found));
         }
         Ok(response)
+    }
+
+    /// Sends one request with a login that is alive now. One that the server refuses may have been withdrawn, or have ended by
+    /// the server's clock: it did nothing, so the request is sent once more with another one.
+    fn send_fetched(
+        &self,
+        source: &Fetched,
+        target: &Url,
+        body: Option<&[u8]>,
+    ) -> Result<Response<Body>, TransportError> {
+        let first = self.fetched(source, None)?;
+        let response = self.send_once(target, body, Some(&first.header()))?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        let fresh = self.fetched(source, Some(&first))?;
+        if fresh == first {
+            return Ok(response);
+        }
+        drain(response);
+        self.send_once(target, body, Some(&fresh.header()))
+    }
+
+    fn fetched(&self, source: &Fetched, refused: Option<&Login>) -> Result<Login, TransportError> {
+        source.login(refused, self.deadline).map_err(|why| {
+            let detail = match refused {
+                Some(_) => format!("the server refused the login that was kept, and there is no other: {why}"),
+                None => why,
+            };
+            let url = self.http.shown();
+            TransportError::Credentials { url, detail }
+        })
     }
 
     /// The repository that a request's address is of, for helpers that tell repositories of a host apart.

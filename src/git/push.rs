@@ -215,6 +215,7 @@ impl Mirror {
             error,
             GitError::Transport(
                 TransportError::Unauthorized { .. }
+                    | TransportError::Credentials { .. }
                     | TransportError::Forbidden { .. }
                     | TransportError::NotFound { .. }
                     | TransportError::HostKey { .. }

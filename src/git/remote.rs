@@ -7,10 +7,10 @@ use super::process::ProcessTransport;
 use super::remote_url::{Place, RemoteUrl};
 use super::ssh::SshTransport;
 use super::{Transport, TransportError};
-use crate::net::{Peer, Proxy, Secret, Tls};
+use crate::net::{Fetched, Peer, Proxy, Secret, Tls};
 
 /// One remote. Nothing here is shared with another remote or with the process; `Debug` shows no secret.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
     /// Where it is.
     pub url: RemoteUrl,
@@ -20,7 +20,8 @@ pub struct Remote {
     pub tls: Tls,
     /// Trust and algorithms for SSH.
     pub ssh: Ssh,
-    /// The proxy to connect through; without one, [`Auth::User`] looks into the environment, the others go directly.
+    /// The proxy to connect through; without one, [`Auth::User`] and [`Auth::Fetched`] look into the environment, the others
+    /// go directly.
     pub proxy: Option<Proxy>,
     /// The most that one conversation (a fetch, a push) may take.
     pub timeout: Duration,
@@ -52,7 +53,7 @@ impl Remote {
         Peer {
             tls: self.tls.clone(),
             proxy: self.proxy.clone(),
-            environment: matches!(self.auth, Auth::User),
+            environment: matches!(self.auth, Auth::User | Auth::Fetched(_)),
             timeout: self.timeout,
             user_agent: USER_AGENT.to_owned(),
         }
@@ -60,7 +61,7 @@ impl Remote {
 }
 
 /// Credentials.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Auth {
     /// None are sent.
     #[default]
@@ -84,13 +85,15 @@ pub enum Auth {
         /// What it is encrypted with.
         passphrase: Option<Secret>,
     },
+    /// Logins over HTTP that are fetched when they are needed, and once more when the server refuses one.
+    Fetched(Fetched),
     /// What the user's own git would use: credential helpers after a 401; ssh-agent and `~/.ssh` for SSH. Never asks
     /// on the terminal.
     User,
 }
 
 /// Trust and algorithms for SSH.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ssh {
     /// The host keys to trust.
     pub known_hosts: KnownHosts,
@@ -101,7 +104,7 @@ pub struct Ssh {
 }
 
 /// Where trusted host keys are.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KnownHosts {
     /// The text of a known_hosts file (`man sshd`, *SSH_KNOWN_HOSTS FILE FORMAT*), and nothing else.
     Given(Vec<u8>),

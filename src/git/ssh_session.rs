@@ -291,6 +291,7 @@ fn login(auth: &Auth, config: HostConfig) -> Result<Login, String> {
         Auth::None => Login::None,
         Auth::Basic { password, .. } => Login::Password(password.clone()),
         Auth::Bearer { .. } => return Err("a bearer token is of no use over SSH; give a private key".to_owned()),
+        Auth::Fetched(_) => return Err("a login of a provider is of no use over SSH; give a private key".to_owned()),
         Auth::SshKey { identity, passphrase } => {
             let key = decode(identity, passphrase.as_ref()).map_err(|why| format!("the private key {why}"))?;
             Login::Key(Arc::new(key))

@@ -70,6 +70,14 @@ pub enum TransportError {
         /// The server's words.
         detail: String,
     },
+    /// Credentials that are fetched could not be had; Flux's words around why.
+    #[error("{url}: failed to configure authentication options: {detail}")]
+    Credentials {
+        /// The remote.
+        url: String,
+        /// What was attempted and why it failed.
+        detail: String,
+    },
     /// The credentials were understood and this is not allowed (HTTP 403).
     #[error("{url}: authorization failed: {detail}")]
     Forbidden {
