@@ -62,6 +62,19 @@ impl Signer<'_> {
         }
     }
 
+    /// Signs an address for Git: a request `GIT` without a body, of which the host alone is signed, at a date without `Z`
+    /// (`aws/git-remote-codecommit`, *sign*). Gives the date and the signature.
+    pub(super) fn sign_for_git(&self, url: &Url, at: SystemTime) -> (String, Secret) {
+        let date = basic_date(at).trim_end_matches('Z').to_owned();
+        let day = date.get(..8).unwrap_or_default();
+        let (path, query, host) = (escaped(url.path(), true), query(url), host(url));
+        let canonical = format!("GIT\n{path}\n{query}\nhost:{host}\n\nhost\n");
+        let scope = format!("{day}/{}/{}/aws4_request", self.region, self.service);
+        let to_sign = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hash(canonical.as_bytes()));
+        let signature = Secret::new(hexadecimal(&hmac(&*self.key(day), to_sign.as_bytes())));
+        (date, signature)
+    }
+
     fn key(&self, day: &str) -> Zeroizing<[u8; 32]> {
         let secret = self.credentials.secret_access_key.expose();
         let first = Zeroizing::new(format!("AWS4{secret}"));

@@ -94,6 +94,17 @@ impl<T: Clone> Cache<T> {
 }
 
 impl<T: Clone> Cache<T> {
+    /// Lets go what turned out to be of no use; it is made again when it is wanted.
+    pub(super) fn let_go(&self, is_it: impl Fn(&T) -> bool) {
+        let slots: Vec<_> = held(&self.slots).values().cloned().collect();
+        for slot in slots {
+            let mut state = held(&slot.state);
+            if matches!(&state.last, Some(Ok(value)) if is_it(value)) {
+                state.fresh = None;
+            }
+        }
+    }
+
     fn slot(&self, key: &str) -> Arc<Slot<T>> {
         let mut slots = held(&self.slots);
         if slots.len() >= SLOTS {
@@ -216,6 +227,17 @@ mod tests {
         }
         assert!(held(&cache.slots).len() <= SLOTS);
         assert_eq!(cache.get("3", soon(), |_| None, || Ok(99)), Ok(3));
+    }
+
+    #[test]
+    fn what_is_let_go_is_made_again_and_nothing_else() {
+        let cache = Cache::default();
+        let get = |key: &str, value: i32| cache.get(key, soon(), |_| Some(SystemTime::now() + MOST), || Ok(value));
+        assert_eq!((get("a", 1), get("b", 2)), (Ok(1), Ok(2)));
+        cache.let_go(|value| *value == 1);
+        assert_eq!((get("a", 3), get("b", 4)), (Ok(3), Ok(2)));
+        cache.let_go(|value| *value == 1);
+        assert_eq!(get("a", 5), Ok(3), "somebody else made another one meanwhile");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rustls::SignatureScheme;
 use rustls::crypto::ring::sign::any_supported_type;
+use rustls::sign::Signer;
 use rustls_pki_types::PrivateKeyDer;
 use rustls_pki_types::pem::PemObject;
 use serde_json::Value;
@@ -17,16 +18,27 @@ use crate::net::Secret;
 /// # Errors
 /// In words, when the key cannot be used.
 pub(super) fn signed(header: &Value, claims: &Value, key: &Secret, scheme: SignatureScheme) -> Result<Secret, String> {
-    let key =
-        PrivateKeyDer::from_pem_slice(key.expose().as_bytes()).map_err(|_| "is no private key in PEM".to_owned())?;
-    let signer = any_supported_type(&key)
-        .ok()
-        .and_then(|key| key.choose_scheme(&[scheme]))
-        .ok_or("is no RSA key of 2048 bits or more")?;
+    let signer = signer(key, scheme)?;
     let [header, claims] = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
     let text = format!("{header}.{claims}");
     let signature = signer.sign(text.as_bytes()).map_err(|_| "does not sign".to_owned())?;
     Ok(Secret::new(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))))
+}
+
+/// Looks whether a key can sign.
+///
+/// # Errors
+/// In words, when it cannot be used.
+pub(super) fn check(key: &Secret, scheme: SignatureScheme) -> Result<(), String> {
+    signer(key, scheme).map(drop)
+}
+
+fn signer(key: &Secret, scheme: SignatureScheme) -> Result<Box<dyn Signer>, String> {
+    let key =
+        PrivateKeyDer::from_pem_slice(key.expose().as_bytes()).map_err(|_| "is no private key in PEM".to_owned())?;
+    let key = any_supported_type(&key).ok();
+    key.and_then(|key| key.choose_scheme(&[scheme]))
+        .ok_or_else(|| "is no RSA key of 2048 bits or more".to_owned())
 }
 
 /// When a token ends, by its own words (RFC 7519, *"exp" (Expiration Time) Claim*); nobody's signature is checked.

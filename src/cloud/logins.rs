@@ -7,11 +7,12 @@ use super::aws_registry::AwsRegistry;
 use super::azure_identity::{Azure, AzureCloud};
 use super::azure_registry::AzureRegistry;
 use super::cache::Cache;
+use super::git_login::Lasting;
 use super::google_identity::Google;
 use super::services::Services;
 use super::token::AccessToken;
 use super::{CloudError, Endpoints, Environment, Provider, WorkloadIdentity, google_registry};
-use crate::net::{Deadline, Peer, Secret};
+use crate::net::{Deadline, Login, Peer, Secret};
 
 /// A name and password for a registry, for a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +32,11 @@ pub struct RegistryLogin {
 pub struct Cloud {
     environment: Environment,
     endpoints: Endpoints,
-    services: Services,
+    pub(super) services: Services,
     credentials: Cache<AwsCredentials>,
     tokens: Cache<AccessToken>,
     logins: Cache<RegistryLogin>,
+    pub(super) git_logins: Cache<Lasting>,
 }
 
 impl Cloud {
@@ -49,6 +51,7 @@ impl Cloud {
             credentials: Cache::default(),
             tokens: Cache::default(),
             logins: Cache::default(),
+            git_logins: Cache::default(),
         }
     }
 
@@ -139,6 +142,19 @@ impl Cloud {
         };
         let key = identity(Provider::Gcp, service_account)?;
         self.tokens.get(&key, deadline, |token| token.expires, make)
+    }
+
+    /// Lets go what a server refused, and what it was made of.
+    pub(super) fn let_go(&self, refused: &Login) {
+        self.git_logins.let_go(|kept| kept.login == *refused);
+        match refused {
+            Login::Bearer { token } => self.tokens.let_go(|kept| kept.token == *token),
+            Login::Basic { username, password } => {
+                self.tokens.let_go(|kept| kept.token == *password);
+                let id = username.expose().split('%').next().unwrap_or_default();
+                self.credentials.let_go(|kept| kept.access_key_id == id);
+            }
+        }
     }
 
     fn aws_registry_login(

@@ -1,14 +1,17 @@
-//! Logins at clouds: AWS, Azure and Google, for the identity that this process or a ServiceAccount has.
+//! Logins at clouds: AWS, Azure and Google, for the identity that this process or a ServiceAccount has; and those of GitHub
+//! Apps.
 //!
 //! Identity and use are apart. An identity is AWS credentials, an Entra token or a Google access token, and is found
-//! as the vendors' libraries find it; a use is a login at a registry, and may be others later. There are no SDKs: each
-//! step is one request.
+//! as the vendors' libraries find it; a use is a login at a registry or at a Git server. There are no SDKs: each step is one
+//! request.
 //!
 //! ```text
 //! environment, files, metadata ─▶ *_identity, aws_credentials ─┐
-//! ServiceAccount ─▶ workload_identity ─────────────────────────┴─▶ cache ─▶ *_registry ─▶ cache ─▶ login
+//! ServiceAccount ─▶ workload_identity ─────────────────────────┴─▶ cache ─▶ *_registry, git_login ─▶ cache ─▶ login
+//! Secret ─▶ github_app ─────────────────────────────────────────────────────────────────▶ cache ─▶ login
 //! ```
 
+mod aws_codecommit;
 mod aws_container;
 mod aws_credentials;
 mod aws_ec2;
@@ -28,6 +31,8 @@ mod error;
 mod fields;
 mod files;
 mod form;
+mod git_login;
+mod github_app;
 mod google_federation;
 mod google_identity;
 mod google_metadata;
@@ -46,6 +51,8 @@ pub use azure_identity::AzureCloud;
 pub use endpoints::Endpoints;
 pub use environment::Environment;
 pub use error::CloudError;
+pub use git_login::{GitIdentity, GitLogin};
+pub use github_app::{GitHubApp, GitHubAppSettings};
 pub use logins::{Cloud, RegistryLogin};
 pub use provider::Provider;
 pub use token::AccessToken;

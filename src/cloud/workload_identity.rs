@@ -30,6 +30,14 @@ pub struct WorkloadIdentity {
     pub issue: Arc<IssueToken>,
 }
 
+/// The same account with the same annotations, whose tokens come from the same place.
+impl PartialEq for WorkloadIdentity {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.namespace, &self.name, &self.annotations) == (&other.namespace, &other.name, &other.annotations)
+            && Arc::ptr_eq(&self.issue, &other.issue)
+    }
+}
+
 impl fmt::Debug for WorkloadIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "WorkloadIdentity({}/{})", self.namespace, self.name)
