@@ -18,7 +18,7 @@ const fn room(name: &'static str, imports: &'static [&'static str], world: bool)
 }
 
 const ROOMS: &[Room] = &[
-    room("access", &["api", "net", "signing"], false),
+    room("access", &["api", "cloud", "net", "signing"], false),
     room("api", &["gostd", "policy"], false),
     room(
         "automation",
@@ -33,6 +33,7 @@ const ROOMS: &[Room] = &[
             "access",
             "api",
             "automation",
+            "cloud",
             "edit",
             "git",
             "gostd",

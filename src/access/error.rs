@@ -1,6 +1,7 @@
 //! Why a Secret gives no settings.
 
 use crate::api::{InvalidSecret, ObjectName};
+use crate::cloud::CloudError;
 
 /// Why a Secret gives no settings. No variant holds a value of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +38,12 @@ pub enum AccessError {
         /// What is wrong with it.
         detail: String,
     },
+    /// No installation of a GitHub App, or two ways to it.
+    #[error("secret '{0}' must contain exactly one of 'githubAppInstallationOwner' or 'githubAppInstallationID'")]
+    Installation(ObjectName),
+    /// The settings of a GitHub App cannot be used.
+    #[error("failed to configure authentication options: {0}")]
+    GitHubApp(#[from] CloudError),
     /// A value cannot be decoded.
     #[error(transparent)]
     Invalid(#[from] InvalidSecret),

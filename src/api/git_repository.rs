@@ -33,7 +33,7 @@ pub struct GitRepositorySpec {
     pub timeout: Option<GoDuration>,
     /// How often an artifact is made.
     pub interval: Option<GoDuration>,
-    /// `generic`, `azure` or `github`.
+    /// `generic`, `aws`, `azure`, `github`; here also `gcp`.
     pub provider: Option<String>,
     /// Service account for the provider's workload identity.
     pub service_account_name: Option<String>,

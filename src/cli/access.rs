@@ -1,11 +1,14 @@
 //! From flags, environment and Secrets to the settings of one remote.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use super::args::Access;
-use crate::access::{given_tls, proxy, tls};
+use super::git_identity::GitIdentities;
+use crate::access::{github_app, given_tls, names_github_app, proxy, tls};
 use crate::api::{self, GitRepository, ObjectName, Objects};
+use crate::cloud::{GitIdentity, Provider};
 use crate::git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme};
 use crate::net::Secret;
 
@@ -25,7 +28,18 @@ pub fn plain(url: &str, access: &Access) -> Result<Remote, String> {
     Ok(remote)
 }
 
-/// The remote of a GitRepository, at `url`; flags win over its Secrets.
+/// What a remote's settings are made of besides its GitRepository.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// The Secrets among the manifests.
+    pub objects: &'a Objects,
+    /// What flags and environment say.
+    pub access: &'a Access,
+    /// The identities of the run.
+    pub identities: &'a GitIdentities,
+}
+
+/// The remote of a GitRepository, at `url`; flags win over its Secrets and its provider.
 ///
 /// # Errors
 ///
@@ -33,10 +47,10 @@ pub fn plain(url: &str, access: &Access) -> Result<Remote, String> {
 pub fn of_repository(
     url: &str,
     repository: &GitRepository,
-    objects: &Objects,
-    access: &Access,
+    known: Known<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Remote, String> {
+    let Known { objects, access, .. } = known;
     let spec = &repository.spec;
     if !same_server(url, &spec.url) {
         // What the manifests hold for one server is not shown to another.
@@ -52,16 +66,12 @@ pub fn of_repository(
     if let Some(timeout) = spec.timeout {
         remote.timeout = timeout.as_std();
     }
-    refuse_provider(repository, objects)?;
-    let named = |reference: &Option<api::LocalRef>| {
-        reference
-            .as_ref()
-            .map(|name| ObjectName::new(repository.metadata.namespace_or_default(), &name.name))
-    };
+    let identity = identity(repository, objects)?;
     remote.auth = Auth::None;
-    if let Some(name) = named(&spec.secret_ref) {
+    if let Some(name) = beside(repository, spec.secret_ref.as_ref()) {
         match objects.secret(&name) {
             Some(secret) => from_secret(&mut remote, secret).map_err(|e| format!("secret '{name}': {e}"))?,
+            None if identity.is_some() => {}
             None => {
                 remote.auth = Auth::User;
                 notes.push(format!(
@@ -70,24 +80,33 @@ pub fn of_repository(
             }
         }
     }
-    if let Some(name) = named(&spec.cert_secret_ref) {
-        let secret = objects
-            .secret(&name)
-            .ok_or_else(|| format!("secret '{name}' not found among the manifests"))?;
-        remote.tls = tls(secret).map_err(|e| e.to_string())?;
+    let needed = |name: ObjectName| {
+        let secret = objects.secret(&name);
+        secret.ok_or_else(|| format!("secret '{name}' not found among the manifests"))
+    };
+    if let Some(name) = beside(repository, spec.cert_secret_ref.as_ref()) {
+        remote.tls = tls(needed(name)?).map_err(|e| e.to_string())?;
     }
-    if let Some(name) = named(&spec.proxy_secret_ref) {
-        let secret = objects
-            .secret(&name)
-            .ok_or_else(|| format!("secret '{name}' not found among the manifests"))?;
-        remote.proxy = Some(proxy(secret).map_err(|e| e.to_string())?);
+    if let Some(name) = beside(repository, spec.proxy_secret_ref.as_ref()) {
+        remote.proxy = Some(proxy(needed(name)?).map_err(|e| e.to_string())?);
     }
-    if matches!(remote.auth, Auth::None) && spec.secret_ref.is_none() {
+    if matches!(remote.auth, Auth::None) && spec.secret_ref.is_none() && identity.is_none() {
         // Nothing is said about credentials: those of the person at the keyboard.
         remote.auth = Auth::User;
     }
-    from_flags(&mut remote, access)?;
+    let given = from_flags(&mut remote, access)?;
+    let is_http = matches!(remote.url.scheme(), Scheme::Http | Scheme::Https);
+    if let Some(identity) = identity.filter(|_| is_http && !given) {
+        refuse_service_account(repository)?;
+        remote.auth = known.identities.auth(identity, &remote)?;
+    }
     Ok(remote)
+}
+
+/// An object that a GitRepository names: it is in the same namespace.
+fn beside(repository: &GitRepository, reference: Option<&api::LocalRef>) -> Option<ObjectName> {
+    let namespace = repository.metadata.namespace_or_default();
+    reference.map(|reference| ObjectName::new(namespace, &reference.name))
 }
 
 /// Whether credentials for the second URL may go to the first: the same host, and not in the clear when they were meant for TLS.
@@ -102,35 +121,56 @@ fn same_server(url: &str, known: &str) -> bool {
     url.host() == known.host() && !downgraded
 }
 
-/// Refuses what Flux refuses about providers, in its words, and the providers that are not built.
-fn refuse_provider(repository: &GitRepository, objects: &Objects) -> Result<(), String> {
-    let spec = &repository.spec;
-    let secret = spec
-        .secret_ref
-        .as_ref()
-        .map(|name| ObjectName::new(repository.metadata.namespace_or_default(), &name.name));
-    let provider = spec.provider.as_deref().unwrap_or_default();
-    if provider == "github" && secret.is_none() {
-        return Err(
-            "secretRef with github app data must be specified when provider is set to github: invalid source configuration"
-                .to_owned(),
-        );
-    }
-    if !matches!(provider, "" | "generic") {
-        return Err(format!(
-            "provider {provider:?} is not supported yet; give credentials in a Secret or by flags"
-        ));
-    }
-    let is_app = |name: &ObjectName| {
-        let secret = objects.secret(name);
-        secret.is_some_and(|secret| secret.keys().any(|key| key == "githubAppID"))
+/// Who asks, if that is for a provider to say (GitRepository v1, *Provider*; CONTRACT N-004 to N-006). What Flux refuses
+/// about providers is refused in its words (image-automation-controller v1.2, `internal/source/git.go`).
+fn identity(repository: &GitRepository, objects: &Objects) -> Result<Option<GitIdentity>, String> {
+    const NO_APP: &str =
+        "secretRef with github app data must be specified when provider is set to github: invalid source configuration";
+    let name = beside(repository, repository.spec.secret_ref.as_ref());
+    let secret = name.as_ref().and_then(|name| objects.secret(name));
+    let provider = match repository.spec.provider.as_deref().unwrap_or_default() {
+        "" | "generic" => {
+            refuse_stray_app(name.as_ref().zip(secret))?;
+            return Ok(None);
+        }
+        "github" => {
+            let app = match (&name, secret) {
+                (None, _) => return Err(NO_APP.to_owned()),
+                (Some(_), None) => return Ok(None),
+                (Some(_), Some(secret)) => github_app(secret).map_err(|e| e.to_string())?,
+            };
+            return Ok(Some(GitIdentity::GitHubApp(app.ok_or(NO_APP)?)));
+        }
+        provider => Provider::from_str(provider)
+            .map_err(|_| format!("provider {provider:?} is not known: give generic, aws, azure, gcp or github"))?,
     };
-    match secret.filter(is_app) {
-        Some(name) => Err(format!(
+    Ok(Some(GitIdentity::Provider {
+        provider,
+        service_account: None,
+    }))
+}
+
+/// The provider may have been forgotten beside the Secret of a GitHub App.
+fn refuse_stray_app(secret: Option<(&ObjectName, &api::Secret)>) -> Result<(), String> {
+    match secret.filter(|(_, secret)| names_github_app(secret)) {
+        Some((name, _)) => Err(format!(
             "secretRef '{name}' has github app data but provider is not set to github: invalid source configuration"
         )),
         None => Ok(()),
     }
+}
+
+/// Only a cluster issues tokens of its ServiceAccounts; somebody else's identity instead could do more, or less.
+fn refuse_service_account(repository: &GitRepository) -> Result<(), String> {
+    let name = repository.spec.service_account_name.as_deref().unwrap_or_default();
+    if name.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "spec.serviceAccountName of GitRepository {}: only a cluster issues tokens of the ServiceAccount {name:?}; give \
+         credentials by flags, or take the field out to use your own identity",
+        repository.metadata.object_name()
+    ))
 }
 
 /// Reads a Secret as source-controller does: basic, bearer, SSH, TLS.
@@ -161,9 +201,10 @@ fn from_secret(remote: &mut Remote, secret: &api::Secret) -> Result<(), String> 
     Ok(())
 }
 
-/// Lays flags and environment over the settings.
-fn from_flags(remote: &mut Remote, access: &Access) -> Result<(), String> {
+/// Lays flags and environment over the settings; true when they have credentials.
+fn from_flags(remote: &mut Remote, access: &Access) -> Result<bool, String> {
     let Given { password, token } = given(access)?;
+    let is_given = password.is_some() || token.is_some();
     if remote.url.scheme() == Scheme::Ssh {
         if let Some(file) = &access.ssh_key {
             let identity = Secret::new(text_of(file)?);
@@ -202,7 +243,7 @@ fn from_flags(remote: &mut Remote, access: &Access) -> Result<(), String> {
     if let Some(file) = &access.ca_file {
         remote.tls.ca = Some(text_of(file)?.into_bytes());
     }
-    Ok(())
+    Ok(is_given)
 }
 
 /// The secrets of flags and environment.

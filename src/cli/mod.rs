@@ -7,6 +7,7 @@ mod commit;
 mod crds;
 mod demo;
 mod demo_fleet;
+mod git_identity;
 mod git_signer;
 mod images;
 mod json;

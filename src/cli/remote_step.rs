@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::access;
+use super::access::{self, Known};
 use super::places::Places;
 use super::plan::{Step, failed, suspended};
 use super::typed::Typed;
@@ -107,7 +107,12 @@ impl Typed<'_> {
         match (repository, url) {
             (Some(repository), url) => {
                 let url = url.unwrap_or(&repository.spec.url);
-                access::of_repository(url, repository, &self.objects, &self.args.access, notes)
+                let known = Known {
+                    objects: &self.objects,
+                    access: &self.args.access,
+                    identities: &self.identities,
+                };
+                access::of_repository(url, repository, known, notes)
             }
             (None, Some(url)) => access::plain(url, &self.args.access),
             (None, None) => Err("referenced git repository does not exist".to_owned()),

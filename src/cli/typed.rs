@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::args::Update;
+use super::git_identity::GitIdentities;
 use super::images::{Images, now};
 use super::signing::Signers;
 use super::{access, author, load, words};
@@ -24,6 +25,7 @@ pub(super) struct Typed<'a> {
     pub(super) message: Option<String>,
     pub(super) author: Option<Author>,
     pub(super) signers: Signers,
+    pub(super) identities: GitIdentities,
 }
 
 impl<'a> Typed<'a> {
@@ -59,6 +61,7 @@ impl<'a> Typed<'a> {
             message,
             author: args.author.as_deref().map(author::parse).transpose()?,
             signers: Signers::read(args)?,
+            identities: GitIdentities::default(),
         })
     }
 

@@ -24,6 +24,7 @@ pub mod proxy;
 pub mod registry;
 pub mod reply;
 pub mod repo;
+pub mod rsa;
 pub mod sshd;
 pub mod stub_http;
 pub mod tls;

@@ -17,6 +17,13 @@ pub struct Proxy {
 impl Proxy {
     /// `login` is a user name and password.
     pub fn start(login: Option<(&str, &str)>) -> Self {
+        Self::leading(login, &[])
+    }
+
+    /// Connects somewhere else than it is asked to, for these `host:port`.
+    pub fn leading(login: Option<(&str, &str)>, instead: &[(&str, SocketAddr)]) -> Self {
+        let instead: Vec<(String, SocketAddr)> = instead.iter().map(|(from, to)| ((*from).to_owned(), *to)).collect();
+        let instead = Arc::new(instead);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let targets = Arc::new(Mutex::new(Vec::new()));
@@ -24,9 +31,9 @@ impl Proxy {
         let kept = Arc::clone(&targets);
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (login, targets) = (login.clone(), Arc::clone(&kept));
+                let (login, targets, instead) = (login.clone(), Arc::clone(&kept), Arc::clone(&instead));
                 // A client that goes away is no fault of the proxy.
-                thread::spawn(move || serve(stream, login.as_ref(), &targets).ok());
+                thread::spawn(move || serve(stream, login.as_ref(), &targets, &instead).ok());
             }
         });
         Self { address, targets }
@@ -40,7 +47,12 @@ impl Proxy {
 
 type Login = (String, String);
 
-fn serve(stream: TcpStream, login: Option<&Login>, targets: &Mutex<Vec<String>>) -> io::Result<()> {
+fn serve(
+    stream: TcpStream,
+    login: Option<&Login>,
+    targets: &Mutex<Vec<String>>,
+    instead: &[(String, SocketAddr)],
+) -> io::Result<()> {
     let mut first = [0];
     stream.peek(&mut first)?;
     let mut reader = BufReader::new(stream.try_clone()?);
@@ -51,7 +63,10 @@ fn serve(stream: TcpStream, login: Option<&Login>, targets: &Mutex<Vec<String>>)
     };
     let Some(target) = target else { return Ok(()) };
     targets.lock().unwrap().push(target.clone());
-    let mut server = TcpStream::connect(target)?;
+    let mut server = match instead.iter().find(|(from, _)| *from == target) {
+        Some((_, address)) => TcpStream::connect(address)?,
+        None => TcpStream::connect(target)?,
+    };
     let (mut to_client, mut from_server) = (stream, server.try_clone()?);
     thread::spawn(move || {
         let done = io::copy(&mut from_server, &mut to_client);

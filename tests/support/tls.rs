@@ -21,6 +21,11 @@ pub struct Certificates {
 impl Certificates {
     /// None when openssl is missing.
     pub fn make() -> Option<Self> {
+        Self::for_host("localhost")
+    }
+
+    /// With a certificate for another host.
+    pub fn for_host(host: &str) -> Option<Self> {
         if !super::has("openssl", "openssl") {
             return None;
         }
@@ -32,7 +37,7 @@ impl Certificates {
         );
         for (name, usage) in [("server", "serverAuth"), ("client", "clientAuth")] {
             let extensions =
-                format!("subjectAltName=DNS:localhost\nextendedKeyUsage={usage}\nbasicConstraints=CA:FALSE\n");
+                format!("subjectAltName=DNS:{host}\nextendedKeyUsage={usage}\nbasicConstraints=CA:FALSE\n");
             std::fs::write(dir.join("ext"), extensions).unwrap();
             let key = format!("-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout {name}.key");
             openssl(dir, &format!("req {key} -out {name}.csr -subj /CN={name}"));
