@@ -88,6 +88,7 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
         start: Start::Branch("main".into()),
         branch: None,
         push: PushSettings::default(),
+        pull_request: None,
         author: Author {
             name: "Bench".into(),
             email: "bench@example.com".into(),

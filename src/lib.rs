@@ -23,6 +23,7 @@
 //! | [`signing`] | pure | signatures over commits: OpenPGP, SSH |
 //! | [`registry`] | IO | OCI distribution: logins, tags, digests, ages of images |
 //! | [`cloud`] | IO | logins at AWS, Azure and Google |
+//! | [`forge`] | IO | pull requests at GitHub, Gitea and Forgejo |
 //! | [`git`] | IO | mirror, transports, fetch, trees, commits, packs, push |
 //! | [`observe`] | IO | what others see of a controller: logs, metrics, probes, events |
 //! | [`net`] | IO | how a server is reached: secrets, trust, proxies, limits, one HTTP client for each peer |
@@ -38,6 +39,7 @@ pub mod cli;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // asks metadata endpoints, reads the environment
 pub mod cloud;
 pub mod edit;
+pub mod forge;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads and writes repositories, here and on servers
 pub mod git;
 pub mod gostd;

@@ -23,7 +23,7 @@ const ROOMS: &[Room] = &[
     room(
         "automation",
         &[
-            "api", "edit", "git", "gostd", "message", "policy", "signing", "template",
+            "api", "edit", "forge", "git", "gostd", "message", "policy", "signing", "template",
         ],
         true,
     ),
@@ -35,6 +35,7 @@ const ROOMS: &[Room] = &[
             "automation",
             "cloud",
             "edit",
+            "forge",
             "git",
             "gostd",
             "message",
@@ -49,6 +50,7 @@ const ROOMS: &[Room] = &[
     ),
     room("cloud", &["gostd", "net"], true),
     room("edit", &["policy"], false),
+    room("forge", &["gostd", "net"], true),
     room("git", &["net"], true),
     room("gostd", &[], false),
     room("message", &["policy", "sprig", "template"], false),

@@ -15,6 +15,8 @@ pub(super) struct Made {
     pub(super) pack: Option<Pack>,
     /// Whether it carries a signature.
     pub(super) signed: bool,
+    /// Its message: of a commit that was found, not the one that would be written now.
+    pub(super) message: Vec<u8>,
 }
 
 /// One run's pushes.

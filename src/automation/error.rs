@@ -4,6 +4,7 @@ use super::destination::DestinationError;
 use super::path::PathError;
 use crate::api::InvalidSelector;
 use crate::edit::SpliceError;
+use crate::forge::ForgeError;
 use crate::git::GitError;
 use crate::message::MessageError;
 use crate::policy::{InvalidImage, PolicyName};
@@ -56,6 +57,23 @@ pub enum RunError {
         url: String,
         /// The loss that came again and again.
         source: GitError,
+    },
+    /// The push has landed, but its pull request is not there, or says something else.
+    #[error("the commit is pushed, but its pull request is not as it should be; the next run tries again: {0}")]
+    PullRequest(#[from] ForgeError),
+    /// A pull request without a branch to be merged into.
+    #[error(
+        "a pull request needs a branch to be merged into, and the run starts from none: name it (--pull-request-base)"
+    )]
+    NoBase,
+    /// A pull request without a branch of its own.
+    #[error(
+        "a pull request into {base} needs another branch that is pushed, and nothing pushed to {base} itself: name one \
+         (push.branch, --push-branch)"
+    )]
+    NoHead {
+        /// The branch that it is to be merged into.
+        base: String,
     },
     /// Nowhere to push to.
     #[error(transparent)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::destination::{self, DestinationError, Destinations, Refspec};
 use super::message::CommitMessage;
 use super::policies::{Policies, Resolve};
+use super::pull_request::PullRequest;
 use crate::api::LabelSelector;
 use crate::signing::Signer;
 
@@ -93,6 +94,8 @@ pub struct RemoteJob {
     pub branch: Option<String>,
     /// Where to push.
     pub push: PushSettings,
+    /// The pull request for what was pushed; none without.
+    pub pull_request: Option<PullRequest>,
     /// Who commits.
     pub author: Author,
     /// The commit's message.
@@ -130,7 +133,7 @@ impl RemoteJob {
     }
 
     /// The full name of the branch that is worked on.
-    fn checkout_branch(&self, checked_out: &str) -> Option<String> {
+    pub(super) fn checkout_branch(&self, checked_out: &str) -> Option<String> {
         match self.start {
             Start::Default => Some(checked_out.to_owned()).filter(|name| name.starts_with("refs/heads/")),
             _ => self.start_branch(),

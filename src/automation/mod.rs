@@ -1,5 +1,5 @@
 //! One run of an image update automation, the same steps for a preview, a command and a controller:
-//! resolve → fetch → plan → splice → commit → push → report.
+//! resolve → fetch → plan → splice → commit → push → pull request → report.
 
 mod delivery;
 mod destination;
@@ -14,6 +14,7 @@ mod message;
 mod path;
 mod policies;
 mod preview;
+mod pull_request;
 mod queue;
 mod remote;
 mod report;
@@ -32,6 +33,7 @@ pub use job::{Author, Edits, PushSettings, RemoteJob, Review, Start};
 pub use message::{CommitMessage, Machine};
 pub use path::join_by_letters;
 pub use policies::{Policies, Resolve, Unresolved, View, Wanted};
+pub use pull_request::{PullRequest, PullRequestReport};
 pub use queue::run_all;
 pub use remote::{Place, run as run_remote};
 pub use report::{CommitReport, FileChange, PushReport, PushStatus, Run};

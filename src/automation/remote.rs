@@ -13,6 +13,7 @@ use super::message::Changed;
 use super::path::{Node, join};
 use super::policies::Policies;
 use super::preview::{self, Preview};
+use super::pull_request;
 use super::report::{CommitReport, FileChange, Run};
 use super::repository_policies;
 use super::review::{State, Variant};
@@ -120,6 +121,7 @@ fn attempt(job: &RemoteJob, place: &Place, variant: Variant, report: &mut Run) -
             source,
         })?;
     }
+    let wanted = pull_request::planned(job, &fetched.tip.reference, &destinations)?;
     let reading = |source| RunError::Read {
         url: job.url.clone(),
         source,
@@ -156,6 +158,7 @@ fn attempt(job: &RemoteJob, place: &Place, variant: Variant, report: &mut Run) -
         signed: job.signer.is_some(),
     });
     if job.edits.dry_run {
+        report.pull_request = wanted;
         return Ok(None);
     }
     let made = commit(job, place, &fetched, &destinations, (message, variant), &report.files)?;
@@ -163,7 +166,11 @@ fn attempt(job: &RemoteJob, place: &Place, variant: Variant, report: &mut Run) -
         commit.id = Some(made.id.to_string());
         commit.signed = made.signed;
     }
-    deliver(job, place, &fetched, &destinations, (&made, variant), report)
+    let next = deliver(job, place, &fetched, &destinations, (&made, variant), report)?;
+    if next.is_none() {
+        pull_request::keep(job, wanted, &made.message, report)?;
+    }
+    Ok(next)
 }
 
 /// Fetches the start, and learns in the same round trip what the references to push to hold.
@@ -379,6 +386,7 @@ fn commit(
                 id: present,
                 pack: None,
                 signed: info.signed,
+                message: info.message,
             });
         }
     }
@@ -413,5 +421,6 @@ fn commit(
         id,
         pack: Some(pack),
         signed: job.signer.is_some(),
+        message: commit.message,
     })
 }

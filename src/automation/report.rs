@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::pull_request::PullRequestReport;
 use crate::edit::{Change, Skip};
 use crate::policy::PolicyName;
 
@@ -26,6 +27,8 @@ pub struct Run {
     pub commit: Option<CommitReport>,
     /// References that were pushed.
     pub pushes: Vec<PushReport>,
+    /// The pull request for what was pushed, or would be.
+    pub pull_request: Option<PullRequestReport>,
     /// Things worth saying that are neither: a manifest in the repository that could not be read, for example.
     pub notes: Vec<String>,
     /// Why the run failed.

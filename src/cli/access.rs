@@ -110,7 +110,7 @@ fn beside(repository: &GitRepository, reference: Option<&api::LocalRef>) -> Opti
 }
 
 /// Whether credentials for the second URL may go to the first: the same host, and not in the clear when they were meant for TLS.
-fn same_server(url: &str, known: &str) -> bool {
+pub(super) fn same_server(url: &str, known: &str) -> bool {
     if url == known {
         return true;
     }
@@ -271,7 +271,8 @@ pub(super) fn secret_file(file: &Path) -> Result<Secret, String> {
     one_line(text.trim_end_matches(['\r', '\n'])).map_err(|why| format!("{}: the secret in it {why}", file.display()))
 }
 
-fn variable(name: &str) -> Result<Option<Secret>, String> {
+/// A secret from the environment.
+pub(super) fn variable(name: &str) -> Result<Option<Secret>, String> {
     match std::env::var(name) {
         Ok(value) if !value.is_empty() => one_line(&value)
             .map(Some)
@@ -281,7 +282,7 @@ fn variable(name: &str) -> Result<Option<Secret>, String> {
 }
 
 /// What no server takes is better told here, where its place is known.
-fn one_line(text: &str) -> Result<Secret, &'static str> {
+pub(super) fn one_line(text: &str) -> Result<Secret, &'static str> {
     if text.is_empty() {
         return Err("is empty");
     }

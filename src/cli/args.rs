@@ -88,6 +88,22 @@ pub struct Update {
     #[arg(long, value_name = "BRANCH", num_args = 0..=1, require_equals = true, value_parser = NonEmptyStringValueParser::new())]
     pub gerrit: Option<Option<String>>,
 
+    /// Open a pull request for the pushed branch, or update the one that is open (default: guessed from the host; at GitLab use --push-option merge_request.create)
+    #[arg(long, value_name = "FORGE", num_args = 0..=1, require_equals = true, value_enum)]
+    pub pull_request: Option<Option<Forge>>,
+
+    /// The branch that it is to be merged into (default: the one that the run starts from)
+    #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new())]
+    pub pull_request_base: Option<String>,
+
+    /// The forge's API (default: derived from the repository's address)
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
+    pub pull_request_api: Option<String>,
+
+    /// File with a token for the API (or BUMPWRIGHT_PULL_REQUEST_TOKEN; default: what Git uses for the same server)
+    #[arg(long, value_name = "FILE")]
+    pub pull_request_token_file: Option<PathBuf>,
+
     /// A push option for the server
     #[arg(long = "push-option", value_name = "K=V", value_parser = NonEmptyStringValueParser::new())]
     pub push_options: Vec<String>,
@@ -144,6 +160,15 @@ pub struct Access {
     /// CA certificates for HTTPS, instead of the system's
     #[arg(long, value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
+}
+
+/// The APIs of forges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Forge {
+    /// GitHub, also Enterprise
+    Github,
+    /// Gitea and Forgejo
+    Gitea,
 }
 
 /// Output formats of `update`.
@@ -286,6 +311,7 @@ Exit codes:
 Environment:
   BUMPWRIGHT_CACHE         mirrors and caches (default: the user's cache folder)
   BUMPWRIGHT_GIT_USERNAME, BUMPWRIGHT_GIT_PASSWORD, BUMPWRIGHT_GIT_TOKEN
+  BUMPWRIGHT_PULL_REQUEST_TOKEN
   NO_COLOR                 no colours";
 
 const POLICY_HELP: &str = "\

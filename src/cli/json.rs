@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::words;
-use crate::automation::{CommitReport, PushReport, Run};
+use crate::automation::{CommitReport, PullRequestReport, PushReport, Run};
 use crate::edit::{Change, ObjectId, Reason, Skip};
 
 #[derive(Serialize)]
@@ -13,12 +13,15 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct RunView<'a> {
     automation: Option<&'a str>,
     changes: Vec<ChangeView<'a>>,
     skips: Vec<SkipView<'a>>,
     commit: Option<CommitView<'a>>,
     pushes: Vec<PushView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pull_request: Option<PullRequestView<'a>>,
     error: Option<&'a str>,
 }
 
@@ -61,6 +64,16 @@ struct PushView<'a> {
     status: &'static str,
 }
 
+#[derive(Serialize)]
+struct PullRequestView<'a> {
+    /// None in a preview.
+    number: Option<u64>,
+    url: Option<&'a str>,
+    state: &'static str,
+    head: &'a str,
+    base: &'a str,
+}
+
 /// The document for these runs, with a line feed at its end.
 #[must_use]
 pub fn render(runs: &[Run]) -> String {
@@ -81,6 +94,7 @@ fn run(run: &Run) -> RunView<'_> {
         skips: run.skips.iter().map(skip).collect(),
         commit: run.commit.as_ref().map(commit),
         pushes: run.pushes.iter().map(push).collect(),
+        pull_request: run.pull_request.as_ref().map(pull_request),
         error: run.error.as_deref(),
     }
 }
@@ -124,5 +138,15 @@ fn push(push: &PushReport) -> PushView<'_> {
         old: push.old.as_deref(),
         new: &push.new,
         status: push.status.word(),
+    }
+}
+
+fn pull_request(request: &PullRequestReport) -> PullRequestView<'_> {
+    PullRequestView {
+        number: request.kept.as_ref().map(|kept| kept.number),
+        url: request.kept.as_ref().map(|kept| kept.url.as_str()),
+        state: request.word(),
+        head: &request.head,
+        base: &request.base,
     }
 }

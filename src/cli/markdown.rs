@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::words;
-use crate::automation::Run;
+use crate::automation::{PullRequestReport, Run};
+use crate::forge::markdown::{cell, code};
 
 const TEMPLATE: &str = include_str!("../../templates/summary.md");
 
@@ -15,6 +16,7 @@ struct RunView {
     changes: Vec<ChangeView>,
     commit: Option<CommitView>,
     pushes: Vec<PushView>,
+    request: Option<RequestView>,
     skips: Vec<SkipView>,
     notes: Vec<String>,
 }
@@ -41,6 +43,15 @@ struct CommitView {
 struct PushView {
     reference: String,
     status: &'static str,
+}
+
+#[derive(Serialize)]
+struct RequestView {
+    head: String,
+    base: String,
+    number: Option<u64>,
+    url: Option<String>,
+    word: &'static str,
 }
 
 #[derive(Serialize)]
@@ -85,6 +96,7 @@ fn run(run: &Run) -> RunView {
                 status: push.status.word(),
             })
             .collect(),
+        request: run.pull_request.as_ref().map(request),
         skips: run.skips.iter().map(skip).collect(),
         notes: run.notes.iter().map(|note| cell(note)).collect(),
     }
@@ -93,11 +105,28 @@ fn run(run: &Run) -> RunView {
 fn change(change: &crate::edit::Change) -> ChangeView {
     ChangeView {
         place: code(&format!("{}:{}", change.path, change.line)),
-        object: cell(&words::object(&change.object)),
+        object: cell(&change.object.to_string()),
         old: code(&change.old),
         new: code(&change.new),
         policy: cell(&change.policy.to_string()),
     }
+}
+
+fn request(request: &PullRequestReport) -> RequestView {
+    let kept = request.kept.as_ref();
+    RequestView {
+        head: code(&request.head),
+        base: code(&request.base),
+        number: kept.map(|kept| kept.number),
+        // What is no address, or would end the link, is left out.
+        url: kept.map(|kept| &kept.url).filter(|url| linkable(url)).cloned(),
+        word: request.word(),
+    }
+}
+
+fn linkable(url: &str) -> bool {
+    let scheme = url.starts_with("https://") || url.starts_with("http://");
+    scheme && !url.contains(|c: char| c.is_control() || c.is_whitespace() || "()<>[]`\\".contains(c))
 }
 
 fn skip(skip: &crate::edit::Skip) -> SkipView {
@@ -108,41 +137,10 @@ fn skip(skip: &crate::edit::Skip) -> SkipView {
     }
 }
 
-/// Text on one line.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Text inside backquotes in a table: a backquote or a bar would end it.
-fn code(text: &str) -> String {
-    one_line(text).replace('`', "'").replace('|', "\\|")
-}
-
-/// Text in a table that Markdown and HTML leave alone.
-fn cell(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in one_line(text).chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '|' | '`' | '*' | '_' | '[' | ']' | '\\' => out.extend(['\\', c]),
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn hostile_text_stays_in_its_cell() {
-        assert_eq!(cell("a|b <img>\nc"), "a\\|b &lt;img&gt; c");
-        assert_eq!(code("a`|b"), "a'\\|b");
-    }
 
     #[test]
     fn an_empty_run_says_so() {

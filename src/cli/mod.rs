@@ -25,6 +25,7 @@ mod policy_json;
 mod policy_status;
 mod policy_table;
 mod progress;
+mod pull_request;
 mod remote_step;
 mod signing;
 mod target;

@@ -93,6 +93,10 @@ impl Typed<'_> {
                 .validate()
                 .map_err(|e| format!("failed to parse policy selector: {e}"))?;
         }
+        if let Some(automation) = automation {
+            // One that does not parse closes, wherever the automation would act.
+            automation.pull_request().map_err(|e| e.to_string())?;
+        }
         Ok(Edits {
             automation: automation.map(|a| a.metadata.object_name().to_string()),
             namespace: automation.map(|a| a.metadata.namespace_or_default().to_owned()),

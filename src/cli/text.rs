@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 
 use super::words;
-use crate::automation::{CommitReport, PushReport, Run};
+use crate::automation::{CommitReport, PullRequestReport, PushReport, Run};
 use crate::edit::Change;
 
 const BOLD: Style = Style::new().bold();
@@ -47,6 +47,9 @@ pub fn render(runs: &[Run], dry_run: bool) -> String {
         for push in &run.pushes {
             line(&mut out, &push_line(push));
         }
+        if let Some(request) = &run.pull_request {
+            line(&mut out, &request_line(request));
+        }
         for note in &run.notes {
             line(&mut out, &format!("{DIM}note:{DIM:#} {}", words::printable(note)));
         }
@@ -77,7 +80,7 @@ fn changes(out: &mut String, changes: &[Change]) {
             line(out, &format!("{BOLD}{}{BOLD:#}", words::inline(&change.path)));
             file = Some(&change.path);
         }
-        let object = match words::object(&change.object) {
+        let object = match change.object.to_string() {
             empty if empty.is_empty() => empty,
             object => format!("{}: ", words::inline(&object)),
         };
@@ -112,6 +115,19 @@ fn commit_line(commit: &CommitReport, run: &Run, dry_run: bool) -> String {
             words::headline(run)
         ),
         None => format!("commit{on} by {}{signed}: {subject}", commit.author),
+    }
+}
+
+fn request_line(request: &PullRequestReport) -> String {
+    let (head, base) = (words::inline(&request.head), words::inline(&request.base));
+    match &request.kept {
+        None => format!("would see to a pull request from {head} to {base}"),
+        Some(kept) => format!(
+            "pull request {BOLD}#{}{BOLD:#} {}: {}",
+            kept.number,
+            request.word(),
+            words::inline(&kept.url)
+        ),
     }
 }
 

@@ -74,6 +74,10 @@ impl<'a> Typed<'a> {
             ("--refspec", !args.refspecs.is_empty()),
             ("--gerrit", args.gerrit.is_some()),
             ("--push-option", !args.push_options.is_empty()),
+            ("--pull-request", args.pull_request.is_some()),
+            ("--pull-request-base", args.pull_request_base.is_some()),
+            ("--pull-request-api", args.pull_request_api.is_some()),
+            ("--pull-request-token-file", args.pull_request_token_file.is_some()),
         ];
         given.into_iter().find_map(|(flag, given)| given.then_some(flag))
     }
@@ -117,6 +121,7 @@ impl<'a> Typed<'a> {
 
     /// Credentials from flags or the environment are for one host: they are never sent to another.
     pub(super) fn refuse_spread(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
+        self.refuse_spread_token(automations)?;
         let urls = automations
             .iter()
             .filter(|a| !a.spec.suspend)

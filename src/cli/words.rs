@@ -3,22 +3,8 @@
 use std::borrow::Cow;
 
 use crate::automation::Run;
-use crate::edit::{ObjectId, Skip};
+use crate::edit::Skip;
 use crate::git::{RemoteUrl, Scheme};
-
-/// `Kind namespace/name`, as far as the object says.
-#[must_use]
-pub fn object(object: &ObjectId) -> String {
-    let name = match (object.namespace.as_str(), object.name.as_str()) {
-        ("", name) => name.to_owned(),
-        (namespace, name) => format!("{namespace}/{name}"),
-    };
-    [object.kind.as_str(), name.as_str()]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
-}
 
 /// `path:line:col: Reason: message`.
 #[must_use]

@@ -55,6 +55,20 @@ pub struct ObjectId {
     pub name: String,
 }
 
+/// `Kind namespace/name`, as far as the object says.
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        let name = format!("{}{slash}{}", self.namespace, self.name);
+        let space = if self.kind.is_empty() || name.is_empty() {
+            ""
+        } else {
+            " "
+        };
+        write!(f, "{}{space}{name}", self.kind)
+    }
+}
+
 /// One field that changes (or changed), as the CLI reports it (CLI.md, *Output*).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {

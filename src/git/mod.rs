@@ -39,6 +39,8 @@ mod transfer;
 mod transport;
 mod tree;
 
+pub(crate) use credential::fill as ask_helpers;
+
 pub use checkout::{Also, Checkout, ChooseTag, Fetched, RemoteRef, Tip};
 pub use commit::{Commit, CommitInfo, Person, add_signature};
 pub use edits::NewObjects;

@@ -105,6 +105,24 @@ impl RemoteUrl {
         }
     }
 
+    /// The address without user information, where it is `http://` or `https://`.
+    #[must_use]
+    pub fn web(&self) -> Option<&Url> {
+        match &self.place {
+            Place::Http(url) => Some(url),
+            Place::Local(_) | Place::Ssh { .. } => None,
+        }
+    }
+
+    /// The path as the program at the other end of SSH gets it.
+    #[must_use]
+    pub fn ssh_path(&self) -> Option<&str> {
+        match &self.place {
+            Place::Ssh { path, .. } => Some(path),
+            Place::Local(_) | Place::Http(_) => None,
+        }
+    }
+
     /// The absolute path of a local repository.
     #[must_use]
     pub fn local_path(&self) -> Option<&Path> {

@@ -49,6 +49,7 @@ impl Bench {
             "BUMPWRIGHT_GIT_TOKEN",
             "BUMPWRIGHT_GIT_USERNAME",
             "BUMPWRIGHT_GIT_PASSWORD",
+            "BUMPWRIGHT_PULL_REQUEST_TOKEN",
             "GIT_AUTHOR_NAME",
             "GIT_AUTHOR_EMAIL",
         ] {

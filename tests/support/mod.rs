@@ -14,6 +14,7 @@
 
 pub mod apiserver;
 pub mod cli;
+pub mod forge;
 pub mod gerrit;
 pub mod git_http;
 pub mod http_server;

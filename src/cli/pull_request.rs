@@ -1,0 +1,228 @@
+//! From flags, annotations and Secrets to the pull request of a run.
+
+use std::sync::Arc;
+
+use super::typed::Typed;
+use super::{access, args, words};
+use crate::api::{API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, ObjectName, PullRequestAnnotations};
+use crate::api::{api_url, branch_name};
+use crate::automation::PullRequest;
+use crate::forge::{Forge, GitAddress, Kind, Login, Repository};
+use crate::git::{self, Auth, Remote, Scheme};
+use crate::net::{Deadline, Peer, Secret};
+
+/// Where a token for pull requests alone may be.
+const TOKEN: &str = "BUMPWRIGHT_PULL_REQUEST_TOKEN";
+
+impl From<args::Forge> for ForgeKind {
+    fn from(forge: args::Forge) -> Self {
+        match forge {
+            args::Forge::Github => Self::GitHub,
+            args::Forge::Gitea => Self::Gitea,
+        }
+    }
+}
+
+impl Typed<'_> {
+    /// The pull request that flags or annotations ask for; flags win.
+    pub(super) fn pull_request(
+        &self,
+        automation: Option<&ImageUpdateAutomation>,
+        remote: &Remote,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<PullRequest>, String> {
+        let said = match automation {
+            Some(automation) => automation.pull_request().map_err(|e| e.to_string())?,
+            None => PullRequestAnnotations::default(),
+        };
+        let Some(kind) = self.forge_kind(&said, remote)? else {
+            self.refuse_lone_flags()?;
+            if said != PullRequestAnnotations::default() {
+                notes.push(
+                    "no pull request is opened: the annotation bumpwright.dev/pull-request (github or gitea) is not there"
+                        .to_owned(),
+                );
+            }
+            return Ok(None);
+        };
+        let git = address(remote)?;
+        let api = match &self.args.pull_request_api {
+            Some(text) => {
+                Some(api_url(text).ok_or_else(|| format!("--pull-request-api {text:?}: expected {API_URL}"))?)
+            }
+            None => said.api.clone(),
+        };
+        let base = match &self.args.pull_request_base {
+            Some(text) => {
+                Some(branch_name(text).ok_or_else(|| format!("--pull-request-base {text:?}: expected {BRANCH}"))?)
+            }
+            None => said.base.clone(),
+        };
+        let repository = Repository::locate(kind, git, api.as_ref()).map_err(|e| format!("pull request: {e}"))?;
+        let own = repository.is_served_by(git);
+        let login = match self.named_login(automation, &said, remote, notes)? {
+            Some(login) => login,
+            None if self.args.dry_run => Login::Nobody,
+            None => own_login(remote, &repository)
+                .filter(|_| own)
+                .ok_or_else(|| no_token(&repository))?,
+        };
+        let mut peer = Peer {
+            timeout: remote.timeout,
+            environment: matches!(remote.auth, Auth::User),
+            ..Peer::default()
+        };
+        if own {
+            peer.tls = remote.tls.clone();
+            peer.proxy.clone_from(&remote.proxy);
+        }
+        Ok(Some(PullRequest {
+            base,
+            forge: Arc::new(Forge::new(kind, repository, login, peer)),
+        }))
+    }
+
+    /// The kind of the forge, when there is to be a request.
+    fn forge_kind(&self, said: &PullRequestAnnotations, remote: &Remote) -> Result<Option<Kind>, String> {
+        let host = remote.url.host().unwrap_or_default();
+        match (self.args.pull_request, said.kind) {
+            (None, None) => Ok(None),
+            (Some(Some(forge)), _) => Ok(Some(ForgeKind::from(forge).into())),
+            (_, Some(kind)) => Ok(Some(kind.into())),
+            (Some(None), None) => match Kind::of_host(host) {
+                Some(kind) => Ok(Some(kind)),
+                None => Err(format!(
+                    "--pull-request: {} does not tell which API it speaks; write --pull-request=github or --pull-request=gitea",
+                    remote.url
+                )),
+            },
+        }
+    }
+
+    /// Flags that say how, but not that.
+    fn refuse_lone_flags(&self) -> Result<(), String> {
+        let given = [
+            ("--pull-request-base", self.args.pull_request_base.is_some()),
+            ("--pull-request-api", self.args.pull_request_api.is_some()),
+            ("--pull-request-token-file", self.args.pull_request_token_file.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((flag, _)) => Err(format!(
+                "{flag} needs --pull-request, or the annotation bumpwright.dev/pull-request"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// A token that is named for this purpose: by flag, by the automation, by the environment.
+    fn named_login(
+        &self,
+        automation: Option<&ImageUpdateAutomation>,
+        said: &PullRequestAnnotations,
+        remote: &Remote,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Login>, String> {
+        if let Some(file) = &self.args.pull_request_token_file {
+            return access::secret_file(file).map(|token| Some(Login::Token(token)));
+        }
+        if let (Some(automation), Some(name)) = (automation, &said.secret) {
+            let name = ObjectName::new(automation.metadata.namespace_or_default(), name);
+            match self.objects.secret(&name) {
+                // What the manifests hold for one server is not shown to another, unless they name the API.
+                Some(_) if said.api.is_none() && !self.is_at_home(automation, remote) => notes.push(format!(
+                    "the secret '{name}' is not sent to another server: using flags, {TOKEN} or your own Git credentials"
+                )),
+                Some(secret) => {
+                    let token = secret.text("token").map_err(|e| e.to_string())?.unwrap_or_default();
+                    let token = access::one_line(token.trim_end_matches(['\r', '\n']))
+                        .map_err(|why| format!("secret '{name}': the value of token, for pull requests, {why}"))?;
+                    return Ok(Some(Login::Token(token)));
+                }
+                None => notes.push(format!(
+                    "secret '{name}' is not among the manifests: using flags, {TOKEN} or your own Git credentials"
+                )),
+            }
+        }
+        Ok(access::variable(TOKEN)?.map(Login::Token))
+    }
+
+    /// Whether the remote is the server that the automation's GitRepository names.
+    fn is_at_home(&self, automation: &ImageUpdateAutomation, remote: &Remote) -> bool {
+        let repository = self.objects.git_repository(&automation.source_name());
+        repository.is_some_and(|repository| access::same_server(&remote.url.to_string(), &repository.spec.url))
+    }
+
+    /// A token from the environment is for one host: it is never sent to another.
+    pub(super) fn refuse_spread_token(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
+        if access::variable(TOKEN)?.is_none() {
+            return Ok(());
+        }
+        let host = |automation: &&ImageUpdateAutomation| {
+            let said = automation
+                .pull_request()
+                .ok()
+                .filter(|said| said.kind.is_some() && said.secret.is_none())?;
+            let repository = self.objects.git_repository(&automation.source_name())?;
+            let api = said.api.as_ref().and_then(|api| api.host_str()).map(str::to_owned);
+            api.or_else(|| access::host(&repository.spec.url))
+        };
+        let mut hosts: Vec<String> = automations
+            .iter()
+            .filter(|a| !a.spec.suspend)
+            .filter_map(host)
+            .collect();
+        hosts.sort();
+        hosts.dedup();
+        match hosts.len() {
+            0 | 1 => Ok(()),
+            _ => Err(format!(
+                "{TOKEN} would go to several hosts ({}): run the automations one by one, or give Secrets",
+                words::some(&hosts)
+            )),
+        }
+    }
+}
+
+fn address(remote: &Remote) -> Result<GitAddress<'_>, String> {
+    match (remote.url.web(), remote.url.host(), remote.url.ssh_path()) {
+        (Some(url), ..) => Ok(GitAddress::Web(url)),
+        (None, Some(host), Some(path)) => Ok(GitAddress::Ssh { host, path }),
+        _ => Err(format!(
+            "a pull request needs a repository at a forge, over https or ssh; {} is a local path",
+            remote.url
+        )),
+    }
+}
+
+/// What Git itself uses for the same server, never in the clear when Git has it over TLS.
+fn own_login(remote: &Remote, repository: &Repository) -> Option<Login> {
+    if remote.url.scheme() == Scheme::Ssh || (remote.url.scheme() == Scheme::Https && repository.api.scheme() == "http")
+    {
+        return None;
+    }
+    let basic = |username: &str, password: &Secret| Login::Basic {
+        username: username.to_owned(),
+        password: password.clone(),
+    };
+    match &remote.auth {
+        Auth::Basic { username, password } => Some(basic(username, password)),
+        Auth::Bearer { token } => Some(Login::Token(token.clone())),
+        Auth::SshKey { .. } => None,
+        Auth::None | Auth::User => {
+            let user = remote.url.user();
+            if let (Some(user), Some(password)) = (user, remote.url.password()) {
+                return Some(basic(user, password));
+            }
+            let url = remote.url.web().filter(|_| matches!(remote.auth, Auth::User))?;
+            let found = git::ask_helpers(url, user, Deadline::after(remote.timeout))?;
+            Some(basic(&found.username, &found.password))
+        }
+    }
+}
+
+fn no_token(repository: &Repository) -> String {
+    format!(
+        "no token for the pull requests of {repository}: give --pull-request-token-file, {TOKEN}, or a Secret by the \
+         annotation bumpwright.dev/pull-request-secret"
+    )
+}

@@ -1,0 +1,144 @@
+//! One open request for a branch: opened when there is none, updated when it says something else.
+
+use super::api::{Edit, Found, New, Opened};
+use super::description::{Content, Description, is_ours};
+use super::{Forge, ForgeError, Row};
+
+/// The longest title that both GitHub (256) and Gitea (255) take, in characters.
+const LONGEST_TITLE: usize = 255;
+
+/// What a request is to ask for.
+#[derive(Clone, Debug)]
+pub struct Wanted<'a> {
+    /// The branch with the changes.
+    pub head: &'a str,
+    /// The branch that they are to be merged into.
+    pub base: &'a str,
+    /// What `head` holds, in hexadecimal.
+    pub commit: &'a str,
+    /// The commit's whole message: its first line becomes the title.
+    pub message: &'a str,
+    /// All changes of `head` against `base`.
+    pub changes: &'a [Row],
+}
+
+/// What became of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Its number in the repository.
+    pub number: u64,
+    /// Where people see it.
+    pub url: String,
+    /// What happened.
+    pub state: State,
+}
+
+/// What happened to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There was none.
+    Opened,
+    /// Title or description say something else now.
+    Updated,
+    /// It was as it should be.
+    Unchanged,
+    /// Somebody has closed it without merging, and nothing else is asked for now: it stays closed.
+    Declined,
+}
+
+impl Forge {
+    /// Sees to it that there is one open request from `head` to `base` and that it says what is wanted. What people have
+    /// written into title and description stays.
+    ///
+    /// # Errors
+    /// [`ForgeError`] when the forge cannot be asked or refuses. Nothing is half done then: asking again is safe.
+    pub fn keep(&self, wanted: &Wanted<'_>) -> Result<Kept, ForgeError> {
+        let content = Content::of(wanted.changes);
+        if let Some(open) = self.open_request(wanted.head, wanted.base)? {
+            return self.revise(open, wanted, &content);
+        }
+        if let Some(closed) = self.declined((wanted.head, wanted.base), &content, wanted.commit)? {
+            return Ok(kept(closed, State::Declined));
+        }
+        let title = title(wanted.message);
+        let body = Description::new(wanted, &title, &content).into_body("")?;
+        let new = New {
+            title: &title,
+            head: wanted.head,
+            base: wanted.base,
+            body: &body,
+        };
+        match self.open(&new)? {
+            Opened::Found(found) => Ok(kept(found, State::Opened)),
+            // Another process was faster.
+            Opened::Exists(refused) => match self.open_request(wanted.head, wanted.base)? {
+                Some(open) => self.revise(open, wanted, &content),
+                None => Err(refused),
+            },
+        }
+    }
+
+    /// Changes what differs, if anything does.
+    fn revise(&self, open: Found, wanted: &Wanted<'_>, content: &Content) -> Result<Kept, ForgeError> {
+        let old = open.body.as_deref().unwrap_or_default();
+        let ours = title(wanted.message);
+        let new_title = Some(ours.as_str()).filter(|ours| is_ours(&open.title, old) && *ours != open.title.trim());
+        let body = Description::new(wanted, &ours, content).into_body(old)?;
+        let new_body = Some(body.as_str()).filter(|new| !same_lines(new, old));
+        if new_title.is_none() && new_body.is_none() {
+            return Ok(kept(open, State::Unchanged));
+        }
+        let edit = Edit {
+            title: new_title,
+            body: new_body,
+        };
+        Ok(kept(self.edit(open.number, &edit)?, State::Updated))
+    }
+}
+
+fn kept(found: Found, state: State) -> Kept {
+    Kept {
+        number: found.number,
+        url: found.html_url,
+        state,
+    }
+}
+
+/// The message's first line, or words in its place: forges take no request without a title.
+fn title(message: &str) -> String {
+    let line = message.lines().map(str::trim).find(|line| !line.is_empty());
+    let clean: String = line
+        .unwrap_or("Update images")
+        .chars()
+        .filter(|c| !c.is_control())
+        .collect();
+    match clean.char_indices().nth(LONGEST_TITLE) {
+        None => clean,
+        Some(_) => clean.chars().take(LONGEST_TITLE - 1).chain(['…']).collect(),
+    }
+}
+
+/// Web forms end lines with a carriage return.
+fn same_lines(a: &str, b: &str) -> bool {
+    a.lines().map(str::trim_end).eq(b.lines().map(str::trim_end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_is_the_title() {
+        assert_eq!(title("\n Bump app \n\nWords"), "Bump app");
+        assert_eq!(title(""), "Update images");
+        let long = title(&"ü".repeat(300));
+        assert_eq!((long.chars().count(), long.ends_with("ü…")), (255, true));
+        assert_eq!(title(&"x".repeat(255)).len(), 255);
+    }
+
+    #[test]
+    fn line_ends_do_not_matter() {
+        assert!(same_lines("a\nb\n", "a\r\nb"));
+        assert!(!same_lines("a\nb", "a\nc"));
+    }
+}

@@ -1,0 +1,31 @@
+//! Which API a forge speaks.
+
+use std::fmt;
+
+/// The APIs that are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// GitHub, GitHub Enterprise Cloud and Server.
+    GitHub,
+    /// Gitea and Forgejo.
+    Gitea,
+}
+
+impl Kind {
+    /// The kind of a host, where its name alone makes it sure.
+    #[must_use]
+    pub fn of_host(host: &str) -> Option<Self> {
+        let host = host.to_ascii_lowercase();
+        let github = matches!(host.as_str(), "github.com" | "www.github.com" | "ssh.github.com");
+        (github || host.ends_with(".ghe.com")).then_some(Self::GitHub)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::GitHub => "github",
+            Self::Gitea => "gitea",
+        })
+    }
+}

@@ -1,0 +1,52 @@
+//! Text of others in Markdown, so that it stays in its cell.
+
+/// Text on one line.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Text inside backquotes in a table: a backquote or a bar would end it.
+#[must_use]
+pub fn code(text: &str) -> String {
+    one_line(text).replace('`', "'").replace('|', "\\|")
+}
+
+/// Text in a table that Markdown and HTML leave alone.
+#[must_use]
+pub fn cell(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in one_line(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '|' | '`' | '*' | '_' | '[' | ']' | '\\' => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// A fence for a block of code that nothing in `text` ends.
+#[must_use]
+pub fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    "`".repeat(longest.max(2) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_text_stays_in_its_cell() {
+        assert_eq!(cell("a|b <img>\nc"), "a\\|b &lt;img&gt; c");
+        assert_eq!(code("a`|b"), "a'\\|b");
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_any_inside() {
+        assert_eq!(fence("no ticks"), "```");
+        assert_eq!(fence("a ```` b `c`"), "`````");
+    }
+}

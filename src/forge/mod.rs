@@ -1,0 +1,24 @@
+//! Pull requests at forges: one for each pushed branch, opened once, its title and description kept up to date.
+//!
+//! ```text
+//! repository (owner, name, API) ─▶ keep (look, then open or update) ─▶ api (requests)  description (what it says)
+//! ```
+//!
+//! GitHub and GitHub Enterprise (REST API 2022-11-28, *Pulls*); Gitea and Forgejo (API v1, *repository*). Head and base are
+//! branches of the same repository; forks are not looked at.
+
+mod api;
+mod closed;
+mod description;
+mod error;
+mod keep;
+mod kind;
+pub mod markdown;
+mod repository;
+
+pub use api::{Forge, Login};
+pub use description::Row;
+pub use error::ForgeError;
+pub use keep::{Kept, State, Wanted};
+pub use kind::Kind;
+pub use repository::{GitAddress, InvalidAddress, Repository};

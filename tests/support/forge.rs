@@ -1,0 +1,290 @@
+//! A forge: repositories behind the real `git http-backend`, and beside them the part of the API that pull requests need,
+//! as GitHub and Gitea document it. Requests that they would not understand are refused.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use super::git_http::GitHttp;
+use super::http_server::Request;
+use super::reply::Reply;
+use super::stub_http::{StubHttp, forward};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    GitHub,
+    Gitea,
+}
+
+/// A pull request of the repository `o/app`.
+#[derive(Clone, Debug)]
+pub struct Pull {
+    pub number: usize,
+    pub title: String,
+    pub body: String,
+    pub head: String,
+    pub base: String,
+    /// The repository that `head` is in; 1 is `o/app` itself.
+    pub head_repository: u64,
+    pub open: bool,
+    pub merged: bool,
+    pub sha: String,
+}
+
+/// What answers in the place of the forge.
+type Fault = Box<dyn FnMut(&Request, &mut Vec<Pull>) -> Option<Reply> + Send>;
+
+struct State {
+    kind: Kind,
+    authorization: String,
+    pulls: Vec<Pull>,
+    fault: Option<Fault>,
+}
+
+pub struct Forge {
+    pub server: StubHttp,
+    state: Arc<Mutex<State>>,
+    _git: GitHttp,
+}
+
+impl Forge {
+    /// Serves the repositories below `root`. The API wants this `Authorization`.
+    pub fn start(kind: Kind, root: &std::path::Path, authorization: &str) -> Self {
+        Self::with(kind, root, authorization, None)
+    }
+
+    pub fn with(
+        kind: Kind,
+        root: &std::path::Path,
+        authorization: &str,
+        tls: Option<Arc<rustls::ServerConfig>>,
+    ) -> Self {
+        let git = GitHttp::start(root);
+        let state = Arc::new(Mutex::new(State {
+            kind,
+            authorization: authorization.to_owned(),
+            pulls: Vec::new(),
+            fault: None,
+        }));
+        let (serving, address) = (Arc::clone(&state), git.address());
+        let server = StubHttp::with(tls, move |request| {
+            if request.path.starts_with("/api/") {
+                return serving.lock().unwrap().answer(request);
+            }
+            forward(address, request).unwrap_or_else(|error| Reply::text(502, &error.to_string()))
+        });
+        Self {
+            server,
+            state,
+            _git: git,
+        }
+    }
+
+    /// Answers in the forge's place until it gives none.
+    pub fn fault(&self, fault: impl FnMut(&Request, &mut Vec<Pull>) -> Option<Reply> + Send + 'static) {
+        self.state.lock().unwrap().fault = Some(Box::new(fault));
+    }
+
+    pub fn healthy(&self) {
+        self.state.lock().unwrap().fault = None;
+    }
+
+    pub fn pulls(&self) -> Vec<Pull> {
+        self.state.lock().unwrap().pulls.clone()
+    }
+
+    /// Changes the newest request, as people do in the browser.
+    pub fn by_hand(&self, edit: impl FnOnce(&mut Pull)) {
+        edit(self.state.lock().unwrap().pulls.last_mut().unwrap());
+    }
+
+    /// Opens a request from somewhere else.
+    pub fn open(&self, head: &str, base: &str, head_repository: u64) {
+        let pulls = &mut self.state.lock().unwrap().pulls;
+        open(pulls, ("By hand", "Words."), (head, base), head_repository);
+    }
+
+    /// The requests to the API since the last call: method, and path with query below the repository.
+    pub fn asked(&self) -> Vec<String> {
+        let requests = self.api_requests();
+        self.server.clear();
+        requests
+            .iter()
+            .map(|request| {
+                let (_, below) = request.target.split_once("/repos/o/app/").unwrap();
+                format!("{} {below}", request.method)
+            })
+            .collect()
+    }
+
+    pub fn api_requests(&self) -> Vec<Request> {
+        let requests = self.server.requests().into_iter();
+        requests.filter(|request| request.path.starts_with("/api/")).collect()
+    }
+
+    /// What was sent with the last request to the API.
+    pub fn sent(&self) -> Value {
+        serde_json::from_slice(&self.api_requests().last().unwrap().body).unwrap()
+    }
+}
+
+fn open(pulls: &mut Vec<Pull>, (title, body): (&str, &str), (head, base): (&str, &str), head_repository: u64) -> usize {
+    let number = pulls.len() + 1;
+    pulls.push(Pull {
+        number,
+        title: title.to_owned(),
+        body: body.to_owned(),
+        head: head.to_owned(),
+        base: base.to_owned(),
+        head_repository,
+        open: true,
+        merged: false,
+        sha: String::new(),
+    });
+    number
+}
+
+/// An answer in JSON.
+pub fn said(status: u16, body: &Value) -> Reply {
+    Reply::bytes(status, "application/json; charset=utf-8", body.to_string())
+}
+
+/// An error as both forges word it.
+pub fn refused(status: u16, message: &str) -> Reply {
+    said(status, &json!({"message": message}))
+}
+
+impl State {
+    fn answer(&mut self, request: &Request) -> Reply {
+        if let Some(fault) = &mut self.fault
+            && let Some(reply) = fault(request, &mut self.pulls)
+        {
+            return reply;
+        }
+        if let Some(reply) = self.check_head(request) {
+            return reply;
+        }
+        let version = match self.kind {
+            Kind::GitHub => "v3",
+            Kind::Gitea => "v1",
+        };
+        let prefix = format!("/api/{version}/repos/o/app/pulls");
+        let Some(below) = request.path.strip_prefix(&prefix) else {
+            return refused(404, "Not Found");
+        };
+        match (request.method.as_str(), below.strip_prefix('/')) {
+            ("GET", None) => self.list(request),
+            ("POST", None) => self.create(request),
+            ("PATCH", Some(number)) => self.edit(number.parse().unwrap(), request),
+            _ => refused(405, "Method Not Allowed"),
+        }
+    }
+
+    fn check_head(&self, request: &Request) -> Option<Reply> {
+        let (accept, version) = match self.kind {
+            Kind::GitHub => ("application/vnd.github+json", Some("2022-11-28")),
+            Kind::Gitea => ("application/json", None),
+        };
+        let fits = request.header("accept") == Some(accept)
+            && request.header("x-github-api-version") == version
+            && request
+                .header("user-agent")
+                .is_some_and(|agent| agent.starts_with("bumpwright/"))
+            && (request.method == "GET" || request.header("content-type") == Some("application/json"));
+        if !fits {
+            return Some(refused(400, &format!("odd headers: {:?}", request.headers)));
+        }
+        let known = request.header("authorization") == Some(&self.authorization);
+        (!known).then(|| refused(401, "Bad credentials"))
+    }
+
+    fn list(&self, request: &Request) -> Reply {
+        let parameter = |name: &str| request.parameter(name);
+        let state = parameter("state").unwrap();
+        let mut pulls: Vec<&Pull> = self
+            .pulls
+            .iter()
+            .filter(|pull| pull.open == (state == "open"))
+            .collect();
+        pulls.reverse();
+        let size = match self.kind {
+            Kind::GitHub => {
+                let (head, base) = (parameter("head").unwrap(), parameter("base").unwrap());
+                let branch = head.strip_prefix("o:").unwrap();
+                pulls.retain(|pull| pull.head == branch && pull.base == base);
+                parameter("per_page").unwrap()
+            }
+            // A server's own limit counts.
+            Kind::Gitea => parameter("limit")
+                .unwrap()
+                .parse::<usize>()
+                .unwrap()
+                .min(30)
+                .to_string(),
+        };
+        let (size, page): (usize, usize) = (size.parse().unwrap(), parameter("page").unwrap().parse().unwrap());
+        let shown: Vec<Value> = pulls
+            .iter()
+            .skip((page - 1) * size)
+            .take(size)
+            .map(|pull| self.show(pull))
+            .collect();
+        let reply = Reply::json(&json!(shown));
+        if pulls.len() > page * size {
+            let next = format!("<http://{}/next>; rel=\"next\"", request.header("host").unwrap());
+            return reply.header("Link", &next);
+        }
+        reply
+    }
+
+    fn show(&self, pull: &Pull) -> Value {
+        let repository = |id: u64| json!({"id": id, "full_name": "o/app"});
+        let label = match self.kind {
+            Kind::GitHub => format!("o:{}", pull.head),
+            Kind::Gitea => pull.head.clone(),
+        };
+        json!({
+            "number": pull.number, "title": pull.title, "body": pull.body,
+            "html_url": format!("https://forge.example/o/app/pull/{}", pull.number),
+            "state": if pull.open { "open" } else { "closed" },
+            "merged_at": pull.merged.then_some("2026-01-01T00:00:00Z"),
+            "head": {"ref": pull.head, "label": label, "sha": pull.sha, "repo": repository(pull.head_repository)},
+            "base": {"ref": pull.base, "label": pull.base, "sha": "", "repo": repository(1)},
+        })
+    }
+
+    fn create(&mut self, request: &Request) -> Reply {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        let text = |key: &str| body[key].as_str().unwrap();
+        assert_eq!(body.as_object().unwrap().len(), 4, "{body}");
+        let (head, base) = (text("head"), text("base"));
+        let same = |pull: &&Pull| pull.open && pull.head == head && pull.base == base && pull.head_repository == 1;
+        if self.pulls.iter().any(|pull| same(&pull)) {
+            return match self.kind {
+                Kind::GitHub => {
+                    let message = format!("A pull request already exists for o:{head}.");
+                    let error = json!({"resource": "PullRequest", "code": "custom", "message": message});
+                    said(422, &json!({"message": "Validation Failed", "errors": [error]}))
+                }
+                Kind::Gitea => refused(409, "pull request already exists for these targets"),
+            };
+        }
+        let number = open(&mut self.pulls, (text("title"), text("body")), (head, base), 1);
+        said(201, &self.show(&self.pulls[number - 1]))
+    }
+
+    fn edit(&mut self, number: usize, request: &Request) -> Reply {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        let pull = &mut self.pulls[number - 1];
+        for (key, value) in body.as_object().unwrap() {
+            let value = value.as_str().unwrap().to_owned();
+            match key.as_str() {
+                "title" => pull.title = value,
+                "body" => pull.body = value,
+                other => panic!("{other} is not to be changed"),
+            }
+        }
+        let status = if self.kind == Kind::Gitea { 201 } else { 200 };
+        said(status, &self.show(&self.pulls[number - 1]))
+    }
+}
