@@ -108,7 +108,15 @@ impl Delivery<'_> {
     /// Pushes a change. Gerrit takes the same commit once, and says so with the words that it also has for a commit that
     /// is only on a branch, or in a change that is closed: which of them it is shows when the base is named
     /// (`base`, *Selecting Merge Base*).
+    ///
+    /// AGit makes a pull request of a topic, and what a run pushes replaces what an earlier one has pushed, as at a push
+    /// branch (C30). It would open a new one for a commit that somebody has closed the request of: what a request holds is
+    /// not pushed again.
     fn propose(&self, target: &Target, report: &mut Run) -> Result<Option<Variant>, RunError> {
+        if self.is_requested(target)? {
+            report.pushes.push(self.report(target, None, PushStatus::UpToDate));
+            return Ok(None);
+        }
         let mut source = match self.offer(target, Vec::new(), report)? {
             None => return Ok(None),
             Some(source) => source,
@@ -118,6 +126,13 @@ impl Delivery<'_> {
             known = true;
             let base = ("base".to_owned(), self.fetched.tip.commit.to_string());
             source = match self.offer(target, vec![base], report)? {
+                None => return Ok(None),
+                Some(source) => source,
+            };
+        }
+        if answer(&source) == Answer::AsksForForce {
+            let force = ("force-push".to_owned(), "true".to_owned());
+            source = match self.offer(target, vec![force], report)? {
                 None => return Ok(None),
                 Some(source) => source,
             };
@@ -139,9 +154,21 @@ impl Delivery<'_> {
             }
             Answer::Closed if self.job.push.review.is_some() => self.variant.next_change(),
             Answer::Older => self.variant.next_commit(),
-            Answer::Closed | Answer::Refused => None,
+            Answer::Closed | Answer::AsksForForce | Answer::Refused => None,
         };
         next.map_or_else(|| Err(self.failed(source)), |next| Ok(Some(next)))
+    }
+
+    /// Whether a pull request holds the commit already, open or closed. Gerrit has no such references, and changes of its
+    /// short form have their own ways.
+    fn is_requested(&self, target: &Target) -> Result<bool, RunError> {
+        if self.job.push.review.is_some() {
+            return Ok(false);
+        }
+        let holders = self.place.mirror.holders("refs/pull/", self.value(target));
+        holders
+            .map(|names| !names.is_empty())
+            .map_err(|source| self.failed(source))
     }
 
     /// Pushes a change with further push options. Gives the refusal, if there is one.
@@ -164,12 +191,22 @@ impl Delivery<'_> {
             }
             let lines: Vec<&str> = links(&status.said).collect();
             let amended = !lines.is_empty() && !lines.iter().any(|line| line.contains("[NEW"));
-            let outcome = if amended {
-                PushStatus::Updated
-            } else {
+            let created = status.became.as_ref().and_then(|became| became.created);
+            let outcome = if created.unwrap_or(!amended) {
                 PushStatus::Created
+            } else if status.became.as_ref().is_some_and(|became| became.forced) {
+                PushStatus::Forced
+            } else {
+                PushStatus::Updated
             };
             report.pushes.push(self.report(target, None, outcome));
+            if let Some(reference) = status
+                .became
+                .and_then(|became| became.reference)
+                .filter(|_| lines.is_empty())
+            {
+                report.notes.push(format!("{} became {reference}", target.reference));
+            }
             report.notes.extend(lines.into_iter().map(str::to_owned));
         }
         Ok(None)

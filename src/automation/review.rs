@@ -39,7 +39,8 @@ impl Variant {
     }
 }
 
-/// What Gerrit means by a refusal (`ReceiveCommits`, Gerrit 3.10; older versions say the same).
+/// What a review server means by a refusal: Gerrit (`ReceiveCommits`, Gerrit 3.10; older versions say the same), and AGit
+/// at Gitea and Forgejo (their `services/agit`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// It has the commit: in a change, open or not, or only on a branch.
@@ -50,13 +51,23 @@ pub(super) enum Answer {
     Older,
     /// The change with this Change-Id was merged or abandoned.
     Closed,
+    /// AGit: the topic holds another commit, which is replaced only when that is asked for.
+    AsksForForce,
     /// Anything else: a refusal.
     Refused,
 }
 
 impl Answer {
     pub(super) fn of(reason: &str) -> Self {
-        if reason.contains("no new changes") {
+        let same = [
+            "new commit is same with old commit",
+            "new commit is the same as the old commit",
+        ];
+        if same.iter().any(|same| reason.contains(same)) {
+            Self::Current
+        } else if reason.contains("`force-push`") {
+            Self::AsksForForce
+        } else if reason.contains("no new changes") {
             Self::NothingNew
         } else if reason.contains("(as current patchset)") {
             Self::Current
@@ -188,6 +199,15 @@ mod tests {
             ("commit(s) already exists (as current patchset)", Answer::Current),
             ("commit c806c216b9 already exists in change 1", Answer::Older),
             ("change http://127.0.0.1:33083/c/fleet/+/1 closed", Answer::Closed),
+            ("new commit is same with old commit", Answer::Current),
+            ("The new commit is the same as the old commit", Answer::Current),
+            ("request `force-push` push option", Answer::AsksForForce),
+            (
+                "Updates were rejected because the tip of your current branch is behind its remote counterpart. If this is \
+                 intentional, set the `force-push` option by adding `-o force-push=true` to your `git push` command.",
+                Answer::AsksForForce,
+            ),
+            ("topic-branch is not set", Answer::Refused),
             ("branch closed not found", Answer::Refused),
             ("commit 51565a6: missing Change-Id in message footer", Answer::Refused),
         ] {

@@ -52,6 +52,7 @@ pub use pack::Pack;
 pub use push::{Push, PushStatus, RefUpdate};
 pub use remote::{Auth, KnownHosts, Remote, Ssh, open};
 pub use remote_url::{RemoteUrl, Scheme};
+pub use report::Became;
 pub use send::check_reference;
 pub use transport::{Connection, Protocol, Service, Transport, TransportError};
 pub use tree::{Entry, EntryKind, Tree};

@@ -6,7 +6,7 @@ use super::conversation::Conversation;
 use super::layout::bound;
 use super::listing::{Greeting, Listing, read_greeting};
 use super::mirror::{Mirror, lock};
-use super::report::{Report, Verdict};
+use super::report::{Became, Report, Verdict};
 use super::send::{Receiver, body, check};
 use super::{Connection, GitError, ObjectId, Pack, Protocol, Service, TransportError};
 
@@ -46,6 +46,8 @@ pub struct PushStatus {
     /// What the server said beside its report on an update that was done, cleaned: where a review is, for example. The
     /// same for all updates of a push.
     pub said: String,
+    /// What the server's hook made of it, when it says so.
+    pub became: Option<Became>,
 }
 
 /// What the process remembers of a server's `git-receive-pack`.
@@ -84,6 +86,7 @@ impl Mirror {
                 reference: update.reference.clone(),
                 refused,
                 said: String::new(),
+                became: None,
             })
         };
         let mut statuses = push.updates.iter().map(judge).collect::<Result<Vec<_>, _>>()?;
@@ -111,10 +114,11 @@ impl Mirror {
             goodbye(connection);
         } else {
             let updates: Vec<&RefUpdate> = pending.iter().map(|(update, _)| *update).collect();
-            let (verdicts, said) = self.send(connection, &receiver, push, &updates, pack)?;
-            for ((_, status), refused) in pending.into_iter().zip(verdicts) {
+            let (verdicts, report) = self.send(connection, &receiver, push, &updates, pack)?;
+            for ((update, status), refused) in pending.into_iter().zip(verdicts) {
                 status.refused = refused;
-                status.said.clone_from(&said);
+                status.said.clone_from(&report.words);
+                status.became = report.became(&update.reference).cloned();
             }
         }
         self.advance(push, &statuses)?;
@@ -150,7 +154,7 @@ impl Mirror {
         Ok((receiver, Some(listing)))
     }
 
-    /// Sends the updates. Gives a refusal or `None` for each, and what the server said.
+    /// Sends the updates. Gives a refusal or `None` for each, and the server's report, empty when it got lost.
     fn send(
         &self,
         mut connection: Box<dyn Connection>,
@@ -158,7 +162,7 @@ impl Mirror {
         push: &Push,
         updates: &[&RefUpdate],
         pack: Option<&Pack>,
-    ) -> Result<(Vec<Option<GitError>>, String), GitError> {
+    ) -> Result<(Vec<Option<GitError>>, Report), GitError> {
         let body = body(receiver, push, updates, pack)?;
         let answer = connection
             .request(&body)
@@ -170,14 +174,14 @@ impl Mirror {
                 *lock(&self.state.receiver) = None;
                 // A program at the other side must not be at work any more when the remote is asked.
                 drop(connection);
-                return Ok((self.after_break(updates, error)?, String::new()));
+                return Ok((self.after_break(updates, error)?, Report::default()));
             }
         };
         if !connection.stateless() {
             // The report says it all; how the program ends afterwards changes nothing.
             drop(connection.finish());
         }
-        Ok((self.refusals(&report, updates), report.words))
+        Ok((self.refusals(&report, updates), report))
     }
 
     /// What the report means for each update: a refusal that looks like a lost race is one only if the reference has
@@ -235,6 +239,21 @@ impl Mirror {
         Ok(updates
             .iter()
             .map(|update| moved(update, value(&now, &update.reference)))
+            .collect())
+    }
+
+    /// The remote's references below `prefix` that hold `id` now, such as `refs/pull/3/head`.
+    ///
+    /// # Errors
+    /// [`GitError::Transport`] and [`GitError::Protocol`] when the remote cannot be asked.
+    pub fn holders(&self, prefix: &str, id: ObjectId) -> Result<Vec<String>, GitError> {
+        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
+        let listing = talk.list(&[prefix.to_owned()])?;
+        talk.finish();
+        let held = listing.refs.into_iter().filter(|listed| listed.id == Some(id));
+        Ok(held
+            .map(|listed| listed.name)
+            .filter(|name| name.starts_with(prefix))
             .collect())
     }
 

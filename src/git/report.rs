@@ -44,12 +44,37 @@ pub(super) enum Verdict {
     },
 }
 
+/// What a server's hook made of an update that was done (gitprotocol-pack, *Report Status*, version 2): AGit's
+/// `refs/for/…` becomes a pull request with a reference of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Became {
+    /// The reference that it changed, when it is another one.
+    pub reference: Option<String>,
+    /// Whether that reference is new; `None` when nothing is said of what it held.
+    pub created: Option<bool>,
+    /// Whether it replaced what it held.
+    pub forced: bool,
+}
+
+impl Became {
+    /// Takes an `option` line's rest into account.
+    fn add(&mut self, option: &str) {
+        match option.split_once(' ').unwrap_or((option, "")) {
+            ("refname", name) => self.reference = Some(name.to_owned()),
+            ("old-oid", id) => self.created = Some(id.bytes().all(|digit| digit == b'0')),
+            ("forced-update", _) => self.forced = true,
+            _ => {}
+        }
+    }
+}
+
 /// The whole answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
     /// `None` when the objects were taken.
     unpack: Option<String>,
     refs: BTreeMap<String, Option<String>>,
+    became: BTreeMap<String, Became>,
     /// The server's words, cleaned.
     pub(super) words: String,
 }
@@ -77,6 +102,7 @@ impl Report {
     fn read_lines(packets: &mut PacketReader<impl BufRead>) -> Result<Self, GitError> {
         let mut report = Self::default();
         let mut unpacked = false;
+        let mut done = None;
         for _ in 0..MAX_LINES {
             let Some(line) = packets.line()? else {
                 return if unpacked {
@@ -94,13 +120,18 @@ impl Report {
                 }
                 "ok" => {
                     report.refs.insert(rest.to_owned(), None);
+                    done = Some(rest.to_owned());
                 }
                 "ng" => {
+                    done = None;
                     let (name, reason) = rest.split_once(' ').unwrap_or((rest, "no reason given"));
                     report.refs.insert(name.to_owned(), Some(reason.to_owned()));
                 }
-                // Version 2 of the report tells what a hook made of the update.
-                "option" => {}
+                "option" => {
+                    if let Some(name) = done.clone() {
+                        report.became.entry(name).or_default().add(rest);
+                    }
+                }
                 _ => {
                     return Err(GitError::protocol(format!(
                         "not a report on a push: \"{}\"",
@@ -110,6 +141,11 @@ impl Report {
             }
         }
         Err(GitError::protocol("the report on the push does not end"))
+    }
+
+    /// What the server's hook made of one reference, when it says so.
+    pub(super) fn became(&self, reference: &str) -> Option<&Became> {
+        self.became.get(reference)
     }
 
     /// What became of one reference.
@@ -181,6 +217,43 @@ mod tests {
         assert_eq!(reason(&report, "refs/heads/b"), ("hook declined".to_owned(), false));
         assert_eq!(reason(&report, "refs/heads/c"), ("no reason given".to_owned(), false));
         assert!(reason(&report, "refs/heads/d").1);
+        let other = Became {
+            reference: Some("refs/heads/other".to_owned()),
+            ..Became::default()
+        };
+        assert_eq!(report.became("refs/heads/a"), Some(&other));
+        assert_eq!(report.became("refs/heads/b"), None);
+    }
+
+    #[test]
+    fn a_hook_tells_what_it_made_of_an_update() {
+        let bytes = lines(&[
+            "unpack ok\n",
+            "ok refs/for/main\n",
+            "option refname refs/pull/3/head\n",
+            "option old-oid 1111111111111111111111111111111111111111\n",
+            "option forced-update\n",
+            "ok refs/for/next\n",
+            "option refname refs/pull/4/head\n",
+            "option old-oid 0000000000000000000000000000000000000000\n",
+            "ng refs/for/none no\n",
+            "option refname refs/pull/5/head\n",
+        ]);
+        let report = Report::read(&bytes[..], &receiver(false)).unwrap();
+        let made = |name: &str, created, forced| Became {
+            reference: Some(name.to_owned()),
+            created: Some(created),
+            forced,
+        };
+        assert_eq!(
+            report.became("refs/for/main"),
+            Some(&made("refs/pull/3/head", false, true))
+        );
+        assert_eq!(
+            report.became("refs/for/next"),
+            Some(&made("refs/pull/4/head", true, false))
+        );
+        assert_eq!(report.became("refs/for/none"), None);
     }
 
     #[test]
