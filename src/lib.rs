@@ -13,6 +13,7 @@
 //! | [`api`] | pure | wire types of the Kubernetes kinds, in all their versions |
 //! | [`policy`] | pure | names of policies, the images that they chose, versions and ranges |
 //! | [`edit`] | pure | markers in YAML: scan, plan, splice; only the bytes of marked scalars change |
+//! | [`migrate`] | pure | manifests of older API versions become v1, byte by byte |
 //! | [`message`] | pure | commit messages: the data of templates, limits, hints |
 //! | [`sprig`] | pure | Sprig's functions for templates, by family |
 //! | [`template`] | pure | Go's text/template and fmt over values with Go types |
@@ -44,6 +45,7 @@ pub mod forge;
 pub mod git;
 pub mod gostd;
 pub mod message;
+pub mod migrate;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to servers
 pub mod net;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // writes logs, serves metrics and probes, sends events

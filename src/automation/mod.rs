@@ -37,4 +37,5 @@ pub use pull_request::{PullRequest, PullRequestReport};
 pub use queue::run_all;
 pub use remote::{Place, run as run_remote};
 pub use report::{CommitReport, FileChange, PushReport, PushStatus, Run};
+pub use rewrite::replace_files;
 pub use worktree::{WorktreeCommit, WorktreeSigning};

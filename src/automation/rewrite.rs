@@ -53,6 +53,15 @@ pub(super) fn replace_all(root: &Path, files: &[FileChange]) -> Result<(), RunEr
     Ok(())
 }
 
+/// Replaces files outside of a run, in the same way; their paths are those that this process would open.
+///
+/// # Errors
+///
+/// As [`replace_all`].
+pub fn replace_files(files: &[FileChange]) -> Result<(), RunError> {
+    interrupt::held(|| replace_all(Path::new("."), files))
+}
+
 /// Gives files the content back that they had, whatever stands there now.
 ///
 /// # Errors

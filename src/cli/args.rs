@@ -25,6 +25,8 @@ pub enum Command {
     Policy(Box<Policy>),
     /// Prints the CustomResourceDefinitions of all kinds
     Crds(Crds),
+    /// Rewrites manifests of older API versions to v1, without touching anything else in their files
+    Migrate(Migrate),
     /// Runs `update` on an example fleet in a throw-away repository
     Demo(Demo),
 }
@@ -300,6 +302,27 @@ pub struct Demo {
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
 }
+
+/// Arguments of `migrate`.
+#[derive(Debug, Args)]
+#[command(after_help = MIGRATE_HELP)]
+pub struct Migrate {
+    /// Manifests; of a folder, all YAML and JSON files below it
+    #[arg(value_name = "FILE|DIR", required = true)]
+    pub paths: Vec<PathBuf>,
+
+    /// Write the files (default: print what would change as a unified diff)
+    #[arg(long)]
+    pub write: bool,
+}
+
+const MIGRATE_HELP: &str = "\
+Kinds: ImageRepository, ImagePolicy, ImageUpdateAutomation, GitRepository, OCIRepository, Bucket, HelmRepository, HelmChart,
+Kustomization. Objects whose meaning v1 cannot keep stay as they are, and are told with the reason.
+
+Exit codes:
+  0  done, or nothing to do
+  2  an error, or something that could not be migrated; the rest was all the same";
 
 const UPDATE_HELP: &str = "\
 Exit codes:

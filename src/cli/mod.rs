@@ -15,6 +15,8 @@ mod load;
 mod markdown;
 mod message;
 mod message_changes;
+mod migrate;
+mod migrate_files;
 mod places;
 mod plan;
 mod policy;
@@ -49,6 +51,7 @@ pub fn main() -> ExitCode {
         Command::Message(args) => message::run(&args),
         Command::Policy(args) => policy::run(&args),
         Command::Crds(args) => crds::run(&args),
+        Command::Migrate(args) => migrate::run(&args),
         Command::Demo(args) => demo::run(&args),
     }
 }

@@ -1,0 +1,149 @@
+//! `bumpwright migrate`: manifests of older API versions become manifests of v1 (CLI.md, *Other commands*).
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+
+use super::args::Migrate;
+use super::migrate_files::{Found, find};
+use super::update::{complain, say};
+use super::{unified, words};
+use crate::api::Place;
+use crate::automation::{FileChange, replace_files};
+use crate::migrate::{Migrated, Migration, migrate};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const OLD: Style = AnsiColor::Red.on_default();
+const NEW: Style = AnsiColor::Green.on_default();
+
+const FAILED: u8 = 2;
+
+/// What becomes of a file.
+struct File {
+    path: String,
+    change: Option<FileChange>,
+    migration: Migration,
+}
+
+/// Runs the command. Something that could not be migrated is a failure: a script that goes on would think that all is v1.
+pub fn run(args: &Migrate) -> ExitCode {
+    let Found { files, faults, .. } = find(&args.paths);
+    let files: Vec<File> = files.into_iter().map(|(path, old)| look_at(&path, old)).collect();
+    faults.iter().for_each(|fault| complain(fault));
+    let written = if args.write { write(&files) } else { print_diff(&files) };
+    if let Err(error) = &written {
+        complain(error);
+    }
+    let left = files.iter().any(|file| !file.migration.left.is_empty());
+    match written.is_err() || left || !faults.is_empty() {
+        true => ExitCode::from(FAILED),
+        false => ExitCode::SUCCESS,
+    }
+}
+
+fn look_at(path: &Path, old: Vec<u8>) -> File {
+    let mut migration = migrate(&old);
+    let new = migration.new.take();
+    File {
+        path: path.to_string_lossy().into_owned(),
+        change: new.map(|new| FileChange {
+            path: path.as_os_str().as_encoded_bytes().to_vec(),
+            old,
+            new,
+        }),
+        migration,
+    }
+}
+
+/// A diff on standard output; what it has no place for on standard error.
+fn print_diff(files: &[File]) -> Result<(), String> {
+    let mut diff = Vec::new();
+    for change in files.iter().filter_map(|file| file.change.as_ref()) {
+        let path = change.path.strip_prefix(b"./").unwrap_or(&change.path);
+        unified::append(&mut diff, path, &change.old, &change.new);
+    }
+    let mut stream = std::io::stdout();
+    closed_is_fine(stream.write_all(&diff).and_then(|()| stream.flush()))?;
+    for file in files {
+        remarks(file, |what, line| say(what, line));
+    }
+    Ok(())
+}
+
+/// Replaces all files or none, and tells which objects changed.
+fn write(files: &[File]) -> Result<(), String> {
+    let changes: Vec<FileChange> = files.iter().filter_map(|file| file.change.clone()).collect();
+    replace_files(&changes).map_err(|e| e.to_string())?;
+    let (mut out, mut count) = (String::new(), 0);
+    for file in files {
+        if !file.migration.migrated.is_empty() {
+            let _ = writeln!(out, "{BOLD}{}{BOLD:#}", words::inline(&file.path));
+        }
+        count += file.migration.migrated.len();
+        file.migration.migrated.iter().for_each(|object| line(&mut out, object));
+    }
+    match changes.len() {
+        0 => out.push_str("nothing to change\n"),
+        n => {
+            let _ = writeln!(
+                out,
+                "migrated {} in {}",
+                words::count(count, "object"),
+                words::count(n, "file")
+            );
+        }
+    }
+    for file in files {
+        remarks(file, |what, text| {
+            let _ = writeln!(out, "{DIM}{what}{DIM:#} {text}");
+        });
+    }
+    let mut stream = anstream::stdout();
+    closed_is_fine(stream.write_all(out.as_bytes()).and_then(|()| stream.flush()))
+}
+
+/// An object that changed.
+fn line(out: &mut String, object: &Migrated) {
+    let place = format!("{}:{}", object.place.line, object.place.column);
+    let name = words::object(&object.object);
+    let name = words::inline(&name);
+    let _ = match object.from.as_str() {
+        "" => writeln!(out, "  {DIM}{place:>7}{DIM:#}  {name}: references"),
+        from => writeln!(
+            out,
+            "  {DIM}{place:>7}{DIM:#}  {name}: {OLD}{}{OLD:#} → {NEW}{}{NEW:#}",
+            words::inline(from),
+            object.to
+        ),
+    };
+}
+
+/// What stayed as it is, and what there is to know about the rest.
+fn remarks(file: &File, mut tell: impl FnMut(&str, &str)) {
+    let at = |place: Place| format!("{}:{}:{}", words::inline(&file.path), place.line, place.column);
+    for note in &file.migration.notes {
+        tell("note", &format!("{}: {}", at(note.place), words::inline(&note.text)));
+    }
+    for left in &file.migration.left {
+        let object = match words::object(&left.object) {
+            none if none.is_empty() => none,
+            object => format!("{}: ", words::inline(&object)),
+        };
+        let reason = left.reason.to_string();
+        tell(
+            "skipped",
+            &format!("{}: {object}{}", at(left.place), words::inline(&reason)),
+        );
+    }
+}
+
+fn closed_is_fine(result: std::io::Result<()>) -> Result<(), String> {
+    match result {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(|e| format!("standard output: {e}")),
+    }
+}

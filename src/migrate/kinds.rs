@@ -1,0 +1,136 @@
+//! The kinds that are migrated, their versions up to v1, and what changes besides the version.
+
+/// How an object of a kind becomes one of v1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// By its version alone.
+    Version,
+    /// `ImageUpdateAutomation`: fields move when the object is of v1alpha1 (document 004, *Migrating from v1alpha1*).
+    Automation,
+    /// `Kustomization`: patches and `validation` (document 001 against 000).
+    Kustomization,
+    /// A source: these fields of `spec` never meant anything, or no longer do; v1 does not have them.
+    Drop(&'static [&'static str]),
+    /// `HelmChart`: as a source, and `valuesFile` would have to become part of `valuesFiles`.
+    Chart,
+}
+
+/// A kind.
+#[derive(Debug)]
+pub(super) struct Kind {
+    pub(super) group: &'static str,
+    pub(super) name: &'static str,
+    /// Versions that can be migrated.
+    pub(super) old: &'static [&'static str],
+    pub(super) rule: Rule,
+    /// Where objects of the kind refer to other objects with their version, below `spec`; `true` for a list of them.
+    pub(super) references: &'static [(&'static str, bool)],
+}
+
+/// The version that all become.
+pub(super) const NEW: &str = "v1";
+
+const IMAGE: &str = "image.toolkit.fluxcd.io";
+const SOURCE: &str = "source.toolkit.fluxcd.io";
+const KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io";
+const IMAGE_VERSIONS: &[&str] = &["v1alpha1", "v1alpha2", "v1beta1", "v1beta2"];
+const BETAS: &[&str] = &["v1beta1", "v1beta2"];
+const SOURCE_REF: &[(&str, bool)] = &[("sourceRef", false)];
+
+const KINDS: &[Kind] = &[
+    kind(IMAGE, "ImageRepository", IMAGE_VERSIONS, Rule::Version, &[]),
+    kind(IMAGE, "ImagePolicy", IMAGE_VERSIONS, Rule::Version, &[]),
+    kind(
+        IMAGE,
+        "ImageUpdateAutomation",
+        IMAGE_VERSIONS,
+        Rule::Automation,
+        SOURCE_REF,
+    ),
+    // `gitImplementation` is ignored (document 004, *Specification*); `accessFrom` of sources was never implemented
+    // (source-controller, api/v1beta2).
+    kind(
+        SOURCE,
+        "GitRepository",
+        BETAS,
+        Rule::Drop(&["gitImplementation", "accessFrom"]),
+        &[],
+    ),
+    kind(SOURCE, "Bucket", BETAS, Rule::Drop(&["accessFrom"]), &[]),
+    kind(SOURCE, "HelmChart", BETAS, Rule::Chart, SOURCE_REF),
+    kind(SOURCE, "HelmRepository", BETAS, Rule::Version, &[]),
+    kind(SOURCE, "OCIRepository", &["v1beta2"], Rule::Version, &[]),
+    kind(
+        KUSTOMIZE,
+        "Kustomization",
+        BETAS,
+        Rule::Kustomization,
+        &[("sourceRef", false), ("healthChecks", true)],
+    ),
+];
+
+const fn kind(
+    group: &'static str,
+    name: &'static str,
+    old: &'static [&'static str],
+    rule: Rule,
+    references: &'static [(&'static str, bool)],
+) -> Kind {
+    Kind {
+        group,
+        name,
+        old,
+        rule,
+        references,
+    }
+}
+
+/// The kind with this name, when `api_version` is of its group; and the version.
+pub(super) fn find<'a>(api_version: &'a str, name: &str) -> Option<(&'static Kind, &'a str)> {
+    let (group, version) = api_version.split_once('/')?;
+    let kind = KINDS.iter().find(|kind| kind.group == group && kind.name == name)?;
+    Some((kind, version))
+}
+
+/// The version that a list of these objects has (`kind: ImagePolicyList`), when it can be migrated.
+pub(super) fn find_list<'a>(api_version: &'a str, name: &str) -> Option<(&'static Kind, &'a str)> {
+    find(api_version, name.strip_suffix("List")?)
+}
+
+/// The first mention of an alpha or beta version of our groups in a text, and where it stands.
+pub(super) fn old_version(text: &str) -> Option<(usize, &str)> {
+    [IMAGE, SOURCE, KUSTOMIZE]
+        .into_iter()
+        .flat_map(|group| text.match_indices(group))
+        .filter_map(|(at, group)| {
+            let rest = text.get(at..)?;
+            let version = rest.get(group.len()..)?.strip_prefix('/')?;
+            let length = version.bytes().take_while(u8::is_ascii_alphanumeric).count();
+            let version = version.get(..length)?;
+            let old = version.starts_with('v') && (version.contains("alpha") || version.contains("beta"));
+            Some((at, rest.get(..group.len() + 1 + length)?)).filter(|_| old)
+        })
+        .min()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_go_by_group_and_name() {
+        let (kind, version) = find("image.toolkit.fluxcd.io/v1beta1", "ImagePolicy").unwrap();
+        assert_eq!((kind.name, version), ("ImagePolicy", "v1beta1"));
+        assert!(find("kustomize.config.k8s.io/v1beta1", "Kustomization").is_none());
+        assert!(find("v1", "Secret").is_none());
+        assert!(find_list("image.toolkit.fluxcd.io/v1beta1", "ImagePolicyList").is_some());
+    }
+
+    #[test]
+    fn old_versions_are_seen_in_any_text() {
+        let text = "x: source.toolkit.fluxcd.io/v1\ny: 'image.toolkit.fluxcd.io/v1beta2'";
+        assert_eq!(old_version(text), Some((35, "image.toolkit.fluxcd.io/v1beta2")));
+        assert_eq!(old_version("kustomize.toolkit.fluxcd.io/prune: v1beta1"), None);
+    }
+}
