@@ -12,12 +12,16 @@
 mod corpora;
 #[path = "support/old_manifests.rs"]
 mod old_manifests;
+#[path = "support/ugly_yaml.rs"]
+#[allow(dead_code)] // only what damages
+mod ugly_yaml;
 
 use std::path::PathBuf;
 
 use bumpwright::migrate::{Migration, migrate};
 use corpora::corpora;
 use old_manifests::to_v1;
+use proptest::prelude::*;
 use serde_json::Value;
 
 /// The new text; the old one when nothing changes.
@@ -578,6 +582,52 @@ data: 'apiVersion: image.toolkit.fluxcd.io/v1beta1'
         if a.contains(".Changed") && b.contains("push.refspec") && c.contains("image.toolkit.fluxcd.io/v1beta1")),
         "{notes:?}"
     );
+}
+
+/// Comments of a text, without what surrounds them.
+fn comments(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = text
+        .lines()
+        .filter_map(|line| {
+            let (before, comment) = line.split_once('#')?;
+            (before.is_empty() || before.ends_with(' ')).then(|| comment.trim().to_owned())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
+
+    /// However an automation is written: its tree is migrated, its comments are all there, and twice is once.
+    #[test]
+    fn an_automation_is_migrated_however_it_is_written(choices in prop::collection::vec(any::<u8>(), 0..120)) {
+        let old = old_manifests::automation_text(&choices);
+        if (old.contains("|+") || old.contains(">+")) && !migrate(old.as_bytes()).left.is_empty() {
+            // Blank lines below would become part of a block scalar that keeps them: left, and told.
+            prop_assert_eq!(migrate(old.as_bytes()).new, None);
+            return Ok(());
+        }
+        let new = migrated(&old);
+        prop_assert_eq!(comments(&new), comments(&old), "{}\n{}", old, new);
+        let bare = new.replace("\r\n", "").matches('\n').count();
+        prop_assert!(if old.contains('\r') { bare == 0 } else { !new.contains('\r') }, "line ends stay what they are\n{:?}", new);
+    }
+
+    /// Whatever damage a text has: it is not made worse, nothing panics, and what changes reads as it should.
+    #[test]
+    fn damaged_texts_are_migrated_well_or_left(choices in prop::collection::vec(any::<u8>(), 0..120), at in any::<prop::sample::Index>(), damage in 0..ugly_yaml::DAMAGE.len()) {
+        let mut old = old_manifests::automation_text(&choices);
+        let places: Vec<usize> = old.char_indices().map(|(at, _)| at).collect();
+        old.insert_str(places[at.index(places.len())], ugly_yaml::DAMAGE[damage]);
+        let (new, migration) = new_text(&old);
+        if migration.new.is_some() && let (Some(before), Some(after)) = (documents_of(&old), documents_of(&new)) {
+            let expected: Vec<Value> = before.into_iter().map(to_v1).collect();
+            prop_assert_eq!(after, expected, "{}\n{}", old, new);
+            prop_assert_eq!(migrate(new.as_bytes()).new, None);
+        }
+    }
 }
 
 fn example(folder: &str) -> Vec<(PathBuf, String)> {

@@ -228,7 +228,9 @@ impl Layout<'_> {
                 branch = moved(self.text, lines.clone(), &[], delta);
             } else {
                 let changes = self.source_ref(child)?;
-                source = moved(self.text, lines.clone(), &changes, distance(map.column(), self.column));
+                let lines = moved(self.text, lines.clone(), &changes, distance(map.column(), self.column));
+                // Blank lines would become part of a block scalar above that keeps them.
+                source = lines.trim_start_matches(['\r', '\n']).to_owned();
             }
         }
         let opening = region.head..shares.first().map_or(region.end, |lines| lines.start);
@@ -284,7 +286,8 @@ impl Layout<'_> {
                 source = format!("{}{text}{tail}", spaces(self.column));
             }
         }
-        if source.contains(['\n', '\r']) && source.lines().count() > 1 || branch.contains('\n') {
+        let written = self.text.get(entry.node.span.clone()).unwrap_or_default();
+        if written.contains('\n') {
             return Err(refuse(entry.key.place, "checkout"));
         }
         if branch.is_empty() {

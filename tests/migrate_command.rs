@@ -1,0 +1,142 @@
+//! `bumpwright migrate` as its user runs it (CLI.md, *Other commands*).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+mod support;
+
+use support::cli::{Bench, files};
+
+const POLICY: &str = "\
+apiVersion: image.toolkit.fluxcd.io/v1beta1 # old
+kind: ImagePolicy
+metadata: {name: app, namespace: fs}
+";
+const AUTOMATION: &str = "\
+apiVersion: image.toolkit.fluxcd.io/v1alpha1
+kind: ImageUpdateAutomation
+metadata:
+  name: all
+spec:
+  checkout:
+    gitRepositoryRef:
+      name: fleet
+    branch: main
+  commit:
+    authorName: n
+    authorEmail: e
+";
+const STUCK: &str = "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1beta1
+kind: Kustomization
+metadata: {name: apps}
+spec: {validation: none}
+";
+
+fn fleet() -> Bench {
+    let bench = Bench::new();
+    bench.write("fleet/apps/policy.yaml", POLICY);
+    bench.write("fleet/apps/automation.yml", AUTOMATION);
+    bench.write("fleet/chart/broken.yaml", "{{ if }}\nkind: x\n");
+    bench.write("fleet/notes.md", POLICY);
+    bench.write("fleet/.git/policy.yaml", POLICY);
+    bench
+}
+
+#[test]
+fn without_write_a_diff_that_git_applies_and_no_file_changes() {
+    let bench = fleet();
+    let before = files(&bench.path("fleet"));
+    let ran = bench.ok(&["migrate", "fleet"]);
+    assert_eq!(files(&bench.path("fleet")), before);
+    assert!(
+        ran.out
+            .contains("--- a/fleet/apps/policy.yaml\n+++ b/fleet/apps/policy.yaml\n@@ -1,3 +1,3 @@\n"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains(
+        "\n-apiVersion: image.toolkit.fluxcd.io/v1beta1 # old\n+apiVersion: image.toolkit.fluxcd.io/v1 # old\n"
+    ));
+    assert_eq!(ran.out.matches("diff --git").count(), 2, "{}", ran.out);
+    assert_eq!(ran.err, "");
+    bench.write("change.patch", &ran.out);
+    let applied = std::process::Command::new("git")
+        .args(["apply", "change.patch"])
+        .current_dir(&bench.dir)
+        .status();
+    assert!(applied.unwrap().success());
+    let ran = bench.ok(&["migrate", "fleet", "--write"]);
+    assert_eq!(
+        ran.out, "nothing to change\n",
+        "the diff is what --write would have done"
+    );
+}
+
+#[test]
+fn with_write_files_are_replaced_and_objects_told() {
+    let bench = fleet();
+    let ran = bench.ok(&["migrate", "--write", "fleet/apps", "fleet/apps/policy.yaml"]);
+    assert_eq!(
+        ran.out,
+        "fleet/apps/automation.yml\n      1:1  ImageUpdateAutomation all: v1alpha1 → v1\n\
+         fleet/apps/policy.yaml\n      1:1  ImagePolicy fs/app: v1beta1 → v1\n\
+         migrated 2 objects in 2 files\n"
+    );
+    assert_eq!(bench.read("fleet/apps/policy.yaml"), POLICY.replace("v1beta1", "v1"));
+    assert!(
+        bench
+            .read("fleet/apps/automation.yml")
+            .contains("  git:\n    checkout:\n      ref:\n        branch: main\n")
+    );
+    assert_eq!(bench.read("fleet/notes.md"), POLICY);
+    assert_eq!(bench.read("fleet/.git/policy.yaml"), POLICY);
+}
+
+/// What could not be migrated is told with its place, and makes the exit code 2; the rest is migrated all the same.
+#[test]
+fn what_is_left_is_a_failure() {
+    let bench = fleet();
+    bench.write("fleet/apps/stuck.yaml", STUCK);
+    let ran = bench.run(&["migrate", "fleet/apps"]);
+    assert_eq!(ran.code, 2);
+    assert_eq!(ran.out.matches("diff --git").count(), 2);
+    let line = "fleet/apps/stuck.yaml:4:8: Kustomization apps: spec.validation is none";
+    assert!(ran.err.starts_with(&format!("skipped: {line}")), "{}", ran.err);
+    let ran = bench.run(&["migrate", "fleet/apps", "--write"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.out.contains("migrated 2 objects in 2 files\n"), "{}", ran.out);
+    assert!(ran.out.contains(&format!("skipped {line}")), "{}", ran.out);
+    assert_eq!(bench.read("fleet/apps/stuck.yaml"), STUCK);
+}
+
+#[test]
+fn what_is_not_there_is_an_error_and_the_rest_is_looked_at() {
+    let bench = fleet();
+    let ran = bench.run(&["migrate", "nowhere", "fleet/apps/policy.yaml"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.starts_with("error: nowhere: "), "{}", ran.err);
+    assert!(ran.out.contains("policy.yaml"));
+    assert_eq!(bench.run(&["migrate"]).code, 2, "a path is required");
+}
+
+/// A named file is looked at whatever it is called; links below a folder are not followed, nor other repositories entered.
+#[cfg(unix)]
+#[test]
+fn names_links_and_other_repositories() {
+    let bench = fleet();
+    bench.write("elsewhere/policy.yaml", POLICY);
+    bench.write("fleet/module/.git", "gitdir: x\n");
+    bench.write("fleet/module/policy.yaml", POLICY);
+    std::os::unix::fs::symlink("../../elsewhere/policy.yaml", bench.path("fleet/apps/link.yaml")).unwrap();
+    let ran = bench.ok(&["migrate", "fleet"]);
+    assert_eq!(ran.out.matches("diff --git").count(), 2, "{}", ran.out);
+    let ran = bench.ok(&["migrate", "--write", "fleet/notes.md", "fleet/apps/link.yaml"]);
+    assert!(ran.out.contains("migrated 2 objects in 2 files"), "{}", ran.out);
+    assert!(bench.path("fleet/apps/link.yaml").is_symlink());
+    assert_eq!(bench.read("elsewhere/policy.yaml"), POLICY.replace("v1beta1", "v1"));
+}
