@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead};
 
+use super::sideband::Words;
 use super::{GitError, TransportError};
 
 /// The longest packet, with its four length digits.
@@ -75,8 +76,10 @@ impl<R: BufRead> PacketReader<R> {
 /// A line without its line break; an `ERR` packet (gitprotocol-pack, *error-line*) becomes an error with its words.
 pub(super) fn text(data: &[u8]) -> Result<&[u8], GitError> {
     if let Some(words) = data.strip_prefix(b"ERR ") {
-        let words = String::from_utf8_lossy(words);
-        return Err(GitError::protocol(format!("the server refuses: {}", words.trim_end())));
+        return Err(GitError::protocol(format!(
+            "the server refuses: {}",
+            Words::clean(words)
+        )));
     }
     Ok(data.strip_suffix(b"\n").unwrap_or(data))
 }

@@ -7,7 +7,7 @@ use super::GitError;
 use super::listing::short;
 use super::pktline::PacketReader;
 use super::send::Receiver;
-use super::sideband::SideBand;
+use super::sideband::{SideBand, Words};
 use super::transfer::stopped;
 
 /// Parts of the reasons that servers give when somebody else was faster: git (all versions), JGit and Gerrit, GitHub,
@@ -31,7 +31,7 @@ const RACES: [&str; 15] = [
 ];
 
 /// More lines than this are no report.
-const MAX_LINES: usize = 100_000;
+const MAX_LINES: usize = 10_000;
 
 /// What a server says about one reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl Report {
             match word {
                 "unpack" => {
                     unpacked = true;
-                    report.unpack = (rest != "ok").then(|| rest.to_owned());
+                    report.unpack = (rest != "ok").then(|| Words::clean(rest.as_bytes()));
                 }
                 "ok" => {
                     report.refs.insert(rest.to_owned(), None);
@@ -125,7 +125,8 @@ impl Report {
                 "ng" => {
                     done = None;
                     let (name, reason) = rest.split_once(' ').unwrap_or((rest, "no reason given"));
-                    report.refs.insert(name.to_owned(), Some(reason.to_owned()));
+                    let reason = Words::clean(reason.as_bytes());
+                    report.refs.insert(name.to_owned(), Some(reason));
                 }
                 "option" => {
                     if let Some(name) = done.clone() {

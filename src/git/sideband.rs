@@ -77,9 +77,7 @@ impl<'p, R: BufRead> SideBand<'p, R> {
                 }
             }
             Packet::Data([3, words @ ..]) => {
-                let mut fatal = Words::default();
-                fatal.push(words);
-                return Err(io::Error::other(Stopped::Fatal(fatal.cleaned())));
+                return Err(io::Error::other(Stopped::Fatal(Words::clean(words))));
             }
             Packet::Data(b"") => {}
             // Version 0 sends its last acknowledgments in front of the bands.
@@ -87,9 +85,7 @@ impl<'p, R: BufRead> SideBand<'p, R> {
             Packet::Data(line) if line.starts_with(b"ACK ") => {}
             Packet::Data(other) => {
                 let words = other.strip_prefix(b"ERR ").unwrap_or(other);
-                let mut fatal = Words::default();
-                fatal.push(words);
-                return Err(io::Error::other(Stopped::Fatal(fatal.cleaned())));
+                return Err(io::Error::other(Stopped::Fatal(Words::clean(words))));
             }
         }
         Ok(())
@@ -136,6 +132,13 @@ impl Words {
         self.cut |= more.len() > room;
         self.bytes
             .extend_from_slice(more.get(..room.min(more.len())).unwrap_or_default());
+    }
+
+    /// All words at once, cleaned.
+    pub(super) fn clean(bytes: &[u8]) -> String {
+        let mut words = Self::default();
+        words.push(bytes);
+        words.cleaned()
     }
 
     /// Lines without trailing blanks and control characters; of a line that was overwritten (`\r`) the last state.

@@ -10,6 +10,9 @@ use super::pktline::{Packet, PacketReader, PacketWriter, broken, text};
 use super::sideband::{SideBand, Stopped};
 use super::{GitError, ObjectId};
 
+/// More boundaries than this are not a history but an attack.
+const MAX_BOUNDARIES: usize = 200_000;
+
 /// How much history to ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
@@ -234,6 +237,9 @@ impl Boundary {
         };
         let id = parse_id(hex, self.hash)
             .ok_or_else(|| GitError::protocol(format!("not an object id: \"{}\"", short(hex))))?;
+        if list.len() >= MAX_BOUNDARIES {
+            return Err(GitError::protocol("the server sends too many boundaries of history"));
+        }
         list.push(id);
         Ok(())
     }
