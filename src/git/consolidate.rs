@@ -304,6 +304,13 @@ impl Read for PackStream {
 }
 
 impl Objects {
+    /// True when the commits that `tips` lead to are there with all that is in their trees.
+    pub(super) fn are_whole<'a>(&self, mut tips: impl Iterator<Item = &'a ObjectId>) -> bool {
+        let mut ids = BTreeSet::new();
+        let mut collect = |tip: ObjectId| collect_tree(self, self.commit(self.peel(tip)?)?.tree, &mut ids);
+        tips.all(|tip| collect(*tip).is_ok()) && ids.iter().all(|id| self.contains(*id))
+    }
+
     /// Adds the tags between an object and the commit that it leads to.
     fn tags(&self, id: ObjectId, ids: &mut BTreeSet<ObjectId>) -> Result<(), GitError> {
         let mut next = Some(id);

@@ -8,8 +8,9 @@ use super::layout::{Refs, bound};
 use super::listing::Listing;
 use super::mirror::{Mirror, lock};
 use super::resolve::{Resolved, commit_of, prefixes};
-use super::store::{Stored, store_pack};
+use super::store::{StoreError, Stored, store_pack};
 use super::transfer::{Answer, Depth, Request, transfer};
+use super::unpack::UnpackError;
 use super::{Also, Checkout, Fetched, GitError, ObjectId, Objects, RemoteRef, Tip, TransportError};
 
 /// Below this many objects no transfer is out of proportion.
@@ -225,7 +226,19 @@ impl Mirror {
         let bases = (!request.have.is_empty()).then(|| objects.handle());
         transfer(talk, request, |pack| {
             store_pack(&self.state.layout.packs(), pack, bases, objects.hash())
+                .map_err(|error| self.blame(error, objects))
         })
+    }
+
+    /// Who is at fault when a pack cannot be stored: only a mirror that lacks what it should have is given up.
+    fn blame(&self, error: StoreError, objects: &Objects) -> GitError {
+        let refs = self.state.layout.refs(objects.hash());
+        match &error {
+            StoreError::Pack(UnpackError::MissingBase(_)) if !objects.are_whole(refs.values()) => {
+                GitError::damaged(error.to_string())
+            }
+            _ => error.into(),
+        }
     }
 
     /// Writes boundaries, then references: the pack is there already.

@@ -1,15 +1,19 @@
 //! Arbitrary bytes where a server's answer or an object is expected: an error or a value, never a panic.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
 use std::io::Read;
 
 use gix::hash::Kind as Hash;
 use proptest::prelude::*;
 
 use super::listing::{read_greeting, read_ls_refs};
+use super::pack::{EntryEncoder, header};
 use super::pktline::{PacketReader, PacketWriter};
 use super::report::Report;
 use super::send::Receiver;
 use super::sideband::SideBand;
+use super::store::store_pack;
 use super::{CommitInfo, ObjectId, Tree};
 
 /// Bytes that are packets, mostly, so that more than the first four are looked at.
@@ -41,7 +45,57 @@ fn packets() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(packet, 0..12).prop_map(|packets| packets.concat())
 }
 
+/// Two blobs and a delta on the second, without the checksum at the end.
+fn sound_pack() -> Vec<u8> {
+    let mut bytes = header(3).to_vec();
+    let mut encoder = EntryEncoder::default();
+    let blob = gix::objs::Kind::Blob;
+    encoder.encode(blob, b"one\n", &mut bytes).unwrap();
+    let base = bytes.len();
+    encoder.encode(blob, b"two, and some more\n", &mut bytes).unwrap();
+    let distance = bytes.len() - base;
+    // Copies 8 bytes from 5, adds one.
+    let mut delta = Vec::new();
+    encoder.encode(blob, &[19, 9, 0x91, 5, 8, 1, b'!'], &mut delta).unwrap();
+    bytes.push(6 << 4 | 7);
+    bytes.push(u8::try_from(distance).unwrap());
+    bytes.extend_from_slice(&delta[1..]);
+    bytes
+}
+
+fn stored(mut bytes: Vec<u8>) -> (Result<(), String>, Vec<String>) {
+    let mut hasher = gix::hash::hasher(Hash::Sha1);
+    hasher.update(&bytes);
+    bytes.extend_from_slice(hasher.try_finalize().unwrap().as_bytes());
+    let folder = tempfile::tempdir().unwrap();
+    let result = store_pack(folder.path(), &mut &bytes[..], None, Hash::Sha1);
+    let result = result.map_err(|error| error.to_string()).map(drop);
+    let names = std::fs::read_dir(folder.path()).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    (result, names.collect())
+}
+
+#[test]
+fn a_sound_pack_is_stored() {
+    let (result, names) = stored(sound_pack());
+    assert_eq!((result, names.len()), (Ok(()), 3), "pack, index and keep: {names:?}");
+}
+
 proptest! {
+    #[test]
+    fn packs(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4), cut in proptest::option::of(any::<prop::sample::Index>())) {
+        let mut bytes = sound_pack();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        let (result, names) = stored(bytes);
+        prop_assert_eq!(names.len(), if result.is_ok() && !names.is_empty() { 3 } else { 0 });
+    }
+
     #[test]
     fn answers(bytes in packets(), limit in proptest::option::of(0_u64..100)) {
         // Whatever they give is fine: the property is that they come back.

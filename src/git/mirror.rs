@@ -129,7 +129,8 @@ impl Mirror {
     /// [`GitError::Storage`], [`GitError::Damaged`].
     pub fn store(&self, objects: &Objects, pack: &Pack) -> Result<(), GitError> {
         self.state.grown.store(true, Ordering::Relaxed);
-        store_pack(&self.state.layout.packs(), &mut pack.bytes(), None, objects.hash())?.release()
+        let stored = store_pack(&self.state.layout.packs(), &mut pack.bytes(), None, objects.hash());
+        stored.map_err(GitError::from)?.release()
     }
 }
 

@@ -6,6 +6,8 @@ mod commit;
 mod consolidate;
 mod conversation;
 mod credential;
+mod delta;
+mod delta_tree;
 mod edits;
 mod error;
 mod fetch;
@@ -21,6 +23,7 @@ mod lock;
 mod mirror;
 mod objects;
 mod pack;
+mod pack_index;
 mod pktline;
 mod process;
 mod push;
@@ -38,6 +41,7 @@ mod store;
 mod transfer;
 mod transport;
 mod tree;
+mod unpack;
 
 pub(crate) use credential::fill as ask_helpers;
 
