@@ -240,6 +240,9 @@ fn from_flags(remote: &mut Remote, access: &Access) -> Result<bool, String> {
     if let Some(file) = &access.known_hosts {
         remote.ssh.known_hosts = KnownHosts::Given(text_of(file)?.into_bytes());
     }
+    let given = |names: &[String]| Some(names.to_vec()).filter(|names| !names.is_empty());
+    remote.ssh.kex = given(&access.ssh_kex_algos);
+    remote.ssh.host_keys = given(&access.ssh_hostkey_algos);
     if let Some(file) = &access.ca_file {
         remote.tls.ca = Some(text_of(file)?.into_bytes());
     }

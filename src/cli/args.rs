@@ -159,6 +159,14 @@ pub struct Access {
     #[arg(long, value_name = "FILE")]
     pub known_hosts: Option<PathBuf>,
 
+    /// Key exchange algorithms for SSH, best first (default: those that are held to be good)
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub ssh_kex_algos: Vec<String>,
+
+    /// Host key algorithms for SSH, best first (default: those that there are known hosts for)
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub ssh_hostkey_algos: Vec<String>,
+
     /// CA certificates for HTTPS, instead of the system's
     #[arg(long, value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
