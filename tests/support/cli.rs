@@ -1,7 +1,7 @@
 //! The binary as its user runs it: hermetic environment, own cache, own home.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use super::repo;
 
@@ -80,6 +80,35 @@ impl Bench {
         let ran = self.run(&[arguments, &["--output", "json"]].concat());
         let document = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}\n{}\n{}", ran.out, ran.err));
         (ran.code, document)
+    }
+
+    /// As [`Bench::run`], with the most memory that the process held at once, in KiB.
+    pub fn weighed(&self, arguments: &[&str]) -> (Ran, u64) {
+        let mut command = self.command(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let status = format!("/proc/{}/status", child.id());
+        let mut peak = 0;
+        while child.try_wait().unwrap().is_none() {
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let now = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+            peak = peak.max(now.unwrap_or(0));
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        (ran(child.wait_with_output().unwrap()), peak)
+    }
+
+    /// The folder of the only mirror that was made so far.
+    pub fn mirror(&self) -> repo::Repo {
+        let mut todo = vec![self.home.path().join("cache")];
+        while let Some(dir) = todo.pop() {
+            if dir.join("packed-refs").exists() {
+                return repo::Repo { dir };
+            }
+            let entries = std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path());
+            todo.extend(entries.filter(|path| path.is_dir()));
+        }
+        panic!("there is no mirror in the cache");
     }
 
     pub fn repository(&self, name: &str) -> repo::Repo {

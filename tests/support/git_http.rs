@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -65,6 +65,12 @@ pub enum Fault {
     Zeros(String, u64),
     /// 401 with a challenge and this text.
     Unauthorized(String),
+    /// After so many bytes of the usual answer's body nothing comes any more, until the test is over.
+    StallAfter(usize),
+    /// The request is carried out, and then answered with this status.
+    StatusAfter(u16),
+    /// The usual answer with another body.
+    Altered(fn(&[u8]) -> Vec<u8>),
 }
 
 /// Who may come in.
@@ -142,9 +148,14 @@ impl GitHttp {
         self.server.requests().iter().map(Seen::new).collect()
     }
 
-    /// Forgets the requests so far.
+    /// Forgets the requests and the bytes so far.
     pub fn clear(&self) {
         self.server.clear();
+    }
+
+    /// How many bytes were sent, heads and all.
+    pub fn sent(&self) -> usize {
+        self.server.sent()
     }
 
     /// How many connections were accepted.
@@ -173,6 +184,9 @@ impl Shared {
     /// True when the connection can be kept.
     fn answer(&self, out: &mut Out<'_>, seen: &Seen, fault: Option<Fault>) -> io::Result<bool> {
         let mut limit = None;
+        let mut stalls = false;
+        let mut alter: Option<fn(&[u8]) -> Vec<u8>> = None;
+        let mut status = None;
         let reply = match fault {
             Some(Fault::Status(status, text)) => Some(Reply::text(status, &text)),
             Some(Fault::Page(status, kind, body)) => Some(Reply::bytes(status, &kind, body)),
@@ -186,6 +200,19 @@ impl Shared {
             }
             Some(Fault::CloseAfter(bytes)) => {
                 limit = Some(bytes);
+                None
+            }
+            Some(Fault::StallAfter(bytes)) => {
+                limit = Some(bytes);
+                stalls = true;
+                None
+            }
+            Some(Fault::StatusAfter(code)) => {
+                status = Some(code);
+                None
+            }
+            Some(Fault::Altered(change)) => {
+                alter = Some(change);
                 None
             }
             None => None,
@@ -203,7 +230,20 @@ impl Shared {
         if let Some(hook) = self.before_push.lock().unwrap().as_ref().filter(|_| push) {
             hook(seen);
         }
-        self.backend(out, seen, limit)
+        if let Some(code) = status {
+            self.backend(seen, |answer| io::copy(answer, &mut io::sink()))?;
+            return Reply::text(code, "out of order\n").send(seen, out);
+        }
+        if let Some(change) = alter {
+            return self
+                .backend(seen, |answer| altered(answer, seen, change))?
+                .send(seen, out);
+        }
+        let kept = self.backend(seen, |answer| pass_on(answer, out, limit))?;
+        if stalls {
+            out.sleep(Duration::from_secs(600));
+        }
+        Ok(kept)
     }
 
     fn may_come_in(&self, seen: &Seen) -> bool {
@@ -215,8 +255,12 @@ impl Shared {
         seen.header("authorization") == Some(&wanted)
     }
 
-    /// Runs the CGI program and passes its output on as it comes.
-    fn backend(&self, out: &mut dyn Write, seen: &Seen, limit: Option<usize>) -> io::Result<bool> {
+    /// Runs the CGI program and gives its output to `take` as it comes.
+    fn backend<T>(
+        &self,
+        seen: &Seen,
+        take: impl FnOnce(&mut BufReader<ChildStdout>) -> io::Result<T>,
+    ) -> io::Result<T> {
         let mut command = Command::new("git");
         hermetic(&mut command);
         command
@@ -251,7 +295,7 @@ impl Shared {
         let kept = thread::scope(|scope| {
             // The program may answer, or give up, before it has read everything.
             scope.spawn(move || stdin.write_all(&seen.body));
-            pass_on(&mut stdout, out, limit)
+            take(&mut stdout)
         });
         drop(stdout);
         child.wait()?;
@@ -259,18 +303,40 @@ impl Shared {
     }
 }
 
-fn pass_on(cgi: &mut impl BufRead, out: &mut dyn Write, limit: Option<usize>) -> io::Result<bool> {
-    let (mut status, mut head) = ("200 OK".to_owned(), String::new());
+/// The answer of the CGI program, read to its end, with another body.
+fn altered(cgi: &mut impl BufRead, seen: &Seen, change: fn(&[u8]) -> Vec<u8>) -> io::Result<Reply> {
+    let mut kind = String::new();
+    read_head(cgi, |name, value| {
+        if name.eq_ignore_ascii_case("content-type") {
+            value.clone_into(&mut kind);
+        }
+    })?;
+    let mut body = Vec::new();
+    cgi.read_to_end(&mut body)?;
+    assert!(!body.is_empty(), "{} was answered with nothing", seen.target);
+    Ok(Reply::bytes(200, &kind, change(&body)))
+}
+
+fn read_head(cgi: &mut impl BufRead, mut header: impl FnMut(&str, &str)) -> io::Result<()> {
     loop {
         let mut line = String::new();
         cgi.read_line(&mut line)?;
-        let line = line.trim_end();
-        match line.split_once(": ") {
-            _ if line.is_empty() => break,
-            Some((name, value)) if name.eq_ignore_ascii_case("status") => value.clone_into(&mut status),
-            _ => head.push_str(&format!("{line}\r\n")),
+        match line.trim_end().split_once(": ") {
+            Some((name, value)) => header(name, value),
+            None => return Ok(()),
         }
     }
+}
+
+fn pass_on(cgi: &mut impl BufRead, out: &mut dyn Write, limit: Option<usize>) -> io::Result<bool> {
+    let (mut status, mut head) = ("200 OK".to_owned(), String::new());
+    read_head(cgi, |name, value| {
+        if name.eq_ignore_ascii_case("status") {
+            value.clone_into(&mut status);
+        } else {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+    })?;
     write!(out, "HTTP/1.1 {status}\r\n{head}Transfer-Encoding: chunked\r\n\r\n")?;
     let mut sent = 0;
     let mut buffer = vec![0; 64 * 1024];

@@ -72,6 +72,7 @@ fn form_values(form: &[u8], name: &str) -> Vec<String> {
 pub struct Out<'a> {
     stream: &'a mut dyn Write,
     stop: &'a AtomicBool,
+    sent: &'a AtomicUsize,
 }
 
 impl Out<'_> {
@@ -91,7 +92,9 @@ impl Out<'_> {
 
 impl Write for Out<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.write(bytes)
+        let taken = self.stream.write(bytes)?;
+        self.sent.fetch_add(taken, Ordering::SeqCst);
+        Ok(taken)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -106,6 +109,7 @@ struct Shared {
     tls: Option<Arc<rustls::ServerConfig>>,
     requests: Mutex<Vec<Request>>,
     connections: AtomicUsize,
+    sent: AtomicUsize,
     stop: AtomicBool,
 }
 
@@ -127,6 +131,7 @@ impl HttpServer {
             tls,
             requests: Mutex::default(),
             connections: AtomicUsize::new(0),
+            sent: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
         });
         let (serving, handler) = (Arc::clone(&shared), Arc::<Handler>::new(Box::new(handler)));
@@ -167,9 +172,15 @@ impl HttpServer {
         self.shared.requests.lock().unwrap().len()
     }
 
-    /// Forgets the requests so far.
+    /// Forgets the requests and the bytes so far.
     pub fn clear(&self) {
         self.shared.requests.lock().unwrap().clear();
+        self.shared.sent.store(0, Ordering::SeqCst);
+    }
+
+    /// How many bytes were sent, heads and all.
+    pub fn sent(&self) -> usize {
+        self.shared.sent.load(Ordering::SeqCst)
     }
 
     /// How many connections were accepted.
@@ -213,6 +224,7 @@ impl Shared {
             let mut out = Out {
                 stream,
                 stop: &self.stop,
+                sent: &self.sent,
             };
             match handler(&request, &mut out) {
                 Ok(true) if !self.stop.load(Ordering::SeqCst) => {}

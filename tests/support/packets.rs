@@ -64,6 +64,70 @@ fn pack(from: &Repo, tip: &str) -> Vec<u8> {
     child.wait_with_output().unwrap().stdout
 }
 
+/// The answer to a version 2 fetch with another pack in it, in the right frames.
+pub fn repack(answer: &[u8], change: impl Fn(Vec<u8>) -> Vec<u8>) -> Vec<u8> {
+    let (mut out, mut pack, mut at) = (Vec::new(), Vec::new(), 0);
+    let mut in_pack = false;
+    while at < answer.len() {
+        let digits = std::str::from_utf8(&answer[at..at + 4]).unwrap();
+        let length = usize::from_str_radix(digits, 16).unwrap().max(4);
+        let line = &answer[at..at + length];
+        at += length;
+        match &line[4..] {
+            [1, data @ ..] if in_pack => pack.extend_from_slice(data),
+            _ if in_pack => {}
+            data => {
+                in_pack = data.starts_with(b"packfile");
+                out.extend_from_slice(line);
+            }
+        }
+    }
+    assert!(in_pack, "no pack in {:?}", String::from_utf8_lossy(answer));
+    for part in change(pack).chunks(60_000) {
+        out.extend(frame(&[b"\x01", part].concat()));
+    }
+    out.extend(b"0000");
+    out
+}
+
+/// One packet line with these bytes.
+pub fn frame(data: &[u8]) -> Vec<u8> {
+    [format!("{:04x}", data.len() + 4).as_bytes(), data].concat()
+}
+
+/// A pack with these entries (header and compressed data each) and the right checksum at its end.
+pub fn pack_of(entries: &[Vec<u8>]) -> Vec<u8> {
+    let count = u32::try_from(entries.len()).unwrap().to_be_bytes();
+    sealed([b"PACK\0\0\0\x02", &count[..], &entries.concat()].concat())
+}
+
+/// These bytes and their checksum.
+pub fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    use sha1::Digest;
+    let sum = sha1::Sha1::digest(&bytes);
+    bytes.extend_from_slice(&sum);
+    bytes
+}
+
+/// The header of an entry: type code and inflated size.
+pub fn entry_head(code: u8, size: usize) -> Vec<u8> {
+    let (mut rest, mut byte, mut out) = (size >> 4, code << 4 | (size & 15) as u8, Vec::new());
+    while rest != 0 {
+        out.push(byte | 0x80);
+        byte = (rest & 0x7f) as u8;
+        rest >>= 7;
+    }
+    out.push(byte);
+    out
+}
+
+/// Compressed as in a pack.
+pub fn deflated(data: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
 /// Bytes that no compression makes smaller.
 pub fn noise(length: usize) -> Vec<u8> {
     let mut seed = 1u64;
