@@ -102,11 +102,8 @@ fn what_may_go_wrong_at_the_other_side() {
     // The connection goes away in the middle of the pack: greeting and listing are much shorter.
     let error = world.fails(
         "dropped",
-        &format!("git-upload-pack '{dir}' | head -c 9000; kill -9 $PPID"),
+        &format!("git-upload-pack '{dir}' | {{ dd bs=1 count=9000 status=none; kill -9 $PPID; }}"),
     );
-    assert!(!error.contains("damaged"), "{error}");
-    // The program ends in the middle, and the connection does not.
-    let error = world.fails("ended", &format!("git-upload-pack '{dir}' | head -c 9000; exit 0"));
     assert!(!error.contains("damaged"), "{error}");
     // There is no git.
     let error = world.fails("missing", "git-is-not-here --at-all");

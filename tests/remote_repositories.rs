@@ -245,7 +245,7 @@ fn ssh_secrets_hold_the_public_key_and_a_password_too() {
     let mut tag = 0;
     for (name, arguments) in [
         ("ed25519", &["-t", "ed25519"][..]),
-        ("ecdsa", &["-t", "ecdsa", "-b", "384", "-m", "RFC4716"]),
+        ("ecdsa", &["-t", "ecdsa", "-b", "384", "-m", "PEM"]),
         ("rsa", &["-t", "rsa", "-b", "2048", "-m", "PKCS8"]),
     ] {
         let key = server.key(name, arguments);

@@ -37,17 +37,17 @@ impl<R: BufRead> PacketReader<R> {
 
     /// The next packet, or `None` when the stream has ended between two packets.
     pub(super) fn next(&mut self) -> io::Result<Option<Packet<'_>>> {
-        if self.inner.fill_buf()?.is_empty() {
+        let begin = self.inner.fill_buf()?;
+        if begin.is_empty() {
             return Ok(None);
+        }
+        // Something else than git may run there, and say so.
+        if begin.first_chunk().is_some_and(|digits| length(digits).is_none()) {
+            return Err(bad_length(begin));
         }
         let mut digits = [0_u8; 4];
         self.inner.read_exact(&mut digits)?;
-        let length = std::str::from_utf8(&digits)
-            .ok()
-            .filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))
-            .and_then(|text| usize::from_str_radix(text, 16).ok())
-            .filter(|length| *length != 3 && *length <= MAX_PACKET)
-            .ok_or_else(|| bad_length(&digits))?;
+        let length = length(&digits).ok_or_else(|| bad_length(&digits))?;
         let size = match length {
             0 => return Ok(Some(Packet::Flush)),
             1 => return Ok(Some(Packet::Delimiter)),
@@ -84,8 +84,20 @@ pub(super) fn text(data: &[u8]) -> Result<&[u8], GitError> {
     Ok(data.strip_suffix(b"\n").unwrap_or(data))
 }
 
-fn bad_length(digits: &[u8]) -> io::Error {
-    let shown = digits.escape_ascii();
+/// The length that a packet begins with.
+fn length(digits: &[u8; 4]) -> Option<usize> {
+    let text = std::str::from_utf8(digits).ok()?;
+    let number = text.bytes().all(|b| b.is_ascii_hexdigit()).then_some(text)?;
+    let length = usize::from_str_radix(number, 16).ok()?;
+    (length != 3 && length <= MAX_PACKET).then_some(length)
+}
+
+/// So many bytes of what is no packet are shown, up to the end of its line.
+const SHOWN: usize = 200;
+
+fn bad_length(begin: &[u8]) -> io::Error {
+    let line = begin.split(|b| *b == b'\n').next().unwrap_or_default();
+    let shown = line.get(..SHOWN).unwrap_or(line).escape_ascii();
     io::Error::new(
         io::ErrorKind::InvalidData,
         format!("not the Git protocol: a packet length was expected where \"{shown}\" is"),

@@ -20,6 +20,7 @@ use super::known_hosts::HostKeys;
 use super::remote::{Auth, KnownHosts, Remote, Ssh};
 use super::ssh_config::HostConfig;
 use crate::net::{ProxyParts, Secret};
+use crate::signing::ssh_private_key;
 
 /// The files that ssh tries when nothing names one (`man ssh`, `-i`), without those for hardware keys.
 const DEFAULT_KEYS: [&str; 3] = ["id_ed25519", "id_ecdsa", "id_rsa"];
@@ -143,6 +144,10 @@ impl Route {
                 Refusal::HostKey(detail) => TransportError::HostKey {
                     url: self.url.clone(),
                     detail,
+                },
+                Refusal::Ssh(russh::Error::InactivityTimeout) => TransportError::Timeout {
+                    url: self.url.clone(),
+                    limit: self.timeout,
                 },
                 Refusal::Ssh(e) => self.connect_error(&format!("the SSH handshake failed: {e}")),
             })?;
@@ -322,10 +327,13 @@ fn decode(text: &Secret, passphrase: Option<&Secret>) -> Result<PrivateKey, Stri
         .collect::<Vec<_>>()
         .join("\n")
         .into();
-    let passphrase = passphrase.filter(|p| !p.is_empty()).map(Secret::expose);
+    let given = passphrase.filter(|p| !p.is_empty());
+    let passphrase = given.map(Secret::expose);
     let key = decode_secret_key(trimmed.expose(), passphrase);
     let key = if passphrase.is_some() {
-        key.or_else(|_| decode_secret_key(trimmed.expose(), None))
+        // The old form of elliptic curve keys, encrypted, is one that the library does not read.
+        let old = |error| ssh_private_key(&trimmed, given).map_err(|_| error);
+        key.or_else(|_| decode_secret_key(trimmed.expose(), None)).or_else(old)
     } else {
         key
     };

@@ -12,6 +12,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use error::SigningError;
+use russh::keys::ssh_key::PrivateKey;
 
 use crate::net::Secret;
 
@@ -49,6 +50,16 @@ pub fn openpgp(armoured: &Secret, passphrase: Option<&Secret>, now: i64) -> Resu
 pub fn ssh(key: &Secret, passphrase: Option<&Secret>) -> Result<Arc<dyn Signer>, SigningError> {
     bounded(key)?;
     tried(ssh::Ssh::open(key, passphrase)?, 0)
+}
+
+/// An SSH private key in one of the forms that Go's `ssh.ParsePrivateKey` takes: OpenSSH, PKCS#1, PKCS#8 and SEC1, the old
+/// ones also when OpenSSL has encrypted them.
+///
+/// # Errors
+/// [`SigningError`], without the key.
+pub fn ssh_private_key(key: &Secret, passphrase: Option<&Secret>) -> Result<PrivateKey, SigningError> {
+    bounded(key)?;
+    ssh::decode(key, passphrase)
 }
 
 /// Whether a text is one of OpenPGP's blocks, going by its first line; else it can only be a key of SSH.

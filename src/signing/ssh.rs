@@ -60,7 +60,7 @@ impl fmt::Debug for Ssh {
     }
 }
 
-fn decode(text: &Secret, passphrase: Option<&Secret>) -> Result<PrivateKey, SigningError> {
+pub(super) fn decode(text: &Secret, passphrase: Option<&Secret>) -> Result<PrivateKey, SigningError> {
     let pem = Pem::first(text)?;
     let label = pem.label.clone();
     let locked = pem.is_encrypted();
