@@ -9,6 +9,7 @@
 //! | room | kind | what it is for |
 //! |---|---|---|
 //! | [`cli`] | glue | arguments as typed, what they mean, one file per command |
+//! | [`controller`] | glue | the controllers of a cluster: queues, reconciliations, status, events |
 //! | [`automation`] | glue | one run of an image update automation: resolve, fetch, plan, splice, commit, push, report |
 //! | [`api`] | pure | wire types of the Kubernetes kinds, in all their versions |
 //! | [`policy`] | pure | names of policies, the images that they chose, versions and ranges |
@@ -19,9 +20,12 @@
 //! | [`template`] | pure | Go's text/template and fmt over values with Go types |
 //! | [`re2`] | pure | Go's regular expressions, in linear time |
 //! | [`gostd`] | pure | Go's quoting, numbers, durations, dates and URLs, to the letter |
+//! | [`remotes`] | glue | GitRepositories with their Secrets and identities as remotes |
 //! | [`scan`] | glue | image repositories and policies: which tags there are, which image each policy gets |
 //! | [`access`] | pure | Secrets as the settings of a peer and as signers: certificates, proxies, signing keys |
 //! | [`signing`] | pure | signatures over commits: OpenPGP, SSH |
+//! | [`cluster`] | IO | the Kubernetes API server: read, watch, write |
+//! | [`tags`] | IO | the tags that were scanned, on disk |
 //! | [`registry`] | IO | OCI distribution: logins, tags, digests, ages of images |
 //! | [`cloud`] | IO | logins at AWS, Azure and Google |
 //! | [`forge`] | IO | pull requests at GitHub, Gitea and Forgejo |
@@ -39,6 +43,10 @@ pub mod automation;
 pub mod cli;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // asks metadata endpoints, reads the environment
 pub mod cloud;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to the API server
+pub mod cluster;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // the life of a process in a cluster
+pub mod controller;
 pub mod edit;
 pub mod forge;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads and writes repositories, here and on servers
@@ -54,8 +62,12 @@ pub mod policy;
 pub mod re2;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to registries, runs credential helpers
 pub mod registry;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // asks for identities of this process
+pub mod remotes;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // scans on several threads
 pub mod scan;
 pub mod signing;
 pub mod sprig;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // a database on disk
+pub mod tags;
 pub mod template;

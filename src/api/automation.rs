@@ -1,6 +1,7 @@
 //! `ImageUpdateAutomation` of `image.toolkit.fluxcd.io` (v1beta1, v1beta2, v1).
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -161,6 +162,12 @@ pub enum Strategy {
 }
 
 impl ImageUpdateAutomation {
+    /// `spec.interval`; a minute when a manifest says none, which a cluster does not take.
+    #[must_use]
+    pub fn interval(&self) -> Duration {
+        self.spec.interval.map_or(Duration::from_secs(60), GoDuration::as_std)
+    }
+
     /// Namespace and name of the repository that the automation writes to (IUA-019).
     #[must_use]
     pub fn source_name(&self) -> ObjectName {

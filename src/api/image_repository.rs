@@ -111,6 +111,12 @@ impl ImageRepository {
         given.chain(default.filter(|_| self.spec.exclusion_list.is_empty()))
     }
 
+    /// `spec.interval`; a minute when there is none, as in the schema's default of old.
+    #[must_use]
+    pub fn interval(&self) -> Duration {
+        self.spec.interval.map_or(Duration::from_secs(60), GoDuration::as_std)
+    }
+
     /// The provider, `generic` when none is named.
     #[must_use]
     pub fn provider(&self) -> &str {

@@ -21,7 +21,7 @@ const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
 const MAX_LIST_DEPTH: usize = 8;
 
 /// A place in a file; lines and columns count from 1, columns in characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The line.
     pub line: usize,

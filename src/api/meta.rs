@@ -88,4 +88,10 @@ pub struct Condition {
     /// A sentence for people.
     #[serde(default)]
     pub message: String,
+    /// The generation that it was set for.
+    #[serde(default)]
+    pub observed_generation: Option<i64>,
+    /// When it changed last, in RFC 3339.
+    #[serde(default)]
+    pub last_transition_time: Option<String>,
 }

@@ -12,6 +12,7 @@
 //! fields that are present, never `apiVersion` (DECISIONS, *versions*). Fields that no version has are left out.
 
 mod automation;
+mod conditions;
 mod crd;
 mod crd_bucket;
 mod crd_external_artifact;
@@ -31,10 +32,10 @@ mod latest_image;
 mod manifests;
 mod meta;
 mod objects;
+mod pull_request;
 mod schema;
 mod schema_meta;
 mod schema_source;
-mod pull_request;
 mod secret;
 mod selector;
 mod service_account;
@@ -44,6 +45,7 @@ pub use automation::{
     AutomationSpec, Checkout, Commit, CommitUser, GitSpec, ImageUpdateAutomation, Push, SigningKey, SigningKeyType,
     SourceKind, SourceRef, Strategy, Update,
 };
+pub use conditions::{Conditions, Is, READY, RECONCILING, STALLED};
 pub use crd::{CustomResource, custom_resources};
 pub use duration::{GoDuration, InvalidDuration};
 pub use git_repository::{GitRef, GitRepository, GitRepositorySpec};

@@ -6,7 +6,7 @@ use super::automation::ImageUpdateAutomation;
 use super::git_repository::GitRepository;
 use super::image_policy::ImagePolicy;
 use super::image_repository::ImageRepository;
-use super::manifests::{Document, Object};
+use super::manifests::{Document, Object, Place};
 use super::meta::ObjectName;
 use super::secret::Secret;
 use super::service_account::ServiceAccount;
@@ -51,6 +51,16 @@ impl Objects {
                 Ok(())
             }
         }
+    }
+
+    /// Puts an object of a cluster, where each name stands once, in the place of an older one.
+    pub fn put(&mut self, object: Object) {
+        let document = Document {
+            path: String::new(),
+            place: Place::default(),
+            object,
+        };
+        self.documents.insert(key(&document), document);
     }
 
     /// Adds all documents of a file.

@@ -132,6 +132,65 @@ pub enum RunError {
     Other(String),
 }
 
+/// A failure as a condition tells it (QUIRKS-image, *Reasons and messages*).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The reason.
+    pub reason: &'static str,
+    /// The message: which step failed, and why.
+    pub message: String,
+}
+
+impl RunError {
+    /// The failure as Flux tells it, with our words at its end.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        let git = |message| Failure {
+            reason: "GitOperationFailed",
+            message,
+        };
+        match self {
+            // Flux looks for these in what it has cloned.
+            Self::Fetch {
+                source: source @ (GitError::NoTagMatches { .. } | GitError::CommitNotFound { .. }),
+                ..
+            } => git(format!("failed to checkout source: {source}")),
+            Self::Fetch { url, source } => git(format!("failed to checkout source: unable to clone '{url}': {source}")),
+            Self::Read { .. } => git(format!("failed to checkout source: {self}")),
+            Self::Push { source, .. } | Self::Races { source, .. } => {
+                git(format!("failed to update source: failed to push to remote: {source}"))
+            }
+            Self::Hidden { .. } => git(format!("failed to update source: failed to push to remote: {self}")),
+            Self::PullRequest(_) => Failure {
+                reason: "PullRequestFailed",
+                message: format!("failed to keep the pull request of what was pushed: {self}"),
+            },
+            Self::Destination(error) if *error != DestinationError::NoBranch => {
+                git(format!("failed to update source: failed to push to remote: {error}"))
+            }
+            Self::Destination(_) | Self::NoBase | Self::NoHead { .. } => Failure {
+                reason: "SourceManagerFailed",
+                message: format!("failed configuring source manager: {self}"),
+            },
+            Self::Message(_) | Self::Sign(_) | Self::Other(_) | Self::Interrupted => {
+                git(format!("failed to update source: {self}"))
+            }
+            Self::NoSuchPath { path, .. } => Failure {
+                reason: "UpdateFailed",
+                message: format!(
+                    "failed to apply policies: walking path for files: lstat {path}: no such file or directory"
+                ),
+            },
+            Self::Path(_) | Self::Selector(_) | Self::Image { .. } | Self::Splice { .. } | Self::File { .. } => {
+                Failure {
+                    reason: "UpdateFailed",
+                    message: format!("failed to apply policies: {self}"),
+                }
+            }
+        }
+    }
+}
+
 impl<E: std::fmt::Display> From<PathError<E>> for RunError {
     fn from(error: PathError<E>) -> Self {
         Self::Path(error.to_string())

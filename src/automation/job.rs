@@ -72,6 +72,8 @@ pub struct PushSettings {
     pub options: Vec<(String, String)>,
     /// The short form for Gerrit: a change for this branch, or for the one that is checked out.
     pub review: Option<Review>,
+    /// Edits go on top of what `branch` holds, which is never replaced (gate `GitForcePushBranch` off, C30).
+    pub on_top: bool,
 }
 
 /// A change at Gerrit, pushed to `refs/for/BRANCH` with a Change-Id of its own.

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::error::RunError;
 use super::job::Edits;
 use super::policies::Policies;
+use crate::api::ImageUpdateAutomation;
 use crate::edit::{Change, ObjectId};
 use crate::message::{self, Data, Era, FieldChange, Gathering, MessageError, ObjectIdentifier, ObjectName};
 use crate::policy::{Reference, Validation};
@@ -54,6 +55,19 @@ impl World for Machine {
 }
 
 impl CommitMessage {
+    /// The message that an automation wants (IUA-044, IUA-045, N-018).
+    #[must_use]
+    pub fn of(automation: &ImageUpdateAutomation) -> Self {
+        let commit = automation.spec.git.as_ref().map(|git| &git.commit);
+        let template = commit.and_then(|commit| commit.message_template.clone());
+        let values = commit.map(|commit| commit.message_template_values.clone());
+        Self {
+            template: template.unwrap_or_default(),
+            values: values.filter(|values| !values.is_empty()),
+            era: Era::of_api_version(&automation.api_version),
+        }
+    }
+
     /// The message of a commit that holds these changes.
     ///
     /// # Errors

@@ -21,12 +21,13 @@ mod report;
 mod repository_policies;
 mod review;
 mod rewrite;
+pub mod settings;
 mod survey;
 mod trailer;
 mod worktree;
 
 pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations};
-pub use error::RunError;
+pub use error::{Failure, RunError};
 pub use folder::{Ahead, FolderJob, run as run_folder};
 pub use index::Index;
 pub use job::{Author, Edits, PushSettings, RemoteJob, Review, Start};

@@ -21,6 +21,8 @@ pub struct Policies {
     now: Time,
     /// Whether registries can be asked.
     online: bool,
+    /// Whether these are all that there are, so that manifests in the repository add none.
+    all: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -99,6 +101,16 @@ impl Policies {
             unclear: BTreeMap::new(),
             now,
             online,
+            all: false,
+        }
+    }
+
+    /// Those of a cluster, none yet: manifests in a repository add nothing to them, and controllers have asked registries.
+    #[must_use]
+    pub fn of_cluster(now: Time) -> Self {
+        Self {
+            all: true,
+            ..Self::new(now, false)
         }
     }
 
@@ -109,6 +121,14 @@ impl Policies {
             let known = self.know(&name, policy);
             self.known.insert(name, known);
         }
+    }
+
+    /// Adds a policy of a cluster, unless one of that name is there: its status has the image that its controller chose, which
+    /// has looked at the image's age.
+    pub fn add_chosen(&mut self, policy: &ImagePolicy) {
+        let mut aged = policy.clone();
+        aged.metadata.annotations.remove("bumpwright.dev/minimum-age");
+        self.add(if policy.guards().is_ok() { &aged } else { policy });
     }
 
     /// Adds a policy that others of its name differ from, unless one of that name is there: a registry cannot be asked for
@@ -161,8 +181,8 @@ impl Policies {
         {
             match (suspended, self.online) {
                 (true, _) => why.push_str("; it is suspended, so its registry is not asked"),
-                (false, false) => why.push_str("; offline, its registry is not asked"),
-                (false, true) => {}
+                (false, false) if !self.all => why.push_str("; offline, its registry is not asked"),
+                (false, _) => {}
             }
         }
         match policy.repository().filter(|_| self.online && !suspended) {
@@ -213,7 +233,7 @@ impl Policies {
     #[must_use]
     pub fn is_complete(&self, name: &PolicyName) -> bool {
         match self.known.get(name).map(|known| &known.image) {
-            None => false,
+            None => self.all,
             Some(State::Open(open)) => self.repositories.contains_key(&open.repository),
             Some(_) => true,
         }

@@ -96,6 +96,7 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
     place.index.save();
     if let Err(error) = outcome {
         report.error = Some(error.to_string());
+        report.failure = Some(error.failure());
         // A commit that no reference holds does not exist for anybody.
         report.commit = report.commit.filter(|_| !report.pushes.is_empty());
     }
@@ -114,6 +115,7 @@ fn pause(tries: u32) -> Duration {
 fn attempt(job: &RemoteJob, place: &Place, variant: Variant, report: &mut Run) -> Result<Option<Variant>, RunError> {
     let (fetched, destinations) = fetch(job, &place.mirror)?;
     report.revision = revision(&fetched);
+    let (fetched, destinations) = on_top(job, place, fetched, destinations)?;
     // Said here, so that a preview says it too.
     for target in destinations.branch.iter().chain(&destinations.specs) {
         check_reference(&target.reference).map_err(|source| RunError::Push {
@@ -191,6 +193,32 @@ fn fetch(job: &RemoteJob, mirror: &Mirror) -> Result<(Fetched, Destinations), Ru
     // The remote's own branch was not known before the listing, and a wildcard stands for it.
     let fetched = with_checkout(job, |checkout| mirror.fetch(checkout, &wanted)).map_err(failed)?;
     let destinations = job.destinations(&fetched.tip.reference)?;
+    Ok((fetched, destinations))
+}
+
+/// With the gate `GitForcePushBranch` off, edits go on top of what the push branch holds, if it is there (C30).
+fn on_top(
+    job: &RemoteJob,
+    place: &Place,
+    fetched: Fetched,
+    mut destinations: Destinations,
+) -> Result<(Fetched, Destinations), RunError> {
+    if !job.push.on_top || !destinations.switched {
+        return Ok((fetched, destinations));
+    }
+    if let Some(branch) = &mut destinations.branch {
+        branch.force = false;
+    }
+    let is_there = |also: &crate::git::RemoteRef| also.reference == destinations.work && also.commit.is_some();
+    if !fetched.also.iter().any(is_there) {
+        return Ok((fetched, destinations));
+    }
+    let checkout = Checkout::Branch(short(&destinations.work));
+    let also = wanted(job, &destinations);
+    let fetched = place.mirror.fetch(&checkout, &also).map_err(|source| RunError::Fetch {
+        url: job.url.clone(),
+        source,
+    })?;
     Ok((fetched, destinations))
 }
 

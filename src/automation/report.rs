@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::error::Failure;
 use super::pull_request::PullRequestReport;
 use crate::edit::{Change, Skip};
 use crate::policy::PolicyName;
@@ -33,6 +34,16 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Why the run failed.
     pub error: Option<String>,
+    /// The same as a condition tells it; runs in folders have none.
+    pub failure: Option<Failure>,
+}
+
+impl Run {
+    /// Whether a reference at the remote has changed.
+    #[must_use]
+    pub fn has_pushed(&self) -> bool {
+        self.pushes.iter().any(|push| push.status != PushStatus::UpToDate)
+    }
 }
 
 /// A changed file, whole.

@@ -1,16 +1,13 @@
 //! From flags, environment and Secrets to the settings of one remote.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use super::args::Access;
-use super::git_identity::GitIdentities;
-use crate::access::{github_app, given_tls, names_github_app, proxy, tls};
-use crate::api::{self, GitRepository, ObjectName, Objects};
-use crate::cloud::{GitIdentity, Provider};
+use crate::api::{GitRepository, Objects};
 use crate::git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme};
 use crate::net::Secret;
+use crate::remotes::{self, GitIdentities, Reached, RemoteError};
 
 /// A plain run may take longer than Flux's default: people clone large repositories over slow lines.
 const PLAIN_TIMEOUT: Duration = Duration::from_secs(300);
@@ -62,51 +59,30 @@ pub fn of_repository(
         }
         return plain(url, access);
     }
-    let mut remote = Remote::new(RemoteUrl::parse(url).map_err(|e| e.to_string())?);
-    if let Some(timeout) = spec.timeout {
-        remote.timeout = timeout.as_std();
+    let Reached {
+        mut remote,
+        identity,
+        missing,
+    } = remotes::of_repository(url, repository, objects).map_err(|error| match error {
+        RemoteError::NotFound(name) => format!("secret '{name}' not found among the manifests"),
+        other => other.to_string(),
+    })?;
+    if let (Some(name), None) = (&missing, &identity) {
+        notes.push(format!(
+            "secret '{name}' is not among the manifests: using flags or your own Git credentials"
+        ));
     }
-    let identity = identity(repository, objects)?;
-    remote.auth = Auth::None;
-    if let Some(name) = beside(repository, spec.secret_ref.as_ref()) {
-        match objects.secret(&name) {
-            Some(secret) => from_secret(&mut remote, secret).map_err(|e| format!("secret '{name}': {e}"))?,
-            None if identity.is_some() => {}
-            None => {
-                remote.auth = Auth::User;
-                notes.push(format!(
-                    "secret '{name}' is not among the manifests: using flags or your own Git credentials"
-                ));
-            }
-        }
-    }
-    let needed = |name: ObjectName| {
-        let secret = objects.secret(&name);
-        secret.ok_or_else(|| format!("secret '{name}' not found among the manifests"))
-    };
-    if let Some(name) = beside(repository, spec.cert_secret_ref.as_ref()) {
-        remote.tls = tls(needed(name)?).map_err(|e| e.to_string())?;
-    }
-    if let Some(name) = beside(repository, spec.proxy_secret_ref.as_ref()) {
-        remote.proxy = Some(proxy(needed(name)?).map_err(|e| e.to_string())?);
-    }
-    if matches!(remote.auth, Auth::None) && spec.secret_ref.is_none() && identity.is_none() {
+    let says_nothing = spec.secret_ref.is_none() || missing.is_some();
+    if matches!(remote.auth, Auth::None) && says_nothing && identity.is_none() {
         // Nothing is said about credentials: those of the person at the keyboard.
         remote.auth = Auth::User;
     }
     let given = from_flags(&mut remote, access)?;
-    let is_http = matches!(remote.url.scheme(), Scheme::Http | Scheme::Https);
-    if let Some(identity) = identity.filter(|_| is_http && !given) {
+    if let Some(identity) = identity.filter(|_| !given) {
         refuse_service_account(repository)?;
         remote.auth = known.identities.auth(identity, &remote)?;
     }
     Ok(remote)
-}
-
-/// An object that a GitRepository names: it is in the same namespace.
-fn beside(repository: &GitRepository, reference: Option<&api::LocalRef>) -> Option<ObjectName> {
-    let namespace = repository.metadata.namespace_or_default();
-    reference.map(|reference| ObjectName::new(namespace, &reference.name))
 }
 
 /// Whether credentials for the second URL may go to the first: the same host, and not in the clear when they were meant for TLS.
@@ -121,45 +97,6 @@ pub(super) fn same_server(url: &str, known: &str) -> bool {
     url.host() == known.host() && !downgraded
 }
 
-/// Who asks, if that is for a provider to say (GitRepository v1, *Provider*; CONTRACT N-004 to N-006). What Flux refuses
-/// about providers is refused in its words (image-automation-controller v1.2, `internal/source/git.go`).
-fn identity(repository: &GitRepository, objects: &Objects) -> Result<Option<GitIdentity>, String> {
-    const NO_APP: &str =
-        "secretRef with github app data must be specified when provider is set to github: invalid source configuration";
-    let name = beside(repository, repository.spec.secret_ref.as_ref());
-    let secret = name.as_ref().and_then(|name| objects.secret(name));
-    let provider = match repository.spec.provider.as_deref().unwrap_or_default() {
-        "" | "generic" => {
-            refuse_stray_app(name.as_ref().zip(secret))?;
-            return Ok(None);
-        }
-        "github" => {
-            let app = match (&name, secret) {
-                (None, _) => return Err(NO_APP.to_owned()),
-                (Some(_), None) => return Ok(None),
-                (Some(_), Some(secret)) => github_app(secret).map_err(|e| e.to_string())?,
-            };
-            return Ok(Some(GitIdentity::GitHubApp(app.ok_or(NO_APP)?)));
-        }
-        provider => Provider::from_str(provider)
-            .map_err(|_| format!("provider {provider:?} is not known: give generic, aws, azure, gcp or github"))?,
-    };
-    Ok(Some(GitIdentity::Provider {
-        provider,
-        service_account: None,
-    }))
-}
-
-/// The provider may have been forgotten beside the Secret of a GitHub App.
-fn refuse_stray_app(secret: Option<(&ObjectName, &api::Secret)>) -> Result<(), String> {
-    match secret.filter(|(_, secret)| names_github_app(secret)) {
-        Some((name, _)) => Err(format!(
-            "secretRef '{name}' has github app data but provider is not set to github: invalid source configuration"
-        )),
-        None => Ok(()),
-    }
-}
-
 /// Only a cluster issues tokens of its ServiceAccounts; somebody else's identity instead could do more, or less.
 fn refuse_service_account(repository: &GitRepository) -> Result<(), String> {
     let name = repository.spec.service_account_name.as_deref().unwrap_or_default();
@@ -171,34 +108,6 @@ fn refuse_service_account(repository: &GitRepository) -> Result<(), String> {
          credentials by flags, or take the field out to use your own identity",
         repository.metadata.object_name()
     ))
-}
-
-/// Reads a Secret as source-controller does: basic, bearer, SSH, TLS.
-fn from_secret(remote: &mut Remote, secret: &api::Secret) -> Result<(), String> {
-    let text = |key: &str| secret.text(key).map_err(|e| e.to_string());
-    let held = |key: &str| Ok::<_, String>(text(key)?.map(Secret::new));
-    if remote.url.scheme() == Scheme::Ssh {
-        let identity = held("identity")?.ok_or("invalid 'ssh' auth option: 'identity' is required")?;
-        let known_hosts = text("known_hosts")?.ok_or("invalid 'ssh' auth option: 'known_hosts' is required")?;
-        remote.auth = Auth::SshKey {
-            identity,
-            passphrase: held("password")?,
-        };
-        remote.ssh.known_hosts = KnownHosts::Given(known_hosts.as_bytes().to_vec());
-        return Ok(());
-    }
-    if let Some(token) = held("bearerToken")? {
-        remote.auth = Auth::Bearer { token };
-    } else if let Some(username) = text("username")? {
-        remote.auth = Auth::Basic {
-            username: username.to_owned(),
-            password: held("password")?.unwrap_or_else(|| Secret::new("")),
-        };
-    }
-    if let Some(tls) = given_tls(secret).map_err(|e| e.to_string())? {
-        remote.tls = tls;
-    }
-    Ok(())
 }
 
 /// Lays flags and environment over the settings; true when they have credentials.

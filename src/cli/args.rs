@@ -29,6 +29,8 @@ pub enum Command {
     Migrate(Migrate),
     /// Runs `update` on an example fleet in a throw-away repository
     Demo(Demo),
+    /// Runs the controllers in a cluster, in the place of Flux's
+    Controller(Box<super::controller_args::Controller>),
 }
 
 /// Arguments of `update`.

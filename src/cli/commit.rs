@@ -6,7 +6,6 @@ use super::author;
 use super::typed::Typed;
 use crate::api::ImageUpdateAutomation;
 use crate::automation::{Author, CommitMessage};
-use crate::message::Era;
 
 impl Typed<'_> {
     /// Rule 8: the flag, the automation's author, git's own settings.
@@ -42,22 +41,10 @@ impl Typed<'_> {
 
     /// The message: the flag's template, else the automation's.
     pub(super) fn message_of(&self, automation: Option<&ImageUpdateAutomation>) -> CommitMessage {
-        let mut message = automation.map(message_of).unwrap_or_default();
+        let mut message = automation.map(CommitMessage::of).unwrap_or_default();
         if let Some(template) = &self.message {
             message.template.clone_from(template);
         }
         message
-    }
-}
-
-/// The message that an automation wants (IUA-044, IUA-045, N-018).
-pub(super) fn message_of(automation: &ImageUpdateAutomation) -> CommitMessage {
-    let commit = automation.spec.git.as_ref().map(|git| &git.commit);
-    let template = commit.and_then(|commit| commit.message_template.clone());
-    let values = commit.map(|commit| commit.message_template_values.clone());
-    CommitMessage {
-        template: template.unwrap_or_default(),
-        values: values.filter(|values| !values.is_empty()),
-        era: Era::of_api_version(&automation.api_version),
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::Message;
-use super::commit::message_of;
+
 use super::message_changes::{self, Recorded};
 use super::update::{complain, say};
 use super::{load, words};
@@ -110,7 +110,9 @@ fn of_runs(
         };
         let below = automation.and_then(|automation| automation.spec.update.path.as_deref());
         let mut read = run.data(below.unwrap_or_default(), objects);
-        let message = automation.map(|automation| message_of(automation)).unwrap_or_default();
+        let message = automation
+            .map(|automation| CommitMessage::of(automation))
+            .unwrap_or_default();
         let template = template.unwrap_or(&message.template);
         let shows_images = ["Updated", "ImageResult"].iter().any(|field| template.contains(field));
         for policy in std::mem::take(&mut read.unknown_images)
@@ -143,7 +145,7 @@ fn of_runs(
 }
 
 fn item_of(automation: &ImageUpdateAutomation, mut data: Data, own_era: bool) -> Item {
-    let message = message_of(automation);
+    let message = CommitMessage::of(automation);
     if data.values.is_none() {
         data.values.clone_from(&message.values);
     }

@@ -10,9 +10,10 @@ use anstyle::{AnsiColor, Style};
 use super::args::Migrate;
 use super::migrate_files::{Found, find};
 use super::update::{complain, say};
-use super::{unified, words};
+use super::words;
 use crate::api::Place;
 use crate::automation::{FileChange, replace_files};
+use crate::edit::unified;
 use crate::migrate::{Migrated, Migration, migrate};
 
 const BOLD: Style = Style::new().bold();
@@ -69,7 +70,7 @@ fn print_diff(files: &[File]) -> Result<(), String> {
     let mut stream = std::io::stdout();
     closed_is_fine(stream.write_all(&diff).and_then(|()| stream.flush()))?;
     for file in files {
-        remarks(file, |what, line| say(what, line));
+        remarks(file, say);
     }
     Ok(())
 }
@@ -109,7 +110,7 @@ fn write(files: &[File]) -> Result<(), String> {
 /// An object that changed.
 fn line(out: &mut String, object: &Migrated) {
     let place = format!("{}:{}", object.place.line, object.place.column);
-    let name = words::object(&object.object);
+    let name = object.object.to_string();
     let name = words::inline(&name);
     let _ = match object.from.as_str() {
         "" => writeln!(out, "  {DIM}{place:>7}{DIM:#}  {name}: references"),
@@ -129,7 +130,7 @@ fn remarks(file: &File, mut tell: impl FnMut(&str, &str)) {
         tell("note", &format!("{}: {}", at(note.place), words::inline(&note.text)));
     }
     for left in &file.migration.left {
-        let object = match words::object(&left.object) {
+        let object = match left.object.to_string() {
             none if none.is_empty() => none,
             object => format!("{}: ", words::inline(&object)),
         };

@@ -4,10 +4,11 @@ mod access;
 pub mod args;
 mod author;
 mod commit;
+mod controller;
+pub mod controller_args;
 mod crds;
 mod demo;
 mod demo_fleet;
-mod git_identity;
 mod git_signer;
 mod images;
 mod json;
@@ -33,7 +34,6 @@ mod signing;
 mod target;
 mod text;
 mod typed;
-mod unified;
 mod update;
 mod words;
 
@@ -53,5 +53,6 @@ pub fn main() -> ExitCode {
         Command::Crds(args) => crds::run(&args),
         Command::Migrate(args) => migrate::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Controller(args) => controller::run(&args),
     }
 }

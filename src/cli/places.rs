@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sha2::{Digest, Sha256};
-
 use crate::automation::{Index, Place};
-use crate::git::{Auth, Mirror, MirrorOptions, Remote, open};
+use crate::git::{Mirror, MirrorOptions, Remote, open};
 
 /// The mirrors that were opened so far.
 #[derive(Default)]
@@ -34,7 +32,7 @@ impl Places {
     ///
     /// When the settings cannot work or the cache folder cannot be used, in words for the user.
     pub fn place(&mut self, remote: &Remote) -> Result<Place, String> {
-        let name = key(remote);
+        let name = remote.mirror_name();
         let same = self.open.get(&name).map_or(&[][..], Vec::as_slice);
         if let Some((_, place)) = same.iter().find(|(other, _)| other == remote) {
             return Ok(place.clone());
@@ -61,25 +59,6 @@ impl Places {
         self.open.entry(name).or_default().push((remote.clone(), place.clone()));
         Ok(place)
     }
-}
-
-/// Names the mirror after address and user. Secrets are left out: a mirror is used only after the remote has accepted
-/// this run's credentials, and a name must not help to guess one.
-fn key(remote: &Remote) -> String {
-    let user = match &remote.auth {
-        Auth::None => "none".to_owned(),
-        Auth::Basic { username, .. } => format!("basic {username}"),
-        Auth::Bearer { .. } => "bearer".to_owned(),
-        Auth::SshKey { .. } => "key".to_owned(),
-        Auth::Fetched(source) => format!("fetched {}", source.identity()),
-        Auth::User => "user".to_owned(),
-    };
-    let digest = Sha256::digest(format!(
-        "{}\0{}\0{user}",
-        remote.url,
-        remote.url.user().unwrap_or_default()
-    ));
-    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `BUMPWRIGHT_CACHE`, or `bumpwright` in the user's cache folder.

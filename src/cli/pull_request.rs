@@ -7,9 +7,9 @@ use super::{access, args, words};
 use crate::api::{API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, ObjectName, PullRequestAnnotations};
 use crate::api::{api_url, branch_name};
 use crate::automation::PullRequest;
-use crate::forge::{Forge, GitAddress, Kind, Login, Repository};
-use crate::git::{self, Auth, Remote, Scheme};
-use crate::net::{Deadline, Peer, Secret};
+use crate::forge::{Kind, Login, Repository};
+use crate::git::Remote;
+use crate::remotes;
 
 /// Where a token for pull requests alone may be.
 const TOKEN: &str = "BUMPWRIGHT_PULL_REQUEST_TOKEN";
@@ -45,7 +45,7 @@ impl Typed<'_> {
             }
             return Ok(None);
         };
-        let git = address(remote)?;
+        let git = remotes::git_address(remote)?;
         let api = match &self.args.pull_request_api {
             Some(text) => {
                 Some(api_url(text).ok_or_else(|| format!("--pull-request-api {text:?}: expected {API_URL}"))?)
@@ -63,22 +63,13 @@ impl Typed<'_> {
         let login = match self.named_login(automation, &said, remote, notes)? {
             Some(login) => login,
             None if self.args.dry_run => Login::Nobody,
-            None => own_login(remote, &repository)
+            None => remotes::own_login(remote, &repository)
                 .filter(|_| own)
                 .ok_or_else(|| no_token(&repository))?,
         };
-        let mut peer = Peer {
-            timeout: remote.timeout,
-            environment: matches!(remote.auth, Auth::User),
-            ..Peer::default()
-        };
-        if own {
-            peer.tls = remote.tls.clone();
-            peer.proxy.clone_from(&remote.proxy);
-        }
         Ok(Some(PullRequest {
             base,
-            forge: Arc::new(Forge::new(kind, repository, login, peer)),
+            forge: Arc::new(remotes::forge(kind, repository, login, remote)?),
         }))
     }
 
@@ -179,43 +170,6 @@ impl Typed<'_> {
                 "{TOKEN} would go to several hosts ({}): run the automations one by one, or give Secrets",
                 words::some(&hosts)
             )),
-        }
-    }
-}
-
-fn address(remote: &Remote) -> Result<GitAddress<'_>, String> {
-    match (remote.url.web(), remote.url.host(), remote.url.ssh_path()) {
-        (Some(url), ..) => Ok(GitAddress::Web(url)),
-        (None, Some(host), Some(path)) => Ok(GitAddress::Ssh { host, path }),
-        _ => Err(format!(
-            "a pull request needs a repository at a forge, over https or ssh; {} is a local path",
-            remote.url
-        )),
-    }
-}
-
-/// What Git itself uses for the same server, never in the clear when Git has it over TLS.
-fn own_login(remote: &Remote, repository: &Repository) -> Option<Login> {
-    if remote.url.scheme() == Scheme::Ssh || (remote.url.scheme() == Scheme::Https && repository.api.scheme() == "http")
-    {
-        return None;
-    }
-    let basic = |username: &str, password: &Secret| Login::Basic {
-        username: username.to_owned(),
-        password: password.clone(),
-    };
-    match &remote.auth {
-        Auth::Basic { username, password } => Some(basic(username, password)),
-        Auth::Bearer { token } => Some(Login::Token(token.clone())),
-        Auth::SshKey { .. } => None,
-        Auth::None | Auth::User => {
-            let user = remote.url.user();
-            if let (Some(user), Some(password)) = (user, remote.url.password()) {
-                return Some(basic(user, password));
-            }
-            let url = remote.url.web().filter(|_| matches!(remote.auth, Auth::User))?;
-            let found = git::ask_helpers(url, user, Deadline::after(remote.timeout))?;
-            Some(basic(&found.username, &found.password))
         }
     }
 }

@@ -8,9 +8,8 @@ use super::plan::{Step, failed, suspended};
 use super::typed::Typed;
 use super::words;
 use crate::api::{GitRef, GitRepository, ImageUpdateAutomation};
-use crate::automation::{DestinationError, PushSettings, Refspec, RemoteJob, Start};
+use crate::automation::{DestinationError, PushSettings, RemoteJob, Start, settings};
 use crate::git::Remote;
-use crate::policy::Constraint;
 
 impl Typed<'_> {
     pub(super) fn plain_remote(&self, url: &str, places: &mut Places) -> Result<Step, String> {
@@ -28,6 +27,7 @@ impl Typed<'_> {
                 refspecs: self.refspecs.clone(),
                 options: self.options.clone(),
                 review: self.review(),
+                on_top: false,
             },
             pull_request: self.pull_request(None, &remote, &mut notes)?,
             signer: self.signer(None, &author, &mut notes)?,
@@ -76,8 +76,8 @@ impl Typed<'_> {
         let reference = automation.checkout_ref(repository.and_then(|r| r.spec.reference.as_ref()));
         let (start, branch) = self.start(reference, repository.is_some())?;
         let push = self.push_of(automation)?;
-        let says_nothing = reference.is_none_or(|reference| *reference == GitRef::default());
-        if says_nothing && repository.is_some() && self.args.branch.is_none() && push.branch.is_none() {
+        let no_branch = settings::names_no_branch(reference, &push);
+        if no_branch && repository.is_some() && self.args.branch.is_none() {
             // `master` is read when nothing is said, but it is not written to (IUA-074).
             return Err(DestinationError::NoBranch.to_string());
         }
@@ -126,54 +126,24 @@ impl Typed<'_> {
         if let Some(branch) = &self.args.branch {
             return Ok((Start::Branch(branch.clone()), None));
         }
-        let Some(reference) = reference else {
-            // Flux's default for a GitRepository without a reference; without one there is nobody to default for.
-            let start = if has_repository {
-                Start::Branch("master".to_owned())
-            } else {
-                Start::Default
-            };
-            return Ok((start, None));
-        };
-        let set = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
-        let branch = set(&reference.branch);
-        let start = if let Some(commit) = set(&reference.commit) {
-            Start::Commit(commit)
-        } else if let Some(name) = set(&reference.name) {
-            Start::Name(name)
-        } else if let Some(range) = set(&reference.semver) {
-            Constraint::parse(&range).map_err(|e| format!("semver {range:?}: {e}"))?;
-            Start::Semver(range)
-        } else if let Some(tag) = set(&reference.tag) {
-            Start::Tag(tag)
-        } else {
-            Start::Branch(branch.clone().unwrap_or_else(|| "master".to_owned()))
-        };
-        Ok((start, branch))
+        if reference.is_none() && !has_repository {
+            // Without a GitRepository there is nobody to have a default.
+            return Ok((Start::Default, None));
+        }
+        settings::start(reference).map_err(|e| e.to_string())
     }
 
     /// The automation's push section, with flags over it.
     fn push_of(&self, automation: &ImageUpdateAutomation) -> Result<PushSettings, String> {
-        let push = automation.spec.git.as_ref().and_then(|git| git.push.as_ref());
-        let set = |field: Option<&String>| field.cloned().filter(|text| !text.is_empty());
-        let mut refspecs = self.refspecs.clone();
-        if refspecs.is_empty()
-            && self.args.gerrit.is_none()
-            && let Some(text) = set(push.and_then(|push| push.refspec.as_ref()))
-        {
-            refspecs.push(Refspec::parse(&text).map_err(|e| e.to_string())?);
+        let mut push = settings::push(automation).map_err(|e| e.to_string())?;
+        if !self.refspecs.is_empty() || self.args.gerrit.is_some() {
+            push.refspecs.clone_from(&self.refspecs);
         }
-        let mut options: BTreeMap<String, String> = push.map(|push| push.options.clone()).unwrap_or_default();
+        let mut options: BTreeMap<String, String> = push.options.into_iter().collect();
         options.extend(self.options.iter().cloned());
-        Ok(PushSettings {
-            branch: self
-                .args
-                .push_branch
-                .clone()
-                .or_else(|| set(push.and_then(|push| push.branch.as_ref()))),
-            refspecs,
-            options: options.into_iter().collect(),
-            review: self.review(),
-        })
+        push.options = options.into_iter().collect();
+        push.branch = self.args.push_branch.clone().or(push.branch);
+        push.review = self.review();
+        Ok(push)
     }
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::args::Update;
-use super::git_identity::GitIdentities;
 use super::images::{Images, now};
 use super::signing::Signers;
 use super::{access, author, load, words};
 use crate::api::{ImageUpdateAutomation, Objects};
 use crate::automation::{Author, Policies, Refspec, Review};
 use crate::policy::{LatestRef, PolicyName};
+use crate::remotes::GitIdentities;
 
 /// What was typed, with everything read that it names.
 pub(super) struct Typed<'a> {

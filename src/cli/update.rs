@@ -8,8 +8,9 @@ use super::args::{Output, Update};
 use super::places::Places;
 use super::plan::{Planned, Step, plan};
 use super::progress::Line;
-use super::{json, markdown, text, unified, words};
+use super::{json, markdown, text, words};
 use crate::automation::{self, Ahead, Run};
+use crate::edit::unified;
 
 /// Nothing to change, or done.
 const DONE: u8 = 0;

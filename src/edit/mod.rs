@@ -23,6 +23,7 @@ mod site;
 mod spell;
 mod splice;
 mod strict;
+pub mod unified;
 mod walk;
 
 pub use file::{FileKind, OTHER_LIMIT, YAML_LIMIT, file_kind, looks_marked};

@@ -37,7 +37,7 @@ mod tests {
         assert_ne!(one, other);
         let lengths: Vec<usize> = one.split('-').map(str::len).collect();
         assert_eq!(lengths, [8, 4, 4, 4, 12]);
-        assert_eq!(one.as_bytes()[14], b'4');
-        assert!(b"89ab".contains(&one.as_bytes()[19]), "{one}");
+        assert_eq!(one.chars().nth(14), Some('4'));
+        assert!(one.chars().nth(19).is_some_and(|digit| "89ab".contains(digit)), "{one}");
     }
 }

@@ -279,6 +279,11 @@ impl<'de> de::Deserializer<'de> for Step<'_> {
         visitor.visit_bool(true)
     }
 
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        self.is("integer")?;
+        visitor.visit_i64(1)
+    }
+
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         self.deserialize_string(visitor)
     }
@@ -313,7 +318,7 @@ impl<'de> de::Deserializer<'de> for Step<'_> {
     }
 
     forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct newtype_struct tuple
+        i8 i16 i32 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct newtype_struct tuple
         tuple_struct ignored_any
     }
 }

@@ -1,0 +1,217 @@
+//! The conditions of a status as Flux keeps them (fluxcd/pkg `runtime/conditions`): one of each type, in a fixed order,
+//! with the time of their last change.
+
+use serde_json::{Value, json};
+
+use super::meta::Condition;
+
+/// The object is as its spec wants it.
+pub const READY: &str = "Ready";
+/// The controller is at it, or will try again.
+pub const RECONCILING: &str = "Reconciling";
+/// Trying again would not help: someone has to change something.
+pub const STALLED: &str = "Stalled";
+
+/// The longest message in bytes that the API takes (`metav1.Condition`).
+const LONGEST_MESSAGE: usize = 32_768;
+
+/// What a condition says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Is {
+    /// It holds.
+    True,
+    /// It does not.
+    False,
+    /// Nobody can say yet.
+    Unknown,
+}
+
+impl Is {
+    /// As it is written.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+/// The conditions of one object at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conditions {
+    list: Vec<Condition>,
+    generation: i64,
+    now: String,
+}
+
+impl Conditions {
+    /// The conditions that `status` has. `generation` is the object's, `now` the time in RFC 3339 that changes get.
+    #[must_use]
+    pub fn of(status: &Value, generation: i64, now: &str) -> Self {
+        let list = status.get("conditions").and_then(Value::as_array);
+        let read = |value: &Value| serde_json::from_value(value.clone()).ok();
+        Self {
+            list: list
+                .map(|list| list.iter().filter_map(read).collect())
+                .unwrap_or_default(),
+            generation,
+            now: now.to_owned(),
+        }
+    }
+
+    /// The condition of a type.
+    #[must_use]
+    pub fn get(&self, kind: &str) -> Option<&Condition> {
+        self.list.iter().find(|condition| condition.kind == kind)
+    }
+
+    /// Whether there is a condition of this type that says so.
+    #[must_use]
+    pub fn is(&self, kind: &str, is: Is) -> bool {
+        self.get(kind).is_some_and(|condition| condition.status == is.word())
+    }
+
+    /// The message of a condition; empty without one.
+    #[must_use]
+    pub fn message(&self, kind: &str) -> &str {
+        self.get(kind).map_or("", |condition| &condition.message)
+    }
+
+    /// Sets a condition. Its time moves when status, reason or message do.
+    pub fn set(&mut self, kind: &str, is: Is, reason: &str, message: &str) {
+        let mut new = Condition {
+            kind: kind.to_owned(),
+            status: is.word().to_owned(),
+            reason: reason.to_owned(),
+            message: shortened(message),
+            observed_generation: Some(self.generation),
+            last_transition_time: Some(self.now.clone()),
+        };
+        match self.list.iter_mut().find(|condition| condition.kind == kind) {
+            Some(old) => {
+                if (&old.status, &old.reason, &old.message) == (&new.status, &new.reason, &new.message) {
+                    new.last_transition_time.clone_from(&old.last_transition_time);
+                }
+                *old = new;
+            }
+            None => self.list.push(new),
+        }
+        self.list.sort_by(|a, b| weight(a).cmp(&weight(b)));
+    }
+
+    /// Takes a condition away.
+    pub fn remove(&mut self, kind: &str) {
+        self.list.retain(|condition| condition.kind != kind);
+    }
+
+    /// At it, not stalled.
+    pub fn reconciling(&mut self, reason: &str, message: &str) {
+        self.remove(STALLED);
+        self.set(RECONCILING, Is::True, reason, message);
+    }
+
+    /// Stalled, no longer at it.
+    pub fn stalled(&mut self, reason: &str, message: &str) {
+        self.remove(RECONCILING);
+        self.set(STALLED, Is::True, reason, message);
+        self.set(READY, Is::False, reason, message);
+    }
+
+    /// Ready as Flux counts it: neither stalled nor at work.
+    #[must_use]
+    pub fn ready(&self) -> bool {
+        self.is(READY, Is::True) && !self.is(STALLED, Is::True) && !self.is(RECONCILING, Is::True)
+    }
+
+    /// As a status holds them.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        self.list
+            .iter()
+            .map(|condition| {
+                json!({
+                    "type": condition.kind,
+                    "status": condition.status,
+                    "reason": condition.reason,
+                    "message": condition.message,
+                    "observedGeneration": condition.observed_generation,
+                    "lastTransitionTime": condition.last_transition_time,
+                })
+            })
+            .collect()
+    }
+}
+
+/// What people have to look at first comes first; the others go by generation and name.
+fn weight(condition: &Condition) -> (usize, i64, &str) {
+    match [STALLED, RECONCILING, READY]
+        .iter()
+        .position(|kind| *kind == condition.kind)
+    {
+        Some(place) => (place, 0, ""),
+        None => (3, -condition.observed_generation.unwrap_or_default(), &condition.kind),
+    }
+}
+
+fn shortened(message: &str) -> String {
+    if message.len() <= LONGEST_MESSAGE {
+        return message.to_owned();
+    }
+    let mut end = LONGEST_MESSAGE - 3;
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}...", message.get(..end).unwrap_or_default())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    fn conditions() -> Conditions {
+        Conditions::of(&json!({}), 3, "2026-01-01T00:00:00Z")
+    }
+
+    fn types(conditions: &Conditions) -> Vec<&str> {
+        conditions
+            .list
+            .iter()
+            .map(|condition| condition.kind.as_str())
+            .collect()
+    }
+
+    #[test]
+    fn stalled_comes_before_reconciling_before_ready() {
+        let mut all = conditions();
+        for kind in ["Healthy", READY, "Built", RECONCILING, STALLED] {
+            all.set(kind, Is::True, "Because", "");
+        }
+        assert_eq!(types(&all), [STALLED, RECONCILING, READY, "Built", "Healthy"]);
+    }
+
+    #[test]
+    fn the_time_moves_with_status_reason_or_message_and_the_generation_always() {
+        let mut old = conditions();
+        old.set(READY, Is::True, "Succeeded", "up to date");
+        let status = json!({"conditions": old.to_json()});
+        let mut same = Conditions::of(&status, 4, "2026-02-02T00:00:00Z");
+        same.set(READY, Is::True, "Succeeded", "up to date");
+        let ready = same.get(READY).unwrap();
+        assert_eq!(ready.last_transition_time.as_deref(), Some("2026-01-01T00:00:00Z"));
+        assert_eq!(ready.observed_generation, Some(4));
+        same.set(READY, Is::True, "Succeeded", "other");
+        let ready = same.get(READY).unwrap();
+        assert_eq!(ready.last_transition_time.as_deref(), Some("2026-02-02T00:00:00Z"));
+    }
+
+    #[test]
+    fn long_messages_are_cut_between_characters() {
+        let mut one = conditions();
+        one.set(READY, Is::False, "Failed", &"ä".repeat(20_000));
+        let message = one.message(READY);
+        assert!(message.len() <= LONGEST_MESSAGE && message.ends_with("ä..."));
+    }
+}

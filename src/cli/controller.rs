@@ -1,0 +1,166 @@
+//! `bumpwright controller`: flags to settings, and the life of the process.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::controller_args::Controller;
+use super::update::complain;
+use crate::cluster::{Connect, Scope};
+use crate::controller::{self, Backoff, Election, Gates, Kinds, Settings};
+use crate::observe::{ListenAddressError, LogOptions, Redaction, UnknownName};
+
+/// Runs until the process is asked to end.
+#[must_use]
+pub(super) fn run(args: &Controller) -> ExitCode {
+    match try_run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn try_run(args: &Controller) -> Result<(), String> {
+    let settings = settings(args)?;
+    let connect = Connect {
+        kubeconfig: args.kubeconfig.clone(),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_keep_alive(Duration::from_secs(2))
+        .enable_all()
+        .build()
+        .map_err(|e| e.to_string())?;
+    let done = runtime.block_on(controller::run(settings, &connect, asked_to_end()));
+    // A scan that nobody waits for any more may not keep the process.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    done.map_err(|e| e.to_string())
+}
+
+/// Ready when Ctrl-C or a polite signal comes.
+async fn asked_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+fn settings(args: &Controller) -> Result<Settings, String> {
+    let mut gates = Gates::default();
+    for text in &args.feature_gates {
+        gates.set(text).map_err(|e| e.to_string())?;
+    }
+    let given = |list: &[String]| Some(list.to_vec()).filter(|list| !list.is_empty());
+    Ok(Settings {
+        kinds: kinds(&args.controllers)?,
+        storage: args.storage_path.clone(),
+        scope: scope(args)?,
+        concurrent: args.concurrent,
+        backoff: Backoff {
+            least: args.min_retry_delay.as_std(),
+            most: args.max_retry_delay.as_std(),
+        },
+        requeue_dependency: args.requeue_dependency.as_std(),
+        jitter: args.interval_jitter_percentage,
+        no_cross_namespace_refs: args.no_cross_namespace_refs,
+        gates,
+        election: election(args)?,
+        log: LogOptions {
+            level: args
+                .log_level
+                .parse()
+                .map_err(|e: UnknownName| format!("--log-level: {e}"))?,
+            encoding: args
+                .log_encoding
+                .parse()
+                .map_err(|e: UnknownName| format!("--log-encoding: {e}"))?,
+            redaction: Redaction::none(),
+        },
+        metrics_addr: args
+            .metrics_addr
+            .parse()
+            .map_err(|e: ListenAddressError| format!("--metrics-addr: {e}"))?,
+        health_addr: args
+            .health_addr
+            .parse()
+            .map_err(|e: ListenAddressError| format!("--health-addr: {e}"))?,
+        events: Some(args.events_addr.clone()).filter(|address| !address.is_empty()),
+        ssh_kex: given(&args.ssh_kex_algos),
+        ssh_host_keys: given(&args.ssh_hostkey_algos),
+    })
+}
+
+fn kinds(names: &[String]) -> Result<Kinds, String> {
+    let mut kinds = Kinds {
+        reflector: false,
+        automation: false,
+    };
+    for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+        match name.strip_suffix("-controller").unwrap_or(name) {
+            "image-reflector" => kinds.reflector = true,
+            "image-automation" => kinds.automation = true,
+            other => {
+                return Err(format!(
+                    "--controllers: {other:?} is none of image-reflector, image-automation"
+                ));
+            }
+        }
+    }
+    Ok(kinds)
+}
+
+fn scope(args: &Controller) -> Result<Scope, String> {
+    let namespace = match (args.watch_all_namespaces, std::env::var("RUNTIME_NAMESPACE")) {
+        (true, _) => None,
+        (false, Ok(namespace)) if !namespace.is_empty() => Some(namespace),
+        (false, _) => {
+            return Err("--watch-all-namespaces=false needs RUNTIME_NAMESPACE, the namespace to watch".to_owned());
+        }
+    };
+    Ok(Scope {
+        namespace,
+        labels: Some(args.watch_label_selector.clone()).filter(|labels| !labels.is_empty()),
+    })
+}
+
+/// The namespace that this process runs in: `RUNTIME_NAMESPACE`, or that of the pod's service account.
+fn own_namespace() -> Option<String> {
+    const FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+    let variable = std::env::var("RUNTIME_NAMESPACE").ok();
+    let text = variable.or_else(|| std::fs::read_to_string(FILE).ok())?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn election(args: &Controller) -> Result<Option<Election>, String> {
+    let given = &args.election;
+    if !given.enable_leader_election {
+        return Ok(None);
+    }
+    let namespace =
+        own_namespace().ok_or("--enable-leader-election needs RUNTIME_NAMESPACE, the namespace of the leases")?;
+    let (duration, renew_deadline) = (
+        given.leader_election_lease_duration.as_std(),
+        given.leader_election_renew_deadline.as_std(),
+    );
+    if duration <= renew_deadline {
+        return Err("--leader-election-lease-duration must be longer than --leader-election-renew-deadline".to_owned());
+    }
+    let mut random = [0_u8; 8];
+    getrandom::fill(&mut random).map_err(|e| e.to_string())?;
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    Ok(Some(Election {
+        namespace,
+        identity: format!("{}_{:016x}", host.trim(), u64::from_ne_bytes(random)),
+        labels: Some(args.watch_label_selector.clone()).filter(|labels| !labels.is_empty()),
+        duration,
+        renew_deadline,
+        retry: given.leader_election_retry_period.as_std(),
+        release: given.leader_election_release_on_cancel,
+    }))
+}

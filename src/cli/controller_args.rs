@@ -1,0 +1,158 @@
+//! The flags of `controller`: those of Flux's controllers under their names, so that a Deployment can keep its arguments.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+
+use crate::api::GoDuration;
+
+/// Arguments of `controller`.
+#[derive(Debug, Args)]
+pub struct Controller {
+    /// The kinds to reconcile
+    #[arg(
+        long,
+        value_name = "KINDS",
+        value_delimiter = ',',
+        default_value = "image-reflector,image-automation"
+    )]
+    pub controllers: Vec<String>,
+
+    /// Paths to a kubeconfig; only required if out-of-cluster
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// The folder for mirrors of Git repositories and scanned tags
+    #[arg(long, value_name = "DIR", default_value = "/data")]
+    pub storage_path: PathBuf,
+
+    /// The address that serves artifacts
+    #[arg(long, value_name = "ADDR", default_value = ":9090")]
+    pub storage_addr: String,
+
+    /// The address of artifacts as others see it
+    #[arg(long, value_name = "ADDR")]
+    pub storage_adv_addr: Option<String>,
+
+    /// The address of the events receiver
+    #[arg(long, value_name = "URL", default_value = "")]
+    pub events_addr: String,
+
+    /// The address that metrics are served at; 0 for none
+    #[arg(long, value_name = "ADDR", default_value = ":8080")]
+    pub metrics_addr: String,
+
+    /// The address that /healthz and /readyz are served at
+    #[arg(long, value_name = "ADDR", default_value = ":9440")]
+    pub health_addr: String,
+
+    /// How many objects of a kind are reconciled at once
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub concurrent: usize,
+
+    /// Feature gates; several add up
+    #[arg(long, value_name = "A=true,B=false")]
+    pub feature_gates: Vec<String>,
+
+    /// Watch objects of all namespaces
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub watch_all_namespaces: bool,
+
+    /// Only reconcile objects with these labels
+    #[arg(long, value_name = "SELECTOR", default_value = "")]
+    pub watch_label_selector: String,
+
+    /// Refuse references to objects of other namespaces
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub no_cross_namespace_refs: bool,
+
+    /// The shortest pause before a failed reconciliation is tried again
+    #[arg(long, value_name = "DURATION", default_value = "750ms")]
+    pub min_retry_delay: GoDuration,
+
+    /// The longest pause before a failed reconciliation is tried again
+    #[arg(long, value_name = "DURATION", default_value = "15m")]
+    pub max_retry_delay: GoDuration,
+
+    /// The interval at which failing dependencies are looked at again
+    #[arg(long, value_name = "DURATION", default_value = "30s")]
+    pub requeue_dependency: GoDuration,
+
+    /// How much intervals vary, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u8).range(0..100))]
+    pub interval_jitter_percentage: u8,
+
+    /// Key exchange algorithms for SSH, best first
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub ssh_kex_algos: Vec<String>,
+
+    /// Host key algorithms for SSH, best first
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub ssh_hostkey_algos: Vec<String>,
+
+    /// How much is logged: trace, debug, info or error
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub log_level: String,
+
+    /// How it is logged: json or console
+    #[arg(long, value_name = "ENCODING", default_value = "json")]
+    pub log_encoding: String,
+
+    /// Leader election.
+    #[command(flatten)]
+    pub election: Election,
+
+    /// Flags without effect.
+    #[command(flatten)]
+    pub accepted: Accepted,
+}
+
+/// Leader election.
+#[derive(Debug, Args)]
+pub struct Election {
+    /// Only act while holding the lease of the controller
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub enable_leader_election: bool,
+
+    /// Give the lease back at the end
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub leader_election_release_on_cancel: bool,
+
+    /// How long a lease is good for without being renewed
+    #[arg(long, value_name = "DURATION", default_value = "35s")]
+    pub leader_election_lease_duration: GoDuration,
+
+    /// How long the leader tries to renew it
+    #[arg(long, value_name = "DURATION", default_value = "30s")]
+    pub leader_election_renew_deadline: GoDuration,
+
+    /// How often it is tried
+    #[arg(long, value_name = "DURATION", default_value = "5s")]
+    pub leader_election_retry_period: GoDuration,
+}
+
+/// Flags of Flux's controllers that mean nothing here: their arguments can stay.
+#[derive(Debug, Args)]
+pub struct Accepted {
+    /// Accepted without effect
+    #[arg(long, value_name = "N", hide = true)]
+    pub kube_api_qps: Option<f32>,
+    /// Accepted without effect
+    #[arg(long, value_name = "N", hide = true)]
+    pub kube_api_burst: Option<u32>,
+    /// Accepted without effect
+    #[arg(long, value_name = "N", hide = true)]
+    pub token_cache_max_size: Option<u32>,
+    /// Accepted without effect
+    #[arg(long, value_name = "DURATION", hide = true)]
+    pub token_cache_max_duration: Option<GoDuration>,
+    /// Accepted without effect
+    #[arg(long, value_name = "BYTES", hide = true)]
+    pub storage_value_log_file_size: Option<i64>,
+    /// Accepted without effect
+    #[arg(long, value_name = "KIB", hide = true)]
+    pub storage_compression_threshold: Option<i64>,
+    /// Accepted without effect
+    #[arg(long, value_name = "MINUTES", hide = true)]
+    pub gc_interval: Option<u16>,
+}

@@ -1,0 +1,185 @@
+//! Requests to the API server.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::error::ClusterError;
+use super::kind::Kind;
+use super::object::Object;
+use crate::api::ObjectName;
+
+/// How long the API server may take to answer a plain request.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where the API server is.
+#[derive(Clone, Debug, Default)]
+pub struct Connect {
+    /// A kubeconfig file; without it `KUBECONFIG`, the service account of the pod or the user's own file.
+    pub kubeconfig: Option<PathBuf>,
+}
+
+/// Which objects are watched.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Only those of this namespace (`--watch-all-namespaces=false`).
+    pub namespace: Option<String>,
+    /// Only those with these labels (`--watch-label-selector`).
+    pub labels: Option<String>,
+}
+
+/// The API server.
+#[derive(Clone)]
+pub struct Cluster {
+    client: Client,
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Cluster")
+    }
+}
+
+impl Cluster {
+    /// Reads the settings; the first request connects.
+    ///
+    /// # Errors
+    /// [`ClusterError::Connect`]
+    pub async fn connect(connect: &Connect) -> Result<Self, ClusterError> {
+        let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
+        let mut config = match &connect.kubeconfig {
+            Some(file) => {
+                let read = Kubeconfig::read_from(file).map_err(|e| failed(&e))?;
+                Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
+                    .await
+                    .map_err(|e| failed(&e))?
+            }
+            None => Config::infer().await.map_err(|e| failed(&e))?,
+        };
+        // A watch is silent for long; its own timeout is the server's.
+        config.read_timeout = None;
+        config.write_timeout = Some(PATIENCE);
+        config.connect_timeout = Some(PATIENCE);
+        let client = Client::try_from(config).map_err(|e| failed(&e))?;
+        Ok(Self { client })
+    }
+
+    pub(super) fn all(&self, kind: &Kind, namespace: Option<&str>) -> Api<DynamicObject> {
+        match namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &kind.resource()),
+            None => Api::all_with(self.client.clone(), &kind.resource()),
+        }
+    }
+
+    fn beside(&self, kind: &Kind, name: &ObjectName) -> Api<DynamicObject> {
+        self.all(
+            kind,
+            Some(name.namespace.as_str()).filter(|namespace| !namespace.is_empty()),
+        )
+    }
+
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// [`ClusterError::NotFound`] when it is not there, and whatever else the server says.
+    pub async fn get(&self, kind: &'static Kind, name: &ObjectName) -> Result<Object, ClusterError> {
+        let found = bounded(self.beside(kind, name).get_opt(&name.name)).await?;
+        found.map(Object::of).ok_or_else(|| ClusterError::NotFound {
+            plural: kind.plural.to_owned(),
+            group: kind.group.to_owned(),
+            name: name.name.clone(),
+        })
+    }
+
+    /// Reads an object into a type of `api`.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`], and [`ClusterError::Unreadable`].
+    pub async fn read<T: DeserializeOwned>(&self, kind: &'static Kind, name: &ObjectName) -> Result<T, ClusterError> {
+        let object = self.get(kind, name).await?;
+        object.read(kind).map_err(|error| ClusterError::Unreadable {
+            kind: kind.kind,
+            name: name.clone(),
+            error: error.to_string(),
+        })
+    }
+
+    /// Changes metadata or spec of an object by a merge patch.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn patch(
+        &self,
+        kind: &Kind,
+        name: &ObjectName,
+        manager: &str,
+        patch: &Value,
+    ) -> Result<Object, ClusterError> {
+        let api = self.beside(kind, name);
+        let params = PatchParams::default();
+        let params = PatchParams {
+            field_manager: Some(manager.to_owned()),
+            ..params
+        };
+        Ok(Object::of(
+            bounded(api.patch(&name.name, &params, &Patch::Merge(patch))).await?,
+        ))
+    }
+
+    /// Changes the status of an object by a merge patch.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn patch_status(
+        &self,
+        kind: &Kind,
+        name: &ObjectName,
+        manager: &str,
+        patch: &Value,
+    ) -> Result<Object, ClusterError> {
+        let api = self.beside(kind, name);
+        let params = PatchParams {
+            field_manager: Some(manager.to_owned()),
+            ..PatchParams::default()
+        };
+        Ok(Object::of(
+            bounded(api.patch_status(&name.name, &params, &Patch::Merge(patch))).await?,
+        ))
+    }
+
+    /// Makes an object.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn create(&self, kind: &'static Kind, namespace: &str, object: &Value) -> Result<(), ClusterError> {
+        let api = self.all(kind, Some(namespace));
+        let object: DynamicObject =
+            serde_json::from_value(object.clone()).map_err(|error| ClusterError::Unreadable {
+                kind: kind.kind,
+                name: ObjectName::new(namespace, ""),
+                error: error.to_string(),
+            })?;
+        bounded(api.create(&PostParams::default(), &object)).await.map(drop)
+    }
+
+    /// True once the API server answers.
+    pub async fn is_up(&self) -> bool {
+        bounded(self.client.apiserver_version()).await.is_ok()
+    }
+}
+
+/// A request that ends.
+async fn bounded<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ClusterError> {
+    match tokio::time::timeout(PATIENCE, request).await {
+        Ok(answer) => answer.map_err(ClusterError::of),
+        Err(_) => Err(ClusterError::Unreachable(format!(
+            "the API server did not answer within {} seconds",
+            PATIENCE.as_secs()
+        ))),
+    }
+}

@@ -1,0 +1,71 @@
+//! What can go wrong between us and the API server.
+
+use crate::api::ObjectName;
+
+/// A request that failed. The words of the API server are kept: Flux shows them in conditions.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// There is no way to the cluster: kubeconfig, certificates, address.
+    #[error("cannot connect to the cluster: {0}")]
+    Connect(String),
+    /// The object is not there, in the words of Go's client.
+    #[error("{plural}{dot_group} {name:?} not found", dot_group = dotted(group))]
+    NotFound {
+        /// The kind's name in paths, or as the caller knows it.
+        plural: String,
+        /// Its group.
+        group: String,
+        /// The object's name.
+        name: String,
+    },
+    /// Somebody else wrote first.
+    #[error("{0}")]
+    Conflict(String),
+    /// The API server refuses.
+    #[error("{message}")]
+    Refused {
+        /// HTTP status.
+        code: u16,
+        /// Its words.
+        message: String,
+    },
+    /// It does not answer.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The object is not what its kind says.
+    #[error("{kind} {name}: {error}")]
+    Unreadable {
+        /// The kind.
+        kind: &'static str,
+        /// The object.
+        name: ObjectName,
+        /// What does not fit.
+        error: String,
+    },
+}
+
+fn dotted(group: &str) -> String {
+    match group {
+        "" => String::new(),
+        group => format!(".{group}"),
+    }
+}
+
+impl ClusterError {
+    pub(super) fn of(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) if status.code == 409 => Self::Conflict(status.message),
+            kube::Error::Api(status) => Self::Refused {
+                code: status.code,
+                message: status.message,
+            },
+            other => Self::Unreachable(other.to_string()),
+        }
+    }
+
+    /// Whether the object, or its kind, is not there.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::NotFound { .. } | Self::Refused { code: 404, .. })
+    }
+}

@@ -1,0 +1,21 @@
+//! The Kubernetes API server: connecting, reading, watching and writing objects.
+//!
+//! Objects are kept as JSON (`Object`) with the few metadata that every reconciler looks at taken out; `api` turns them into
+//! types. Nothing here knows what a kind is for.
+
+mod cache;
+mod client;
+mod error;
+mod kind;
+mod lease;
+mod object;
+
+pub use cache::{Cache, Change};
+pub use client::{Cluster, Connect, Scope};
+pub use error::ClusterError;
+pub use kind::{
+    EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind, LEASE, NAMESPACE, SECRET,
+    SERVICE_ACCOUNT,
+};
+pub use lease::{Lease, lease_name};
+pub use object::Object;

@@ -1,0 +1,190 @@
+//! From an automation, its GitRepository and their Secrets to a run.
+
+use std::sync::Arc;
+
+use super::clock;
+use super::context::Context;
+use crate::access;
+use crate::api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
+use crate::automation::{
+    Author, CommitMessage, DestinationError, Edits, Place, Policies, PullRequest, RemoteJob, Start, settings,
+};
+use crate::forge::{Kind, Login, Repository};
+use crate::git::{Auth, Remote, Scheme};
+use crate::net;
+use crate::remotes::{self, Reached, RemoteError};
+
+/// Why there is nothing to run.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// Someone has to change something.
+    Stalled { reason: &'static str, message: String },
+    /// It may work later.
+    Failed(String),
+    /// The remote cannot be asked with these settings.
+    Checkout { url: String, message: String },
+}
+
+impl From<String> for Refused {
+    fn from(message: String) -> Self {
+        Self::Failed(message)
+    }
+}
+
+/// The Secret with the signing key, beside the automation (IUA-040).
+pub(super) fn signing_secret(automation: &ImageUpdateAutomation) -> Option<ObjectName> {
+    let key = automation.spec.git.as_ref()?.commit.signing_key.as_ref()?;
+    Some(ObjectName::new(
+        automation.metadata.namespace_or_default(),
+        &key.secret_ref.name,
+    ))
+}
+
+/// The run of an automation. `policies` are those of its namespace.
+pub(super) fn make(
+    context: &Context,
+    automation: &ImageUpdateAutomation,
+    repository: &GitRepository,
+    objects: &Objects,
+    policies: Policies,
+) -> Result<(RemoteJob, Place), Refused> {
+    let Some(git) = &automation.spec.git else {
+        return Err(Refused::Failed("spec.git is required".to_owned()));
+    };
+    let mut remote = remote(context, repository, objects)?;
+    let reference = automation.checkout_ref(repository.spec.reference.as_ref());
+    let (start, branch) = settings::start(reference).map_err(|e| e.to_string())?;
+    let mut push = settings::push(automation).map_err(|e| e.to_string())?;
+    push.on_top = !context.settings.gates.force_push_branch;
+    if settings::names_no_branch(reference, &push) {
+        return Err(Refused::Failed(DestinationError::NoBranch.to_string()));
+    }
+    if context.settings.gates.refspec_also_pushes_branch && !push.refspecs.is_empty() && push.branch.is_none() {
+        push.branch = match &start {
+            Start::Branch(branch) => Some(branch.clone()),
+            _ => branch.clone(),
+        };
+    }
+    remote.ssh.kex.clone_from(&context.settings.ssh_kex);
+    remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
+    let author = Author {
+        name: git.commit.author.name.clone(),
+        email: git.commit.author.email.clone(),
+    };
+    let signer = git.commit.signing_key.as_ref().map(|key| {
+        let name = &key.secret_ref.name;
+        let secret = objects
+            .secret(&ObjectName::new(automation.metadata.namespace_or_default(), name))
+            .ok_or_else(|| access::SigningKeyError::NotFound(name.clone()));
+        secret.and_then(|secret| access::signer(secret, key.kind, clock::now().unix_seconds()))
+    });
+    let signer = signer.transpose().map_err(|e| e.to_string())?;
+    let job = RemoteJob {
+        edits: Edits {
+            automation: Some(automation.metadata.object_name().to_string()),
+            namespace: Some(automation.metadata.namespace_or_default().to_owned()),
+            selector: automation.spec.policy_selector.clone(),
+            path: automation.spec.update.path.clone(),
+            policies: Arc::new(policies),
+            resolver: None,
+            dry_run: false,
+        },
+        url: remote.url.to_string(),
+        start,
+        branch,
+        push,
+        author,
+        message: CommitMessage::of(automation),
+        signer,
+        pull_request: pull_request(automation, &remote, objects)?,
+    };
+    let place = context.mirrors.place(&remote).map_err(|message| Refused::Checkout {
+        url: job.url.clone(),
+        message,
+    })?;
+    Ok((job, place))
+}
+
+/// The remote, with everything that its GitRepository says (C33).
+fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, Refused> {
+    let reached = remotes::of_repository(&repository.spec.url, repository, objects).map_err(|error| match error {
+        RemoteError::Source(_) => Refused::Stalled {
+            reason: "InvalidSourceConfiguration",
+            message: error.to_string(),
+        },
+        RemoteError::Credentials { error, .. } => {
+            Refused::Failed(format!("failed to configure authentication options: {error}"))
+        }
+        other => Refused::Failed(other.to_string()),
+    })?;
+    let Reached {
+        mut remote,
+        identity,
+        missing,
+    } = reached;
+    if remote.url.scheme() == Scheme::Ssh && missing.is_none() && matches!(remote.auth, Auth::None) {
+        return Err(Refused::Failed(
+            "failed to configure authentication options: invalid 'ssh' auth option: 'identity' is required".to_owned(),
+        ));
+    }
+    if let Some(name) = missing {
+        return Err(Refused::Failed(format!(
+            "failed to get auth secret '{name}': secrets {:?} not found",
+            name.name
+        )));
+    }
+    if let Some(identity) = identity {
+        let account = repository.spec.service_account_name.as_deref().unwrap_or_default();
+        if !account.is_empty() && !context.settings.gates.object_level_identity {
+            return Err(Refused::Stalled {
+                reason: "FeatureGateDisabled",
+                message: "to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller".to_owned(),
+            });
+        }
+        remote.auth = context.identities.auth(identity, &remote)?;
+    }
+    Ok(remote)
+}
+
+/// The Secret with a token for pull requests, beside the automation.
+pub(super) fn pull_request_secret(automation: &ImageUpdateAutomation) -> Option<ObjectName> {
+    let name = automation.pull_request().ok()?.secret?;
+    Some(ObjectName::new(automation.metadata.namespace_or_default(), name))
+}
+
+/// The pull request that annotations ask for.
+fn pull_request(
+    automation: &ImageUpdateAutomation,
+    remote: &Remote,
+    objects: &Objects,
+) -> Result<Option<PullRequest>, Refused> {
+    let said = automation.pull_request().map_err(|error| Refused::Stalled {
+        reason: "InvalidAnnotation",
+        message: error.to_string(),
+    })?;
+    let Some(kind) = said.kind.map(Kind::from) else {
+        return Ok(None);
+    };
+    let git = remotes::git_address(remote)?;
+    let repository =
+        Repository::locate(kind, git, said.api.as_ref()).map_err(|error| format!("pull request: {error}"))?;
+    let login = match pull_request_secret(automation) {
+        Some(name) => {
+            let secret = objects.secret(&name).ok_or_else(|| format!("secret '{name}' not found"))?;
+            let token = secret.text("token").map_err(|e| e.to_string())?;
+            let token = token.map(str::trim_end).filter(|token| !token.is_empty());
+            Login::Token(net::Secret::new(
+                token.ok_or_else(|| format!("secret '{name}' has no 'token' for pull requests"))?,
+            ))
+        }
+        None => remotes::own_login(remote, &repository)
+            .filter(|_| repository.is_served_by(git))
+            .ok_or_else(|| {
+                format!("no token for the pull requests of {repository}: name a Secret by the annotation bumpwright.dev/pull-request-secret")
+            })?,
+    };
+    Ok(Some(PullRequest {
+        base: said.base,
+        forge: Arc::new(remotes::forge(kind, repository, login, remote)?),
+    }))
+}

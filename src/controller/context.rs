@@ -1,0 +1,41 @@
+//! What all reconcilers share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::mirrors::Mirrors;
+use super::settings::Settings;
+use crate::cluster::{Cache, Cluster};
+use crate::observe::{Log, Metrics, Recorder};
+use crate::remotes::GitIdentities;
+use crate::scan::Scanner;
+use crate::tags::TagStore;
+
+/// Shared by the reconcilers of one process.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub(super) settings: Settings,
+    pub(super) cluster: Cluster,
+    pub(super) scanner: Scanner,
+    pub(super) tags: TagStore,
+    pub(super) mirrors: Mirrors,
+    pub(super) identities: GitIdentities,
+    pub(super) policies: Arc<Cache>,
+    pub(super) log: Log,
+    pub(super) metrics: Metrics,
+    pub(super) recorder: Recorder,
+}
+
+impl Context {
+    /// An interval that is a little longer or shorter each time, so that objects made at once do not stay in step.
+    pub(super) fn jittered(&self, interval: Duration) -> Duration {
+        let percent = f64::from(self.settings.jitter.min(99)) / 100.0;
+        interval.mul_f64(1.0 + percent * (2.0 * random() - 1.0))
+    }
+}
+
+/// From 0 to 1.
+fn random() -> f64 {
+    let bits = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0_u8);
+    f64::from(u32::try_from(bits >> 32).unwrap_or_default()) / f64::from(u32::MAX)
+}

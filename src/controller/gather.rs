@@ -1,0 +1,71 @@
+//! The objects that an object names: Secrets, service accounts and their pull secrets, read when they are needed.
+
+use std::collections::BTreeSet;
+
+use crate::api::Object;
+use crate::api::{GitRepository, ImageRepository, LocalRef, ObjectName, Objects, Secret, ServiceAccount};
+use crate::cluster::{Cluster, ClusterError, SECRET, SERVICE_ACCOUNT};
+
+/// Reads what a repository of images names. What is not there is left out: who needs it says so.
+///
+/// # Errors
+/// When the API server does not answer, or refuses.
+pub(super) async fn of_images(cluster: &Cluster, repository: &ImageRepository) -> Result<Objects, ClusterError> {
+    let spec = &repository.spec;
+    let references = [&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref];
+    let mut names = named(repository.metadata.namespace_or_default(), references);
+    let mut objects = Objects::default();
+    if !spec.service_account_name.is_empty() && repository.provider() == "generic" {
+        let name = repository.beside(&spec.service_account_name);
+        if let Some(account) = found(cluster.read::<ServiceAccount>(&SERVICE_ACCOUNT, &name).await)? {
+            let pulls = account.image_pull_secrets.iter();
+            names.extend(pulls.map(|reference| ObjectName::new(&name.namespace, &reference.name)));
+            objects.put(Object::ServiceAccount(account));
+        }
+    }
+    secrets(cluster, names, objects).await
+}
+
+/// Reads the Secrets that a Git repository names, and others that an automation does.
+///
+/// # Errors
+/// As [`of_images`].
+pub(super) async fn of_git(
+    cluster: &Cluster,
+    repository: &GitRepository,
+    others: impl IntoIterator<Item = ObjectName>,
+) -> Result<Objects, ClusterError> {
+    let spec = &repository.spec;
+    let references = [&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref];
+    let mut names = named(repository.metadata.namespace_or_default(), references);
+    names.extend(others);
+    secrets(cluster, names, Objects::default()).await
+}
+
+fn named(namespace: &str, references: [&Option<LocalRef>; 3]) -> BTreeSet<ObjectName> {
+    let names = references.into_iter().flatten();
+    names
+        .map(|reference| ObjectName::new(namespace, &reference.name))
+        .collect()
+}
+
+async fn secrets(
+    cluster: &Cluster,
+    names: BTreeSet<ObjectName>,
+    mut objects: Objects,
+) -> Result<Objects, ClusterError> {
+    for name in names {
+        if let Some(secret) = found(cluster.read::<Secret>(&SECRET, &name).await)? {
+            objects.put(Object::Secret(secret));
+        }
+    }
+    Ok(objects)
+}
+
+fn found<T>(answer: Result<T, ClusterError>) -> Result<Option<T>, ClusterError> {
+    match answer {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,261 @@
+//! `ImageUpdateAutomation`: runs when policies, its repository or its spec say so (image-automation-controller v1.2;
+//! IUA v1, CONTRACT IUA-*; QUIRKS-image, *Status* and *Reasons and messages*).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::annotations::Annotations;
+use super::automation_job::{self, Refused};
+use super::clock;
+use super::context::Context;
+use super::gather;
+use super::preview;
+use super::reconcile::{Reconcile, Turn};
+use super::skips;
+use super::status::{Outcome, Status};
+use crate::api::{GitRepository, ImagePolicy, ImageUpdateAutomation, ObjectName};
+use crate::automation::{Place, Policies, RemoteJob, Run, run_remote};
+use crate::cluster::{GIT_REPOSITORY, IMAGE_POLICY, IMAGE_UPDATE_AUTOMATION, Kind};
+use crate::policy::LatestRef;
+
+/// Reconciles `ImageUpdateAutomation` objects.
+#[derive(Debug)]
+pub(super) struct ImageUpdateAutomations(pub(super) Arc<Context>);
+
+const READY: &str = "repository up-to-date";
+
+impl Reconcile for ImageUpdateAutomations {
+    const KIND: &'static Kind = &IMAGE_UPDATE_AUTOMATION;
+    const CONTROLLER: &'static str = "image-automation-controller";
+
+    async fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Outcome {
+        status
+            .fields
+            .insert("lastAutomationRunTime".to_owned(), json!(turn.now));
+        self.try_reconcile(turn, status).await.unwrap_or_else(|outcome| outcome)
+    }
+}
+
+impl ImageUpdateAutomations {
+    async fn try_reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Result<Outcome, Outcome> {
+        let automation: ImageUpdateAutomation = turn
+            .object
+            .read(&IMAGE_UPDATE_AUTOMATION)
+            .map_err(|error| stalled("InvalidSpec", &error))?;
+        let annotations =
+            Annotations::read(&turn.object.annotations).map_err(|error| stalled("InvalidAnnotation", &error))?;
+        let (policies, observed) = self.policies(&automation)?;
+        let repository = self.repository(&automation).await?;
+        let others = automation_job::signing_secret(&automation)
+            .into_iter()
+            .chain(automation_job::pull_request_secret(&automation));
+        let objects = gather::of_git(&self.0.cluster, &repository, others)
+            .await
+            .map_err(|error| {
+                failed(
+                    "SourceManagerFailed",
+                    &format!("failed configuring source manager: {error}"),
+                )
+            })?;
+        let made = automation_job::make(&self.0, &automation, &repository, &objects, policies);
+        let (mut job, place) = made.map_err(|refused| match refused {
+            Refused::Stalled { reason, message } => Outcome::Stalled { reason, message },
+            Refused::Checkout { url, message } => failed(
+                "GitOperationFailed",
+                &format!("failed to checkout source: unable to clone '{url}': {message}"),
+            ),
+            Refused::Failed(message) => failed(
+                "SourceManagerFailed",
+                &format!("failed configuring source manager: {message}"),
+            ),
+        })?;
+        job.edits.dry_run = annotations.dry_run;
+        let run = run(job, place).await.map_err(|error| failed("Failed", &error))?;
+        skips::count(&self.0, turn, &run);
+        if let Some(failure) = &run.failure {
+            return Err(Outcome::Failed {
+                reason: failure.reason,
+                message: failure.message.clone(),
+            });
+        }
+        if annotations.dry_run {
+            return Ok(preview::outcome(&automation, &run));
+        }
+        let none = Value::Object(Map::new());
+        let unchanged = !is_switched(&automation, &run)
+            && status.fields.get("observedPolicies").unwrap_or(&none) == &observed
+            && status.text("observedSourceRevision") == run.revision;
+        Ok(concluded(turn, status, &automation, &run, observed, unchanged))
+    }
+
+    /// The policies of the namespace with their images, and what the status says of them.
+    fn policies(&self, automation: &ImageUpdateAutomation) -> Result<(Policies, Value), Outcome> {
+        let namespace = automation.metadata.namespace_or_default();
+        let selector = automation.spec.policy_selector.as_ref();
+        if let Some(selector) = selector {
+            selector.validate().map_err(|error| {
+                stalled(
+                    "InvalidPolicySelector",
+                    &format!("failed to parse policy selector: {error}"),
+                )
+            })?;
+        }
+        let mut policies = Policies::of_cluster(clock::now());
+        let mut observed = Map::new();
+        for object in self.0.policies.list(|object| object.name.namespace == namespace) {
+            let Ok(policy) = object.read::<ImagePolicy>(&IMAGE_POLICY) else {
+                continue;
+            };
+            policies.add_chosen(&policy);
+            let selected = selector.is_none_or(|selector| selector.matches(&object.labels).unwrap_or(false));
+            if let (true, Ok(Some(image))) = (selected, policy.latest_ref()) {
+                observed.insert(object.name.name.clone(), reference(&image));
+            }
+        }
+        Ok((policies, Value::Object(observed)))
+    }
+
+    async fn repository(&self, automation: &ImageUpdateAutomation) -> Result<GitRepository, Outcome> {
+        if automation.spec.git.is_none() {
+            return Err(stalled(
+                "InvalidSourceConfiguration",
+                &"source kind 'GitRepository' necessitates field .spec.git: invalid source configuration",
+            ));
+        }
+        let name = automation.source_name();
+        if self.0.settings.no_cross_namespace_refs && name.namespace != automation.metadata.namespace_or_default() {
+            return Err(stalled(
+                "AccessDenied",
+                &format!("can't access 'GitRepository/{name}', cross-namespace references have been blocked"),
+            ));
+        }
+        let found = self.0.cluster.read(&GIT_REPOSITORY, &name).await;
+        found.map_err(|error| {
+            let message = match error.is_not_found() {
+                true => format!("referenced git repository does not exist: {}", not_found(&name)),
+                false => error.to_string(),
+            };
+            failed(
+                "SourceManagerFailed",
+                &format!("failed configuring source manager: {message}"),
+            )
+        })
+    }
+}
+
+/// Whether the automation pushes elsewhere than where it starts: what is there, only a whole run finds out.
+fn is_switched(automation: &ImageUpdateAutomation, run: &Run) -> bool {
+    let push = automation.spec.git.as_ref().and_then(|git| git.push.as_ref());
+    push.is_some_and(|push| {
+        let branch = push.branch.as_deref().filter(|branch| !branch.is_empty());
+        let refspec = push.refspec.as_deref().filter(|refspec| !refspec.is_empty());
+        refspec.is_some() || branch.is_some_and(|branch| !run.revision.starts_with(&format!("{branch}@")))
+    })
+}
+
+async fn run(job: RemoteJob, place: Place) -> Result<Run, String> {
+    super::blocking::run(move || run_remote(&job, &place)).await
+}
+
+fn concluded(
+    turn: &Turn<'_>,
+    status: &mut Status,
+    automation: &ImageUpdateAutomation,
+    run: &Run,
+    observed: Value,
+    unchanged: bool,
+) -> Outcome {
+    let pushed = run
+        .commit
+        .as_ref()
+        .zip(run.commit.as_ref().and_then(|commit| commit.id.as_ref()));
+    let pushed = pushed.filter(|_| run.has_pushed());
+    let mut revision = run.revision.clone();
+    let fields = &mut status.fields;
+    if let Some((commit, id)) = pushed {
+        fields.insert("lastPushCommit".to_owned(), json!(id));
+        fields.insert("lastPushTime".to_owned(), json!(turn.now));
+        let branch = commit.branch.as_deref().unwrap_or_default();
+        // What was pushed to another branch is not what is checked out next time.
+        if revision.starts_with(&format!("{branch}@"))
+            && run
+                .pushes
+                .iter()
+                .any(|push| push.reference == format!("refs/heads/{branch}"))
+        {
+            let kind = if id.len() == 64 { "sha256" } else { "sha1" };
+            revision = format!("{branch}@{kind}:{id}");
+        }
+    }
+    fields.insert("observedSourceRevision".to_owned(), json!(revision));
+    match observed.as_object().is_some_and(Map::is_empty) {
+        true => fields.remove("observedPolicies"),
+        false => fields.insert("observedPolicies".to_owned(), observed),
+    };
+    let push = automation.spec.git.as_ref().and_then(|git| git.push.as_ref());
+    let refspec = push.and_then(|push| push.refspec.as_deref());
+    let skipped = skips::summary(&run.skips);
+    let with = |text: String| match &skipped {
+        Some(skipped) => format!("{text}\n{skipped}"),
+        None => text,
+    };
+    let trace = if unchanged {
+        "no change since last reconciliation"
+    } else {
+        READY
+    };
+    Outcome::Ready {
+        message: with(READY.to_owned()),
+        news: pushed.map(|_| with(summary(run, refspec))),
+        trace: trace.to_owned(),
+        after: Some(automation.interval()),
+    }
+}
+
+/// `pushed commit 'abcdef1' to branch 'main'` (image-automation-controller v1.2, `PushResult.Summary`).
+fn summary(run: &Run, refspec: Option<&str>) -> String {
+    let Some(commit) = &run.commit else {
+        return String::new();
+    };
+    let id = commit.id.as_deref().unwrap_or_default();
+    let short = id.get(..7).unwrap_or(id);
+    let mut text = format!(
+        "pushed commit '{short}' to branch '{}'",
+        commit.branch.as_deref().unwrap_or_default()
+    );
+    if let Some(refspec) = refspec.filter(|refspec| !refspec.is_empty()) {
+        text.push_str(&format!(" and refspecs '{refspec}'"));
+    }
+    if !commit.message.is_empty() {
+        text.push('\n');
+        text.push_str(&commit.message);
+    }
+    text
+}
+
+fn reference(image: &LatestRef) -> Value {
+    let mut fields = BTreeMap::from([("name", &image.name), ("tag", &image.tag)]);
+    fields.extend(image.digest.as_ref().map(|digest| ("digest", digest)));
+    json!(fields)
+}
+
+/// As Go's client says it.
+fn not_found(name: &ObjectName) -> String {
+    format!("GitRepository.source.toolkit.fluxcd.io {:?} not found", name.name)
+}
+
+fn stalled(reason: &'static str, error: &dyn std::fmt::Display) -> Outcome {
+    Outcome::Stalled {
+        reason,
+        message: error.to_string(),
+    }
+}
+
+fn failed(reason: &'static str, message: &str) -> Outcome {
+    Outcome::Failed {
+        reason,
+        message: message.to_owned(),
+    }
+}

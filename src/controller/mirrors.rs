@@ -1,0 +1,77 @@
+//! Mirrors of remotes in the storage folder, one for each remote and user, shared by all automations that may use it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::clock;
+use crate::automation::{Index, Place};
+use crate::git::{Mirror, MirrorOptions, Remote, open};
+
+/// So many are kept open; beyond that, those that no run uses are closed. On disk they stay.
+const MOST: usize = 64;
+
+/// The mirrors that are open.
+#[derive(Debug)]
+pub(super) struct Mirrors {
+    folder: PathBuf,
+    open: Mutex<HashMap<String, Opened>>,
+}
+
+#[derive(Clone)]
+struct Opened {
+    mirror: Arc<Mirror>,
+    index: Arc<Index>,
+}
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Opened")
+    }
+}
+
+impl Mirrors {
+    /// Mirrors below the storage folder.
+    pub(super) fn new(storage: &Path) -> Self {
+        Self {
+            folder: storage.join("mirrors"),
+            open: Mutex::default(),
+        }
+    }
+
+    /// The mirror of a remote, to be reached as the remote says. The objects are shared; credentials never are: each run
+    /// has a transport of its own, and the mirror is used only once the server has accepted it.
+    ///
+    /// # Errors
+    /// When the settings cannot work or the storage folder cannot be used, in words for the user.
+    pub(super) fn place(&self, remote: &Remote) -> Result<Place, String> {
+        let transport = Arc::from(open(remote).map_err(|e| e.to_string())?);
+        let key = remote.mirror_name();
+        let mut known = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = match known.get(&key) {
+            Some(opened) => Opened {
+                mirror: Arc::new(opened.mirror.with_transport(transport)),
+                index: Arc::clone(&opened.index),
+            },
+            None => {
+                std::fs::create_dir_all(&self.folder).map_err(|e| format!("{}: {e}", self.folder.display()))?;
+                let options = MirrorOptions::default();
+                let mirror = Mirror::open(&self.folder, &key, transport, options).map_err(|e| e.to_string())?;
+                if known.len() >= MOST {
+                    known.retain(|_, opened| Arc::strong_count(&opened.index) > 1);
+                }
+                let opened = Opened {
+                    mirror: Arc::new(mirror),
+                    index: Arc::new(Index::open(&self.folder.join(format!("{key}.index")))),
+                };
+                known.insert(key, opened.clone());
+                opened
+            }
+        };
+        Ok(Place {
+            mirror: opened.mirror,
+            index: opened.index,
+            now: || clock::now().unix_seconds(),
+        })
+    }
+}

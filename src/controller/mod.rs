@@ -1,0 +1,33 @@
+//! The controllers: what `bumpwright controller` runs in a cluster, in the place of Flux's.
+//!
+//! ```text
+//! watches ─▶ cache ─▶ queue ─▶ reconcile (finalizer, status, event) ─▶ one file for each kind
+//! ```
+//!
+//! A kind's file says what its objects ask for and gives an [`status::Outcome`]; conditions, events, retries and requeues follow
+//! from that in one place.
+
+mod access_from;
+mod annotations;
+mod announce;
+mod automation_job;
+mod blocking;
+mod clock;
+mod context;
+mod gather;
+mod image_policy;
+mod image_repository;
+mod image_update_automation;
+mod mirrors;
+mod preview;
+mod process;
+mod queue;
+mod reconcile;
+mod settings;
+mod skips;
+mod status;
+mod triggers;
+
+pub use process::{StartError, run};
+pub use queue::Backoff;
+pub use settings::{Election, Gates, InvalidGate, Kinds, Settings};

@@ -1,0 +1,295 @@
+//! What is to be reconciled next: each object once, now or later, never twice at the same time.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::api::ObjectName;
+use crate::observe::{ControllerMetrics, Working};
+
+/// The pauses between attempts that fail: doubled each time (`--min-retry-delay`, `--max-retry-delay`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// The first pause.
+    pub least: Duration,
+    /// The longest.
+    pub most: Duration,
+}
+
+impl Backoff {
+    /// The pause after so many failures before this one.
+    #[must_use]
+    pub fn pause(&self, failures: u32) -> Duration {
+        let factor = 2_u32.checked_pow(failures).unwrap_or(u32::MAX);
+        self.least.checked_mul(factor).unwrap_or(self.most).min(self.most)
+    }
+}
+
+/// A queue of objects of one kind.
+#[derive(Debug)]
+pub struct Queue {
+    backoff: Backoff,
+    metrics: ControllerMetrics,
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// With the time since when they have been waiting.
+    ready: VecDeque<(ObjectName, Instant)>,
+    /// Those in `ready`, and those at work that have to be looked at again.
+    wanted: BTreeSet<ObjectName>,
+    working: BTreeSet<ObjectName>,
+    /// When an object comes back by itself; the number tells timers of one moment apart.
+    timers: BTreeMap<(Instant, u64), ObjectName>,
+    due: HashMap<ObjectName, (Instant, u64)>,
+    failures: HashMap<ObjectName, u32>,
+    /// Since when changes have been waiting to settle.
+    unsettled: HashMap<ObjectName, Instant>,
+    count: u64,
+    closed: bool,
+}
+
+impl Queue {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(backoff: Backoff, metrics: ControllerMetrics) -> Self {
+        Self {
+            backoff,
+            metrics,
+            state: Mutex::default(),
+            changed: Notify::new(),
+        }
+    }
+
+    /// Wants an object looked at as soon as a worker is free.
+    pub fn add(&self, name: ObjectName) {
+        if self.lock().want(name) {
+            self.metrics.queued();
+        }
+        self.changed.notify_one();
+    }
+
+    /// Wants an object looked at in a while, instead of when it would have come back by itself.
+    pub fn add_after(&self, name: ObjectName, pause: Duration) {
+        self.lock().schedule(name, Instant::now() + pause);
+        self.changed.notify_one();
+    }
+
+    /// The object was dealt with: its next failure is a first one again.
+    pub fn succeeded(&self, name: &ObjectName) {
+        self.lock().failures.remove(name);
+    }
+
+    /// The object could not be dealt with: it comes back after a pause that grows with each failure. Gives that pause.
+    pub fn failed(&self, name: &ObjectName) -> Duration {
+        let mut state = self.lock();
+        let failures = state.failures.entry(name.clone()).or_default();
+        let pause = self.backoff.pause(*failures);
+        *failures += 1;
+        state.schedule(name.clone(), Instant::now() + pause);
+        drop(state);
+        self.metrics.delayed();
+        self.changed.notify_one();
+        pause
+    }
+
+    /// For how long changes have been waiting for the object's next turn, this one included.
+    pub fn unsettled(&self, name: &ObjectName) -> Duration {
+        let mut state = self.lock();
+        let first = state.unsettled.entry(name.clone()).or_insert_with(Instant::now);
+        first.elapsed()
+    }
+
+    /// Forgets an object that is gone.
+    pub fn forget(&self, name: &ObjectName) {
+        let mut state = self.lock();
+        state.failures.remove(name);
+        state.unsettled.remove(name);
+        state.unschedule(name);
+    }
+
+    /// Waits for the next object; none once the queue is closed. [`Queue::done`] has to follow.
+    pub async fn next(&self) -> Option<(ObjectName, Working)> {
+        loop {
+            let changed = self.changed.notified();
+            let wake = {
+                let mut state = self.lock();
+                if state.closed {
+                    // The next worker wants to know it too.
+                    self.changed.notify_one();
+                    return None;
+                }
+                for _ in 0..state.ripen(Instant::now()) {
+                    self.metrics.queued();
+                }
+                if let Some((name, since)) = state.take() {
+                    if !state.ready.is_empty() {
+                        self.changed.notify_one();
+                    }
+                    return Some((name, self.metrics.started(since.elapsed())));
+                }
+                state.timers.keys().next().map(|(at, _)| *at)
+            };
+            match wake {
+                Some(at) => {
+                    let _ = tokio::time::timeout_at(at, changed).await;
+                }
+                None => changed.await,
+            }
+        }
+    }
+
+    /// A worker is done with an object, which may be given out again.
+    pub fn done(&self, name: &ObjectName) {
+        let mut state = self.lock();
+        state.working.remove(name);
+        if state.wanted.contains(name) {
+            state.ready.push_back((name.clone(), Instant::now()));
+            self.changed.notify_one();
+        }
+    }
+
+    /// Gives out nothing any more.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// True when that is news.
+    fn want(&mut self, name: ObjectName) -> bool {
+        let news = self.wanted.insert(name.clone());
+        if news && !self.working.contains(&name) {
+            self.ready.push_back((name, Instant::now()));
+        }
+        news
+    }
+
+    fn take(&mut self) -> Option<(ObjectName, Instant)> {
+        let (name, since) = self.ready.pop_front()?;
+        self.wanted.remove(&name);
+        self.unsettled.remove(&name);
+        self.working.insert(name.clone());
+        Some((name, since))
+    }
+
+    fn schedule(&mut self, name: ObjectName, at: Instant) {
+        self.unschedule(&name);
+        self.count += 1;
+        self.timers.insert((at, self.count), name.clone());
+        self.due.insert(name, (at, self.count));
+    }
+
+    fn unschedule(&mut self, name: &ObjectName) {
+        if let Some(timer) = self.due.remove(name) {
+            self.timers.remove(&timer);
+        }
+    }
+
+    /// Wants those whose time has come; gives how many of them are news.
+    fn ripen(&mut self, now: Instant) -> usize {
+        let mut news = 0;
+        while let Some((timer, _)) = self.timers.first_key_value()
+            && timer.0 <= now
+            && let Some((_, name)) = self.timers.pop_first()
+        {
+            self.due.remove(&name);
+            news += usize::from(self.want(name));
+        }
+        news
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::Metrics;
+
+    fn queue() -> Queue {
+        let backoff = Backoff {
+            least: Duration::from_millis(750),
+            most: Duration::from_secs(900),
+        };
+        Queue::new(backoff, Metrics::new().controller("test", 1))
+    }
+
+    async fn next(queue: &Queue) -> Option<ObjectName> {
+        queue.next().await.map(|(name, _)| name)
+    }
+
+    fn name(name: &str) -> ObjectName {
+        ObjectName::new("apps", name)
+    }
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let backoff = queue().backoff;
+        let seconds: Vec<f64> = [0, 1, 2, 10, 11, 40].map(|n| backoff.pause(n).as_secs_f64()).into();
+        assert_eq!(seconds, [0.75, 1.5, 3.0, 768.0, 900.0, 900.0]);
+    }
+
+    #[tokio::test]
+    async fn an_object_is_given_out_once_and_again_after_it_was_wanted_at_work() {
+        let queue = queue();
+        queue.add(name("a"));
+        queue.add(name("a"));
+        queue.add(name("b"));
+        assert_eq!(next(&queue).await, Some(name("a")));
+        queue.add(name("a"));
+        assert_eq!(next(&queue).await, Some(name("b")));
+        queue.done(&name("a"));
+        assert_eq!(next(&queue).await, Some(name("a")));
+    }
+
+    #[tokio::test]
+    async fn a_later_time_replaces_an_earlier_one() {
+        let queue = queue();
+        let start = Instant::now();
+        queue.add_after(name("a"), Duration::from_millis(1));
+        queue.add_after(name("b"), Duration::from_millis(20));
+        queue.add_after(name("a"), Duration::from_millis(30));
+        assert_eq!(next(&queue).await, Some(name("b")));
+        assert_eq!(next(&queue).await, Some(name("a")));
+        assert!(start.elapsed() >= Duration::from_millis(30));
+    }
+
+    #[tokio::test]
+    async fn failures_count_until_a_success() {
+        let backoff = Backoff {
+            least: Duration::from_millis(3),
+            most: Duration::from_secs(1),
+        };
+        let queue = Queue::new(backoff, Metrics::new().controller("test", 1));
+        assert_eq!(queue.failed(&name("a")).as_millis(), 3);
+        assert_eq!(queue.failed(&name("a")).as_millis(), 6);
+        queue.succeeded(&name("a"));
+        assert_eq!(queue.failed(&name("a")).as_millis(), 3);
+        assert_eq!(next(&queue).await, Some(name("a")));
+    }
+
+    #[tokio::test]
+    async fn closing_sends_all_workers_home() {
+        let queue = std::sync::Arc::new(queue());
+        let workers: Vec<_> = (0..3)
+            .map(|_| {
+                let queue = queue.clone();
+                tokio::spawn(async move { next(&queue).await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        queue.close();
+        for worker in workers {
+            assert_eq!(worker.await.ok().flatten(), None);
+        }
+    }
+}

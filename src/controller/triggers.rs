@@ -1,0 +1,103 @@
+//! Which changes of which objects are worth a reconciliation (predicates and mappings of Flux's controllers; C35).
+
+use std::sync::Arc;
+
+use super::annotations::Annotations;
+use super::queue::Queue;
+use crate::api::ObjectName;
+use crate::cluster::{Cache, Change, Object};
+
+const REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
+
+/// Objects are reconciled when they are new, when their spec changes, when they are deleted, or when somebody asks.
+pub(super) fn own(cache: &Cache, queue: &Arc<Queue>) {
+    let queue = Arc::clone(queue);
+    cache.listen(move |change| match change {
+        Change::Added(object) => queue.add(object.name.clone()),
+        Change::Updated(old, new) if concerns(old, new) => queue.add(new.name.clone()),
+        Change::Updated(..) => {}
+        Change::Deleted(object) => queue.forget(&object.name),
+    });
+}
+
+fn concerns(old: &Object, new: &Object) -> bool {
+    let requested = |object: &Object| object.annotations.get(REQUESTED_AT).cloned();
+    let ours = |object: &Object| -> Vec<(String, String)> {
+        let all = object.annotations.iter();
+        all.filter(|(key, _)| key.starts_with("bumpwright.dev/"))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    };
+    old.generation != new.generation
+        || old.deleting != new.deleting
+        || (requested(new).is_some() && requested(old) != requested(new))
+        || ours(old) != ours(new)
+}
+
+/// Policies are looked at again when the tags of their repository change.
+pub(super) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>, queue: &Arc<Queue>) {
+    let (policies, queue) = (Arc::clone(policies), Arc::clone(queue));
+    let revision = |object: &Object| object.status().pointer("/lastScanResult/revision").cloned();
+    repositories.listen(move |change| {
+        let Change::Updated(old, new) = change else { return };
+        if revision(new).is_some() && revision(old) != revision(new) {
+            let names = policies.list(|policy| named(policy, "/imageRepositoryRef") == new.name);
+            names.iter().for_each(|policy| queue.add(policy.name.clone()));
+        }
+    });
+}
+
+/// All automations of a namespace run when a policy there chooses another image: which of them have its markers only Git
+/// tells. Those that want the changes to settle first wait for more of them.
+pub(super) fn automations_of_policy(policies: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
+    let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
+    let image = |object: &Object| {
+        object
+            .status()
+            .get("latestRef")
+            .cloned()
+            .filter(|image| !image.is_null())
+    };
+    policies.listen(move |change| {
+        let Change::Updated(old, new) = change else { return };
+        if image(new).is_some() && image(old) != image(new) {
+            let names = automations.list(|automation| automation.name.namespace == new.name.namespace);
+            names.iter().for_each(|automation| settle(automation, &queue));
+        }
+    });
+}
+
+fn settle(automation: &Object, queue: &Queue) {
+    let name = automation.name.clone();
+    // What does not parse is told by the reconciliation.
+    let annotations = Annotations::read(&automation.annotations).unwrap_or_default();
+    match annotations.pause(queue.unsettled(&name)) {
+        Some(pause) => queue.add_after(name, pause),
+        None => queue.add(name),
+    }
+}
+
+/// Automations run when the spec of their GitRepository changes.
+pub(super) fn automations_of_source(sources: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
+    let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
+    sources.listen(move |change| {
+        let Change::Updated(old, new) = change else { return };
+        if old.generation != new.generation {
+            let names = automations.list(|automation| named(automation, "/sourceRef") == new.name);
+            names.iter().for_each(|automation| queue.add(automation.name.clone()));
+        }
+    });
+}
+
+/// The object that a field of the spec names, in the namespace of the object itself when it says no other.
+fn named(object: &Object, pointer: &str) -> ObjectName {
+    let reference = object.field("spec").pointer(pointer);
+    let text = |field: &str| {
+        let text = reference.and_then(|reference| reference.get(field)?.as_str());
+        text.filter(|text| !text.is_empty())
+    };
+    ObjectName::new(
+        text("namespace").unwrap_or(&object.name.namespace),
+        text("name").unwrap_or_default(),
+    )
+}

@@ -1,0 +1,32 @@
+//! The checksum that Flux gives a list of tags (image-reflector-controller, `status.lastScanResult.revision`).
+
+/// Adler-32 over the list as Go's `encoding/json` writes it, in decimal.
+pub(super) fn checksum(tags: &[String]) -> String {
+    let mut adler = adler2::Adler32::new();
+    adler.write_slice(b"[");
+    for (n, tag) in tags.iter().enumerate() {
+        if n > 0 {
+            adler.write_slice(b",");
+        }
+        // A tag has no character that JSON would escape: `[\w][\w.-]{0,127}` (distribution, *reference grammar*).
+        adler.write_slice(b"\"");
+        adler.write_slice(tag.as_bytes());
+        adler.write_slice(b"\"");
+    }
+    adler.write_slice(b"]");
+    adler.checksum().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From Go: `fmt.Sprintf("%v", adler32.Checksum(json.Marshal(tags)))`.
+    #[test]
+    fn it_is_gos() {
+        let of = |tags: &[&str]| checksum(&tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&[]), "18153657");
+        assert_eq!(of(&["1.0.0"]), "160432618");
+        assert_eq!(of(&["2.0.0", "1.0.1", "1.0.0"]), "1013974182");
+    }
+}
