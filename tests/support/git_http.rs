@@ -46,6 +46,9 @@ impl Deref for Seen {
     }
 }
 
+/// Makes other bytes of those that the server would send.
+pub type Alter = fn(&[u8]) -> Vec<u8>;
+
 /// What happens to a request instead of, or besides, its usual answer.
 #[derive(Clone, Debug)]
 pub enum Fault {
@@ -70,7 +73,7 @@ pub enum Fault {
     /// The request is carried out, and then answered with this status.
     StatusAfter(u16),
     /// The usual answer with another body.
-    Altered(fn(&[u8]) -> Vec<u8>),
+    Altered(Alter),
 }
 
 /// Who may come in.
@@ -185,7 +188,7 @@ impl Shared {
     fn answer(&self, out: &mut Out<'_>, seen: &Seen, fault: Option<Fault>) -> io::Result<bool> {
         let mut limit = None;
         let mut stalls = false;
-        let mut alter: Option<fn(&[u8]) -> Vec<u8>> = None;
+        let mut alter: Option<Alter> = None;
         let mut status = None;
         let reply = match fault {
             Some(Fault::Status(status, text)) => Some(Reply::text(status, &text)),

@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 pub fn to_v1(mut object: Value) -> Value {
     let text = |object: &Value, key: &str| object[key].as_str().unwrap_or_default().to_owned();
     let (api_version, kind) = (text(&object, "apiVersion"), text(&object, "kind"));
-    if kind.ends_with("List") {
-        if let Some(items) = object["items"].as_array_mut() {
-            *items = items.drain(..).map(to_v1).collect();
-        }
+    if kind.ends_with("List")
+        && let Some(items) = object["items"].as_array_mut()
+    {
+        *items = items.drain(..).map(to_v1).collect();
     }
     let Some((group, version)) = api_version.split_once(".toolkit.fluxcd.io/") else {
         return object;
