@@ -38,23 +38,27 @@ impl ImagePolicies {
         let policy: ImagePolicy = turn
             .object
             .read(&IMAGE_POLICY)
-            .map_err(|error| stalled("InvalidSpec", &error))?;
+            .map_err(|error| Outcome::stalled("InvalidSpec", &error))?;
         let (_, after) = policy
             .digest_reflection()
-            .map_err(|error| stalled("IntervalNotConfigured", &error))?;
-        let guards = policy.guards().map_err(|error| stalled("InvalidAnnotation", &error))?;
+            .map_err(|error| Outcome::stalled("IntervalNotConfigured", &error))?;
+        let guards = policy
+            .guards()
+            .map_err(|error| Outcome::stalled("InvalidAnnotation", &error))?;
         let repository = self.repository(&policy).await?;
-        repository_reference(&repository.spec.image).map_err(|error| stalled("ImageURLInvalid", &error))?;
+        repository_reference(&repository.spec.image).map_err(|error| Outcome::stalled("ImageURLInvalid", &error))?;
         if repository.provider() != "generic"
             && !repository.spec.service_account_name.is_empty()
             && !self.0.settings.gates.object_level_identity
         {
-            return Err(stalled(
+            return Err(Outcome::stalled(
                 "FeatureGateDisabled",
                 &"to use spec.serviceAccountName in the ImageRepository for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller",
             ));
         }
-        policy.chooser().map_err(|error| stalled("InvalidPolicy", &error))?;
+        policy
+            .chooser()
+            .map_err(|error| Outcome::stalled("InvalidPolicy", &error))?;
         let tags = self.tags(&repository).await?;
         let before = policy.latest_ref().ok().flatten();
         let after = after
@@ -67,11 +71,14 @@ impl ImagePolicies {
     /// The repository that the policy names, if it may be used.
     async fn repository(&self, policy: &ImagePolicy) -> Result<ImageRepository, Outcome> {
         let refused = |reason, error: &dyn std::fmt::Display| {
-            failed(reason, &format!("failed to get the referred ImageRepository: {error}"))
+            Outcome::failed(reason, &format!("failed to get the referred ImageRepository: {error}"))
         };
         let own = policy.metadata.namespace_or_default();
         let Some(name) = policy.repository() else {
-            return Err(stalled("InvalidPolicy", &"spec.imageRepositoryRef is required"));
+            return Err(Outcome::stalled(
+                "InvalidPolicy",
+                &"spec.imageRepositoryRef is required",
+            ));
         };
         if self.0.settings.no_cross_namespace_refs && name.namespace != own {
             let text = format!("cannot access 'ImageRepository/{name}', cross-namespace references have been blocked");
@@ -103,11 +110,10 @@ impl ImagePolicies {
             .unwrap_or_default();
         let mut pause = Duration::from_secs(1);
         for look in 1..=LOOKS {
-            let tags = self
-                .0
-                .tags
-                .tags(&canonical)
-                .map_err(|error| failed("Failure", &format!("failed to read tags from database: {error}")))?;
+            let tags =
+                self.0.tags.tags(&canonical).map_err(|error| {
+                    Outcome::failed("Failure", &format!("failed to read tags from database: {error}"))
+                })?;
             if !tags.is_empty() {
                 return Ok(Tags {
                     image: repository.spec.image.clone(),
@@ -143,7 +149,7 @@ impl ImagePolicies {
             return Ok(Verdict::Kept(kept.clone(), refusal.to_string()));
         }
         let objects = gather::of_images(&self.0.cluster, &repository).await.map_err(|error| {
-            failed(
+            Outcome::failed(
                 "Failed",
                 &format!("failed to configure authentication options: {error}"),
             )
@@ -153,7 +159,9 @@ impl ImagePolicies {
             .await;
         match (chosen, before) {
             (Ok(image), Some(before)) if before.name == image.name => {
-                let rule = policy.chooser().map_err(|error| stalled("InvalidPolicy", &error))?;
+                let rule = policy
+                    .chooser()
+                    .map_err(|error| Outcome::stalled("InvalidPolicy", &error))?;
                 Ok(match guards.check_downgrade(&rule, &before.tag, &image.tag) {
                     Ok(()) => Verdict::Chosen(image),
                     Err(refusal) => Verdict::Kept(before, refusal.to_string()),
@@ -166,8 +174,8 @@ impl ImagePolicies {
                 message: error.to_string(),
                 after: self.0.settings.requeue_dependency.max(Duration::from_secs(60)),
             }),
-            (Err(error @ NoImage::Digest { .. }), _) => Err(failed("Failed", &error.to_string())),
-            (Err(error), _) => Err(failed("Failure", &error.to_string())),
+            (Err(error @ NoImage::Digest { .. }), _) => Err(Outcome::failed("Failed", &error.to_string())),
+            (Err(error), _) => Err(Outcome::failed("Failure", &error.to_string())),
         }
     }
 
@@ -258,18 +266,4 @@ fn reference(image: &LatestRef) -> Value {
 /// As Go's client says it.
 fn not_found(name: &ObjectName) -> String {
     format!("ImageRepository.image.toolkit.fluxcd.io {:?} not found", name.name)
-}
-
-fn stalled(reason: &'static str, error: &dyn std::fmt::Display) -> Outcome {
-    Outcome::Stalled {
-        reason,
-        message: error.to_string(),
-    }
-}
-
-fn failed(reason: &'static str, message: &str) -> Outcome {
-    Outcome::Failed {
-        reason,
-        message: message.to_owned(),
-    }
 }

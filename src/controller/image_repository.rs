@@ -35,25 +35,25 @@ impl Reconcile for ImageRepositories {
     async fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Outcome {
         let repository: ImageRepository = match turn.object.read(&IMAGE_REPOSITORY) {
             Ok(repository) => repository,
-            Err(error) => return stalled("InvalidSpec", &error),
+            Err(error) => return Outcome::stalled("InvalidSpec", &error),
         };
         if repository.provider() != "generic"
             && !repository.spec.service_account_name.is_empty()
             && !self.0.settings.gates.object_level_identity
         {
-            return stalled(
+            return Outcome::stalled(
                 "FeatureGateDisabled",
                 &"to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller",
             );
         }
         let canonical = match repository_reference(&repository.spec.image) {
             Ok(reference) => reference.context(),
-            Err(error) => return stalled("ImageURLInvalid", &error),
+            Err(error) => return Outcome::stalled("ImageURLInvalid", &error),
         };
         let objects = match gather::of_images(&self.0.cluster, &repository).await {
             Ok(objects) => objects,
             Err(error) => {
-                return failed(
+                return Outcome::failed(
                     "AuthenticationFailed",
                     &format!("failed to configure authentication options: {error}"),
                 );
@@ -61,7 +61,9 @@ impl Reconcile for ImageRepositories {
         };
         let due = match self.due(&repository, status, &canonical, turn.now) {
             Ok(due) => due,
-            Err(error) => return failed("Failure", &format!("failed to determine if it's scan time: {error}")),
+            Err(error) => {
+                return Outcome::failed("Failure", &format!("failed to determine if it's scan time: {error}"));
+            }
         };
         let next = duration(due.next);
         let Some(why) = due.why else {
@@ -97,7 +99,7 @@ impl Reconcile for ImageRepositories {
                     Scan::Tags(error) => error.to_string(),
                     Scan::Store(error) => format!("scan failed: failed to set tags for {canonical:?}: {error}"),
                 };
-                failed(reason, &message)
+                Outcome::failed(reason, &message)
             }
         }
     }
@@ -229,18 +231,4 @@ fn same_content(wanted: &[&str], observed: Option<&Value>) -> bool {
         return wanted.is_empty();
     };
     observed.len() == wanted.len() && wanted.iter().all(|entry| observed.iter().any(|seen| seen == entry))
-}
-
-fn stalled(reason: &'static str, error: &dyn std::fmt::Display) -> Outcome {
-    Outcome::Stalled {
-        reason,
-        message: error.to_string(),
-    }
-}
-
-fn failed(reason: &'static str, message: &str) -> Outcome {
-    Outcome::Failed {
-        reason,
-        message: message.to_owned(),
-    }
 }

@@ -43,9 +43,9 @@ impl ImageUpdateAutomations {
         let automation: ImageUpdateAutomation = turn
             .object
             .read(&IMAGE_UPDATE_AUTOMATION)
-            .map_err(|error| stalled("InvalidSpec", &error))?;
-        let annotations =
-            Annotations::read(&turn.object.annotations).map_err(|error| stalled("InvalidAnnotation", &error))?;
+            .map_err(|error| Outcome::stalled("InvalidSpec", &error))?;
+        let annotations = Annotations::read(&turn.object.annotations)
+            .map_err(|error| Outcome::stalled("InvalidAnnotation", &error))?;
         let (policies, observed) = self.policies(&automation)?;
         let repository = self.repository(&automation).await?;
         let others = automation_job::signing_secret(&automation)
@@ -54,7 +54,7 @@ impl ImageUpdateAutomations {
         let objects = gather::of_git(&self.0.cluster, &repository, others)
             .await
             .map_err(|error| {
-                failed(
+                Outcome::failed(
                     "SourceManagerFailed",
                     &format!("failed configuring source manager: {error}"),
                 )
@@ -62,17 +62,19 @@ impl ImageUpdateAutomations {
         let made = automation_job::make(&self.0, &automation, &repository, &objects, policies);
         let (mut job, place) = made.map_err(|refused| match refused {
             Refused::Stalled { reason, message } => Outcome::Stalled { reason, message },
-            Refused::Checkout { url, message } => failed(
+            Refused::Checkout { url, message } => Outcome::failed(
                 "GitOperationFailed",
                 &format!("failed to checkout source: unable to clone '{url}': {message}"),
             ),
-            Refused::Failed(message) => failed(
+            Refused::Failed(message) => Outcome::failed(
                 "SourceManagerFailed",
                 &format!("failed configuring source manager: {message}"),
             ),
         })?;
         job.edits.dry_run = annotations.dry_run;
-        let run = run(job, place).await.map_err(|error| failed("Failed", &error))?;
+        let run = run(job, place)
+            .await
+            .map_err(|error| Outcome::failed("Failed", &error))?;
         skips::count(&self.0, turn, &run);
         if let Some(failure) = &run.failure {
             return Err(Outcome::Failed {
@@ -96,7 +98,7 @@ impl ImageUpdateAutomations {
         let selector = automation.spec.policy_selector.as_ref();
         if let Some(selector) = selector {
             selector.validate().map_err(|error| {
-                stalled(
+                Outcome::stalled(
                     "InvalidPolicySelector",
                     &format!("failed to parse policy selector: {error}"),
                 )
@@ -119,14 +121,14 @@ impl ImageUpdateAutomations {
 
     async fn repository(&self, automation: &ImageUpdateAutomation) -> Result<GitRepository, Outcome> {
         if automation.spec.git.is_none() {
-            return Err(stalled(
+            return Err(Outcome::stalled(
                 "InvalidSourceConfiguration",
                 &"source kind 'GitRepository' necessitates field .spec.git: invalid source configuration",
             ));
         }
         let name = automation.source_name();
         if self.0.settings.no_cross_namespace_refs && name.namespace != automation.metadata.namespace_or_default() {
-            return Err(stalled(
+            return Err(Outcome::stalled(
                 "AccessDenied",
                 &format!("can't access 'GitRepository/{name}', cross-namespace references have been blocked"),
             ));
@@ -137,7 +139,7 @@ impl ImageUpdateAutomations {
                 true => format!("referenced git repository does not exist: {}", not_found(&name)),
                 false => error.to_string(),
             };
-            failed(
+            Outcome::failed(
                 "SourceManagerFailed",
                 &format!("failed configuring source manager: {message}"),
             )
@@ -244,18 +246,4 @@ fn reference(image: &LatestRef) -> Value {
 /// As Go's client says it.
 fn not_found(name: &ObjectName) -> String {
     format!("GitRepository.source.toolkit.fluxcd.io {:?} not found", name.name)
-}
-
-fn stalled(reason: &'static str, error: &dyn std::fmt::Display) -> Outcome {
-    Outcome::Stalled {
-        reason,
-        message: error.to_string(),
-    }
-}
-
-fn failed(reason: &'static str, message: &str) -> Outcome {
-    Outcome::Failed {
-        reason,
-        message: message.to_owned(),
-    }
 }

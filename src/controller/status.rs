@@ -47,6 +47,24 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// Someone has to change something first.
+    pub fn stalled(reason: &'static str, error: &dyn std::fmt::Display) -> Self {
+        Self::Stalled {
+            reason,
+            message: error.to_string(),
+        }
+    }
+
+    /// Trying again may help.
+    pub fn failed(reason: &'static str, message: &str) -> Self {
+        Self::Failed {
+            reason,
+            message: message.to_owned(),
+        }
+    }
+}
+
 /// The status of an object while it is reconciled.
 #[derive(Clone, Debug)]
 pub struct Status {
