@@ -4,7 +4,8 @@
 //! policy + repository:  policy ─▶ edit ─▶ git(fetch, commit, push)
 //! ```
 //!
-//! The rooms, and what each is for (`tests/architecture.rs` holds who may import whom):
+//! The rooms, and what each is for (`tests/architecture.rs` holds who may import whom). Those that import nothing of
+//! the others but pure rooms are crates of their own below `crates/`, so that they build and are tested alone:
 //!
 //! | room | kind | what it is for |
 //! |---|---|---|
@@ -20,6 +21,8 @@
 //! | [`template`] | pure | Go's text/template and fmt over values with Go types |
 //! | [`re2`] | pure | Go's regular expressions, in linear time |
 //! | [`gostd`] | pure | Go's quoting, numbers, durations, dates and URLs, to the letter |
+//! | [`yaml`] | pure | YAML as Go's libraries read and write it, in nodes that know their place |
+//! | [`kustomize`] | pure | kustomize's build engine, over trees of files in memory |
 //! | [`remotes`] | glue | GitRepositories with their Secrets and identities as remotes |
 //! | [`scan`] | glue | image repositories and policies: which tags there are, which image each policy gets |
 //! | [`access`] | pure | Secrets as the settings of a peer and as signers: certificates, proxies, signing keys |
@@ -51,7 +54,8 @@ pub mod edit;
 pub mod forge;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads and writes repositories, here and on servers
 pub mod git;
-pub mod gostd;
+pub use bumpwright_gostd as gostd;
+pub use bumpwright_kustomize as kustomize;
 pub mod message;
 pub mod migrate;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to servers
@@ -59,7 +63,8 @@ pub mod net;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // writes logs, serves metrics and probes, sends events
 pub mod observe;
 pub mod policy;
-pub mod re2;
+pub use bumpwright_re2 as re2;
+pub use bumpwright_yaml as yaml;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to registries, runs credential helpers
 pub mod registry;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // asks for identities of this process

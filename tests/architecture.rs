@@ -95,6 +95,8 @@ const ROOMS: &[Room] = &[
     room("sprig", &["gostd", "policy", "re2", "template"], false),
     room("tags", &[], true),
     room("template", &["gostd"], false),
+    room("yaml", &["gostd"], false),
+    room("kustomize", &["gostd", "re2", "yaml"], false),
 ];
 
 const VAGUE_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "common", "misc", "types"];
@@ -104,10 +106,10 @@ const MAX_FUNCTION_LINES: usize = 100;
 #[test]
 fn the_source_has_its_shape() {
     let mut files = Vec::new();
-    for folder in ["src", "tests", "benches"] {
+    for folder in ["src", "crates", "tests", "benches"] {
         collect(Path::new(env!("CARGO_MANIFEST_DIR")), Path::new(folder), &mut files);
     }
-    let sources = files.iter().filter(|(path, _)| path.starts_with("src/")).count();
+    let sources = files.iter().filter(|(path, _)| path.contains("src/")).count();
     assert!(sources > 10, "only {sources} source files found");
     let faults = faults(&files);
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
@@ -145,8 +147,8 @@ fn faults(files: &[(String, String)]) -> Vec<String> {
         for name in names.filter(|name| VAGUE_NAMES.contains(name)) {
             faults.push(format!("{path}: {name:?} says nothing; name what is in it"));
         }
-        if let Some(inner) = path.strip_prefix("src/") {
-            source_faults(path, inner, text, &mut faults);
+        if path.starts_with("src/") || path.starts_with("crates/") {
+            source_faults(path, text, &mut faults);
         }
     }
     if let Some((path, text)) = files.iter().find(|(path, _)| path == "src/lib.rs") {
@@ -158,7 +160,7 @@ fn faults(files: &[(String, String)]) -> Vec<String> {
     faults
 }
 
-fn source_faults(path: &str, inner: &str, text: &str, faults: &mut Vec<String>) {
+fn source_faults(path: &str, text: &str, faults: &mut Vec<String>) {
     let lines = text.lines().count();
     if lines > MAX_FILE_LINES {
         faults.push(format!("{path}: {lines} lines, {MAX_FILE_LINES} at most"));
@@ -170,12 +172,22 @@ fn source_faults(path: &str, inner: &str, text: &str, faults: &mut Vec<String>) 
             ));
         }
     }
-    let room = match inner.split('/').collect::<Vec<_>>()[..] {
-        ["lib.rs" | "main.rs"] => return,
-        [_] => return faults.push(format!("{path}: belongs into a room")),
-        [name, _] => ROOMS.iter().find(|room| room.name == name),
-        _ => return faults.push(format!("{path}: deeper than src/room/file.rs")),
+    // A room is a module of the library or a crate of its own, whose modules may have one level of groups.
+    let (room, is_root) = match path.split('/').collect::<Vec<_>>()[..] {
+        ["src", "lib.rs" | "main.rs"] => return,
+        ["src", _] => return faults.push(format!("{path}: belongs into a room")),
+        ["src", name, file] => (name, file == "mod.rs"),
+        ["crates", name, "build.rs"] => (name, true),
+        ["crates", name, "src", file] => (name, file == "lib.rs"),
+        ["crates", name, "src", _, _] => (name, false),
+        _ => {
+            return faults.push(format!(
+                "{path}: deeper than src/room/file.rs or crates/room/src/group/file.rs"
+            ));
+        }
     };
+    let is_crate = path.starts_with("crates/");
+    let room = ROOMS.iter().find(|known| known.name == room);
     let Some(room) = room else {
         return faults.push(format!(
             "{path}: a room that is not in the table of tests/architecture.rs"
@@ -188,7 +200,12 @@ fn source_faults(path: &str, inner: &str, text: &str, faults: &mut Vec<String>) 
             room.name
         ));
     }
-    for (line, target) in imports(&code, inner.ends_with("/mod.rs")) {
+    let arrows = if is_crate {
+        crate_imports(&code)
+    } else {
+        imports(&code, is_root)
+    };
+    for (line, target) in arrows {
         let known = ROOMS.iter().any(|other| other.name == target);
         if target != room.name && (!known || !room.imports.contains(&target.as_str())) {
             faults.push(format!("{path}:{line}: {} may not import {target}", room.name));
@@ -264,6 +281,16 @@ fn imports(code: &str, is_mod: bool) -> Vec<(usize, String)> {
         }
     }
     found
+}
+
+/// Line and name of every other room that a crate of its own names, as `bumpwright_room::`.
+fn crate_imports(code: &str) -> Vec<(usize, String)> {
+    code.match_indices("bumpwright_")
+        .map(|(at, prefix)| {
+            let name = code[at + prefix.len()..].split(|c: char| !c.is_alphanumeric());
+            (code[..at].matches('\n').count() + 1, name.take(1).collect())
+        })
+        .collect()
 }
 
 fn first_segments(path: &str) -> Vec<String> {
@@ -403,6 +430,11 @@ mod checker {
                 "src/edit/a.rs",
                 "use crate::{\n    policy,\n    cli,\n};",
                 "src/edit/a.rs:2: edit may not import cli",
+            ),
+            (
+                "crates/re2/src/a.rs",
+                "use bumpwright_gostd::X;\nuse bumpwright_yaml::Y;",
+                "crates/re2/src/a.rs:3: re2 may not import yaml",
             ),
             (
                 "src/edit/a.rs",

@@ -46,7 +46,7 @@ impl<'r, 't> Search<'r, 't> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::{Budget, Regexp};
+    use crate::{Budget, Regexp};
 
     const PATTERNS: [&str; 16] = [
         "^main-[a-f0-9]+-(?P<ts>[0-9]+)$",

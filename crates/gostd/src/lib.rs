@@ -2,6 +2,8 @@
 //!
 //! Users know these spellings from Flux' messages and from their own templates.
 
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod civil;
 mod duration;
 mod float_format;

@@ -157,7 +157,7 @@ fn push_fraction(out: &mut Vec<u8>, nanoseconds: u32, form: Fraction) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gostd::{Duration, time::Parts};
+    use crate::{Duration, time::Parts};
 
     fn written(time: &Time, layout: &str) -> String {
         String::from_utf8_lossy(&time.format(layout.as_bytes())).into_owned()

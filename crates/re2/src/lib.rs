@@ -10,6 +10,8 @@
 //! U+FFFD as in Go, its programs do not grow with the tables of Unicode, and it stops where a [`Budget`] ends. For many
 //! short ASCII texts, such as the tags of an image, a pattern is compiled once more for engines that are quicker.
 
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod budget;
 mod class;
 mod compile;

@@ -1,6 +1,6 @@
 //! What stands in for a match: `$1`, `${name}`; and how to write text that means only itself.
 
-use crate::gostd::{
+use bumpwright_gostd::{
     first_rune,
     unicode::{is_digit, is_letter},
 };

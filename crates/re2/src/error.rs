@@ -1,6 +1,6 @@
 //! Why a pattern is no regular expression, in Go's words.
 
-use crate::gostd::lossy;
+use bumpwright_gostd::lossy;
 use std::fmt;
 
 /// What is wrong with a pattern, and which part of it.

@@ -1,0 +1,331 @@
+//! The tree: scalars with text and tag, mappings in the order of the file, sequences, and the place of each.
+
+use super::place::Place;
+use compact_str::CompactString;
+
+/// A value and where it stands.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Where it begins. Copies keep the place of their original.
+    pub place: Place,
+    /// What it is.
+    pub value: Value,
+}
+
+/// What a node is. Aliases are no kind of their own: the reader puts in what they stand for.
+#[derive(Debug, Clone)]
+pub enum Value {
+    /// Text with a tag.
+    Scalar(Scalar),
+    /// Keys and values.
+    Mapping(Mapping),
+    /// Items.
+    Sequence(Sequence),
+}
+
+/// Text, what it counts as, and how it was or is to be spelled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scalar {
+    /// The text after unquoting and unfolding.
+    pub text: CompactString,
+    /// What the text counts as; never changed by a change of the text alone, as in yaml.v3.
+    pub tag: Tag,
+    /// The spelling.
+    pub style: Style,
+}
+
+/// The tags of YAML 1.1 that Go's libraries resolve to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tag {
+    /// `!!null`
+    Null,
+    /// `!!bool`
+    Bool,
+    /// `!!int`
+    Int,
+    /// `!!float`
+    Float,
+    /// `!!timestamp`
+    Timestamp,
+    /// `!!str`
+    Str,
+    /// `!!binary`: base64 of bytes.
+    Binary,
+    /// `!!merge`: the key `<<`.
+    Merge,
+    /// Any other, as written or with its prefix resolved.
+    Other(Box<str>),
+}
+
+/// How a scalar is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Style {
+    /// Without quotes.
+    #[default]
+    Plain,
+    /// `'…'`
+    Single,
+    /// `"…"`
+    Double,
+    /// `|`
+    Literal,
+    /// `>`
+    Folded,
+}
+
+/// Entries in the order of the file.
+#[derive(Debug, Clone, Default)]
+pub struct Mapping {
+    /// The entries. A key stands in them once, unless a reader was told to let duplicates pass.
+    pub entries: Vec<Entry>,
+    /// Whether it was written as `{…}`.
+    pub flow: bool,
+    /// A tag that the file gives, other than `!!map`.
+    pub tag: Option<Box<str>>,
+}
+
+/// A key with its value.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The key. Go's libraries take scalars only where JSON is the aim.
+    pub key: Scalar,
+    /// Where the key begins.
+    pub place: Place,
+    /// The value.
+    pub value: Node,
+}
+
+/// Items.
+#[derive(Debug, Clone, Default)]
+pub struct Sequence {
+    /// The items.
+    pub items: Vec<Node>,
+    /// Whether it was written as `[…]`.
+    pub flow: bool,
+    /// A tag that the file gives, other than `!!seq`.
+    pub tag: Option<Box<str>>,
+}
+
+impl Scalar {
+    /// A plain string.
+    pub fn string(text: impl Into<CompactString>) -> Self {
+        Self {
+            text: text.into(),
+            tag: Tag::Str,
+            style: Style::Plain,
+        }
+    }
+
+    /// Whether this is the string or the plain word `text`: whatever its tag, as keys are compared.
+    #[must_use]
+    pub fn is(&self, text: &str) -> bool {
+        self.text == text
+    }
+}
+
+impl Node {
+    /// A node that no file holds.
+    #[must_use]
+    pub const fn new(value: Value) -> Self {
+        Self {
+            place: Place::NONE,
+            value,
+        }
+    }
+
+    /// A plain string.
+    pub fn string(text: impl Into<CompactString>) -> Self {
+        Self::new(Value::Scalar(Scalar::string(text)))
+    }
+
+    /// `null`.
+    #[must_use]
+    pub fn null() -> Self {
+        Self::new(Value::Scalar(Scalar {
+            text: CompactString::const_new("null"),
+            tag: Tag::Null,
+            style: Style::Plain,
+        }))
+    }
+
+    /// A mapping without entries.
+    #[must_use]
+    pub fn mapping() -> Self {
+        Self::new(Value::Mapping(Mapping::default()))
+    }
+
+    /// A sequence of these items.
+    #[must_use]
+    pub fn sequence(items: Vec<Self>) -> Self {
+        Self::new(Value::Sequence(Sequence {
+            items,
+            ..Sequence::default()
+        }))
+    }
+
+    /// The same node, said to stand at `place`.
+    #[must_use]
+    pub const fn at(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+
+    /// Whether it counts as null.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        matches!(&self.value, Value::Scalar(scalar) if scalar.tag == Tag::Null)
+    }
+
+    /// The scalar, if it is one.
+    #[must_use]
+    pub const fn as_scalar(&self) -> Option<&Scalar> {
+        match &self.value {
+            Value::Scalar(scalar) => Some(scalar),
+            _ => None,
+        }
+    }
+
+    /// The text of a scalar of any tag but null.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        self.as_scalar()
+            .filter(|scalar| scalar.tag != Tag::Null)
+            .map(|scalar| scalar.text.as_str())
+    }
+
+    /// The mapping, if it is one.
+    #[must_use]
+    pub const fn as_mapping(&self) -> Option<&Mapping> {
+        match &self.value {
+            Value::Mapping(mapping) => Some(mapping),
+            _ => None,
+        }
+    }
+
+    /// The mapping to change, if it is one.
+    pub const fn as_mapping_mut(&mut self) -> Option<&mut Mapping> {
+        match &mut self.value {
+            Value::Mapping(mapping) => Some(mapping),
+            _ => None,
+        }
+    }
+
+    /// The items, if it is a sequence.
+    #[must_use]
+    pub fn as_items(&self) -> Option<&[Self]> {
+        match &self.value {
+            Value::Sequence(sequence) => Some(&sequence.items),
+            _ => None,
+        }
+    }
+
+    /// The items to change, if it is a sequence.
+    pub const fn as_items_mut(&mut self) -> Option<&mut Vec<Self>> {
+        match &mut self.value {
+            Value::Sequence(sequence) => Some(&mut sequence.items),
+            _ => None,
+        }
+    }
+
+    /// The value under a key of a mapping.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.as_mapping()?.get(key)
+    }
+
+    /// The value under a key of a mapping, to change.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
+        self.as_mapping_mut()?.get_mut(key)
+    }
+
+    /// The value below a path of keys.
+    #[must_use]
+    pub fn lookup(&self, path: &[&str]) -> Option<&Self> {
+        path.iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// The value below a path of keys, to change.
+    pub fn lookup_mut(&mut self, path: &[&str]) -> Option<&mut Self> {
+        path.iter().try_fold(self, |node, key| node.get_mut(key))
+    }
+}
+
+impl Mapping {
+    /// The value under a key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+
+    /// The value under a key, to change.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        let entry = self.entries.iter_mut().find(|entry| entry.key.is(key));
+        entry.map(|entry| &mut entry.value)
+    }
+
+    /// The entry of a key.
+    #[must_use]
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key.is(key))
+    }
+
+    /// Puts `value` under `key`: in place of what is there, which keeps its position, or at the end.
+    pub fn set(&mut self, key: &str, value: Node) {
+        match self.get_mut(key) {
+            Some(old) => *old = value,
+            None => self.entries.push(Entry {
+                key: Scalar::string(key),
+                place: value.place,
+                value,
+            }),
+        }
+    }
+
+    /// Takes a key away, with what is under it.
+    pub fn remove(&mut self, key: &str) -> Option<Node> {
+        let at = self.entries.iter().position(|entry| entry.key.is(key))?;
+        Some(self.entries.remove(at).value)
+    }
+
+    /// The value under `key`, made by `new` where there is none.
+    pub fn get_or_insert_with(&mut self, key: &str, new: impl FnOnce() -> Node) -> &mut Node {
+        let at = self.entries.iter().position(|entry| entry.key.is(key));
+        let at = at.unwrap_or_else(|| {
+            let value = new();
+            self.entries.push(Entry {
+                key: Scalar::string(key),
+                place: value.place,
+                value,
+            });
+            self.entries.len() - 1
+        });
+        #[allow(clippy::indexing_slicing)] // found or pushed above
+        &mut self.entries[at].value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapping_keeps_the_order_of_its_keys() {
+        let mut node = Node::mapping();
+        let mapping = node.as_mapping_mut().unwrap();
+        mapping.set("b", Node::string("1"));
+        mapping.set("a", Node::string("2"));
+        mapping.set("b", Node::string("3"));
+        *mapping.get_or_insert_with("c", Node::mapping) = Node::null();
+        let keys: Vec<_> = mapping.entries.iter().map(|entry| entry.key.text.as_str()).collect();
+        assert_eq!(keys, ["b", "a", "c"]);
+        assert_eq!(node.get("b").and_then(Node::as_str), Some("3"));
+        assert!(node.get("c").is_some_and(Node::is_null));
+        assert!(node.as_mapping_mut().unwrap().remove("a").is_some());
+        assert!(node.lookup(&["a"]).is_none());
+    }
+
+    #[test]
+    fn a_node_is_small() {
+        assert!(std::mem::size_of::<Node>() <= 72, "{}", std::mem::size_of::<Node>());
+    }
+}
