@@ -108,8 +108,12 @@ impl Status {
     /// The status of `object` at the time `now` (RFC 3339).
     #[must_use]
     pub fn of(object: &Object, now: &str) -> Self {
-        let written = object.status().as_object().cloned().unwrap_or_default();
-        let conditions = Conditions::of(object.status(), object.generation, now);
+        let written = object.status();
+        let conditions = Conditions::of(&written, object.generation, now);
+        let written = match written {
+            Value::Object(written) => written,
+            _ => Map::new(),
+        };
         Self {
             fields: written.clone(),
             written,
