@@ -222,7 +222,7 @@ impl Delivery<'_> {
         let push = Push {
             updates,
             options,
-            allow_dropped_push_options: false,
+            allow_dropped_push_options: self.job.push.drop_options,
         };
         self.place.mirror.push_each(&push, self.made.pack.as_ref())
     }

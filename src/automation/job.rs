@@ -74,6 +74,8 @@ pub struct PushSettings {
     pub review: Option<Review>,
     /// Edits go on top of what `branch` holds, which is never replaced (gate `GitForcePushBranch` off, C30).
     pub on_top: bool,
+    /// Push options are left out, instead of failing, at a server that takes none (gate `AllowDroppedPushOptions`).
+    pub drop_options: bool,
 }
 
 /// A change at Gerrit, pushed to `refs/for/BRANCH` with a Change-Id of its own.

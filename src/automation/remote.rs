@@ -9,6 +9,7 @@ use super::destination::{Destinations, full_branch, is_review};
 use super::error::RunError;
 use super::index::Index;
 use super::job::{RemoteJob, Start};
+use super::lane::{Entered, Lanes, View};
 use super::message::Changed;
 use super::path::{Node, join};
 use super::policies::Policies;
@@ -38,6 +39,8 @@ pub struct Place {
     pub mirror: Arc<Mirror>,
     /// What is known of its objects.
     pub index: Arc<Index>,
+    /// Those that push to the same reference take turns.
+    pub lanes: Arc<Lanes>,
     /// The clock, in seconds since 1970-01-01 UTC.
     pub now: fn() -> i64,
 }
@@ -48,6 +51,8 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
     let mut report;
     let mut tries = 0;
     let mut variant = Variant::default();
+    let lane = place.lanes.of(&job.queue());
+    let mut turn = lane.enter();
     let mut lost = (String::new(), 0);
     let outcome = loop {
         tries += 1;
@@ -56,7 +61,12 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
             target: job.url.clone(),
             ..Run::default()
         };
-        match attempt(job, place, variant, &mut report) {
+        turn.look();
+        let outcome = attempt(job, place, variant, &mut turn, &mut report);
+        if report.has_pushed() {
+            turn.landed();
+        }
+        match outcome {
             Ok(Some(next)) => {
                 variant = next;
                 tries = 0;
@@ -112,7 +122,13 @@ fn pause(tries: u32) -> Duration {
 }
 
 /// One attempt, from the listing to the last push. Gives the variant to try instead, when a review server wants one.
-fn attempt(job: &RemoteJob, place: &Place, variant: Variant, report: &mut Run) -> Result<Option<Variant>, RunError> {
+fn attempt(
+    job: &RemoteJob,
+    place: &Place,
+    variant: Variant,
+    turn: &mut Entered<'_>,
+    report: &mut Run,
+) -> Result<Option<Variant>, RunError> {
     let (fetched, destinations) = fetch(job, &place.mirror)?;
     report.revision = revision(&fetched);
     let (fetched, destinations) = on_top(job, place, fetched, destinations)?;
@@ -139,6 +155,9 @@ fn attempt(job: &RemoteJob, place: &Place, variant: Variant, report: &mut Run) -
     if planned.files.is_empty() {
         job.message.check(&mut report.notes);
         return Ok(None);
+    }
+    if !job.edits.dry_run && turn.take_turn() == View::Stale {
+        return Ok(Some(variant));
     }
     report.files = splice_all(&fetched.objects, &marked, &planned, reading)?;
     let changed = Changed {

@@ -71,6 +71,7 @@ pub fn push(automation: &ImageUpdateAutomation) -> Result<PushSettings, Settings
         options: options.into_iter().collect(),
         review: None,
         on_top: false,
+        drop_options: false,
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::automation::{Index, Place};
+use crate::automation::{Index, Lanes, Place};
 use crate::git::{Mirror, MirrorOptions, Remote, open};
 
 /// The mirrors that were opened so far.
@@ -54,6 +54,7 @@ impl Places {
         let place = Place {
             mirror: Arc::new(mirror),
             index: Arc::new(Index::open(&storage.join(format!("{key}.index")))),
+            lanes: Arc::new(Lanes::default()),
             now,
         };
         self.open.entry(name).or_default().push((remote.clone(), place.clone()));

@@ -28,6 +28,7 @@ impl Typed<'_> {
                 options: self.options.clone(),
                 review: self.review(),
                 on_top: false,
+                drop_options: false,
             },
             pull_request: self.pull_request(None, &remote, &mut notes)?,
             signer: self.signer(None, &author, &mut notes)?,

@@ -56,6 +56,7 @@ pub(super) fn make(
     let (start, branch) = settings::start(reference).map_err(|e| e.to_string())?;
     let mut push = settings::push(automation).map_err(|e| e.to_string())?;
     push.on_top = !context.settings.gates.force_push_branch;
+    push.drop_options = context.settings.gates.allow_dropped_push_options;
     if settings::names_no_branch(reference, &push) {
         return Err(Refused::Failed(DestinationError::NoBranch.to_string()));
     }

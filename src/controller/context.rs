@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::mirrors::Mirrors;
 use super::settings::Settings;
-use crate::cluster::{Cache, Cluster};
+use crate::api::ObjectName;
+use crate::cluster::{Cache, Cluster, ClusterError, Object};
 use crate::observe::{Log, Metrics, Recorder};
 use crate::remotes::GitIdentities;
 use crate::scan::Scanner;
@@ -21,12 +22,23 @@ pub(super) struct Context {
     pub(super) mirrors: Mirrors,
     pub(super) identities: GitIdentities,
     pub(super) policies: Arc<Cache>,
+    pub(super) repositories: Arc<Cache>,
+    pub(super) sources: Arc<Cache>,
     pub(super) log: Log,
     pub(super) metrics: Metrics,
     pub(super) recorder: Recorder,
 }
 
 impl Context {
+    /// An object of a kind that is watched. The API server is asked only for what the watch has not brought (yet): it may
+    /// lie outside of what is watched.
+    pub(super) async fn watched(&self, cache: &Cache, name: &ObjectName) -> Result<Arc<Object>, ClusterError> {
+        match cache.get(name) {
+            Some(object) => Ok(object),
+            None => self.cluster.get(cache.kind(), name).await.map(Arc::new),
+        }
+    }
+
     /// An interval that is a little longer or shorter each time, so that objects made at once do not stay in step.
     pub(super) fn jittered(&self, interval: Duration) -> Duration {
         let percent = f64::from(self.settings.jitter.min(99)) / 100.0;

@@ -13,7 +13,7 @@ use super::gather;
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Outcome, Status};
 use crate::api::{ImagePolicy, ImageRepository, ObjectName, Objects};
-use crate::cluster::{IMAGE_POLICY, IMAGE_REPOSITORY, Kind, Object};
+use crate::cluster::{IMAGE_POLICY, IMAGE_REPOSITORY, Kind};
 use crate::policy::{Guards, LatestRef};
 use crate::scan::{Asked, NoImage, Tags, choose, repository_reference};
 
@@ -84,8 +84,8 @@ impl ImagePolicies {
             let text = format!("cannot access 'ImageRepository/{name}', cross-namespace references have been blocked");
             return Err(refused("AccessDenied", &text));
         }
-        let found = self.0.cluster.get(&IMAGE_REPOSITORY, &name).await;
-        let object: Object = found.map_err(|error| match error.is_not_found() {
+        let found = self.0.watched(&self.0.repositories, &name).await;
+        let object = found.map_err(|error| match error.is_not_found() {
             true => refused(
                 "DependencyNotReady",
                 &format!("referenced ImageRepository does not exist: {}", not_found(&name)),

@@ -76,6 +76,7 @@ impl ImageUpdateAutomations {
             .await
             .map_err(|error| Outcome::failed("Failed", &error))?;
         skips::count(&self.0, turn, &run);
+        skips::warn(turn, &run.skips, status.message_before());
         if let Some(failure) = &run.failure {
             return Err(Outcome::Failed {
                 reason: failure.reason,
@@ -133,17 +134,23 @@ impl ImageUpdateAutomations {
                 &format!("can't access 'GitRepository/{name}', cross-namespace references have been blocked"),
             ));
         }
-        let found = self.0.cluster.read(&GIT_REPOSITORY, &name).await;
-        found.map_err(|error| {
-            let message = match error.is_not_found() {
-                true => format!("referenced git repository does not exist: {}", not_found(&name)),
-                false => error.to_string(),
-            };
+        let failed = |message: &str| {
             Outcome::failed(
                 "SourceManagerFailed",
                 &format!("failed configuring source manager: {message}"),
             )
-        })
+        };
+        let found = self.0.watched(&self.0.sources, &name).await;
+        let found = found.map_err(|error| match error.is_not_found() {
+            true => failed(&format!(
+                "referenced git repository does not exist: {}",
+                not_found(&name)
+            )),
+            false => failed(&error.to_string()),
+        })?;
+        found
+            .read(&GIT_REPOSITORY)
+            .map_err(|error| failed(&format!("GitRepository/{name}: {error}")))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::clock;
-use crate::automation::{Index, Place};
+use crate::automation::{Index, Lanes, Place};
 use crate::git::{Mirror, MirrorOptions, Remote, open};
 
 /// So many are kept open; beyond that, those that no run uses are closed. On disk they stay.
@@ -15,6 +15,7 @@ const MOST: usize = 64;
 #[derive(Debug)]
 pub(super) struct Mirrors {
     folder: PathBuf,
+    options: MirrorOptions,
     open: Mutex<HashMap<String, Opened>>,
 }
 
@@ -22,6 +23,7 @@ pub(super) struct Mirrors {
 struct Opened {
     mirror: Arc<Mirror>,
     index: Arc<Index>,
+    lanes: Arc<Lanes>,
 }
 
 impl std::fmt::Debug for Opened {
@@ -31,10 +33,11 @@ impl std::fmt::Debug for Opened {
 }
 
 impl Mirrors {
-    /// Mirrors below the storage folder.
-    pub(super) fn new(storage: &Path) -> Self {
+    /// Mirrors below the storage folder; `shallow` ones hold tips without their history.
+    pub(super) fn new(storage: &Path, shallow: bool) -> Self {
         Self {
             folder: storage.join("mirrors"),
+            options: MirrorOptions { shallow },
             open: Mutex::default(),
         }
     }
@@ -52,17 +55,18 @@ impl Mirrors {
             Some(opened) => Opened {
                 mirror: Arc::new(opened.mirror.with_transport(transport)),
                 index: Arc::clone(&opened.index),
+                lanes: Arc::clone(&opened.lanes),
             },
             None => {
                 std::fs::create_dir_all(&self.folder).map_err(|e| format!("{}: {e}", self.folder.display()))?;
-                let options = MirrorOptions::default();
-                let mirror = Mirror::open(&self.folder, &key, transport, options).map_err(|e| e.to_string())?;
+                let mirror = Mirror::open(&self.folder, &key, transport, self.options).map_err(|e| e.to_string())?;
                 if known.len() >= MOST {
                     known.retain(|_, opened| Arc::strong_count(&opened.index) > 1);
                 }
                 let opened = Opened {
                     mirror: Arc::new(mirror),
                     index: Arc::new(Index::open(&self.folder.join(format!("{key}.index")))),
+                    lanes: Arc::default(),
                 };
                 known.insert(key, opened.clone());
                 opened
@@ -71,6 +75,7 @@ impl Mirrors {
         Ok(Place {
             mirror: opened.mirror,
             index: opened.index,
+            lanes: opened.lanes,
             now: || clock::now().unix_seconds(),
         })
     }

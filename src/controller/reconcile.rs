@@ -50,6 +50,18 @@ struct Writer<'a> {
 }
 
 impl Turn<'_> {
+    /// Tells of something that needs eyes although the object gets ready.
+    pub(super) fn warn(&self, reason: &str, message: String) {
+        let notice = Notice {
+            weight: Weight::Warning,
+            reason: reason.to_owned(),
+            message,
+        };
+        self.log.info(&notice.message);
+        let event = announce::event(self.object, self.writer.cache.kind(), self.writer.manager, notice);
+        self.writer.context.recorder.record(event);
+    }
+
     /// Lets the cluster see the status as it is now. A failure is not worth an end: the last write says the same.
     pub(super) async fn persist(&self, status: &mut Status) {
         if let Err(error) = self.writer.write(self.object, status).await {

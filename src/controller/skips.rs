@@ -1,4 +1,5 @@
-//! Skipped markers, which Flux passes over in silence (DECISIONS, *silence*): in the Ready message and in metrics.
+//! Skipped markers, which Flux passes over in silence (DECISIONS, *silence*): in the Ready message, in an event and in
+//! metrics.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +11,35 @@ use crate::edit::{Reason, Skip};
 /// So many are named in a message.
 const NAMED: usize = 3;
 
+/// So many are named in an event.
+const NAMED_IN_EVENT: usize = 10;
+
 /// The first skips, one on each line, and how many more there are; none when nothing was skipped.
 pub(super) fn summary(skips: &[Skip]) -> Option<String> {
+    first(skips, NAMED)
+}
+
+/// Tells of skips that the message `before` of Ready does not tell of.
+pub(super) fn warn(turn: &Turn<'_>, skips: &[Skip], before: &str) {
+    let Some(summary) = summary(skips).filter(|summary| !before.ends_with(summary)) else {
+        return;
+    };
+    let message = first(skips, NAMED_IN_EVENT).unwrap_or(summary);
+    turn.warn("MarkersSkipped", format!("markers that were not updated:\n{message}"));
+}
+
+fn first(skips: &[Skip], count: usize) -> Option<String> {
     let told: Vec<&Skip> = skips.iter().filter(|skip| !is_meant(skip.reason)).collect();
     if told.is_empty() {
         return None;
     }
     let mut lines: Vec<String> = told
         .iter()
-        .take(NAMED)
+        .take(count)
         .map(|skip| format!("{}:{}: {}", skip.path, skip.line, skip.message))
         .collect();
-    if told.len() > NAMED {
-        lines.push(format!("and {} more skipped", told.len() - NAMED));
+    if told.len() > count {
+        lines.push(format!("and {} more skipped", told.len() - count));
     }
     Some(lines.join("\n"))
 }
