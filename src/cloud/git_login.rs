@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use url::Url;
 
 use super::github_app::GitHubApp;
-use super::{AzureCloud, Cloud, CloudError, Provider, WorkloadIdentity, aws_codecommit};
+use super::{AzureCloud, Cloud, CloudError, Provider, Use, WorkloadIdentity, aws_codecommit};
 use crate::net::{Deadline, FetchLogin, Login, Secret};
 
 /// Azure DevOps itself, for which tokens are asked.
@@ -125,8 +125,10 @@ impl Cloud {
     /// An app with another key is another one: whoever has but its numbers gets nothing that is kept.
     fn github_login(&self, app: &GitHubApp, deadline: Deadline) -> Result<Login, CloudError> {
         let key = format!("{app} {}", app.fingerprint());
-        let make = || app.login(&self.services, deadline);
-        let kept = self.git_logins.get(&key, deadline, |made| made.expires, make);
+        let make = || app.login(self.services(), deadline);
+        let kept = self
+            .kept
+            .get(("git", &key), deadline, |made: &Lasting| made.expires, make);
         kept.map(|kept| kept.login)
     }
 
@@ -137,7 +139,7 @@ impl Cloud {
         url: &Url,
         deadline: Deadline,
     ) -> Result<Login, CloudError> {
-        let no_token = |e: CloudError| e.within("failed to get access token for Git repository");
+        let no_token = |e: CloudError| e.within(Use::Git.no_token());
         match provider {
             Provider::Azure => {
                 let token = self.entra_token(AzureCloud::Public, AZURE_DEVOPS, account, deadline);
@@ -157,7 +159,9 @@ impl Cloud {
                 // The key's name is new with each session, so what is kept ends with it.
                 let key = format!("aws {} {url}", with.access_key_id);
                 let make = || aws_codecommit::login(url, &with, SystemTime::now());
-                let kept = self.git_logins.get(&key, deadline, |made| made.expires, make);
+                let kept = self
+                    .kept
+                    .get(("git", &key), deadline, |made: &Lasting| made.expires, make);
                 kept.map(|kept| kept.login)
             }
         }

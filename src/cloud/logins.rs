@@ -1,17 +1,18 @@
 //! Identities and what they are used for, with what is kept of both.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::aws_credentials::{Aws, AwsCredentials};
 use super::aws_registry::AwsRegistry;
 use super::azure_identity::{Azure, AzureCloud};
 use super::azure_registry::AzureRegistry;
-use super::cache::Cache;
 use super::git_login::Lasting;
 use super::google_identity::Google;
 use super::services::Services;
 use super::token::AccessToken;
-use super::{CloudError, Endpoints, Environment, Provider, WorkloadIdentity, google_registry};
+use super::token_cache::{Asker, Scope, TokenCache};
+use super::{CloudError, Endpoints, Environment, Provider, Use, WorkloadIdentity, google_registry};
 use crate::net::{Deadline, Login, Peer, Secret};
 
 /// A name and password for a registry, for a time.
@@ -27,16 +28,19 @@ pub struct RegistryLogin {
 
 /// Logins at clouds for the identity of this process, or of a ServiceAccount. Its calls block; it can be shared by
 /// threads, who then share requests and what comes of them. One value stands for one way to reach servers: with a proxy
-/// of one's own (`spec.proxySecretRef`), make another one.
-#[derive(Debug)]
+/// of one's own (`spec.proxySecretRef`), make another one. A clone is the same one.
+#[derive(Clone, Debug)]
 pub struct Cloud {
+    world: Arc<World>,
+    pub(super) kept: Scope,
+}
+
+/// What there is to find identities in, and to reach services by.
+#[derive(Debug)]
+pub(super) struct World {
     environment: Environment,
     endpoints: Endpoints,
     pub(super) services: Services,
-    credentials: Cache<AwsCredentials>,
-    tokens: Cache<AccessToken>,
-    logins: Cache<RegistryLogin>,
-    pub(super) git_logins: Cache<Lasting>,
 }
 
 impl Cloud {
@@ -44,15 +48,33 @@ impl Cloud {
     /// single request takes ten seconds at most, as in Flux.
     #[must_use]
     pub fn new(environment: Environment, endpoints: Endpoints, peer: Peer) -> Self {
+        Self::sharing(&TokenCache::default(), environment, endpoints, peer)
+    }
+
+    /// The same, which keeps its tokens in a cache that others use as well. They share its room and never a token.
+    #[must_use]
+    pub fn sharing(cache: &TokenCache, environment: Environment, endpoints: Endpoints, peer: Peer) -> Self {
         Self {
-            environment,
-            endpoints,
-            services: Services::new(peer),
-            credentials: Cache::default(),
-            tokens: Cache::default(),
-            logins: Cache::default(),
-            git_logins: Cache::default(),
+            world: Arc::new(World {
+                environment,
+                endpoints,
+                services: Services::new(peer),
+            }),
+            kept: cache.scope(),
         }
+    }
+
+    /// The same, asked on behalf of an object, for which looks into the cache are counted.
+    #[must_use]
+    pub fn asked_by(&self, asker: Asker) -> Self {
+        Self {
+            world: Arc::clone(&self.world),
+            kept: self.kept.asked_by(asker),
+        }
+    }
+
+    pub(super) fn services(&self) -> &Services {
+        &self.world.services
     }
 
     /// A login at a registry of the provider (CONTRACT N-050; `fluxcd/pkg/auth`, `GetArtifactRegistryCredentials`).
@@ -70,7 +92,7 @@ impl Cloud {
         match provider {
             Provider::Aws => self.aws_registry_login(&AwsRegistry::parse(registry_host)?, service_account, deadline),
             Provider::Azure => {
-                let registry = AzureRegistry::parse(registry_host, &self.environment)?;
+                let registry = AzureRegistry::parse(registry_host, &self.world.environment)?;
                 self.azure_registry_login(&registry, service_account, deadline)
             }
             Provider::Gcp => {
@@ -97,8 +119,8 @@ impl Cloud {
             Some(workload) => aws.of_workload(workload),
             None => aws.credentials().map_err(of_process),
         };
-        self.credentials
-            .get(&key, deadline, |credentials| credentials.expires, make)
+        let ends = |credentials: &AwsCredentials| credentials.expires;
+        self.kept.get(("credentials", &key), deadline, ends, make)
     }
 
     /// An Entra token for a scope, such as `https://storage.azure.com/.default`.
@@ -118,7 +140,8 @@ impl Cloud {
             Some(workload) => azure.of_workload(workload, scope),
             None => azure.token(scope).map_err(of_process),
         };
-        self.tokens.get(&key, deadline, |token| token.expires, make)
+        self.kept
+            .get(("token", &key), deadline, |token: &AccessToken| token.expires, make)
     }
 
     /// A Google access token for all of Google Cloud.
@@ -131,9 +154,9 @@ impl Cloud {
         deadline: Deadline,
     ) -> Result<AccessToken, CloudError> {
         let google = Google {
-            environment: &self.environment,
-            endpoints: &self.endpoints,
-            services: &self.services,
+            environment: &self.world.environment,
+            endpoints: &self.world.endpoints,
+            services: &self.world.services,
             deadline,
         };
         let make = || match service_account {
@@ -141,18 +164,19 @@ impl Cloud {
             None => google.token().map_err(of_process),
         };
         let key = identity(Provider::Gcp, service_account)?;
-        self.tokens.get(&key, deadline, |token| token.expires, make)
+        self.kept
+            .get(("token", &key), deadline, |token: &AccessToken| token.expires, make)
     }
 
     /// Lets go what a server refused, and what it was made of.
     pub(super) fn let_go(&self, refused: &Login) {
-        self.git_logins.let_go(|kept| kept.login == *refused);
+        self.kept.let_go(|kept: &Lasting| kept.login == *refused);
         match refused {
-            Login::Bearer { token } => self.tokens.let_go(|kept| kept.token == *token),
+            Login::Bearer { token } => self.kept.let_go(|kept: &AccessToken| kept.token == *token),
             Login::Basic { username, password } => {
-                self.tokens.let_go(|kept| kept.token == *password);
+                self.kept.let_go(|kept: &AccessToken| kept.token == *password);
                 let id = username.expose().split('%').next().unwrap_or_default();
-                self.credentials.let_go(|kept| kept.access_key_id == id);
+                self.kept.let_go(|kept: &AwsCredentials| kept.access_key_id == id);
             }
         }
     }
@@ -176,7 +200,8 @@ impl Cloud {
                 .registry_login(registry, &credentials);
             login.map_err(no_login)
         };
-        self.logins.get(&key, deadline, |login| login.expires, make)
+        self.kept
+            .get(("login", &key), deadline, |login: &RegistryLogin| login.expires, make)
     }
 
     fn azure_registry_login(
@@ -194,17 +219,18 @@ impl Cloud {
             let token = token.map_err(no_identity)?;
             let azure = self.azure(registry.cloud, deadline);
             azure
-                .registry_login(registry, &token.token, &self.endpoints)
+                .registry_login(registry, &token.token, &self.world.endpoints)
                 .map_err(no_login)
         };
-        self.logins.get(&key, deadline, |login| login.expires, make)
+        self.kept
+            .get(("login", &key), deadline, |login: &RegistryLogin| login.expires, make)
     }
 
     fn aws<'a>(&'a self, region: &'a str, deadline: Deadline) -> Aws<'a> {
         Aws {
-            environment: &self.environment,
-            endpoints: &self.endpoints,
-            services: &self.services,
+            environment: &self.world.environment,
+            endpoints: &self.world.endpoints,
+            services: &self.world.services,
             region,
             deadline,
         }
@@ -212,8 +238,8 @@ impl Cloud {
 
     fn azure(&self, cloud: AzureCloud, deadline: Deadline) -> Azure<'_> {
         Azure {
-            environment: &self.environment,
-            services: &self.services,
+            environment: &self.world.environment,
+            services: &self.world.services,
             cloud,
             deadline,
         }
@@ -231,7 +257,7 @@ fn of_process(error: CloudError) -> CloudError {
 }
 
 fn no_identity(error: CloudError) -> CloudError {
-    error.within("failed to get access token for artifact registry")
+    error.within(Use::Registry.no_token())
 }
 
 fn no_login(error: CloudError) -> CloudError {

@@ -14,8 +14,19 @@ use super::token::AccessToken;
 use super::{CloudError, Provider};
 use crate::net::{Deadline, Secret};
 
-/// Issues a token of a ServiceAccount for an audience (Kubernetes API, *TokenRequest*); its error is in words.
-pub type IssueToken = dyn Fn(&str, Deadline) -> Result<Secret, String> + Send + Sync;
+/// The token of a ServiceAccount that is wanted (Kubernetes API, *TokenRequest*).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenRequest<'a> {
+    /// The ServiceAccount's namespace.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Whom the token is for.
+    pub audience: &'a str,
+}
+
+/// Issues a token of a ServiceAccount; its error is in words.
+pub type IssueToken = dyn Fn(&TokenRequest<'_>, Deadline) -> Result<Secret, String> + Send + Sync;
 
 /// A ServiceAccount whose identity is used instead of this process' own.
 #[derive(Clone)]
@@ -116,7 +127,12 @@ impl WorkloadIdentity {
             "failed to create kubernetes token for service account '{}/{}'",
             self.namespace, self.name
         );
-        (self.issue)(audience, deadline).map_err(|detail| CloudError::settings(subject, detail))
+        let request = TokenRequest {
+            namespace: &self.namespace,
+            name: &self.name,
+            audience,
+        };
+        (self.issue)(&request, deadline).map_err(|detail| CloudError::settings(subject, detail))
     }
 
     fn within<T>(&self, result: Result<T, CloudError>) -> Result<T, CloudError> {
