@@ -49,7 +49,7 @@ pub struct Place {
 #[must_use]
 pub fn run(job: &RemoteJob, place: &Place) -> Run {
     let mut report;
-    let mut tries = 0;
+    let (mut tries, mut races) = (0, 0);
     let mut variant = Variant::default();
     let lane = place.lanes.of(&job.queue());
     let mut turn = lane.enter();
@@ -76,6 +76,7 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
                 source: source @ GitError::Moved { .. },
                 url,
             }) if report.pushes.is_empty() => {
+                races += 1;
                 if tries >= TRIES {
                     break Err(RunError::Races { url, tries, source });
                 }
@@ -104,6 +105,7 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
         }
     };
     place.index.save();
+    report.races = races;
     if let Err(error) = outcome {
         report.error = Some(error.to_string());
         report.failure = Some(error.failure());

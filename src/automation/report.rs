@@ -26,6 +26,8 @@ pub struct Run {
     pub files: Vec<FileChange>,
     /// The commit, if one was made (or would be).
     pub commit: Option<CommitReport>,
+    /// How often a push was lost to somebody else's.
+    pub races: u32,
     /// References that were pushed.
     pub pushes: Vec<PushReport>,
     /// The pull request for what was pushed, or would be.

@@ -13,7 +13,7 @@ use super::error::shown;
 use super::explain::gone;
 use super::patience::{Patience, asked, means_later};
 use super::web::leads_inside;
-use super::{Answer, Deadline, NetError, Request, bare, location, trusted};
+use super::{Answer, Deadline, NetError, Request, Sent, bare, location, trusted};
 
 /// How many redirects are followed, as by Go's client.
 const REDIRECTS: usize = 10;
@@ -26,6 +26,7 @@ const ERROR_BODY: usize = 64 << 10;
 pub struct Client {
     peer: Peer,
     patience: Patience,
+    sent: Sent,
     /// By scheme, and by whether a proxy stands between.
     agents: Mutex<Vec<((bool, bool), Agent)>>,
 }
@@ -37,8 +38,15 @@ impl Client {
         Self {
             peer,
             patience,
+            sent: Sent::default(),
             agents: Mutex::default(),
         }
+    }
+
+    /// The same, which tells of each request that it sends: redirects and repetitions too.
+    #[must_use]
+    pub fn telling(self, sent: Sent) -> Self {
+        Self { sent, ..self }
     }
 
     /// The settings.
@@ -122,6 +130,7 @@ impl Client {
             Ok(head) => head,
             Err(e) => return Ok(Err(e.into())),
         };
+        self.sent.tell();
         Ok(match &request.body {
             Some(body) => {
                 let request = head.map(|()| body.expose().as_bytes());

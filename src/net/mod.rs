@@ -14,6 +14,7 @@ mod patience;
 mod proxy;
 mod request;
 mod secret;
+mod sent;
 mod tls;
 mod web;
 
@@ -27,5 +28,6 @@ pub use patience::Patience;
 pub use proxy::{Proxy, ProxyParts};
 pub use request::{Answer, Request};
 pub use secret::Secret;
+pub use sent::Sent;
 pub use tls::Tls;
 pub use web::{bare, basic_header, decoded, leads_inside, location, trusted};

@@ -9,7 +9,7 @@ use super::session::Session;
 use super::token::Tokens;
 use super::{Login, RegistryError, age, digest, tags};
 use crate::gostd::Time;
-use crate::net::{Client, Deadline, NetError, Patience, Peer};
+use crate::net::{Client, Deadline, NetError, Patience, Peer, Sent};
 use crate::policy::Reference;
 
 /// Asks registries that are reached in the same way. Threads share it: connections, tokens, and what registries want.
@@ -31,11 +31,21 @@ impl Registry {
         Self::with_patience(peer, insecure, Patience::default())
     }
 
+    /// The same, which tells of each request.
+    #[must_use]
+    pub fn telling(peer: Peer, insecure: bool, sent: Sent) -> Self {
+        Self::of_client(Client::new(peer, Patience::default()).telling(sent), insecure)
+    }
+
     /// A client with its own patience for registries that are busy.
     #[must_use]
     pub fn with_patience(peer: Peer, insecure: bool, patience: Patience) -> Self {
+        Self::of_client(Client::new(peer, patience), insecure)
+    }
+
+    fn of_client(client: Client, insecure: bool) -> Self {
         Self {
-            client: Arc::new(Client::new(peer, patience)),
+            client: Arc::new(client),
             insecure,
             hosts: Mutex::default(),
             tokens: Tokens::default(),
