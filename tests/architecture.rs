@@ -60,6 +60,7 @@ const ROOMS: &[Room] = &[
             "access",
             "api",
             "automation",
+            "cloud",
             "cluster",
             "edit",
             "forge",

@@ -11,13 +11,12 @@
 
 mod support;
 
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use support::apiserver::Cluster;
+use support::controller::{self, Controller};
 use support::git_http::GitHttp;
 use support::repo::{Change, Repo};
 
@@ -25,22 +24,10 @@ use support::repo::{Change, Repo};
 struct World {
     cluster: &'static Cluster,
     namespace: String,
-    folder: tempfile::TempDir,
     server: GitHttp,
     repo: Repo,
-    metrics: u16,
-    process: Child,
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    controller: Controller,
+    folder: tempfile::TempDir,
 }
 
 fn marked(namespace: &str, one: &str, two: &str) -> String {
@@ -56,28 +43,20 @@ impl World {
     /// programs.
     fn start(namespace: &str, annotations: &Value) -> Option<Self> {
         let cluster = Cluster::shared()?;
-        let definitions = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
-        for file in std::fs::read_dir(definitions).unwrap() {
-            let file = file.unwrap().path();
-            let name = file.file_name().unwrap().to_str().unwrap();
-            if name.starts_with("image.") || name.ends_with("_gitrepositories.yaml") {
-                cluster.apply(&std::fs::read_to_string(file).unwrap());
-            }
-        }
+        controller::define(cluster);
         let folder = tempfile::tempdir().unwrap();
         let repo = Repo::init(folder.path().join("git/app.git"));
         let file = marked(namespace, "1.0.0", "1.0.0");
         repo.commit("main", "first", &[Change::File("a.yaml", file.as_bytes())]);
         let server = GitHttp::start(&folder.path().join("git"));
-        let metrics = free_port();
-        let process = controller(cluster, namespace, folder.path(), metrics);
+        let kinds = ["--controllers=image-automation"];
+        let controller = Controller::start(cluster, namespace, folder.path(), &kinds, &[]);
         let world = Self {
             cluster,
             namespace: namespace.to_owned(),
             server,
             repo,
-            metrics,
-            process,
+            controller,
             folder,
         };
         world.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
@@ -108,20 +87,8 @@ impl World {
         self.cluster.apply(&object.to_string());
     }
 
-    /// A policy whose status says this tag; no repository of it exists, so only we write that.
     fn policy(&self, name: &str, tag: &str) {
-        let mut policy = json!({
-            "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImagePolicy", "metadata": self.metadata(name),
-            "spec": {"imageRepositoryRef": {"name": name}, "policy": {"semver": {"range": "*"}}},
-        });
-        self.apply(&policy);
-        policy["status"] = json!({"latestRef": {"name": format!("ghcr.io/o/{name}"), "tag": tag}});
-        let path = format!("{}/status", self.cluster.path_of(&policy));
-        let body = json!({"status": policy["status"]}).to_string();
-        let answer = self
-            .cluster
-            .request("PATCH", &path, "application/merge-patch+json", &body);
-        assert_eq!(answer.status, 200, "{:?}", answer.body);
+        controller::policy(self.cluster, &self.namespace, name, tag);
     }
 
     /// The Ready condition of the automation, once `wanted` likes its message.
@@ -130,40 +97,12 @@ impl World {
             "/apis/image.toolkit.fluxcd.io/v1/namespaces/{}/imageupdateautomations/all",
             self.namespace
         );
-        let began = Instant::now();
-        loop {
-            let object = self.cluster.get(&path);
-            let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-            let ready = conditions.iter().find(|condition| condition["type"] == "Ready");
-            let message = ready.map(|ready| ready["message"].as_str().unwrap_or_default().to_owned());
-            if let Some(message) = message.filter(|message| wanted(message)) {
-                return message;
-            }
-            assert!(began.elapsed() < Duration::from_secs(40), "{:#}", object["status"]);
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        let of = |condition: &Value| condition["message"].as_str().unwrap_or_default().to_owned();
+        let object = controller::awaited(self.cluster, &path, "Ready", |ready| wanted(&of(ready)));
+        let conditions = object["status"]["conditions"].as_array().unwrap();
+        let ready = conditions.iter().find(|condition| condition["type"] == "Ready");
+        of(ready.unwrap())
     }
-
-    fn page(&self) -> String {
-        let url = format!("http://127.0.0.1:{}/metrics", self.metrics);
-        ureq::get(&url).call().unwrap().body_mut().read_to_string().unwrap()
-    }
-}
-
-fn controller(cluster: &Cluster, namespace: &str, folder: &Path, metrics: u16) -> Child {
-    let log = std::fs::File::create(folder.join("log")).unwrap();
-    Command::new(env!("CARGO_BIN_EXE_bumpwright"))
-        .arg("controller")
-        .arg("--controllers=image-automation")
-        .arg(format!("--kubeconfig={}", cluster.kubeconfig().display()))
-        .arg(format!("--storage-path={}", folder.join("data").display()))
-        .arg(format!("--metrics-addr=127.0.0.1:{metrics}"))
-        .args(["--health-addr=127.0.0.1:0", "--watch-all-namespaces=false"])
-        .env("RUNTIME_NAMESPACE", namespace)
-        .stderr(log)
-        .stdin(Stdio::null())
-        .spawn()
-        .unwrap()
 }
 
 #[test]
@@ -176,7 +115,7 @@ fn skipped_markers_are_told_in_the_message_and_in_a_metric() {
         message.contains("\na.yaml:3: there is no ImagePolicy skips/nobody"),
         "{message}"
     );
-    let page = world.page();
+    let page = world.controller.page();
     let line = "bumpwright_skipped_markers{kind=\"ImageUpdateAutomation\",name=\"all\",namespace=\"skips\",reason=\"UnknownPolicy\"} 1";
     assert!(page.lines().any(|one| one == line), "{page}");
 }
@@ -224,4 +163,37 @@ fn an_annotation_that_does_not_parse_stalls_the_automation() {
         "annotation bumpwright.dev/dry-run: \"yes\" is not \"true\" or \"false\""
     );
     let _ = world.folder.path();
+}
+
+/// What the counters of pushes and of requests say is what the Git server and the API server saw.
+#[test]
+fn pushes_races_and_requests_are_counted() {
+    let Some(world) = World::start("counts", &json!({})) else {
+        return;
+    };
+    world.ready(|message| message.starts_with("repository up-to-date"));
+    let count = |series: &str| world.controller.metric(series);
+    assert_eq!(count("bumpwright_pushes_total"), Some(0.0));
+    let (rival, once) = (world.repo.clone(), AtomicBool::new(true));
+    world.server.before_push(move |_| {
+        if once.swap(false, Ordering::SeqCst) {
+            rival.commit("main", "rival", &[Change::File("b.txt", b"b")]);
+        }
+    });
+    world.policy("one", "1.1.0");
+    let began = Instant::now();
+    while count("bumpwright_pushes_total") != Some(1.0) {
+        assert!(began.elapsed() < Duration::from_secs(40), "{}", world.controller.log());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(world.repo.log("main").len(), 3, "first, the rival's, ours");
+    assert_eq!(count("bumpwright_push_races_total"), Some(1.0));
+    let seen = world.server.requests().len();
+    assert_eq!(count("bumpwright_git_requests_total"), Some(seen as f64));
+    let host = world.cluster.url().trim_start_matches("https://");
+    let answered = |code: &str, method: &str| {
+        let series = format!("rest_client_requests_total{{code=\"{code}\",host=\"{host}\",method=\"{method}\"}}");
+        count(&series).unwrap_or_default()
+    };
+    assert!(answered("200", "GET") > 3.0 && answered("200", "PATCH") > 1.0 && answered("201", "POST") > 0.0);
 }

@@ -80,7 +80,7 @@ pub fn of_repository(
     let given = from_flags(&mut remote, access)?;
     if let Some(identity) = identity.filter(|_| !given) {
         refuse_service_account(repository)?;
-        remote.auth = known.identities.auth(identity, &remote)?;
+        remote.auth = known.identities.auth(identity, &remote, None)?;
     }
     Ok(remote)
 }

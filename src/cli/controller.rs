@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::controller_args::Controller;
 use super::update::complain;
 use crate::cluster::{Connect, Scope};
-use crate::controller::{self, Backoff, Election, Gates, Kinds, Settings};
+use crate::controller::{self, Backoff, Election, Gates, Kinds, Settings, TokenCacheLimits};
 use crate::observe::{ListenAddressError, LogOptions, Redaction, UnknownName};
 
 /// Runs until the process is asked to end.
@@ -70,6 +70,12 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         jitter: args.interval_jitter_percentage,
         no_cross_namespace_refs: args.no_cross_namespace_refs,
         gates,
+        default_account: default_account(args, gates)?,
+        lockdown_elsewhere: !args.accepted.default_service_account.is_empty(),
+        tokens: TokenCacheLimits {
+            items: args.token_cache_max_size,
+            duration: args.token_cache_max_duration.as_std(),
+        },
         election: election(args)?,
         log: LogOptions {
             level: args
@@ -94,6 +100,19 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         ssh_kex: given(&args.ssh_kex_algos),
         ssh_host_keys: given(&args.ssh_hostkey_algos),
     })
+}
+
+/// Flux' controllers do not start either when a default is set whose identity could never be used.
+fn default_account(args: &Controller, gates: Gates) -> Result<Option<String>, String> {
+    let name = Some(args.default_workload_service_account.clone()).filter(|name| !name.is_empty());
+    match name {
+        Some(_) if !gates.object_level_identity => {
+            Err("--default-workload-service-account: cannot set default service \
+             accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled"
+                .to_owned())
+        }
+        name => Ok(name),
+    }
 }
 
 fn kinds(names: &[String]) -> Result<Kinds, String> {

@@ -90,6 +90,18 @@ pub struct Controller {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub ssh_hostkey_algos: Vec<String>,
 
+    /// The ServiceAccount whose identity at a cloud objects use that name none; needs the gate ObjectLevelWorkloadIdentity
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub default_workload_service_account: String,
+
+    /// How many tokens of clouds and forges are kept; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub token_cache_max_size: usize,
+
+    /// The longest that a token is kept, an hour at most
+    #[arg(long, value_name = "DURATION", default_value = "1h")]
+    pub token_cache_max_duration: GoDuration,
+
     /// How much is logged: trace, debug, info or error
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub log_level: String,
@@ -140,12 +152,9 @@ pub struct Accepted {
     /// Accepted without effect
     #[arg(long, value_name = "N", hide = true)]
     pub kube_api_burst: Option<u32>,
-    /// Accepted without effect
-    #[arg(long, value_name = "N", hide = true)]
-    pub token_cache_max_size: Option<u32>,
-    /// Accepted without effect
-    #[arg(long, value_name = "DURATION", hide = true)]
-    pub token_cache_max_duration: Option<GoDuration>,
+    /// For Kustomizations, which are not reconciled yet; for images and Git it is --default-workload-service-account
+    #[arg(long, value_name = "NAME", hide = true, default_value = "")]
+    pub default_service_account: String,
     /// Accepted without effect
     #[arg(long, value_name = "BYTES", hide = true)]
     pub storage_value_log_file_size: Option<i64>,

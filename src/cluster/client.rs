@@ -1,17 +1,21 @@
 //! Requests to the API server.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
 
 use super::error::ClusterError;
-use super::kind::Kind;
+use super::kind::{Kind, SERVICE_ACCOUNT};
 use super::object::Object;
+use super::watched::{OnAnswer, Watch};
 use crate::api::ObjectName;
 
 /// How long the API server may take to answer a plain request.
@@ -46,11 +50,11 @@ impl std::fmt::Debug for Cluster {
 }
 
 impl Cluster {
-    /// Reads the settings; the first request connects.
+    /// Reads the settings; the first request connects. `told` is told of each answer.
     ///
     /// # Errors
     /// [`ClusterError::Connect`]
-    pub async fn connect(connect: &Connect) -> Result<Self, ClusterError> {
+    pub async fn connect(connect: &Connect, told: OnAnswer) -> Result<Self, ClusterError> {
         let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
         let mut config = match &connect.kubeconfig {
             Some(file) => {
@@ -65,8 +69,18 @@ impl Cluster {
         config.read_timeout = None;
         config.write_timeout = Some(PATIENCE);
         config.connect_timeout = Some(PATIENCE);
-        let client = Client::try_from(config).map_err(|e| failed(&e))?;
-        Ok(Self { client })
+        let host = config
+            .cluster_url
+            .authority()
+            .map_or("", |authority| authority.as_str());
+        let watch = Watch {
+            told,
+            host: Arc::from(host),
+        };
+        let client = ClientBuilder::try_from(config).map_err(|e| failed(&e))?;
+        Ok(Self {
+            client: client.with_layer(&watch).build(),
+        })
     }
 
     pub(super) fn all(&self, kind: &Kind, namespace: Option<&str>) -> Api<DynamicObject> {
@@ -167,6 +181,35 @@ impl Cluster {
         bounded(api.create(&PostParams::default(), &object)).await.map(drop)
     }
 
+    /// Issues a token of a ServiceAccount for an audience (Kubernetes API, *TokenRequest*), good for an hour or what the server
+    /// makes of that.
+    ///
+    /// # Errors
+    /// Whatever the server says, and [`ClusterError::Unreadable`]; never with the token.
+    pub async fn issue_token(
+        &self,
+        name: &ObjectName,
+        audience: &str,
+        patience: Duration,
+    ) -> Result<Zeroizing<String>, ClusterError> {
+        let api = self.beside(&SERVICE_ACCOUNT, name);
+        let request = json!({
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "audiences": [audience] },
+        });
+        let params = PostParams::default();
+        // Into any JSON: the client logs answers that do not fit their type.
+        let answer = api.create_subresource("token", &name.name, &params, &request);
+        let mut answer: Value = within(patience.min(PATIENCE), answer).await?;
+        match answer.pointer_mut("/status/token").map(Value::take) {
+            Some(Value::String(token)) if !token.is_empty() => Ok(Zeroizing::new(token)),
+            _ => Err(ClusterError::Unreadable {
+                kind: "TokenRequest",
+                name: name.clone(),
+                error: "the answer has no token".to_owned(),
+            }),
+        }
+    }
+
     /// True once the API server answers.
     pub async fn is_up(&self) -> bool {
         bounded(self.client.apiserver_version()).await.is_ok()
@@ -175,11 +218,19 @@ impl Cluster {
 
 /// A request that ends.
 async fn bounded<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ClusterError> {
-    match tokio::time::timeout(PATIENCE, request).await {
+    within(PATIENCE, request).await
+}
+
+/// A request that ends in time.
+async fn within<T>(
+    patience: Duration,
+    request: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, ClusterError> {
+    match tokio::time::timeout(patience, request).await {
         Ok(answer) => answer.map_err(ClusterError::of),
         Err(_) => Err(ClusterError::Unreachable(format!(
             "the API server did not answer within {} seconds",
-            PATIENCE.as_secs()
+            patience.as_secs()
         ))),
     }
 }

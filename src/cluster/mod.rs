@@ -9,6 +9,7 @@ mod error;
 mod kind;
 mod lease;
 mod object;
+mod watched;
 
 pub use cache::{Cache, Change};
 pub use client::{Cluster, Connect, Scope};
@@ -19,3 +20,4 @@ pub use kind::{
 };
 pub use lease::{Lease, lease_name};
 pub use object::Object;
+pub use watched::OnAnswer;

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use super::clock;
 use super::context::Context;
+use super::tokens;
 use crate::access;
 use crate::api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use crate::automation::{
     Author, CommitMessage, DestinationError, Edits, Place, Policies, PullRequest, RemoteJob, Start, settings,
 };
+use crate::cloud::{Asker, GitIdentity, Use};
+use crate::cluster::IMAGE_UPDATE_AUTOMATION;
 use crate::forge::{Kind, Login, Repository};
 use crate::git::{Auth, Remote, Scheme};
-use crate::net;
+use crate::net::{self, Deadline};
 use crate::remotes::{self, Reached, RemoteError};
 
 /// Why there is nothing to run.
@@ -51,7 +54,7 @@ pub(super) fn make(
     let Some(git) = &automation.spec.git else {
         return Err(Refused::Failed("spec.git is required".to_owned()));
     };
-    let mut remote = remote(context, repository, objects)?;
+    let mut remote = remote(context, automation, repository, objects)?;
     let reference = automation.checkout_ref(repository.spec.reference.as_ref());
     let (start, branch) = settings::start(reference).map_err(|e| e.to_string())?;
     let mut push = settings::push(automation).map_err(|e| e.to_string())?;
@@ -107,7 +110,12 @@ pub(super) fn make(
 }
 
 /// The remote, with everything that its GitRepository says (C33).
-fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, Refused> {
+fn remote(
+    context: &Context,
+    automation: &ImageUpdateAutomation,
+    repository: &GitRepository,
+    objects: &Objects,
+) -> Result<Remote, Refused> {
     let reached = remotes::of_repository(&repository.spec.url, repository, objects).map_err(|error| match error {
         RemoteError::Source(_) => Refused::Stalled {
             reason: "InvalidSourceConfiguration",
@@ -135,16 +143,47 @@ fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> R
         )));
     }
     if let Some(identity) = identity {
-        let account = repository.spec.service_account_name.as_deref().unwrap_or_default();
-        if !account.is_empty() && !context.settings.gates.object_level_identity {
+        remote.auth = fetched(context, automation, repository, objects, identity, &remote)?;
+    }
+    Ok(remote)
+}
+
+/// The credentials of an identity, which is tried here: what is wrong with it is no fault of Git's.
+fn fetched(
+    context: &Context,
+    automation: &ImageUpdateAutomation,
+    repository: &GitRepository,
+    objects: &Objects,
+    mut identity: GitIdentity,
+    remote: &Remote,
+) -> Result<Auth, Refused> {
+    let unfit = |error: &dyn std::fmt::Display| format!("failed to configure authentication options: {error}");
+    let metadata = &automation.metadata;
+    if let GitIdentity::Provider { service_account, .. } = &mut identity {
+        let (given, namespace) = (tokens::given(repository), metadata.namespace_or_default());
+        if !given.is_empty() && !context.settings.gates.object_level_identity {
             return Err(Refused::Stalled {
                 reason: "FeatureGateDisabled",
                 message: "to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller".to_owned(),
             });
         }
-        remote.auth = context.identities.auth(identity, &remote)?;
+        let account = tokens::of_git(&context.accounts, repository, namespace);
+        let account = account.and_then(|name| objects.service_account(&name));
+        let annotations = account.map(|account| &account.metadata.annotations);
+        let found = context.accounts.identity(namespace, given, annotations, Use::Git);
+        *service_account = found.map_err(|error| unfit(&error))?;
     }
-    Ok(remote)
+    let asker = Asker {
+        kind: IMAGE_UPDATE_AUTOMATION.kind,
+        namespace: metadata.namespace_or_default().to_owned(),
+        name: metadata.name.clone(),
+    };
+    let auth = context.identities.auth(identity, remote, Some(asker))?;
+    if let Auth::Fetched(source) = &auth {
+        let login = source.login(None, Deadline::after(remote.timeout));
+        login.map_err(|error| unfit(&error))?;
+    }
+    Ok(auth)
 }
 
 /// The Secret with a token for pull requests, beside the automation.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::mirrors::Mirrors;
 use super::settings::Settings;
 use crate::api::ObjectName;
+use crate::cloud::ServiceAccounts;
 use crate::cluster::{Cache, Cluster, ClusterError, Object};
 use crate::observe::{Log, Metrics, Recorder};
 use crate::remotes::GitIdentities;
@@ -17,6 +18,7 @@ use crate::tags::TagStore;
 pub(super) struct Context {
     pub(super) settings: Settings,
     pub(super) cluster: Cluster,
+    pub(super) accounts: ServiceAccounts,
     pub(super) scanner: Scanner,
     pub(super) tags: TagStore,
     pub(super) mirrors: Mirrors,

@@ -2,15 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use super::context::Context;
+use super::tokens;
 use crate::api::Object;
-use crate::api::{GitRepository, ImageRepository, LocalRef, ObjectName, Objects, Secret, ServiceAccount};
+use crate::api::{
+    GitRepository, ImageRepository, ImageUpdateAutomation, LocalRef, ObjectName, Objects, Secret, ServiceAccount,
+};
 use crate::cluster::{Cluster, ClusterError, SECRET, SERVICE_ACCOUNT};
 
 /// Reads what a repository of images names. What is not there is left out: who needs it says so.
 ///
 /// # Errors
 /// When the API server does not answer, or refuses.
-pub(super) async fn of_images(cluster: &Cluster, repository: &ImageRepository) -> Result<Objects, ClusterError> {
+pub(super) async fn of_images(context: &Context, repository: &ImageRepository) -> Result<Objects, ClusterError> {
+    let cluster = &context.cluster;
     let spec = &repository.spec;
     let references = [&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref];
     let mut names = named(repository.metadata.namespace_or_default(), references);
@@ -23,23 +28,42 @@ pub(super) async fn of_images(cluster: &Cluster, repository: &ImageRepository) -
             objects.put(Object::ServiceAccount(account));
         }
     }
+    identity(cluster, tokens::of_images(&context.accounts, repository), &mut objects).await?;
     secrets(cluster, names, objects).await
 }
 
-/// Reads the Secrets that a Git repository names, and others that an automation does.
+/// Reads the Secrets that a Git repository names, others that an automation does, and the ServiceAccount that acts for it.
 ///
 /// # Errors
 /// As [`of_images`].
 pub(super) async fn of_git(
-    cluster: &Cluster,
+    context: &Context,
     repository: &GitRepository,
+    automation: &ImageUpdateAutomation,
     others: impl IntoIterator<Item = ObjectName>,
 ) -> Result<Objects, ClusterError> {
     let spec = &repository.spec;
     let references = [&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref];
     let mut names = named(repository.metadata.namespace_or_default(), references);
     names.extend(others);
-    secrets(cluster, names, Objects::default()).await
+    let mut objects = Objects::default();
+    let account = tokens::of_git(
+        &context.accounts,
+        repository,
+        automation.metadata.namespace_or_default(),
+    );
+    identity(&context.cluster, account, &mut objects).await?;
+    secrets(&context.cluster, names, objects).await
+}
+
+/// Reads the ServiceAccount whose identity at a cloud is used.
+async fn identity(cluster: &Cluster, name: Option<ObjectName>, objects: &mut Objects) -> Result<(), ClusterError> {
+    let Some(name) = name else { return Ok(()) };
+    let account = found(cluster.read::<ServiceAccount>(&SERVICE_ACCOUNT, &name).await)?;
+    if let Some(account) = account {
+        objects.put(Object::ServiceAccount(account));
+    }
+    Ok(())
 }
 
 fn named(namespace: &str, references: [&Option<LocalRef>; 3]) -> BTreeSet<ObjectName> {

@@ -148,7 +148,7 @@ impl ImagePolicies {
         if let (Err(refusal), Some(kept)) = (guards.check_hold(&now), &before) {
             return Ok(Verdict::Kept(kept.clone(), refusal.to_string()));
         }
-        let objects = gather::of_images(&self.0.cluster, &repository).await.map_err(|error| {
+        let objects = gather::of_images(&self.0, &repository).await.map_err(|error| {
             Outcome::failed(
                 "Failed",
                 &format!("failed to configure authentication options: {error}"),

@@ -50,7 +50,7 @@ impl Reconcile for ImageRepositories {
             Ok(reference) => reference.context(),
             Err(error) => return Outcome::stalled("ImageURLInvalid", &error),
         };
-        let objects = match gather::of_images(&self.0.cluster, &repository).await {
+        let objects = match gather::of_images(&self.0, &repository).await {
             Ok(objects) => objects,
             Err(error) => {
                 return Outcome::failed(
@@ -121,7 +121,6 @@ fn reason(error: &Scan) -> &'static str {
             | ScanError::Value(_)
             | ScanError::Secret(_)
             | ScanError::Login(_)
-            | ScanError::Cloud(_)
             | ScanError::Provider(_),
         ) => "AuthenticationFailed",
         Scan::Tags(_) | Scan::Store(_) => "ReadOperationFailed",

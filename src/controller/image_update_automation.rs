@@ -10,12 +10,13 @@ use super::annotations::Annotations;
 use super::automation_job::{self, Refused};
 use super::clock;
 use super::context::Context;
+use super::counting;
 use super::gather;
 use super::preview;
 use super::reconcile::{Reconcile, Turn};
 use super::skips;
 use super::status::{Outcome, Status};
-use crate::api::{GitRepository, ImagePolicy, ImageUpdateAutomation, ObjectName};
+use crate::api::{GitRepository, ImagePolicy, ImageUpdateAutomation, ObjectName, Objects};
 use crate::automation::{Place, Policies, RemoteJob, Run, run_remote};
 use crate::cluster::{GIT_REPOSITORY, IMAGE_POLICY, IMAGE_UPDATE_AUTOMATION, Kind};
 use crate::policy::LatestRef;
@@ -51,7 +52,7 @@ impl ImageUpdateAutomations {
         let others = automation_job::signing_secret(&automation)
             .into_iter()
             .chain(automation_job::pull_request_secret(&automation));
-        let objects = gather::of_git(&self.0.cluster, &repository, others)
+        let objects = gather::of_git(&self.0, &repository, &automation, others)
             .await
             .map_err(|error| {
                 Outcome::failed(
@@ -59,7 +60,8 @@ impl ImageUpdateAutomations {
                     &format!("failed configuring source manager: {error}"),
                 )
             })?;
-        let made = automation_job::make(&self.0, &automation, &repository, &objects, policies);
+        let automation = Arc::new(automation);
+        let made = self.job(&automation, repository, objects, policies).await;
         let (mut job, place) = made.map_err(|refused| match refused {
             Refused::Stalled { reason, message } => Outcome::Stalled { reason, message },
             Refused::Checkout { url, message } => Outcome::failed(
@@ -75,6 +77,7 @@ impl ImageUpdateAutomations {
         let run = run(job, place)
             .await
             .map_err(|error| Outcome::failed("Failed", &error))?;
+        counting::run(&self.0.metrics, &run);
         skips::count(&self.0, turn, &run);
         skips::warn(turn, &run.skips, status.message_before());
         if let Some(failure) = &run.failure {
@@ -91,6 +94,20 @@ impl ImageUpdateAutomations {
             && status.fields.get("observedPolicies").unwrap_or(&none) == &observed
             && status.text("observedSourceRevision") == run.revision;
         Ok(concluded(turn, status, &automation, &run, observed, unchanged))
+    }
+
+    /// What is to be run. Identities are asked for, and disks read, on a thread of its own.
+    async fn job(
+        &self,
+        automation: &Arc<ImageUpdateAutomation>,
+        repository: GitRepository,
+        objects: Objects,
+        policies: Policies,
+    ) -> Result<(RemoteJob, Place), Refused> {
+        let (context, automation) = (Arc::clone(&self.0), Arc::clone(automation));
+        let make = move || automation_job::make(&context, &automation, &repository, &objects, policies);
+        let made = super::blocking::run(make).await;
+        made.unwrap_or_else(|error| Err(Refused::Failed(error)))
     }
 
     /// The policies of the namespace with their images, and what the status says of them.

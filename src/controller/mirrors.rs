@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::clock;
+use super::counting::CountedTransport;
 use crate::automation::{Index, Lanes, Place};
 use crate::git::{Mirror, MirrorOptions, Remote, open};
+use crate::observe::Counter;
 
 /// So many are kept open; beyond that, those that no run uses are closed. On disk they stay.
 const MOST: usize = 64;
@@ -16,6 +18,7 @@ const MOST: usize = 64;
 pub(super) struct Mirrors {
     folder: PathBuf,
     options: MirrorOptions,
+    requests: Counter,
     open: Mutex<HashMap<String, Opened>>,
 }
 
@@ -33,11 +36,13 @@ impl std::fmt::Debug for Opened {
 }
 
 impl Mirrors {
-    /// Mirrors below the storage folder; `shallow` ones hold tips without their history.
-    pub(super) fn new(storage: &Path, shallow: bool) -> Self {
+    /// Mirrors below the storage folder, whose requests to servers are counted; `shallow` ones hold tips without their
+    /// history.
+    pub(super) fn new(storage: &Path, shallow: bool, requests: Counter) -> Self {
         Self {
             folder: storage.join("mirrors"),
             options: MirrorOptions { shallow },
+            requests,
             open: Mutex::default(),
         }
     }
@@ -48,7 +53,10 @@ impl Mirrors {
     /// # Errors
     /// When the settings cannot work or the storage folder cannot be used, in words for the user.
     pub(super) fn place(&self, remote: &Remote) -> Result<Place, String> {
-        let transport = Arc::from(open(remote).map_err(|e| e.to_string())?);
+        let transport = Arc::new(CountedTransport {
+            inner: open(remote).map_err(|e| e.to_string())?,
+            requests: self.requests.clone(),
+        });
         let key = remote.mirror_name();
         let mut known = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let opened = match known.get(&key) {

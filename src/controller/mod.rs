@@ -14,6 +14,7 @@ mod automation_job;
 mod blocking;
 mod clock;
 mod context;
+mod counting;
 mod gather;
 mod image_policy;
 mod image_repository;
@@ -26,8 +27,10 @@ mod reconcile;
 mod settings;
 mod skips;
 mod status;
+mod tokens;
 mod triggers;
 
+pub use crate::cloud::TokenCacheLimits;
 pub use process::{StartError, run};
 pub use queue::Backoff;
 pub use settings::{Election, Gates, InvalidGate, Kinds, Settings};

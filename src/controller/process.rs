@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 
 use super::announce;
 use super::context::Context;
+use super::counting;
 use super::image_policy::ImagePolicies;
 use super::image_repository::ImageRepositories;
 use super::image_update_automation::ImageUpdateAutomations;
@@ -15,6 +16,7 @@ use super::mirrors::Mirrors;
 use super::queue::Queue;
 use super::reconcile::{Driver, Reconcile};
 use super::settings::Settings;
+use super::tokens;
 use super::triggers;
 use crate::cluster::{
     Cache, Cluster, ClusterError, Connect, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION,
@@ -26,7 +28,7 @@ use crate::observe::{
     metrics_page,
 };
 use crate::remotes::GitIdentities;
-use crate::scan::{Missing, Scanner};
+use crate::scan::{Missing, Scanner, Surroundings};
 use crate::tags::{TagStore, TagsError};
 
 /// How long what is begun may take after the process was asked to end.
@@ -64,9 +66,16 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     // Another listener in this process would be a library's own: nothing is lost without ours.
     let _ = bridge_tracing(&log);
     let setup = log.named("setup");
-    let cluster = Cluster::connect(connect).await?;
-    let tags = TagStore::open(&settings.storage)?;
     let metrics = Metrics::new();
+    let cluster = Cluster::connect(connect, counting::of_cluster(&metrics)).await?;
+    let tags = TagStore::open(&settings.storage)?;
+    let token_cache = counting::token_cache(settings.tokens, &metrics);
+    let accounts = tokens::accounts(&cluster, settings.default_account.clone());
+    let surroundings = Surroundings {
+        accounts: Some(accounts.clone()),
+        tokens: token_cache.clone(),
+        sent: counting::of_registries(&metrics),
+    };
     let (tell, told) = mpsc::unbounded_channel();
     let sink = settings.events.as_ref().map(|address| {
         let options = SinkOptions {
@@ -91,10 +100,11 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let caches = Caches::new();
     let context = Arc::new(Context {
         cluster,
-        scanner: Scanner::new(Missing::Refused),
+        accounts,
+        scanner: Scanner::within(Missing::Refused, surroundings),
         tags,
-        mirrors: Mirrors::new(&settings.storage, settings.gates.shallow),
-        identities: GitIdentities::default(),
+        mirrors: Mirrors::new(&settings.storage, settings.gates.shallow, metrics.git_requests()),
+        identities: GitIdentities::sharing(token_cache),
         policies: Arc::clone(&caches.policies),
         repositories: Arc::clone(&caches.repositories),
         sources: Arc::clone(&caches.sources),
@@ -106,44 +116,8 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let queues = caches.wire(&context);
     caches.watch(&context, &mut background);
     let (end, ended) = watch::channel(false);
-    let mut groups = JoinSet::new();
-    let kinds = context.settings.kinds;
-    if kinds.reflector {
-        let drivers = vec![
-            driver(
-                &context,
-                ImageRepositories(Arc::clone(&context)),
-                &caches.repositories,
-                &queues.repositories,
-            ),
-            driver(
-                &context,
-                ImagePolicies(Arc::clone(&context)),
-                &caches.policies,
-                &queues.policies,
-            ),
-        ];
-        groups.spawn(lead(
-            Arc::clone(&context),
-            ImageRepositories::CONTROLLER,
-            drivers,
-            ended.clone(),
-        ));
-    }
-    if kinds.automation {
-        let drivers = vec![driver(
-            &context,
-            ImageUpdateAutomations(Arc::clone(&context)),
-            &caches.automations,
-            &queues.automations,
-        )];
-        groups.spawn(lead(
-            Arc::clone(&context),
-            ImageUpdateAutomations::CONTROLLER,
-            drivers,
-            ended,
-        ));
-    }
+    let mut groups = lead_all(&context, &caches, &queues, ended);
+    warn(&context.settings, &setup);
     setup.info("starting manager");
     let mut stop = std::pin::pin!(stop);
     let lost = tokio::select! {
@@ -160,6 +134,64 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     setup.info("stopped");
     context.log.flush(DRAIN);
     lost.map_or(Ok(()), |name| Err(StartError::Lost(name)))
+}
+
+/// What an operator who comes from Flux may not expect.
+fn warn(settings: &Settings, setup: &Log) {
+    if settings.lockdown_elsewhere && settings.default_account.is_none() {
+        setup.error(
+            &"images and Git repositories that name no ServiceAccount use this process' own identity at clouds",
+            "--default-service-account is for Kustomizations only; give --default-workload-service-account as well",
+        );
+    }
+}
+
+/// Each controller waits for its lease and works; one that ends with a name has lost it.
+fn lead_all(
+    context: &Arc<Context>,
+    caches: &Caches,
+    queues: &Queues,
+    ended: watch::Receiver<bool>,
+) -> JoinSet<Option<String>> {
+    let mut groups = JoinSet::new();
+    let kinds = context.settings.kinds;
+    if kinds.reflector {
+        let drivers = vec![
+            driver(
+                context,
+                ImageRepositories(Arc::clone(context)),
+                &caches.repositories,
+                &queues.repositories,
+            ),
+            driver(
+                context,
+                ImagePolicies(Arc::clone(context)),
+                &caches.policies,
+                &queues.policies,
+            ),
+        ];
+        groups.spawn(lead(
+            Arc::clone(context),
+            ImageRepositories::CONTROLLER,
+            drivers,
+            ended.clone(),
+        ));
+    }
+    if kinds.automation {
+        let drivers = vec![driver(
+            context,
+            ImageUpdateAutomations(Arc::clone(context)),
+            &caches.automations,
+            &queues.automations,
+        )];
+        groups.spawn(lead(
+            Arc::clone(context),
+            ImageUpdateAutomations::CONTROLLER,
+            drivers,
+            ended,
+        ));
+    }
+    groups
 }
 
 /// Serves metrics and probes.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::queue::Backoff;
 use crate::api::ObjectName;
+use crate::cloud::TokenCacheLimits;
 use crate::cluster::{Lease, Scope, lease_name};
 use crate::observe::{ListenAddress, LogOptions};
 
@@ -29,6 +30,12 @@ pub struct Settings {
     pub no_cross_namespace_refs: bool,
     /// Feature gates.
     pub gates: Gates,
+    /// The ServiceAccount whose identity at a cloud counts for objects that name none (`--default-workload-service-account`).
+    pub default_account: Option<String>,
+    /// Whether `--default-service-account` is given, which Flux' image controllers read as the above, and we do not.
+    pub lockdown_elsewhere: bool,
+    /// How many tokens of clouds and forges are kept, and for how long.
+    pub tokens: TokenCacheLimits,
     /// Leader election; without it this process acts at once.
     pub election: Option<Election>,
     /// How much is logged, and how.

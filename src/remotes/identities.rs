@@ -3,15 +3,19 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::cloud::{Cloud, Environment, GitIdentity, GitLogin};
+use crate::cloud::{Asker, Cloud, Environment, GitIdentity, GitLogin, TokenCache};
 use crate::git::{Auth, Remote};
 use crate::net::{Fetched, Peer, Tls};
+
+/// So many are known at once. In a cluster, objects come and go.
+const MOST: usize = 4096;
 
 /// The identities of a run. What is kept of one is never used for a remote with other trust or another proxy.
 #[derive(Debug, Default)]
 pub struct GitIdentities {
+    tokens: TokenCache,
     /// By the way to services.
-    clouds: Mutex<Vec<(Peer, Arc<Cloud>)>>,
+    clouds: Mutex<Vec<(Peer, Cloud)>>,
     known: Mutex<Vec<Known>>,
 }
 
@@ -20,43 +24,63 @@ struct Known {
     peer: Peer,
     identity: GitIdentity,
     url: String,
+    asker: Option<Asker>,
     login: Fetched,
 }
 
 impl GitIdentities {
-    /// The credentials of an identity at a remote. Nothing is asked before the first request needs it.
+    /// Identities whose tokens are kept in a cache that others use as well.
+    #[must_use]
+    pub fn sharing(tokens: TokenCache) -> Self {
+        Self {
+            tokens,
+            ..Self::default()
+        }
+    }
+
+    /// The credentials of an identity at a remote, for an object of a cluster or for a command. Nothing is asked before the
+    /// first request needs it.
     ///
     /// # Errors
     /// In Flux' words, when the remote's address is not the provider's.
-    pub fn auth(&self, identity: GitIdentity, remote: &Remote) -> Result<Auth, String> {
+    pub fn auth(&self, identity: GitIdentity, remote: &Remote, asker: Option<Asker>) -> Result<Auth, String> {
         let (peer, url) = (peer(&identity, remote), remote.url.to_string());
         let mut all = held(&self.known);
         let known = all
             .iter()
-            .find(|known| known.peer == peer && known.identity == identity && known.url == url);
+            .find(|known| known.peer == peer && known.identity == identity && known.url == url && known.asker == asker);
         if let Some(known) = known {
             return Ok(Auth::Fetched(known.login.clone()));
         }
-        let login = GitLogin::new(self.cloud(&peer), identity.clone(), &url)
+        let cloud = match &asker {
+            Some(asker) => self.cloud(&peer).asked_by(asker.clone()),
+            None => self.cloud(&peer),
+        };
+        let login = GitLogin::new(Arc::new(cloud), identity.clone(), &url)
             .map_err(|e| format!("failed to configure authentication options: {e}"))?;
         let login = Fetched::new(login);
+        if all.len() >= MOST {
+            // They are made again when they are wanted; what they fetched is kept elsewhere.
+            all.clear();
+        }
         all.push(Known {
             peer,
             identity,
             url,
+            asker,
             login: login.clone(),
         });
         Ok(Auth::Fetched(login))
     }
 
-    fn cloud(&self, peer: &Peer) -> Arc<Cloud> {
+    fn cloud(&self, peer: &Peer) -> Cloud {
         let mut all = held(&self.clouds);
         if let Some((_, cloud)) = all.iter().find(|(other, _)| other == peer) {
-            return Arc::clone(cloud);
+            return cloud.clone();
         }
-        let cloud = Cloud::new(Environment::of_process(), Default::default(), peer.clone());
-        let cloud = Arc::new(cloud);
-        all.push((peer.clone(), Arc::clone(&cloud)));
+        let environment = Environment::of_process();
+        let cloud = Cloud::sharing(&self.tokens, environment, Default::default(), peer.clone());
+        all.push((peer.clone(), cloud.clone()));
         cloud
     }
 }

@@ -8,7 +8,7 @@ use super::image::repository_reference;
 use super::scanner::Missing;
 use crate::access::{AccessError, proxy, tls};
 use crate::api::{ImageRepository, InvalidSecret, LocalRef, ObjectName, Objects, Secret};
-use crate::cloud::Provider;
+use crate::cloud::{CloudError, Provider, ServiceAccounts, Use, WorkloadIdentity};
 use crate::net::{Peer, Tls};
 use crate::policy::Reference;
 use crate::registry::{Keychain, PullSecret, SecretError};
@@ -36,17 +36,22 @@ pub(super) struct Access {
 pub(super) enum Source {
     /// The Secrets that are named.
     Secrets(Box<Keychain>),
-    /// The provider, for the identity of this process.
-    Cloud(Provider),
+    /// The provider, for the identity of this process or of a ServiceAccount.
+    Cloud(Provider, Option<WorkloadIdentity>),
     /// The person at the keyboard, or nobody in a cluster.
     User,
 }
 
-/// Reads what a repository says of its registry.
+/// Reads what a repository says of its registry. `accounts` are those of a cluster; a command has none.
 ///
 /// # Errors
 /// [`ScanError`] for what cannot be used, and, if `missing` says so, for Secrets that are not there.
-pub(super) fn access(repository: &ImageRepository, objects: &Objects, missing: Missing) -> Result<Access, ScanError> {
+pub(super) fn access(
+    repository: &ImageRepository,
+    objects: &Objects,
+    missing: Missing,
+    accounts: Option<&ServiceAccounts>,
+) -> Result<Access, ScanError> {
     let spec = &repository.spec;
     let mut access = Access {
         reference: repository_reference(&spec.image)?,
@@ -73,16 +78,36 @@ pub(super) fn access(repository: &ImageRepository, objects: &Objects, missing: M
     access.login = match repository.provider() {
         "generic" => keychain(repository, objects, missing, &mut access.notes)?,
         provider => {
-            if !spec.service_account_name.is_empty() {
+            if !spec.service_account_name.is_empty() && accounts.is_none() {
                 access.notes.push(format!(
                     "ImageRepository {}: spec.serviceAccountName counts in a cluster only: using your own identity at {provider}",
                     repository.name()
                 ));
             }
-            Source::Cloud(Provider::from_str(provider).map_err(|_| ScanError::Provider(provider.to_owned()))?)
+            let provider = Provider::from_str(provider).map_err(|_| ScanError::Provider(provider.to_owned()))?;
+            let identity = accounts.map(|accounts| identity(accounts, repository, objects));
+            Source::Cloud(provider, identity.transpose()?.flatten())
         }
     };
     Ok(access)
+}
+
+/// Who asks, if that is not this process (N-050).
+fn identity(
+    accounts: &ServiceAccounts,
+    repository: &ImageRepository,
+    objects: &Objects,
+) -> Result<Option<WorkloadIdentity>, CloudError> {
+    let given = &repository.spec.service_account_name;
+    let found = accounts.name(given).map(|name| repository.beside(name));
+    let found = found.and_then(|name| objects.service_account(&name));
+    let annotations = found.map(|account| &account.metadata.annotations);
+    accounts.identity(
+        repository.metadata.namespace_or_default(),
+        given,
+        annotations,
+        Use::Registry,
+    )
 }
 
 /// A Secret that decides how the registry is reached at all, which nothing can stand in for.
@@ -193,7 +218,7 @@ mod tests {
             let mut objects = Objects::default();
             objects.insert_all(read("r.yaml", text.as_bytes()).unwrap()).unwrap();
             let repository = objects.image_repositories().next().unwrap().clone();
-            access(&repository, &objects, missing).unwrap().peer.timeout
+            access(&repository, &objects, missing, None).unwrap().peer.timeout
         };
         assert_eq!(limit(Missing::OwnLogins, ""), PATIENCE);
         assert_eq!(limit(Missing::OwnLogins, ", timeout: 5m"), LONGEST);

@@ -95,7 +95,7 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
         digest: None,
     };
     if guards.minimum_age.is_some() {
-        let created = scanner.created(repository, objects, tag);
+        let created = scanner.created(policy, repository, objects, tag);
         let created = created.map_err(|error| NoImage::Age {
             image: image.to_string(),
             error: Box::new(error),
@@ -111,7 +111,7 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
         DigestSource::Absent => None,
         DigestSource::Known(digest) => Some(digest),
         DigestSource::Registry => {
-            let digest = scanner.digest(repository, objects, tag);
+            let digest = scanner.digest(policy, repository, objects, tag);
             Some(digest.map_err(|error| NoImage::Digest {
                 image: image.to_string(),
                 error: Box::new(error),

@@ -32,8 +32,8 @@ pub enum ScanError {
     /// The user's own logins.
     #[error("failed to configure authentication options: {0}")]
     Login(#[from] LoginError),
-    /// The provider (`AuthenticationFailed`).
-    #[error("failed to configure authentication options: {0}")]
+    /// The provider (`ReadOperationFailed`: Flux' controller asks for the login in the middle of the scan).
+    #[error("scan failed: {0}")]
     Cloud(#[from] CloudError),
     /// The registry (`ReadOperationFailed`).
     #[error("scan failed: {0}")]

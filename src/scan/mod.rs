@@ -16,4 +16,4 @@ pub use batch::{Batch, Progress};
 pub use choose::{Asked, Chosen, NoImage, choose};
 pub use error::ScanError;
 pub use image::{InvalidImage, repository_reference};
-pub use scanner::{Missing, Scanner, Tags};
+pub use scanner::{Missing, Scanner, Surroundings, Tags};

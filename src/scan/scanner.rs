@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::access::{Access, Source, access};
 use super::error::{MOST_EXCLUSIONS, ScanError};
-use crate::api::{ImageRepository, Objects};
-use crate::cloud::{Cloud, Endpoints, Environment, Provider};
+use crate::api::{ImagePolicy, ImageRepository, Objects};
+use crate::cloud::{Asker, Cloud, Endpoints, Environment, ServiceAccounts, TokenCache};
 use crate::gostd::Time;
-use crate::net::{Deadline, Peer, Proxy};
+use crate::net::{Deadline, Peer, Proxy, Sent};
 use crate::policy::{Exclusions, Reference, Validation};
 use crate::registry::{Login, LoginError, Places, Registry, UserKeychain};
 
@@ -39,10 +39,22 @@ pub struct Tags {
 #[derive(Debug)]
 pub struct Scanner {
     missing: Missing,
+    surroundings: Surroundings,
     registries: Mutex<Vec<(Key, Arc<Registry>)>>,
     /// By the proxy that leads to them.
-    clouds: Mutex<Vec<(Option<Proxy>, Arc<Cloud>)>>,
+    clouds: Mutex<Vec<(Option<Proxy>, Cloud)>>,
     user: OnceLock<Result<UserKeychain, LoginError>>,
+}
+
+/// What a cluster has that a command has not.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// The ServiceAccounts whose identities at clouds may be used.
+    pub accounts: Option<ServiceAccounts>,
+    /// Where tokens are kept.
+    pub tokens: TokenCache,
+    /// Is told of each request to a registry.
+    pub sent: Sent,
 }
 
 /// What repositories have to share to share connections.
@@ -57,8 +69,15 @@ impl Scanner {
     /// A scanner that has asked nothing yet.
     #[must_use]
     pub fn new(missing: Missing) -> Self {
+        Self::within(missing, Surroundings::default())
+    }
+
+    /// The same, in a cluster.
+    #[must_use]
+    pub fn within(missing: Missing, surroundings: Surroundings) -> Self {
         Self {
             missing,
+            surroundings,
             registries: Mutex::default(),
             clouds: Mutex::default(),
             user: OnceLock::new(),
@@ -75,8 +94,13 @@ impl Scanner {
             more => return Err(ScanError::Exclusions(more)),
         }
         let exclusions = Exclusions::new(repository.exclusions())?;
-        let access = access(repository, objects, self.missing)?;
-        let (registry, login, deadline) = self.reach(&access, repository)?;
+        let access = self.access(repository, objects)?;
+        let asker = Asker {
+            kind: "ImageRepository",
+            namespace: repository.metadata.namespace_or_default().to_owned(),
+            name: repository.metadata.name.clone(),
+        };
+        let (registry, login, deadline) = self.reach(&access, repository, &asker)?;
         let found = registry.tags(&access.reference, &login, deadline)?;
         let count = found.len();
         let tags = exclusions.keep(found)?;
@@ -89,39 +113,51 @@ impl Scanner {
         })
     }
 
-    /// The digest that a tag has now.
+    /// The digest that a tag has now, for a policy.
     ///
     /// # Errors
     /// As [`Scanner::tags`].
-    pub fn digest(&self, repository: &ImageRepository, objects: &Objects, tag: &str) -> Result<String, ScanError> {
-        let access = access(repository, objects, self.missing)?;
-        let (registry, login, deadline) = self.reach(&access, repository)?;
+    pub fn digest(
+        &self,
+        policy: &ImagePolicy,
+        repository: &ImageRepository,
+        objects: &Objects,
+        tag: &str,
+    ) -> Result<String, ScanError> {
+        let access = self.access(repository, objects)?;
+        let (registry, login, deadline) = self.reach(&access, repository, &of_policy(policy))?;
         Ok(registry.digest(&tagged(repository, tag)?, &login, deadline)?)
     }
 
-    /// When the image of a tag was made; none when nothing says so.
+    /// When the image of a tag was made, for a policy; none when nothing says so.
     ///
     /// # Errors
     /// As [`Scanner::tags`].
     pub fn created(
         &self,
+        policy: &ImagePolicy,
         repository: &ImageRepository,
         objects: &Objects,
         tag: &str,
     ) -> Result<Option<Time>, ScanError> {
-        let access = access(repository, objects, self.missing)?;
-        let (registry, login, deadline) = self.reach(&access, repository)?;
+        let access = self.access(repository, objects)?;
+        let (registry, login, deadline) = self.reach(&access, repository, &of_policy(policy))?;
         Ok(registry.created(&tagged(repository, tag)?, &login, deadline)?)
+    }
+
+    fn access(&self, repository: &ImageRepository, objects: &Objects) -> Result<Access, ScanError> {
+        access(repository, objects, self.missing, self.surroundings.accounts.as_ref())
     }
 
     fn reach(
         &self,
         access: &Access,
         repository: &ImageRepository,
+        asker: &Asker,
     ) -> Result<(Arc<Registry>, Login, Deadline), ScanError> {
         // The time limit spans the login and the questions, as in the controller.
         let deadline = Deadline::after(repository.timeout());
-        let login = self.login(access, deadline)?;
+        let login = self.login(access, asker, deadline)?;
         Ok((self.registry(access), login, deadline))
     }
 
@@ -135,44 +171,48 @@ impl Scanner {
         if let Some((_, registry)) = registries.iter().find(|(known, _)| *known == key) {
             return Arc::clone(registry);
         }
-        let registry = Arc::new(Registry::new(access.peer.clone(), access.insecure));
+        let registry = Arc::new(Registry::telling(
+            access.peer.clone(),
+            access.insecure,
+            self.surroundings.sent.clone(),
+        ));
         registries.push((key, Arc::clone(&registry)));
         registry
     }
 
-    fn login(&self, access: &Access, deadline: Deadline) -> Result<Login, ScanError> {
+    fn login(&self, access: &Access, asker: &Asker, deadline: Deadline) -> Result<Login, ScanError> {
         match &access.login {
             Source::Secrets(keychain) => Ok(keychain.login(&access.reference)),
             Source::User => self.own_login(&access.reference),
-            Source::Cloud(provider) => self.cloud_login(*provider, access, deadline),
+            Source::Cloud(provider, identity) => {
+                // A person at the keyboard may have logged in with the provider's own tools, which is quicker to find out.
+                let own = self.own_login(&access.reference)?;
+                if own != Login::Anonymous {
+                    return Ok(own);
+                }
+                let cloud = self.cloud(access.peer.proxy.as_ref()).asked_by(asker.clone());
+                let login =
+                    cloud.registry_login(*provider, access.reference.registry(), identity.as_ref(), deadline)?;
+                Ok(Login::Basic {
+                    username: login.username,
+                    password: login.password,
+                })
+            }
         }
     }
 
-    /// A person at the keyboard may have logged in with the provider's own tools, which is quicker to find out.
-    fn cloud_login(&self, provider: Provider, access: &Access, deadline: Deadline) -> Result<Login, ScanError> {
-        let own = self.own_login(&access.reference)?;
-        if own != Login::Anonymous {
-            return Ok(own);
-        }
-        let cloud = self.cloud(access.peer.proxy.as_ref());
-        let login = cloud.registry_login(provider, access.reference.registry(), None, deadline)?;
-        Ok(Login::Basic {
-            username: login.username,
-            password: login.password,
-        })
-    }
-
-    fn cloud(&self, proxy: Option<&Proxy>) -> Arc<Cloud> {
+    fn cloud(&self, proxy: Option<&Proxy>) -> Cloud {
         let mut clouds = self.clouds.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, cloud)) = clouds.iter().find(|(known, _)| known.as_ref() == proxy) {
-            return Arc::clone(cloud);
+            return cloud.clone();
         }
         let peer = Peer {
             proxy: proxy.cloned(),
             ..Peer::default()
         };
-        let cloud = Arc::new(Cloud::new(Environment::of_process(), Endpoints::default(), peer));
-        clouds.push((proxy.cloned(), Arc::clone(&cloud)));
+        let (environment, endpoints) = (Environment::of_process(), Endpoints::default());
+        let cloud = Cloud::sharing(&self.surroundings.tokens, environment, endpoints, peer);
+        clouds.push((proxy.cloned(), cloud.clone()));
         cloud
     }
 
@@ -187,6 +227,14 @@ impl Scanner {
             Ok(keychain) => Ok(keychain.login(reference)?),
             Err(error) => Err(error.clone().into()),
         }
+    }
+}
+
+fn of_policy(policy: &ImagePolicy) -> Asker {
+    Asker {
+        kind: "ImagePolicy",
+        namespace: policy.metadata.namespace_or_default().to_owned(),
+        name: policy.metadata.name.clone(),
     }
 }
 

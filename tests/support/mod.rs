@@ -14,6 +14,7 @@
 
 pub mod apiserver;
 pub mod cli;
+pub mod controller;
 pub mod forge;
 pub mod gerrit;
 pub mod git_http;

@@ -1,0 +1,60 @@
+//! Tells of each answer of the API server, for those who count (client-go, `rest_client_requests_total`).
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use http::{Request, Response};
+use tower::{Layer, Service};
+
+/// Is told of an answer: its status code, or `<error>` when there was none; the server's host and port; the method. It must
+/// not block.
+pub type OnAnswer = Arc<dyn Fn(&str, &str, &str) + Send + Sync>;
+
+/// Puts [`Watched`] around a client's service.
+#[derive(Clone)]
+pub(super) struct Watch {
+    pub(super) told: OnAnswer,
+    pub(super) host: Arc<str>,
+}
+
+impl<S> Layer<S> for Watch {
+    type Service = Watched<S>;
+
+    fn layer(&self, inner: S) -> Watched<S> {
+        let watch = self.clone();
+        Watched { inner, watch }
+    }
+}
+
+/// A service whose answers are told of.
+pub(super) struct Watched<S> {
+    inner: S,
+    watch: Watch,
+}
+
+impl<S, A, B> Service<Request<A>> for Watched<S>
+where
+    S: Service<Request<A>, Response = Response<B>>,
+    S::Future: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<S::Response, S::Error>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<A>) -> Self::Future {
+        let (watch, method) = (self.watch.clone(), request.method().clone());
+        let answer = self.inner.call(request);
+        let tell = move |answer: &Result<S::Response, S::Error>| {
+            let code = answer.as_ref().map(Response::status);
+            let code = code.as_ref().map_or("<error>", |status| status.as_str());
+            (watch.told)(code, &watch.host, method.as_str());
+        };
+        answer.inspect(tell).boxed()
+    }
+}

@@ -1,0 +1,53 @@
+//! Tokens of ServiceAccounts for identities at clouds (gate `ObjectLevelWorkloadIdentity`; CONTRACT N-024, N-037, N-050).
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use crate::api::{GitRepository, ImageRepository, ObjectName};
+use crate::cloud::{ServiceAccounts, TokenRequest};
+use crate::cluster::Cluster;
+use crate::net::{Deadline, Secret};
+
+/// The ServiceAccounts of a cluster. Their tokens are asked for on threads that may block, never on the runtime's own.
+pub(super) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAccounts {
+    let (cluster, runtime) = (cluster.clone(), Handle::current());
+    let issue = move |request: &TokenRequest<'_>, deadline: Deadline| {
+        let name = ObjectName::new(request.namespace, request.name);
+        let issued = cluster.issue_token(&name, request.audience, deadline.left());
+        match runtime.block_on(issued) {
+            Ok(token) => Ok(Secret::new(token.as_str())),
+            Err(error) => Err(error.to_string()),
+        }
+    };
+    ServiceAccounts {
+        default,
+        issue: Arc::new(issue),
+    }
+}
+
+/// The ServiceAccount that stands for a repository of images at a cloud.
+pub(super) fn of_images(accounts: &ServiceAccounts, repository: &ImageRepository) -> Option<ObjectName> {
+    if repository.provider() == "generic" {
+        return None;
+    }
+    let name = accounts.name(&repository.spec.service_account_name)?;
+    Some(repository.beside(name))
+}
+
+/// The ServiceAccount that stands for an automation at the cloud of its Git repository. It is looked for beside the automation,
+/// which is who acts (image-automation-controller v1.2, `getAuthOpts`): an automation gets no identity of another namespace by
+/// naming a GitRepository there.
+pub(super) fn of_git(accounts: &ServiceAccounts, repository: &GitRepository, namespace: &str) -> Option<ObjectName> {
+    let provider = repository.spec.provider.as_deref().unwrap_or_default();
+    if matches!(provider, "" | "generic" | "github") {
+        return None;
+    }
+    let name = accounts.name(given(repository))?;
+    Some(ObjectName::new(namespace, name))
+}
+
+/// `spec.serviceAccountName`
+pub(super) fn given(repository: &GitRepository) -> &str {
+    repository.spec.service_account_name.as_deref().unwrap_or_default()
+}

@@ -1,0 +1,564 @@
+//! `bumpwright controller` with the gate `ObjectLevelWorkloadIdentity`: real tokens of a real API server, exchanged at stubs of
+//! the clouds that look at every request, for registries and Git servers that take nothing else (CONTRACT N-004, N-024, N-037,
+//! N-050).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod support;
+
+use std::process::Command;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use serde_json::{Value as Json, json};
+use support::apiserver::Cluster;
+use support::controller::{self, Controller, awaited};
+use support::git_http::{Fault, GitHttp, Options, Seen};
+use support::http_server::Request;
+use support::proxy::Proxy;
+use support::reply::Reply;
+use support::repo::{Change, Repo};
+use support::stub_http::StubHttp;
+use support::tls::Certificates;
+
+/// Part of every secret that the stubs give.
+const HUNTER: &str = "hunter2";
+const FAR: &str = "2099-01-01T00:00:00Z";
+const GATE: &str = "--feature-gates=ObjectLevelWorkloadIdentity=true";
+
+const ECR: &str = "012345678901.dkr.ecr.eu-west-1.amazonaws.com";
+const ACR: &str = "team.azurecr.io";
+const GAR: &str = "europe-docker.pkg.dev";
+const CODECOMMIT: &str = "git-codecommit.eu-west-1.amazonaws.com";
+const DEVOPS: &str = "dev.azure.com";
+const GIT_HOSTS: [&str; 2] = [CODECOMMIT, DEVOPS];
+const HOSTS: [&str; 8] = [
+    "sts.eu-west-1.amazonaws.com",
+    "api.ecr.eu-west-1.amazonaws.com",
+    ECR,
+    "login.microsoftonline.com",
+    ACR,
+    "sts.googleapis.com",
+    "iamcredentials.googleapis.com",
+    GAR,
+];
+const POOL: &str = "projects/1/locations/global/workloadIdentityPools/p/providers/q";
+
+/// The clouds and their registries, behind one address.
+fn internet(request: &Request) -> Reply {
+    let text = |text: &str| format!("{text}-{HUNTER}");
+    match request.header("host").unwrap_or_default().trim_end_matches(":443") {
+        "sts.eu-west-1.amazonaws.com" => {
+            let role = request.fields("RoleArn")[0].rsplit('/').next().unwrap().to_owned();
+            let credentials = format!(
+                "<Credentials><AccessKeyId>AK-{role}</AccessKeyId><SecretAccessKey>{}</SecretAccessKey><SessionToken>{}\
+                 </SessionToken><Expiration>{FAR}</Expiration></Credentials>",
+                text("SK"),
+                text("ST")
+            );
+            Reply::bytes(200, "text/xml", format!("<R><Result>{credentials}</Result></R>"))
+        }
+        "api.ecr.eu-west-1.amazonaws.com" => {
+            let key = request.header("authorization").unwrap();
+            let key = key.split("Credential=").nth(1).unwrap().split('/').next().unwrap();
+            let token = STANDARD.encode(format!("AWS:{}", text(key)));
+            let data = json!({"authorizationToken": token, "expiresAt": 4_000_000_000_u64});
+            Reply::json(&json!({"authorizationData": [data]}))
+        }
+        "login.microsoftonline.com" => Reply::json(&json!({"expires_in": 3599, "access_token": text("entra")})),
+        "sts.googleapis.com" => Reply::json(&json!({"expires_in": 3599, "access_token": text("federated")})),
+        "iamcredentials.googleapis.com" => {
+            assert_eq!(
+                request.header("authorization"),
+                Some(&*format!("Bearer {}", text("federated")))
+            );
+            Reply::json(&json!({"accessToken": text("impersonated"), "expireTime": FAR}))
+        }
+        ACR if request.path == "/oauth2/exchange" => {
+            assert_eq!(request.fields("access_token"), [text("entra")]);
+            let claims = URL_SAFE_NO_PAD.encode(r#"{"exp":4000000000}"#);
+            Reply::json(&json!({"refresh_token": format!("e30.{claims}.{HUNTER}")}))
+        }
+        host @ (ECR | ACR | GAR) => registry(host, request),
+        other => Reply::text(404, other),
+    }
+}
+
+/// Takes only what the exchange for it gives.
+fn registry(host: &str, request: &Request) -> Reply {
+    let (user, password) = request.login().unwrap_or_default();
+    let good = match host {
+        ECR => user == "AWS" && password.starts_with("AK-") && password.ends_with(HUNTER),
+        ACR => user == "00000000-0000-0000-0000-000000000000" && password.ends_with(HUNTER),
+        _ => user == "oauth2accesstoken" && password == format!("impersonated-{HUNTER}"),
+    };
+    match request.path.as_str() {
+        _ if !good => Reply::registry_error(401, "UNAUTHORIZED", "no").header("WWW-Authenticate", "Basic realm=\"r\""),
+        "/v2/" => Reply::json(&json!({})),
+        path if path.ends_with("/tags/list") => Reply::json(&json!({"name": "app", "tags": ["1.0.0", "1.1.0"]})),
+        _ => Reply::registry_error(404, "NOT_FOUND", "no"),
+    }
+}
+
+/// A namespace with a controller, whose ways to the clouds lead to the stubs.
+struct World {
+    cluster: &'static Cluster,
+    namespace: &'static str,
+    internet: StubHttp,
+    git: GitHttp,
+    controller: Controller,
+    folder: tempfile::TempDir,
+}
+
+impl World {
+    /// None without the programs.
+    fn start(namespace: &'static str, arguments: &[&str]) -> Option<Self> {
+        let cluster = Cluster::shared()?;
+        let hosts = HOSTS.iter().chain(&GIT_HOSTS).copied().collect::<Vec<_>>();
+        let certificates = Certificates::for_host(&hosts.join(",DNS:"))?;
+        controller::define(cluster);
+        let folder = tempfile::tempdir().unwrap();
+        let tls = Some(certificates.server_config(false));
+        let internet = StubHttp::with(tls.clone(), internet);
+        let git = GitHttp::with(
+            &folder.path().join("git"),
+            Options {
+                tls,
+                ..Options::default()
+            },
+        );
+        let ports: Vec<String> = hosts.iter().map(|host| format!("{host}:443")).collect();
+        let leads = ports.iter().zip(&hosts).map(|(port, host)| {
+            let to = if GIT_HOSTS.contains(host) {
+                git.address()
+            } else {
+                internet.address()
+            };
+            (port.as_str(), to)
+        });
+        let proxy = Proxy::leading(None, &leads.collect::<Vec<_>>());
+        let ca = folder.path().join("ca.pem");
+        std::fs::write(&ca, &certificates.ca).unwrap();
+        let variables = [("SSL_CERT_FILE", ca.to_str().unwrap())];
+        let controller = Controller::start(cluster, namespace, folder.path(), arguments, &variables);
+        let world = Self {
+            cluster,
+            namespace,
+            internet,
+            git,
+            controller,
+            folder,
+        };
+        world.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
+        let address = format!("http://{}", proxy.address);
+        world.add("v1", "Secret", "proxy", &json!({"stringData": {"address": address}}));
+        Some(world)
+    }
+
+    fn apply(&self, object: &Json) {
+        self.cluster.apply(&object.to_string());
+    }
+
+    fn add(&self, api_version: &str, kind: &str, name: &str, fields: &Json) {
+        let mut object = fields.clone();
+        object["apiVersion"] = json!(api_version);
+        object["kind"] = json!(kind);
+        object["metadata"]["name"] = json!(name);
+        object["metadata"]["namespace"] = json!(self.namespace);
+        self.apply(&object);
+    }
+
+    fn account(&self, name: &str, annotations: &Json) {
+        self.add(
+            "v1",
+            "ServiceAccount",
+            name,
+            &json!({"metadata": {"annotations": annotations}}),
+        );
+    }
+
+    /// A ServiceAccount for each cloud, of its name.
+    fn accounts(&self) {
+        self.account(
+            "aws",
+            &json!({"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/scan"}),
+        );
+        self.account(
+            "azure",
+            &json!({"azure.workload.identity/tenant-id": "ten", "azure.workload.identity/client-id": "client"}),
+        );
+        self.account(
+            "gcp",
+            &json!({"gcp.auth.fluxcd.io/workload-identity-provider": POOL,
+                    "iam.gke.io/gcp-service-account": "scan@project.iam.gserviceaccount.com"}),
+        );
+    }
+
+    /// An ImageRepository at a provider; an empty `account` names none.
+    fn images(&self, name: &str, image: &str, provider: &str, account: &str) {
+        let mut spec = json!({
+            "image": image, "interval": "1h", "provider": provider, "proxySecretRef": {"name": "proxy"},
+        });
+        if !account.is_empty() {
+            spec["serviceAccountName"] = json!(account);
+        }
+        self.add(
+            "image.toolkit.fluxcd.io/v1",
+            "ImageRepository",
+            name,
+            &json!({"spec": spec}),
+        );
+    }
+
+    /// A repository with a marker at an address of a provider, and an automation for it.
+    fn automation(&self, name: &str, url: &str, provider: &str, account: &str) -> Repo {
+        let path = url.split('/').skip(3).collect::<Vec<_>>().join("/");
+        let repo = Repo::init(self.folder.path().join("git").join(path));
+        let file = format!(
+            "image: ghcr.io/o/app:1.0.0 # {{\"$imagepolicy\": \"{}:app\"}}\n",
+            self.namespace
+        );
+        repo.commit("main", "first", &[Change::File("a.yaml", file.as_bytes())]);
+        let mut spec = json!({
+            "interval": "1h", "url": url, "provider": provider, "ref": {"branch": "main"},
+            "proxySecretRef": {"name": "proxy"},
+        });
+        if !account.is_empty() {
+            spec["serviceAccountName"] = json!(account);
+        }
+        self.add(
+            "source.toolkit.fluxcd.io/v1",
+            "GitRepository",
+            name,
+            &json!({"spec": spec}),
+        );
+        let spec = json!({
+            "interval": "1h", "sourceRef": {"kind": "GitRepository", "name": name},
+            "git": {"commit": {"author": {"name": "bot", "email": "bot@example.com"}}}, "update": {"path": "./"},
+        });
+        self.add(
+            "image.toolkit.fluxcd.io/v1",
+            "ImageUpdateAutomation",
+            name,
+            &json!({"spec": spec}),
+        );
+        repo
+    }
+
+    fn path(&self, plural: &str, name: &str) -> String {
+        format!(
+            "/apis/image.toolkit.fluxcd.io/v1/namespaces/{}/{plural}/{name}",
+            self.namespace
+        )
+    }
+
+    fn awaits(&self, plural: &str, name: &str, kind: &str, reason: &str, message: &str) {
+        let wanted = |condition: &Json| {
+            let text = |field: &str| condition[field].as_str().unwrap_or_default();
+            text("reason") == reason && text("message").starts_with(message)
+        };
+        awaited(self.cluster, &self.path(plural, name), kind, wanted);
+    }
+
+    fn scanned(&self, name: &str) {
+        let found = "successful scan: found 2 tags";
+        self.awaits("imagerepositories", name, "Ready", "Succeeded", found);
+    }
+
+    /// The tokens that a service was shown, with the field that they came in.
+    fn shown(&self, host: &str, field: &str) -> Vec<String> {
+        let all = self.internet.requests();
+        let to = all.iter().filter(|request| request.header("host") == Some(host));
+        to.flat_map(|request| request.fields(field)).collect()
+    }
+
+    /// Whose token it is for this audience, as the API server that issued it says; it is for no other one.
+    fn subject(&self, token: &str, audience: &str) -> String {
+        let spec = json!({"token": token, "audiences": [audience]});
+        let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec});
+        let path = "/apis/authentication.k8s.io/v1/tokenreviews";
+        let status = self.cluster.request("POST", path, "", &review.to_string()).body["status"].clone();
+        assert_eq!(status["authenticated"], true, "{status}");
+        let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1).unwrap()).unwrap();
+        let claims: Json = serde_json::from_slice(&claims).unwrap();
+        assert_eq!(claims["aud"], json!([audience]));
+        let name = status["user"]["username"].as_str().unwrap();
+        let own = format!("system:serviceaccount:{}:", self.namespace);
+        name.strip_prefix(&own).unwrap().to_owned()
+    }
+
+    /// Nothing of a secret is in the log, in any object of the namespace or in any event.
+    fn keeps_secrets(&self) {
+        let mut seen = self.controller.log() + &self.controller.page();
+        for plural in ["imagerepositories", "imagepolicies", "imageupdateautomations"] {
+            seen += &self
+                .cluster
+                .get(self.path(plural, "").trim_end_matches('/'))
+                .to_string();
+        }
+        seen += &self
+            .cluster
+            .get(&format!("/api/v1/namespaces/{}/events", self.namespace))
+            .to_string();
+        // Each token of Kubernetes begins with the same header.
+        for secret in [HUNTER, "eyJ"] {
+            assert!(!seen.contains(secret), "{seen}");
+        }
+    }
+}
+
+#[test]
+fn n_050_images_are_scanned_as_their_service_accounts_at_each_cloud() {
+    let Some(world) = World::start(
+        "wi-images",
+        &["--controllers=image-reflector", GATE, "--log-level=trace"],
+    ) else {
+        return;
+    };
+    world.accounts();
+    // Another tenant with the same role.
+    world.account(
+        "other",
+        &json!({"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/scan"}),
+    );
+    let ecr = format!("{ECR}/app");
+    for (name, image, provider) in [
+        ("aws", ecr.as_str(), "aws"),
+        ("other", &ecr, "aws"),
+        ("azure", &format!("{ACR}/app"), "azure"),
+        ("gcp", &format!("{GAR}/p/r/app"), "gcp"),
+    ] {
+        world.images(name, image, provider, name);
+    }
+    ["aws", "other", "azure", "gcp"]
+        .into_iter()
+        .for_each(|name| world.scanned(name));
+    let subjects = |host, field, audience| {
+        let shown = world.shown(host, field);
+        let mut found: Vec<_> = shown.iter().map(|token| world.subject(token, audience)).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(
+        subjects("sts.eu-west-1.amazonaws.com", "WebIdentityToken", "sts.amazonaws.com"),
+        ["aws", "other"],
+        "tenants share nothing"
+    );
+    let mut sessions = world.shown("sts.eu-west-1.amazonaws.com", "RoleSessionName");
+    sessions.sort();
+    assert_eq!(
+        sessions,
+        [
+            "aws.wi-images.eu-west-1.fluxcd.io",
+            "other.wi-images.eu-west-1.fluxcd.io"
+        ]
+    );
+    let audience = "api://AzureADTokenExchange";
+    assert_eq!(
+        subjects("login.microsoftonline.com", "client_assertion", audience),
+        ["azure"]
+    );
+    let audience = format!("//iam.googleapis.com/{POOL}");
+    assert_eq!(subjects("sts.googleapis.com", "subject_token", &audience), ["gcp"]);
+    assert_eq!(world.shown("sts.googleapis.com", "audience"), [audience]);
+
+    let count = |series: &str| world.controller.metric(series);
+    let events = |event: &str, name: &str| {
+        count(&format!(
+            "gotk_token_cache_events_total{{event_type=\"{event}\",kind=\"ImageRepository\",name=\"{name}\",\
+             namespace=\"wi-images\",operation=\"reconcile\"}}"
+        ))
+    };
+    assert_eq!(events("cache_miss", "aws"), Some(2.0), "credentials and login");
+    assert_eq!(events("cache_miss", "gcp"), Some(1.0), "the token is the login");
+    assert_eq!(events("cache_hit", "aws"), None);
+    assert_eq!(count("gotk_token_cached_items"), Some(7.0));
+    assert_eq!(count("gotk_token_cache_requests_total{status=\"success\"}"), Some(7.0));
+    let asked = world.internet.requests();
+    let asked = asked.iter().filter(|request| request.path.starts_with("/v2/")).count();
+    assert_eq!(count("bumpwright_registry_requests_total"), Some(asked as f64));
+    let host = world.cluster.url().trim_start_matches("https://");
+    let posted = count(&format!(
+        "rest_client_requests_total{{code=\"201\",host=\"{host}\",method=\"POST\"}}"
+    ));
+    assert!(posted.unwrap_or_default() >= 4.0, "a token for each");
+
+    // Asked again, nothing is fetched anew.
+    let before = world.internet.requests().len();
+    let patch = json!({"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": "now"}}}).to_string();
+    let path = world.path("imagerepositories", "aws");
+    world
+        .cluster
+        .request("PATCH", &path, "application/merge-patch+json", &patch);
+    awaited(world.cluster, &path, "Ready", |_| {
+        world.cluster.get(&path)["status"]["lastHandledReconcileAt"] == "now"
+    });
+    let asked = world.internet.requests().split_off(before);
+    assert!(!asked.is_empty() && asked.iter().all(|request| request.path.starts_with("/v2/")));
+    assert_eq!(events("cache_hit", "aws"), Some(1.0));
+    world.keeps_secrets();
+}
+
+/// The Git server's part: what each provider's exchange gives.
+fn comes_as(seen: &Seen) -> bool {
+    let bearer = format!("Bearer entra-{HUNTER}");
+    let (user, password) = seen.login().unwrap_or_default();
+    match seen.header("host").unwrap_or_default().trim_end_matches(":443") {
+        DEVOPS => seen.header("authorization") == Some(&*bearer),
+        _ => user == format!("AK-scan%ST-{HUNTER}") && !password.is_empty(),
+    }
+}
+
+#[test]
+fn n_004_n_006_git_repositories_are_pushed_to_as_their_service_accounts() {
+    let Some(world) = World::start("wi-git", &["--controllers=image-automation", GATE, "--log-level=trace"]) else {
+        return;
+    };
+    world
+        .git
+        .intercept(|seen| (!comes_as(seen)).then(|| Fault::Unauthorized("no".to_owned())));
+    world.accounts();
+    controller::policy(world.cluster, "wi-git", "app", "1.1.0");
+    let repos = [
+        world.automation("aws", &format!("https://{CODECOMMIT}/v1/repos/app"), "aws", "aws"),
+        world.automation("azure", &format!("https://{DEVOPS}/o/p/_git/r"), "azure", "azure"),
+    ];
+    for (name, repo) in ["aws", "azure"].into_iter().zip(repos) {
+        world.awaits(
+            "imageupdateautomations",
+            name,
+            "Ready",
+            "Succeeded",
+            "repository up-to-date",
+        );
+        assert!(
+            String::from_utf8(repo.show("main", "a.yaml"))
+                .unwrap()
+                .contains("app:1.1.0")
+        );
+    }
+    let shown = world.shown("sts.eu-west-1.amazonaws.com", "WebIdentityToken");
+    assert_eq!(shown.len(), 1);
+    assert_eq!(world.subject(&shown[0], "sts.amazonaws.com"), "aws");
+    let shown = world.shown("login.microsoftonline.com", "client_assertion");
+    assert_eq!(shown.len(), 1);
+    assert_eq!(world.subject(&shown[0], "api://AzureADTokenExchange"), "azure");
+    let series = "gotk_token_cache_events_total{event_type=\"cache_miss\",kind=\"ImageUpdateAutomation\",name=\"azure\",\
+                  namespace=\"wi-git\",operation=\"reconcile\"}";
+    assert_eq!(world.controller.metric(series), Some(1.0));
+    assert_eq!(world.controller.metric("bumpwright_pushes_total"), Some(2.0));
+    world.keeps_secrets();
+}
+
+#[test]
+fn n_024_without_the_gate_objects_with_a_service_account_stall() {
+    let Some(world) = World::start("wi-gate", &["--default-service-account=tenant"]) else {
+        return;
+    };
+    world.images("app", &format!("{ECR}/app"), "aws", "scanner");
+    world.automation("app", &format!("https://{DEVOPS}/o/p/_git/r"), "azure", "sync");
+    let message = "to use spec.serviceAccountName for provider authentication please enable the \
+                   ObjectLevelWorkloadIdentity feature gate in the controller";
+    for plural in ["imagerepositories", "imageupdateautomations"] {
+        for kind in ["Stalled", "Ready"] {
+            world.awaits(plural, "app", kind, "FeatureGateDisabled", message);
+        }
+    }
+    assert!(world.internet.requests().is_empty() && world.git.requests().is_empty());
+    // What Flux' image controllers would take for a lockdown is none here, and that is said.
+    let said = "--default-service-account is for Kustomizations only";
+    assert!(world.controller.log().contains(said));
+}
+
+#[test]
+fn n_050_what_is_wrong_with_a_service_account_is_said_in_the_words_of_flux() {
+    let Some(world) = World::start("wi-wrong", &[GATE]) else {
+        return;
+    };
+    world.account("bare", &json!({}));
+    world.account("bad", &json!({"eks.amazonaws.com/role-arn": "admin"}));
+    let (ecr, acr) = (format!("{ECR}/app"), format!("{ACR}/app"));
+    world.images("absent", &ecr, "aws", "nobody");
+    world.images("bad", &ecr, "aws", "bad");
+    world.images("bare", &acr, "azure", "bare");
+    let token = "scan failed: failed to get access token for artifact registry: ";
+    for (name, said) in [
+        (
+            "absent",
+            "failed to get service account 'wi-wrong/nobody': ServiceAccount \"nobody\" not found",
+        ),
+        (
+            "bad",
+            "failed to get provider identity from service account 'wi-wrong/bad' annotations: invalid \
+             eks.amazonaws.com/role-arn annotation: 'admin'. must match ^arn:aws",
+        ),
+        (
+            "bare",
+            "failed to get provider identity from service account 'wi-wrong/bare' annotations: azure tenant ID is not set \
+             in the service account annotation azure.workload.identity/tenant-id",
+        ),
+    ] {
+        world.awaits(
+            "imagerepositories",
+            name,
+            "Ready",
+            "ReadOperationFailed",
+            &format!("{token}{said}"),
+        );
+    }
+    world.automation("git", &format!("https://{DEVOPS}/o/p/_git/r"), "azure", "nobody");
+    world.awaits(
+        "imageupdateautomations",
+        "git",
+        "Ready",
+        "SourceManagerFailed",
+        "failed configuring source manager: failed to configure authentication options: failed to get access token for Git \
+         repository: failed to get service account 'wi-wrong/nobody': ServiceAccount \"nobody\" not found",
+    );
+    assert!(world.internet.requests().is_empty() && world.git.requests().is_empty());
+    assert!(
+        world
+            .controller
+            .metric("gotk_token_cache_requests_total{status=\"failure\"}")
+            .is_none()
+    );
+}
+
+#[test]
+fn n_037_the_default_account_counts_for_objects_that_name_none() {
+    let arguments = [GATE, "--default-workload-service-account=aws"];
+    let Some(world) = World::start("wi-default", &arguments) else {
+        return;
+    };
+    world.images("app", &format!("{ECR}/app"), "aws", "");
+    let message = "scan failed: failed to get access token for artifact registry: failed to \
+                   get service account 'wi-default/aws': the specified default service account does not exist in the object \
+                   namespace. your cluster is subject to multi-tenant workload identity lockdown";
+    world.awaits("imagerepositories", "app", "Ready", "ReadOperationFailed", message);
+    world.accounts();
+    world.scanned("app");
+    let shown = world.shown("sts.eu-west-1.amazonaws.com", "WebIdentityToken");
+    assert_eq!(world.subject(&shown[0], "sts.amazonaws.com"), "aws");
+}
+
+#[test]
+fn n_037_a_default_account_without_the_gate_is_refused_at_the_start() {
+    let output = Command::new(env!("CARGO_BIN_EXE_bumpwright"))
+        .args(["controller", "--default-workload-service-account=x"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains(
+            "cannot set default service accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled"
+        ),
+        "{said}"
+    );
+}
