@@ -56,6 +56,11 @@ fn internet(request: &Request) -> Reply {
     match request.header("host").unwrap_or_default().trim_end_matches(":443") {
         "sts.eu-west-1.amazonaws.com" => {
             let role = request.fields("RoleArn")[0].rsplit('/').next().unwrap().to_owned();
+            if role == "echo" {
+                let said = format!("not for {}", request.fields("WebIdentityToken")[0]);
+                let error = format!("<E><Error><Code>AccessDenied</Code><Message>{said}</Message></Error></E>");
+                return Reply::bytes(403, "text/xml", error);
+            }
             let credentials = format!(
                 "<Credentials><AccessKeyId>AK-{role}</AccessKeyId><SecretAccessKey>{}</SecretAccessKey><SessionToken>{}\
                  </SessionToken><Expiration>{FAR}</Expiration></Credentials>",
@@ -528,6 +533,17 @@ fn n_050_what_is_wrong_with_a_service_account_is_said_in_the_words_of_flux() {
             .metric("gotk_token_cache_requests_total{status=\"failure\"}")
             .is_none()
     );
+    world.account(
+        "echo",
+        &json!({"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/echo"}),
+    );
+    world.images("echo", &ecr, "aws", "echo");
+    let said = "failed to create provider access token for service account 'wi-wrong/echo': assume the AWS role \
+                arn:aws:iam::1:role/echo by a web identity token: https://sts.eu-west-1.amazonaws.com/ answered 403 \
+                AccessDenied: not for ***";
+    let message = format!("{token}{said}");
+    world.awaits("imagerepositories", "echo", "Ready", "ReadOperationFailed", &message);
+    world.keeps_secrets();
 }
 
 #[test]

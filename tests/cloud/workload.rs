@@ -48,6 +48,15 @@ fn service_accounts() {
          'apps/scanner' annotations: invalid eks.amazonaws.com/role-arn annotation: ''"
     ));
 
+    let mut refused = workload(&[("eks.amazonaws.com/role-arn", &role("c"))]);
+    refused.issue = Arc::new(|_, _| Err("forbidden".to_owned()));
+    let said = cloud.registry_login(Provider::Aws, ECR, Some(&refused), soon());
+    assert_eq!(
+        said.unwrap_err().to_string(),
+        "failed to get access token for artifact registry: failed to create kubernetes token for service account \
+         'apps/scanner': forbidden"
+    );
+
     let server = StubHttp::start(azure);
     let annotations = [
         ("azure.workload.identity/tenant-id", "t"),
