@@ -104,6 +104,12 @@ pub fn custom_resources() -> Vec<CustomResource> {
 }
 
 impl CustomResource {
+    /// The name of the definition: `imagepolicies.image.toolkit.fluxcd.io`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.plural, self.group)
+    }
+
     /// The file that holds it, named as Flux names it: `image.toolkit.fluxcd.io_imagepolicies.yaml`.
     #[must_use]
     pub fn file_name(&self) -> String {
@@ -147,9 +153,8 @@ impl CustomResource {
 
     /// The annotation keeps Flux from replacing variables in the definition (N-038).
     fn metadata(&self) -> Yaml {
-        let name = format!("{}.{}", self.plural, self.group);
         Yaml::map([
-            ("name", Yaml::Text(name)),
+            ("name", Yaml::Text(self.name())),
             (
                 "annotations",
                 Yaml::map([("kustomize.toolkit.fluxcd.io/substitute", "disabled".into())]),

@@ -31,6 +31,8 @@ pub enum Command {
     Demo(Demo),
     /// Runs the controllers in a cluster, in the place of Flux's
     Controller(Box<super::controller_args::Controller>),
+    /// Puts the controllers into a cluster, or prints the manifests for that
+    Install(Box<super::install_args::Install>),
 }
 
 /// Arguments of `update`.

@@ -25,6 +25,7 @@ fn try_run(args: &Controller) -> Result<(), String> {
     let settings = settings(args)?;
     let connect = Connect {
         kubeconfig: args.kubeconfig.clone(),
+        context: None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -115,7 +116,8 @@ fn default_account(args: &Controller, gates: Gates) -> Result<Option<String>, St
     }
 }
 
-fn kinds(names: &[String]) -> Result<Kinds, String> {
+/// The kinds that `--controllers` names.
+pub(super) fn kinds(names: &[String]) -> Result<Kinds, String> {
     let mut kinds = Kinds {
         reflector: false,
         automation: false,

@@ -11,6 +11,9 @@ mod demo;
 mod demo_fleet;
 mod git_signer;
 mod images;
+mod install;
+pub mod install_args;
+mod install_manifests;
 mod json;
 mod load;
 mod markdown;
@@ -54,5 +57,6 @@ pub fn main() -> ExitCode {
         Command::Migrate(args) => migrate::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Controller(args) => controller::run(&args),
+        Command::Install(args) => install::run(&args),
     }
 }

@@ -26,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Connect {
     /// A kubeconfig file; without it `KUBECONFIG`, the service account of the pod or the user's own file.
     pub kubeconfig: Option<PathBuf>,
+    /// A context of the kubeconfig; without it the current one.
+    pub context: Option<String>,
 }
 
 /// Which objects are watched.
@@ -56,13 +58,20 @@ impl Cluster {
     /// [`ClusterError::Connect`]
     pub async fn connect(connect: &Connect, told: OnAnswer) -> Result<Self, ClusterError> {
         let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
-        let mut config = match &connect.kubeconfig {
-            Some(file) => {
-                let read = Kubeconfig::read_from(file).map_err(|e| failed(&e))?;
-                Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
-                    .await
-                    .map_err(|e| failed(&e))?
-            }
+        let file = match (&connect.kubeconfig, &connect.context) {
+            (Some(file), _) => Some(Kubeconfig::read_from(file).map_err(|e| failed(&e))?),
+            // A pod has no contexts: they are those of KUBECONFIG or of the user's own file.
+            (None, Some(_)) => Some(Kubeconfig::read().map_err(|e| failed(&e))?),
+            (None, None) => None,
+        };
+        let options = KubeConfigOptions {
+            context: connect.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let mut config = match file {
+            Some(file) => Config::from_custom_kubeconfig(file, &options)
+                .await
+                .map_err(|e| failed(&e))?,
             None => Config::infer().await.map_err(|e| failed(&e))?,
         };
         // A watch is silent for long; its own timeout is the server's.
@@ -90,7 +99,11 @@ impl Cluster {
         }
     }
 
-    fn beside(&self, kind: &Kind, name: &ObjectName) -> Api<DynamicObject> {
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(super) fn beside(&self, kind: &Kind, name: &ObjectName) -> Api<DynamicObject> {
         self.all(
             kind,
             Some(name.namespace.as_str()).filter(|namespace| !namespace.is_empty()),
@@ -217,7 +230,7 @@ impl Cluster {
 }
 
 /// A request that ends.
-async fn bounded<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ClusterError> {
+pub(super) async fn bounded<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ClusterError> {
     within(PATIENCE, request).await
 }
 

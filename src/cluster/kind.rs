@@ -37,6 +37,36 @@ pub const NAMESPACE: Kind = core("Namespace", "namespaces");
 /// `Event`
 pub const EVENT: Kind = core("Event", "events");
 
+/// `CustomResourceDefinition`
+pub const CUSTOM_RESOURCE_DEFINITION: Kind = Kind {
+    group: "apiextensions.k8s.io",
+    version: "v1",
+    kind: "CustomResourceDefinition",
+    plural: "customresourcedefinitions",
+};
+/// `ClusterRole`
+pub const CLUSTER_ROLE: Kind = rbac("ClusterRole", "clusterroles");
+/// `ClusterRoleBinding`
+pub const CLUSTER_ROLE_BINDING: Kind = rbac("ClusterRoleBinding", "clusterrolebindings");
+/// `Role`
+pub const ROLE: Kind = rbac("Role", "roles");
+/// `RoleBinding`
+pub const ROLE_BINDING: Kind = rbac("RoleBinding", "rolebindings");
+/// `Deployment`
+pub const DEPLOYMENT: Kind = Kind {
+    group: "apps",
+    version: "v1",
+    kind: "Deployment",
+    plural: "deployments",
+};
+/// `NetworkPolicy`
+pub const NETWORK_POLICY: Kind = Kind {
+    group: "networking.k8s.io",
+    version: "v1",
+    kind: "NetworkPolicy",
+    plural: "networkpolicies",
+};
+
 /// `Lease`
 pub const LEASE: Kind = Kind {
     group: "coordination.k8s.io",
@@ -48,6 +78,15 @@ pub const LEASE: Kind = Kind {
 const fn image(kind: &'static str, plural: &'static str) -> Kind {
     Kind {
         group: "image.toolkit.fluxcd.io",
+        version: "v1",
+        kind,
+        plural,
+    }
+}
+
+const fn rbac(kind: &'static str, plural: &'static str) -> Kind {
+    Kind {
+        group: "rbac.authorization.k8s.io",
         version: "v1",
         kind,
         plural,

@@ -3,6 +3,7 @@
 //! Objects are kept as JSON (`Object`) with the few metadata that every reconciler looks at taken out; `api` turns them into
 //! types. Nothing here knows what a kind is for.
 
+mod apply;
 mod cache;
 mod client;
 mod error;
@@ -15,7 +16,8 @@ pub use cache::{Cache, Change};
 pub use client::{Cluster, Connect, Scope};
 pub use error::ClusterError;
 pub use kind::{
-    EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind, LEASE, NAMESPACE, SECRET,
+    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT, EVENT, GIT_REPOSITORY, IMAGE_POLICY,
+    IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind, LEASE, NAMESPACE, NETWORK_POLICY, ROLE, ROLE_BINDING, SECRET,
     SERVICE_ACCOUNT,
 };
 pub use lease::{Lease, lease_name};

@@ -15,10 +15,12 @@
 pub mod apiserver;
 pub mod cli;
 pub mod controller;
+pub mod controllers;
 pub mod forge;
 pub mod gerrit;
 pub mod git_http;
 pub mod http_server;
+pub mod image_fleet;
 pub mod images;
 pub mod mirror;
 pub mod packets;

@@ -1,0 +1,184 @@
+//! `bumpwright install`: the manifests of `deploy/`, printed or applied.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::controller::kinds;
+use super::install_args::Install;
+use super::install_manifests::{Installation, Manifest, manifests};
+use super::update::complain;
+use crate::cluster::{CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, Connect};
+use crate::observe::{Level, UnknownName};
+
+/// Who owns the fields that an installation writes.
+const MANAGER: &str = "bumpwright";
+
+/// Why nothing is installed, or not all.
+#[derive(Debug, thiserror::Error)]
+enum InstallError {
+    #[error("--namespace: {0:?} is no name of a namespace: lower case letters, digits and inner dashes, 63 at most")]
+    Namespace(String),
+    #[error("--image: {0:?} is no image with a tag or a digest, as in ghcr.io/acme/bumpwright:v1.0.0")]
+    Image(String),
+    #[error("--log-level: {0}")]
+    LogLevel(UnknownName),
+    #[error("{0}")]
+    Controllers(String),
+    #[error("cannot print the manifests: {0}")]
+    Print(io::Error),
+    #[error("cannot start: {0}")]
+    Runtime(io::Error),
+    #[error(transparent)]
+    Connect(ClusterError),
+    #[error("cannot apply {object}: {error}; what came before it is applied, and the command can be run again")]
+    Apply { object: String, error: ClusterError },
+}
+
+/// Runs the command.
+#[must_use]
+pub(super) fn run(args: &Install) -> ExitCode {
+    match try_run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error.to_string());
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn try_run(args: &Install) -> Result<(), InstallError> {
+    let controllers = controllers(&args.controllers)?;
+    let wanted = Installation {
+        namespace: namespace(&args.namespace)?,
+        image: image(&args.image)?,
+        beside_flux: args.beside_flux,
+        controllers: controllers.as_deref(),
+        watch_all_namespaces: args.watch_all_namespaces,
+        network_policy: args.network_policy,
+        log_level: log_level(&args.log_level)?,
+    };
+    let manifests = manifests(&wanted);
+    if args.export {
+        let documents = manifests.iter().map(|one| format!("---\n{}", one.text));
+        return print(&documents.collect::<String>());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(InstallError::Runtime)?;
+    runtime.block_on(apply(&manifests, args))
+}
+
+/// Definitions first, since nothing can be stored of a kind before it is established; then the rest.
+async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), InstallError> {
+    let connect = Connect {
+        kubeconfig: args.kubeconfig.clone(),
+        context: args.context.clone(),
+    };
+    let cluster = Cluster::connect(&connect).await.map_err(InstallError::Connect)?;
+    let (definitions, others): (Vec<_>, Vec<_>) = manifests
+        .iter()
+        .partition(|one| *one.kind == CUSTOM_RESOURCE_DEFINITION);
+    for one in &definitions {
+        put(&cluster, one).await?;
+    }
+    for one in &definitions {
+        await_established(&cluster, one, args.timeout.as_std()).await?;
+    }
+    for one in &others {
+        put(&cluster, one).await?;
+    }
+    print(&format!(
+        "installed; to see it start: kubectl -n {} rollout status deployment/bumpwright\n",
+        args.namespace
+    ))
+}
+
+async fn put(cluster: &Cluster, one: &Manifest) -> Result<(), InstallError> {
+    let failed = |error| InstallError::Apply {
+        object: shown(one),
+        error,
+    };
+    if one.shared {
+        let managers = cluster.managers(one.kind, &one.name).await.map_err(failed)?;
+        if managers.is_some_and(|managers| !managers.iter().any(|manager| manager == MANAGER)) {
+            return print(&format!("{} left as it is: somebody else made it\n", shown(one)));
+        }
+    }
+    cluster
+        .apply(one.kind, &one.name, MANAGER, &one.text)
+        .await
+        .map_err(failed)?;
+    print(&format!("{} applied\n", shown(one)))
+}
+
+async fn await_established(cluster: &Cluster, one: &Manifest, patience: Duration) -> Result<(), InstallError> {
+    let established = cluster.established(&one.name, patience).await;
+    established.map_err(|error| InstallError::Apply {
+        object: shown(one),
+        error,
+    })
+}
+
+/// As kubectl names objects: `deployment.apps/bumpwright`.
+fn shown(one: &Manifest) -> String {
+    let kind = one.kind.kind.to_lowercase();
+    match one.kind.group {
+        "" => format!("{kind}/{}", one.name.name),
+        group => format!("{kind}.{group}/{}", one.name.name),
+    }
+}
+
+/// On standard output. Whoever closed the pipe has read enough.
+fn print(text: &str) -> Result<(), InstallError> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(InstallError::Print(error)),
+        _ => Ok(()),
+    }
+}
+
+/// RFC 1123 labels, as the API server asks for. Nothing that could end a line gets into a manifest.
+fn namespace(name: &str) -> Result<&str, InstallError> {
+    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    let fits = (1..=63).contains(&name.len()) && name.bytes().all(inner);
+    match fits && !name.starts_with('-') && !name.ends_with('-') {
+        true => Ok(name),
+        false => Err(InstallError::Namespace(name.to_owned())),
+    }
+}
+
+/// `flux version` wants a tag or a digest, and a plain scalar has to hold it.
+fn image(image: &str) -> Result<&str, InstallError> {
+    let fits = |c: u8| c.is_ascii_alphanumeric() || b"._-/:@".contains(&c);
+    let last = image.rsplit('/').next().unwrap_or_default();
+    let named = last.split_once([':', '@']);
+    let whole = named.is_some_and(|(name, version)| !name.is_empty() && !version.is_empty());
+    match whole && image.bytes().all(fits) && image.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        true => Ok(image),
+        false => Err(InstallError::Image(image.to_owned())),
+    }
+}
+
+fn log_level(level: &str) -> Result<&str, InstallError> {
+    level.parse::<Level>().map_err(InstallError::LogLevel)?;
+    Ok(level)
+}
+
+/// What `--controllers` is to say in the Deployment; nothing when it is what the process does by itself.
+fn controllers(names: &[String]) -> Result<Option<String>, InstallError> {
+    kinds(names).map_err(InstallError::Controllers)?;
+    let mut names: Vec<&str> = names
+        .iter()
+        .map(|name| name.trim())
+        .filter(|name| !name.is_empty())
+        .map(|name| name.strip_suffix("-controller").unwrap_or(name))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    match names.as_slice() {
+        [] => Err(InstallError::Controllers("--controllers: none is named".to_owned())),
+        ["image-automation", "image-reflector"] => Ok(None),
+        some => Ok(Some(some.join(","))),
+    }
+}

@@ -1,0 +1,222 @@
+//! The manifests of an installation: the files of `deploy/` with what the flags of `install` change. `tests/install.rs` holds that
+//! kustomize makes the same objects of that folder.
+//!
+//! The files are kept as text, so that what is printed has their comments; every change replaces whole lines that they are known
+//! to have.
+
+use crate::api::{ObjectName, custom_resources};
+use crate::cluster::{
+    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT, Kind, NAMESPACE, NETWORK_POLICY, ROLE,
+    ROLE_BINDING, SERVICE_ACCOUNT,
+};
+
+/// The namespace that the files of `deploy/` have.
+const WRITTEN_NAMESPACE: &str = "flux-system";
+
+/// The image that they have.
+const WRITTEN_IMAGE: &str = concat!("image: ghcr.io/bumpwright/bumpwright:v", env!("CARGO_PKG_VERSION"));
+
+/// The last argument that they have.
+const LAST_ARGUMENT: &str = "        - --log-encoding=json\n";
+
+/// Definitions that are ours, whoever else is in the cluster.
+const OWN_GROUP: &str = ".image.toolkit.fluxcd.io";
+
+/// The definition that automations need besides; Flux's where Flux runs.
+const SOURCE: &str = "gitrepositories.source.toolkit.fluxcd.io";
+
+/// What is to be installed; texts are checked before they come here.
+pub(super) struct Installation<'a> {
+    pub namespace: &'a str,
+    pub image: &'a str,
+    pub beside_flux: bool,
+    /// Those of `--controllers`, when they are not all.
+    pub controllers: Option<&'a str>,
+    pub watch_all_namespaces: bool,
+    pub network_policy: bool,
+    pub log_level: &'a str,
+}
+
+/// An object to apply.
+#[derive(Clone, Debug)]
+pub(super) struct Manifest {
+    pub kind: &'static Kind,
+    pub name: ObjectName,
+    /// YAML, without `---`.
+    pub text: String,
+    /// Whether it may be somebody else's already, and is left alone then.
+    pub shared: bool,
+}
+
+/// All objects, in the order in which they are to be applied.
+pub(super) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
+    let mut all: Vec<Manifest> = custom_resources()
+        .iter()
+        .filter_map(|one| definition(one, wanted.beside_flux))
+        .collect();
+    if !wanted.beside_flux {
+        all.push(Manifest {
+            shared: true,
+            ..manifest(
+                &NAMESPACE,
+                WRITTEN_NAMESPACE,
+                include_str!("../../deploy/namespace.yaml"),
+            )
+        });
+    }
+    all.push(manifest(
+        &SERVICE_ACCOUNT,
+        "bumpwright",
+        include_str!("../../deploy/base/service-account.yaml"),
+    ));
+    all.extend(roles(wanted.watch_all_namespaces));
+    if wanted.network_policy {
+        let text = include_str!("../../deploy/base/network-policy.yaml");
+        all.push(manifest(&NETWORK_POLICY, "bumpwright", text));
+    }
+    all.push(deployment(wanted));
+    all.into_iter().map(|one| moved(one, wanted.namespace)).collect()
+}
+
+/// A definition with the labels that `flux` looks for; None when the installation leaves it out.
+fn definition(resource: &crate::api::CustomResource, beside_flux: bool) -> Option<Manifest> {
+    let name = resource.name();
+    let own = name.ends_with(OWN_GROUP);
+    if !own && (beside_flux || name != SOURCE) {
+        return None;
+    }
+    let mut labels = "  labels:\n    app.kubernetes.io/part-of: flux\n".to_owned();
+    if !own {
+        labels.push_str(concat!(
+            "    app.kubernetes.io/version: bumpwright-v",
+            env!("CARGO_PKG_VERSION"),
+            "\n"
+        ));
+    }
+    // Where Flux's manifests lose these definitions, its kustomize-controller would delete them, and all objects with them.
+    let annotations = match own {
+        true => "  annotations:\n    kustomize.toolkit.fluxcd.io/prune: disabled\n",
+        false => "  annotations:\n",
+    };
+    let text = resource.to_yaml().replacen("  annotations:\n", annotations, 1);
+    Some(Manifest {
+        kind: &CUSTOM_RESOURCE_DEFINITION,
+        name: ObjectName::new("", name),
+        text: text.replacen("\nspec:\n", &format!("\n{labels}spec:\n"), 1),
+        shared: !own,
+    })
+}
+
+fn roles(everywhere: bool) -> Vec<Manifest> {
+    let mut roles = if everywhere {
+        vec![
+            manifest(
+                &CLUSTER_ROLE,
+                "bumpwright",
+                include_str!("../../deploy/base/cluster-role.yaml"),
+            ),
+            manifest(
+                &CLUSTER_ROLE_BINDING,
+                "bumpwright-flux-system",
+                include_str!("../../deploy/base/cluster-role-binding.yaml"),
+            ),
+        ]
+    } else {
+        vec![
+            manifest(
+                &ROLE,
+                "bumpwright",
+                include_str!("../../deploy/one-namespace/role.yaml"),
+            ),
+            manifest(
+                &ROLE_BINDING,
+                "bumpwright",
+                include_str!("../../deploy/one-namespace/role-binding.yaml"),
+            ),
+        ]
+    };
+    roles.extend([
+        manifest(
+            &ROLE,
+            "bumpwright-leases",
+            include_str!("../../deploy/base/lease-role.yaml"),
+        ),
+        manifest(
+            &ROLE_BINDING,
+            "bumpwright-leases",
+            include_str!("../../deploy/base/lease-role-binding.yaml"),
+        ),
+        manifest(
+            &CLUSTER_ROLE,
+            "bumpwright-view",
+            include_str!("../../deploy/base/view-role.yaml"),
+        ),
+        manifest(
+            &CLUSTER_ROLE,
+            "bumpwright-edit",
+            include_str!("../../deploy/base/edit-role.yaml"),
+        ),
+    ]);
+    roles
+}
+
+fn deployment(wanted: &Installation<'_>) -> Manifest {
+    let text = include_str!("../../deploy/base/deployment.yaml");
+    let mut one = manifest(&DEPLOYMENT, "bumpwright", text);
+    let mut arguments = LAST_ARGUMENT.to_owned();
+    let mut add = |argument: &str| {
+        arguments.push_str("        - ");
+        arguments.push_str(argument);
+        arguments.push('\n');
+    };
+    if wanted.beside_flux {
+        add("--events-addr=http://notification-controller.$(RUNTIME_NAMESPACE).svc.cluster.local./");
+    }
+    if !wanted.watch_all_namespaces {
+        add("--no-cross-namespace-refs=true");
+    }
+    if let Some(controllers) = wanted.controllers {
+        add(&format!("--controllers={controllers}"));
+    }
+    one.text = one
+        .text
+        .replace(WRITTEN_IMAGE, &format!("image: {}", wanted.image))
+        .replace(
+            "--watch-all-namespaces=true",
+            &format!("--watch-all-namespaces={}", wanted.watch_all_namespaces),
+        )
+        .replace("--log-level=info", &format!("--log-level={}", wanted.log_level))
+        .replace(LAST_ARGUMENT, &arguments);
+    one
+}
+
+fn manifest(kind: &'static Kind, name: &str, text: &str) -> Manifest {
+    let everywhere = [&NAMESPACE, &CLUSTER_ROLE, &CLUSTER_ROLE_BINDING].contains(&kind);
+    let namespace = if everywhere { "" } else { WRITTEN_NAMESPACE };
+    Manifest {
+        kind,
+        name: ObjectName::new(namespace, name),
+        text: text.to_owned(),
+        shared: false,
+    }
+}
+
+/// The object in another namespace. What belongs to no namespace but is made for one has its name behind its own.
+fn moved(one: Manifest, namespace: &str) -> Manifest {
+    let rename = |name: &str| match name.strip_suffix(WRITTEN_NAMESPACE) {
+        Some(stem) => format!("{stem}{namespace}"),
+        None => name.to_owned(),
+    };
+    Manifest {
+        name: ObjectName::new(rename(&one.name.namespace), rename(&one.name.name)),
+        text: one
+            .text
+            .replace("namespace: flux-system\n", &format!("namespace: {namespace}\n"))
+            .replace("  name: flux-system\n", &format!("  name: {namespace}\n"))
+            .replace(
+                "  name: bumpwright-flux-system\n",
+                &format!("  name: bumpwright-{namespace}\n"),
+            ),
+        ..one
+    }
+}

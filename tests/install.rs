@@ -1,0 +1,266 @@
+//! `deploy/` and `bumpwright install`: kustomize and the command make the same objects, a real API server takes them, and the
+//! controllers can do their work with the rights that they give.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+#[path = "install/containerfile.rs"]
+mod containerfile;
+#[path = "install/dashboard.rs"]
+mod dashboard;
+#[path = "install/rights.rs"]
+mod rights;
+#[path = "install/server.rs"]
+mod server;
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value as Json, json};
+
+use support::cli::Bench;
+
+fn deploy() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy")
+}
+
+fn text<'a>(value: &'a Json, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
+}
+
+/// Objects by what the API server knows them by.
+fn objects(yaml: &str) -> BTreeMap<String, Json> {
+    let documents = serde_saphyr::from_multiple::<Json>(yaml).unwrap();
+    let count = documents.len();
+    let all: BTreeMap<String, Json> = documents
+        .into_iter()
+        .map(|object| {
+            let (kind, name) = (text(&object, "/kind"), text(&object, "/metadata/name"));
+            (
+                format!("{kind} {}/{name}", text(&object, "/metadata/namespace")),
+                object,
+            )
+        })
+        .collect();
+    assert_eq!(all.len(), count, "an object comes twice");
+    all
+}
+
+fn exported(arguments: &[&str]) -> BTreeMap<String, Json> {
+    objects(&Bench::new().ok(&[&["install", "--export"], arguments].concat()).out)
+}
+
+/// What kustomize makes of a kustomization of a user's own, which names folders of `deploy/` by `DEPLOY`. None without kustomize.
+fn kustomized(kustomization: &str) -> Option<BTreeMap<String, Json>> {
+    let kustomize = support::tool("kustomize")?;
+    let folder = tempfile::tempdir().unwrap();
+    // Resources are named relative to the kustomization, below no symlink.
+    let root = folder.path().canonicalize().unwrap();
+    let up = "../".repeat(root.components().count() - 1);
+    let target = format!(
+        "{up}{}",
+        deploy()
+            .canonicalize()
+            .unwrap()
+            .display()
+            .to_string()
+            .trim_start_matches('/')
+    );
+    std::fs::write(
+        root.join("kustomization.yaml"),
+        kustomization.replace("DEPLOY", &target),
+    )
+    .unwrap();
+    let out = Command::new(kustomize).arg("build").arg(&root).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    Some(objects(&String::from_utf8(out.stdout).unwrap()))
+}
+
+fn assert_same(kustomization: &str, arguments: &[&str]) {
+    let Some(kustomized) = kustomized(kustomization) else {
+        return;
+    };
+    let exported = exported(arguments);
+    let names = |all: &BTreeMap<String, Json>| all.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&kustomized), names(&exported), "{arguments:?}");
+    for (name, object) in &kustomized {
+        assert_eq!(object, &exported[name], "{name} with {arguments:?}");
+    }
+}
+
+#[test]
+fn kustomize_makes_the_same_of_the_whole_folder() {
+    assert_same("resources: [DEPLOY]\n", &[]);
+}
+
+#[test]
+fn kustomize_makes_the_same_beside_flux() {
+    assert_same("resources: [DEPLOY/beside-flux]\n", &["--beside-flux"]);
+}
+
+#[test]
+fn kustomize_makes_the_same_for_one_namespace() {
+    assert_same(
+        "resources: [DEPLOY/beside-flux]\ncomponents: [DEPLOY/one-namespace]\n",
+        &["--beside-flux", "--watch-all-namespaces=false"],
+    );
+}
+
+#[test]
+fn kustomize_makes_the_same_with_changes() {
+    let kustomization = r"
+        resources: [DEPLOY]
+        namespace: images
+        images:
+        - {name: ghcr.io/bumpwright/bumpwright, newName: 'registry.example.com:5000/ops/bumpwright', newTag: v9.9.9}
+        patches:
+        - target: {kind: ClusterRoleBinding}
+          patch: |
+            - {op: replace, path: /metadata/name, value: bumpwright-images}
+        - target: {kind: NetworkPolicy}
+          patch: |
+            $patch: delete
+            kind: NetworkPolicy
+            metadata: {name: bumpwright}
+        - target: {kind: Deployment}
+          patch: |
+            - {op: replace, path: /spec/template/spec/containers/0/args/4, value: --log-level=debug}
+            - {op: add, path: /spec/template/spec/containers/0/args/-, value: --controllers=image-automation}
+    ";
+    assert_same(
+        &kustomization.replace("\n        ", "\n"),
+        &[
+            "--namespace=images",
+            "--image=registry.example.com:5000/ops/bumpwright:v9.9.9",
+            "--network-policy=false",
+            "--log-level=debug",
+            "--controllers=image-automation-controller",
+        ],
+    );
+}
+
+/// kustomize reads no file outside its folder, so `deploy/` has copies.
+#[test]
+fn definitions_are_those_of_the_folder_of_definitions() {
+    let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
+    let mut count = 0;
+    for folder in ["base/crds", "sources"] {
+        for entry in std::fs::read_dir(deploy().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap();
+            if name == "kustomization.yaml" {
+                continue;
+            }
+            let (here, there) = (std::fs::read(&path).unwrap(), std::fs::read(crds.join(name)).unwrap());
+            assert!(here == there, "copy crds/{} to deploy/{folder}", name.display());
+            count += 1;
+        }
+    }
+    assert_eq!(count, 4);
+}
+
+/// The restricted profile of the pod security standards, and a root file system that nothing can write to.
+#[test]
+fn the_pod_is_confined() {
+    let all = exported(&[]);
+    let pod = &all["Deployment flux-system/bumpwright"]["spec"]["template"]["spec"];
+    let security = &pod["securityContext"];
+    assert_eq!(security["runAsNonRoot"], true);
+    assert_eq!(security["seccompProfile"]["type"], "RuntimeDefault");
+    assert!(security["runAsUser"].as_u64().unwrap() > 0);
+    let containers = pod["containers"].as_array().unwrap();
+    assert_eq!(containers.len(), 1);
+    let container = &containers[0]["securityContext"];
+    assert_eq!(container["readOnlyRootFilesystem"], true);
+    assert_eq!(container["allowPrivilegeEscalation"], false);
+    assert_eq!(container["capabilities"], json!({"drop": ["ALL"]}));
+    // What it writes to is mounted.
+    let mounts: Vec<&str> = containers[0]["volumeMounts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|mount| text(mount, "/mountPath"))
+        .collect();
+    assert_eq!(mounts, ["/data", "/tmp"]);
+    assert_eq!(
+        all["ServiceAccount flux-system/bumpwright"]["automountServiceAccountToken"],
+        false
+    );
+}
+
+/// The arguments of the Deployment are ones that the command takes.
+#[test]
+fn the_process_understands_its_arguments() {
+    for flags in [
+        &[][..],
+        &[
+            "--beside-flux",
+            "--watch-all-namespaces=false",
+            "--controllers=image-reflector",
+        ],
+    ] {
+        let all = exported(flags);
+        let container = &all["Deployment flux-system/bumpwright"]["spec"]["template"]["spec"]["containers"][0];
+        let arguments: Vec<&str> = container["args"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one.as_str().unwrap())
+            .collect();
+        let bench = Bench::new();
+        // A file that is not there ends it before it does anything.
+        let ran = bench.run(&[&arguments[..], &["--kubeconfig=absent"]].concat());
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        let words = if flags.is_empty() {
+            "RUNTIME_NAMESPACE"
+        } else {
+            "--watch-all-namespaces=false needs RUNTIME_NAMESPACE"
+        };
+        assert!(ran.err.contains(words), "{}", ran.err);
+    }
+}
+
+#[test]
+fn what_would_not_fit_into_a_manifest_is_refused() {
+    for (flag, words) in [
+        ("--namespace=Flux", "--namespace: \"Flux\" is no name of a namespace"),
+        (
+            "--namespace=a\nb: c",
+            "--namespace: \"a\\nb: c\" is no name of a namespace",
+        ),
+        (
+            "--image=ghcr.io/acme/bumpwright",
+            "--image: \"ghcr.io/acme/bumpwright\" is no image with a tag or a digest",
+        ),
+        (
+            "--image=localhost:5000/bumpwright",
+            "is no image with a tag or a digest",
+        ),
+        ("--image=a:b\n  - x", "is no image with a tag or a digest"),
+        ("--log-level=loud", "--log-level: "),
+        ("--controllers=helm", "--controllers: \"helm\" is none of"),
+        ("--controllers=", "--controllers: none is named"),
+    ] {
+        let ran = Bench::new().run(&["install", "--export", flag]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{flag}");
+        assert!(ran.err.contains(words), "{flag}: {}", ran.err);
+    }
+}
+
+/// The version of the program is the version of what it installs.
+#[test]
+fn versions_agree() {
+    let version = concat!("v", env!("CARGO_PKG_VERSION"));
+    let all = exported(&[]);
+    let deployment = &all["Deployment flux-system/bumpwright"];
+    assert_eq!(text(deployment, "/metadata/labels/app.kubernetes.io~1version"), version);
+    let image = text(deployment, "/spec/template/spec/containers/0/image");
+    assert!(image.ends_with(&format!(":{version}")), "{image}");
+}

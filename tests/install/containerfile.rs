@@ -1,0 +1,138 @@
+//! The image: the `Containerfile` as BuildKit reads it. Nothing is built here.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value as Json, json};
+
+use super::support;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What BuildKit makes of a file; the error is its own.
+fn read(path: &Path) -> Option<Result<Json, String>> {
+    let out = Command::new(support::tool("containerfile")?)
+        .arg(path)
+        .output()
+        .unwrap();
+    Some(match out.status.success() {
+        true => Ok(serde_json::from_slice(&out.stdout).unwrap()),
+        false => Err(String::from_utf8_lossy(&out.stderr).into_owned()),
+    })
+}
+
+#[test]
+fn the_image_is_what_the_deployment_expects() {
+    let Some(read) = read(&root().join("Containerfile")) else {
+        return;
+    };
+    let image = read.unwrap();
+    assert_eq!(image["warnings"], json!([]));
+    let config = &image["config"];
+    assert_eq!(config["Entrypoint"], json!(["/bumpwright"]));
+    assert_eq!(config["Cmd"], json!(["controller"]));
+    let all = super::exported(&[]);
+    let pod = &all["Deployment flux-system/bumpwright"]["spec"]["template"]["spec"];
+    let user = pod["securityContext"]["runAsUser"].as_u64().unwrap();
+    let group = pod["securityContext"]["runAsGroup"].as_u64().unwrap();
+    // A number: the kubelet cannot tell whether a name is root's.
+    assert_eq!(config["User"], format!("{user}:{group}"));
+    let ports: BTreeSet<String> = pod["containers"][0]["ports"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|port| format!("{}/tcp", port["containerPort"]))
+        .collect();
+    let exposed: BTreeSet<String> = config["ExposedPorts"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(exposed, ports);
+    let mounts = pod["containers"][0]["volumeMounts"].as_array().unwrap();
+    let environment = config["Env"].as_array().unwrap();
+    for variable in ["TMPDIR=/tmp", "HOME=/tmp"] {
+        assert!(environment.contains(&json!(variable)), "{environment:?}");
+    }
+    assert!(mounts.iter().any(|mount| mount["mountPath"] == "/tmp"));
+}
+
+/// The same image tomorrow: every base has a version, and Rust's is the one that the project asks for.
+#[test]
+fn bases_are_pinned() {
+    let Some(read) = read(&root().join("Containerfile")) else {
+        return;
+    };
+    let image = read.unwrap();
+    let bases: Vec<&str> = image["bases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|base| base.as_str().unwrap())
+        .collect();
+    assert_eq!(bases.len(), 2, "{bases:?}");
+    for base in &bases {
+        let tag = base.rsplit_once(':').unwrap().1;
+        assert!(tag != "latest" && tag.contains('.'), "{base}");
+    }
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let wanted = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("rust-version = "))
+        .unwrap()
+        .trim_matches('"');
+    assert!(
+        bases.iter().any(|base| base.contains(&format!("/rust:{wanted}."))),
+        "{bases:?} {wanted}"
+    );
+}
+
+/// Whatever the build copies is there, and the ignore file lets it through.
+#[test]
+fn what_is_copied_is_there() {
+    let text = std::fs::read_to_string(root().join("Containerfile")).unwrap();
+    let ignored = std::fs::read_to_string(root().join(".containerignore")).unwrap();
+    let allowed: BTreeSet<&str> = ignored.lines().filter_map(|line| line.strip_prefix('!')).collect();
+    let copies = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("COPY "))
+        .filter(|line| !line.starts_with("--from"));
+    let mut copied: BTreeSet<&str> = copies
+        .flat_map(|line| {
+            let mut words: Vec<&str> = line.split(' ').collect();
+            words.pop();
+            words
+        })
+        .collect();
+    for path in &copied {
+        assert!(root().join(path).exists(), "{path}");
+    }
+    copied.insert("Containerfile");
+    assert_eq!(copied, allowed);
+    // All that the library embeds is among it.
+    for entry in std::fs::read_dir(root().join("src/cli")).unwrap() {
+        let source = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        for embedded in source.split("include_str!(\"../../").skip(1) {
+            let folder = embedded.split('/').next().unwrap();
+            assert!(copied.contains(folder), "{folder}");
+        }
+    }
+}
+
+/// The checks above can fail: BuildKit's reader warns, refuses, and knows which bases are asked for.
+#[test]
+fn the_reader_sees_faults() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("Containerfile");
+    std::fs::write(&path, "FROM alpine\nENV TOKEN=secret\nCMD run me\n").unwrap();
+    let Some(read_first) = read(&path) else { return };
+    let image = read_first.unwrap();
+    assert_eq!(image["bases"], json!(["docker.io/library/alpine:latest"]));
+    let warnings = image["warnings"].to_string();
+    assert!(
+        warnings.contains("JSONArgsRecommended") && warnings.contains("SecretsUsedInArgOrEnv"),
+        "{warnings}"
+    );
+    std::fs::write(&path, "FROM scratch\nCOPYY a b\n").unwrap();
+    let error = read(&path).unwrap().unwrap_err();
+    assert!(error.contains("unknown instruction: COPYY"), "{error}");
+}
