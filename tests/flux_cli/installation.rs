@@ -1,0 +1,203 @@
+//! What `flux` says about an installation: check, version, logs, tree, and the way out by uninstall.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::support::apiserver::Cluster;
+use super::support::cli::Bench;
+use super::support::controllers::{Controller, wait_for};
+use super::support::http_server::Request;
+use super::support::image_fleet::{AUTOMATION, ImageFleet, REPOSITORY};
+use super::support::reply::Reply;
+use super::support::stub_http::StubHttp;
+use super::support::tls::Certificates;
+use super::{Flux, rows};
+
+const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+
+/// Installs by the command and writes the status that a Deployment's controller and a kubelet would.
+fn install(cluster: &Cluster, flags: &[&str]) {
+    let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
+    Bench::new().ok(&[&["install", &kubeconfig], flags].concat());
+    let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
+    let mut deployment = cluster.get(path);
+    deployment["status"] = json!({
+        "observedGeneration": deployment["metadata"]["generation"], "replicas": 1, "updatedReplicas": 1,
+        "readyReplicas": 1, "availableReplicas": 1,
+        "conditions": [
+                {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": ""},
+                {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": ""},
+            ],
+    });
+    cluster.put_status(&deployment).unwrap();
+}
+
+/// `flux check` and `flux version` in a cluster that has never seen Flux.
+#[test]
+fn check_and_version_see_the_installation() {
+    let Some(cluster) = Cluster::start() else { return };
+    let Some(flux) = Flux::new(&cluster, "flux-system") else {
+        return;
+    };
+    install(&cluster, &[]);
+    let said = rows(&flux.ok("check"));
+    let has = |wanted: &str| said.iter().any(|row| row.ends_with(wanted));
+    for wanted in [
+        &format!("distribution: flux-bumpwright-{VERSION}"),
+        "bootstrapped: false",
+        "bumpwright: deployment ready",
+        &format!("ghcr.io/bumpwright/bumpwright:{VERSION}"),
+        "imagepolicies.image.toolkit.fluxcd.io/v1",
+        "imagerepositories.image.toolkit.fluxcd.io/v1",
+        "imageupdateautomations.image.toolkit.fluxcd.io/v1",
+        "gitrepositories.source.toolkit.fluxcd.io/v1",
+        "all checks passed",
+    ] {
+        assert!(has(wanted), "{wanted}\n{said:#?}");
+    }
+    let said = rows(&flux.ok("version"));
+    assert!(said.contains(&format!("bumpwright: {VERSION}")), "{said:#?}");
+    assert!(
+        said.contains(&format!("distribution: flux-bumpwright-{VERSION}")),
+        "{said:#?}"
+    );
+
+    // A controller that does not come up is told.
+    let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
+    let mut deployment = cluster.get(path);
+    deployment["status"]["conditions"] = json!([
+        {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": ""},
+    ]);
+    cluster.put_status(&deployment).unwrap();
+    let ran = flux.run("check --timeout=5s");
+    assert_ne!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("bumpwright: deployment not ready"), "{}", ran.err);
+
+    // `flux uninstall` takes away all that was installed.
+    flux.ok("uninstall --silent --keep-namespace");
+    for gone in [
+        path,
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles/bumpwright",
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/bumpwright-flux-system",
+        "/api/v1/namespaces/flux-system/serviceaccounts/bumpwright",
+        "/apis/networking.k8s.io/v1/namespaces/flux-system/networkpolicies/bumpwright",
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/imagepolicies.image.toolkit.fluxcd.io",
+    ] {
+        // A definition goes once its objects have.
+        let answer = || cluster.request("GET", gone, "", "");
+        wait_for(
+            || (answer().status == 404).then_some(()),
+            || format!("{gone}: {}", answer().body),
+        );
+    }
+}
+
+/// A node whose kubelet answers what the controller has really logged.
+fn node_with_log(
+    cluster: &Cluster,
+    certificates: &Certificates,
+    log: impl Fn() -> String + Send + Sync + 'static,
+) -> StubHttp {
+    let kubelet = StubHttp::with(
+        Some(certificates.server_config(false)),
+        move |request: &Request| match request.path.as_str() {
+            "/containerLogs/flux-system/bumpwright-0/manager" => Reply::text(200, &log()),
+            _ => Reply::status(404),
+        },
+    );
+    let mut node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}});
+    node = cluster.create(&node, "").unwrap();
+    node["status"] = json!({
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet.address().port()}},
+    });
+    cluster.put_status(&node).unwrap();
+    kubelet
+}
+
+/// The pod that a ReplicaSet would make of the Deployment.
+fn pod(cluster: &Cluster) {
+    let deployment = cluster.get("/apis/apps/v1/namespaces/flux-system/deployments/bumpwright");
+    let template = &deployment["spec"]["template"];
+    let mut spec = template["spec"].clone();
+    spec["nodeName"] = json!("node");
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "bumpwright-0", "namespace": "flux-system", "labels": template["metadata"]["labels"]},
+        "spec": spec,
+    });
+    let mut pod = cluster.create(&pod, "").unwrap();
+    pod["status"] = json!({"phase": "Running"});
+    cluster.put_status(&pod).unwrap();
+}
+
+/// `flux logs`: the pod is found by the labels of the Deployment, and its lines are read and filtered as those of Flux are.
+#[test]
+fn logs_are_found_and_filtered() {
+    let Some(cluster) = Cluster::start() else { return };
+    // It lives as long as the process, which is as long as the fleet asks for.
+    let cluster: &'static Cluster = Box::leak(Box::new(cluster));
+    let Some(flux) = Flux::new(cluster, "logs") else { return };
+    let Some(certificates) = Certificates::make() else {
+        return;
+    };
+    install(cluster, &[]);
+    let Some(fleet) = ImageFleet::start(cluster, "logs") else {
+        return;
+    };
+    let storage = format!("--storage-path={}", fleet.folder().join("data").display());
+    let controller = Controller::ours(&cluster.kubeconfig(), "logs", fleet.folder(), &[&storage]);
+    fleet.apply_all();
+    fleet.ready(AUTOMATION, |status, _| status == "True");
+    fleet.registry.images().tags("app", &["1.1.0"]);
+    fleet.request(REPOSITORY, "now");
+    fleet.in_git("1.1.0");
+    controller.says("pushed commit");
+    let controller = Arc::new(controller);
+    let of = Arc::clone(&controller);
+    let _kubelet = node_with_log(cluster, &certificates, move || of.log());
+    pod(cluster);
+    let all = rows(&flux.ok("logs"));
+    let about = |kind: &str| all.iter().any(|row| row.contains(&format!(" info {kind}/app.logs - ")));
+    for kind in ["ImageRepository", "ImagePolicy", "ImageUpdateAutomation"] {
+        assert!(about(kind), "{kind}\n{all:#?}");
+    }
+    let one = rows(&flux.ok("logs --kind=ImageUpdateAutomation --name=app"));
+    assert!(one.iter().any(|row| row.contains("pushed commit")), "{one:#?}");
+    // A message may have several lines.
+    let mut begins = one.iter().filter(|row| row.starts_with("20"));
+    assert!(
+        begins.all(|row| row.contains("ImageUpdateAutomation/app.logs")),
+        "{one:#?}"
+    );
+    let errors = rows(&flux.ok("logs --level=error"));
+    assert!(errors.iter().all(|row| row.contains(" error ")), "{errors:#?}");
+}
+
+/// `flux tree` is for Kustomizations: image objects are leaves of it.
+#[test]
+fn tree_shows_image_objects_as_leaves() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let Some(flux) = Flux::new(cluster, "default") else {
+        return;
+    };
+    cluster.apply(&Bench::new().ok(&["crds"]).out);
+    let mut kustomization = json!({
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "tree", "namespace": "default"},
+        "spec": {"interval": "1h", "prune": false, "sourceRef": {"kind": "GitRepository", "name": "app"}},
+    });
+    cluster.apply(&kustomization.to_string());
+    kustomization = cluster.get(&cluster.path_of(&kustomization));
+    kustomization["status"] = json!({"inventory": {"entries": [
+        {"id": "default_app_image.toolkit.fluxcd.io_ImagePolicy", "v": "v1"},
+        {"id": "default_app_image.toolkit.fluxcd.io_ImageUpdateAutomation", "v": "v1"},
+    ]}});
+    cluster.put_status(&kustomization).unwrap();
+    let said = flux.ok("tree kustomization tree");
+    assert!(said.contains("Kustomization/default/tree"), "{said}");
+    assert!(
+        said.contains("├── ImagePolicy/default/app") && said.contains("└── ImageUpdateAutomation/default/app"),
+        "{said}"
+    );
+}
