@@ -51,6 +51,7 @@ fn place(url: &str, storage: &Path) -> Place {
     Place {
         mirror: Arc::new(Mirror::open(storage, "mirror", transport, MirrorOptions::default()).unwrap()),
         index: Arc::new(Index::open(&storage.join("index"))),
+        lanes: Arc::default(),
         now: || 1_800_000_000,
     }
 }

@@ -25,7 +25,7 @@ fn try_run(args: &Controller) -> Result<(), String> {
     let settings = settings(args)?;
     let connect = Connect {
         kubeconfig: args.kubeconfig.clone(),
-        context: None,
+        ..Connect::default()
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -34,8 +34,12 @@ fn try_run(args: &Controller) -> Result<(), String> {
         .build()
         .map_err(|e| e.to_string())?;
     let done = runtime.block_on(controller::run(settings, &connect, asked_to_end()));
-    // A scan that nobody waits for any more may not keep the process.
-    runtime.shutdown_timeout(Duration::from_secs(1));
+    match done {
+        // A scan that nobody waits for any more may not keep the process.
+        Ok(()) => runtime.shutdown_timeout(Duration::from_secs(1)),
+        // Without a lease nothing may go on.
+        Err(_) => runtime.shutdown_background(),
+    }
     done.map_err(|e| e.to_string())
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::controller::kinds;
@@ -75,8 +76,11 @@ async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), InstallErro
     let connect = Connect {
         kubeconfig: args.kubeconfig.clone(),
         context: args.context.clone(),
+        ..Connect::default()
     };
-    let cluster = Cluster::connect(&connect).await.map_err(InstallError::Connect)?;
+    let cluster = Cluster::connect(&connect, Arc::new(|_, _, _| {}))
+        .await
+        .map_err(InstallError::Connect)?;
     let (definitions, others): (Vec<_>, Vec<_>) = manifests
         .iter()
         .partition(|one| *one.kind == CUSTOM_RESOURCE_DEFINITION);

@@ -71,7 +71,8 @@ impl Cluster {
 }
 
 fn is_established(object: &Object) -> bool {
-    let conditions = object.status().get("conditions").and_then(Value::as_array);
+    let status = object.status();
+    let conditions = status.get("conditions").and_then(Value::as_array);
     conditions
         .into_iter()
         .flatten()

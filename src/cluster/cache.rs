@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
-use futures::TryStreamExt as _;
+use futures::{Stream, TryStreamExt as _};
+use kube::api::DynamicObject;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
@@ -25,6 +27,14 @@ pub enum Change {
     Deleted(Arc<Object>),
 }
 
+/// The pause before a server that does not know us is asked again.
+const UNKNOWN_PAUSE: Duration = Duration::from_secs(1);
+
+type Watched = Event<DynamicObject>;
+
+/// So many objects come with one answer of a list: an answer is held in memory whole, with who manages which field.
+const PAGE: u32 = 100;
+
 type Listener = Box<dyn Fn(&Change) + Send + Sync>;
 
 /// The objects of a kind.
@@ -33,6 +43,8 @@ pub struct Cache {
     objects: RwLock<BTreeMap<ObjectName, Arc<Object>>>,
     listeners: Mutex<Vec<Listener>>,
     listed: watch::Sender<bool>,
+    /// Why it was not listed yet.
+    failure: Mutex<Option<String>>,
 }
 
 impl std::fmt::Debug for Cache {
@@ -50,6 +62,7 @@ impl Cache {
             objects: RwLock::default(),
             listeners: Mutex::default(),
             listed: watch::Sender::new(false),
+            failure: Mutex::default(),
         }
     }
 
@@ -76,11 +89,13 @@ impl Cache {
         self.read().values().filter(|object| wanted(object)).cloned().collect()
     }
 
-    /// Takes in what a write of ours gave back, unless the watch has brought something newer meanwhile.
-    pub fn wrote(&self, before: &Object, after: Object) {
+    /// Takes in what a write of ours to the version `before` gave back, unless the watch has brought something newer
+    /// meanwhile.
+    pub fn wrote(&self, before: &str, after: Object) {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = objects.get_mut(&after.name)
-            && known.resource_version == before.resource_version
+            && known.uid == after.uid
+            && known.resource_version == before
         {
             let change = Change::Updated(Arc::clone(known), Arc::new(after));
             if let Change::Updated(_, after) = &change {
@@ -98,32 +113,64 @@ impl Cache {
         let _ = listed.wait_for(|listed| *listed).await;
     }
 
-    /// Lists and watches, for ever. `failed` is told what goes wrong; it is tried again with growing pauses.
+    /// Whether the objects have been listed once.
+    ///
+    /// # Errors
+    /// What is waited for, and why if that is known.
+    pub fn is_listed(&self) -> Result<(), String> {
+        if *self.listed.borrow() {
+            return Ok(());
+        }
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = failure.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        Err(format!("{} are not listed yet{why}", self.kind.plural))
+    }
+
+    /// Lists and watches, for ever. `failed` is told what goes wrong; it is tried again with growing pauses. A watch on
+    /// which nothing comes is begun anew after [`Cluster::silence`], since its connection may be dead without our knowing.
     pub async fn run(&self, cluster: &Cluster, scope: &Scope, failed: impl Fn(&str)) {
-        let api = cluster.all(self.kind, scope.namespace.as_deref());
-        let mut config = watcher::Config::default();
+        let seconds = u32::try_from(cluster.silence().as_secs()).unwrap_or(u32::MAX).max(1);
+        let mut config = watcher::Config::default().timeout(seconds).page_size(PAGE);
         if let Some(labels) = &scope.labels {
             config = config.labels(labels);
         }
-        let events = watcher::watcher(api, config).default_backoff();
+        loop {
+            let api = cluster.watched(self.kind, scope.namespace.as_deref());
+            self.follow(watcher::watcher(api, config.clone()).default_backoff(), &failed)
+                .await;
+            // Somebody has replaced the token, or will.
+            cluster.renew().await;
+            tokio::time::sleep(UNKNOWN_PAUSE).await;
+        }
+    }
+
+    /// Takes in what a watch brings, until the server does not know us any more.
+    async fn follow(&self, events: impl Stream<Item = watcher::Result<Watched>>, failed: impl Fn(&str)) {
         let mut events = std::pin::pin!(events);
         let mut staged = BTreeSet::new();
         loop {
             match events.try_next().await {
                 Ok(Some(event)) => self.take(event, &mut staged),
                 Ok(None) => return,
-                Err(error) => failed(&error.to_string()),
+                Err(error) => {
+                    let why = full(&error);
+                    failed(&why);
+                    *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+                    if is_unauthorized(&error) {
+                        return;
+                    }
+                }
             }
         }
     }
 
-    fn take(&self, event: Event<kube::api::DynamicObject>, staged: &mut BTreeSet<ObjectName>) {
+    fn take(&self, event: Watched, staged: &mut BTreeSet<ObjectName>) {
         match event {
             Event::Init => staged.clear(),
             Event::InitApply(object) => {
                 let object = Object::of(object);
                 staged.insert(object.name.clone());
-                self.put(object);
+                self.put(object, Source::List);
             }
             Event::InitDone => {
                 let gone = self.list(|object| !staged.contains(&object.name));
@@ -131,18 +178,16 @@ impl Cache {
                 staged.clear();
                 self.listed.send_replace(true);
             }
-            Event::Apply(object) => self.put(Object::of(object)),
+            Event::Apply(object) => self.put(Object::of(object), Source::Watch),
             Event::Delete(object) => self.drop_object(&Object::of(object).name),
         }
     }
 
-    fn put(&self, object: Object) {
+    fn put(&self, object: Object, source: Source) {
         let object = Arc::new(object);
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-        if objects
-            .get(&object.name)
-            .is_some_and(|known| is_news_of(known, &object))
-        {
+        let known = objects.get(&object.name);
+        if known.is_some_and(|known| !is_news(known, &object, source)) {
             return;
         }
         let old = objects.insert(object.name.clone(), Arc::clone(&object));
@@ -176,9 +221,43 @@ impl Cache {
     }
 }
 
-/// Whether what is known is what a watch brings, or newer: our own writes are taken in before the watch tells of them.
-fn is_news_of(known: &Object, watched: &Object) -> bool {
+/// Where an object comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    List,
+    Watch,
+}
+
+/// Whether what is seen says something that is not known. Our own writes are taken in before the watch tells of them, so
+/// what a watch brings may be older. A list is always right: versions go back when a cluster is restored from a backup.
+fn is_news(known: &Object, seen: &Object, source: Source) -> bool {
     let version = |object: &Object| object.resource_version.parse::<u64>().ok();
-    known.uid == watched.uid
-        && (known.resource_version == watched.resource_version || version(known) > version(watched))
+    let other = known.uid != seen.uid || known.resource_version != seen.resource_version;
+    let older = known.uid == seen.uid && version(known) > version(seen);
+    other && (source == Source::List || !older)
+}
+
+fn is_unauthorized(error: &watcher::Error) -> bool {
+    use watcher::Error;
+    match error {
+        Error::InitialListFailed(kube::Error::Api(status))
+        | Error::WatchStartFailed(kube::Error::Api(status))
+        | Error::WatchFailed(kube::Error::Api(status)) => status.code == 401,
+        Error::WatchError(status) => status.code == 401,
+        _ => false,
+    }
+}
+
+/// An error with all that it comes from, each said once.
+fn full(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        source = error.source();
+    }
+    text
 }

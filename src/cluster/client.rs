@@ -1,7 +1,7 @@
 //! Requests to the API server.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
@@ -21,13 +21,29 @@ use crate::api::ObjectName;
 /// How long the API server may take to answer a plain request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long a watch may be silent. Go's client finds a dead connection after 45 s: 30 s without a frame, 15 s for the answer to
+/// a ping (client-go `rest`, HTTP/2 health checks). 5 s come on top of ours.
+const SILENCE: Duration = Duration::from_secs(40);
+
 /// Where the API server is.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Connect {
     /// A kubeconfig file; without it `KUBECONFIG`, the service account of the pod or the user's own file.
     pub kubeconfig: Option<PathBuf>,
     /// A context of the kubeconfig; without it the current one.
     pub context: Option<String>,
+    /// After how long a watch on which nothing came is begun anew, in whole seconds.
+    pub silence: Duration,
+}
+
+impl Default for Connect {
+    fn default() -> Self {
+        Self {
+            kubeconfig: None,
+            context: None,
+            silence: SILENCE,
+        }
+    }
 }
 
 /// Which objects are watched.
@@ -42,7 +58,17 @@ pub struct Scope {
 /// The API server.
 #[derive(Clone)]
 pub struct Cluster {
-    client: Client,
+    connect: Connect,
+    told: OnAnswer,
+    clients: Arc<RwLock<Clients>>,
+}
+
+#[derive(Clone)]
+struct Clients {
+    /// Tries again by itself when the server is too busy, after the time that it says.
+    plain: Client,
+    /// Tells of each failure at once: a watch has pauses of its own, and whoever waits for it wants to know why.
+    watching: Client,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -57,57 +83,64 @@ impl Cluster {
     /// # Errors
     /// [`ClusterError::Connect`]
     pub async fn connect(connect: &Connect, told: OnAnswer) -> Result<Self, ClusterError> {
-        let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
-        let file = match (&connect.kubeconfig, &connect.context) {
-            (Some(file), _) => Some(Kubeconfig::read_from(file).map_err(|e| failed(&e))?),
-            // A pod has no contexts: they are those of KUBECONFIG or of the user's own file.
-            (None, Some(_)) => Some(Kubeconfig::read().map_err(|e| failed(&e))?),
-            (None, None) => None,
-        };
-        let options = KubeConfigOptions {
-            context: connect.context.clone(),
-            ..KubeConfigOptions::default()
-        };
-        let mut config = match file {
-            Some(file) => Config::from_custom_kubeconfig(file, &options)
-                .await
-                .map_err(|e| failed(&e))?,
-            None => Config::infer().await.map_err(|e| failed(&e))?,
-        };
-        // A watch is silent for long; its own timeout is the server's.
-        config.read_timeout = None;
-        config.write_timeout = Some(PATIENCE);
-        config.connect_timeout = Some(PATIENCE);
-        let host = config
-            .cluster_url
-            .authority()
-            .map_or("", |authority| authority.as_str());
-        let watch = Watch {
-            told,
-            host: Arc::from(host),
-        };
-        let client = ClientBuilder::try_from(config).map_err(|e| failed(&e))?;
         Ok(Self {
-            client: client.with_layer(&watch).build(),
+            clients: Arc::new(RwLock::new(Clients::new(connect, &told).await?)),
+            connect: connect.clone(),
+            told,
         })
     }
 
-    pub(super) fn all(&self, kind: &Kind, namespace: Option<&str>) -> Api<DynamicObject> {
-        match namespace {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &kind.resource()),
-            None => Api::all_with(self.client.clone(), &kind.resource()),
+    /// Reads the settings again: a token that is refused may have been replaced on disk, and the client itself looks only
+    /// once a minute. What cannot be read leaves everything as it was.
+    pub(super) async fn renew(&self) {
+        if let Ok(clients) = Clients::new(&self.connect, &self.told).await {
+            *self.clients.write().unwrap_or_else(PoisonError::into_inner) = clients;
         }
     }
 
-    pub(super) fn client(&self) -> &Client {
-        &self.client
+    pub(super) fn client(&self) -> Client {
+        self.clients().plain
     }
 
     pub(super) fn beside(&self, kind: &Kind, name: &ObjectName) -> Api<DynamicObject> {
-        self.all(
-            kind,
-            Some(name.namespace.as_str()).filter(|namespace| !namespace.is_empty()),
-        )
+        let namespace = Some(name.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+        api(&self.clients().plain, kind, namespace)
+    }
+
+    /// After how long a watch on which nothing came is begun anew.
+    #[must_use]
+    pub fn silence(&self) -> Duration {
+        self.connect.silence
+    }
+
+    fn clients(&self) -> Clients {
+        self.clients.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn watched(&self, kind: &Kind, namespace: Option<&str>) -> Api<DynamicObject> {
+        api(&self.clients().watching, kind, namespace)
+    }
+
+    /// Asks about the objects of a kind in a namespace, or in none. Once more with what is on disk now, when the server
+    /// does not know us.
+    async fn ask<T, Asked>(
+        &self,
+        kind: &Kind,
+        namespace: &str,
+        ask: impl Fn(Api<DynamicObject>) -> Asked,
+    ) -> Result<T, ClusterError>
+    where
+        Asked: Future<Output = Result<T, kube::Error>>,
+    {
+        let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+        let once = || bounded(ask(api(&self.clients().plain, kind, namespace)));
+        match once().await {
+            Err(error) if error.is_unauthorized() => {
+                self.renew().await;
+                once().await
+            }
+            answer => answer,
+        }
     }
 
     /// Reads an object.
@@ -115,7 +148,13 @@ impl Cluster {
     /// # Errors
     /// [`ClusterError::NotFound`] when it is not there, and whatever else the server says.
     pub async fn get(&self, kind: &'static Kind, name: &ObjectName) -> Result<Object, ClusterError> {
-        let found = bounded(self.beside(kind, name).get_opt(&name.name)).await?;
+        let found = self
+            .ask(
+                kind,
+                &name.namespace,
+                |api| async move { api.get_opt(&name.name).await },
+            )
+            .await?;
         found.map(Object::of).ok_or_else(|| ClusterError::NotFound {
             plural: kind.plural.to_owned(),
             group: kind.group.to_owned(),
@@ -147,15 +186,9 @@ impl Cluster {
         manager: &str,
         patch: &Value,
     ) -> Result<Object, ClusterError> {
-        let api = self.beside(kind, name);
-        let params = PatchParams::default();
-        let params = PatchParams {
-            field_manager: Some(manager.to_owned()),
-            ..params
-        };
-        Ok(Object::of(
-            bounded(api.patch(&name.name, &params, &Patch::Merge(patch))).await?,
-        ))
+        let params = &managed_by(manager);
+        let ask = |api: Api<DynamicObject>| async move { api.patch(&name.name, params, &Patch::Merge(patch)).await };
+        self.ask(kind, &name.namespace, ask).await.map(Object::of)
     }
 
     /// Changes the status of an object by a merge patch.
@@ -169,14 +202,10 @@ impl Cluster {
         manager: &str,
         patch: &Value,
     ) -> Result<Object, ClusterError> {
-        let api = self.beside(kind, name);
-        let params = PatchParams {
-            field_manager: Some(manager.to_owned()),
-            ..PatchParams::default()
-        };
-        Ok(Object::of(
-            bounded(api.patch_status(&name.name, &params, &Patch::Merge(patch))).await?,
-        ))
+        let params = &managed_by(manager);
+        let ask =
+            |api: Api<DynamicObject>| async move { api.patch_status(&name.name, params, &Patch::Merge(patch)).await };
+        self.ask(kind, &name.namespace, ask).await.map(Object::of)
     }
 
     /// Makes an object.
@@ -184,14 +213,15 @@ impl Cluster {
     /// # Errors
     /// Whatever the server says.
     pub async fn create(&self, kind: &'static Kind, namespace: &str, object: &Value) -> Result<(), ClusterError> {
-        let api = self.all(kind, Some(namespace));
         let object: DynamicObject =
             serde_json::from_value(object.clone()).map_err(|error| ClusterError::Unreadable {
                 kind: kind.kind,
                 name: ObjectName::new(namespace, ""),
                 error: error.to_string(),
             })?;
-        bounded(api.create(&PostParams::default(), &object)).await.map(drop)
+        let object = &object;
+        let ask = |api: Api<DynamicObject>| async move { api.create(&PostParams::default(), object).await };
+        self.ask(kind, namespace, ask).await.map(drop)
     }
 
     /// Issues a token of a ServiceAccount for an audience (Kubernetes API, *TokenRequest*), good for an hour or what the server
@@ -225,7 +255,63 @@ impl Cluster {
 
     /// True once the API server answers.
     pub async fn is_up(&self) -> bool {
-        bounded(self.client.apiserver_version()).await.is_ok()
+        bounded(self.clients().plain.apiserver_version()).await.is_ok()
+    }
+}
+
+impl Clients {
+    async fn new(connect: &Connect, told: &OnAnswer) -> Result<Self, ClusterError> {
+        let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
+        let file = match (&connect.kubeconfig, &connect.context) {
+            (Some(file), _) => Some(Kubeconfig::read_from(file).map_err(|e| failed(&e))?),
+            // A pod has no contexts: they are those of KUBECONFIG or of the user's own file.
+            (None, Some(_)) => Some(Kubeconfig::read().map_err(|e| failed(&e))?),
+            (None, None) => None,
+        };
+        let options = KubeConfigOptions {
+            context: connect.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let mut config = match file {
+            Some(file) => Config::from_custom_kubeconfig(file, &options)
+                .await
+                .map_err(|e| failed(&e))?,
+            None => Config::infer().await.map_err(|e| failed(&e))?,
+        };
+        // A watch is silent for long; its own timeout is the server's.
+        config.read_timeout = None;
+        config.write_timeout = Some(PATIENCE);
+        config.connect_timeout = Some(PATIENCE);
+        let host = config
+            .cluster_url
+            .authority()
+            .map_or("", |authority| authority.as_str());
+        let watch = Watch {
+            told: Arc::clone(told),
+            host: Arc::from(host),
+        };
+        let client = |config: Config| -> Result<Client, ClusterError> {
+            let client = ClientBuilder::try_from(config).map_err(|e| failed(&e))?;
+            Ok(client.with_layer(&watch).build())
+        };
+        let plain = client(config.clone())?;
+        config.default_retry = false;
+        let watching = client(config)?;
+        Ok(Self { plain, watching })
+    }
+}
+
+fn managed_by(manager: &str) -> PatchParams {
+    PatchParams {
+        field_manager: Some(manager.to_owned()),
+        ..PatchParams::default()
+    }
+}
+
+fn api(client: &Client, kind: &Kind, namespace: Option<&str>) -> Api<DynamicObject> {
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &kind.resource()),
+        None => Api::all_with(client.clone(), &kind.resource()),
     }
 }
 

@@ -63,6 +63,12 @@ impl ClusterError {
         }
     }
 
+    /// Whether the server does not know who asks.
+    #[must_use]
+    pub fn is_unauthorized(&self) -> bool {
+        matches!(self, Self::Refused { code: 401, .. })
+    }
+
     /// Whether the object, or its kind, is not there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {

@@ -34,32 +34,59 @@ struct Seen {
     at: Option<Instant>,
 }
 
+/// Who has the lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    Ours,
+    Others,
+    /// Somebody wrote at the same time.
+    Contested,
+}
+
+fn held(written: Result<(), ClusterError>) -> Result<Held, ClusterError> {
+    match written {
+        Ok(()) => Ok(Held::Ours),
+        Err(ClusterError::Conflict(_)) => Ok(Held::Contested),
+        Err(error) => Err(error),
+    }
+}
+
 impl Lease {
     /// Waits until the lease is ours.
     pub async fn acquire(&self, cluster: &Cluster, failed: impl Fn(&str)) {
         let mut seen = Seen::default();
         loop {
             match self.attempt(cluster, &mut seen).await {
-                Ok(true) => return,
-                Ok(false) => {}
+                Ok(Held::Ours) => return,
+                Ok(Held::Others | Held::Contested) => {}
                 Err(error) => failed(&format!("lease {}: {error}", self.name)),
             }
             tokio::time::sleep(self.retry).await;
         }
     }
 
-    /// Renews the lease until that fails for too long.
+    /// Renews the lease until that fails for too long, or somebody else has it.
     pub async fn keep(&self, cluster: &Cluster, failed: impl Fn(&str)) {
         let mut seen = Seen::default();
         let mut renewed = Instant::now();
         while renewed.elapsed() < self.renew_deadline {
             tokio::time::sleep(self.retry).await;
+            // Others count from when the lease was written, so we count from before that.
+            let began = Instant::now();
             let left = self.renew_deadline.saturating_sub(renewed.elapsed());
-            match tokio::time::timeout(left, self.attempt(cluster, &mut seen)).await {
-                Ok(Ok(true)) => renewed = Instant::now(),
-                Ok(Ok(false)) => return,
+            // One connection on which nothing comes any more may not take all the time there is.
+            let patience = left.min((self.renew_deadline / 3).max(self.retry));
+            match tokio::time::timeout(patience, self.attempt(cluster, &mut seen)).await {
+                Ok(Ok(Held::Ours)) => renewed = began,
+                Ok(Ok(Held::Others)) => return,
+                // Somebody wrote to it between our reading and our writing; the next attempt sees who.
+                Ok(Ok(Held::Contested)) => {}
                 Ok(Err(error)) => failed(&format!("lease {}: {error}", self.name)),
-                Err(_) => return,
+                Err(_) => failed(&format!(
+                    "lease {}: the API server did not answer within {:.1} seconds",
+                    self.name,
+                    patience.as_secs_f64()
+                )),
             }
         }
     }
@@ -81,8 +108,8 @@ impl Lease {
         self.write(cluster, &object, &spec).await
     }
 
-    /// Takes or renews the lease; false while somebody else has it.
-    async fn attempt(&self, cluster: &Cluster, seen: &mut Seen) -> Result<bool, ClusterError> {
+    /// Takes or renews the lease, unless somebody else has it.
+    async fn attempt(&self, cluster: &Cluster, seen: &mut Seen) -> Result<Held, ClusterError> {
         let object = match cluster.get(&LEASE, &self.name).await {
             Ok(object) => object,
             Err(error) if error.is_not_found() => {
@@ -93,10 +120,7 @@ impl Lease {
                     "metadata": { "name": self.name.name, "namespace": self.name.namespace },
                     "spec": spec,
                 });
-                return cluster
-                    .create(&LEASE, &self.name.namespace, &lease)
-                    .await
-                    .map(|()| true);
+                return held(cluster.create(&LEASE, &self.name.namespace, &lease).await);
             }
             Err(error) => return Err(error),
         };
@@ -110,14 +134,10 @@ impl Lease {
         let duration = duration.map_or(self.duration, Duration::from_secs);
         let alive = seen.at.is_some_and(|at| at.elapsed() < duration);
         if !holder.is_empty() && holder != self.identity && alive {
-            return Ok(false);
+            return Ok(Held::Others);
         }
         let spec = self.spec(&object, holder != self.identity);
-        match self.write(cluster, &object, &spec).await {
-            Ok(()) => Ok(true),
-            Err(ClusterError::Conflict(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        held(self.write(cluster, &object, &spec).await)
     }
 
     /// Only the version that was read is written to: of two that want the lease one loses.

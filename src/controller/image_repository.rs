@@ -10,7 +10,7 @@ use super::context::Context;
 use super::gather;
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Outcome, Status};
-use crate::api::{ImageRepository, Objects};
+use crate::api::{ImageRepository, Is, Objects, READY};
 use crate::cluster::{IMAGE_REPOSITORY, Kind};
 use crate::scan::{ScanError, Tags, repository_reference};
 
@@ -149,6 +149,10 @@ impl ImageRepositories {
         }
         if status.is_requested() {
             return at_once("reconcile requested");
+        }
+        // A request counts as handled although its scan failed; nothing else would make up for it before the interval is over.
+        if status.conditions.is(READY, Is::False) {
+            return at_once("last reconciliation failed");
         }
         if status.text("canonicalImageName") != canonical {
             return at_once("new image name");

@@ -15,7 +15,7 @@ use super::image_update_automation::ImageUpdateAutomations;
 use super::mirrors::Mirrors;
 use super::queue::Queue;
 use super::reconcile::{Driver, Reconcile};
-use super::settings::Settings;
+use super::settings::{Kinds, Settings};
 use super::tokens;
 use super::triggers;
 use crate::cluster::{
@@ -24,8 +24,8 @@ use crate::cluster::{
 };
 use crate::net::Peer;
 use crate::observe::{
-    Checks, EventSink, Log, Metrics, Recorder, Redaction, Retries, Server, SinkOptions, bridge_tracing, host_name,
-    metrics_page,
+    Checks, ClusterEvent, EventSink, Log, Metrics, Recorder, Redaction, Retries, Server, SinkOptions, bridge_tracing,
+    host_name, metrics_page,
 };
 use crate::remotes::GitIdentities;
 use crate::scan::{Missing, Scanner, Surroundings};
@@ -68,7 +68,8 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let setup = log.named("setup");
     let metrics = Metrics::new();
     let cluster = Cluster::connect(connect, counting::of_cluster(&metrics)).await?;
-    let tags = TagStore::open(&settings.storage)?;
+    let storage = log.named("storage");
+    let tags = TagStore::open(&settings.storage, move |what| storage.error(&what, "tags are lost"))?;
     let token_cache = counting::token_cache(settings.tokens, &metrics);
     let accounts = tokens::accounts(&cluster, settings.default_account.clone());
     let surroundings = Surroundings {
@@ -76,28 +77,11 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         tokens: token_cache.clone(),
         sent: counting::of_registries(&metrics),
     };
-    let (tell, told) = mpsc::unbounded_channel();
-    let sink = settings.events.as_ref().map(|address| {
-        let options = SinkOptions {
-            address: address.clone(),
-            peer: Peer::default(),
-            retries: Retries::default(),
-        };
-        EventSink::start(options, &metrics)
-    });
-    let sink = sink.transpose().map_err(|e| StartError::Listen(e.to_string()))?;
-    let recorder = Recorder::new(
-        host_name().unwrap_or_default(),
-        Redaction::none(),
-        log.clone(),
-        sink.clone(),
-        // Nobody listens any more when the process is about to end.
-        move |event| drop(tell.send(event)),
-    );
+    let (recorder, sink, told) = recorder(&settings, &log, &metrics)?;
     let mut background = JoinSet::new();
-    serve(&settings, &metrics, &mut background).await?;
-    background.spawn(announce::deliver(cluster.clone(), told, log.clone()));
     let caches = Caches::new();
+    serve(&settings, &metrics, caches.readiness(settings.kinds), &mut background).await?;
+    background.spawn(announce::deliver(cluster.clone(), told, log.clone()));
     let context = Arc::new(Context {
         cluster,
         accounts,
@@ -115,7 +99,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     });
     let queues = caches.wire(&context);
     caches.watch(&context, &mut background);
-    let (end, ended) = watch::channel(false);
+    let (end, ended) = watch::channel(End::NotYet);
     let mut groups = lead_all(&context, &caches, &queues, ended);
     warn(&context.settings, &setup);
     setup.info("starting manager");
@@ -124,7 +108,14 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         () = &mut stop => None,
         Some(Ok(Some(name))) = groups.join_next() => Some(name),
     };
-    end.send_replace(true);
+    if let Some(name) = lost {
+        // Somebody else may act by now: nothing is finished, nobody is waited for.
+        end.send_replace(End::AtOnce);
+        setup.error(&"leader election lost", "problem running manager");
+        context.log.flush(DRAIN);
+        return Err(StartError::Lost(name));
+    }
+    end.send_replace(End::InOrder);
     let finished = async { while groups.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(PATIENCE, finished).await;
     if let Some(sink) = sink {
@@ -133,7 +124,43 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     background.shutdown().await;
     setup.info("stopped");
     context.log.flush(DRAIN);
-    lost.map_or(Ok(()), |name| Err(StartError::Lost(name)))
+    Ok(())
+}
+
+/// The way of events: to the receiver that the settings name, and into the cluster.
+fn recorder(settings: &Settings, log: &Log, metrics: &Metrics) -> Result<Recording, StartError> {
+    let (tell, told) = mpsc::unbounded_channel();
+    let sink = settings.events.as_ref().map(|address| {
+        let options = SinkOptions {
+            address: address.clone(),
+            peer: Peer::default(),
+            retries: Retries::default(),
+        };
+        EventSink::start(options, metrics)
+    });
+    let sink = sink.transpose().map_err(|e| StartError::Listen(e.to_string()))?;
+    let recorder = Recorder::new(
+        host_name().unwrap_or_default(),
+        Redaction::none(),
+        log.clone(),
+        sink.clone(),
+        // Nobody listens any more when the process is about to end.
+        move |event| drop(tell.send(event)),
+    );
+    Ok((recorder, sink, told))
+}
+
+/// What takes events, what posts them, and those for the cluster.
+type Recording = (Recorder, Option<EventSink>, mpsc::UnboundedReceiver<ClusterEvent>);
+
+/// How the process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    NotYet,
+    /// What is begun is finished.
+    InOrder,
+    /// The lease is lost.
+    AtOnce,
 }
 
 /// What an operator who comes from Flux may not expect.
@@ -151,7 +178,7 @@ fn lead_all(
     context: &Arc<Context>,
     caches: &Caches,
     queues: &Queues,
-    ended: watch::Receiver<bool>,
+    ended: watch::Receiver<End>,
 ) -> JoinSet<Option<String>> {
     let mut groups = JoinSet::new();
     let kinds = context.settings.kinds;
@@ -195,7 +222,12 @@ fn lead_all(
 }
 
 /// Serves metrics and probes.
-async fn serve(settings: &Settings, metrics: &Metrics, background: &mut JoinSet<()>) -> Result<(), StartError> {
+async fn serve(
+    settings: &Settings,
+    metrics: &Metrics,
+    ready: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    background: &mut JoinSet<()>,
+) -> Result<(), StartError> {
     let failed = |e: &dyn std::fmt::Display| StartError::Listen(e.to_string());
     let bound = Server::bind(&settings.metrics_addr, "metrics", "--metrics-addr").await;
     if let Some(server) = bound.map_err(|e| failed(&e))? {
@@ -205,6 +237,7 @@ async fn serve(settings: &Settings, metrics: &Metrics, background: &mut JoinSet<
     let bound = Server::bind(&settings.health_addr, "probes", "--health-addr").await;
     if let Some(server) = bound.map_err(|e| failed(&e))? {
         let checks = Checks::new();
+        checks.readiness("watches", ready);
         background.spawn(server.run(move |request| checks.page(request), std::future::pending()));
     }
     Ok(())
@@ -224,19 +257,16 @@ async fn lead(
     context: Arc<Context>,
     controller: &'static str,
     workers: Vec<Workers>,
-    mut ended: watch::Receiver<bool>,
+    mut ended: watch::Receiver<End>,
 ) -> Option<String> {
-    let lease = context
-        .settings
-        .election
-        .as_ref()
-        .map(|election| election.lease(controller));
+    let election = context.settings.election.as_ref();
+    let lease = election.map(|election| election.lease(controller));
     let log = context.log.named("leaderelection");
     let failed = |error: &str| log.error(&error, "failed to renew lease");
     if let Some(lease) = &lease {
         tokio::select! {
             () = lease.acquire(&context.cluster, failed) => {}
-            _ = ended.wait_for(|ended| *ended) => return None,
+            _ = ended.wait_for(|end| *end != End::NotYet) => return None,
         }
     }
     let leads = |leads| {
@@ -251,30 +281,38 @@ async fn lead(
         queues.push(one.queue);
         (one.start)(&mut running);
     }
-    let lost = match &lease {
-        Some(lease) => tokio::select! {
-            () = lease.keep(&context.cluster, failed) => Some(lease.name.to_string()),
-            _ = ended.wait_for(|ended| *ended) => None,
-        },
-        None => {
-            let _ = ended.wait_for(|ended| *ended).await;
-            None
+    // The lease is kept until the last of what was begun is finished.
+    let lost = async {
+        match &lease {
+            Some(lease) => lease.keep(&context.cluster, failed).await,
+            None => std::future::pending().await,
         }
     };
+    let mut at_once = ended.clone();
+    let lost = tokio::select! {
+        () = lost => true,
+        _ = at_once.wait_for(|end| *end == End::AtOnce) => true,
+        () = finish(&mut ended, &queues, &mut running) => false,
+    };
     leads(false);
-    queues.iter().for_each(|queue| queue.close());
-    while running.join_next().await.is_some() {}
-    let releases = context
-        .settings
-        .election
-        .as_ref()
-        .is_some_and(|election| election.release);
-    if let Some(lease) = lease.filter(|_| lost.is_none() && releases)
+    // Dropping the workers ends them where they wait.
+    let lease = lease?;
+    if lost {
+        return Some(lease.name.to_string());
+    }
+    if election.is_some_and(|election| election.release)
         && let Err(error) = lease.release(&context.cluster).await
     {
         failed(&error.to_string());
     }
-    lost
+    None
+}
+
+/// Waits for the end of the process, and then for what was begun.
+async fn finish(ended: &mut watch::Receiver<End>, queues: &[Arc<Queue>], running: &mut JoinSet<()>) {
+    let _ = ended.wait_for(|end| *end != End::NotYet).await;
+    queues.iter().for_each(|queue| queue.close());
+    while running.join_next().await.is_some() {}
 }
 
 /// The objects that are watched.
@@ -323,25 +361,43 @@ impl Caches {
         queues
     }
 
+    /// The kinds that are watched, each with whether only the objects with our labels are.
+    fn wanted(&self, kinds: Kinds) -> Vec<(&Arc<Cache>, bool)> {
+        let all = [
+            (&self.repositories, kinds.reflector, true),
+            (&self.policies, kinds.reflector || kinds.automation, kinds.reflector),
+            (&self.automations, kinds.automation, true),
+            (&self.sources, kinds.automation, false),
+        ];
+        let wanted = all.into_iter().filter(|(_, wanted, _)| *wanted);
+        wanted.map(|(cache, _, labelled)| (cache, labelled)).collect()
+    }
+
+    /// Says whether all that is watched has been listed, and what has not.
+    fn readiness(&self, kinds: Kinds) -> impl Fn() -> Result<(), String> + Send + Sync + use<> {
+        let caches: Vec<Arc<Cache>> = self
+            .wanted(kinds)
+            .into_iter()
+            .map(|(cache, _)| Arc::clone(cache))
+            .collect();
+        move || {
+            let missing: Vec<String> = caches.iter().filter_map(|cache| cache.is_listed().err()).collect();
+            if missing.is_empty() {
+                Ok(())
+            } else {
+                Err(missing.join("; "))
+            }
+        }
+    }
+
     /// Begins to watch what the kinds need.
     fn watch(&self, context: &Arc<Context>, background: &mut JoinSet<()>) {
-        let kinds = context.settings.kinds;
         let all = Scope {
             labels: None,
             ..context.settings.scope.clone()
         };
-        let labelled = context.settings.scope.clone();
-        let wanted = [
-            (&self.repositories, kinds.reflector, &labelled),
-            (
-                &self.policies,
-                kinds.reflector || kinds.automation,
-                if kinds.reflector { &labelled } else { &all },
-            ),
-            (&self.automations, kinds.automation, &labelled),
-            (&self.sources, kinds.automation, &all),
-        ];
-        for (cache, _, scope) in wanted.into_iter().filter(|(_, wanted, _)| *wanted) {
+        for (cache, labelled) in self.wanted(context.settings.kinds) {
+            let scope = if labelled { &context.settings.scope } else { &all };
             let (cache, context, scope) = (Arc::clone(cache), Arc::clone(context), scope.clone());
             background.spawn(async move {
                 let log = context.log.with("resource", cache.kind().plural);
@@ -366,9 +422,14 @@ fn driver<R: Reconcile>(context: &Arc<Context>, reconciler: R, cache: &Arc<Cache
                 let driver = Arc::clone(&driver);
                 running.spawn(async move {
                     // A run before the policies are known would find none.
-                    driver.cache.listed().await;
-                    driver.context.policies.listed().await;
-                    driver.work().await;
+                    let known = async {
+                        driver.cache.listed().await;
+                        driver.context.policies.listed().await;
+                    };
+                    tokio::select! {
+                        () = known => driver.work().await,
+                        () = driver.queue.closed() => {}
+                    }
                 });
             }
         }),

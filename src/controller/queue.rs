@@ -35,6 +35,7 @@ pub struct Queue {
     metrics: ControllerMetrics,
     state: Mutex<State>,
     changed: Notify,
+    closing: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -63,6 +64,7 @@ impl Queue {
             metrics,
             state: Mutex::default(),
             changed: Notify::new(),
+            closing: Notify::new(),
         }
     }
 
@@ -158,6 +160,15 @@ impl Queue {
     pub fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_one();
+        self.closing.notify_waiters();
+    }
+
+    /// Waits until the queue is closed.
+    pub async fn closed(&self) {
+        let closing = self.closing.notified();
+        if !self.lock().closed {
+            closing.await;
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -13,11 +13,14 @@ use super::context::Context;
 use super::queue::Queue;
 use super::status::{Notice, Outcome, Status, Weight};
 use crate::api::ObjectName;
-use crate::cluster::{Cache, Kind, Object};
+use crate::cluster::{Cache, ClusterError, Kind, Object};
 use crate::observe::{Finish, Log};
 
 /// What marks an object as ours to clean up after, as Flux's controllers do.
 const FINALIZER: &str = "finalizers.fluxcd.io";
+
+/// So often a write is tried while others write to the same object.
+const ATTEMPTS: u32 = 5;
 
 /// A kind that is reconciled.
 pub(super) trait Reconcile: Send + Sync + 'static {
@@ -199,59 +202,103 @@ impl<R: Reconcile> Driver<R> {
 
     /// Puts the finalizer on.
     async fn claim(&self, object: &Arc<Object>) -> Result<Arc<Object>, String> {
-        if object.finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
-            return Ok(Arc::clone(object));
-        }
-        let mut finalizers = object.finalizers.clone();
-        finalizers.push(FINALIZER.to_owned());
-        self.finalize(object, &finalizers).await.map(Arc::new)
+        let claimed = self.finalize(object, |finalizers| {
+            if !finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
+                finalizers.push(FINALIZER.to_owned());
+            }
+        });
+        let gone = || format!("{} {} is gone", R::KIND.kind, object.name);
+        claimed.await?.ok_or_else(gone)
     }
 
     /// Takes the finalizer off.
     async fn let_go(&self, object: &Arc<Object>) -> Result<(), String> {
         self.queue.forget(&object.name);
-        if !object.finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
-            return Ok(());
-        }
-        let mut finalizers = object.finalizers.clone();
-        finalizers.retain(|finalizer| finalizer != FINALIZER);
-        self.finalize(object, &finalizers).await.map(drop)
+        let left = self.finalize(object, |finalizers| {
+            finalizers.retain(|finalizer| finalizer != FINALIZER)
+        });
+        left.await.map(drop)
     }
 
-    async fn finalize(&self, object: &Object, finalizers: &[String]) -> Result<Object, String> {
-        // Finalizers of others must not get lost: only the version that was read is written to.
-        let patch = json!({ "metadata": { "resourceVersion": object.resource_version, "finalizers": finalizers } });
-        let written = self
-            .context
-            .cluster
-            .patch(R::KIND, &object.name, R::CONTROLLER, &patch)
-            .await;
-        match written {
-            Ok(after) => {
-                self.cache.wrote(object, after.clone());
-                Ok(after)
+    /// Changes the finalizers, and gives the object with them; none when it is not there any more. Those of others must
+    /// not get lost: only the version that was read is written to.
+    async fn finalize(
+        &self,
+        object: &Arc<Object>,
+        change: impl Fn(&mut Vec<String>),
+    ) -> Result<Option<Arc<Object>>, String> {
+        let mut object = Arc::clone(object);
+        for _ in 0..ATTEMPTS {
+            let mut finalizers = object.finalizers.clone();
+            change(&mut finalizers);
+            if finalizers == object.finalizers {
+                return Ok(Some(object));
             }
-            Err(error) if error.is_not_found() && object.deleting => Ok(object.clone()),
-            Err(error) => Err(error.to_string()),
+            let patch = json!({ "metadata": { "resourceVersion": object.resource_version, "finalizers": finalizers } });
+            let cluster = &self.context.cluster;
+            match cluster.patch(R::KIND, &object.name, R::CONTROLLER, &patch).await {
+                Ok(after) => {
+                    self.cache.wrote(&object.resource_version, after.clone());
+                    return Ok(Some(Arc::new(after)));
+                }
+                Err(error) if error.is_not_found() => return Ok(None),
+                Err(ClusterError::Conflict(_)) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+            match self.writer().again(&object).await.map_err(|error| error.to_string())? {
+                Some(now) => object = Arc::new(now),
+                None => return Ok(None),
+            }
         }
+        Err(contested(&object))
     }
 }
 
 impl Writer<'_> {
-    async fn write(&self, object: &Object, status: &mut Status) -> Result<(), crate::cluster::ClusterError> {
-        let Some(patch) = status.patch() else { return Ok(()) };
-        let cluster = &self.context.cluster;
-        let written = cluster
-            .patch_status(self.cache.kind(), &object.name, self.manager, &patch)
-            .await;
-        match written {
-            Ok(after) => {
-                self.cache.wrote(object, after);
-                Ok(())
+    /// Writes the status to the object that was reconciled, and to no other that has its name by now: what was found out
+    /// belongs to the old one.
+    async fn write(&self, object: &Object, status: &mut Status) -> Result<(), ClusterError> {
+        let Some(mut patch) = status.patch() else { return Ok(()) };
+        let (cluster, kind) = (&self.context.cluster, self.cache.kind());
+        for _ in 0..ATTEMPTS {
+            // The API server takes no notice of a uid here; a version names the object just as well.
+            if let Some(fields) = patch.as_object_mut() {
+                fields.insert("metadata".to_owned(), json!({ "resourceVersion": status.version() }));
             }
-            // Deleted meanwhile: nobody needs the status any more.
-            Err(error) if error.is_not_found() => Ok(()),
+            match cluster.patch_status(kind, &object.name, self.manager, &patch).await {
+                Ok(after) => {
+                    let before = status.version().to_owned();
+                    status.wrote(&after);
+                    self.cache.wrote(&before, after);
+                    return Ok(());
+                }
+                // Deleted meanwhile: nobody needs the status any more.
+                Err(error) if error.is_not_found() => return Ok(()),
+                Err(ClusterError::Conflict(_)) => {}
+                Err(error) => return Err(error),
+            }
+            // A merge patch says only what is ours, so it is as good on top of what others wrote.
+            match self.again(object).await? {
+                Some(now) => status.move_to(&now),
+                None => return Ok(()),
+            }
+        }
+        Err(ClusterError::Conflict(contested(object)))
+    }
+
+    /// The object as it is now; none when it is gone, also if another one has its name.
+    async fn again(&self, object: &Object) -> Result<Option<Object>, ClusterError> {
+        match self.context.cluster.get(self.cache.kind(), &object.name).await {
+            Ok(now) => Ok(Some(now).filter(|now| now.uid == object.uid)),
+            Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
     }
+}
+
+fn contested(object: &Object) -> String {
+    format!(
+        "{}: others wrote at the same time, {ATTEMPTS} times in a row",
+        object.name
+    )
 }

@@ -75,6 +75,8 @@ pub struct Status {
     /// The conditions.
     pub conditions: Conditions,
     generation: i64,
+    /// The version of the object that the next write is meant for.
+    version: String,
     requested: Option<String>,
     /// Whether it was ready before.
     was_ready: bool,
@@ -118,6 +120,7 @@ impl Status {
             fields: written.clone(),
             written,
             generation: object.generation,
+            version: object.resource_version.clone(),
             requested: object.annotations.get(REQUESTED_AT).cloned(),
             was_ready: conditions.ready(),
             before: conditions.message(READY).to_owned(),
@@ -238,17 +241,37 @@ impl Status {
         }
     }
 
-    /// What has to be written, as a JSON merge patch (RFC 7396); none when the cluster has all of it. From then on it counts
-    /// as written.
-    pub fn patch(&mut self) -> Option<Value> {
+    /// The version of the object that the next write is meant for.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The object has this version now.
+    pub fn move_to(&mut self, object: &Object) {
+        self.version.clone_from(&object.resource_version);
+    }
+
+    /// What has to be written, as a JSON merge patch (RFC 7396); none when the cluster has all of it.
+    #[must_use]
+    pub fn patch(&self) -> Option<Value> {
+        let patch = difference(&self.written, &self.wanted());
+        (!patch.is_empty()).then(|| json!({ "status": patch }))
+    }
+
+    /// What [`Status::patch`] said is in the cluster, and this is the object now.
+    pub fn wrote(&mut self, after: &Object) {
+        self.written = self.wanted();
+        self.move_to(after);
+    }
+
+    fn wanted(&self) -> Map<String, Value> {
         let mut wanted = self.fields.clone();
         let conditions = self.conditions.to_json();
         if self.written.contains_key("conditions") || conditions.as_array().is_some_and(|list| !list.is_empty()) {
             wanted.insert("conditions".to_owned(), conditions);
         }
-        let patch = difference(&self.written, &wanted);
-        self.written = wanted;
-        (!patch.is_empty()).then(|| json!({ "status": patch }))
+        wanted
     }
 }
 

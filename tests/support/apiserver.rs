@@ -3,8 +3,8 @@
 //! Both programs end with the test process, whatever becomes of it: each runs below a shell that reads a pipe from us,
 //! and ends its program when the pipe closes. So a cluster can be a static that all tests of a file share.
 
-use std::io::Read;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -26,6 +26,7 @@ const START: Duration = Duration::from_secs(180);
 /// Runs until it is dropped, or the process ends.
 pub struct Cluster {
     url: String,
+    etcd_url: String,
     ca: Vec<u8>,
     agent: ureq::Agent,
     apiserver: Supervised,
@@ -64,6 +65,7 @@ impl Cluster {
         let (client, peer, secure) = (free_port(), free_port(), free_port());
         let cluster = Self {
             url: format!("https://localhost:{secure}"),
+            etcd_url: format!("http://127.0.0.1:{client}"),
             ca: certificates.ca.clone(),
             agent: agent(&certificates.ca),
             etcd: Supervised::start(dir.path(), etcd, &etcd_arguments(client, peer)),
@@ -98,6 +100,42 @@ impl Cluster {
         false
     }
 
+    /// Kills the API server; what it has stored stays.
+    pub fn stop_apiserver(&self) {
+        self.apiserver.order("stop");
+        let address = self.url.trim_start_matches("https://").to_owned();
+        while TcpStream::connect(&address).is_ok() {
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Starts it again on the same port and storage, and waits until it answers.
+    pub fn start_apiserver(&self) {
+        self.apiserver.order("start");
+        let end = Instant::now() + START;
+        while !self
+            .try_request("GET", "/readyz", "", "")
+            .is_ok_and(|answer| answer.status == 200)
+        {
+            assert!(Instant::now() < end, "the API server does not start again");
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Makes etcd forget all versions before the newest.
+    pub fn compact(&self) {
+        let agent = agent(&self.ca);
+        let ask = |path: &str, body: Json| -> Json {
+            let url = format!("{}{path}", self.etcd_url);
+            let mut answer = agent.post(url).send(body.to_string()).unwrap();
+            serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap()
+        };
+        let header = ask("/v3/kv/range", json!({"key": "AA=="}));
+        let revision = text(&header, "/header/revision").to_owned();
+        let done = ask("/v3/kv/compaction", json!({"revision": revision, "physical": true}));
+        assert!(done.get("header").is_some(), "{done}");
+    }
+
     /// `https://localhost:port`.
     pub fn url(&self) -> &str {
         &self.url
@@ -106,6 +144,11 @@ impl Cluster {
     /// The authority of the server's certificate, PEM.
     pub fn ca(&self) -> &[u8] {
         &self.ca
+    }
+
+    /// A client of this server for answers that may go on for long.
+    pub fn streaming_agent(&self) -> ureq::Agent {
+        configured(&self.ca, None)
     }
 
     /// A bearer token of the group `system:masters`.
@@ -269,13 +312,17 @@ fn text<'a>(value: &'a Json, pointer: &str) -> &'a str {
 }
 
 fn agent(ca: &[u8]) -> ureq::Agent {
+    configured(ca, Some(Duration::from_secs(60)))
+}
+
+fn configured(ca: &[u8], patience: Option<Duration>) -> ureq::Agent {
     use ureq::tls::{Certificate, RootCerts, TlsConfig};
     let roots = RootCerts::new_with_certs(&[Certificate::from_pem(ca).unwrap()]);
     ureq::Agent::config_builder()
         .tls_config(TlsConfig::builder().root_certs(roots).build())
         .proxy(None)
         .http_status_as_error(false)
-        .timeout_global(Some(Duration::from_secs(60)))
+        .timeout_global(patience)
         .build()
         .new_agent()
 }
@@ -335,7 +382,12 @@ impl Supervised {
     fn start(dir: &Path, program: &Path, arguments: &[String]) -> Self {
         // `read` returns when our end of the pipe closes. Killed, not asked: nothing of theirs is kept.
         const SCRIPT: &str = r#""$@" 2>&1 </dev/null & program=$!
-            exec >/dev/null; read -r line; kill -9 $program; wait; rm -rf "$PWD""#;
+            exec >/dev/null
+            while read -r order; do case $order in
+                stop) kill -9 $program; wait $program ;;
+                start) "$@" >again.log 2>&1 </dev/null & program=$! ;;
+            esac; done
+            kill -9 $program; wait; rm -rf "$PWD""#;
         let mut shell = Command::new("sh")
             .args(["-c", SCRIPT, "sh"])
             .arg(program)
@@ -353,6 +405,11 @@ impl Supervised {
         let (to, at_end) = (Arc::clone(&output), Arc::clone(&ended));
         thread::spawn(move || collect(stdout, &to, &at_end));
         Self { shell, output, ended }
+    }
+
+    fn order(&self, order: &str) {
+        let mut stdin = self.shell.stdin.as_ref().unwrap();
+        writeln!(stdin, "{order}").unwrap();
     }
 
     fn ended(&self) -> bool {

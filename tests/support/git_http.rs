@@ -85,7 +85,7 @@ pub enum Login {
     Bearer(String),
 }
 
-type Intercept = Box<dyn Fn(&Seen) -> Option<Fault> + Send + Sync>;
+type Intercept = Arc<dyn Fn(&Seen) -> Option<Fault> + Send + Sync>;
 type Hook = Box<dyn Fn(&Seen) + Send + Sync>;
 
 #[derive(Default)]
@@ -126,7 +126,9 @@ impl GitHttp {
         let server = HttpServer::start(options.tls, move |request, out| {
             let seen = Seen::new(request);
             let fault = serving.faults.lock().unwrap().remove(&request.number);
-            let fault = fault.or_else(|| serving.intercept.lock().unwrap().as_ref().and_then(|look| look(&seen)));
+            // Whoever looks may take its time; others are served meanwhile.
+            let look = serving.intercept.lock().unwrap().clone();
+            let fault = fault.or_else(|| look.and_then(|look| look(&seen)));
             serving.answer(out, &seen, fault)
         });
         Self { server, shared }
@@ -174,7 +176,7 @@ impl GitHttp {
 
     /// Looks at each request; what it gives is done.
     pub fn intercept(&self, look: impl Fn(&Seen) -> Option<Fault> + Send + Sync + 'static) {
-        *self.shared.intercept.lock().unwrap() = Some(Box::new(look));
+        *self.shared.intercept.lock().unwrap() = Some(Arc::new(look));
     }
 
     /// Runs before each receive-pack POST is passed on: the place for a rival's commit.

@@ -12,15 +12,18 @@
     missing_docs
 )]
 
+pub mod api_proxy;
 pub mod apiserver;
 pub mod cli;
 pub mod controller;
+pub mod controller_process;
 pub mod controllers;
 pub mod forge;
 pub mod gerrit;
 pub mod git_http;
 pub mod http_server;
 pub mod image_fleet;
+pub mod image_world;
 pub mod images;
 pub mod mirror;
 pub mod packets;

@@ -1,0 +1,441 @@
+//! What a cluster does to `bumpwright controller`: its API server is restarted, forgets, hangs, refuses and loses connections, and
+//! objects change under its hands. Nothing is lost and nothing is committed twice.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+use support::api_proxy::{ApiProxy, is_watch};
+use support::apiserver::Cluster;
+use support::controller_process::until;
+use support::http_server::Request;
+use support::image_world::ImageWorld;
+use support::reply::Reply;
+
+const UP_TO_DATE: &str = "repository up-to-date";
+
+/// Waits until everything is settled at 1.0.0.
+fn await_settled(world: &ImageWorld<'_>) {
+    let done = |_: &str, message: &str| message == UP_TO_DATE;
+    world.await_ready("imageupdateautomations", "app", "True", done);
+}
+
+fn refusal(code: u16, reason: &str, message: &str) -> Reply {
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": message, "reason": reason, "code": code,
+    });
+    Reply::bytes(code, "application/json", status.to_string())
+}
+
+fn is_status_patch(request: &Request) -> bool {
+    request.method == "PATCH" && request.path.ends_with("/status")
+}
+
+/// What a controller says that panicked, or gave an object up.
+fn assert_calm(log: &str) {
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+/// The API server is killed and comes back without a history, so that the old watches cannot go on.
+#[test]
+fn an_api_server_that_comes_back_without_its_history_is_followed_again() {
+    let Some(cluster) = Cluster::start() else { return };
+    let world = ImageWorld::new(&cluster, "restart", "1h");
+    let mut controller = world.controller(&[]);
+    await_settled(&world);
+    cluster.stop_apiserver();
+    until("the loss is told", || {
+        controller.log().contains("failed to watch").then_some(())
+    });
+    cluster.start_apiserver();
+    world.publish("app", "1.1.0");
+    world.request("imagerepositories", "app", "now");
+    world.await_commit("1.1.0", 2);
+    cluster.stop_apiserver();
+    cluster.start_apiserver();
+    // Versions that nobody saw, and that nobody can ask for.
+    for n in 0..3 {
+        world.request("imageupdateautomations", "app", &format!("{n}"));
+    }
+    cluster.compact();
+    world.publish("app", "1.2.0");
+    world.request("imagerepositories", "app", "again");
+    world.await_commit("1.2.0", 3);
+    await_settled(&world);
+    assert!(controller.is_running());
+    assert_calm(&controller.log());
+}
+
+#[test]
+fn watches_that_break_off_go_on_where_they_were() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "cut", "1h");
+    let proxy = ApiProxy::start(cluster);
+    let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
+    await_settled(&world);
+    let (lists, watches) = (proxy.lists("imagerepositories"), proxy.watches("imagerepositories"));
+    proxy.cut_watches();
+    until("the watch is begun anew", || {
+        (proxy.watches("imagerepositories") > watches).then_some(())
+    });
+    world.publish("app", "1.1.0");
+    world.request("imagerepositories", "app", "now");
+    world.await_commit("1.1.0", 2);
+    assert_eq!(
+        proxy.lists("imagerepositories"),
+        lists,
+        "what is known is not asked for again"
+    );
+    assert_calm(&controller.log());
+}
+
+/// The server says that it has forgotten the version that a watch wants to begin at.
+#[test]
+fn a_version_that_is_gone_makes_a_new_list() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "gone", "1h");
+    let proxy = ApiProxy::start(cluster);
+    let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
+    await_settled(&world);
+    let lists = proxy.lists("imagerepositories");
+    let once = AtomicBool::new(true);
+    proxy.intercept(move |request| {
+        let ours = is_watch(request) && request.path.ends_with("/imagerepositories");
+        (ours && once.swap(false, Ordering::SeqCst)).then(|| {
+            let gone = json!({"type": "ERROR", "object": {
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                "message": "too old resource version: 1 (2)", "reason": "Expired", "code": 410,
+            }});
+            Reply::bytes(200, "application/json", format!("{gone}\n"))
+        })
+    });
+    proxy.cut_watches();
+    until("there is a new list", || {
+        (proxy.lists("imagerepositories") > lists).then_some(())
+    });
+    world.publish("app", "1.1.0");
+    world.request("imagerepositories", "app", "now");
+    world.await_commit("1.1.0", 2);
+    assert_calm(&controller.log());
+}
+
+/// The connection is there, and nothing comes on it: the other end may be gone for good.
+#[test]
+fn a_watch_that_falls_silent_is_begun_anew() {
+    use bumpwright::cluster::{Cache, Change, Cluster as Client, Connect, IMAGE_REPOSITORY, Scope};
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "silent", "1h");
+    let proxy = ApiProxy::start(cluster);
+    let connect = Connect {
+        kubeconfig: Some(proxy.kubeconfig(world.folder.path(), None)),
+        silence: Duration::from_secs(1),
+    };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let cache = Arc::new(Cache::new(&IMAGE_REPOSITORY));
+    let seen = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&seen);
+    cache.listen(move |change| {
+        counting.fetch_add(usize::from(matches!(change, Change::Updated(..))), Ordering::SeqCst);
+    });
+    let client = runtime.block_on(Client::connect(&connect)).unwrap();
+    let scope = Scope {
+        namespace: Some(world.namespace.clone()),
+        labels: None,
+    };
+    let watching = Arc::clone(&cache);
+    runtime.spawn(async move { watching.run(&client, &scope, |_| {}).await });
+    runtime.block_on(cache.listed());
+    until("there is a watch", || {
+        (proxy.watches("imagerepositories") > 0).then_some(())
+    });
+    proxy.freeze_watches();
+    world.request("imagerepositories", "app", "now");
+    until("the change is seen", || (seen.load(Ordering::SeqCst) > 0).then_some(()));
+}
+
+#[test]
+fn a_list_that_fails_is_tried_again_and_readyz_says_why() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "list", "1h");
+    let proxy = ApiProxy::start(cluster);
+    let broken = Arc::new(AtomicBool::new(true));
+    let looking = Arc::clone(&broken);
+    proxy.intercept(move |request| {
+        let list = request.path.ends_with("/imagepolicies");
+        (list && looking.load(Ordering::SeqCst)).then(|| refusal(500, "InternalError", "etcdserver: no leader"))
+    });
+    let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
+    until("the failure is told twice", || {
+        let log = controller.log();
+        let told = log.lines().filter(|line| line.contains("etcdserver: no leader"));
+        (told
+            .filter(|line| line.contains("\"resource\":\"imagepolicies\""))
+            .count()
+            > 1)
+        .then_some(())
+    });
+    assert_eq!(controller.probe("healthz").unwrap().0, 200);
+    assert_eq!(controller.probe("readyz").unwrap().0, 500);
+    let (_, why) = controller.probe("readyz/watches").unwrap();
+    let wanted = "imagepolicies are not listed yet: failed to perform initial object list: ";
+    assert!(why.contains(wanted) && why.contains("no leader"), "{why}");
+    broken.store(false, Ordering::SeqCst);
+    await_settled(&world);
+    assert_eq!(controller.probe("readyz").unwrap(), (200, "ok".to_owned()));
+}
+
+#[test]
+fn a_kind_that_may_not_be_watched_is_named_and_the_others_work() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "forbidden", "1h");
+    let proxy = ApiProxy::start(cluster);
+    proxy.intercept(|request| {
+        let words = "imagerepositories.image.toolkit.fluxcd.io is forbidden: User \"bot\" cannot list resource";
+        request
+            .path
+            .ends_with("/imagerepositories")
+            .then(|| refusal(403, "Forbidden", words))
+    });
+    let mut controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
+    // Without tags the policy chooses nothing, which the second line tells.
+    world.await_ready("imageupdateautomations", "app", "True", |_, message| {
+        message.starts_with(UP_TO_DATE)
+    });
+    until("the refusal is told", || {
+        let log = controller.log();
+        let told = |line: &str| line.contains("\"resource\":\"imagerepositories\"") && line.contains("is forbidden");
+        log.lines().any(told).then_some(())
+    });
+    let asked = Instant::now();
+    controller.signal("TERM");
+    assert_eq!(controller.ended(), Some(0));
+    assert!(
+        asked.elapsed() < Duration::from_secs(20),
+        "nobody waits for a list that does not come"
+    );
+}
+
+#[test]
+fn a_server_that_is_too_busy_is_given_the_time_that_it_asks_for() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "busy", "1h");
+    let proxy = ApiProxy::start(cluster);
+    let tries: Arc<Mutex<Vec<Instant>>> = Arc::default();
+    let counting = Arc::clone(&tries);
+    proxy.intercept(move |request| {
+        let ours = is_status_patch(request) && request.path.contains("/imageupdateautomations/");
+        let first = ours && {
+            let mut tries = counting.lock().unwrap();
+            tries.push(Instant::now());
+            tries.len() == 1
+        };
+        first.then(|| refusal(429, "TooManyRequests", "please try again later").header("Retry-After", "1"))
+    });
+    let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
+    await_settled(&world);
+    let tries = tries.lock().unwrap();
+    assert!(tries[1] - tries[0] >= Duration::from_secs(1));
+    assert!(!controller.log().contains("Reconciler error"), "{}", controller.log());
+}
+
+/// A projected token is replaced on disk long before it ends; here the old one ends first.
+#[test]
+fn a_token_that_was_replaced_on_disk_is_read_again() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "token", "1h");
+    let proxy = ApiProxy::start(cluster);
+    let valid = Arc::new(Mutex::new("first".to_owned()));
+    let checking = Arc::clone(&valid);
+    proxy.intercept(move |request| {
+        let wanted = format!("Bearer {}", checking.lock().unwrap());
+        (request.header("authorization") != Some(&wanted)).then(|| refusal(401, "Unauthorized", "Unauthorized"))
+    });
+    let file = world.folder.path().join("token");
+    std::fs::write(&file, "first").unwrap();
+    let kubeconfig = proxy.kubeconfig(world.folder.path(), Some(&file));
+    let controller = world.controller_at(&kubeconfig, "controller", &[]);
+    await_settled(&world);
+    "second".clone_into(&mut valid.lock().unwrap());
+    proxy.cut_watches();
+    until("the refusal is told", || {
+        controller.log().contains("Unauthorized").then_some(())
+    });
+    std::fs::write(&file, "second").unwrap();
+    world.publish("app", "1.1.0");
+    world.request("imagerepositories", "app", "now");
+    world.await_commit("1.1.0", 2);
+    await_settled(&world);
+}
+
+/// Somebody else writes between our reading and our writing, at the finalizers and at the status.
+#[test]
+fn what_others_write_at_the_same_time_stays() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "conflict", "1h");
+    let proxy = ApiProxy::start(cluster);
+    let (finalizers, statuses) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let path = world.path("imagerepositories", "app");
+    proxy.intercept(move |request| {
+        if request.method != "PATCH" || !request.path.starts_with(&path) {
+            return None;
+        }
+        let rival = match is_status_patch(request) {
+            true => (statuses.fetch_add(1, Ordering::SeqCst) == 1)
+                .then(|| json!({"metadata": {"labels": {"rival": "true"}}})),
+            false => (finalizers.fetch_add(1, Ordering::SeqCst) == 0)
+                .then(|| json!({"metadata": {"finalizers": ["example.com/rival"]}})),
+        };
+        if let Some(patch) = rival {
+            let answer = cluster.request("PATCH", &path, "application/merge-patch+json", &patch.to_string());
+            assert_eq!(answer.status, 200);
+        }
+        None
+    });
+    let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
+    await_settled(&world);
+    let object = world.object("imagerepositories", "app");
+    assert_eq!(object["metadata"]["labels"]["rival"], "true");
+    let finalizers: Vec<&str> = object["metadata"]["finalizers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finalizer| finalizer.as_str().unwrap())
+        .collect();
+    assert_eq!(finalizers, ["example.com/rival", "finalizers.fluxcd.io"]);
+    assert_eq!(object["status"]["lastScanResult"]["tagCount"], 1);
+    assert!(!controller.log().contains("Reconciler error"), "{}", controller.log());
+}
+
+/// 409 without end: the failure is told, and the object comes back.
+#[test]
+fn a_status_that_cannot_be_written_is_written_later() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "unwritten", "1h");
+    let proxy = ApiProxy::start(cluster);
+    let refuses = Arc::new(AtomicBool::new(true));
+    let looking = Arc::clone(&refuses);
+    proxy.intercept(move |request| {
+        let ours = is_status_patch(request) && request.path.contains("/imageupdateautomations/");
+        (ours && looking.load(Ordering::SeqCst)).then(|| refusal(409, "Conflict", "the object has been modified"))
+    });
+    world.publish("app", "1.1.0");
+    let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
+    until("the failure is told twice", || {
+        (controller.log().matches("others wrote at the same time").count() > 1).then_some(())
+    });
+    refuses.store(false, Ordering::SeqCst);
+    await_settled(&world);
+    world.await_commit("1.1.0", 2);
+}
+
+/// The commit is pushed, and then nobody can say so: the next attempts find it and make no other.
+#[test]
+fn a_push_whose_status_cannot_be_written_is_not_repeated() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "unsaid", "1h");
+    let proxy = ApiProxy::start(cluster);
+    let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
+    await_settled(&world);
+    let refuses = Arc::new(AtomicBool::new(true));
+    let looking = Arc::clone(&refuses);
+    proxy.intercept(move |request| {
+        let ours = is_status_patch(request) && request.path.contains("/imageupdateautomations/");
+        (ours && looking.load(Ordering::SeqCst)).then(|| refusal(500, "InternalError", "etcdserver: request timed out"))
+    });
+    world.publish("app", "1.1.0");
+    world.request("imagerepositories", "app", "now");
+    world.await_commit("1.1.0", 2);
+    until("the failure is told twice", || {
+        (controller.log().matches("etcdserver: request timed out").count() > 1).then_some(())
+    });
+    refuses.store(false, Ordering::SeqCst);
+    let revision = format!("main@sha1:{}", world.repo.rev("main").unwrap());
+    until("the status says so", || {
+        let status = world.object("imageupdateautomations", "app")["status"].clone();
+        (status["observedSourceRevision"] == revision).then_some(())
+    });
+    world.await_commit("1.1.0", 2);
+}
+
+#[test]
+fn an_object_that_is_deleted_at_work_goes_away() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "deleted", "1h");
+    world.hold("slow");
+    world.publish("slow", "2.0.0");
+    world.image_repository("slow", "slow", "1h");
+    let mut controller = world.controller(&[]);
+    world.await_held();
+    let path = world.path("imagerepositories", "slow");
+    assert_eq!(cluster.request("DELETE", &path, "", "").status, 200);
+    world.release();
+    until("it is gone", || {
+        (cluster.request("GET", &path, "", "").status == 404).then_some(())
+    });
+    await_settled(&world);
+    assert!(controller.is_running());
+    assert!(!controller.log().contains("Reconciler error"), "{}", controller.log());
+}
+
+/// What is found out about an object is not said of another one that has its name by now.
+#[test]
+fn an_object_that_is_made_anew_at_work_does_not_get_the_status_of_the_old_one() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "anew", "1h");
+    world.hold("old");
+    world.publish("old", "9.0.0");
+    world.publish("new", "1.0.0");
+    world.image_repository("slow", "old", "1h");
+    let controller = world.controller(&[]);
+    world.await_held();
+    let path = world.path("imagerepositories", "slow");
+    cluster.request("DELETE", &path, "", "");
+    world.patch("imagerepositories", "slow", &json!({"metadata": {"finalizers": null}}));
+    until("the old one is gone", || {
+        (cluster.request("GET", &path, "", "").status == 404).then_some(())
+    });
+    world.image_repository("slow", "new", "1h");
+    let made = world.object("imagerepositories", "slow");
+    world.release();
+    let canonical = format!("{}/new", world.registry.host());
+    until("the new one is scanned", || {
+        (world.object("imagerepositories", "slow")["status"]["canonicalImageName"] == canonical).then_some(())
+    });
+    for state in states_since(&world, &made) {
+        let latest = &state["status"]["lastScanResult"]["latestTags"];
+        assert!(!latest.to_string().contains("9.0.0"), "{state:#}");
+    }
+    assert_calm(&controller.log());
+}
+
+/// All states that an object has had since one of them.
+fn states_since(world: &ImageWorld<'_>, since: &Json) -> Vec<Json> {
+    let version = since["metadata"]["resourceVersion"].as_str().unwrap();
+    let name = since["metadata"]["name"].as_str().unwrap();
+    let path = format!(
+        "{}?watch=true&resourceVersion={version}&timeoutSeconds=1&fieldSelector=metadata.name={name}",
+        world.path("imagerepositories", "").trim_end_matches('/')
+    );
+    let answer = world.cluster.request("GET", &path, "", "");
+    // One event is JSON as a whole, several are a text of lines.
+    let text = answer
+        .body
+        .as_str()
+        .map_or_else(|| answer.body.to_string(), str::to_owned);
+    let events = text.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let states: Vec<Json> = events.map(|event| event["object"].clone()).collect();
+    assert!(!states.is_empty());
+    states
+}

@@ -1,0 +1,237 @@
+//! What happens to `bumpwright controller` when its storage folder goes away, fills up or is damaged, and when the registry or the Git
+//! server is down for a while: conditions say so, and all goes on by itself.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod support;
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use serde_json::json;
+use support::apiserver::Cluster;
+use support::controller_process::{Controller, until};
+use support::git_http::Fault;
+use support::image_world::{ImageWorld, condition};
+
+const REPOSITORIES: &str = "imagerepositories";
+const AUTOMATIONS: &str = "imageupdateautomations";
+
+fn await_settled(world: &ImageWorld<'_>) {
+    world.await_ready(AUTOMATIONS, "app", "True", |_, message| {
+        message == "repository up-to-date"
+    });
+}
+
+/// Removes a folder into which somebody may be writing.
+fn remove(folder: &std::path::Path) {
+    until("the folder is removed", || {
+        let _ = fs::remove_dir_all(folder);
+        (!folder.exists()).then_some(())
+    });
+}
+
+#[test]
+fn a_storage_folder_that_is_deleted_is_made_again() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "folder", "1h");
+    let controller = world.controller(&[]);
+    await_settled(&world);
+    let data = world.folder.path().join("controller/data");
+    remove(&data);
+    world.publish("app", "1.1.0");
+    world.request(REPOSITORIES, "app", "now");
+    world.await_commit("1.1.0", 2);
+    remove(&data.join("mirrors"));
+    world.publish("app", "1.2.0");
+    world.request(REPOSITORIES, "app", "again");
+    world.await_commit("1.2.0", 3);
+    assert!(data.join("tags.redb").exists());
+    assert!(!controller.log().contains("panicked"), "{}", controller.log());
+}
+
+/// Somebody's file is where the folder was.
+#[test]
+fn a_storage_folder_that_cannot_be_made_is_told_and_waited_for() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "nofolder", "1h");
+    let mut controller = world.controller(&[]);
+    await_settled(&world);
+    let data = world.folder.path().join("controller/data");
+    until("the folder is replaced", || {
+        let _ = fs::remove_dir_all(&data);
+        fs::write(&data, "somebody's file").ok()
+    });
+    world.publish("app", "1.1.0");
+    world.request(REPOSITORIES, "app", "now");
+    let why = world.await_ready(REPOSITORIES, "app", "False", |reason, _| {
+        reason == "ReadOperationFailed"
+    });
+    let wanted = format!(
+        "scan failed: failed to set tags for \"{}/app\": {}",
+        world.registry.host(),
+        data.display()
+    );
+    assert!(why.starts_with(&wanted), "{why}");
+    world.request(AUTOMATIONS, "app", "now");
+    let why = world.await_ready(AUTOMATIONS, "app", "False", |_, _| true);
+    assert!(why.contains(&data.display().to_string()), "{why}");
+    assert!(controller.log().contains(&data.display().to_string()));
+    fs::remove_file(&data).unwrap();
+    world.await_commit("1.1.0", 2);
+    await_settled(&world);
+    assert!(controller.is_running());
+}
+
+/// No byte can be written any more; later somebody makes room.
+#[test]
+fn a_full_disk_is_told_and_waited_for() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "full", "1h");
+    let folder = world.folder.path().join("controller");
+    let controller = Controller::start_on_disk(64 << 20, &cluster.kubeconfig(), "full", &folder, &[]);
+    let Some(mut controller) = controller else { return };
+    await_settled(&world);
+    let filler = controller.disk().join("filler");
+    fill(&filler);
+    // More than the free pages of the database hold.
+    for n in 0..40_000 {
+        world.publish("app", &format!("0.0.{n}"));
+    }
+    world.publish("app", "1.1.0");
+    world.request(REPOSITORIES, "app", "now");
+    let why = world.await_ready(REPOSITORIES, "app", "False", |reason, _| {
+        reason == "ReadOperationFailed"
+    });
+    assert!(
+        why.contains("failed to set tags") && why.contains("No space left on device"),
+        "{why}"
+    );
+    until("the log says so", || {
+        controller.log().contains("No space left on device").then_some(())
+    });
+    let file = world.marked("1.0.0");
+    let change = support::repo::Change::File("more.yaml", file.as_bytes());
+    world.repo.commit("main", "second", &[change]);
+    world.request(AUTOMATIONS, "app", "now");
+    let why = world.await_ready(AUTOMATIONS, "app", "False", |reason, _| reason == "GitOperationFailed");
+    assert!(why.contains("No space left on device"), "{why}");
+    fs::remove_file(&filler).unwrap();
+    world.await_commit("1.1.0", 3);
+    await_settled(&world);
+    assert!(controller.is_running());
+    assert!(!controller.log().contains("panicked"), "{}", controller.log());
+}
+
+/// Writes until nothing fits any more.
+fn fill(file: &std::path::Path) {
+    use std::io::Write;
+    let mut file = fs::File::create(file).unwrap();
+    for size in [64 << 10, 1] {
+        while file.write_all(&vec![1_u8; size]).is_ok() {}
+    }
+}
+
+/// A power cut in the middle of a write, or a disk that lies.
+#[test]
+fn a_damaged_database_costs_a_scan_and_nothing_else() {
+    let Some(cluster) = Cluster::shared() else { return };
+    for (namespace, damage) in [("torn", 0), ("garbage", 1)] {
+        let world = ImageWorld::new(cluster, namespace, "1h");
+        let mut controller = world.controller(&[]);
+        await_settled(&world);
+        controller.signal("KILL");
+        controller.ended();
+        let file = world.folder.path().join("controller/data/tags.redb");
+        let mut bytes = fs::read(&file).unwrap();
+        match damage {
+            0 => bytes.truncate(bytes.len() / 3),
+            _ => bytes.fill(0xa5),
+        }
+        fs::write(&file, bytes).unwrap();
+        world.publish("app", "1.1.0");
+        let controller = world.controller(&[]);
+        // Nothing else would have them scanned before an hour is over.
+        world.await_commit("1.1.0", 2);
+        await_settled(&world);
+        let log = controller.log();
+        let told = |line: &str| line.contains("\"level\":\"error\"") && line.contains("tags.redb is damaged");
+        assert!(log.lines().any(told), "{log}");
+        assert!(file.with_extension("redb.unreadable").exists());
+    }
+}
+
+#[test]
+fn a_registry_that_is_down_for_a_while_is_asked_again() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "registry", "1s");
+    let _controller = world.controller(&[]);
+    await_settled(&world);
+    world.registry_down(true);
+    let why = world.await_ready(REPOSITORIES, "app", "False", |reason, _| {
+        reason == "ReadOperationFailed"
+    });
+    assert!(why.contains("503"), "{why}");
+    let asked = world.registry.count();
+    until("three further scans fail", || {
+        (world.registry.count() >= asked + 12).then_some(())
+    });
+    let repository = world.object(REPOSITORIES, "app");
+    assert_eq!(
+        condition(&repository, "Reconciling").unwrap()["reason"],
+        "ProgressingWithRetry"
+    );
+    let policy = world.object("imagepolicies", "app");
+    assert_eq!(condition(&policy, "Ready").unwrap()["status"], "True");
+    assert_eq!(policy["status"]["latestRef"]["tag"], "1.0.0");
+    world.publish("app", "1.1.0");
+    world.registry_down(false);
+    world.await_commit("1.1.0", 2);
+    world.await_ready(REPOSITORIES, "app", "True", |_, message| {
+        message.contains("found 2 tags")
+    });
+}
+
+/// Policies choose new images meanwhile; what is pushed in the end is the last one, once.
+#[test]
+fn a_git_server_that_is_down_for_a_while_gets_one_commit() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "gitdown", "1s");
+    let _controller = world.controller(&[]);
+    await_settled(&world);
+    let (down, refused) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+    let (looking, counting) = (Arc::clone(&down), Arc::clone(&refused));
+    world.git.intercept(move |_| {
+        looking.load(Ordering::SeqCst).then(|| {
+            counting.fetch_add(1, Ordering::SeqCst);
+            Fault::Status(503, "closed for repairs\n".to_owned())
+        })
+    });
+    let why = world.await_ready(AUTOMATIONS, "app", "False", |reason, _| reason == "GitOperationFailed");
+    let url = world.git.url("app.git");
+    let wanted = format!("failed to checkout source: unable to clone '{url}': ");
+    assert!(why.starts_with(&wanted) && why.contains("503"), "{why}");
+    for tag in ["1.1.0", "1.2.0"] {
+        world.publish("app", tag);
+        until("the policy has chosen it", || {
+            (world.object("imagepolicies", "app")["status"]["latestRef"]["tag"] == tag).then_some(())
+        });
+    }
+    let so_far = refused.load(Ordering::SeqCst);
+    until("it is tried three times more", || {
+        (refused.load(Ordering::SeqCst) >= so_far + 3).then_some(())
+    });
+    down.store(false, Ordering::SeqCst);
+    world.await_commit("1.2.0", 2);
+    await_settled(&world);
+    let status = world.object(AUTOMATIONS, "app")["status"].clone();
+    assert_eq!(status["lastPushCommit"], json!(world.repo.rev("main").unwrap()));
+    assert_eq!(condition(&json!({ "status": status }), "Reconciling"), None);
+}

@@ -1,0 +1,279 @@
+//! Two real processes and one lease: one acts, the other waits, however the first one ends. The leases are those of Flux's
+//! controllers, so the rules are client-go's (`tools/leaderelection`).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use support::api_proxy::ApiProxy;
+use support::apiserver::Cluster;
+use support::controller_process::{Controller, until};
+use support::git_http::Fault;
+use support::image_world::ImageWorld;
+use support::reply::Reply;
+
+/// A lease that is over soon.
+const SHORT: [&str; 4] = [
+    "--enable-leader-election",
+    "--leader-election-lease-duration=6s",
+    "--leader-election-renew-deadline=5s",
+    "--leader-election-retry-period=300ms",
+];
+
+/// A leader that gives up long before others may begin.
+const WIDE: [&str; 4] = [
+    "--enable-leader-election",
+    "--leader-election-lease-duration=10s",
+    "--leader-election-renew-deadline=3s",
+    "--leader-election-retry-period=300ms",
+];
+
+/// A lease that is not over while a test runs.
+const LONG: [&str; 4] = [
+    "--enable-leader-election",
+    "--leader-election-lease-duration=10m",
+    "--leader-election-renew-deadline=9m",
+    "--leader-election-retry-period=300ms",
+];
+
+const LEASES: [&str; 2] = [
+    "image-automation-controller-leader-election",
+    "image-reflector-controller-leader-election",
+];
+
+fn lease(world: &ImageWorld<'_>, name: &str) -> serde_json::Value {
+    let namespace = &world.namespace;
+    let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}");
+    world.cluster.request("GET", &path, "", "").body["spec"].clone()
+}
+
+/// Seconds since midnight of a `metav1.MicroTime`.
+fn moment(time: &serde_json::Value) -> f64 {
+    let clock = time.as_str().unwrap().split(['T', 'Z']).nth(1).unwrap();
+    clock
+        .split(':')
+        .fold(0.0, |sum, part| sum * 60.0 + part.parse::<f64>().unwrap())
+}
+
+const DAY: f64 = 86_400.0;
+
+fn leads(controller: &Controller) -> bool {
+    let page = controller.metrics();
+    let line = |lease: &str| format!("leader_election_master_status{{name=\"{lease}\"}} 1");
+    LEASES.iter().all(|lease| page.contains(&line(lease)))
+}
+
+fn await_leader(controller: &Controller) {
+    until("it leads", || leads(controller).then_some(()));
+}
+
+fn await_settled(world: &ImageWorld<'_>) {
+    world.await_ready("imageupdateautomations", "app", "True", |_, message| {
+        message == "repository up-to-date"
+    });
+}
+
+/// Two controllers, of which the first leads.
+fn two(world: &ImageWorld<'_>, flags: &[&str]) -> (Controller, Controller) {
+    let kubeconfig = world.cluster.kubeconfig();
+    let first = world.controller_at(&kubeconfig, "first", flags);
+    await_leader(&first);
+    let second = world.controller_at(&kubeconfig, "second", flags);
+    until("the second one is ready", || {
+        (second.probe("readyz")?.0 == 200).then_some(())
+    });
+    (first, second)
+}
+
+/// Publishes a tag, has it looked for, and waits for its commit.
+fn bump(world: &ImageWorld<'_>, tag: &str, commits: usize) {
+    world.publish("app", tag);
+    world.request("imagerepositories", "app", tag);
+    world.await_commit(tag, commits);
+}
+
+#[test]
+fn one_acts_and_the_other_takes_over_when_it_is_killed() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "killed", "1h");
+    let (first, second) = two(&world, &SHORT);
+    await_settled(&world);
+    bump(&world, "1.1.0", 2);
+    assert!(!leads(&second));
+    assert!(first.log().contains("reconcileID") && !second.log().contains("reconcileID"));
+    drop(first);
+    let renewed = LEASES.map(|name| moment(&lease(&world, name)["renewTime"]));
+    await_leader(&second);
+    for (name, renewed) in LEASES.into_iter().zip(renewed) {
+        let silent = (moment(&lease(&world, name)["acquireTime"]) - renewed).rem_euclid(DAY);
+        assert!(silent >= 6.0, "{name} was taken after {silent} s");
+    }
+    bump(&world, "1.2.0", 3);
+}
+
+#[test]
+fn a_leader_that_is_asked_to_end_gives_its_lease_back() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "asked", "1h");
+    let (mut first, second) = two(&world, &LONG);
+    await_settled(&world);
+    first.signal("TERM");
+    assert_eq!(first.ended(), Some(0), "{}", first.log());
+    // With this lease there is no other way to it.
+    await_leader(&second);
+    for name in LEASES {
+        assert_eq!(lease(&world, name)["leaseTransitions"], 1);
+    }
+    bump(&world, "1.1.0", 2);
+}
+
+/// A machine that sleeps, or a hypervisor: the process does not know that time has passed.
+#[test]
+fn a_leader_that_was_paused_for_too_long_ends() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "paused", "1h");
+    let (mut first, second) = two(&world, &SHORT);
+    await_settled(&world);
+    first.signal("STOP");
+    await_leader(&second);
+    first.signal("CONT");
+    assert_eq!(first.ended(), Some(2));
+    let log = first.log();
+    assert!(log.contains("leader election lost"), "{log}");
+    bump(&world, "1.1.0", 2);
+}
+
+#[test]
+fn a_leader_that_loses_its_api_server_ends_before_the_other_begins() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "lonely", "1h");
+    let proxy = ApiProxy::start(cluster);
+    let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
+    let mut first = world.controller_at(&kubeconfig, "first", &WIDE);
+    await_leader(&first);
+    let second = world.controller(&WIDE);
+    await_settled(&world);
+    proxy.intercept(|_| Some(Reply::hang_up()));
+    proxy.cut_watches();
+    let both = until("the first one ends", || {
+        let runs = first.is_running();
+        if runs && leads(&second) {
+            return Some(true);
+        }
+        (!runs).then_some(false)
+    });
+    assert!(!both, "two lead at once");
+    assert_eq!(first.ended(), Some(2));
+    assert!(first.log().contains("failed to renew lease"), "{}", first.log());
+    await_leader(&second);
+    bump(&world, "1.1.0", 2);
+}
+
+/// Somebody writes to the lease just when it is renewed: that is no reason to give up.
+#[test]
+fn a_conflict_does_not_cost_the_lease() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "contested", "1h");
+    let proxy = ApiProxy::start(cluster);
+    let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
+    let mut first = world.controller_at(&kubeconfig, "first", &SHORT);
+    await_leader(&first);
+    let once = AtomicBool::new(true);
+    let namespace = world.namespace.clone();
+    let refused = Arc::new(AtomicBool::new(false));
+    let telling = Arc::clone(&refused);
+    proxy.intercept(move |request| {
+        let ours = request.method == "PATCH" && request.path.ends_with(LEASES[0]);
+        if ours && once.swap(false, Ordering::SeqCst) {
+            let path = format!(
+                "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{}",
+                LEASES[0]
+            );
+            let patch = json!({"metadata": {"labels": {"rival": "true"}}}).to_string();
+            cluster.request("PATCH", &path, "application/merge-patch+json", &patch);
+            telling.store(true, Ordering::SeqCst);
+        }
+        None
+    });
+    until("the conflict happens", || refused.load(Ordering::SeqCst).then_some(()));
+    let renewed = lease(&world, LEASES[0])["renewTime"].clone();
+    until("the lease is renewed", || {
+        (lease(&world, LEASES[0])["renewTime"] != renewed).then_some(())
+    });
+    assert!(first.is_running() && leads(&first));
+}
+
+/// The server takes the commit, and its answer never comes; the leader loses its lease meanwhile.
+#[test]
+fn a_push_that_was_taken_is_not_made_again_by_the_next_leader() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "taken", "1h");
+    let (mut first, second) = two(&world, &SHORT);
+    await_settled(&world);
+    let once = AtomicBool::new(true);
+    world.git.intercept(move |seen| {
+        let push = seen.method == "POST" && seen.service == "git-receive-pack";
+        (push && once.swap(false, Ordering::SeqCst)).then_some(Fault::StallAfter(1))
+    });
+    bump(&world, "1.1.0", 2);
+    first.signal("STOP");
+    await_leader(&second);
+    first.signal("CONT");
+    assert_eq!(first.ended(), Some(2), "it does not wait for an answer");
+    let revision = format!("main@sha1:{}", world.repo.rev("main").unwrap());
+    until("the next leader has seen the commit", || {
+        let status = world.object("imageupdateautomations", "app")["status"].clone();
+        (status["observedSourceRevision"] == revision && status["observedPolicies"]["app"]["tag"] == "1.1.0")
+            .then_some(())
+    });
+    world.await_commit("1.1.0", 2);
+    bump(&world, "1.2.0", 3);
+}
+
+/// The commit lies at the server, not yet taken; the next leader is faster, and the late one finds its place taken.
+#[test]
+fn a_push_that_comes_late_changes_nothing() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "late", "1h");
+    let (mut first, second) = two(&world, &SHORT);
+    await_settled(&world);
+    let (held, arrived) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
+    let finished = Arc::new(AtomicBool::new(false));
+    let (holding, arriving, finishing) = (Arc::clone(&held), Arc::clone(&arrived), Arc::clone(&finished));
+    let once = AtomicBool::new(true);
+    world.git.intercept(move |seen| {
+        let push = seen.method == "POST" && seen.service == "git-receive-pack" && seen.body.len() > 4;
+        if push && once.swap(false, Ordering::SeqCst) {
+            arriving.store(true, Ordering::SeqCst);
+            while holding.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            finishing.store(true, Ordering::SeqCst);
+        }
+        None
+    });
+    world.publish("app", "1.1.0");
+    world.request("imagerepositories", "app", "now");
+    until("the push arrives", || arrived.load(Ordering::SeqCst).then_some(()));
+    first.signal("STOP");
+    await_leader(&second);
+    world.await_commit("1.1.0", 2);
+    held.store(false, Ordering::SeqCst);
+    first.signal("CONT");
+    assert_eq!(first.ended(), Some(2));
+    until("the late push is dealt with", || {
+        finished.load(Ordering::SeqCst).then_some(())
+    });
+    bump(&world, "1.2.0", 3);
+}
