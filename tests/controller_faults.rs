@@ -141,6 +141,7 @@ fn a_watch_that_falls_silent_is_begun_anew() {
     let connect = Connect {
         kubeconfig: Some(proxy.kubeconfig(world.folder.path(), None)),
         silence: Duration::from_secs(1),
+        ..Connect::default()
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let cache = Arc::new(Cache::new(&IMAGE_REPOSITORY));
@@ -149,7 +150,9 @@ fn a_watch_that_falls_silent_is_begun_anew() {
     cache.listen(move |change| {
         counting.fetch_add(usize::from(matches!(change, Change::Updated(..))), Ordering::SeqCst);
     });
-    let client = runtime.block_on(Client::connect(&connect)).unwrap();
+    let client = runtime
+        .block_on(Client::connect(&connect, std::sync::Arc::new(|_, _, _| {})))
+        .unwrap();
     let scope = Scope {
         namespace: Some(world.namespace.clone()),
         labels: None,

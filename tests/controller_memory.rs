@@ -18,20 +18,20 @@ use support::controller_process::{until, until_within};
 use support::image_world::{IMAGES, ImageWorld};
 use support::repo::{Change, Repo};
 
-const IMAGES_COUNT: usize = 300;
-const AUTOMATIONS: usize = 50;
+const IMAGES_COUNT: usize = 100;
+const AUTOMATIONS: usize = 30;
 
 /// What may be held, in KiB. The code itself, which is larger without optimization, is not counted.
 const MOST: u64 = 40 << 10;
 
-/// 300 images with 50 tags each, 300 policies, 50 automations with a repository each.
+/// 100 images with 10 tags each, 100 policies, 30 automations with a repository each.
 #[test]
 fn an_idle_controller_is_small() {
     let Some(cluster) = Cluster::shared() else { return };
     let world = ImageWorld::new(cluster, "memory", "1h");
     for n in 0..IMAGES_COUNT {
         let image = format!("image{n}");
-        for tag in 0..50 {
+        for tag in 0..10 {
             world.publish(&image, &format!("1.{tag}.0"));
         }
         world.image(&image, "1h");

@@ -22,8 +22,8 @@ use super::push::KnownReceiver;
 use super::store::store_pack;
 use super::{GitError, Objects, Pack, Transport};
 
-/// How many packs the object store has room for; consolidation keeps far below.
-const PACK_SLOTS: u16 = 4096;
+/// How many packs the object store has room for, which costs memory in each mirror; consolidation keeps far below.
+const PACK_SLOTS: u16 = 1024;
 
 /// How a mirror is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
