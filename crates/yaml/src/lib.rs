@@ -4,14 +4,76 @@
 //! text ─▶ read (go-yaml v2 or v3 typing) ─▶ Node ─▶ write (sigs.k8s.io/yaml, yaml.v3, JSON) ─▶ text
 //! ```
 //!
+//! | to do | call |
+//! |---|---|
+//! | resources and patches, as kyaml's `ByteReader` reads them | [`read_resources`] |
+//! | one document as kyaml reads it (a patch in a kustomization) | [`read_first`] with [`ReadOptions::kyaml`] |
+//! | kustomization files, plugin configurations, JSON patches | [`read_first`] with [`ReadOptions::sigs`] or [`ReadOptions::sigs_strict`] |
+//! | an object as kustomize prints it | [`write_sigs`] |
+//! | a node as kyaml prints it: what functions read, `RNode.String` | [`write_kyaml`] |
+//! | JSON as Go's encoding/json writes it, for hashes | [`write_json`] |
+//! | what a scalar counts as | [`decode`] for a node's scalar, [`resolve`] for plain text |
+//!
+//! Readers give errors with place ([`ReadError`], whose [`ReadError::go`] is the sentence of Go's library); writers do so
+//! for trees that have no such form ([`WriteError`]). Writers append to a `String` and copy no tree.
+//!
 //! A scalar keeps its text and its tag, as a node of yaml.v3 does: `1.10` stays `1.10` until it is written, and a
 //! string that looks like a number is still known to be a string. Every node tells the file, line and column that it
 //! came from, so that an error about it can.
 
+//! ```
+//! use bumpwright_yaml::{Files, read_resources, write_sigs};
+//!
+//! let mut files = Files::default();
+//! let file = files.add("base/service.yaml");
+//! let text = b"kind: Service # c\napiVersion: v1\nspec: {port: 0x50, name: 'on', since: 2020-01-01}\n";
+//! let objects = read_resources(text, file)?;
+//! let port = objects[0].lookup(&["spec", "port"]).ok_or("no port")?;
+//! assert_eq!(files.show(port.place).as_deref(), Some("base/service.yaml:3:14"));
+//! let mut printed = String::new();
+//! write_sigs(&objects[0], &mut printed)?;
+//! assert_eq!(
+//!     printed,
+//!     "apiVersion: v1\nkind: Service\nspec:\n  name: \"on\"\n  port: 80\n  since: \"2020-01-01T00:00:00Z\"\n"
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The scanner and the parser follow go-yaml and not the specification, down to its oddities: what kustomize takes is taken, and
+//! nothing more. Three things differ on purpose: collections nest [`MAX_DEPTH`] deep and not 10,000, aliases have a
+//! budget in resources too, and an alias inside of what it stands for is an error where kyaml's stack would run out.
+
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod analyze;
+mod compose;
+mod emit;
+mod encoding;
+mod entries;
+mod error;
+mod json;
+mod kyaml;
+mod natural;
 mod node;
+mod parse;
 mod place;
+mod read;
+mod resolve;
+mod scan;
+mod scan_property;
+mod scan_scalar;
+mod sigs;
+mod split;
+mod token;
+mod value;
 
+pub use error::ReadError;
+pub use json::write_json;
+pub use kyaml::{SequenceIndent, write_kyaml};
+pub use natural::natural_order;
 pub use node::{Entry, Mapping, Node, Scalar, Sequence, Style, Tag, Value};
 pub use place::{FileId, Files, Place};
+pub use read::{Dialect, Duplicates, MAX_DEPTH, ReadOptions, read, read_first, read_resources};
+pub use resolve::{Resolved, TagError, decode, plain_tag, resolve};
+pub use sigs::write_sigs;
+pub use value::WriteError;

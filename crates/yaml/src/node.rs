@@ -53,7 +53,7 @@ pub enum Tag {
     Binary,
     /// `!!merge`: the key `<<`.
     Merge,
-    /// Any other, as written or with its prefix resolved.
+    /// Any other, as written or with its prefix resolved. An empty one is none: style and text say what it is.
     Other(Box<str>),
 }
 
@@ -113,6 +113,16 @@ impl Scalar {
             text: text.into(),
             tag: Tag::Str,
             style: Style::Plain,
+        }
+    }
+
+    /// Whether it counts as a string to kyaml: it is one, or has no tag.
+    #[must_use]
+    pub fn is_string(&self) -> bool {
+        match &self.tag {
+            Tag::Str => true,
+            Tag::Other(tag) => tag.is_empty(),
+            _ => false,
         }
     }
 
@@ -305,6 +315,7 @@ impl Mapping {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -1,0 +1,321 @@
+//! Events to nodes. Aliases are replaced by copies of what they stand for, within bounds.
+
+use super::entries::{Pair, mapping_of, normalize_v2};
+use super::error::ReadError;
+use super::node::{Mapping, Node, Scalar, Sequence, Value};
+use super::parse::{Event, Happening, Parser, Properties};
+use super::place::Place;
+use super::read::{Dialect, ReadOptions};
+use super::resolve::{collection_tag, tag_of};
+use super::token::Mark;
+use compact_str::CompactString;
+use std::collections::HashMap;
+
+/// Nodes that aliases may add to one document, whatever its size.
+const MAX_ALIASED: usize = 1_000_000;
+
+/// Builds documents one by one.
+pub(crate) struct Composer<'a, 'o> {
+    parser: Parser<'a>,
+    options: &'o ReadOptions,
+    /// Lines before the text.
+    line: u32,
+    open: Vec<Open<'a>>,
+    anchors: HashMap<&'a str, Anchored>,
+    spent: Spent,
+}
+
+/// What an anchor names.
+enum Anchored {
+    /// The collection that is the so manieth one open, and has not ended yet.
+    Open(usize),
+    Done(Box<Measured>),
+}
+
+/// A node, how many nodes it is, and how deep.
+#[derive(Clone)]
+pub(crate) struct Measured {
+    pub(crate) node: Node,
+    pub(crate) weight: usize,
+    depth: usize,
+    alias: bool,
+}
+
+/// Nodes read, and how many of them aliases brought.
+#[derive(Default)]
+pub(crate) struct Spent {
+    total: usize,
+    aliased: usize,
+}
+
+/// What ends the reading of a document.
+enum Failure {
+    /// The text is not YAML.
+    Text(ReadError),
+    /// It is, and says what cannot be.
+    Meaning(ReadError),
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        Self::Meaning(error)
+    }
+}
+
+/// A collection that has not ended yet.
+struct Open<'a> {
+    place: Place,
+    properties: Properties<'a>,
+    flow: bool,
+    weight: usize,
+    depth: usize,
+    content: Content,
+}
+
+enum Content {
+    Items(Vec<Node>),
+    Pairs {
+        pairs: Vec<Pair>,
+        key: Option<(Scalar, Place)>,
+    },
+}
+
+impl Spent {
+    /// Counts nodes that a copy brings. The share that may be copies is what go-yaml allows.
+    pub(crate) fn copy(&mut self, nodes: usize, place: Place) -> Result<(), ReadError> {
+        self.aliased = self.aliased.saturating_add(nodes);
+        self.total = self.total.saturating_add(nodes);
+        let few = self.aliased <= 100 || self.total <= 1000;
+        #[allow(clippy::cast_precision_loss)] // a ratio
+        let share = self.aliased as f64 / self.total as f64;
+        match self.aliased > MAX_ALIASED || (!few && share > allowed_share(self.total)) {
+            true => Err(ReadError::yaml(place, "document contains excessive aliasing")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The share of copies that a document of this many nodes may have: 99 % for small ones, 10 % for huge ones.
+fn allowed_share(total: usize) -> f64 {
+    const LOW: usize = 400_000;
+    const HIGH: usize = 4_000_000;
+    #[allow(clippy::cast_precision_loss)] // a ratio
+    match total {
+        ..=LOW => 0.99,
+        HIGH.. => 0.10,
+        _ => 0.99 - 0.89 * ((total - LOW) as f64 / (HIGH - LOW) as f64),
+    }
+}
+
+impl<'a, 'o> Composer<'a, 'o> {
+    pub(crate) fn new(text: &'a str, options: &'o ReadOptions, line: u32) -> Self {
+        Self {
+            parser: Parser::new(text, options.dialect),
+            options,
+            line,
+            open: Vec::new(),
+            anchors: HashMap::new(),
+            spent: Spent::default(),
+        }
+    }
+
+    fn place(&self, mark: Mark) -> Place {
+        Place {
+            file: self.options.file,
+            line: mark.line + 1 + self.line,
+            column: mark.column + 1,
+        }
+    }
+
+    fn event(&mut self) -> Result<Event<'a>, ReadError> {
+        self.parser
+            .next()
+            .map_err(|fault| ReadError::of_fault(&fault, self.place(fault.mark), self.options.dialect))
+    }
+
+    /// The next document, or nothing at the end of the stream.
+    pub(crate) fn document(&mut self) -> Result<Option<Node>, ReadError> {
+        self.anchors.clear();
+        self.spent = Spent::default();
+        match self.compose() {
+            Err(Failure::Text(error)) => Err(error),
+            // go-yaml reads the text to the end of the document before it looks at what it says.
+            Err(Failure::Meaning(error)) => Err(self.rest_of_document().err().unwrap_or(error)),
+            Ok(document) => Ok(document),
+        }
+    }
+
+    fn rest_of_document(&mut self) -> Result<(), ReadError> {
+        while !matches!(self.event()?.happening, Happening::DocumentEnd | Happening::StreamEnd) {}
+        Ok(())
+    }
+
+    fn compose(&mut self) -> Result<Option<Node>, Failure> {
+        let mut root = None;
+        loop {
+            let Event { mark, happening } = self.event().map_err(Failure::Text)?;
+            let place = self.place(mark);
+            let done = match happening {
+                Happening::StreamEnd => return Ok(root),
+                Happening::DocumentStart => None,
+                Happening::DocumentEnd => return Ok(root),
+                Happening::Alias(name) if !self.anchors.contains_key(name) => {
+                    let problem = format!("unknown anchor '{name}' referenced");
+                    return Err(Failure::Text(ReadError::yaml(place, problem)));
+                }
+                Happening::Alias(name) => Some(self.alias(name, place)?),
+                Happening::Scalar {
+                    text,
+                    style,
+                    properties,
+                } => {
+                    let tag = tag_of(&text, style, properties.tag.as_deref(), self.options.dialect);
+                    let text = CompactString::from(text);
+                    let node = Node {
+                        place,
+                        value: Value::Scalar(Scalar { text, tag, style }),
+                    };
+                    self.spent.total += 1;
+                    Some(self.finish(node, 1, 0, &properties))
+                }
+                Happening::SequenceStart { flow, properties } => {
+                    self.begin(place, flow, properties, Content::Items(Vec::new()))?;
+                    None
+                }
+                Happening::MappingStart { flow, properties } => {
+                    let (pairs, key) = (Vec::new(), None);
+                    self.begin(place, flow, properties, Content::Pairs { pairs, key })?;
+                    None
+                }
+                Happening::End => self.end()?,
+            };
+            if let Some(done) = done {
+                root = self.attach(done, place)?.or(root);
+                if let Some(root) = root.as_mut().filter(|_| self.options.dialect == Dialect::V2) {
+                    normalize_v2(root)?;
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, place: Place, flow: bool, properties: Properties<'a>, content: Content) -> Result<(), Failure> {
+        self.check_depth(1, place)?;
+        if let Some(name) = properties.anchor {
+            self.anchors.insert(name, Anchored::Open(self.open.len()));
+        }
+        self.spent.total += 1;
+        self.open.push(Open {
+            place,
+            properties,
+            flow,
+            weight: 1,
+            depth: 1,
+            content,
+        });
+        Ok(())
+    }
+
+    fn check_depth(&self, more: usize, place: Place) -> Result<(), Failure> {
+        match self.open.len() + more > self.options.max_depth {
+            true => Err(Failure::Text(ReadError::new(
+                place,
+                format!("nested more than {} levels deep", self.options.max_depth),
+                format!("yaml: exceeded max depth of {}", self.options.max_depth),
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// A copy of what an alias stands for.
+    fn alias(&mut self, name: &'a str, place: Place) -> Result<Measured, Failure> {
+        match self.anchors.get(name) {
+            Some(Anchored::Done(done)) => {
+                self.spent.copy(done.weight, place)?;
+                self.check_depth(done.depth, place)?;
+                Ok(Measured {
+                    alias: true,
+                    ..(**done).clone()
+                })
+            }
+            _ => Err(ReadError::yaml(place, format!("anchor '{name}' value contains itself")).into()),
+        }
+    }
+
+    fn finish(&mut self, node: Node, weight: usize, depth: usize, properties: &Properties<'a>) -> Measured {
+        let done = Measured {
+            node,
+            weight,
+            depth,
+            alias: false,
+        };
+        let Some(name) = properties.anchor else { return done };
+        // A collection whose name something inside of it has taken over, keeps none.
+        let level = self.open.len();
+        let taken_over = match self.anchors.get(name) {
+            Some(Anchored::Open(own)) => *own != level,
+            Some(Anchored::Done(_)) => matches!(done.node.value, Value::Mapping(_) | Value::Sequence(_)),
+            None => false,
+        };
+        if !taken_over || matches!(done.node.value, Value::Scalar(_)) {
+            self.anchors.insert(name, Anchored::Done(Box::new(done.clone())));
+        }
+        done
+    }
+
+    /// Ends the collection that is open.
+    fn end(&mut self) -> Result<Option<Measured>, ReadError> {
+        let Some(open) = self.open.pop() else { return Ok(None) };
+        let (place, flow) = (open.place, open.flow);
+        let given = open.properties.tag.as_deref();
+        let (value, weight) = match open.content {
+            Content::Items(items) => {
+                let tag = collection_tag(given, "!!seq");
+                (Value::Sequence(Sequence { items, flow, tag }), open.weight)
+            }
+            Content::Pairs { pairs, .. } => {
+                let tag = collection_tag(given, "!!map");
+                let (entries, copied) = mapping_of(pairs, self.options, &mut self.spent)?;
+                (Value::Mapping(Mapping { entries, flow, tag }), open.weight + copied)
+            }
+        };
+        let node = Node { place, value };
+        Ok(Some(self.finish(node, weight, open.depth, &open.properties)))
+    }
+
+    /// Hands a node to the collection that it is part of; gives it back where there is none.
+    fn attach(&mut self, done: Measured, place: Place) -> Result<Option<Node>, ReadError> {
+        let Some(open) = self.open.last_mut() else {
+            return Ok(Some(done.node));
+        };
+        open.weight = open.weight.saturating_add(done.weight);
+        open.depth = open.depth.max(done.depth + 1);
+        match &mut open.content {
+            Content::Items(items) => items.push(done.node),
+            Content::Pairs { pairs, key } => match (key.take(), done.node.value) {
+                (Some((key, place)), value) => pairs.push(Pair {
+                    key,
+                    place,
+                    value: Node {
+                        place: done.node.place,
+                        value,
+                    },
+                    weight: done.weight,
+                    alias: done.alias,
+                }),
+                (None, Value::Scalar(scalar)) => *key = Some((scalar, place)),
+                (None, value) => {
+                    let kind = match value {
+                        Value::Mapping(_) => "map",
+                        _ => "list",
+                    };
+                    return Err(ReadError::new(
+                        done.node.place,
+                        format!("a {kind} cannot be a key"),
+                        "yaml: invalid map key",
+                    ));
+                }
+            },
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,493 @@
+//! The pen of both writers: indentation, indicators, and scalars in each of their spellings, as libyaml's emitter
+//! sets them.
+
+use super::analyze::{Allowed, Library, analyze, is_printable};
+use super::node::Style;
+use super::token::{break_length, is_blank_or_end, width};
+use std::fmt::Write;
+
+/// Spaces of one level.
+const INDENT: usize = 2;
+/// A key that is longer, in bytes, gets a `?`.
+const MAX_SIMPLE_KEY: usize = 128;
+
+/// Where a node stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Context {
+    /// A document.
+    Root,
+    /// An item.
+    Item,
+    /// A key without `?`.
+    SimpleKey,
+    /// A value, or a key with `?`.
+    Value,
+}
+
+/// Writes to the end of a text and knows where it is.
+pub(crate) struct Emitter<'o> {
+    out: &'o mut String,
+    pub(crate) library: Library,
+    /// Lines are folded behind this column.
+    width: usize,
+    pub(crate) column: usize,
+    /// The present indentation; nothing before the first collection.
+    pub(crate) indent: Option<usize>,
+    /// Whether the last character was blank, or the start of a line.
+    whitespace: bool,
+    /// Whether only indentation precedes on the line.
+    pub(crate) indention: bool,
+    /// Open `[` and `{`.
+    pub(crate) flow: usize,
+}
+
+impl<'o> Emitter<'o> {
+    pub(crate) const fn new(out: &'o mut String, library: Library) -> Self {
+        Self {
+            out,
+            library,
+            width: match library {
+                Library::V2 => 80,
+                Library::V3 => usize::MAX,
+            },
+            column: 0,
+            indent: None,
+            whitespace: true,
+            indention: true,
+            flow: 0,
+        }
+    }
+
+    fn put(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.column += match text.is_ascii() {
+            true => text.len(),
+            false => text.chars().count(),
+        };
+    }
+
+    fn line_break(&mut self) {
+        self.out.push('\n');
+        self.column = 0;
+        if self.library == Library::V3 {
+            self.indention = true;
+        }
+    }
+
+    /// A line break of a value: `\n` as the file has it, others as they are.
+    fn value_break(&mut self, text: &str) {
+        if text == "\n" {
+            return self.line_break();
+        }
+        self.out.push_str(text);
+        self.column = 0;
+        if self.library == Library::V3 {
+            self.indention = true;
+        }
+    }
+
+    /// Goes to the present indentation, on a new line where that is needed.
+    pub(crate) fn indent_line(&mut self) {
+        const SPACES: &str = "                                                                ";
+        let indent = self.indent.unwrap_or(0);
+        if !self.indention || self.column > indent || (self.column == indent && !self.whitespace) {
+            self.line_break();
+        }
+        while self.column < indent {
+            let count = (indent - self.column).min(SPACES.len());
+            self.out.push_str(SPACES.get(..count).unwrap_or(" "));
+            self.column += count;
+        }
+        self.whitespace = true;
+        if self.library == Library::V2 {
+            self.indention = true;
+        }
+    }
+
+    /// Writes an indicator, behind a space where one is needed.
+    pub(crate) fn indicator(&mut self, text: &str, spaced: bool, is_whitespace: bool, is_indention: bool) {
+        if spaced && !self.whitespace {
+            self.put(" ");
+        }
+        self.put(text);
+        self.whitespace = is_whitespace;
+        self.indention &= is_indention;
+    }
+
+    /// Writes a tag.
+    pub(crate) fn tag(&mut self, handle: &str, suffix: &str) {
+        if !self.whitespace {
+            self.put(" ");
+        }
+        if handle.is_empty() {
+            self.put("!<");
+        }
+        self.put(handle);
+        for &byte in suffix.as_bytes() {
+            let plain = byte.is_ascii_alphanumeric() || b"_-;/?:@&=+$,.~*'()[]".contains(&byte);
+            match plain {
+                true => self.put(char::from(byte).encode_utf8(&mut [0; 4])),
+                false => {
+                    let [high, low] = bumpwright_gostd::hex_pair(byte).map(|digit| digit.to_ascii_uppercase());
+                    self.put("%");
+                    self.put(char::from(high).encode_utf8(&mut [0; 4]));
+                    self.put(char::from(low).encode_utf8(&mut [0; 4]));
+                }
+            }
+        }
+        if handle.is_empty() {
+            self.put(">");
+        }
+        self.whitespace = false;
+        self.indention = false;
+    }
+
+    /// Goes one level in; gives the level that [`Emitter::leave`] goes back to.
+    pub(crate) fn enter(&mut self, flow: bool, same: bool) -> Option<usize> {
+        let old = self.indent;
+        self.indent = Some(match old {
+            None if flow => INDENT,
+            None => 0,
+            Some(indent) if same => indent,
+            Some(indent) => indent + INDENT,
+        });
+        old
+    }
+
+    pub(crate) const fn leave(&mut self, old: Option<usize>) {
+        self.indent = old;
+    }
+
+    /// Whether a scalar can be a key without `?`. `extra` is the length of its tag.
+    pub(crate) const fn is_simple_key(text: &str, allowed: Allowed, extra: usize) -> bool {
+        !allowed.multiline && text.len() + extra <= MAX_SIMPLE_KEY
+    }
+
+    /// What a text allows here.
+    pub(crate) fn allowed(&self, text: &str) -> Allowed {
+        analyze(text, self.library)
+    }
+
+    /// Writes a scalar in the spelling that was asked for, or the next one that its text allows.
+    pub(crate) fn scalar(&mut self, text: &str, style: Style, context: Context, allowed: Allowed) {
+        if allowed.simple && style == Style::Plain {
+            return self.word(text);
+        }
+        let key = context == Context::SimpleKey;
+        let style = self.fitting(text, style, key, allowed);
+        let old = self.enter(true, false);
+        match style {
+            Style::Plain => self.plain(text, !key),
+            Style::Single => self.single(text, !key),
+            Style::Double => self.double(text, !key),
+            Style::Literal => self.literal(text),
+            Style::Folded => self.folded(text),
+        }
+        self.leave(old);
+    }
+
+    fn fitting(&self, text: &str, style: Style, key: bool, allowed: Allowed) -> Style {
+        let mut style = style;
+        if key && allowed.multiline {
+            style = Style::Double;
+        }
+        if style == Style::Plain {
+            let fits = match self.flow {
+                0 => allowed.block_plain,
+                _ => allowed.flow_plain,
+            };
+            if !fits || (text.is_empty() && (self.flow > 0 || key)) {
+                style = Style::Single;
+            }
+        }
+        if style == Style::Single && !allowed.single {
+            style = Style::Double;
+        }
+        let block = matches!(style, Style::Literal | Style::Folded);
+        if block && (!allowed.block || self.flow > 0 || key) {
+            style = Style::Double;
+        }
+        style
+    }
+
+    /// Writes a scalar that is known to be a plain word: a number, `true`, `null`.
+    pub(crate) fn word(&mut self, text: &str) {
+        if !self.whitespace {
+            self.out.push(' ');
+            self.column += 1;
+        }
+        self.out.push_str(text);
+        self.column += text.len();
+        self.whitespace = false;
+        self.indention = false;
+    }
+
+    fn plain(&mut self, text: &str, fold: bool) {
+        if text.is_empty() && self.library == Library::V3 {
+            self.indention = false;
+            return;
+        }
+        if !self.whitespace {
+            self.put(" ");
+        }
+        self.words(text, fold, false);
+        self.whitespace = false;
+        self.indention = false;
+    }
+
+    fn single(&mut self, text: &str, fold: bool) {
+        self.indicator("'", true, false, false);
+        self.words(text, fold, true);
+        self.indicator("'", false, false, false);
+        self.whitespace = false;
+        self.indention = false;
+    }
+
+    /// Text that is folded at single spaces, quotes doubled in quotes.
+    fn words(&mut self, text: &str, fold: bool, quoted: bool) {
+        let bytes = text.as_bytes();
+        let short = text.len() <= self.width.saturating_sub(self.column);
+        if short && text.is_ascii() && !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r' | b'\'')) {
+            self.out.push_str(text);
+            self.column += text.len();
+            return;
+        }
+        let (mut spaces, mut breaks) = (false, false);
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let length = break_length(rest);
+            if byte == b' ' {
+                let inside = !quoted || (at > 0 && at + 1 < bytes.len());
+                let lone = bytes.get(at + 1) != Some(&b' ');
+                match fold && !spaces && self.column > self.width && inside && lone {
+                    true => self.indent_line(),
+                    false => self.put(" "),
+                }
+                spaces = true;
+                at += 1;
+            } else if length > 0 {
+                if !breaks && byte == b'\n' {
+                    self.line_break();
+                }
+                self.value_break(text.get(at..at + length).unwrap_or("\n"));
+                self.indention = true;
+                breaks = true;
+                at += length;
+            } else {
+                if breaks {
+                    self.indent_line();
+                }
+                let end = at + run_length(rest);
+                let run = text.get(at..end).unwrap_or_default();
+                match quoted && byte == b'\'' {
+                    true => {
+                        self.put("''");
+                        at += 1;
+                    }
+                    false => {
+                        let run = match quoted {
+                            true => run.split('\'').next().unwrap_or(run),
+                            false => run,
+                        };
+                        self.put(run);
+                        at += run.len();
+                    }
+                }
+                self.indention = false;
+                (spaces, breaks) = (false, false);
+            }
+        }
+    }
+
+    fn double(&mut self, text: &str, fold: bool) {
+        self.indicator("\"", true, false, false);
+        // go-yaml asks for the mark at the start of the text at every character.
+        let marked = text.starts_with('\u{feff}');
+        let mut spaces = false;
+        let mut clean = 0..0;
+        for (at, character) in text.char_indices() {
+            let rest = text.as_bytes().get(at..).unwrap_or_default();
+            let escaped = marked || !is_printable(rest) || break_length(rest) > 0 || matches!(character, '"' | '\\');
+            let inside = at > 0 && at + 1 < text.len();
+            if !escaped && character != ' ' {
+                if clean.is_empty() {
+                    clean = at..at;
+                }
+                clean.end = at + character.len_utf8();
+                spaces = false;
+                continue;
+            }
+            self.put(text.get(clean.clone()).unwrap_or_default());
+            clean = 0..0;
+            if escaped {
+                self.escape(character);
+                spaces = false;
+            } else if fold && !spaces && self.column > self.width && inside {
+                self.indent_line();
+                if rest.get(1) == Some(&b' ') {
+                    self.put("\\");
+                }
+                spaces = true;
+            } else {
+                self.put(" ");
+                spaces = true;
+            }
+        }
+        self.put(text.get(clean).unwrap_or_default());
+        self.indicator("\"", false, false, false);
+        self.whitespace = false;
+        self.indention = false;
+    }
+
+    fn escape(&mut self, character: char) {
+        let from = self.out.len();
+        let code = u32::from(character);
+        let short = match character {
+            '\0' => "\\0",
+            '\x07' => "\\a",
+            '\x08' => "\\b",
+            '\t' => "\\t",
+            '\n' => "\\n",
+            '\x0b' => "\\v",
+            '\x0c' => "\\f",
+            '\r' => "\\r",
+            '\x1b' => "\\e",
+            '"' => "\\\"",
+            '\\' => "\\\\",
+            '\u{85}' => "\\N",
+            '\u{a0}' => "\\_",
+            '\u{2028}' => "\\L",
+            '\u{2029}' => "\\P",
+            _ => "",
+        };
+        // Writing to a text does not fail.
+        let _ = match (short, code) {
+            ("", ..=0xFF) => write!(self.out, "\\x{code:02X}"),
+            ("", ..=0xFFFF) => write!(self.out, "\\u{code:04X}"),
+            ("", _) => write!(self.out, "\\U{code:08X}"),
+            (short, _) => self.out.write_str(short),
+        };
+        self.column += self.out.len() - from;
+    }
+
+    /// The digit and the sign behind `|` and `>`.
+    fn block_hints(&mut self, text: &str) {
+        if matches!(text.as_bytes(), [b' ', ..]) || break_length(text.as_bytes()) > 0 {
+            self.indicator("2", false, false, false);
+        }
+        let mut last = text
+            .chars()
+            .rev()
+            .map(|ch| matches!(ch, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}'));
+        match (last.next(), last.next()) {
+            (None | Some(false), _) => self.indicator("-", false, false, false),
+            (Some(true), None | Some(true)) => self.indicator("+", false, false, false),
+            (Some(true), Some(false)) => {}
+        }
+    }
+
+    fn block_start(&mut self, sign: &str, text: &str) {
+        self.indicator(sign, true, false, false);
+        self.block_hints(text);
+        self.line_break();
+        self.indention = true;
+        self.whitespace = true;
+    }
+
+    fn literal(&mut self, text: &str) {
+        self.block_start("|", text);
+        let bytes = text.as_bytes();
+        let mut breaks = true;
+        let mut at = 0;
+        while at < bytes.len() {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let length = break_length(rest);
+            if length > 0 {
+                self.block_break(text, at, length);
+                breaks = true;
+                at += length;
+                continue;
+            }
+            if breaks {
+                self.indent_line();
+            }
+            let end = at + line_length(rest);
+            self.put(text.get(at..end).unwrap_or_default());
+            self.indention = false;
+            breaks = false;
+            at = end;
+        }
+    }
+
+    fn block_break(&mut self, text: &str, at: usize, length: usize) {
+        self.value_break(text.get(at..at + length).unwrap_or("\n"));
+        self.indention = true;
+    }
+
+    fn folded(&mut self, text: &str) {
+        self.block_start(">", text);
+        let bytes = text.as_bytes();
+        let (mut breaks, mut leading_blank) = (true, true);
+        // go-yaml looks at the start of the text here, and not at what follows the break.
+        let mut content = 0;
+        while break_length(bytes.get(content..).unwrap_or_default()) > 0 {
+            content += break_length(bytes.get(content..).unwrap_or_default());
+        }
+        let starts_solid = !is_blank_or_end(bytes.get(content..).unwrap_or_default());
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let length = break_length(rest);
+            if length > 0 {
+                if !breaks && !leading_blank && byte == b'\n' && starts_solid {
+                    self.line_break();
+                }
+                self.block_break(text, at, length);
+                breaks = true;
+                at += length;
+                continue;
+            }
+            if breaks {
+                self.indent_line();
+                leading_blank = matches!(byte, b' ' | b'\t');
+            }
+            let lone = byte == b' ' && rest.get(1) != Some(&b' ');
+            if !breaks && lone && self.column > self.width {
+                self.indent_line();
+                at += 1;
+            } else {
+                self.put(text.get(at..at + width(byte)).unwrap_or_default());
+                at += width(byte);
+            }
+            self.indention = false;
+            breaks = false;
+        }
+    }
+}
+
+/// Bytes up to a space or a line break.
+fn run_length(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b' ' | b'\n' | b'\r' => break,
+            0xC2 | 0xE2 if break_length(bytes.get(at..).unwrap_or_default()) > 0 => break,
+            _ => at += 1,
+        }
+    }
+    at
+}
+
+/// Bytes up to a line break.
+fn line_length(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'\n' | b'\r' => break,
+            0xC2 | 0xE2 if break_length(bytes.get(at..).unwrap_or_default()) > 0 => break,
+            _ => at += 1,
+        }
+    }
+    at
+}

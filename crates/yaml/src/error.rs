@@ -1,0 +1,90 @@
+//! What is wrong with a text, and where.
+
+use super::place::{Files, Place};
+use super::read::Dialect;
+use super::token::{Fault, Mark};
+
+/// Text that cannot be read.
+///
+/// The message says place and problem; [`ReadError::go`] is the sentence that Go's library has for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{line}:{column}: {problem}{}", .context.map(|context| format!(", {context}")).unwrap_or_default(), line = .place.line, column = .place.column)]
+pub struct ReadError {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub problem: String,
+    /// What was being read, where there is more to say.
+    pub context: Option<&'static str>,
+    go: Box<str>,
+}
+
+impl ReadError {
+    pub(crate) fn new(place: Place, problem: impl Into<String>, go: impl Into<Box<str>>) -> Self {
+        Self {
+            place,
+            problem: problem.into(),
+            context: None,
+            go: go.into(),
+        }
+    }
+
+    /// An error that go-yaml has the same words for.
+    pub(crate) fn yaml(place: Place, problem: impl Into<String>) -> Self {
+        let problem = problem.into();
+        let go = format!("yaml: {problem}");
+        Self::new(place, problem, go)
+    }
+
+    /// An error that kyaml has the same words for.
+    pub(crate) fn kyaml(place: Place, problem: impl Into<String>) -> Self {
+        let problem = problem.into();
+        let go: Box<str> = problem.as_str().into();
+        Self::new(place, problem, go)
+    }
+
+    /// Go's sentence, such as `yaml: line 7: did not find expected key`. Its lines are those of Go, who counts some errors
+    /// one line too early.
+    #[must_use]
+    pub fn go(&self) -> &str {
+        &self.go
+    }
+
+    /// `path:line:column: problem, context`.
+    #[must_use]
+    pub fn show(&self, files: &Files) -> String {
+        let context = self.context.map(|context| format!(", {context}")).unwrap_or_default();
+        match files.show(self.place) {
+            Some(place) => format!("{place}: {}{context}", self.problem),
+            None => self.to_string(),
+        }
+    }
+
+    pub(crate) fn of_fault(fault: &Fault, place: Place, dialect: Dialect) -> Self {
+        Self {
+            place,
+            problem: fault.problem.to_string(),
+            context: Some(fault.context).filter(|context| !context.is_empty()),
+            go: go_sentence(fault, dialect).into(),
+        }
+    }
+}
+
+/// The sentence of go-yaml. It takes line 0 for an unknown line, counts from 0 for the parser and from 1 for the scanner, and the
+/// versions differ in which of the two marks they prefer.
+fn go_sentence(fault: &Fault, dialect: Dialect) -> String {
+    let known = |mark: Mark| (mark.line != 0).then_some(mark.line);
+    let scanner = u32::from(fault.scanner);
+    let line = match dialect {
+        Dialect::V2 => known(fault.mark)
+            .map(|line| line + scanner)
+            .or_else(|| known(fault.context_mark)),
+        Dialect::V3 => known(fault.context_mark)
+            .or_else(|| known(fault.mark))
+            .map(|line| line + scanner),
+    };
+    match line {
+        Some(line) => format!("yaml: line {line}: {}", fault.problem),
+        None => format!("yaml: {}", fault.problem),
+    }
+}

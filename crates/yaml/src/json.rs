@@ -1,0 +1,148 @@
+//! JSON as Go's encoding/json writes it: keys in the order of their bytes, `<`, `>` and `&` escaped, nothing between.
+
+use super::node::{Mapping, Node, Value};
+use super::value::{Leaf, WriteError, check_twice, json_float, leaf, members};
+use std::fmt::Write;
+
+/// Writes a node as `json.Marshal` of Go writes what kyaml makes of it (`RNode.MarshalJSON`).
+///
+/// # Errors
+/// For what JSON does not have: `.nan`, keys below the root that are not text, a key twice, a text that does not fit its tag.
+pub fn write_json(node: &Node, out: &mut String) -> Result<(), WriteError> {
+    write_node(
+        node,
+        out,
+        Position {
+            root: true,
+            flow: false,
+        },
+    )
+}
+
+/// Where a node stands.
+#[derive(Clone, Copy)]
+struct Position {
+    root: bool,
+    /// Inside of `{}` or `[]`.
+    flow: bool,
+}
+
+fn write_node(node: &Node, out: &mut String, at: Position) -> Result<(), WriteError> {
+    match &node.value {
+        Value::Scalar(scalar) => write_leaf(&leaf(scalar, node.place, at.flow)?, out),
+        Value::Mapping(mapping) => return write_mapping(mapping, out, at),
+        Value::Sequence(sequence) => {
+            let inside = at.below(sequence.flow);
+            out.push('[');
+            for (number, item) in sequence.items.iter().enumerate() {
+                if number > 0 {
+                    out.push(',');
+                }
+                write_node(item, out, inside)?;
+            }
+            out.push(']');
+        }
+    }
+    Ok(())
+}
+
+impl Position {
+    const fn below(self, flow: bool) -> Self {
+        Self {
+            root: false,
+            flow: self.flow || flow,
+        }
+    }
+}
+
+fn write_mapping(mapping: &Mapping, out: &mut String, at: Position) -> Result<(), WriteError> {
+    let mut members = members(mapping, at.root, at.flow || mapping.flow)?;
+    members.sort_by_key(|(key, _)| *key);
+    check_twice(&members)?;
+    let inside = at.below(mapping.flow);
+    out.push('{');
+    for (number, (key, entry)) in members.into_iter().enumerate() {
+        if number > 0 {
+            out.push(',');
+        }
+        write_text(key, out);
+        out.push(':');
+        write_node(&entry.value, out, inside)?;
+    }
+    out.push('}');
+    Ok(())
+}
+
+fn write_leaf(leaf: &Leaf<'_>, out: &mut String) {
+    // Writing to a text does not fail.
+    let _ = match leaf {
+        Leaf::Null => out.write_str("null"),
+        Leaf::Bool(value) => write!(out, "{value}"),
+        Leaf::Int(number) => write!(out, "{number}"),
+        Leaf::Uint(number) => write!(out, "{number}"),
+        Leaf::Float(number) => out.write_str(&json_float(*number)),
+        Leaf::Text(text) => {
+            write_text(text, out);
+            Ok(())
+        }
+        Leaf::Bytes(bytes) => {
+            write_bytes(bytes, out);
+            Ok(())
+        }
+    };
+}
+
+/// Writes bytes as a string; what is no text becomes the escape of U+FFFD, byte by byte.
+fn write_bytes(bytes: &[u8], out: &mut String) {
+    out.push('"');
+    for chunk in bytes.utf8_chunks() {
+        write_escaped(chunk.valid(), out);
+        for _ in chunk.invalid() {
+            out.push_str("\\ufffd");
+        }
+    }
+    out.push('"');
+}
+
+/// Writes a string, escaped as Go does for HTML.
+pub(crate) fn write_text(text: &str, out: &mut String) {
+    out.push('"');
+    write_escaped(text, out);
+    out.push('"');
+}
+
+fn write_escaped(text: &str, out: &mut String) {
+    let mut from = 0;
+    let bytes = text.as_bytes();
+    for (at, byte) in text.bytes().enumerate() {
+        let (length, special) = match byte {
+            0..0x20 | b'"' | b'\\' | b'<' | b'>' | b'&' => (1, true),
+            0xE2 => (3, matches!(bytes.get(at + 1..), Some([0x80, 0xA8 | 0xA9, ..]))),
+            _ => continue,
+        };
+        if !special {
+            continue;
+        }
+        out.push_str(text.get(from..at).unwrap_or_default());
+        escape(
+            text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default(),
+            out,
+        );
+        from = at + length;
+    }
+    out.push_str(text.get(from..).unwrap_or_default());
+}
+
+fn escape(character: char, out: &mut String) {
+    // Writing to a text does not fail.
+    let _ = match character {
+        '"' => out.write_str("\\\""),
+        '\\' => out.write_str("\\\\"),
+        '\n' => out.write_str("\\n"),
+        '\r' => out.write_str("\\r"),
+        '\t' => out.write_str("\\t"),
+        '\x08' => out.write_str("\\b"),
+        '\x0c' => out.write_str("\\f"),
+        _ => write!(out, "\\u{:04x}", u32::from(character)),
+    };
+}

@@ -1,0 +1,597 @@
+//! Text to tokens, by the rules and with the words of go-yaml: what it accepts is accepted, and nothing more.
+//!
+//! Keys without `?` are found late: a place where one may begin is kept, and when its `:` comes, a key token is put
+//! before what was read since. Such a key is on one line and at most 1024 characters long.
+
+use super::read::Dialect;
+use super::token::{Fault, Kind, Mark, Token, break_length, is_blank_or_end, width};
+use std::collections::VecDeque;
+
+/// Nestings that go-yaml takes.
+const MAX_NESTING: usize = 10_000;
+/// Characters that a key without `?` may have.
+const MAX_KEY: usize = 1024;
+/// How far go-yaml looks ahead for a comment.
+const COMMENT_REACH: usize = 512;
+
+/// Where a key without `?` may have begun.
+#[derive(Debug, Clone, Copy, Default)]
+struct SimpleKey {
+    possible: bool,
+    required: bool,
+    /// Whether its first token is held back for it.
+    waited_for: bool,
+    /// The number of its first token in the stream.
+    token: usize,
+    mark: Mark,
+}
+
+/// Reads tokens one by one.
+#[derive(Debug)]
+pub(crate) struct Scanner<'a> {
+    pub(super) text: &'a str,
+    /// Bytes read.
+    pub(super) at: usize,
+    pub(super) mark: Mark,
+    tokens: VecDeque<Token<'a>>,
+    /// Tokens handed out.
+    taken: usize,
+    keys: Vec<SimpleKey>,
+    pub(super) key_allowed: bool,
+    /// The column of the open block collection; -1 outside of all.
+    pub(super) indent: i64,
+    indents: Vec<i64>,
+    /// Open `[` and `{`.
+    pub(super) flow: usize,
+    begun: bool,
+    ended: bool,
+    /// Whether the first token is known to be the next.
+    ready: bool,
+    dialect: Dialect,
+}
+
+/// What a step of the scanner gives.
+pub(super) type Scanned<T> = Result<T, Box<Fault>>;
+
+impl<'a> Scanner<'a> {
+    /// A scanner over text without characters that YAML refuses.
+    pub(crate) fn new(text: &'a str, dialect: Dialect) -> Self {
+        Self {
+            text,
+            at: 0,
+            mark: Mark::default(),
+            tokens: VecDeque::new(),
+            taken: 0,
+            keys: Vec::new(),
+            key_allowed: false,
+            indent: -1,
+            indents: Vec::new(),
+            flow: 0,
+            begun: false,
+            ended: false,
+            ready: false,
+            dialect,
+        }
+    }
+
+    /// The next token, which stays the next.
+    pub(crate) fn peek(&mut self) -> Scanned<&Token<'a>> {
+        if !self.ready {
+            self.fill()?;
+        }
+        self.tokens.front().ok_or_else(|| self.end_fault())
+    }
+
+    /// Takes the next token.
+    pub(crate) fn next(&mut self) -> Scanned<Token<'a>> {
+        if !self.ready {
+            self.fill()?;
+        }
+        self.ready = false;
+        let token = self.tokens.pop_front().ok_or_else(|| self.end_fault())?;
+        self.taken += 1;
+        Ok(token)
+    }
+
+    fn end_fault(&self) -> Box<Fault> {
+        Box::new(Fault {
+            context: "",
+            context_mark: Mark::default(),
+            problem: "attempted to go past the end of stream; corrupted value?".into(),
+            mark: self.mark,
+            scanner: false,
+        })
+    }
+
+    /// Reads until the first token is known: until no key can come before it. go-yaml v3 keeps two more for comments.
+    fn fill(&mut self) -> Scanned<()> {
+        let spare = match self.dialect {
+            Dialect::V2 => 0,
+            Dialect::V3 => 2,
+        };
+        while (self.tokens.len() <= spare && !self.ended) || self.may_become_key()? {
+            if self.ended {
+                break;
+            }
+            self.fetch()?;
+        }
+        self.ready = true;
+        Ok(())
+    }
+
+    /// Whether the first token may still turn out to be a key.
+    fn may_become_key(&mut self) -> Scanned<bool> {
+        let taken = self.taken;
+        // Most often the last key is older than the token.
+        if self.keys.last().is_none_or(|key| key.token < taken) {
+            return Ok(false);
+        }
+        let level = self.keys.partition_point(|key| key.token < taken);
+        let mut level = level;
+        while self.keys.get(level).is_some_and(|key| key.token == taken) {
+            if self.keys.get(level).is_some_and(|key| key.waited_for) {
+                return self.key_is_possible(level);
+            }
+            level += 1;
+        }
+        Ok(false)
+    }
+
+    /// Whether the key of a flow level may still come; it may not once its line or its 1024 characters are over.
+    fn key_is_possible(&mut self, level: usize) -> Scanned<bool> {
+        let mark = self.mark;
+        let Some(key) = self.keys.get_mut(level).filter(|key| key.possible) else {
+            return Ok(false);
+        };
+        if key.mark.line >= mark.line && key.mark.index + MAX_KEY >= mark.index {
+            return Ok(true);
+        }
+        let old = *key;
+        key.possible = false;
+        if old.required {
+            return Err(self.fault("while scanning a simple key", old.mark, "could not find expected ':'"));
+        }
+        Ok(false)
+    }
+
+    /// Something wrong at the present place.
+    pub(super) fn fault(&self, context: &'static str, start: Mark, problem: &'static str) -> Box<Fault> {
+        Box::new(Fault {
+            context,
+            context_mark: start,
+            problem: problem.into(),
+            mark: self.mark,
+            scanner: true,
+        })
+    }
+
+    /// What is left to read.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    /// The byte some bytes ahead; 0 behind the end.
+    pub(super) fn byte(&self, ahead: usize) -> u8 {
+        self.text.as_bytes().get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    pub(super) fn slice(&self, from: usize, to: usize) -> &'a str {
+        self.text.get(from..to).unwrap_or_default()
+    }
+
+    /// Takes one character that is no line break.
+    pub(super) fn skip(&mut self) {
+        if self.at < self.text.len() {
+            self.at += width(self.byte(0));
+        }
+        self.mark.index += 1;
+        self.mark.column += 1;
+    }
+
+    fn skip_many(&mut self, count: usize) {
+        for _ in 0..count {
+            self.skip();
+        }
+    }
+
+    /// Takes a line break, if there is one.
+    pub(super) fn skip_break(&mut self) -> bool {
+        let rest = self.rest();
+        let length = break_length(rest);
+        if length == 0 {
+            return false;
+        }
+        self.mark.index += if rest.starts_with(b"\r\n") { 2 } else { 1 };
+        self.mark.column = 0;
+        self.mark.line += 1;
+        self.at += length;
+        true
+    }
+
+    /// Takes a line break and gives it as values hold it.
+    pub(super) fn read_break(&mut self) -> &'a str {
+        let from = self.at;
+        match (self.skip_break(), self.at - from) {
+            (false, _) => "",
+            (true, 3) => self.slice(from, self.at),
+            (true, _) => "\n",
+        }
+    }
+
+    pub(super) fn is_blank(&self) -> bool {
+        matches!(self.byte(0), b' ' | b'\t')
+    }
+
+    pub(super) fn skip_blanks(&mut self) {
+        while self.is_blank() {
+            self.skip();
+        }
+    }
+
+    /// Goes to the end of the line.
+    pub(super) fn skip_line(&mut self) {
+        while self.at < self.text.len() && break_length(self.rest()) == 0 {
+            self.skip();
+        }
+    }
+
+    /// Whether `---` or `...` stands here, at the start of a line.
+    pub(super) fn at_document_indicator(&self) -> bool {
+        self.mark.column == 0
+            && matches!(self.rest(), [b'-', b'-', b'-', rest @ ..] | [b'.', b'.', b'.', rest @ ..] if is_blank_or_end(rest))
+    }
+
+    pub(super) fn push(&mut self, start: Mark, kind: Kind<'a>) {
+        let end = self.mark;
+        self.tokens.push_back(Token { start, end, kind });
+    }
+
+    /// Puts a token that has no text before the token of this number.
+    fn insert(&mut self, number: usize, mark: Mark, kind: Kind<'a>) {
+        let token = Token {
+            start: mark,
+            end: mark,
+            kind,
+        };
+        match number.checked_sub(self.taken) {
+            Some(at) if at < self.tokens.len() => self.tokens.insert(at, token),
+            _ => self.tokens.push_back(token),
+        }
+    }
+
+    /// Reads at least one more token.
+    fn fetch(&mut self) -> Scanned<()> {
+        if !self.begun {
+            self.begun = true;
+            self.key_allowed = true;
+            self.keys.push(SimpleKey::default());
+            if self.text.starts_with('\u{feff}') {
+                self.at = '\u{feff}'.len_utf8();
+            }
+            self.push(self.mark, Kind::StreamStart);
+            return Ok(());
+        }
+        let before = self.mark;
+        self.skip_to_token();
+        self.unroll(i64::from(self.mark.column), before);
+        if self.at >= self.text.len() {
+            return self.fetch_stream_end();
+        }
+        if self.mark.column == 0 && self.byte(0) == b'%' {
+            self.unroll(-1, self.mark);
+            self.drop_key()?;
+            self.key_allowed = false;
+            return self.directive();
+        }
+        if self.at_document_indicator() {
+            return self.fetch_document_indicator();
+        }
+        self.fetch_content()?;
+        if self.dialect == Dialect::V3 && self.tokens.back().is_none_or(|token| token.kind != Kind::BlockEntry) {
+            self.skip_line_comment();
+        }
+        Ok(())
+    }
+
+    fn fetch_content(&mut self) -> Scanned<()> {
+        let rest = self.rest();
+        let spaced = is_blank_or_end(rest.get(1..).unwrap_or_default());
+        let flow = self.flow > 0;
+        match self.byte(0) {
+            b'[' => self.fetch_flow_start(Kind::FlowSequenceStart),
+            b'{' => self.fetch_flow_start(Kind::FlowMappingStart),
+            b']' => self.fetch_flow_end(Kind::FlowSequenceEnd),
+            b'}' => self.fetch_flow_end(Kind::FlowMappingEnd),
+            b',' => {
+                self.drop_key()?;
+                self.indicator(Kind::FlowEntry, true);
+                Ok(())
+            }
+            b'-' if spaced => self.fetch_block_entry(),
+            b'?' if flow || spaced => self.fetch_key(),
+            b':' if flow || spaced => self.fetch_value(),
+            b'*' | b'&' => {
+                self.save_key()?;
+                self.key_allowed = false;
+                self.anchor()
+            }
+            b'!' => {
+                self.save_key()?;
+                self.key_allowed = false;
+                self.tag()
+            }
+            b'|' | b'>' if !flow => {
+                self.drop_key()?;
+                self.key_allowed = true;
+                self.block_scalar()
+            }
+            b'\'' | b'"' => {
+                self.save_key()?;
+                self.key_allowed = false;
+                self.quoted_scalar()
+            }
+            byte if self.may_start_plain(byte) => {
+                self.save_key()?;
+                self.key_allowed = false;
+                self.plain_scalar()
+            }
+            _ => Err(self.fault(
+                "while scanning for the next token",
+                self.mark,
+                "found character that cannot start any token",
+            )),
+        }
+    }
+
+    fn may_start_plain(&self, byte: u8) -> bool {
+        let next = self.rest().get(1..).unwrap_or_default();
+        match byte {
+            b'-' => !matches!(next, [b' ' | b'\t', ..]),
+            b'?' | b':' => self.flow == 0 && !is_blank_or_end(next),
+            b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"' | b'%' | b'@'
+            | b'`' => false,
+            _ => !is_blank_or_end(self.rest()),
+        }
+    }
+
+    /// Takes the one character of an indicator.
+    fn indicator(&mut self, kind: Kind<'a>, key_allowed: bool) {
+        self.key_allowed = key_allowed;
+        let start = self.mark;
+        self.skip();
+        self.push(start, kind);
+    }
+
+    /// Goes over blanks, comments and line breaks. A tab is none where a key could begin.
+    fn skip_to_token(&mut self) {
+        loop {
+            // A mark elsewhere is text: go-yaml looks for it at the start only.
+            if self.mark.index == 0 && self.rest().starts_with("\u{feff}".as_bytes()) {
+                self.skip();
+            }
+            while self.byte(0) == b' ' || (self.byte(0) == b'\t' && (self.flow > 0 || !self.key_allowed)) {
+                self.skip();
+            }
+            if self.byte(0) == b'#' {
+                self.skip_line();
+                if self.dialect == Dialect::V3 {
+                    self.skip_comments_below();
+                }
+            }
+            if !self.skip_break() {
+                return;
+            }
+            if self.flow == 0 {
+                self.key_allowed = true;
+            }
+        }
+    }
+
+    /// go-yaml v3 reads the comments that follow each other at once, with the blanks between them, tabs too.
+    fn skip_comments_below(&mut self) {
+        loop {
+            let rest = self.rest();
+            let mut ahead = 0;
+            while ahead < COMMENT_REACH {
+                let here = rest.get(ahead..).unwrap_or_default();
+                match here {
+                    [b' ' | b'\t', ..] => ahead += 1,
+                    _ if break_length(here) > 0 => ahead += break_length(here),
+                    _ => break,
+                }
+            }
+            if ahead >= COMMENT_REACH || rest.get(ahead) != Some(&b'#') {
+                return;
+            }
+            let end = self.at + ahead;
+            while self.at < end {
+                if !self.skip_break() {
+                    self.skip();
+                }
+            }
+            self.skip_line();
+        }
+    }
+
+    /// go-yaml v3 looks for a comment on the line right after a token; blanks before it may be tabs.
+    fn skip_line_comment(&mut self) {
+        let read = self.text.as_bytes().get(..self.at).unwrap_or_default();
+        let last = read.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
+        if last.is_none_or(|byte| matches!(byte, b'\n' | b'\r')) {
+            return;
+        }
+        let rest = self.rest();
+        let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        if blanks < COMMENT_REACH && rest.get(blanks) == Some(&b'#') {
+            self.skip_line();
+        }
+    }
+
+    /// Keeps the present place as one where a key may begin.
+    fn save_key(&mut self) -> Scanned<()> {
+        if !self.key_allowed {
+            return Ok(());
+        }
+        self.drop_key()?;
+        let key = SimpleKey {
+            possible: true,
+            waited_for: true,
+            required: self.flow == 0 && self.indent == i64::from(self.mark.column),
+            token: self.taken + self.tokens.len(),
+            mark: self.mark,
+        };
+        if let Some(last) = self.keys.last_mut() {
+            *last = key;
+        }
+        Ok(())
+    }
+
+    /// Gives up the place where a key of this flow level may have begun.
+    fn drop_key(&mut self) -> Scanned<()> {
+        let Some(key) = self.keys.last_mut() else { return Ok(()) };
+        let old = *key;
+        key.possible = false;
+        match old.possible && old.required {
+            true => Err(self.fault("while scanning a simple key", old.mark, "could not find expected ':'")),
+            false => Ok(()),
+        }
+    }
+
+    /// Opens a block collection at `column`, if none is open there.
+    fn roll(&mut self, column: i64, number: usize, kind: Kind<'a>, mark: Mark) -> Scanned<()> {
+        if self.flow > 0 || self.indent >= column {
+            return Ok(());
+        }
+        self.indents.push(self.indent);
+        self.indent = column;
+        if self.indents.len() > MAX_NESTING {
+            let start = self.keys.last().map(|key| key.mark).unwrap_or_default();
+            return Err(self.fault("while increasing indent level", start, "exceeded max depth of 10000"));
+        }
+        self.insert(number, mark, kind);
+        Ok(())
+    }
+
+    /// Closes the block collections that begin behind `column`.
+    fn unroll(&mut self, column: i64, before: Mark) {
+        if self.flow > 0 {
+            return;
+        }
+        let mark = match self.dialect {
+            Dialect::V2 => self.mark,
+            Dialect::V3 => before,
+        };
+        while self.indent > column {
+            let (start, end) = (mark, mark);
+            let kind = Kind::BlockEnd;
+            self.tokens.push_back(Token { start, end, kind });
+            self.indent = self.indents.pop().unwrap_or(-1);
+        }
+    }
+
+    fn fetch_stream_end(&mut self) -> Scanned<()> {
+        if self.mark.column != 0 {
+            self.mark.column = 0;
+            self.mark.line += 1;
+        }
+        self.unroll(-1, self.mark);
+        self.drop_key()?;
+        self.key_allowed = false;
+        self.ended = true;
+        self.push(self.mark, Kind::StreamEnd);
+        Ok(())
+    }
+
+    fn fetch_document_indicator(&mut self) -> Scanned<()> {
+        self.unroll(-1, self.mark);
+        self.drop_key()?;
+        self.key_allowed = false;
+        let start = self.mark;
+        let kind = match self.byte(0) {
+            b'-' => Kind::DocumentStart,
+            _ => Kind::DocumentEnd,
+        };
+        self.skip_many(3);
+        self.push(start, kind);
+        Ok(())
+    }
+
+    fn fetch_flow_start(&mut self, kind: Kind<'a>) -> Scanned<()> {
+        self.save_key()?;
+        self.keys.push(SimpleKey {
+            token: self.taken + self.tokens.len(),
+            mark: self.mark,
+            ..SimpleKey::default()
+        });
+        self.flow += 1;
+        if self.flow > MAX_NESTING {
+            return Err(self.fault("while increasing flow level", self.mark, "exceeded max depth of 10000"));
+        }
+        self.indicator(kind, true);
+        Ok(())
+    }
+
+    fn fetch_flow_end(&mut self, kind: Kind<'a>) -> Scanned<()> {
+        self.drop_key()?;
+        if self.flow > 0 {
+            self.flow -= 1;
+            // With nothing inside, go-yaml forgets that the collection may be a key.
+            let inner = self.keys.pop();
+            if let (Some(inner), Some(outer)) = (inner, self.keys.last_mut()) {
+                outer.waited_for &= inner.token != outer.token;
+            }
+        }
+        self.indicator(kind, false);
+        Ok(())
+    }
+
+    fn fetch_block_entry(&mut self) -> Scanned<()> {
+        if self.flow == 0 {
+            if !self.key_allowed {
+                let problem = "block sequence entries are not allowed in this context";
+                return Err(self.fault("", self.mark, problem));
+            }
+            let column = i64::from(self.mark.column);
+            self.roll(column, usize::MAX, Kind::BlockSequenceStart, self.mark)?;
+        }
+        self.drop_key()?;
+        self.indicator(Kind::BlockEntry, true);
+        Ok(())
+    }
+
+    fn fetch_key(&mut self) -> Scanned<()> {
+        if self.flow == 0 {
+            if !self.key_allowed {
+                return Err(self.fault("", self.mark, "mapping keys are not allowed in this context"));
+            }
+            let column = i64::from(self.mark.column);
+            self.roll(column, usize::MAX, Kind::BlockMappingStart, self.mark)?;
+        }
+        self.drop_key()?;
+        self.indicator(Kind::Key, self.flow == 0);
+        Ok(())
+    }
+
+    fn fetch_value(&mut self) -> Scanned<()> {
+        let level = self.keys.len().saturating_sub(1);
+        if self.key_is_possible(level)? {
+            let key = self.keys.get(level).copied().unwrap_or_default();
+            self.insert(key.token, key.mark, Kind::Key);
+            self.roll(i64::from(key.mark.column), key.token, Kind::BlockMappingStart, key.mark)?;
+            if let Some(key) = self.keys.get_mut(level) {
+                key.possible = false;
+            }
+            self.indicator(Kind::Value, false);
+            return Ok(());
+        }
+        if self.flow == 0 {
+            if !self.key_allowed {
+                return Err(self.fault("", self.mark, "mapping values are not allowed in this context"));
+            }
+            let column = i64::from(self.mark.column);
+            self.roll(column, usize::MAX, Kind::BlockMappingStart, self.mark)?;
+        }
+        self.indicator(Kind::Value, self.flow == 0);
+        Ok(())
+    }
+}

@@ -1,0 +1,214 @@
+//! Nodes as values of JSON: what both the JSON writer and the writer of sigs.k8s.io/yaml see.
+
+use super::analyze::{Library, analyze};
+use super::kyaml::{SequenceIndent, write_kyaml};
+use super::node::{Entry, Mapping, Node, Scalar, Style, Tag, Value};
+use super::place::{FileId, Files, Place};
+use super::read::{Dialect, ReadOptions, read_first};
+use super::resolve::{Resolved, TagError, decode, plain_tag};
+use bumpwright_gostd::format_float;
+use std::borrow::Cow;
+
+/// A tree that has no such form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{line}:{column}: {problem}", line = .place.line, column = .place.column)]
+pub struct WriteError {
+    /// The node that cannot be written.
+    pub place: Place,
+    /// What is wrong with it.
+    pub problem: String,
+    go: Box<str>,
+}
+
+impl WriteError {
+    pub(crate) fn new(place: Place, problem: impl Into<String>, go: impl Into<Box<str>>) -> Self {
+        Self {
+            place,
+            problem: problem.into(),
+            go: go.into(),
+        }
+    }
+
+    /// The sentence that Go's library has for it, with the `yaml: ` or `json: ` that it begins with.
+    #[must_use]
+    pub fn go(&self) -> &str {
+        &self.go
+    }
+
+    /// `path:line:column: problem`.
+    #[must_use]
+    pub fn show(&self, files: &Files) -> String {
+        match files.show(self.place) {
+            Some(place) => format!("{place}: {}", self.problem),
+            None => self.problem.clone(),
+        }
+    }
+}
+
+/// The value of a scalar in JSON.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Leaf<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Float(f64),
+    Text(Cow<'a, str>),
+    /// What `!!binary` holds, if that is not all text.
+    Bytes(Vec<u8>),
+}
+
+/// The value of a scalar, by its tag, after kyaml has printed and read it once more: what is nothing inside of `{}` or
+/// `[]` (`flow`) becomes `''` on that way, and folded text may get other line breaks.
+pub(crate) fn leaf(scalar: &Scalar, place: Place, flow: bool) -> Result<Leaf<'_>, WriteError> {
+    if scalar.tag == Tag::Str {
+        return Ok(Leaf::Text(match !flow && may_change(scalar) {
+            true => Cow::Owned(printed_and_read(scalar, place)?),
+            false => Cow::Borrowed(&scalar.text),
+        }));
+    }
+    if flow && is_quoted_in_flow(scalar) {
+        return Ok(Leaf::Text(Cow::Borrowed(&scalar.text)));
+    }
+    let value = decode(scalar, Dialect::V3).map_err(|error| tag_error(&error, place))?;
+    Ok(match value {
+        Resolved::Null => Leaf::Null,
+        Resolved::Bool(value) => Leaf::Bool(value),
+        Resolved::Int(number) => Leaf::Int(number),
+        Resolved::Uint(number) => Leaf::Uint(number),
+        Resolved::Float(number) if !number.is_finite() => {
+            let spelled = match (number.is_nan(), number > 0.0) {
+                (true, _) => "NaN",
+                (false, true) => "+Inf",
+                (false, false) => "-Inf",
+            };
+            let problem = format!("{} is no number that JSON has", scalar.text);
+            return Err(WriteError::new(
+                place,
+                problem,
+                format!("json: unsupported value: {spelled}"),
+            ));
+        }
+        Resolved::Float(number) => Leaf::Float(number),
+        Resolved::Timestamp(text) => Leaf::Text(Cow::Owned(text)),
+        Resolved::Text(text) => Leaf::Text(text),
+        Resolved::Bytes(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Leaf::Text(Cow::Owned(text)),
+            Err(error) => Leaf::Bytes(error.into_bytes()),
+        },
+    })
+}
+
+fn tag_error(error: &TagError, place: Place) -> WriteError {
+    WriteError::new(place, error.to_string(), format!("yaml: {error}"))
+}
+
+/// Whether kyaml puts quotes around what is no text, inside of `{}` or `[]`: nothing, and dates with a time.
+fn is_quoted_in_flow(scalar: &Scalar) -> bool {
+    let concerned = scalar.style == Style::Plain && matches!(scalar.tag, Tag::Null | Tag::Timestamp);
+    concerned && !analyze(&scalar.text, Library::V3).flow_plain && plain_tag(&scalar.text, Dialect::V3) == scalar.tag
+}
+
+/// Whether a text may be another one after kyaml has printed it as a block: go-yaml does not fold lines that are
+/// indented more, and takes no tab for the first character.
+fn may_change(scalar: &Scalar) -> bool {
+    match scalar.style {
+        Style::Folded => scalar.text.contains('\n') || scalar.text.starts_with('\t'),
+        Style::Literal => scalar.text.starts_with('\t'),
+        Style::Plain => scalar.text.starts_with('\t') && scalar.text.contains('\n'),
+        Style::Single | Style::Double => false,
+    }
+}
+
+/// A text as kyaml reads it from what it has printed.
+fn printed_and_read(scalar: &Scalar, place: Place) -> Result<String, WriteError> {
+    let mut printed = String::new();
+    write_kyaml(
+        &Node::new(Value::Scalar(scalar.clone())),
+        SequenceIndent::Compact,
+        &mut printed,
+    );
+    let read = read_first(printed.as_bytes(), &ReadOptions::kyaml(FileId::NONE)).map_err(|error| {
+        let problem = format!(
+            "kustomize cannot read this text back once it has printed it: {}",
+            error.problem
+        );
+        WriteError::new(place, problem, error.go())
+    })?;
+    Ok(match read.map(|node| node.value) {
+        Some(Value::Scalar(scalar)) => scalar.text.into(),
+        _ => scalar.text.to_string(),
+    })
+}
+
+/// The entries of a mapping with their keys as text. The keys of a document's root may be scalars of any kind but null;
+/// those below must be text. A key that is nothing becomes `''` on kyaml's way, which is text.
+pub(crate) fn members(mapping: &Mapping, root: bool, flow: bool) -> Result<Vec<(&str, &Entry)>, WriteError> {
+    let mut members = Vec::with_capacity(mapping.entries.len());
+    for entry in &mapping.entries {
+        match entry.key.tag {
+            Tag::Str | Tag::Merge => {}
+            Tag::Null if entry.key.text.is_empty() => {}
+            Tag::Timestamp if flow && is_quoted_in_flow(&entry.key) => {}
+            Tag::Null => {
+                let problem = "null cannot be a key";
+                return Err(WriteError::new(
+                    entry.place,
+                    problem,
+                    twice_sentence(&entry.key.text, entry.place, entry.place),
+                ));
+            }
+            _ if root => {
+                decode(&entry.key, Dialect::V3).map_err(|error| tag_error(&error, entry.place))?;
+            }
+            _ => {
+                return Err(WriteError::new(
+                    entry.place,
+                    format!("the key {} is not text, and JSON has no other keys", entry.key.text),
+                    "json: unsupported type: map[interface {}]interface {}",
+                ));
+            }
+        }
+        members.push((entry.key.text.as_str(), entry));
+    }
+    Ok(members)
+}
+
+/// Finds a key that stands twice, next to itself, in sorted members.
+pub(crate) fn check_twice(members: &[(&str, &Entry)]) -> Result<(), WriteError> {
+    let twice = members.windows(2).find_map(|pair| match pair {
+        [(left, first), (right, second)] if left == right => Some((first, second)),
+        _ => None,
+    });
+    let Some((first, second)) = twice else { return Ok(()) };
+    let key = bumpwright_gostd::quote(&second.key.text);
+    let problem = format!("mapping key {key} already defined at line {}", first.place.line);
+    Err(WriteError::new(
+        second.place,
+        problem,
+        twice_sentence(&second.key.text, second.place, first.place),
+    ))
+}
+
+/// Go's sentence for a key that stands twice.
+fn twice_sentence(key: &str, second: Place, first: Place) -> String {
+    let key = bumpwright_gostd::quote(key);
+    format!(
+        "yaml: unmarshal errors:\n  line {}: mapping key {key} already defined at line {}",
+        second.line, first.line
+    )
+}
+
+/// A number in floating point as encoding/json spells it.
+pub(crate) fn json_float(number: f64) -> String {
+    let size = number.abs();
+    if size != 0.0 && !(1e-6..1e21).contains(&size) {
+        let text = format_float(number, b'e', None, 64);
+        // e-09 is e-9
+        return match text.split_once("e-0") {
+            Some((digits, exponent)) => format!("{digits}e-{exponent}"),
+            None => text,
+        };
+    }
+    format_float(number, b'f', None, 64)
+}
