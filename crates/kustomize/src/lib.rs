@@ -4,5 +4,33 @@
 //! tree of files ─▶ kustomization (read, check) ─▶ accumulate (resources, components, generators, transformers)
 //!               ─▶ references, variables, order ─▶ objects
 //! ```
+//!
+//! [`build`] does it all: it reads from a [`tree::Tree`], asks a [`tree::World`] for what no tree has, and gives a
+//! [`Build`] or a [`BuildError`] that knows its place.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+mod accumulate;
+pub mod fields;
+pub mod generate;
+mod gvk;
+pub mod jsonpatch;
+pub mod kustomization;
+pub mod merge;
+mod plugins;
+mod reference;
+pub mod replace;
+pub mod resource;
+pub mod schema;
+pub mod transform;
+pub mod tree;
+
+#[cfg(test)]
+mod testing;
+
+pub use accumulate::{Build, BuildError, Cause, Options, Order, build};
+pub use gvk::Gvk;

@@ -1,0 +1,151 @@
+//! The root of a build: what is done once, after all kustomizations are accumulated.
+
+use super::context::Context;
+use super::directory;
+use super::error::BuildError;
+use super::order::{Order, sort};
+use super::target::Target;
+use crate::fields::FieldSpec;
+use crate::generate::{HelmSettings, name_hash};
+use crate::reference::{fix_references, resolve_vars};
+use crate::resource::{ResMap, Resource, check};
+use crate::transform::Metadata;
+use crate::tree::{LoadRestrictions, Loader, Tree, World};
+use bumpwright_yaml::{Node, WriteError, write_sigs};
+
+/// How to build.
+#[derive(Debug, Clone, Default)]
+#[allow(clippy::struct_excessive_bools)] // as the command line has them
+pub struct Options {
+    /// Which files may be read (`--load-restrictor`).
+    pub restrictions: LoadRestrictions,
+    /// The order of what comes out, unless the kustomization says it (`--reorder`).
+    pub order: Option<Order>,
+    /// Whether to label objects as managed by kustomize (`--enable-managedby-label`).
+    pub managed_by_label: bool,
+    /// Whether plugins may run (`--enable-alpha-plugins`).
+    pub plugins: bool,
+    /// Whether functions may be programs (`--enable-exec`).
+    pub functions: bool,
+    /// Whether helm may run (`--enable-helm`).
+    pub helm: bool,
+    /// How helm runs.
+    pub helm_settings: HelmSettings,
+}
+
+/// What a build gives.
+#[derive(Debug)]
+pub struct Build {
+    /// The objects in their order.
+    pub objects: Vec<Resource>,
+    /// What the user should know, as kustomize says it.
+    pub warnings: Vec<String>,
+}
+
+impl Build {
+    /// The objects as `kustomize build` prints them.
+    ///
+    /// # Errors
+    ///
+    /// An object has a value that JSON has not, such as `.nan`.
+    pub fn to_yaml(&self) -> Result<String, WriteError> {
+        let mut text = String::new();
+        for (at, object) in self.objects.iter().enumerate() {
+            if at > 0 {
+                text.push_str("---\n");
+            }
+            write_sigs(&object.node, &mut text)?;
+        }
+        Ok(text)
+    }
+}
+
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// The version that output is compatible with.
+const MANAGER: &str = "kustomize-v5.8.2";
+const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
+
+/// Builds the kustomization in the directory `target`: a path from the root of the tree, or the URL of a repository.
+///
+/// # Errors
+///
+/// Something that it needs is missing or wrong.
+pub fn build(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World) -> Result<Build, BuildError> {
+    let context = Context::new(world, options)?;
+    let objects = run(&context, tree, target).map_err(|error| error.resolved(&context.files()))?;
+    let warnings = context.warnings.take();
+    Ok(Build { objects, warnings })
+}
+
+fn run(context: &Context<'_>, tree: &dyn Tree, target: &str) -> Result<Vec<Resource>, BuildError> {
+    let loader = Loader::new(tree, context.world, target, context.options.restrictions)?;
+    let mut root = Target::load(context, loader)?;
+    directory::choose_schema(context, &root)?;
+    root.track_origins();
+    let mut accumulated = root.accumulate()?;
+    add_hashes(context, &mut accumulated.map)?;
+    let config = &accumulated.config;
+    fix_references(&mut accumulated.map, &config.name_reference, &context.schema())?;
+    let unused = resolve_vars(
+        &mut accumulated.map,
+        &accumulated.vars,
+        &config.var_reference,
+        &context.schema(),
+    )?;
+    if !unused.is_empty() {
+        let unused = unused.join(",");
+        let warning = format!("well-defined vars that were never replaced: {unused}");
+        context.warnings.borrow_mut().push(warning);
+    }
+    drop_local(&mut accumulated.map)?;
+    sort(
+        &mut accumulated.map,
+        root.kustomization.sort_options.as_ref(),
+        context.options.order,
+    )?;
+    let asks = |option: &str| root.kustomization.build_metadata.iter().any(|text| text.text == option);
+    let (origin, transformations) = (asks("originAnnotations"), asks("transformerAnnotations"));
+    let managed = context.options.managed_by_label || asks("managedByLabel");
+    let label = Metadata {
+        what: "labels",
+        pairs: vec![(MANAGED_BY.into(), Node::string(MANAGER))],
+        fields: [FieldSpec::of_any("metadata/labels", true)].into_iter().collect(),
+    };
+    let mut objects = accumulated.map.into_list();
+    for object in &mut objects {
+        if managed {
+            label.apply(&mut object.node, &mut object.shared)?;
+        }
+        object.settle_annotations(origin, transformations);
+    }
+    Ok(objects)
+}
+
+fn add_hashes(context: &Context<'_>, map: &mut ResMap) -> Result<(), BuildError> {
+    for at in 0..map.len() {
+        let Some(resource) = map.list().get(at).filter(|resource| resource.needs_hash) else {
+            continue;
+        };
+        let hash = name_hash(&resource.node).map_err(|error| BuildError::from(error).of(resource.id()))?;
+        map.update(at, |resource| {
+            resource.remember();
+            let name = format!("{}-{hash}", resource.name());
+            resource.set_name(&name);
+            resource.refresh(&context.schema());
+        });
+    }
+    Ok(())
+}
+
+/// Drops objects that are only there for tools, and checks that the others are still objects.
+fn drop_local(map: &mut ResMap) -> Result<(), BuildError> {
+    for resource in map.list() {
+        check(&resource.node).map_err(|error| BuildError::from(error).of(resource.id()))?;
+    }
+    map.check_unique()?;
+    let stays = |resource: &Resource| resource.annotation(LOCAL_CONFIG).is_none_or(|value| value == "false");
+    if !map.list().iter().all(stays) {
+        map.list_mut().retain(stays);
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Built-in generators and transformers that a config of its own asks for (`apiVersion: builtin`).
+
+use super::error::BuildError;
+use super::target::Target;
+use super::transform::Transformer;
+use crate::fields::{ConfigError, Fields};
+use crate::generate::{GeneratorArgs, HelmChart, HelmGlobals, config_map, iam_policy, secret};
+use crate::kustomization::{Patch, Text};
+use crate::plugins::PluginError;
+use crate::replace::Selector;
+use crate::resource::{ResMap, Resource, read_resources};
+use crate::transform::{Affix, End, ImageTag, Metadata, Namespace, ReplicaCount, ValueAdd};
+use crate::tree::path;
+use bumpwright_yaml::{FileId, Node};
+
+/// Whether a config is for a built-in kind.
+pub(super) fn is_builtin(config: &Resource) -> bool {
+    let gvk = &config.id().gvk;
+    gvk.group.is_empty() && gvk.version == "builtin"
+}
+
+const GENERATORS: [&str; 4] = [
+    "ConfigMapGenerator",
+    "SecretGenerator",
+    "HelmChartInflationGenerator",
+    "IAMPolicyGenerator",
+];
+
+fn text(fields: &mut Fields<'_>, name: &'static str) -> Result<Text, ConfigError> {
+    let place = fields.get(name).map(|node| node.place).unwrap_or_default();
+    Ok(Text {
+        text: fields.string(name)?,
+        place,
+    })
+}
+
+impl Target<'_, '_> {
+    /// What the built-in generator of a config makes.
+    pub(super) fn generate_builtin(&self, config: &Resource) -> Result<ResMap, BuildError> {
+        let schema = self.context.schema();
+        let node = &config.node;
+        let mut map = ResMap::default();
+        match config.kind() {
+            kind @ "ConfigMapGenerator" => {
+                let args = GeneratorArgs::read_config(node, kind, false)?;
+                map.append(config_map(&args, &self.loader, &schema)?)?;
+            }
+            kind @ "SecretGenerator" => {
+                let args = GeneratorArgs::read_config(node, kind, true)?;
+                map.append(secret(&args, &self.loader, &schema)?)?;
+            }
+            "IAMPolicyGenerator" => map.append(Resource::new(iam_policy(node)?, &schema))?,
+            "HelmChartInflationGenerator" => {
+                let globals = HelmGlobals::read(node, false)?;
+                return self.render(&HelmChart::read(node, false)?, &globals);
+            }
+            _ => return Err(self.wrong_role(config, "generator")),
+        }
+        Ok(map)
+    }
+
+    /// What helm renders of a chart.
+    pub(super) fn render(&self, chart: &HelmChart, globals: &HelmGlobals) -> Result<ResMap, BuildError> {
+        let context = self.context;
+        if !context.options.helm {
+            return Err(PluginError::HelmDisabled.into());
+        }
+        let settings = &context.options.helm_settings;
+        let rendered = chart.render(globals, settings, &self.loader, context.world);
+        let bytes = rendered.map_err(|error| BuildError::from(error).at(chart.place))?;
+        let mut map = ResMap::default();
+        for mut resource in read_resources(&bytes, FileId::NONE, &context.schema())? {
+            resource.from_helm = true;
+            map.append(resource)?;
+        }
+        Ok(map)
+    }
+
+    fn wrong_role(&self, config: &Resource, wanted: &'static str) -> BuildError {
+        let known = GENERATORS.contains(&config.kind()) || config.kind().ends_with("Transformer");
+        if known && config.kind() != "SortOrderTransformer" {
+            return BuildError::from(PluginError::Role {
+                plugin: config.id().to_string(),
+                wanted,
+            });
+        }
+        PluginError::Builtin(config.id().gvk.to_string()).into()
+    }
+
+    /// The built-in transformer of a config.
+    pub(super) fn builtin_transformer(&self, config: &Resource) -> Result<Transformer<'static>, BuildError> {
+        let node = &config.node;
+        Ok(match config.kind() {
+            "AnnotationsTransformer" => Transformer::Metadata(Metadata::read_annotations(node)?),
+            "LabelTransformer" => Transformer::Metadata(Metadata::read_labels(node)?),
+            "HashTransformer" => Transformer::Hash,
+            "ImageTagTransformer" => Transformer::Images(ImageTag::read(node)?),
+            "NamespaceTransformer" => Transformer::Namespace(Namespace::read(node)?),
+            "PrefixTransformer" => Transformer::Affixes(vec![Affix::read(node, End::Prefix)?]),
+            "SuffixTransformer" => Transformer::Affixes(vec![Affix::read(node, End::Suffix)?]),
+            "PrefixSuffixTransformer" => {
+                Transformer::Affixes(vec![Affix::read(node, End::Prefix)?, Affix::read(node, End::Suffix)?])
+            }
+            "ReplicaCountTransformer" => Transformer::Replicas(ReplicaCount::read(node)?),
+            "ReplacementTransformer" => {
+                let entries = Fields::of(node, "ReplacementTransformer")?.list("replacements")?;
+                Transformer::Replacements(self.replacements(entries, false)?)
+            }
+            "ValueAddTransformer" => Transformer::ValueAdd(self.value_add(node)?),
+            "PatchTransformer" => Transformer::Patch(self.patch_step(&read_patch(node, "patch")?)?),
+            "PatchJson6902Transformer" => Transformer::JsonPatch(self.json_patch_step(&read_patch(node, "jsonOp")?)?),
+            "PatchStrategicMergeTransformer" => {
+                let mut fields = Fields::of(node, "PatchStrategicMergeTransformer")?;
+                let entry = |text| Text {
+                    text,
+                    place: node.place,
+                };
+                let paths: Vec<Text> = fields.strings("paths")?.into_iter().map(entry).collect();
+                Transformer::Strategic(self.strategic_step_of(&paths, &text(&mut fields, "patches")?)?)
+            }
+            _ => return Err(self.wrong_role(config, "transformer")),
+        })
+    }
+
+    fn value_add(&self, node: &Node) -> Result<ValueAdd, BuildError> {
+        let mut value = ValueAdd::read(node, path::base(self.loader.root()))?;
+        if !value.target_file.is_empty() {
+            let file = Text {
+                text: value.target_file.clone(),
+                place: node.place,
+            };
+            if let Some(document) = self.context.document(&self.loader, &file)? {
+                value.targets.extend(ValueAdd::read_targets(&document)?);
+            }
+        }
+        value.check(node.place)?;
+        Ok(value)
+    }
+}
+
+fn read_patch(node: &Node, field: &'static str) -> Result<Patch, ConfigError> {
+    let mut fields = Fields::of(node, "patch")?;
+    let mut patch = Patch {
+        path: fields.string("path")?,
+        patch: text(&mut fields, field)?,
+        target: fields
+            .get("target")
+            .map(|target| Selector::read(target, false))
+            .transpose()?,
+        place: node.place,
+        ..Patch::default()
+    };
+    if let Some(options) = fields.get("options") {
+        let mut fields = Fields::of(options, "options of a patch")?;
+        patch.allow_name_change = fields.boolean("allowNameChange")?;
+        patch.allow_kind_change = fields.boolean("allowKindChange")?;
+    }
+    Ok(patch)
+}

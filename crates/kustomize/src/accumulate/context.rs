@@ -1,0 +1,94 @@
+//! What all kustomizations of a build share.
+
+use super::Options;
+use super::error::BuildError;
+use crate::fields::FieldConfig;
+use crate::kustomization::Text;
+use crate::resource::{ResMap, Resource, read_resources};
+use crate::schema::SchemaChoice;
+use crate::tree::{Loader, World};
+use bumpwright_yaml::{FileId, Files, Node, ReadOptions, read_first};
+use std::cell::{Ref, RefCell};
+use std::rc::Rc;
+
+/// What all kustomizations of a build share.
+pub(super) struct Context<'a> {
+    pub world: &'a dyn World,
+    pub options: &'a Options,
+    schema: RefCell<SchemaChoice>,
+    files: RefCell<Files>,
+    pub warnings: RefCell<Vec<String>>,
+    /// The field specs that hold where no kustomization adds to them.
+    pub fields: Rc<FieldConfig>,
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn new(world: &'a dyn World, options: &'a Options) -> Result<Self, BuildError> {
+        let mut fields = FieldConfig::default();
+        fields.merge(&FieldConfig::builtin())?;
+        Ok(Self {
+            world,
+            options,
+            schema: RefCell::default(),
+            files: RefCell::default(),
+            warnings: RefCell::default(),
+            fields: Rc::new(fields),
+        })
+    }
+
+    pub(super) fn schema(&self) -> Ref<'_, SchemaChoice> {
+        self.schema.borrow()
+    }
+
+    pub(super) fn files(&self) -> Ref<'_, Files> {
+        self.files.borrow()
+    }
+
+    /// A file to name in places.
+    pub(super) fn file(&self, name: &str) -> FileId {
+        self.files.borrow_mut().add(name)
+    }
+
+    /// Takes what a kustomization says about the schema; the first one counts.
+    pub(super) fn choose_schema(
+        &self,
+        loader: &Loader<'_>,
+        version: Option<&Text>,
+        path: Option<&Text>,
+    ) -> Result<(), BuildError> {
+        let document = match path {
+            Some(path) => self.document(loader, path)?,
+            None => None,
+        };
+        let version = version.map(|version| version.text.as_str());
+        let place = path.map(|path| path.place).unwrap_or_default();
+        let chosen = self.schema.borrow_mut().choose(version, document.as_ref());
+        chosen.map_err(|error| BuildError::from(error).at(place))
+    }
+
+    /// The first document of a file, as configurations are read.
+    pub(super) fn document(&self, loader: &Loader<'_>, path: &Text) -> Result<Option<Node>, BuildError> {
+        let bytes = loader
+            .load(&path.text)
+            .map_err(|error| BuildError::from(error).at(path.place))?;
+        let file = self.file(&loader.shown(&path.text));
+        let document = read_first(&bytes, &ReadOptions::sigs(file));
+        document.map_err(|error| BuildError::from(error).through(path.place))
+    }
+
+    /// The resources of a text.
+    pub(super) fn resources(&self, bytes: &[u8], file: FileId) -> Result<Vec<Resource>, BuildError> {
+        Ok(read_resources(bytes, file, &self.schema())?)
+    }
+}
+
+/// The resources of a list as a map.
+pub(super) fn map_of(resources: Vec<Resource>) -> Result<ResMap, BuildError> {
+    let mut map = ResMap::default();
+    for resource in resources {
+        let place = resource.node.place;
+        map.append(resource)
+            .map_err(|error| BuildError::from(error).at(place))?;
+    }
+    Ok(map)
+}

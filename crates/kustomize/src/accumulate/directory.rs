@@ -1,0 +1,160 @@
+//! Files and directories that a kustomization names: resources, other kustomizations, components.
+
+use super::context::{Context, map_of};
+use super::error::{BuildError, Cause};
+use super::target::{Accumulated, Target};
+use crate::kustomization::Text;
+use crate::resource::ReadError;
+use crate::tree::{LoadError, Loader, RepoUrl};
+
+/// Kustomizations that lead to each other: more are an error. Each takes some twenty kilobytes of stack.
+const MAX_DEPTH: usize = 50;
+
+/// Takes what a kustomization says about the schema.
+pub(super) fn choose_schema(context: &Context<'_>, target: &Target<'_, '_>) -> Result<(), BuildError> {
+    let kustomization = &target.kustomization;
+    let (version, path) = (
+        kustomization.openapi_version.as_ref(),
+        kustomization.openapi_path.as_ref(),
+    );
+    context.choose_schema(&target.loader, version, path)
+}
+
+impl<'c> Target<'c, '_> {
+    /// Adds the resources that files and directories hold.
+    pub(super) fn add_resources(&self, accumulated: &mut Accumulated, names: &[Text]) -> Result<(), BuildError> {
+        for name in names {
+            let added = match self.directory(name) {
+                Some(Ok(loader)) => self.add_directory(accumulated, loader, name),
+                Some(Err(error)) => Err(BuildError::from(error).at(name.place)),
+                None => self.add_file_or_repository(accumulated, name),
+            };
+            added.map_err(|error| error.through(name.place))?;
+        }
+        Ok(())
+    }
+
+    /// The directory that a name means, if it means one and no file.
+    fn directory(&self, name: &Text) -> Option<Result<Loader<'c>, LoadError>> {
+        let is_url = RepoUrl::parse(&name.text).is_ok();
+        if is_url && !is_fetched(&name.text) {
+            return Some(self.loader.enter(&name.text));
+        }
+        (!is_url && self.loader.is_directory(&name.text)).then(|| self.loader.enter(&name.text))
+    }
+
+    /// A file; or, where an `http` URL gives no resources, the repository that it may be as well.
+    fn add_file_or_repository(&self, accumulated: &mut Accumulated, name: &Text) -> Result<(), BuildError> {
+        let error = match self.add_file(accumulated, name) {
+            Err(error) if is_fetched(&name.text) => error,
+            done => return done,
+        };
+        let is_no_resource = match &*error.cause {
+            Cause::Read(ReadError::Malformed(_) | ReadError::NoObject(_) | ReadError::NoKind(_)) => true,
+            Cause::Load(LoadError::World { .. }) => RepoUrl::parse(&name.text).is_ok(),
+            _ => false,
+        };
+        if !is_no_resource {
+            return Err(error);
+        }
+        match self.loader.enter(&name.text) {
+            Ok(loader) => self.add_directory(accumulated, loader, name),
+            Err(_) => Err(error),
+        }
+    }
+
+    fn add_file(&self, accumulated: &mut Accumulated, name: &Text) -> Result<(), BuildError> {
+        let bytes = self
+            .loader
+            .load(&name.text)
+            .map_err(|error| BuildError::from(error).at(name.place))?;
+        let file = self.context.file(&self.loader.shown(&name.text));
+        let resources = self.context.resources(&bytes, file)?;
+        let origin = self.origin_of(name);
+        for mut resource in resources {
+            let place = resource.node.place;
+            if let Some(origin) = &origin {
+                resource.origin = Some(origin.clone());
+            }
+            let added = accumulated.map.append(resource);
+            added.map_err(|error| BuildError::from(error).at(place))?;
+        }
+        Ok(())
+    }
+
+    /// The kustomization of a directory, as a part of this one.
+    fn below(&self, loader: Loader<'c>, name: &Text) -> Result<Box<Self>, BuildError> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Cause::Depth(MAX_DEPTH).into());
+        }
+        let mut below = Box::new(Target::load(self.context, loader)?);
+        below.depth = self.depth + 1;
+        below.origin = self.origin_of(name);
+        below.helm_namespace = match self.kustomization.namespace.text.as_str() {
+            "" => self.helm_namespace.clone(),
+            namespace => namespace.to_owned(),
+        };
+        choose_schema(self.context, &below)?;
+        Ok(below)
+    }
+
+    fn add_directory(&self, accumulated: &mut Accumulated, loader: Loader<'c>, name: &Text) -> Result<(), BuildError> {
+        let below = self.below(loader, name)?;
+        if below.kustomization.is_component {
+            return Err(BuildError::from(Cause::Component(below.loader.shown("."))).at(name.place));
+        }
+        accumulated.merge(below.accumulate()?, &self.context.fields)
+    }
+
+    /// What a component makes of all that there is so far.
+    pub(super) fn add_component(&self, accumulated: Accumulated, name: &Text) -> Result<Accumulated, BuildError> {
+        let run = || {
+            let loader = self
+                .loader
+                .enter(&name.text)
+                .map_err(|error| BuildError::from(error).at(name.place))?;
+            let below = self.below(loader, name)?;
+            if !below.kustomization.is_component {
+                return Err(BuildError::from(Cause::NoComponent(below.loader.shown("."))).at(name.place));
+            }
+            below.accumulate_onto(accumulated)
+        };
+        run().map_err(|error: BuildError| error.through(name.place))
+    }
+
+    /// The resources of entries that are texts of resources themselves, or name files and directories of such: those
+    /// that stand here first.
+    pub(super) fn configs(&self, entries: &[Text]) -> Result<crate::resource::ResMap, BuildError> {
+        let mut accumulated = Accumulated::default();
+        let mut names = Vec::new();
+        for entry in entries {
+            let Ok(resources) = self.context.resources(entry.text.as_bytes(), entry.place.file) else {
+                names.push(entry.clone());
+                continue;
+            };
+            let mut map = map_of(resources)?;
+            if let Some(origin) = &self.origin {
+                let origin = origin.append(self.file);
+                for resource in map.list_mut() {
+                    resource.origin = Some(origin.clone());
+                }
+            }
+            accumulated.map.append_all(map)?;
+        }
+        self.add_resources(&mut accumulated, &names)?;
+        Ok(accumulated.map)
+    }
+}
+
+/// Whether a name is the URL of something that HTTP may give as a file.
+fn is_fetched(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let is_http = lower.starts_with("http://") || lower.starts_with("https://");
+    let path = lower.split('?').next().unwrap_or_default();
+    let is_marked = path.contains(".git")
+        || path.contains("_git/")
+        || path.split("://").nth(1).is_some_and(|rest| rest.contains("//"));
+    let asks_for_reference = lower.contains("?ref=") || lower.contains("&ref=") || lower.contains("?version=");
+    let is_file = [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end));
+    is_http && (is_file || !(is_marked || asks_for_reference))
+}

@@ -1,0 +1,26 @@
+//! A build: from the root kustomization to objects.
+//!
+//! ```text
+//! build ─▶ Target (a kustomization) ─▶ resources ─▶ generators ─▶ components ─▶ transformers ─▶ validators ─▶ vars
+//!             ▲         │ directories
+//!             └─────────┘                        at the root: hashes ─▶ references ─▶ vars ─▶ order ─▶ labels
+//! ```
+//!
+//! - [`build`] with [`Options`] gives a [`Build`]; its [`Build::to_yaml`] is what `kustomize build` prints.
+//! - [`BuildError`]: what went wrong, where, and by which kustomizations it was reached.
+
+mod build;
+mod builtin;
+mod context;
+mod directory;
+mod error;
+mod order;
+mod patch;
+mod plugin;
+mod target;
+mod transform;
+mod validate;
+
+pub use build::{Build, Options, build};
+pub use error::{BuildError, Cause};
+pub use order::Order;

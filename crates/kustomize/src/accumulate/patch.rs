@@ -1,0 +1,354 @@
+//! Patches: read from files or from the kustomization, and put on the resources that they are for.
+
+use super::error::BuildError;
+use super::target::Target;
+use crate::Gvk;
+use crate::jsonpatch;
+use crate::kustomization::{Patch, Text};
+use crate::merge::{Changes, Merged, aim, apply};
+use crate::replace::{Selector, SelectorMatcher};
+use crate::resource::{IdError, ResMap, Resource};
+use crate::schema::SchemaChoice;
+use bumpwright_yaml::{FileId, Node};
+use compact_str::CompactString;
+
+/// An entry with patches that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatchError {
+    /// Nothing is given.
+    #[error("must specify one of patch and path")]
+    Nothing,
+    /// Both are given.
+    #[error("patch and path can't be set at the same time")]
+    Both,
+    /// It is neither kind of patch.
+    #[error("unable to parse SM or JSON patch: {0}")]
+    Neither(String),
+    /// There is nothing in it.
+    #[error("patch appears to be empty")]
+    Empty,
+    /// A target and several patches.
+    #[error("Multiple Strategic-Merge Patches in one `patches` entry is not allowed to set `patches.target` field")]
+    Several,
+    /// A JSON patch for nothing.
+    #[error("must specify a target for a JSON patch")]
+    NoTarget,
+    /// A JSON patch of the older field for anything.
+    #[error("must specify the target name")]
+    NoName,
+}
+
+/// Strategic merge patches for the resources that they name.
+pub(super) struct StrategicStep {
+    patches: Vec<Resource>,
+}
+
+/// An entry of `patches`.
+pub(super) struct PatchStep {
+    strategic: Vec<Resource>,
+    json: Option<jsonpatch::Patch>,
+    target: Option<SelectorMatcher>,
+    /// The name that the target asks for, if it is no pattern.
+    name: Option<CompactString>,
+    changes: Changes,
+}
+
+/// An entry of `patchesJson6902`.
+pub(super) struct JsonPatchStep {
+    patch: jsonpatch::Patch,
+    target: SelectorMatcher,
+    name: Option<CompactString>,
+}
+
+impl Target<'_, '_> {
+    /// The step of `patchesStrategicMerge`: each entry is a patch itself or the path of a file with some.
+    pub(super) fn strategic_step(&self, entries: &[Text]) -> Result<StrategicStep, BuildError> {
+        let mut patches = Vec::new();
+        for entry in entries {
+            let inline = self.context.resources(entry.text.as_bytes(), entry.place.file);
+            patches.extend(match inline {
+                Ok(inline) => inline,
+                Err(_) => self.patch_file(entry)?,
+            });
+        }
+        if patches.is_empty() {
+            return Err(PatchError::Empty.into());
+        }
+        Ok(StrategicStep { patches })
+    }
+
+    pub(super) fn strategic_step_of(&self, entries: &[Text], text: &Text) -> Result<StrategicStep, BuildError> {
+        let mut patches = if entries.is_empty() {
+            Vec::new()
+        } else {
+            self.strategic_step(entries)?.patches
+        };
+        if !text.text.is_empty() {
+            patches.extend(self.context.resources(text.text.as_bytes(), text.place.file)?);
+        }
+        if patches.is_empty() {
+            return Err(PatchError::Empty.into());
+        }
+        Ok(StrategicStep { patches })
+    }
+
+    fn patch_file(&self, entry: &Text) -> Result<Vec<Resource>, BuildError> {
+        let bytes = self
+            .loader
+            .load(&entry.text)
+            .map_err(|error| BuildError::from(error).at(entry.place))?;
+        let file = self.context.file(&self.loader.shown(&entry.text));
+        let resources = self.context.resources(&bytes, file);
+        resources.map_err(|error| error.through(entry.place))
+    }
+
+    /// The text of a patch that stands in an entry or in a file, and what its places name.
+    fn patch_text(&self, path: &str, patch: &Text, entry: &Patch) -> Result<(Vec<u8>, FileId), BuildError> {
+        match (patch.text.trim(), path) {
+            ("", "") => Err(PatchError::Nothing.into()),
+            ("", path) => {
+                let bytes = self
+                    .loader
+                    .load(path)
+                    .map_err(|error| BuildError::from(error).at(entry.place))?;
+                Ok((bytes.into_owned(), self.context.file(&self.loader.shown(path))))
+            }
+            (text, "") => Ok((text.as_bytes().to_vec(), FileId::NONE)),
+            _ => Err(PatchError::Both.into()),
+        }
+    }
+
+    /// The step of an entry of `patches`.
+    pub(super) fn patch_step(&self, entry: &Patch) -> Result<PatchStep, BuildError> {
+        let (bytes, file) = self.patch_text(&entry.path, &entry.patch, entry)?;
+        let (strategic, json) = match self.context.resources(&bytes, file) {
+            Ok(patches) => (patches, None),
+            Err(error) => match jsonpatch::Patch::read(&bytes, file) {
+                Ok(patch) => (Vec::new(), Some(patch)),
+                Err(_) if !looks_like_operations(&bytes) => {
+                    let neither = PatchError::Neither(error.cause.to_string());
+                    return Err(BuildError::from(neither).at(entry.place));
+                }
+                Err(error) => return Err(BuildError::from(error).at(entry.place)),
+            },
+        };
+        let target = entry.target.clone();
+        let changes = Changes {
+            name: entry.allow_name_change,
+            kind: entry.allow_kind_change,
+        };
+        let mut strategic = strategic;
+        if changes.name || changes.kind {
+            // kustomize notes it as an annotation of the patch, and so makes strings of all.
+            strategic.iter_mut().for_each(make_strings);
+        }
+        Ok(PatchStep {
+            strategic,
+            json,
+            name: target.as_ref().and_then(literal_name),
+            target: target.map(Selector::matcher).transpose()?,
+            changes,
+        })
+    }
+
+    /// The step of an entry of `patchesJson6902`.
+    pub(super) fn json_patch_step(&self, entry: &Patch) -> Result<JsonPatchStep, BuildError> {
+        let target = entry.target.clone().filter(|target| !target.id.name.is_empty());
+        let target = target.ok_or(PatchError::NoName)?;
+        let (bytes, file) = self.patch_text(&entry.path, &entry.patch, entry)?;
+        let patch = jsonpatch::Patch::read(&bytes, file).map_err(|error| BuildError::from(error).at(entry.place))?;
+        if patch.is_empty() {
+            return Err(PatchError::Empty.into());
+        }
+        Ok(JsonPatchStep {
+            patch,
+            name: literal_name(&target),
+            target: target.matcher()?,
+        })
+    }
+}
+
+/// Whether a text that is no list of operations was meant to be one.
+fn looks_like_operations(bytes: &[u8]) -> bool {
+    let start = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    matches!(start, Some(b'[' | b'-'))
+}
+
+/// The name that a selector asks for, if it is no pattern.
+fn literal_name(selector: &Selector) -> Option<CompactString> {
+    let literal = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | ':');
+    let name = &selector.id.name;
+    (!name.is_empty() && name.chars().all(literal)).then(|| name.clone())
+}
+
+/// The positions of the resources that a target picks.
+fn selected(
+    map: &ResMap,
+    target: &SelectorMatcher,
+    name: Option<&CompactString>,
+    schema: &SchemaChoice,
+) -> Result<Vec<usize>, BuildError> {
+    let outside = |gvk: &Gvk| schema.namespaced(&gvk.api_version(), &gvk.kind) == Some(false);
+    let candidates = match name {
+        Some(name) => map.named(name).to_vec(),
+        None => (0..map.len()).collect(),
+    };
+    let mut selected = Vec::new();
+    for at in candidates {
+        let Some(resource) = map.list().get(at).filter(|resource| !resource.is_gone()) else {
+            continue;
+        };
+        if target.picks(resource, &outside)? {
+            selected.push(at);
+        }
+    }
+    Ok(selected)
+}
+
+/// Merges a patch into one resource.
+fn merge_at(
+    map: &mut ResMap,
+    at: usize,
+    patch: Node,
+    changes: Changes,
+    schema: &SchemaChoice,
+) -> Result<(), BuildError> {
+    let merged = map.update(at, |resource| {
+        if changes.name || changes.kind {
+            resource.remember();
+        }
+        let wipes = wipes_annotations(&patch);
+        if wipes {
+            resource.write_annotations();
+        }
+        let merged = apply(&mut resource.node, patch, schema.schema(), changes);
+        if wipes {
+            resource.read_annotations();
+        }
+        match merged {
+            Ok(Merged::Deleted) => resource.node = Node::null().at(resource.node.place),
+            _ => resource.shared.settle(&mut resource.node),
+        }
+        let id = resource.id().to_string();
+        resource.refresh(schema);
+        merged.map_err(|error| BuildError::from(error).of(id))
+    });
+    merged.map_or(Ok(()), |merged| merged.map(|_| ()))
+}
+
+/// Writes annotations as strings, null too; none at all where there are none.
+fn make_strings(patch: &mut Resource) {
+    let pairs = patch
+        .pairs("annotations")
+        .map(|(key, value)| (key.into(), value.into()))
+        .collect();
+    patch.set_pairs("annotations", pairs);
+}
+
+/// Whether a patch takes all annotations away. What the build knows of an object stands there for kustomize.
+fn wipes_annotations(patch: &Node) -> bool {
+    let replaces = |node: &Node| node.is_null() || node.get("$patch").is_some();
+    let metadata = patch.get("metadata");
+    let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
+    patch.get("$patch").is_some() || metadata.is_some_and(replaces) || annotations.is_some_and(replaces)
+}
+
+/// Merges a patch into resources that were selected; what they are is theirs, apart from the kind.
+fn merge_selected(
+    map: &mut ResMap,
+    selected: &[usize],
+    patch: &Resource,
+    changes: Changes,
+    schema: &SchemaChoice,
+) -> Result<(), BuildError> {
+    for at in selected {
+        let mut node = patch.node.clone();
+        if let Some(resource) = map.list().get(*at) {
+            aim(&mut node, &resource.node);
+        }
+        merge_at(map, *at, node, changes, schema)?;
+    }
+    if changes.name || changes.kind {
+        for resource in selected.iter().filter_map(|at| map.list().get(*at)) {
+            if !resource.is_gone() && map.with_id(resource.id()).len() > 1 {
+                return Err(IdError::Registered(resource.id().to_string()).into());
+            }
+        }
+    }
+    map.drop_gone();
+    Ok(())
+}
+
+impl StrategicStep {
+    pub(super) fn apply(&self, map: &mut ResMap, schema: &SchemaChoice) -> Result<(), BuildError> {
+        for patch in &self.patches {
+            let at = map
+                .only(patch.id())
+                .map_err(|error| BuildError::from(error).at(patch.node.place))?;
+            merge_selected(map, &[at], patch, Changes::default(), schema)?;
+        }
+        Ok(())
+    }
+}
+
+impl PatchStep {
+    pub(super) fn apply(&self, map: &mut ResMap, schema: &SchemaChoice) -> Result<(), BuildError> {
+        if let Some(patch) = &self.json {
+            let target = self.target.as_ref().ok_or(PatchError::NoTarget)?;
+            let selected = selected(map, target, self.name.as_ref(), schema)?;
+            return patch_selected(map, &selected, patch, true, schema);
+        }
+        match (&self.target, self.strategic.as_slice()) {
+            (_, []) => Ok(()),
+            (Some(target), [patch]) => {
+                let selected = selected(map, target, self.name.as_ref(), schema)?;
+                merge_selected(map, &selected, patch, self.changes, schema)
+            }
+            (Some(_), _) => Err(PatchError::Several.into()),
+            (None, patches) => {
+                for patch in patches {
+                    let at = map
+                        .only(patch.id())
+                        .map_err(|error| BuildError::from(error).at(patch.node.place))?;
+                    merge_at(map, at, patch.node.clone(), self.changes, schema)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl JsonPatchStep {
+    pub(super) fn apply(&self, map: &mut ResMap, schema: &SchemaChoice) -> Result<(), BuildError> {
+        let selected = selected(map, &self.target, self.name.as_ref(), schema)?;
+        patch_selected(map, &selected, &self.patch, false, schema)
+    }
+}
+
+/// Puts a JSON patch on resources; `remember` keeps their ids as former ones.
+fn patch_selected(
+    map: &mut ResMap,
+    selected: &[usize],
+    patch: &jsonpatch::Patch,
+    remember: bool,
+    schema: &SchemaChoice,
+) -> Result<(), BuildError> {
+    for at in selected {
+        let patched = map.update(*at, |resource| {
+            if remember {
+                resource.remember();
+            }
+            let id = resource.id().to_string();
+            let origins = resource.write_origins();
+            let patched = patch.apply(&mut resource.node);
+            if origins {
+                resource.read_origins();
+            }
+            resource.shared.forget();
+            resource.refresh(schema);
+            patched.map_err(|error| BuildError::from(error).of(id))
+        });
+        patched.unwrap_or(Ok(()))?;
+    }
+    Ok(())
+}

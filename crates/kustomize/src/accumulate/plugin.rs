@@ -1,0 +1,117 @@
+//! Generators and transformers: those of the fields of a kustomization, and those that a config of its own asks for.
+
+use super::builtin::is_builtin;
+use super::error::BuildError;
+use super::target::{Accumulated, Target};
+use super::transform::{Step, Transformer};
+use crate::generate::{GeneratorArgs, GeneratorOptions, config_map, secret};
+use crate::plugins::{Plugin, PluginError};
+use crate::resource::{Origin, ResMap, Resource};
+use crate::schema::SchemaChoice;
+use bumpwright_yaml::Place;
+
+impl Target<'_, '_> {
+    /// Runs the generators that the fields of the kustomization ask for, then those of `generators`.
+    pub(super) fn run_generators(&self, accumulated: &mut Accumulated) -> Result<(), BuildError> {
+        let kustomization = &self.kustomization;
+        for args in &kustomization.config_map_generator {
+            let made = self.generate("ConfigMapGenerator", args)?;
+            self.absorb(accumulated, vec![made], args.place)?;
+        }
+        for args in &kustomization.secret_generator {
+            let made = self.generate("SecretGenerator", args)?;
+            self.absorb(accumulated, vec![made], args.place)?;
+        }
+        for chart in &kustomization.helm_charts {
+            let mut chart = chart.clone();
+            if chart.namespace.is_empty() {
+                chart.namespace = match kustomization.namespace.text.as_str() {
+                    "" => self.helm_namespace.as_str().into(),
+                    namespace => namespace.into(),
+                };
+            }
+            let made = self.render(&chart, &kustomization.helm_globals)?;
+            let origin = self.builtin_origin("HelmChartInflationGenerator");
+            self.absorb(accumulated, marked(made, origin.as_ref()), chart.place)?;
+        }
+        for config in self.configs(&kustomization.generators)?.list() {
+            let place = config.node.place;
+            let made = self.generate_configured(config).map_err(|error| error.at(place))?;
+            let origin = Origin::of_plugin(config);
+            self.absorb(accumulated, marked(made, origin.as_ref()), place)?;
+        }
+        Ok(())
+    }
+
+    fn generate(&self, kind: &'static str, args: &GeneratorArgs) -> Result<Resource, BuildError> {
+        let global = self.kustomization.generator_options.as_ref();
+        let args = GeneratorArgs {
+            options: GeneratorOptions::with_global(args.options.as_ref(), global),
+            ..args.clone()
+        };
+        let schema = self.context.schema();
+        let made = match kind {
+            "SecretGenerator" => secret(&args, &self.loader, &schema),
+            _ => config_map(&args, &self.loader, &schema),
+        };
+        let mut made = made.map_err(|error| BuildError::from(error).at(args.place))?;
+        made.origin = self.builtin_origin(kind);
+        Ok(made)
+    }
+
+    fn absorb(&self, accumulated: &mut Accumulated, made: Vec<Resource>, place: Place) -> Result<(), BuildError> {
+        for resource in made {
+            let absorbed = accumulated.map.absorb(resource, &self.context.schema());
+            absorbed.map_err(|error| BuildError::from(error).at(place))?;
+        }
+        Ok(())
+    }
+
+    fn generate_configured(&self, config: &Resource) -> Result<ResMap, BuildError> {
+        if is_builtin(config) {
+            return self.generate_builtin(config);
+        }
+        let schema = self.context.schema();
+        Ok(self.plugin(config, &schema)?.generate()?)
+    }
+
+    fn plugin<'t>(&'t self, config: &Resource, schema: &'t SchemaChoice) -> Result<Plugin<'t>, BuildError> {
+        let options = self.context.options;
+        if !options.plugins {
+            return Err(PluginError::Disabled(config.original_id().gvk.kind.into()).into());
+        }
+        let world = self.context.world;
+        Ok(Plugin::load(config, options.functions, &self.loader, world, schema)?)
+    }
+
+    /// The transformers of configs, in order.
+    pub(super) fn configured_steps<'t>(
+        &'t self,
+        configs: &ResMap,
+        schema: &'t SchemaChoice,
+    ) -> Result<Vec<Step<'t>>, BuildError> {
+        let step = |config: &Resource| {
+            let place = config.node.place;
+            let transformer = if is_builtin(config) {
+                self.builtin_transformer(config)
+            } else {
+                self.plugin(config, schema).map(Transformer::Plugin)
+            };
+            Ok(Step {
+                transformer: transformer.map_err(|error| error.at(place).of(config.id()))?,
+                place,
+                origin: Origin::of_plugin(config),
+            })
+        };
+        configs.list().iter().map(step).collect()
+    }
+}
+
+/// Resources with their origin, unless they have one.
+fn marked(map: ResMap, origin: Option<&Origin>) -> Vec<Resource> {
+    let mut list = map.into_list();
+    for resource in list.iter_mut().filter(|resource| resource.origin.is_none()) {
+        resource.origin = origin.cloned();
+    }
+    list
+}

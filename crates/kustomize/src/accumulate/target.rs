@@ -1,0 +1,156 @@
+//! One kustomization: its steps in their order.
+
+use super::context::Context;
+use super::error::BuildError;
+use crate::fields::FieldConfig;
+use crate::kustomization::{Kustomization, Text, crd_config, find};
+use crate::reference::mark_vars;
+use crate::replace::VarSet;
+use crate::resource::{Origin, ResMap};
+use crate::tree::Loader;
+use std::rc::Rc;
+
+/// A kustomization and its directory.
+pub(super) struct Target<'c, 'a> {
+    pub context: &'c Context<'a>,
+    pub loader: Loader<'c>,
+    /// The name of its file.
+    pub file: &'static str,
+    pub kustomization: Kustomization,
+    /// Where it comes from, if that is tracked.
+    pub origin: Option<Origin>,
+    /// The namespace that kustomizations above ask for: charts that name none are rendered for it.
+    pub helm_namespace: String,
+    /// How many kustomizations led to it.
+    pub depth: usize,
+}
+
+/// What kustomizations gave so far.
+#[derive(Debug, Default)]
+pub(super) struct Accumulated {
+    pub map: ResMap,
+    pub config: Rc<FieldConfig>,
+    pub vars: VarSet,
+}
+
+impl Accumulated {
+    /// Adds what a directory gave.
+    pub(super) fn merge(&mut self, other: Self, builtin: &Rc<FieldConfig>) -> Result<(), BuildError> {
+        self.map.append_all(other.map)?;
+        self.merge_config(&other.config, builtin)?;
+        self.vars.add(other.vars)?;
+        Ok(())
+    }
+
+    /// Adds field specs. Even where there are none yet they are added one by one, since a spec that comes later in a
+    /// table may be said by one before it; the built-in ones were added so already.
+    pub(super) fn merge_config(
+        &mut self,
+        other: &Rc<FieldConfig>,
+        builtin: &Rc<FieldConfig>,
+    ) -> Result<(), BuildError> {
+        if Rc::ptr_eq(other, builtin) && *self.config == FieldConfig::default() {
+            self.config = Rc::clone(other);
+            return Ok(());
+        }
+        if Rc::ptr_eq(&self.config, other) || **other == FieldConfig::default() {
+            return Ok(());
+        }
+        Ok(Rc::make_mut(&mut self.config).merge(other)?)
+    }
+}
+
+impl<'c, 'a> Target<'c, 'a> {
+    /// Reads the kustomization of a directory.
+    pub(super) fn load(context: &'c Context<'a>, loader: Loader<'c>) -> Result<Self, BuildError> {
+        let found = find(&loader)?;
+        let file = context.file(&loader.shown(found.name));
+        let mut kustomization = Kustomization::read(&found.bytes, file).map_err(|error| {
+            BuildError::from(error).at(bumpwright_yaml::Place {
+                file,
+                ..Default::default()
+            })
+        })?;
+        context.warnings.borrow_mut().append(&mut kustomization.warnings);
+        Ok(Self {
+            context,
+            loader,
+            file: found.name,
+            kustomization,
+            origin: None,
+            helm_namespace: String::new(),
+            depth: 0,
+        })
+    }
+
+    /// Tracks where resources come from, if the kustomization asks for that.
+    pub(super) fn track_origins(&mut self) {
+        if !self.kustomization.build_metadata.is_empty() {
+            self.origin = Some(Origin::default());
+        }
+    }
+
+    /// What it gives by itself.
+    pub(super) fn accumulate(&self) -> Result<Accumulated, BuildError> {
+        self.accumulate_onto(Accumulated::default())
+    }
+
+    /// What it gives on top of `accumulated`, which is empty unless it is a component.
+    pub(super) fn accumulate_onto(&self, mut accumulated: Accumulated) -> Result<Accumulated, BuildError> {
+        self.add_resources(&mut accumulated, &self.kustomization.resources)?;
+        accumulated.merge_config(&self.own_fields()?, &self.context.fields)?;
+        accumulated.merge_config(&self.crd_fields()?, &self.context.fields)?;
+        self.run_generators(&mut accumulated)?;
+        for component in &self.kustomization.components {
+            accumulated = self.add_component(accumulated, component)?;
+        }
+        self.run_transformers(&mut accumulated)?;
+        self.run_validators(&mut accumulated)?;
+        let vars = &self.kustomization.vars;
+        mark_vars(&mut accumulated.map, vars, &self.context.schema())?;
+        accumulated.vars.add(vars.iter().cloned())?;
+        Ok(accumulated)
+    }
+
+    /// The field specs that hold here: the built-in ones and those of `configurations`.
+    fn own_fields(&self) -> Result<Rc<FieldConfig>, BuildError> {
+        let files = &self.kustomization.configurations;
+        if files.is_empty() {
+            return Ok(Rc::clone(&self.context.fields));
+        }
+        let mut own = FieldConfig::default();
+        for file in files {
+            if let Some(document) = self.context.document(&self.loader, file)? {
+                let through = |error| BuildError::from(error).through(file.place);
+                own.merge(&FieldConfig::read(&document).map_err(through)?)
+                    .map_err(through)?;
+            }
+        }
+        let mut all = (*self.context.fields).clone();
+        all.merge(&own)?;
+        Ok(Rc::new(all))
+    }
+
+    fn crd_fields(&self) -> Result<Rc<FieldConfig>, BuildError> {
+        let mut fields = FieldConfig::default();
+        for file in &self.kustomization.crds {
+            if let Some(document) = self.context.document(&self.loader, file)? {
+                let through = |error| BuildError::from(error).through(file.place);
+                fields
+                    .merge(&crd_config(&document).map_err(through)?)
+                    .map_err(through)?;
+            }
+        }
+        Ok(Rc::new(fields))
+    }
+
+    /// The origin of what a built-in generator or transformer makes here.
+    pub(super) fn builtin_origin(&self, kind: &str) -> Option<Origin> {
+        self.origin.as_ref().map(|origin| origin.of_builtin(self.file, kind))
+    }
+
+    /// The origin of what a file or directory that is named here holds.
+    pub(super) fn origin_of(&self, name: &Text) -> Option<Origin> {
+        self.origin.as_ref().map(|origin| origin.append(&name.text))
+    }
+}

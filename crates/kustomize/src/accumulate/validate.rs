@@ -1,0 +1,49 @@
+//! Validators: transformers that may look and not touch.
+
+use super::error::{BuildError, Cause};
+use super::target::{Accumulated, Target};
+use crate::resource::{ResMap, Resource};
+use bumpwright_yaml::write_sigs;
+
+const VALIDATED_BY: &str = "validated-by";
+
+impl Target<'_, '_> {
+    /// Runs the validators; all that one may do to a resource is to label it `validated-by`.
+    pub(super) fn run_validators(&self, accumulated: &mut Accumulated) -> Result<(), BuildError> {
+        let configs = self.configs(&self.kustomization.validators)?;
+        if configs.is_empty() {
+            return Ok(());
+        }
+        let schema = self.context.schema();
+        for mut step in self.configured_steps(&configs, &schema)? {
+            let before = contents(&accumulated.map)?;
+            step.origin = None;
+            let place = step.place;
+            self.run_steps(&mut accumulated.map, vec![step])?;
+            let after = contents(&accumulated.map)?;
+            if before != after {
+                let changed = before.iter().find(|content| !after.contains(content));
+                let changed = changed.or_else(|| after.iter().find(|content| !before.contains(content)));
+                let id = changed.map(|(id, _)| id.clone()).unwrap_or_default();
+                return Err(BuildError::from(Cause::Validator(id)).at(place));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Ids and texts of all resources, sorted, without what a validator may add.
+fn contents(map: &ResMap) -> Result<Vec<(String, String)>, BuildError> {
+    let content = |resource: &Resource| {
+        let mut copy = resource.clone();
+        let labels = copy.pairs("labels").filter(|(key, _)| *key != VALIDATED_BY);
+        let labels: Vec<_> = labels.map(|(key, value)| (key.into(), value.into())).collect();
+        copy.set_pairs("labels", labels);
+        let mut text = String::new();
+        write_sigs(&copy.node, &mut text)?;
+        Ok((resource.id().to_string(), text))
+    };
+    let mut contents = map.list().iter().map(content).collect::<Result<Vec<_>, BuildError>>()?;
+    contents.sort();
+    Ok(contents)
+}

@@ -1,0 +1,117 @@
+//! What can be wrong with a field, and with what says where fields are.
+
+use bumpwright_yaml::{Node, Place, Value};
+use thiserror::Error;
+
+/// A transformer cannot touch a field as it was told to.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("field {path:?} of {object}: {fault}")]
+pub struct FieldError {
+    /// The path as its author wrote it.
+    pub path: String,
+    /// The object: kind, then namespace and name.
+    pub object: String,
+    /// What is wrong.
+    #[source]
+    pub fault: Fault,
+}
+
+impl FieldError {
+    /// Where the trouble stands.
+    #[must_use]
+    pub const fn place(&self) -> Place {
+        self.fault.place
+    }
+
+    /// The error at `path` of `object`.
+    #[must_use]
+    pub fn new(path: &str, object: &Node, fault: Fault) -> Self {
+        Self {
+            path: path.to_owned(),
+            object: describe(object),
+            fault,
+        }
+    }
+}
+
+/// What is wrong at a place in an object.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{problem}")]
+pub struct Fault {
+    /// Where.
+    pub place: Place,
+    /// What, with the way out where there is one.
+    pub problem: String,
+}
+
+impl Fault {
+    /// Something wrong at `place`.
+    pub fn new(place: Place, problem: impl Into<String>) -> Self {
+        Self {
+            place,
+            problem: problem.into(),
+        }
+    }
+
+    /// A node of one kind stands where another is needed.
+    #[must_use]
+    pub fn wrong_kind(node: &Node, wanted: &str) -> Self {
+        Self::new(
+            node.place,
+            format!("wrong node kind: expected {wanted} but got {}", kind_of(node)),
+        )
+    }
+}
+
+/// What says where fields are is itself wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// Two specs of the same field disagree.
+    #[error("field spec {spec} conflicts with {ours}: they disagree on `create`; give it the same value in both")]
+    Conflict {
+        /// The one to be added.
+        spec: String,
+        /// The one that was there.
+        ours: String,
+    },
+    /// A field of a configuration is unknown, missing or of the wrong type.
+    #[error("{what}: {problem}")]
+    Field {
+        /// Where it stands.
+        place: Place,
+        /// What was read.
+        what: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl ConfigError {
+    /// Where the trouble stands, if one place can be named.
+    #[must_use]
+    pub const fn place(&self) -> Place {
+        match self {
+            Self::Conflict { .. } => Place::NONE,
+            Self::Field { place, .. } => *place,
+        }
+    }
+}
+
+/// `MappingNode`, `SequenceNode` or `ScalarNode`, as kustomize's messages call them.
+pub(super) const fn kind_of(node: &Node) -> &'static str {
+    match node.value {
+        Value::Mapping(_) => "MappingNode",
+        Value::Sequence(_) => "SequenceNode",
+        Value::Scalar(_) => "ScalarNode",
+    }
+}
+
+/// `Kind.version.group/name.namespace`, as kustomize's messages show an object.
+fn describe(object: &Node) -> String {
+    let text = |key, none| {
+        let text = object.lookup(&["metadata", key]).and_then(Node::as_str);
+        text.filter(|text| !text.is_empty()).unwrap_or(none)
+    };
+    let gvk = crate::Gvk::of(object);
+    format!("{gvk}/{}.{}", text("name", "[noName]"), text("namespace", "[noNs]"))
+}

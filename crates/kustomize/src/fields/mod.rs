@@ -1,0 +1,37 @@
+//! Field specs: which fields of which objects a transformer touches.
+//!
+//! ```text
+//! defaults.txt ─┐
+//!               ├─▶ FieldConfig (tables of FieldSpec) ─▶ walk(spec, object, …, set) ─▶ set at each field found
+//! configurations┘
+//! ```
+//!
+//! * [`FieldSpec`]: a selector of types, a path, whether to make what is missing. [`FieldSpecs`]: a table of them, cheap
+//!   to copy, with kustomize's rules of merging.
+//! * [`FieldConfig`]: all tables. [`FieldConfig::builtin`] gives the defaults, [`FieldConfig::read`] reads a file of
+//!   `configurations:`, [`FieldConfig::merge`] joins two.
+//! * [`walk`], [`walk_all`]: call a function at the fields of one object.
+//! * [`set_scalar`], [`set_entry`]: what such a function mostly does.
+//! * [`SharedEntries`]: entries that are one node to kustomize; to be settled after each change in place.
+//! * [`Fields`]: reads a mapping field by field as Go reads JSON into a struct; errors name the field and its place.
+
+mod builtin;
+mod config;
+mod error;
+mod read;
+mod set;
+mod shared;
+mod spec;
+mod split;
+mod walk;
+
+pub use config::{FieldConfig, NameReferences};
+pub use error::{ConfigError, Fault, FieldError};
+pub use read::Fields;
+pub use set::{set_entry, set_entry_if_empty, set_scalar, set_scalar_if_empty, untagged};
+pub use shared::{SharedEntries, Step};
+pub use spec::{FieldSpec, FieldSpecs};
+pub use split::{split_path, split_path_smart};
+pub use walk::{NewNode, walk, walk_all, walk_traced};
+
+pub(crate) use config::{read_gvk, read_specs};

@@ -1,0 +1,82 @@
+//! What is done at a field: setting a scalar or an entry of a mapping, as kyaml's `FieldSetter` does.
+
+use super::error::Fault;
+use bumpwright_yaml::{Node, Scalar, Style, Tag, Value};
+use compact_str::CompactString;
+
+/// Sets the text of a scalar. It keeps its style; without a `tag`, it counts as what text and style make of it. Quotes
+/// that stay make it a string whatever the tag: so kustomize reads what it wrote.
+///
+/// # Errors
+/// The node is no scalar.
+pub fn set_scalar(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), Fault> {
+    let Value::Scalar(scalar) = &mut node.value else {
+        return Err(Fault::wrong_kind(node, "ScalarNode"));
+    };
+    scalar.text = CompactString::new(text);
+    let tag = tag.filter(|_| scalar.style == Style::Plain);
+    scalar.tag = tag.unwrap_or_else(|| untagged(text, scalar.style));
+    Ok(())
+}
+
+/// As [`set_scalar`], but lets a text that is there be.
+///
+/// # Errors
+/// As [`set_scalar`].
+pub fn set_scalar_if_empty(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), Fault> {
+    if node.as_str().is_some_and(|text| !text.is_empty()) {
+        return Ok(());
+    }
+    set_scalar(node, text, tag)
+}
+
+/// Sets an entry of a mapping to a string. An empty key means the node itself, which then must be a scalar.
+///
+/// # Errors
+/// The node, or what stands under the key, is not of the kind that is needed.
+pub fn set_entry(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> {
+    let text = value.as_scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+    if key.is_empty() {
+        return set_scalar(node, text, Some(Tag::Str));
+    }
+    if node.is_null() {
+        return Ok(());
+    }
+    let Value::Mapping(mapping) = &mut node.value else {
+        return Err(Fault::wrong_kind(node, "MappingNode"));
+    };
+    match mapping.get_mut(key) {
+        Some(field) => {
+            let style = field.as_scalar().map_or(Style::Plain, |scalar| scalar.style);
+            field.value = Value::Scalar(Scalar {
+                text: text.into(),
+                tag: Tag::Str,
+                style,
+            });
+        }
+        None => mapping.set(key, Node::string(text).at(value.place)),
+    }
+    Ok(())
+}
+
+/// As [`set_entry`], but lets a text that is there be.
+///
+/// # Errors
+/// As [`set_entry`].
+pub fn set_entry_if_empty(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> {
+    let there = node.get(key).and_then(Node::as_str);
+    if there.is_some_and(|text| !text.is_empty()) {
+        return Ok(());
+    }
+    set_entry(node, key, value)
+}
+
+/// The tag of a scalar that has none: a string where it is quoted, else whatever its text reads as, and changing with
+/// it. That stays open, since kyaml makes a string of such a scalar when a merge comes by.
+#[must_use]
+pub fn untagged(_text: &str, style: Style) -> Tag {
+    match style {
+        Style::Plain => Tag::Other(Box::default()),
+        _ => Tag::Str,
+    }
+}

@@ -1,0 +1,21 @@
+//! Generators: ConfigMaps, Secrets, what helm renders, service accounts; and the hash of content in a name.
+//!
+//! - [`GeneratorArgs`] are an entry of `configMapGenerator` or `secretGenerator`, [`GeneratorOptions`] what modifies it;
+//!   [`config_map`] and [`secret`] make the object.
+//! - [`name_hash`]: ten letters and digits that change with the content of an object.
+//! - [`HelmChart`]: a chart that helm renders, by way of [`crate::tree::World`].
+//! - [`iam_policy`]: a service account for workload identity.
+
+mod args;
+mod data;
+mod hash;
+mod helm;
+mod iam;
+mod object;
+
+pub use args::{GeneratorArgs, GeneratorOptions};
+pub use data::{DataError, base64_lines, data_value};
+pub use hash::name_hash;
+pub use helm::{HelmChart, HelmError, HelmGlobals, HelmSettings};
+pub use iam::iam_policy;
+pub use object::{GenerateError, config_map, secret};

@@ -1,0 +1,100 @@
+//! Paths of operations (RFC 6901) and where in a tree they lead.
+
+use bumpwright_yaml::{Node, Value};
+use std::borrow::Cow;
+
+/// The mapping or list that holds what a path leads to, and the last part of the path. Nothing where the way is not there.
+///
+/// What stands before the first `/` does not count.
+pub(super) fn container<'n, 'p>(root: &'n mut Node, path: &'p str) -> Option<(&'n mut Node, Cow<'p, str>)> {
+    let (_, path) = path.split_once('/')?;
+    let (way, last) = match path.rsplit_once('/') {
+        Some((way, last)) => (Some(way), last),
+        None => (None, path),
+    };
+    let mut node = root;
+    for part in way.into_iter().flat_map(|way| way.split('/')) {
+        node = step(node, &unescape(part))?;
+    }
+    let holds = matches!(&node.value, Value::Mapping(_) | Value::Sequence(_));
+    holds.then(|| (node, unescape(last)))
+}
+
+fn step<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
+    match &mut node.value {
+        Value::Mapping(mapping) => mapping.get_mut(key),
+        Value::Sequence(sequence) => {
+            let at = index(key, sequence.items.len())?;
+            sequence.items.get_mut(at)
+        }
+        Value::Scalar(_) => None,
+    }
+}
+
+/// The place of an element in a list of `length`. Negative numbers count from the end.
+pub(super) fn index(key: &str, length: usize) -> Option<usize> {
+    let number = bumpwright_gostd::atoi(key).ok()?;
+    let length = i64::try_from(length).ok()?;
+    let at = if number < 0 { number + length } else { number };
+    usize::try_from(at).ok().filter(|_| at < length)
+}
+
+/// `~1` is `/`, `~0` is `~`.
+fn unescape(part: &str) -> Cow<'_, str> {
+    if !part.contains('~') {
+        return Cow::Borrowed(part);
+    }
+    let mut text = String::with_capacity(part.len());
+    let mut rest = part;
+    while let Some((before, after)) = rest.split_once('~') {
+        text.push_str(before);
+        let sign = match after.as_bytes().first() {
+            Some(b'0') => Some('~'),
+            Some(b'1') => Some('/'),
+            _ => None,
+        };
+        text.push(sign.unwrap_or('~'));
+        rest = match sign {
+            Some(_) => after.get(1..).unwrap_or(""),
+            None => after,
+        };
+    }
+    text.push_str(rest);
+    Cow::Owned(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_undone_once() {
+        let texts = [
+            ("a~1b", "a/b"),
+            ("~01", "~1"),
+            ("~0~1", "~/"),
+            ("~", "~"),
+            ("~2~", "~2~"),
+        ];
+        for (part, expected) in texts {
+            assert_eq!(unescape(part), expected, "{part}");
+        }
+    }
+
+    #[test]
+    fn indices_are_those_of_go() {
+        let numbers = [
+            ("0", Some(0)),
+            ("+2", Some(2)),
+            ("-1", Some(2)),
+            ("-3", Some(0)),
+            ("01", Some(1)),
+        ];
+        for (key, expected) in numbers {
+            assert_eq!(index(key, 3), expected, "{key}");
+        }
+        for key in ["3", "-4", "", "-", "x", "1.0", "99999999999999999999"] {
+            assert_eq!(index(key, 3), None, "{key}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Scalars as JSON spells them, and as they come back from it.
+
+use super::PatchError;
+use bumpwright_gostd::format_float;
+use bumpwright_yaml::{
+    Dialect, Node, Place, Resolved, Scalar, SequenceIndent, Style, Tag, Value, decode, plain_tag, write_kyaml,
+};
+
+/// Spells every scalar below `node` as JSON does: whole numbers with decimal digits, floats as Go writes them, moments as text.
+///
+/// # Errors
+///
+/// For what JSON has no form for: `.nan`, `!!int x`.
+pub(super) fn to_json(node: &mut Node, dialect: Dialect) -> Result<(), PatchError> {
+    each_scalar(node, false, &|scalar, place, flow| {
+        if scalar.tag == Tag::Str {
+            return Ok(());
+        }
+        if flow && dialect == Dialect::V3 && is_empty_null(scalar) {
+            set(scalar, "", Tag::Str);
+            return Ok(());
+        }
+        let (text, tag) = match value(scalar, dialect, place)? {
+            Resolved::Null => ("null".to_owned(), Tag::Null),
+            Resolved::Bool(value) => (value.to_string(), Tag::Bool),
+            Resolved::Int(number) => (number.to_string(), Tag::Int),
+            Resolved::Uint(number) => (number.to_string(), Tag::Int),
+            Resolved::Float(number) => (float(number), Tag::Float),
+            other => (string(other), Tag::Str),
+        };
+        set(scalar, &text, tag);
+        Ok(())
+    })
+}
+
+/// Spells every scalar below `node` as it comes back: Go reads all numbers of JSON into floats, and writes them as YAML.
+///
+/// # Errors
+///
+/// As [`to_json`].
+pub(super) fn from_json(node: &mut Node) -> Result<(), PatchError> {
+    each_scalar(node, false, &|scalar, place, flow| {
+        if flow && is_empty_null(scalar) {
+            set(scalar, "", Tag::Str);
+        }
+        if scalar.tag == Tag::Str {
+            scalar.style = style(&scalar.text);
+            return Ok(());
+        }
+        if scalar.tag == Tag::Int && is_short(&scalar.text) {
+            scalar.style = Style::Plain;
+            return Ok(());
+        }
+        #[allow(clippy::cast_precision_loss)] // what Go's float64 loses, too
+        let number = match value(scalar, Dialect::V3, place)? {
+            Resolved::Int(number) => number as f64,
+            Resolved::Uint(number) => number as f64,
+            Resolved::Float(number) => number,
+            Resolved::Null => {
+                set(scalar, "null", Tag::Null);
+                return Ok(());
+            }
+            Resolved::Bool(value) => {
+                set(scalar, if value { "true" } else { "false" }, Tag::Bool);
+                return Ok(());
+            }
+            other => {
+                let text = string(other);
+                set(scalar, &text, Tag::Str);
+                scalar.style = style(&text);
+                return Ok(());
+            }
+        };
+        let text = format_float(number, b'g', None, 64);
+        let tag = plain_tag(&text, Dialect::V3);
+        set(scalar, &text, tag);
+        Ok(())
+    })?;
+    unfold(node);
+    Ok(())
+}
+
+/// Changes every scalar, told its place and whether it stands in `{…}` or `[…]`.
+fn each_scalar(
+    node: &mut Node,
+    flow: bool,
+    change: &impl Fn(&mut Scalar, Place, bool) -> Result<(), PatchError>,
+) -> Result<(), PatchError> {
+    match &mut node.value {
+        Value::Scalar(scalar) => change(scalar, node.place, flow),
+        Value::Mapping(mapping) => {
+            let flow = flow || mapping.flow;
+            let mut entries = mapping.entries.iter_mut();
+            entries.try_for_each(|entry| each_scalar(&mut entry.value, flow, change))
+        }
+        Value::Sequence(sequence) => {
+            let flow = flow || sequence.flow;
+            let mut items = sequence.items.iter_mut();
+            items.try_for_each(|item| each_scalar(item, flow, change))
+        }
+    }
+}
+
+/// Takes brackets and braces away: what comes back from JSON stands in lines.
+fn unfold(node: &mut Node) {
+    match &mut node.value {
+        Value::Scalar(_) => {}
+        Value::Mapping(mapping) => {
+            mapping.flow = false;
+            mapping.entries.iter_mut().for_each(|entry| unfold(&mut entry.value));
+        }
+        Value::Sequence(sequence) => {
+            sequence.flow = false;
+            sequence.items.iter_mut().for_each(unfold);
+        }
+    }
+}
+
+/// Whether it is null for want of any text. kyaml writes that as `''` within brackets and braces, and reads a string.
+fn is_empty_null(scalar: &Scalar) -> bool {
+    scalar.tag == Tag::Null && scalar.text.is_empty()
+}
+
+fn value(scalar: &Scalar, dialect: Dialect, place: Place) -> Result<Resolved<'_>, PatchError> {
+    let problem = match decode(scalar, dialect) {
+        Ok(Resolved::Float(number)) if !number.is_finite() => {
+            format!("{} is no number that JSON has", scalar.text)
+        }
+        Ok(value) => return Ok(value),
+        Err(error) => error.to_string(),
+    };
+    Err(PatchError::Value { place, problem })
+}
+
+fn string(value: Resolved<'_>) -> String {
+    match value {
+        Resolved::Timestamp(text) => text,
+        Resolved::Text(text) => text.into_owned(),
+        Resolved::Bytes(bytes) => bumpwright_gostd::lossy(&bytes).into_owned(),
+        _ => String::new(),
+    }
+}
+
+fn set(scalar: &mut Scalar, text: &str, tag: Tag) {
+    if scalar.text != text {
+        scalar.text = text.into();
+    }
+    scalar.tag = tag;
+    scalar.style = Style::Plain;
+}
+
+/// Whether a whole number is spelled alike in all forms: digits, few enough for a float to be written without exponent.
+fn is_short(text: &str) -> bool {
+    matches!(text.as_bytes(), [b'1'..=b'9', rest @ ..] if rest.len() < 6 && rest.iter().all(u8::is_ascii_digit))
+}
+
+/// A float as encoding/json spells it.
+fn float(number: f64) -> String {
+    let size = number.abs();
+    if size == 0.0 || (1e-6..1e21).contains(&size) {
+        return format_float(number, b'f', None, 64);
+    }
+    let text = format_float(number, b'e', None, 64);
+    match text.split_once("e-0") {
+        Some((digits, exponent)) => format!("{digits}e-{exponent}"),
+        None => text,
+    }
+}
+
+/// How yaml.v3 writes a string.
+fn style(text: &str) -> Style {
+    if text.contains('\n') {
+        return Style::Literal;
+    }
+    let is_other = |dialect| plain_tag(text, dialect) != Tag::Str;
+    if text.is_empty() || is_other(Dialect::V3) || is_other(Dialect::V2) || is_base_60(text) || !is_plain(text) {
+        return Style::Double;
+    }
+    Style::Plain
+}
+
+/// Whether yaml.v3 can write a string of one line without quotes.
+fn is_plain(text: &str) -> bool {
+    let is_simple = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
+    if text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric) && text.bytes().all(is_simple) {
+        return true;
+    }
+    let mut written = String::new();
+    write_kyaml(&Node::string(text), SequenceIndent::Compact, &mut written);
+    !written.starts_with(['\'', '"', '|', '>'])
+}
+
+/// Numbers of YAML 1.1 such as `1:30`: `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`
+fn is_base_60(text: &str) -> bool {
+    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let Some((first, rest)) = text.split_once(':') else {
+        return false;
+    };
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let (rest, fraction) = rest.split_once('.').unwrap_or((rest, ""));
+    let sixtieth = |part: &str| match part.as_bytes() {
+        [one] => one.is_ascii_digit(),
+        [ten, one] => matches!(ten, b'0'..=b'5') && one.is_ascii_digit(),
+        _ => false,
+    };
+    first.starts_with(|c: char| c.is_ascii_digit())
+        && digits(first)
+        && rest.split(':').all(sixtieth)
+        && digits(fraction)
+}

@@ -1,0 +1,53 @@
+//! What is wrong with a kustomization.
+
+use crate::fields::ConfigError;
+use crate::tree::LoadError;
+use bumpwright_yaml::{Place, ReadError};
+
+/// A kustomization that cannot be used.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum KustomizationError {
+    /// The directory has none.
+    #[error("unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory '{0}'")]
+    Missing(String),
+    /// The directory has several.
+    #[error("found multiple kustomization files under {0}; keep one")]
+    Several(String),
+    /// It cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// It is no YAML.
+    #[error("invalid Kustomization: {0}")]
+    Malformed(#[from] ReadError),
+    /// A field is unknown or has a wrong value.
+    #[error("invalid Kustomization: {0}")]
+    Field(#[from] ConfigError),
+    /// It says nothing.
+    #[error("kustomization.yaml is empty")]
+    Empty,
+    /// `kind` is neither of the two.
+    #[error("kind should be Kustomization or Component, not {0:?}")]
+    Kind(String),
+    /// `apiVersion` does not fit with `kind`.
+    #[error("apiVersion for {kind} should be {wanted}, not {found:?}")]
+    ApiVersion {
+        /// The kind.
+        kind: String,
+        /// What fits.
+        wanted: &'static str,
+        /// What it says.
+        found: String,
+    },
+}
+
+impl KustomizationError {
+    /// Where the trouble stands.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Malformed(error) => error.place,
+            Self::Field(error) => error.place(),
+            _ => Place::NONE,
+        }
+    }
+}

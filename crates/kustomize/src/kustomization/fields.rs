@@ -1,0 +1,96 @@
+//! The fields of a kustomization, the older ones made new.
+
+use crate::fields::FieldSpecs;
+use crate::generate::{GeneratorArgs, GeneratorOptions, HelmChart, HelmGlobals};
+use crate::replace::{Selector, Var};
+use crate::transform::{ImageChange, LabelOptions};
+use bumpwright_yaml::{Node, Place};
+use compact_str::CompactString;
+
+/// A text and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Text {
+    /// The text.
+    pub text: CompactString,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What a directory builds.
+#[derive(Debug, Default)]
+#[allow(missing_docs)] // each is named as its field
+pub struct Kustomization {
+    /// Whether it is a component.
+    pub is_component: bool,
+    pub namespace: Text,
+    pub name_prefix: Text,
+    pub name_suffix: Text,
+    pub common_labels: Vec<(CompactString, Node)>,
+    pub labels: Vec<LabelEntry>,
+    pub common_annotations: Vec<(CompactString, Node)>,
+    pub patches_strategic_merge: Vec<Text>,
+    pub patches_json6902: Vec<Patch>,
+    pub patches: Vec<Patch>,
+    pub images: Vec<ImageChange>,
+    /// Entries as they stand: they may name files.
+    pub replacements: Vec<Node>,
+    pub replicas: Vec<Node>,
+    pub vars: Vec<Var>,
+    pub sort_options: Option<SortOptions>,
+    pub resources: Vec<Text>,
+    pub components: Vec<Text>,
+    pub crds: Vec<Text>,
+    pub config_map_generator: Vec<GeneratorArgs>,
+    pub secret_generator: Vec<GeneratorArgs>,
+    pub helm_globals: HelmGlobals,
+    pub helm_charts: Vec<HelmChart>,
+    pub generator_options: Option<GeneratorOptions>,
+    pub configurations: Vec<Text>,
+    pub generators: Vec<Text>,
+    pub transformers: Vec<Text>,
+    pub validators: Vec<Text>,
+    pub build_metadata: Vec<Text>,
+    pub openapi_path: Option<Text>,
+    pub openapi_version: Option<Text>,
+    /// What kustomize says about older fields.
+    pub warnings: Vec<String>,
+}
+
+/// An entry of `labels`.
+#[derive(Debug, Clone, Default)]
+pub struct LabelEntry {
+    /// The labels.
+    pub pairs: Vec<(CompactString, Node)>,
+    /// Where to put them, besides on the object.
+    pub options: LabelOptions,
+    /// More fields to put them into.
+    pub fields: FieldSpecs,
+}
+
+/// An entry of `patches` or `patchesJson6902`.
+#[derive(Debug, Clone, Default)]
+pub struct Patch {
+    /// The file with the patch; empty if it stands in `patch`.
+    pub path: CompactString,
+    /// The patch.
+    pub patch: Text,
+    /// Which resources it is for; by the patch's own name if nothing.
+    pub target: Option<Selector>,
+    /// Whether it may change their name.
+    pub allow_name_change: bool,
+    /// Whether it may change their kind.
+    pub allow_kind_change: bool,
+    /// Where the entry stands.
+    pub place: Place,
+}
+
+/// The order of what comes out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SortOptions {
+    /// `fifo` or `legacy`.
+    pub order: CompactString,
+    /// The kinds that come first and last.
+    pub legacy: Option<(Vec<CompactString>, Vec<CompactString>)>,
+    /// Where it stands.
+    pub place: Place,
+}

@@ -1,0 +1,44 @@
+//! The kustomization of a directory.
+
+use super::KustomizationError;
+use crate::tree::{LoadError, Loader, TreeError};
+
+/// A kustomization as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KustomizationFile {
+    /// Its name in its directory.
+    pub name: &'static str,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// The kustomization of the loader's directory.
+///
+/// # Errors
+///
+/// There is none, there are several, or it may not be read.
+pub fn find(loader: &Loader<'_>) -> Result<KustomizationFile, KustomizationError> {
+    let mut found = None;
+    let mut refused = None;
+    for name in NAMES {
+        let bytes = match loader.load(name) {
+            Ok(bytes) => bytes.into_owned(),
+            Err(LoadError::Tree(TreeError::Missing(_) | TreeError::Directory(_))) => continue,
+            Err(error) => {
+                refused = Some(error);
+                continue;
+            }
+        };
+        if found.is_some() {
+            return Err(KustomizationError::Several(loader.shown(".")));
+        }
+        found = Some(KustomizationFile { name, bytes });
+    }
+    match (found, refused) {
+        (Some(found), _) => Ok(found),
+        (None, Some(error)) => Err(error.into()),
+        (None, None) => Err(KustomizationError::Missing(loader.shown("."))),
+    }
+}

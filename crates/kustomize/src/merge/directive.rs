@@ -1,0 +1,71 @@
+//! `$patch` in mappings and in lists: found, taken out, told.
+
+use super::MergeError;
+use super::elements::{Setter, scalar_text};
+use bumpwright_yaml::{Mapping, Node, Place};
+
+const KEY: &str = "$patch";
+
+/// What a patch asks for at one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Directive {
+    /// To merge; also where nothing is said.
+    Merge,
+    /// To put the patch in place of what is there.
+    Replace,
+    /// To take away what is there.
+    Delete,
+}
+
+impl Directive {
+    fn read(text: &str, place: Place) -> Result<Self, MergeError> {
+        match text {
+            "merge" => Ok(Self::Merge),
+            "replace" => Ok(Self::Replace),
+            "delete" => Ok(Self::Delete),
+            _ => Err(MergeError::Directive {
+                path: String::new(),
+                strategy: text.to_owned(),
+                place,
+            }),
+        }
+    }
+}
+
+/// What a mapping asks for. The directive is taken out of it.
+pub(super) fn of_mapping(mapping: &mut Mapping) -> Result<Directive, MergeError> {
+    let Some(value) = mapping.get(KEY) else {
+        return Ok(Directive::Merge);
+    };
+    let directive = Directive::read(scalar_text(value), value.place)?;
+    mapping.remove(KEY);
+    Ok(directive)
+}
+
+/// What an element of a list asks for on behalf of the list: one that says `$patch` and nothing else. Elements that say the
+/// same are taken out.
+pub(super) fn of_list(items: &mut Vec<Node>) -> Result<Directive, MergeError> {
+    let found = items.iter().find_map(|item| Some((item.as_mapping()?, item.get(KEY)?)));
+    let Some((mapping, value)) = found else {
+        return Ok(Directive::Merge);
+    };
+    if mapping.entries.len() > 1 {
+        return Ok(Directive::Merge);
+    }
+    let text = scalar_text(value).to_owned();
+    let directive = Directive::read(&text, value.place)?;
+    let mut kept: Vec<usize> = (0..items.len()).collect();
+    Setter {
+        nodes: items,
+        keys: &[KEY],
+        values: &[&text],
+    }
+    .set(&mut kept, None)?;
+    let mut at = 0;
+    items.retain(|_| {
+        let keep = kept.binary_search(&at).is_ok();
+        at += 1;
+        keep
+    });
+    Ok(directive)
+}

@@ -1,0 +1,414 @@
+//! Lists whose elements merge: by one key, by several, or as a set of values.
+//!
+//! Lists in which every element has every key take the straight way ([`regular`]). The others go through the same steps as
+//! in kustomize, which finds, deletes and puts elements by what their keys say at that moment, in quadratic time. Objects
+//! depend on what comes out (ports with and without a protocol, a container without a name), odd as it is.
+
+use super::MergeError;
+use super::regular;
+use super::walk::{Kind, Origin, Outcome, Walk};
+use crate::schema::TypeRef;
+use bumpwright_yaml::{Node, Value};
+use std::collections::HashSet;
+
+/// Where the other list is.
+pub(super) enum From {
+    /// There is none.
+    Absent,
+    /// The list came out of the patch itself.
+    Same,
+    /// These are its elements.
+    Patch(Vec<Node>),
+}
+
+/// Merges into `items`.
+pub(super) fn merge(
+    walk: Walk<'_>,
+    items: &mut Vec<Node>,
+    from: From,
+    of: Option<TypeRef<'_>>,
+) -> Result<Outcome, MergeError> {
+    let keys: Vec<&str> = of
+        .and_then(TypeRef::merge_keys)
+        .map_or_else(Vec::new, |keys| keys.iter().map(|key| key.as_str()).collect());
+    let keys = if keys.is_empty() { vec![""] } else { keys };
+    let of = of.and_then(TypeRef::items);
+    let keys_used = used_keys(&keys, items, &from);
+    match regular::pair(&keys_used, items, &from) {
+        Some(pairs) => regular::merge(walk, items, from, pairs, of, keys_used.len() > 1)?,
+        None => Steps::new(keys, items, from).run(walk, items, of)?,
+    }
+    Ok(Outcome::Dest)
+}
+
+/// The text of a scalar, null or not; nothing for the others.
+pub(super) fn scalar_text(node: &Node) -> &str {
+    node.as_scalar().map_or("", |scalar| scalar.text.as_str())
+}
+
+/// What an element says under a key. The key without a name stands for the element itself.
+pub(super) fn key_text<'n>(item: &'n Node, key: &str) -> &'n str {
+    if key.is_empty() {
+        return scalar_text(item);
+    }
+    item.get(key).filter(|value| !value.is_null()).map_or("", scalar_text)
+}
+
+fn is_empty_mapping(node: &Node) -> bool {
+    matches!(&node.value, Value::Mapping(mapping) if mapping.entries.is_empty())
+}
+
+/// Whether kustomize drops it from any list that it touches.
+pub(super) fn is_void(node: &Node) -> bool {
+    node.is_null() || is_empty_mapping(node)
+}
+
+/// The keys that any element has; all of them where none has one.
+fn used_keys<'k>(keys: &[&'k str], items: &[Node], from: &From) -> Vec<&'k str> {
+    let other = match from {
+        From::Patch(other) => other.as_slice(),
+        From::Absent | From::Same => &[],
+    };
+    let is_used = |key: &&&str| items.iter().chain(other).any(|item| !key_text(item, key).is_empty());
+    let used: Vec<&str> = keys.iter().filter(is_used).copied().collect();
+    if used.is_empty() { keys.to_vec() } else { used }
+}
+
+/// The steps of kustomize over one list. Elements are told by number, so that one may stand in several lists.
+struct Steps<'k> {
+    keys: Vec<&'k str>,
+    /// The elements of the object, then those of the patch.
+    nodes: Vec<Node>,
+    dest: Vec<usize>,
+    origin: Source,
+}
+
+enum Source {
+    Absent,
+    Same,
+    Patch(Vec<usize>),
+}
+
+/// What elements say under the keys.
+type Values = Vec<String>;
+
+impl<'k> Steps<'k> {
+    fn new(keys: Vec<&'k str>, items: &mut Vec<Node>, from: From) -> Self {
+        let mut nodes = std::mem::take(items);
+        let dest: Vec<usize> = (0..nodes.len()).collect();
+        let origin = match from {
+            From::Absent => Source::Absent,
+            From::Same => Source::Same,
+            From::Patch(patch) => {
+                nodes.extend(patch);
+                Source::Patch((dest.len()..nodes.len()).collect())
+            }
+        };
+        Self {
+            keys,
+            nodes,
+            dest,
+            origin,
+        }
+    }
+
+    fn run(mut self, walk: Walk<'_>, items: &mut Vec<Node>, of: Option<TypeRef<'_>>) -> Result<(), MergeError> {
+        let mut list = self.values();
+        if self.keys.len() > 1 {
+            fill_gaps(&mut list);
+        }
+        let (keys, places) = self.known_keys(&list);
+        let mut added = Vec::new();
+        for values in &list {
+            let values: Vec<&str> = places
+                .iter()
+                .filter_map(|at| values.get(*at))
+                .map(String::as_str)
+                .collect();
+            self.element(walk, &mut added, &keys, &values, of)?;
+        }
+        if list.is_empty() {
+            added.clone_from(&self.dest);
+        } else {
+            self.append(&mut added, &keys)?;
+        }
+        self.put(items, &added);
+        Ok(())
+    }
+
+    /// What the elements say under the keys, each combination once: those of the patch first.
+    fn values(&self) -> Vec<Values> {
+        let patch: &[usize] = match &self.origin {
+            Source::Patch(patch) => patch,
+            Source::Absent | Source::Same => &[],
+        };
+        let mut seen = HashSet::new();
+        let ids = patch.iter().chain(&self.dest);
+        let all = ids.filter_map(|id| self.nodes.get(*id)).map(|item| {
+            let values = self.keys.iter().map(|key| key_text(item, key).to_owned());
+            values.collect::<Values>()
+        });
+        all.filter(|values| seen.insert(values.clone())).collect()
+    }
+
+    /// The keys that any combination has, and their places; all where none has one.
+    fn known_keys(&self, list: &[Values]) -> (Vec<&'k str>, Vec<usize>) {
+        let has = |at: usize| {
+            list.iter()
+                .any(|values| values.get(at).is_some_and(|value| !value.is_empty()))
+        };
+        let all = || self.keys.iter().copied().enumerate();
+        let (places, keys): (Vec<_>, Vec<_>) = all().filter(|(at, _)| has(*at)).unzip();
+        if keys.is_empty() {
+            let (places, keys) = all().unzip();
+            return (keys, places);
+        }
+        (keys, places)
+    }
+
+    /// Merges what both lists have under one combination of keys.
+    fn element(
+        &mut self,
+        walk: Walk<'_>,
+        added: &mut Vec<usize>,
+        keys: &[&str],
+        values: &[&str],
+        of: Option<TypeRef<'_>>,
+    ) -> Result<(), MergeError> {
+        let result = self.merged(walk, keys, values, of)?;
+        let result = result.filter(|id| self.nodes.get(*id).is_some_and(|node| !is_void(node)));
+        let Some(id) = result else {
+            for _ in keys {
+                let mut dest = std::mem::take(&mut self.dest);
+                self.setter(keys, values).set(&mut dest, None)?;
+                self.dest = dest;
+            }
+            return Ok(());
+        };
+        for (key, value) in keys.iter().zip(values) {
+            self.complete(id, key, value)?;
+        }
+        self.setter(keys, values).set(added, Some(id))
+    }
+
+    /// The element that comes out of the merge of the first ones that say `values`.
+    fn merged(
+        &mut self,
+        walk: Walk<'_>,
+        keys: &[&str],
+        values: &[&str],
+        of: Option<TypeRef<'_>>,
+    ) -> Result<Option<usize>, MergeError> {
+        let dest = self.find(&self.dest, keys, values);
+        let origin = match &self.origin {
+            Source::Absent | Source::Same => None,
+            Source::Patch(patch) => self.find(patch, keys, values),
+        };
+        let mut dest_node = dest.and_then(|id| self.lend(id));
+        let mut origin_node = origin.and_then(|id| self.lend(id));
+        let from = match (&self.origin, &mut origin_node) {
+            (Source::Same, _) if dest.is_some() => Origin::Same,
+            (_, Some(node)) => Origin::Patch(node),
+            (_, None) => Origin::Absent,
+        };
+        let outcome = walk.node(dest_node.as_mut(), from, of);
+        self.give_back(dest, dest_node);
+        self.give_back(origin, origin_node);
+        let outcome = outcome.map_err(|error| error.below(&format!("[{}]", values.join(","))))?;
+        Ok(match outcome {
+            Outcome::Dest => dest,
+            Outcome::Origin => origin,
+            Outcome::Gone => None,
+        })
+    }
+
+    fn lend(&mut self, id: usize) -> Option<Node> {
+        let node = self.nodes.get_mut(id)?;
+        Some(std::mem::replace(node, Node::null()))
+    }
+
+    fn give_back(&mut self, id: Option<usize>, node: Option<Node>) {
+        if let (Some(slot), Some(node)) = (id.and_then(|id| self.nodes.get_mut(id)), node) {
+            *slot = node;
+        }
+    }
+
+    /// The first element that says exactly `values`: those of them that say anything, if any does.
+    fn find(&self, list: &[usize], keys: &[&str], values: &[&str]) -> Option<usize> {
+        let any = values.iter().any(|value| !value.is_empty());
+        let pairs = || keys.iter().zip(values).filter(|(_, value)| !any || !value.is_empty());
+        let matches = |item: &Node| match keys {
+            [""] => pairs().all(|(_, value)| scalar_text(item) == *value),
+            _ => pairs().all(|(key, value)| item.get(key).is_some_and(|field| scalar_text(field) == *value)),
+        };
+        let mut ids = list.iter().copied();
+        ids.find(|id| self.nodes.get(*id).is_some_and(matches))
+    }
+
+    /// Gives an element the key that another one, merged with it, said.
+    fn complete(&mut self, id: usize, key: &str, value: &str) -> Result<(), MergeError> {
+        let Some(node) = self.nodes.get_mut(id) else {
+            return Ok(());
+        };
+        if key.is_empty() || value.is_empty() || node.get(key).is_some() {
+            return Ok(());
+        }
+        Kind::Mapping.expect_of(node)?;
+        if let Some(mapping) = node.as_mapping_mut() {
+            mapping.set(key, Node::string(value));
+        }
+        Ok(())
+    }
+
+    /// Puts the elements of the object behind those that were merged; an element already there is put over that.
+    fn append(&self, added: &mut Vec<usize>, keys: &[&str]) -> Result<(), MergeError> {
+        for id in &self.dest {
+            let Some(item) = self.nodes.get(*id) else {
+                continue;
+            };
+            if keys == [""] {
+                self.setter(keys, &[scalar_text(item)]).set(added, Some(*id))?;
+                continue;
+            }
+            let mut values = Vec::new();
+            for key in keys {
+                if !item.is_null() {
+                    Kind::Mapping.expect_of(item)?;
+                }
+                match item.get(key) {
+                    Some(value) => values.push(scalar_text(value)),
+                    None => added.push(*id),
+                }
+            }
+            if keys.len() > 1 {
+                self.setter(keys, &values).set(added, None)?;
+            }
+            self.setter(keys, &values).set(added, Some(*id))?;
+        }
+        Ok(())
+    }
+
+    fn setter<'s>(&'s self, keys: &'s [&'s str], values: &'s [&'s str]) -> Setter<'s> {
+        Setter {
+            nodes: &self.nodes,
+            keys,
+            values,
+        }
+    }
+
+    /// Moves the elements of `list` into `items`. One that stands in it twice is copied.
+    fn put(self, items: &mut Vec<Node>, list: &[usize]) {
+        let mut left = vec![0_usize; self.nodes.len()];
+        for id in list {
+            if let Some(count) = left.get_mut(*id) {
+                *count += 1;
+            }
+        }
+        let mut nodes: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
+        for id in list {
+            let (Some(slot), Some(count)) = (nodes.get_mut(*id), left.get_mut(*id)) else {
+                continue;
+            };
+            *count -= 1;
+            items.extend(if *count == 0 { slot.take() } else { slot.clone() });
+        }
+    }
+}
+
+/// Lets combinations that differ only in what one of them leaves out be the same.
+fn fill_gaps(list: &mut [Values]) {
+    for one in 0..list.len() {
+        let Some(values) = list.get(one).cloned() else {
+            continue;
+        };
+        for other in 0..list.len() {
+            let Some(union) = list.get(other).and_then(|others| union(&values, others)) else {
+                continue;
+            };
+            for at in [one, other] {
+                if let Some(slot) = list.get_mut(at) {
+                    slot.clone_from(&union);
+                }
+            }
+        }
+    }
+}
+
+/// Both together, if they have one value in common and differ in none that both say.
+fn union(one: &Values, other: &Values) -> Option<Values> {
+    let common = one.iter().zip(other).any(|(a, b)| a == b);
+    let differ = |(a, b): (&String, &String)| a != b && !a.is_empty() && !b.is_empty();
+    if !common || one.iter().zip(other).any(differ) {
+        return None;
+    }
+    let larger = |(a, b): (&String, &String)| if a.is_empty() { b.clone() } else { a.clone() };
+    Some(one.iter().zip(other).map(larger).collect())
+}
+
+/// Finds elements by what they say under keys, to put another in their place or to take them out.
+pub(super) struct Setter<'n> {
+    /// What the numbers in lists stand for.
+    pub(super) nodes: &'n [Node],
+    /// The keys; `[""]` for elements that are values themselves.
+    pub(super) keys: &'n [&'n str],
+    /// What an element says under them to be found: nothing at all stands for anything. Fewer than keys: the first ones
+    /// count.
+    pub(super) values: &'n [&'n str],
+}
+
+impl Setter<'_> {
+    /// Puts `element` in place of all that are found, or at the end; without one, takes them out. Empty elements go in any
+    /// case, and so do all others where there are no values.
+    pub(super) fn set(&self, list: &mut Vec<usize>, element: Option<usize>) -> Result<(), MergeError> {
+        let mut found = false;
+        let mut kept = Vec::with_capacity(list.len() + 1);
+        for id in list.iter() {
+            let Some(node) = self.nodes.get(*id).filter(|node| !is_void(node)) else {
+                continue;
+            };
+            if self.wants_mappings() && Kind::of(node) != Kind::Mapping {
+                kept.push(*id);
+            } else if self.matches(node)? {
+                found = true;
+                kept.extend(element);
+            } else if !self.values.is_empty() {
+                kept.push(*id);
+            }
+        }
+        let element = element.filter(|id| self.nodes.get(*id).is_some_and(|node| !node.is_null()));
+        if !found {
+            kept.extend(element);
+        }
+        *list = kept;
+        Ok(())
+    }
+
+    fn wants_mappings(&self) -> bool {
+        let says = |words: &[&str]| words.first().is_some_and(|word| !word.is_empty());
+        says(self.keys) && says(self.values)
+    }
+
+    fn matches(&self, node: &Node) -> Result<bool, MergeError> {
+        let mut matches = false;
+        for (at, key) in self.keys.iter().enumerate() {
+            if let Some(value) = self.values.get(at) {
+                matches = says(node, key, value)?;
+            }
+            if !matches {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether an element says `value` under `key`; an empty value stands for any.
+fn says(node: &Node, key: &str, value: &str) -> Result<bool, MergeError> {
+    if key.is_empty() {
+        Kind::Scalar.expect_of(node)?;
+        return Ok(scalar_text(node) == value);
+    }
+    Kind::Mapping.expect_of(node)?;
+    let field = node.get(key);
+    Ok(field.is_some_and(|field| value.is_empty() || scalar_text(field) == value))
+}

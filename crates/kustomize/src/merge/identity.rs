@@ -1,0 +1,113 @@
+//! A patch that leaves the identity of the object alone.
+
+use super::{MergeError, Merged, merge};
+use crate::schema::Schema;
+use bumpwright_yaml::{Dialect, Node, Place, Scalar, Style, Tag, Value, plain_tag};
+
+/// What of an object's identity a patch may change (`options:` of an entry in `patches`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// `allowNameChange`
+    pub name: bool,
+    /// `allowKindChange`
+    pub kind: bool,
+}
+
+/// Merges `patch` into `object`, and puts name, namespace and kind back to what they were, except where `changes` allows
+/// otherwise. The namespace never changes.
+///
+/// # Errors
+///
+/// Those of [`merge`].
+pub fn apply(object: &mut Node, patch: Node, schema: &Schema, changes: Changes) -> Result<Merged, MergeError> {
+    let text = |node: &Node, path: &[&str]| node.lookup(path).and_then(Node::as_str).unwrap_or("").to_owned();
+    let name = text(object, &["metadata", "name"]);
+    let namespace = text(object, &["metadata", "namespace"]);
+    let kind = text(object, &["kind"]);
+    if merge(object, patch, schema)? == Merged::Deleted {
+        return Ok(Merged::Deleted);
+    }
+    if !changes.kind {
+        set(object, "kind", &kind);
+    }
+    if !changes.name {
+        set_metadata(object, "name", &name);
+    }
+    match namespace.as_str() {
+        "" => {
+            if let Some(metadata) = object.get_mut("metadata").and_then(Node::as_mapping_mut) {
+                metadata.remove("namespace");
+            }
+        }
+        _ => set_metadata(object, "namespace", &namespace),
+    }
+    Ok(Merged::Kept)
+}
+
+/// Readies a copy of a patch for an object that a selector (`target:`) has found: it takes over the object's apiVersion, and
+/// its labels and annotations become strings, nulls among them (`a: null` sets `"null"` where it would take `a` away in
+/// a patch without a target).
+pub fn aim(patch: &mut Node, object: &Node) {
+    if let Some(version) = object.get("apiVersion").and_then(Node::as_str) {
+        set(patch, "apiVersion", version);
+    }
+    let Some(metadata) = patch.get_mut("metadata").and_then(Node::as_mapping_mut) else {
+        return;
+    };
+    for field in ["labels", "annotations"] {
+        let Some(texts) = metadata.get_mut(field) else {
+            continue;
+        };
+        match texts.as_mapping_mut().filter(|texts| !texts.entries.is_empty()) {
+            Some(texts) => texts.entries.iter_mut().for_each(|entry| make_string(&mut entry.value)),
+            None => drop(metadata.remove(field)),
+        }
+    }
+}
+
+/// Makes a string of what a value says; lists and mappings say nothing.
+fn make_string(node: &mut Node) {
+    let text = node
+        .as_scalar()
+        .map_or_else(Default::default, |scalar| scalar.text.clone());
+    let mut scalar = Scalar::string(text);
+    if plain_tag(&scalar.text, Dialect::V2) != Tag::Str {
+        scalar.style = Style::Double;
+    }
+    node.value = Value::Scalar(scalar);
+}
+
+/// Puts a text among the metadata, made where there are none.
+fn set_metadata(object: &mut Node, key: &str, text: &str) {
+    let Some(mapping) = object.as_mapping_mut() else {
+        return;
+    };
+    let metadata = mapping.get_or_insert_with("metadata", Node::mapping);
+    if metadata.as_mapping().is_none() {
+        *metadata = Node::mapping();
+    }
+    set(metadata, key, text);
+}
+
+/// Puts a text under a key. It is spelled as what is there, and without quotes counts as what it looks like; where nothing
+/// is there, it is a string.
+fn set(node: &mut Node, key: &str, text: &str) {
+    let Some(mapping) = node.as_mapping_mut() else {
+        return;
+    };
+    let old = mapping.get(key);
+    let spelled = old.and_then(Node::as_scalar);
+    if spelled.is_some_and(|old| old.text == text && old.tag == Tag::Str) {
+        return;
+    }
+    let style = spelled.map_or(Style::Plain, |old| old.style);
+    let is_string = style != Style::Plain || old.is_none() && !text.is_empty();
+    let tag = if is_string {
+        Tag::Str
+    } else {
+        plain_tag(text, Dialect::V3)
+    };
+    let place = old.map_or(Place::NONE, |old| old.place);
+    let text = text.into();
+    mapping.set(key, Node::new(Value::Scalar(Scalar { text, tag, style })).at(place));
+}

@@ -1,0 +1,243 @@
+//! Lists as they mostly are: every element has every key. Linear in their length.
+//!
+//! Of elements with equal keys the first one is merged, and the last one of the object stays in the end.
+
+use super::MergeError;
+use super::elements::{From, is_void, key_text};
+use super::walk::{Origin, Outcome, Walk};
+use crate::schema::TypeRef;
+use bumpwright_yaml::Node;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+
+/// Lists up to this length are searched from the front: cheaper than an index.
+const SHORT: usize = 8;
+
+/// Which elements have equal keys.
+pub(super) struct Pairs {
+    /// For every element of the object, the first one with its keys.
+    first: Vec<usize>,
+    /// For every first one, the last.
+    last: Vec<usize>,
+    /// For every element of the patch, what it is merged with.
+    patch: Vec<Partner>,
+}
+
+#[derive(Clone, Copy)]
+enum Partner {
+    /// This element of the object.
+    Dest(usize),
+    /// None: it is new.
+    None,
+    /// It does not count, for the patch has another with its keys.
+    Ignored,
+}
+
+/// An element, told by what it says under the keys.
+struct ByKeys<'n> {
+    item: &'n Node,
+    keys: &'n [&'n str],
+}
+
+impl ByKeys<'_> {
+    fn values(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(|key| key_text(self.item, key))
+    }
+
+    /// Whether it says something under each.
+    fn is_complete(&self) -> bool {
+        let fits = self.keys == [""] || self.item.as_mapping().is_some();
+        fits && !is_void(self.item) && self.values().all(|value| !value.is_empty())
+    }
+}
+
+impl PartialEq for ByKeys<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.values().eq(other.values())
+    }
+}
+
+impl Eq for ByKeys<'_> {}
+
+impl Hash for ByKeys<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.values().for_each(|value| value.hash(state));
+    }
+}
+
+/// The first elements of a list by their keys.
+struct Index<'n> {
+    keys: &'n [&'n str],
+    items: &'n [Node],
+    map: Option<HashMap<ByKeys<'n>, usize>>,
+}
+
+impl<'n> Index<'n> {
+    fn new(keys: &'n [&'n str], items: &'n [Node]) -> Self {
+        let map = (items.len() > SHORT).then(|| {
+            let mut map = HashMap::with_capacity(items.len());
+            for (at, item) in items.iter().enumerate() {
+                map.entry(ByKeys { item, keys }).or_insert(at);
+            }
+            map
+        });
+        Self { keys, items, map }
+    }
+
+    fn first(&self, item: &'n Node) -> Option<usize> {
+        let wanted = ByKeys { item, keys: self.keys };
+        match &self.map {
+            Some(map) => map.get(&wanted).copied(),
+            None => {
+                let mut items = self.items.iter();
+                items.position(|item| ByKeys { item, keys: self.keys } == wanted)
+            }
+        }
+    }
+}
+
+/// Which elements go together; nothing if one lacks a key.
+pub(super) fn pair(keys: &[&str], items: &[Node], from: &From) -> Option<Pairs> {
+    let patch = match from {
+        From::Patch(patch) => patch.as_slice(),
+        From::Absent | From::Same => &[],
+    };
+    let complete = |item| ByKeys { item, keys }.is_complete();
+    if !items.iter().chain(patch).all(complete) {
+        return None;
+    }
+    let index = Index::new(keys, items);
+    let first: Vec<usize> = items.iter().filter_map(|item| index.first(item)).collect();
+    let mut last: Vec<usize> = (0..items.len()).collect();
+    for (at, first) in first.iter().enumerate() {
+        if let Some(last) = last.get_mut(*first) {
+            *last = at;
+        }
+    }
+    let own = Index::new(keys, patch);
+    let partner = |(at, item): (usize, &'_ Node)| match own.first(item) {
+        Some(first) if first != at => Partner::Ignored,
+        _ => index.first(item).map_or(Partner::None, Partner::Dest),
+    };
+    let mut partners = Vec::with_capacity(patch.len());
+    for (at, item) in patch.iter().enumerate() {
+        partners.push(partner((at, item)));
+    }
+    Some(Pairs {
+        first,
+        last,
+        patch: partners,
+    })
+}
+
+/// Merges into `items`.
+///
+/// With one key, elements that the patch names come first, in its order; with several (`in_order`), only those that are new do.
+pub(super) fn merge(
+    walk: Walk<'_>,
+    items: &mut Vec<Node>,
+    from: From,
+    pairs: Pairs,
+    of: Option<TypeRef<'_>>,
+    in_order: bool,
+) -> Result<(), MergeError> {
+    let dest: Vec<Option<Node>> = std::mem::take(items).into_iter().map(Some).collect();
+    let (patch, same) = match from {
+        From::Patch(patch) => (patch, false),
+        From::Absent => (Vec::new(), false),
+        From::Same => (Vec::new(), true),
+    };
+    let mut list = List {
+        state: vec![State::Untouched; dest.len()],
+        dest,
+        pairs,
+        out: items,
+    };
+    for (at, mut patch) in patch.into_iter().enumerate() {
+        match list.pairs.patch.get(at) {
+            Some(Partner::Dest(first)) => list.merge(*first, walk, Origin::Patch(&mut patch), of, !in_order)?,
+            Some(Partner::None) => {
+                let outcome = walk.node(None, Origin::Patch(&mut patch), of)?;
+                if outcome == Outcome::Origin && !is_void(&patch) {
+                    list.out.push(patch);
+                }
+            }
+            Some(Partner::Ignored) | None => {}
+        }
+    }
+    for at in 0..list.dest.len() {
+        let origin = if same { Origin::Same } else { Origin::Absent };
+        list.pass(at, walk, origin, of, in_order)?;
+    }
+    Ok(())
+}
+
+/// What is known of the elements with the keys of this one, the first of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Untouched,
+    Kept,
+    /// They are gone, or already in the list that comes out.
+    Done,
+}
+
+struct List<'o> {
+    dest: Vec<Option<Node>>,
+    state: Vec<State>,
+    pairs: Pairs,
+    out: &'o mut Vec<Node>,
+}
+
+impl List<'_> {
+    /// Merges the first element with some keys; puts the last one out, if asked to.
+    ///
+    /// What the patch would put in place of an element does not count: the element of the object wins in the end.
+    fn merge(
+        &mut self,
+        first: usize,
+        walk: Walk<'_>,
+        origin: Origin<'_>,
+        of: Option<TypeRef<'_>>,
+        put: bool,
+    ) -> Result<(), MergeError> {
+        let node = self.dest.get_mut(first).and_then(Option::as_mut);
+        let outcome = walk.node(node, origin, of)?;
+        let state = match outcome {
+            Outcome::Gone => State::Done,
+            Outcome::Dest | Outcome::Origin if put => {
+                let last = self.pairs.last.get(first).copied();
+                let node = last.and_then(|last| self.dest.get_mut(last)?.take());
+                self.out.extend(node);
+                State::Done
+            }
+            Outcome::Dest | Outcome::Origin => State::Kept,
+        };
+        if let Some(slot) = self.state.get_mut(first) {
+            *slot = state;
+        }
+        Ok(())
+    }
+
+    /// Goes over an element of the object: what the patch did not name is walked over, and put out where its time has come.
+    fn pass(
+        &mut self,
+        at: usize,
+        walk: Walk<'_>,
+        origin: Origin<'_>,
+        of: Option<TypeRef<'_>>,
+        in_order: bool,
+    ) -> Result<(), MergeError> {
+        let Some(&first) = self.pairs.first.get(at) else {
+            return Ok(());
+        };
+        let state = |list: &Self| list.state.get(first).copied();
+        if first == at && state(self) == Some(State::Untouched) {
+            self.merge(first, walk, origin, of, !in_order)?;
+        }
+        if state(self) == Some(State::Kept) && self.pairs.last.get(first) == Some(&at) {
+            let node = self.dest.get_mut(at).and_then(Option::take);
+            self.out.extend(node);
+        }
+        Ok(())
+    }
+}

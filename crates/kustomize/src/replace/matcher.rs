@@ -1,0 +1,182 @@
+//! Finds all fields that a target's path means, as kyaml's `PathMatcher` does: keys, positions, `*` for every item,
+//! and `[key=expression]` for the items whose entry a regular expression matches.
+
+use super::lookup::{new_for, new_item, settle_item};
+use super::structured;
+use crate::fields::Fault;
+use bumpwright_gostd::atoi;
+use bumpwright_re2::{Budget, Regexp};
+use bumpwright_yaml::{Node, Value};
+use compact_str::CompactString;
+
+/// A search: what to make where fields are missing, and what to do at each field found.
+pub(super) struct Search<'a> {
+    /// What stands at the end of a path that had to be made; nothing to make none.
+    pub new: Option<&'a Node>,
+    /// Called at each field.
+    pub found: &'a mut dyn FnMut(&mut Node) -> Result<(), Fault>,
+}
+
+impl Search<'_> {
+    /// Calls `found` at every field that `path` means below `node`; tells how many there were.
+    pub(super) fn run(&mut self, node: &mut Node, path: &[CompactString]) -> Result<usize, Fault> {
+        let Some((part, rest)) = path.split_first() else {
+            (self.found)(node)?;
+            return Ok(1);
+        };
+        if let Some(at) = atoi(part).ok().and_then(|at| usize::try_from(at).ok()) {
+            return self.position(node, at, rest);
+        }
+        if let Some(selection) = split_selection(part) {
+            let (key, pattern) = selection.map_err(|problem| Fault::new(node.place, problem))?;
+            return self.selection(node, key, pattern, rest);
+        }
+        if part == "*" {
+            let mut count = 0;
+            if node.is_null() {
+                return Ok(count);
+            }
+            for item in items(node)? {
+                count += self.run(item, rest)?;
+            }
+            return Ok(count);
+        }
+        self.key(node, part, rest)
+    }
+
+    /// What to make so that the first of `rest` can be made in it.
+    fn new_node(&self, rest: &[CompactString]) -> Option<Node> {
+        let end = self.new?;
+        Some(match rest.first() {
+            None => end.clone(),
+            Some(next) if next.is_empty() => end.clone(),
+            Some(next) => new_for(Some(next)),
+        })
+    }
+
+    fn key(&mut self, node: &mut Node, key: &str, rest: &[CompactString]) -> Result<usize, Fault> {
+        let new = self.new_node(rest);
+        if node.is_null() {
+            // What kustomize makes below a null is lost when it is written; only its success is seen.
+            return new.map_or(Ok(0), |mut lost| self.run(&mut lost, rest));
+        }
+        let place = node.place;
+        if key.is_empty() {
+            return Err(Fault::new(
+                place,
+                "a part of the path is empty; put a name with dots in brackets or escape them",
+            ));
+        }
+        let wrong = Fault::wrong_kind(node, "MappingNode");
+        let mapping = node.as_mapping_mut().ok_or(wrong)?;
+        let field = match new {
+            Some(new) => mapping.get_or_insert_with(key, || new.at(place)),
+            None => match mapping.get_mut(key) {
+                Some(field) => field,
+                None => return Ok(0),
+            },
+        };
+        if let (Value::Scalar(scalar), false) = (&field.value, rest.is_empty()) {
+            // The same here: a text that is a document is searched, but what is set in it is lost.
+            let mut document = structured::read(&scalar.text, field.place)?;
+            return self.run(&mut document, rest);
+        }
+        self.run(field, rest)
+    }
+
+    fn position(&mut self, node: &mut Node, at: usize, rest: &[CompactString]) -> Result<usize, Fault> {
+        let place = node.place;
+        let new = self.new_node(rest);
+        let mut lost = Node::sequence(Vec::new());
+        let node = if node.is_null() { &mut lost } else { node };
+        let items = items(node)?;
+        if let (Some(new), true) = (new, items.len() == at) {
+            items.push(new.at(place));
+        }
+        let count = items.len();
+        let item = items.get_mut(at);
+        let item =
+            item.ok_or_else(|| Fault::new(place, format!("index {at} specified but only {count} elements found")))?;
+        self.run(item, rest)
+    }
+
+    fn selection(&mut self, node: &mut Node, key: &str, pattern: &str, rest: &[CompactString]) -> Result<usize, Fault> {
+        let place = node.place;
+        let mut lost = Node::sequence(Vec::new());
+        let node = if node.is_null() { &mut lost } else { node };
+        let items = items(node)?;
+        let mut regexp = Pattern::new(pattern);
+        let mut count = 0;
+        for item in items.iter_mut() {
+            count += self.selected(item, key, &mut regexp, rest)?;
+        }
+        if self.new.is_none() || count > 0 {
+            return Ok(count);
+        }
+        let mut item = new_item(key, pattern).at(place);
+        let count = self.run(&mut item, if key.is_empty() { &[] } else { rest })?;
+        settle_item(&mut item, key);
+        items.push(item);
+        Ok(count)
+    }
+
+    /// Searches an item if the expression matches its entry. An item without a key is a field itself: what follows in
+    /// the path is not looked at, as in kustomize.
+    fn selected(
+        &mut self,
+        item: &mut Node,
+        key: &str,
+        pattern: &mut Pattern<'_>,
+        rest: &[CompactString],
+    ) -> Result<usize, Fault> {
+        if key.is_empty() {
+            if !pattern.matches(item)? {
+                return Ok(0);
+            }
+            (self.found)(item)?;
+            return Ok(1);
+        }
+        let matches = item.get(key).map_or(Ok(false), |field| pattern.matches(field))?;
+        if matches { self.run(item, rest) } else { Ok(0) }
+    }
+}
+
+/// The items of a list.
+fn items(node: &mut Node) -> Result<&mut Vec<Node>, Fault> {
+    let wrong = Fault::wrong_kind(node, "SequenceNode");
+    node.as_items_mut().ok_or(wrong)
+}
+
+/// An expression that is compiled when it is first needed: a wrong one is no error where there is nothing to match.
+struct Pattern<'a> {
+    text: &'a str,
+    regexp: Option<Regexp>,
+}
+
+impl<'a> Pattern<'a> {
+    const fn new(text: &'a str) -> Self {
+        Self { text, regexp: None }
+    }
+
+    /// Whether it matches somewhere in a node as YAML spells it.
+    fn matches(&mut self, node: &Node) -> Result<bool, Fault> {
+        let wrong = |problem: String| Fault::new(node.place, format!("path selection {:?}: {problem}", self.text));
+        let regexp = match &self.regexp {
+            Some(regexp) => regexp,
+            None => {
+                let regexp = Regexp::new(self.text).map_err(|error| wrong(error.to_string()))?;
+                self.regexp.insert(regexp)
+            }
+        };
+        let text = structured::spell(node);
+        let matches = regexp.is_match(text.trim().as_bytes(), &mut Budget::default());
+        matches.map_err(|error| wrong(error.to_string()))
+    }
+}
+
+/// Cuts `[key=value]`; nothing if the part has no brackets.
+pub(super) fn split_selection(part: &str) -> Option<Result<(&str, &str), String>> {
+    let inner = part.strip_prefix('[')?.strip_suffix(']')?;
+    let missing = || format!("list path element {part:?} must contain fieldName=fieldValue for element to match");
+    Some(inner.split_once('=').ok_or_else(missing))
+}

@@ -1,0 +1,27 @@
+//! Replacements: values taken from one object and put into others; and the older `vars`.
+//!
+//! * [`Replacement`] (`replacements:`): [`Replacement::read_field`] reads an entry, [`replace`] applies a list of them.
+//! * [`Selector`], [`SelectorMatcher`]: which objects are meant, by regular expressions, labels and annotations; for
+//!   patches too. [`LabelSelector`] alone is Kubernetes' language of label selectors.
+//! * [`VarSet`], [`Var`] (`vars:`): collected over kustomizations; [`Expansion`] puts their values into `$(NAME)`.
+//! * [`lookup`], [`lookup_or_create`]: the node at a path such as `spec.containers.[name=x].image`.
+
+mod error;
+mod expand;
+mod label_selector;
+mod lookup;
+mod matcher;
+mod options;
+mod replacement;
+mod selector;
+mod structured;
+mod var;
+
+pub use error::{ReplaceError, SelectorError, VarError};
+pub use expand::{Expansion, VarValue, expand};
+pub use label_selector::LabelSelector;
+pub use lookup::{lookup, lookup_or_create};
+pub use options::FieldOptions;
+pub use replacement::{Replacement, ReplacementSource, ReplacementTarget, replace};
+pub use selector::{Selector, SelectorMatcher};
+pub use var::{Var, VarSet, var_value};

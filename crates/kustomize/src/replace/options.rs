@@ -1,0 +1,105 @@
+//! Which part of a field a replacement reads or writes.
+
+use super::error::ReplaceError;
+use super::lookup::{settle_tag, untagged_scalar};
+use crate::fields::{ConfigError, Fault, Fields};
+use bumpwright_yaml::{Node, Scalar, Value};
+use compact_str::CompactString;
+
+/// The `options` of a source or a target.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FieldOptions {
+    /// What the field's text is split by; empty to take it whole.
+    pub delimiter: CompactString,
+    /// Which part; of a target, a part before the first or behind the last is put there.
+    pub index: i64,
+    /// Read, and of no effect, as in kustomize.
+    pub encoding: CompactString,
+    /// Whether to make a target's field where it is missing.
+    pub create: bool,
+}
+
+impl FieldOptions {
+    pub(super) fn read(node: &Node, strict: bool) -> Result<Self, ConfigError> {
+        let mut fields = Fields::of(node, "options")?.exact(strict);
+        let options = Self {
+            delimiter: fields.string("delimiter")?,
+            index: fields.integer("index")?,
+            encoding: fields.string("encoding")?,
+            create: fields.boolean("create")?,
+        };
+        if strict {
+            fields.finish()?;
+        }
+        Ok(options)
+    }
+
+    /// The value that a source's field gives.
+    pub(super) fn refine(&self, field: &Node) -> Result<Node, ReplaceError> {
+        if self.delimiter.is_empty() {
+            return Ok(field.clone());
+        }
+        let Some(scalar) = field.as_scalar() else {
+            return Err(ReplaceError::of(field.place, NEEDS_SCALAR));
+        };
+        let text = scalar.text.as_str();
+        let part = usize::try_from(self.index)
+            .ok()
+            .and_then(|at| text.split(self.delimiter.as_str()).nth(at));
+        let Some(part) = part else {
+            let problem = format!("options.index {} is out of bounds for value {text}", self.index);
+            return Err(ReplaceError::of(field.place, problem));
+        };
+        Ok(Node {
+            place: field.place,
+            value: Value::Scalar(Scalar {
+                text: part.into(),
+                ..scalar.clone()
+            }),
+        })
+    }
+
+    /// Puts `value` into a target's field. A scalar takes the text and keeps its type; anything else is replaced.
+    pub(super) fn set(&self, field: &mut Node, value: &Node) -> Result<(), Fault> {
+        let text = value.as_scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        let joined;
+        let text = match (self.delimiter.as_str(), field.as_scalar()) {
+            ("", _) => text,
+            (_, None) => return Err(Fault::new(field.place, NEEDS_SCALAR)),
+            (_, Some(old)) => {
+                joined = self.join(&old.text, value.as_str().unwrap_or_default());
+                &joined
+            }
+        };
+        match &mut field.value {
+            Value::Scalar(scalar) => scalar.text = text.into(),
+            _ => *field = value.clone(),
+        }
+        settle_tag(field);
+        Ok(())
+    }
+
+    /// The text of a target with the part at `index` replaced, or one put before or behind all.
+    fn join(&self, old: &str, part: &str) -> String {
+        let mut parts: Vec<&str> = old.split(self.delimiter.as_str()).collect();
+        match usize::try_from(self.index) {
+            Err(_) => parts.insert(0, part),
+            Ok(at) => match parts.get_mut(at) {
+                Some(old) => *old = part,
+                None => parts.push(part),
+            },
+        }
+        parts.join(&self.delimiter)
+    }
+
+    /// What to make at the end of a path where a field is missing: a node of the value's kind.
+    pub(super) fn new_field(&self, value: &Node) -> Option<Node> {
+        self.create.then(|| match value.value {
+            Value::Scalar(_) => untagged_scalar(""),
+            Value::Mapping(_) => Node::mapping(),
+            Value::Sequence(_) => Node::sequence(Vec::new()),
+        })
+    }
+}
+
+const NEEDS_SCALAR: &str = "delimiter option can only be used with scalar nodes";

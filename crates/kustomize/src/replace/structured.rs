@@ -1,0 +1,138 @@
+//! Documents inside of scalars: a path may lead on into the YAML or JSON text that a field holds.
+
+use super::lookup::{lookup, lookup_mut};
+use super::matcher::Search;
+use super::replacement::unreadable;
+use crate::fields::Fault;
+use bumpwright_yaml::{FileId, Node, Place, ReadOptions, SequenceIndent, Value, read_first, write_json, write_kyaml};
+use compact_str::CompactString;
+
+/// Searches the document in the first scalar on the way of `path`, and writes it back with what was set in it.
+///
+/// False if there is no such document, or nothing was found in it: then nothing is changed.
+pub(super) fn replace(object: &mut Node, path: &[CompactString], search: &mut Search<'_>) -> bool {
+    let Some((above, below)) = split(object, path) else {
+        return false;
+    };
+    let Ok(Some(field)) = lookup_mut(object, above) else {
+        return false;
+    };
+    let place = field.place;
+    let Value::Scalar(scalar) = &mut field.value else {
+        return false;
+    };
+    let written = read(&scalar.text, place).ok().and_then(|mut document| {
+        let count = search.run(&mut document, below).ok()?;
+        if count == 0 {
+            return None;
+        }
+        write(&document, &scalar.text)
+    });
+    written.is_some_and(|text| {
+        scalar.text = text.into();
+        true
+    })
+}
+
+/// Cuts a path behind the first scalar on its way that reads as a document.
+fn split<'a>(object: &Node, path: &'a [CompactString]) -> Option<(&'a [CompactString], &'a [CompactString])> {
+    let cuts = (1..path.len()).filter_map(|at| path.split_at_checked(at));
+    let mut cuts = cuts.filter(|(above, _)| {
+        let field = lookup(object, above).ok().flatten();
+        let scalar = field.and_then(Node::as_scalar);
+        scalar.is_some_and(|scalar| read(&scalar.text, Place::NONE).is_ok())
+    });
+    cuts.next()
+}
+
+/// Reads the document that a text is. Its nodes have no place of their own.
+pub(super) fn read(text: &str, place: Place) -> Result<Node, Fault> {
+    let document = read_first(text.as_bytes(), &ReadOptions::kyaml(FileId::NONE));
+    match document {
+        Ok(Some(document)) => Ok(document),
+        Ok(None) => Err(unreadable(
+            place,
+            "wrong node kind: the text is empty, no field is in it",
+        )),
+        Err(error) => Err(unreadable(
+            place,
+            format!("the text of the field is no YAML: {}", error.go()),
+        )),
+    }
+}
+
+/// Writes a document as `original` was: as JSON on one line or many, or as YAML.
+fn write(document: &Node, original: &str) -> Option<String> {
+    if !original.trim_start().starts_with(['{', '[']) {
+        return Some(spell(document).trim().to_owned());
+    }
+    let mut json = String::new();
+    write_json(document, &mut json).ok()?;
+    let is_pretty = original.contains('\n') && original.contains("  ");
+    Some(if is_pretty { indent(&json) } else { json })
+}
+
+/// A node as YAML spells it.
+pub(super) fn spell(node: &Node) -> String {
+    let mut text = String::new();
+    write_kyaml(node, SequenceIndent::Compact, &mut text);
+    text
+}
+
+/// JSON with a line for each entry and item, two spaces for each level, as Go's `MarshalIndent` has it.
+fn indent(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() * 2);
+    let mut level = 0_usize;
+    let mut in_text = false;
+    let mut escaped = false;
+    let mut chars = json.chars().peekable();
+    let line = |out: &mut String, level: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", level));
+    };
+    while let Some(c) = chars.next() {
+        if in_text {
+            in_text = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+            out.push(c);
+            continue;
+        }
+        match c {
+            '{' | '[' if chars.peek().is_some_and(|next| matches!(next, '}' | ']')) => {
+                out.push(c);
+                out.extend(chars.next());
+            }
+            '{' | '[' => {
+                level += 1;
+                out.push(c);
+                line(&mut out, level);
+            }
+            '}' | ']' => {
+                level = level.saturating_sub(1);
+                line(&mut out, level);
+                out.push(c);
+            }
+            ',' => {
+                out.push(c);
+                line(&mut out, level);
+            }
+            ':' => out.push_str(": "),
+            _ => {
+                in_text = c == '"';
+                out.push(c);
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_indented_as_go_does() {
+        let wanted = "{\n  \"a\": [\n    1,\n    \"x,\\\"{\"\n  ],\n  \"b\": {},\n  \"c\": []\n}";
+        assert_eq!(indent(r#"{"a":[1,"x,\"{"],"b":{},"c":[]}"#), wanted);
+    }
+}

@@ -1,0 +1,275 @@
+//! What a build knows of a resource, as annotations of it: kustomize keeps it there, and so programs that a build runs
+//! get to see it and may hand it back.
+
+use super::{Behavior, IdError, Origin, Previous, Resource};
+use crate::generate::{base64_lines, data_value};
+use bumpwright_yaml::{FileId, Node, ReadOptions, Tag, Value, read_first};
+use compact_str::CompactString;
+use std::collections::BTreeMap;
+
+const DOMAIN: &str = "internal.config.kubernetes.io/";
+const ORIGIN: &str = "config.kubernetes.io/origin";
+const TRANSFORMATIONS: &str = "alpha.config.kubernetes.io/transformations";
+const ENABLED: &str = "enabled";
+
+/// Annotations that a build takes away at its end, apart from those that stand for a field of [`Resource`].
+const DROPPED: [&str; 11] = [
+    "internal.config.kubernetes.io/allowNameChange",
+    "internal.config.kubernetes.io/allowKindChange",
+    "internal.config.kubernetes.io/refBy",
+    "internal.config.kubernetes.io/path",
+    "internal.config.kubernetes.io/index",
+    "internal.config.kubernetes.io/seqindent",
+    "internal.config.kubernetes.io/id",
+    "internal.config.kubernetes.io/annotations-migration-resource-id",
+    "config.kubernetes.io/path",
+    "config.kubernetes.io/index",
+    "config.k8s.io/id",
+];
+
+impl Resource {
+    fn annotations_mut(&mut self) -> Option<&mut bumpwright_yaml::Mapping> {
+        let annotations = self.node.lookup_mut(&["metadata", "annotations"])?;
+        annotations.as_mapping_mut()
+    }
+
+    /// Puts what the build knows into annotations, for a step that may take them away.
+    pub fn write_annotations(&mut self) {
+        self.node = self.with_annotations();
+    }
+
+    /// Takes what the build knows from annotations, after [`Self::write_annotations`]: what is no more there is forgotten.
+    pub fn read_annotations(&mut self) {
+        self.previous.clear();
+        self.prefixes.clear();
+        self.suffixes.clear();
+        self.behavior = None;
+        self.needs_hash = false;
+        self.from_helm = false;
+        self.origin = None;
+        self.transformations.clear();
+        self.take_annotations();
+    }
+
+    /// Puts origin and transformations into annotations, if they are tracked: they are no secret of the build.
+    pub fn write_origins(&mut self) -> bool {
+        let tracked = self.origin.is_some() || !self.transformations.is_empty();
+        if tracked {
+            self.annotate_origin(true, true);
+        }
+        tracked
+    }
+
+    /// Takes origin and transformations back, after [`Self::write_origins`].
+    pub fn read_origins(&mut self) {
+        let (origin, transformations) = (self.take_annotation(ORIGIN), self.take_annotation(TRANSFORMATIONS));
+        self.take_origins(origin, transformations);
+    }
+
+    fn take_origins(&mut self, origin: Option<String>, transformations: Option<String>) {
+        self.origin = origin.and_then(|text| Some(Origin::from_node(&parsed(&text)?)));
+        let list = transformations.and_then(|text| parsed(&text));
+        let list = list.as_ref().and_then(Node::as_items).unwrap_or_default();
+        self.transformations = list.iter().map(Origin::from_node).collect();
+    }
+
+    /// Moves what the build knows from annotations to fields.
+    pub(super) fn take_annotations(&mut self) {
+        let none = |key: &str| !key.starts_with(DOMAIN) && key != ORIGIN && key != TRANSFORMATIONS;
+        if self.pairs("annotations").all(|(key, _)| none(key)) {
+            return;
+        }
+        let mut take = |key: &str| -> Option<String> {
+            let node = self.annotations_mut()?.remove(key)?;
+            Some(node.as_scalar()?.text.as_str().to_owned())
+        };
+        let mut list = |key: &str| -> Vec<CompactString> {
+            let text = take(&format!("{DOMAIN}{key}"));
+            text.map(|text| text.split(',').map(CompactString::from).collect())
+                .unwrap_or_default()
+        };
+        let (names, namespaces, kinds) = (list("previousNames"), list("previousNamespaces"), list("previousKinds"));
+        let (prefixes, suffixes) = (list("prefixes"), list("suffixes"));
+        let behavior = take(&format!("{DOMAIN}generatorBehavior"));
+        let needs_hash = take(&format!("{DOMAIN}needsHashSuffix"));
+        let from_helm = take(&format!("{DOMAIN}helm-generated"));
+        let (origin, transformations) = (take(ORIGIN), take(TRANSFORMATIONS));
+        let ids = names.into_iter().zip(namespaces).zip(kinds);
+        self.previous = ids
+            .map(|((name, namespace), kind)| Previous { name, namespace, kind })
+            .collect();
+        (self.prefixes, self.suffixes) = (prefixes, suffixes);
+        self.behavior = behavior.and_then(|text| Behavior::parse(&text));
+        self.needs_hash = needs_hash.is_some_and(|text| text == ENABLED);
+        self.from_helm = from_helm.is_some_and(|text| text == "true");
+        self.take_origins(origin, transformations);
+    }
+
+    /// The object with all that the build knows in its annotations, as a program sees it.
+    #[must_use]
+    pub fn with_annotations(&self) -> Node {
+        let mut copy = self.clone();
+        let text = |list: &[CompactString]| list.join(",");
+        let former = |field: fn(&Previous) -> &CompactString| {
+            let texts: Vec<CompactString> = self.previous.iter().map(|previous| field(previous).clone()).collect();
+            text(&texts)
+        };
+        let mut set = |key: &str, text: String| copy.set_annotation(&format!("{DOMAIN}{key}"), &text);
+        if !self.previous.is_empty() {
+            set("previousKinds", former(|previous| &previous.kind));
+            set("previousNames", former(|previous| &previous.name));
+            set("previousNamespaces", former(|previous| &previous.namespace));
+        }
+        if !self.prefixes.is_empty() {
+            set("prefixes", text(&self.prefixes));
+        }
+        if !self.suffixes.is_empty() {
+            set("suffixes", text(&self.suffixes));
+        }
+        if let Some(behavior) = self.behavior {
+            set("generatorBehavior", behavior.as_str().to_owned());
+        }
+        if self.needs_hash {
+            set("needsHashSuffix", ENABLED.to_owned());
+        }
+        if self.from_helm {
+            set("helm-generated", "true".to_owned());
+        }
+        copy.annotate_origin(true, true);
+        copy.node
+    }
+
+    /// Writes its origin and what changed it as annotations.
+    fn annotate_origin(&mut self, origin: bool, transformations: bool) {
+        if let Some(text) = self.origin.as_ref().filter(|_| origin).map(Origin::text) {
+            self.set_annotation(ORIGIN, &text);
+        }
+        if transformations && !self.transformations.is_empty() {
+            let items = self.transformations.iter().map(Origin::item);
+            self.set_annotation(TRANSFORMATIONS, &items.collect::<String>());
+        }
+    }
+
+    /// The annotations as a build leaves them: those of its own gone, the others strings; the field gone where there
+    /// are none.
+    pub fn settle_annotations(&mut self, origin: bool, transformations: bool) {
+        self.annotate_origin(origin, transformations);
+        let gone = |key: &str| {
+            DROPPED.contains(&key) || (key == ORIGIN && !origin) || (key == TRANSFORMATIONS && !transformations)
+        };
+        if let Some(annotations) = self.annotations_mut() {
+            annotations.entries.retain(|entry| !gone(&entry.key.text));
+            if !annotations.entries.is_empty() {
+                annotations
+                    .entries
+                    .iter_mut()
+                    .for_each(|entry| make_string(&mut entry.value));
+                return;
+            }
+        }
+        if let Some(metadata) = self.node.get_mut("metadata").and_then(Node::as_mapping_mut) {
+            metadata.remove("annotations");
+        }
+    }
+
+    /// Takes names, labels, annotations and history of the object whose place it takes.
+    pub(super) fn take_identity(&mut self, old: &Self) {
+        for field in ["labels", "annotations"] {
+            let both = old.pairs(field).chain(self.pairs(field));
+            let merged: BTreeMap<CompactString, CompactString> =
+                both.map(|(key, value)| (key.into(), value.into())).collect();
+            self.set_pairs(field, merged.into_iter().collect());
+        }
+        self.set_name(old.name());
+        self.set_namespace(old.namespace());
+        self.previous.clone_from(&old.previous);
+        self.prefixes.clone_from(&old.prefixes);
+        self.suffixes.clone_from(&old.suffixes);
+        self.variables.clone_from(&old.variables);
+        self.behavior = old.behavior;
+        self.needs_hash &= old.needs_hash;
+        self.from_helm = old.from_helm;
+        if self.origin.is_none() {
+            self.origin.clone_from(&old.origin);
+        }
+        if self.transformations.is_empty() {
+            self.transformations.clone_from(&old.transformations);
+        }
+    }
+
+    /// As [`Self::take_identity`], and adds the data of `old` that it does not have.
+    pub(super) fn merge_data(&mut self, old: &Self) -> Result<(), IdError> {
+        let mut data = old.texts("data");
+        if old.id().gvk == crate::Gvk::new("", "v1", "Secret") {
+            data.extend(encoded_string_data(old)?);
+        }
+        let mut binary = old.texts("binaryData");
+        self.take_identity(old);
+        data.extend(self.texts("data"));
+        binary.extend(self.texts("binaryData"));
+        for (field, texts) in [("data", data), ("binaryData", binary)] {
+            let Some(object) = self.node.as_mapping_mut() else {
+                break;
+            };
+            object.remove(field);
+            if texts.is_empty() {
+                continue;
+            }
+            let map = object.get_or_insert_with(field, Node::mapping);
+            if let Some(map) = map.as_mapping_mut() {
+                for (key, text) in texts {
+                    map.set(&key, data_value(&text));
+                }
+            }
+        }
+        if old.origin.is_some() {
+            self.origin.clone_from(&old.origin);
+        }
+        Ok(())
+    }
+
+    fn texts(&self, field: &str) -> BTreeMap<CompactString, CompactString> {
+        let mapping = self.node.get(field).and_then(Node::as_mapping);
+        let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
+        let text = |node: &Node| node.as_str().unwrap_or_default().into();
+        entries
+            .iter()
+            .map(|entry| (entry.key.text.clone(), text(&entry.value)))
+            .collect()
+    }
+}
+
+/// The `stringData` of a Secret in base64, as the API server takes it.
+fn encoded_string_data(secret: &Resource) -> Result<BTreeMap<CompactString, CompactString>, IdError> {
+    let mapping = secret.node.get("stringData").and_then(Node::as_mapping);
+    let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
+    entries
+        .iter()
+        .map(|entry| match &entry.value.value {
+            Value::Scalar(scalar) => {
+                let text = if scalar.tag == Tag::Null {
+                    ""
+                } else {
+                    scalar.text.as_str()
+                };
+                Ok((entry.key.text.clone(), base64_lines(text.as_bytes()).into()))
+            }
+            _ => Err(IdError::StringData {
+                id: secret.id().to_string(),
+                key: entry.key.text.to_string(),
+            }),
+        })
+        .collect()
+}
+
+fn parsed(text: &str) -> Option<Node> {
+    read_first(text.as_bytes(), &ReadOptions::kyaml(FileId::NONE)).ok()?
+}
+
+/// Makes a string of whatever a value is, as kustomize does when it writes annotations.
+fn make_string(value: &mut Node) {
+    match &mut value.value {
+        Value::Scalar(scalar) => scalar.tag = Tag::Str,
+        _ => *value = Node::string("").at(value.place),
+    }
+}

@@ -1,0 +1,359 @@
+//! One object with what the build knows of it.
+
+use super::{Origin, ResId};
+use crate::Gvk;
+use crate::fields::{SharedEntries, untagged};
+use crate::schema::SchemaChoice;
+use crate::transform::{End, Id, Object};
+use bumpwright_yaml::{Node, Scalar, Style, Tag, Value};
+use compact_str::CompactString;
+
+/// An object.
+#[derive(Debug, Clone)]
+pub struct Resource {
+    /// The object itself. Whoever changes what names it calls [`Resource::refresh`].
+    pub node: Node,
+    id: ResId,
+    /// What it was named before, oldest first.
+    pub previous: Vec<Previous>,
+    /// Prefixes that its name got, in the order in which it got them.
+    pub prefixes: Vec<CompactString>,
+    /// Suffixes that its name got.
+    pub suffixes: Vec<CompactString>,
+    /// What a generator wants done with an object of the same id that is already there.
+    pub behavior: Option<Behavior>,
+    /// Whether its name gets a hash of its content.
+    pub needs_hash: bool,
+    /// Whether helm made it; then its namespace is helm's matter.
+    pub from_helm: bool,
+    /// The names of the variables that read a field of it.
+    pub variables: Vec<CompactString>,
+    /// Where it comes from, if that is tracked.
+    pub origin: Option<Origin>,
+    /// What changed it, if that is tracked.
+    pub transformations: Vec<Origin>,
+    /// Entries in it that are one to kustomize.
+    pub shared: SharedEntries,
+}
+
+/// What an object was named before a transformer changed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Previous {
+    /// The name.
+    pub name: CompactString,
+    /// The effective namespace.
+    pub namespace: CompactString,
+    /// The kind.
+    pub kind: CompactString,
+}
+
+/// What a generator does with an object of the same id that is already there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behavior {
+    /// None may be there.
+    Create,
+    /// Takes its place, and keeps its names, labels and annotations.
+    Replace,
+    /// Adds its data to it.
+    Merge,
+}
+
+impl Behavior {
+    /// Reads `create`, `replace` or `merge`; anything else is as if nothing were said.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "create" => Some(Self::Create),
+            "replace" => Some(Self::Replace),
+            "merge" => Some(Self::Merge),
+            _ => None,
+        }
+    }
+
+    /// As it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Replace => "replace",
+            Self::Merge => "merge",
+        }
+    }
+}
+
+impl Resource {
+    /// The object, with what earlier steps left in its annotations.
+    #[must_use]
+    pub fn new(node: Node, schema: &SchemaChoice) -> Self {
+        let mut resource = Self {
+            node,
+            id: ResId::default(),
+            previous: Vec::new(),
+            prefixes: Vec::new(),
+            suffixes: Vec::new(),
+            behavior: None,
+            needs_hash: false,
+            from_helm: false,
+            variables: Vec::new(),
+            origin: None,
+            transformations: Vec::new(),
+            shared: SharedEntries::default(),
+        };
+        resource.take_annotations();
+        resource.refresh(schema);
+        resource
+    }
+
+    /// What names it now.
+    #[must_use]
+    pub const fn id(&self) -> &ResId {
+        &self.id
+    }
+
+    /// Reads from the object again what names it.
+    pub fn refresh(&mut self, schema: &SchemaChoice) {
+        let kind = self.top("kind");
+        let api_version = self.top("apiVersion");
+        let cluster_scoped = if self.id.gvk.kind == kind && self.id.gvk.api_version() == api_version {
+            self.id.cluster_scoped
+        } else {
+            schema.namespaced(api_version, kind) == Some(false)
+        };
+        let id = ResId {
+            gvk: Gvk::from_api_version(api_version, kind),
+            name: self.name().into(),
+            namespace: self.namespace().into(),
+            cluster_scoped,
+        };
+        self.id = id;
+    }
+
+    fn top(&self, key: &str) -> &str {
+        self.node.get(key).and_then(Node::as_str).unwrap_or_default()
+    }
+
+    fn meta(&self, key: &str) -> &str {
+        self.node
+            .lookup(&["metadata", key])
+            .and_then(Node::as_str)
+            .unwrap_or_default()
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.meta("name")
+    }
+
+    /// Its namespace as it says it; empty where it does not.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        self.meta("namespace")
+    }
+
+    /// Its kind.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        self.top("kind")
+    }
+
+    /// The value of an annotation; whatever its tag.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        let value = self.node.lookup(&["metadata", "annotations", key])?;
+        Some(value.as_scalar()?.text.as_str())
+    }
+
+    /// Labels or annotations as pairs, values of any tag as text.
+    pub fn pairs<'a>(&'a self, field: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        let mapping = self.node.lookup(&["metadata", field]).and_then(Node::as_mapping);
+        let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
+        entries.iter().map(|entry| {
+            let text = entry.value.as_scalar().map(|scalar| scalar.text.as_str());
+            (entry.key.text.as_str(), text.unwrap_or_default())
+        })
+    }
+
+    /// Whether a step took everything away: the object is dropped then.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        is_nil_or_empty(&self.node)
+    }
+
+    /// Remembers what names it now, before that changes.
+    pub fn remember(&mut self) {
+        self.previous.push(Previous {
+            name: self.id.name.clone(),
+            namespace: self.id.effective_namespace().into(),
+            kind: self.id.gvk.kind.clone(),
+        });
+    }
+
+    /// What named it first.
+    #[must_use]
+    pub fn original_id(&self) -> ResId {
+        let first = self.previous.first();
+        first.map_or_else(|| self.id.clone(), |first| self.previous_id(first))
+    }
+
+    /// One of its former ids: group and version are those of now.
+    #[must_use]
+    pub fn previous_id(&self, previous: &Previous) -> ResId {
+        ResId {
+            gvk: Gvk {
+                kind: previous.kind.clone(),
+                ..self.id.gvk.clone()
+            },
+            name: previous.name.clone(),
+            namespace: previous.namespace.clone(),
+            cluster_scoped: false,
+        }
+    }
+
+    /// All that named it, oldest first, and what does now.
+    pub fn all_ids(&self) -> impl Iterator<Item = ResId> + '_ {
+        let former = self.previous.iter().map(|previous| self.previous_id(previous));
+        former.chain([self.id.clone()])
+    }
+
+    /// Gives it a name, spelled as the one that it had.
+    pub fn set_name(&mut self, name: &str) {
+        self.set_meta("name", name);
+        self.id.name = name.into();
+    }
+
+    /// Gives it a namespace; none where `namespace` is empty.
+    pub fn set_namespace(&mut self, namespace: &str) {
+        if namespace.is_empty() {
+            let metadata = self.node.get_mut("metadata").and_then(Node::as_mapping_mut);
+            metadata.map(|metadata| metadata.remove("namespace"));
+        } else {
+            self.set_meta("namespace", namespace);
+        }
+        self.id.namespace = namespace.into();
+    }
+
+    fn set_meta(&mut self, key: &str, text: &str) {
+        let Some(object) = self.node.as_mapping_mut() else {
+            return;
+        };
+        if let Some(metadata) = mapping_under(object, "metadata") {
+            set_text(metadata, key, text);
+        }
+    }
+
+    /// Sets an annotation to a string.
+    pub fn set_annotation(&mut self, key: &str, text: &str) {
+        let Some(object) = self.node.as_mapping_mut() else {
+            return;
+        };
+        let metadata = mapping_under(object, "metadata");
+        if let Some(annotations) = metadata.and_then(|metadata| mapping_under(metadata, "annotations")) {
+            annotations.set(key, Node::string(text));
+        }
+    }
+
+    /// Takes an annotation away.
+    pub fn take_annotation(&mut self, key: &str) -> Option<String> {
+        let annotations = self.node.lookup_mut(&["metadata", "annotations"])?.as_mapping_mut()?;
+        let value = annotations.remove(key)?;
+        Some(value.as_scalar()?.text.to_string())
+    }
+
+    /// Writes labels or annotations anew, as strings and sorted; takes the field away where there are none.
+    pub fn set_pairs(&mut self, field: &str, mut pairs: Vec<(CompactString, CompactString)>) {
+        pairs.sort();
+        let Some(metadata) = self.node.get_mut("metadata").and_then(Node::as_mapping_mut) else {
+            return;
+        };
+        metadata.remove(field);
+        if pairs.is_empty() {
+            return;
+        }
+        let mut node = Node::mapping();
+        if let Some(mapping) = node.as_mapping_mut() {
+            for (key, value) in pairs {
+                mapping.set(&key, Node::string(value));
+            }
+        }
+        metadata.set(field, node);
+    }
+}
+
+impl Object for Resource {
+    fn node(&self) -> &Node {
+        &self.node
+    }
+
+    fn tree(&mut self) -> (&mut Node, &mut SharedEntries) {
+        (&mut self.node, &mut self.shared)
+    }
+
+    fn former_ids(&self) -> Vec<Id> {
+        let former = self.previous.iter().map(|previous| Id {
+            gvk: Gvk {
+                kind: previous.kind.clone(),
+                ..self.id.gvk.clone()
+            },
+            name: previous.name.clone(),
+            namespace: previous.namespace.clone(),
+        });
+        former.collect()
+    }
+
+    fn remember_id(&mut self) {
+        self.previous.push(Previous {
+            name: self.name().into(),
+            namespace: ResId {
+                namespace: self.namespace().into(),
+                cluster_scoped: self.id.cluster_scoped,
+                ..ResId::default()
+            }
+            .effective_namespace()
+            .into(),
+            kind: self.kind().into(),
+        });
+    }
+
+    fn note_affix(&mut self, end: End, affix: &str) {
+        match end {
+            End::Prefix => self.prefixes.push(affix.into()),
+            End::Suffix => self.suffixes.push(affix.into()),
+        }
+    }
+
+    fn is_from_helm(&self) -> bool {
+        self.from_helm
+    }
+}
+
+/// Null, or a mapping or sequence without content, or no text without a tag.
+pub(super) fn is_nil_or_empty(node: &Node) -> bool {
+    match &node.value {
+        Value::Scalar(scalar) => scalar.tag == Tag::Null,
+        Value::Mapping(mapping) => mapping.entries.is_empty(),
+        Value::Sequence(sequence) => sequence.items.is_empty(),
+    }
+}
+
+/// The mapping under a key; made where something else or nothing is.
+fn mapping_under<'m>(mapping: &'m mut bumpwright_yaml::Mapping, key: &str) -> Option<&'m mut bumpwright_yaml::Mapping> {
+    let node = mapping.get_or_insert_with(key, Node::mapping);
+    if node.as_mapping().is_none() {
+        *node = Node::mapping().at(node.place);
+    }
+    node.as_mapping_mut()
+}
+
+/// Sets a field to a text of no tag: it counts as what it looks like, unless the old one was quoted.
+fn set_text(mapping: &mut bumpwright_yaml::Mapping, key: &str, text: &str) {
+    let old = mapping.get(key);
+    let style = old.and_then(Node::as_scalar).map_or(Style::Plain, |old| old.style);
+    let place = old.map(|old| old.place).unwrap_or_default();
+    let scalar = Scalar {
+        text: text.into(),
+        tag: untagged(text, style),
+        style,
+    };
+    mapping.set(key, Node::new(Value::Scalar(scalar)).at(place));
+}

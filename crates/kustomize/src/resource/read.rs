@@ -1,0 +1,175 @@
+//! The resources of a text: documents, with lists taken apart.
+
+use super::Resource;
+use super::object::is_nil_or_empty;
+use crate::schema::SchemaChoice;
+use bumpwright_yaml::{FileId, Node, Place, ReadError as YamlError, Value};
+
+/// A text that holds no resources.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ReadError {
+    /// It is no YAML.
+    #[error(transparent)]
+    Malformed(#[from] YamlError),
+    /// A document is no mapping, or one without any metadata.
+    #[error("no Kubernetes object: it has neither apiVersion nor kind nor metadata")]
+    NoObject(Place),
+    /// An object does not say what it is.
+    #[error("the object has no kind")]
+    NoKind(Place),
+    /// An object has no name.
+    #[error("the {kind} has no metadata.name")]
+    NoName {
+        /// Where it begins.
+        place: Place,
+        /// Its kind.
+        kind: String,
+    },
+    /// The items of a list are none.
+    #[error("the items of the {kind} must be a list")]
+    NoItems {
+        /// Where they are.
+        place: Place,
+        /// The kind of the list.
+        kind: String,
+    },
+    /// Lists in lists, without end.
+    #[error("lists in lists, more than {MAX_LISTS} deep")]
+    Depth(Place),
+    /// Bytes that are no UTF-8.
+    #[error("the text is not UTF-8")]
+    Encoding,
+}
+
+const MAX_LISTS: usize = 100;
+
+impl ReadError {
+    /// Where the trouble stands.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Malformed(error) => error.place,
+            Self::NoObject(place)
+            | Self::NoKind(place)
+            | Self::NoName { place, .. }
+            | Self::NoItems { place, .. }
+            | Self::Depth(place) => *place,
+            Self::Encoding => Place::NONE,
+        }
+    }
+
+    /// Whether it is no YAML at all.
+    #[must_use]
+    pub const fn is_malformed(&self) -> bool {
+        matches!(self, Self::Malformed(_) | Self::Encoding)
+    }
+}
+
+/// The resources that the documents of a text describe, in order.
+///
+/// # Errors
+///
+/// The text is no YAML, or a document is no object with kind and name.
+pub fn read_resources(bytes: &[u8], file: FileId, schema: &SchemaChoice) -> Result<Vec<Resource>, ReadError> {
+    let documents = bumpwright_yaml::read_resources(bytes, file)?;
+    resources_of(unwrapped(documents), schema)
+}
+
+/// A single document that is a `List` or a `ResourceList` stands for its items.
+fn unwrapped(mut documents: Vec<Node>) -> Vec<Node> {
+    let [document] = documents.as_mut_slice() else {
+        return documents;
+    };
+    let wraps = matches!(
+        document.get("kind").and_then(Node::as_str),
+        Some("List" | "ResourceList")
+    );
+    if !wraps || (document.get("items").is_none() && document.get("functionConfig").is_none()) {
+        return documents;
+    }
+    match document.get_mut("items").map(|items| &mut items.value) {
+        Some(Value::Sequence(items)) => std::mem::take(&mut items.items),
+        _ => Vec::new(),
+    }
+}
+
+/// The resources that nodes describe: empty ones dropped, lists taken apart behind all others.
+///
+/// # Errors
+///
+/// A node is no object with kind and name.
+pub fn resources_of(nodes: Vec<Node>, schema: &SchemaChoice) -> Result<Vec<Resource>, ReadError> {
+    let mut resources = Vec::with_capacity(nodes.len());
+    let mut round = nodes;
+    let mut depth = 0;
+    while !round.is_empty() {
+        let mut inner = Vec::new();
+        for node in round {
+            if is_nil_or_empty(&node) {
+                continue;
+            }
+            check(&node)?;
+            match items(node)? {
+                Expanded::Object(node) => resources.push(Resource::new(node, schema)),
+                Expanded::Items(items) => inner.extend(items),
+            }
+        }
+        depth += 1;
+        if depth > MAX_LISTS {
+            let place = inner.first().map(|node| node.place).unwrap_or_default();
+            return Err(ReadError::Depth(place));
+        }
+        round = inner;
+    }
+    Ok(resources)
+}
+
+/// Checks that a node is an object with kind and name; lists need no name.
+///
+/// # Errors
+///
+/// It is not.
+pub fn check(node: &Node) -> Result<(), ReadError> {
+    let text = |node: Option<&Node>| node.and_then(Node::as_str).unwrap_or_default().to_owned();
+    let empty = |key: &str| node.get(key).is_none_or(is_nil_or_empty);
+    if empty("apiVersion") && empty("kind") && empty("metadata") {
+        return Err(ReadError::NoObject(node.place));
+    }
+    let kind = text(node.get("kind"));
+    if kind.is_empty() {
+        return Err(ReadError::NoKind(node.place));
+    }
+    if !kind.ends_with("List") && text(node.lookup(&["metadata", "name"])).is_empty() {
+        return Err(ReadError::NoName {
+            place: node.place,
+            kind,
+        });
+    }
+    Ok(())
+}
+
+enum Expanded {
+    Object(Node),
+    Items(Vec<Node>),
+}
+
+/// The items of an object whose kind ends in `List`.
+fn items(mut node: Node) -> Result<Expanded, ReadError> {
+    let kind = node.get("kind").and_then(Node::as_str).unwrap_or_default().to_owned();
+    if !kind.ends_with("List") {
+        return Ok(Expanded::Object(node));
+    }
+    let Some(items) = node.get_mut("items") else {
+        return Ok(Expanded::Object(node));
+    };
+    if items.is_null() {
+        return Ok(Expanded::Items(Vec::new()));
+    }
+    match &mut items.value {
+        Value::Sequence(sequence) => Ok(Expanded::Items(std::mem::take(&mut sequence.items))),
+        _ => Err(ReadError::NoItems {
+            place: items.place,
+            kind,
+        }),
+    }
+}

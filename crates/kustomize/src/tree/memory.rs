@@ -1,0 +1,148 @@
+//! A tree in memory: files by path, with symbolic links.
+
+use super::{Found, Tree, TreeError, path};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Files by path. Directories are there because files are in them, or because they were added.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryTree {
+    entries: BTreeMap<String, Entry>,
+    /// The names in each directory.
+    directories: BTreeMap<String, BTreeSet<String>>,
+}
+
+#[derive(Debug, Clone)]
+enum Entry {
+    File(Vec<u8>),
+    Link(String),
+}
+
+/// As many as Linux follows before it calls it a circle.
+const MAX_LINKS: usize = 40;
+
+impl MemoryTree {
+    /// A tree with nothing but its root.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut tree = Self::default();
+        tree.directories.insert("/".to_owned(), BTreeSet::new());
+        tree
+    }
+
+    /// Puts a file, with the directories above it.
+    pub fn add_file(&mut self, path: &str, bytes: impl Into<Vec<u8>>) {
+        self.put(path, Entry::File(bytes.into()));
+    }
+
+    /// Puts a symbolic link; a relative `target` counts from the link's directory.
+    pub fn add_link(&mut self, path: &str, target: &str) {
+        self.put(path, Entry::Link(target.to_owned()));
+    }
+
+    /// Puts an empty directory, with those above it.
+    pub fn add_directory(&mut self, path: &str) {
+        let mut directory = path::clean(&format!("/{path}"));
+        let mut below = None;
+        loop {
+            let is_known = self.directories.contains_key(&directory);
+            self.directories.entry(directory.clone()).or_default().extend(below);
+            if is_known || directory == "/" {
+                break;
+            }
+            below = Some(path::base(&directory).to_owned());
+            directory = path::parent(&directory).to_owned();
+        }
+    }
+
+    fn put(&mut self, path: &str, entry: Entry) {
+        let path = path::clean(&format!("/{path}"));
+        let parent = path::parent(&path).to_owned();
+        self.add_directory(&parent);
+        let names = self.directories.entry(parent).or_default();
+        names.insert(path::base(&path).to_owned());
+        self.entries.insert(path, entry);
+    }
+
+    /// The path without links.
+    fn resolve(&self, path: &str) -> Result<Found, TreeError> {
+        let mut rest: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
+        let mut done = String::from("/");
+        let mut links = 0;
+        while let Some(part) = rest.pop() {
+            match part.as_str() {
+                "" | "." => continue,
+                ".." => {
+                    done = path::parent(&done).to_owned();
+                    continue;
+                }
+                _ => {}
+            }
+            if self.entries.contains_key(&done) {
+                return Err(TreeError::File(done));
+            }
+            let next = path::join(&done, &part);
+            match self.entries.get(&next) {
+                Some(Entry::Link(target)) => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(TreeError::Circle(path.to_owned()));
+                    }
+                    if path::is_absolute(target) {
+                        "/".clone_into(&mut done);
+                    }
+                    rest.extend(target.split('/').rev().map(str::to_owned));
+                }
+                Some(Entry::File(_)) => done = next,
+                None if self.directories.contains_key(&next) => done = next,
+                None => return Err(TreeError::Missing(next)),
+            }
+        }
+        let directory = !self.entries.contains_key(&done);
+        Ok(Found { path: done, directory })
+    }
+}
+
+impl Tree for MemoryTree {
+    fn read(&self, path: &str) -> Result<Cow<'_, [u8]>, TreeError> {
+        let found = self.resolve(path)?;
+        match self.entries.get(&found.path) {
+            Some(Entry::File(bytes)) => Ok(Cow::Borrowed(bytes)),
+            _ => Err(TreeError::Directory(path.to_owned())),
+        }
+    }
+
+    fn canonical(&self, path: &str) -> Result<Found, TreeError> {
+        self.resolve(path)
+    }
+
+    fn list(&self, directory: &str) -> Result<Vec<String>, TreeError> {
+        let found = self.resolve(directory)?;
+        let names = self.directories.get(&found.path);
+        let names = names.ok_or_else(|| TreeError::File(directory.to_owned()))?;
+        Ok(names.iter().cloned().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_followed_wherever_they_stand() {
+        let mut tree = MemoryTree::new();
+        tree.add_file("/base/x.yaml", "x");
+        tree.add_link("/app/up", "../base");
+        tree.add_link("/app/there", "/app/up/x.yaml");
+        tree.add_link("/a", "/b");
+        tree.add_link("/b", "a");
+        assert_eq!(&*tree.read("/app/there").unwrap(), b"x");
+        assert_eq!(tree.canonical("/app/up/x.yaml").unwrap().path, "/base/x.yaml");
+        assert!(tree.canonical("/app/up").unwrap().directory);
+        assert_eq!(tree.read("/a"), Err(TreeError::Circle("/a".to_owned())));
+        assert_eq!(tree.read("/base"), Err(TreeError::Directory("/base".to_owned())));
+        assert_eq!(tree.canonical("/base/y"), Err(TreeError::Missing("/base/y".to_owned())));
+        assert_eq!(tree.list("/app/up").unwrap(), ["x.yaml"]);
+        assert_eq!(tree.list("/").unwrap(), ["a", "app", "b", "base"]);
+    }
+}

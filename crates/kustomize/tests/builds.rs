@@ -1,0 +1,287 @@
+//! What a build says when something is wrong, and what it asks of the world.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+use bumpwright_kustomize::tree::{Argument, Command, MemoryTree, PluginFile, RepoUrl, Sealed, Tree, World, WorldError};
+use bumpwright_kustomize::{Options, build};
+use std::sync::Arc;
+
+fn tree(files: &[(&str, &str)]) -> MemoryTree {
+    let mut tree = MemoryTree::new();
+    files.iter().for_each(|(path, text)| tree.add_file(path, *text));
+    tree
+}
+
+fn built(files: &[(&str, &str)], target: &str) -> String {
+    let built = build(&tree(files), target, &Options::default(), &Sealed);
+    built.unwrap_or_else(|error| panic!("{error}")).to_yaml().unwrap()
+}
+
+fn error(files: &[(&str, &str)], target: &str) -> String {
+    let error = build(&tree(files), target, &Options::default(), &Sealed).err();
+    let error = error.expect("a failure").to_string();
+    assert!(error.lines().count() <= 5, "{error}");
+    error
+}
+
+const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app\n";
+
+#[test]
+fn an_error_in_a_base_names_its_line_and_the_kustomizations_that_led_there() {
+    let text = error(
+        &[
+            ("top/kustomization.yaml", "namePrefix: x-\nresources:\n- ../base\n"),
+            ("base/kustomization.yaml", "resources:\n- app.yaml\n"),
+            ("base/app.yaml", "kind: ConfigMap\nmetadata:\n  name: a\n   b: c\n"),
+        ],
+        "top",
+    );
+    assert!(text.starts_with("base/app.yaml:4:"), "{text}");
+    assert!(
+        text.ends_with("included by base/kustomization.yaml:2:3\n  included by top/kustomization.yaml:3:3"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_unknown_field_is_an_error_at_its_place() {
+    let text = error(&[("kustomization.yaml", "resources: []\nnamePrefx: a\n")], "/");
+    assert!(text.starts_with("kustomization.yaml:2:1: "), "{text}");
+    assert!(text.contains("namePrefx"), "{text}");
+    let text = error(&[("kustomization.yaml", "namePrefix: 5\n")], "/");
+    assert!(text.starts_with("kustomization.yaml:1:13: "), "{text}");
+}
+
+#[test]
+fn kustomizations_that_say_nothing_or_are_several_are_refused() {
+    for (files, wanted) in [
+        (vec![("kustomization.yaml", "")], "is empty"),
+        (
+            vec![("kustomization.yaml", "kind: Kustomization\nnamePrefix: ''\n")],
+            "is empty",
+        ),
+        (vec![("x", "")], "unable to find one of"),
+        (
+            vec![
+                ("kustomization.yaml", "resources: []"),
+                ("Kustomization", "resources: []"),
+            ],
+            "multiple kustomization files",
+        ),
+        (
+            vec![("kustomization.yaml", "kind: Deployment\nresources: []")],
+            "kind should be",
+        ),
+        (
+            vec![(
+                "kustomization.yaml",
+                "kind: Component\napiVersion: kustomize.config.k8s.io/v1beta1\nresources: []",
+            )],
+            "should be kustomize.config.k8s.io/v1alpha1",
+        ),
+    ] {
+        let text = error(&files, "/");
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+}
+
+#[test]
+fn a_kustomization_may_not_include_itself() {
+    let files = [
+        ("a/kustomization.yaml", "resources: [../b]"),
+        ("b/kustomization.yaml", "resources: [../a]"),
+    ];
+    let text = error(&files, "a");
+    assert!(text.starts_with("b/kustomization.yaml:1:13: cycle"), "{text}");
+}
+
+#[test]
+fn a_conflict_names_the_second_object() {
+    let text = error(
+        &[
+            ("kustomization.yaml", "resources: [one.yaml, two.yaml]"),
+            ("one.yaml", MAP),
+            ("two.yaml", MAP),
+        ],
+        "/",
+    );
+    assert!(
+        text.starts_with("two.yaml:1:1: may not add resource with an already registered id"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_patch_without_its_object_names_the_patch() {
+    let text = error(
+        &[
+            (
+                "kustomization.yaml",
+                "resources: [one.yaml]\npatches:\n- path: patch.yaml\n",
+            ),
+            ("one.yaml", MAP),
+            (
+                "patch.yaml",
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n",
+            ),
+        ],
+        "/",
+    );
+    assert!(text.starts_with("patch.yaml:1:1: "), "{text}");
+    assert!(text.contains("ConfigMap.v1.[noGrp]/other.[noNs]"), "{text}");
+}
+
+#[test]
+fn secrets_are_not_shown_in_errors() {
+    let text = error(
+        &[(
+            "kustomization.yaml",
+            "secretGenerator:\n- name: s\n  literals: [a=hunter2, a=hunter3]\n",
+        )],
+        "/",
+    );
+    assert!(
+        text.contains("\"a\" is given twice") && !text.contains("hunter"),
+        "{text}"
+    );
+}
+
+#[test]
+fn many_layers_are_bounded() {
+    let mut tree = MemoryTree::new();
+    for layer in 0..300 {
+        tree.add_file(
+            &format!("l{layer}/kustomization.yaml"),
+            format!("resources: [../l{}]", layer + 1),
+        );
+    }
+    let error = build(&tree, "l0", &Options::default(), &Sealed).unwrap_err();
+    assert!(error.to_string().contains("deep"), "{error}");
+}
+
+struct Outside;
+
+impl World for Outside {
+    fn repository(&self, url: &RepoUrl) -> Result<Arc<dyn Tree>, WorldError> {
+        assert_eq!((&*url.reference, &*url.directory), ("v1", "dir"));
+        let files = [
+            ("dir/kustomization.yaml", "resources: [map.yaml]\nnameSuffix: -remote"),
+            ("dir/map.yaml", MAP),
+        ];
+        Ok(Arc::new(tree(&files)))
+    }
+
+    fn fetch(&self, url: &str) -> Result<Vec<u8>, WorldError> {
+        match url {
+            "https://h.xz/maps/one.yaml" => Ok(MAP.replace("app", "fetched").into_bytes()),
+            _ => Err(WorldError::Status(404)),
+        }
+    }
+
+    fn plugin(&self, group: &str, version: &str, kind: &str) -> PluginFile {
+        match kind {
+            "Goer" => PluginFile::Go("/plugins/Goer.so".to_owned()),
+            _ => PluginFile::Program(format!("/plugins/{group}/{version}/{kind}")),
+        }
+    }
+
+    fn run(&self, command: &Command<'_>) -> Result<Vec<u8>, WorldError> {
+        assert_eq!((command.program, command.directory), ("/plugins/x.io/v1/Maker", "/"));
+        let [Argument::File(config), rest @ ..] = command.arguments else {
+            panic!("the config comes first");
+        };
+        assert!(String::from_utf8_lossy(config).contains("kind: Maker"));
+        assert_eq!(
+            rest,
+            [Argument::Text("--a".to_owned()), Argument::Text("b c".to_owned())]
+        );
+        let annotations = "  annotations:\n    kustomize.config.k8s.io/needs-hash: 'true'\ndata: {k: v}\n";
+        Ok(format!("{MAP}{annotations}").into_bytes())
+    }
+}
+
+fn with_world(files: &[(&str, &str)], options: &Options) -> Result<String, String> {
+    let built = build(&tree(files), "/", options, &Outside).map_err(|error| error.to_string())?;
+    Ok(built.to_yaml().unwrap())
+}
+
+#[test]
+fn repositories_and_urls_come_from_the_world() {
+    let files = [(
+        "kustomization.yaml",
+        "resources:\n- https://h.xz/o/r//dir?ref=v1\n- https://h.xz/maps/one.yaml\n",
+    )];
+    let text = with_world(&files, &Options::default()).unwrap();
+    assert_eq!(text.matches("name: ").collect::<Vec<_>>().len(), 2, "{text}");
+    assert!(
+        text.contains("name: app-remote") && text.contains("name: fetched"),
+        "{text}"
+    );
+    let files = [("kustomization.yaml", "resources:\n- https://h.xz/none.yaml\n")];
+    let error = with_world(&files, &Options::default()).unwrap_err();
+    assert!(error.contains("HTTP status 404"), "{error}");
+}
+
+const MAKER: &str = "apiVersion: x.io/v1\nkind: Maker\nmetadata: {name: m}\nargsOneLiner: --a 'b c'\n";
+
+#[test]
+fn a_plugin_runs_only_where_plugins_may() {
+    let files = [
+        ("kustomization.yaml", "generators: [maker.yaml]"),
+        ("maker.yaml", MAKER),
+    ];
+    let error = with_world(&files, &Options::default()).unwrap_err();
+    assert!(error.contains("--enable-alpha-plugins"), "{error}");
+    let options = Options {
+        plugins: true,
+        ..Options::default()
+    };
+    let text = with_world(&files, &options).unwrap();
+    assert!(text.contains("name: app-") && !text.contains("needs-hash"), "{text}");
+    let goer = MAKER.replace("Maker", "Goer");
+    let files = [
+        ("kustomization.yaml", "transformers: [maker.yaml]"),
+        ("maker.yaml", &*goer),
+    ];
+    let error = with_world(&files, &options).unwrap_err();
+    assert!(error.contains("Go plugins are not supported"), "{error}");
+    let function = MAKER.replace(
+        "metadata: {name: m}",
+        "metadata:\n  name: m\n  annotations:\n    config.kubernetes.io/function: |\n      container: {image: x/y}",
+    );
+    let files = [
+        ("kustomization.yaml", "generators: [maker.yaml]"),
+        ("maker.yaml", &*function),
+    ];
+    let error = with_world(&files, &options).unwrap_err();
+    assert!(error.contains("containers (x/y) are not supported"), "{error}");
+}
+
+#[test]
+fn warnings_are_those_of_kustomize() {
+    let files = [
+        ("kustomization.yaml", "bases: [base]"),
+        ("base/kustomization.yaml", "resources: [m.yaml]"),
+        ("base/m.yaml", MAP),
+    ];
+    let built = build(&tree(&files), "/", &Options::default(), &Sealed).unwrap();
+    let wanted = "# Warning: 'bases' is deprecated. Please use 'resources' instead. Run 'kustomize edit fix' to update your \
+                  Kustomization automatically.";
+    assert_eq!(built.warnings, [wanted]);
+}
+
+#[test]
+fn a_generated_name_follows_its_content() {
+    let map = |value: &str| {
+        let text = format!("configMapGenerator:\n- name: g\n  literals: [k={value}]\n");
+        built(&[("kustomization.yaml", &text)], "/")
+    };
+    assert_ne!(map("1"), map("2"));
+    // sha256 of {"data":{"k":"1"},"kind":"ConfigMap","name":""}, as the real kustomize names it.
+    assert!(map("1").ends_with("name: g-bbd6m56k95\n"), "{}", map("1"));
+}

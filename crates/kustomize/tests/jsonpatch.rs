@@ -1,0 +1,59 @@
+//! JSON patches against what kustomize's filter made of the same pairs (`fixtures/kustomize/jsonpatch.jsonl`).
+//!
+//! `BUMPWRIGHT_JSONPATCHES=file` tries the pairs of another file, as `fixtures/kustomize/generate` makes them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::print_stdout, missing_docs)]
+
+use bumpwright_kustomize::jsonpatch::Patch;
+use bumpwright_kustomize::merge::merge;
+use bumpwright_kustomize::schema::Schema;
+use bumpwright_yaml::{FileId, Node, ReadOptions, read_first, write_json};
+
+#[test]
+fn patches_apply_as_in_kustomize() {
+    let path = std::env::var("BUMPWRIGHT_JSONPATCHES").unwrap_or_else(|_| {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kustomize/jsonpatch.jsonl").to_owned()
+    });
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut faults = Vec::new();
+    let mut count = 0;
+    for line in text.lines() {
+        count += 1;
+        let pair: serde_json::Value = serde_json::from_str(line).unwrap();
+        let expected = pair["result"].as_object().map(|_| pair["result"].clone());
+        let found = outcome(&pair);
+        let json = found
+            .as_ref()
+            .ok()
+            .map(|text| serde_json::from_str::<serde_json::Value>(text).unwrap());
+        if json != expected {
+            faults.push(format!("{pair:#}\n==== found\n{found:?}\n"));
+        }
+    }
+    println!("JSON patches: {} of {count}", count - faults.len());
+    faults.sort_by_key(String::len);
+    assert!(
+        faults.is_empty(),
+        "{}",
+        faults[..faults.len().min(3)].join("\n########\n")
+    );
+}
+
+/// The object as JSON, or the error. A pair may have a strategic merge to follow (`then`).
+fn outcome(pair: &serde_json::Value) -> Result<String, String> {
+    let mut object = document(pair["object"].as_str().unwrap());
+    let patch = Patch::read(pair["patch"].as_str().unwrap().as_bytes(), FileId::NONE);
+    let patch = patch.map_err(|error| error.to_string())?;
+    patch.apply(&mut object).map_err(|error| error.to_string())?;
+    if let Some(then) = pair["then"].as_str() {
+        merge(&mut object, document(then), Schema::builtin()).map_err(|error| error.to_string())?;
+    }
+    let mut text = String::new();
+    write_json(&object, &mut text).map_err(|error| error.to_string())?;
+    Ok(text)
+}
+
+fn document(text: &str) -> Node {
+    let options = ReadOptions::kyaml(FileId::NONE);
+    read_first(text.as_bytes(), &options).unwrap().unwrap()
+}

@@ -1,0 +1,68 @@
+//! Strategic merges against what kyaml's merge2 made of the same pairs (`fixtures/kustomize/merge.jsonl`).
+//!
+//! `BUMPWRIGHT_MERGES=file` tries the pairs of another file, as `fixtures/kustomize/generate` makes them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::print_stdout, missing_docs)]
+
+use bumpwright_kustomize::merge::{Merged, merge};
+use bumpwright_kustomize::schema::Schema;
+use bumpwright_yaml::{FileId, Node, ReadOptions, read, write_json};
+
+#[test]
+fn patches_merge_as_in_kyaml() {
+    let path = std::env::var("BUMPWRIGHT_MERGES")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kustomize/merge.jsonl").to_owned());
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut faults = Vec::new();
+    let mut count = 0;
+    for line in text.lines() {
+        count += 1;
+        let pair: serde_json::Value = serde_json::from_str(line).unwrap();
+        let (object, patch) = (pair["object"].as_str().unwrap(), pair["patch"].as_str().unwrap());
+        let expected = match pair["error"].as_str() {
+            Some(error) => format!("error: {error}"),
+            None => pair["result"].to_string(),
+        };
+        let found = outcome(object, patch);
+        if !equal(&found, &expected) {
+            faults.push(format!(
+                "{object}\n----\n{patch}\n==== expected\n{expected}\n==== found\n{found}\n"
+            ));
+        }
+    }
+    println!("merges: {} of {count}", count - faults.len());
+    faults.sort_by_key(String::len);
+    assert!(
+        faults.is_empty(),
+        "{}",
+        faults[..faults.len().min(3)].join("\n########\n")
+    );
+}
+
+/// The object with all documents of `patch` in it as JSON, `null` when it is gone, or the error.
+fn outcome(object: &str, patch: &str) -> String {
+    let mut object = documents(object).remove(0);
+    for patch in documents(patch) {
+        match merge(&mut object, patch, Schema::builtin()) {
+            Ok(Merged::Deleted) => return "null".to_owned(),
+            Err(error) => return format!("error: {error}"),
+            Ok(Merged::Kept) => {}
+        }
+    }
+    let mut text = String::new();
+    write_json(&object, &mut text).unwrap();
+    text
+}
+
+fn documents(text: &str) -> Vec<Node> {
+    read(text.as_bytes(), &ReadOptions::kyaml(FileId::NONE)).unwrap()
+}
+
+/// Errors are the same if both are: with several faults, we meet another one first.
+fn equal(found: &str, expected: &str) -> bool {
+    if expected.starts_with("error: ") {
+        return found.starts_with("error: ");
+    }
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    json(found) == json(expected)
+}
