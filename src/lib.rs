@@ -23,6 +23,8 @@
 //! | [`gostd`] | pure | Go's quoting, numbers, durations, dates and URLs, to the letter |
 //! | [`yaml`] | pure | YAML as Go's libraries read and write it, in nodes that know their place |
 //! | [`kustomize`] | pure | kustomize's build engine, over trees of files in memory |
+//! | [`compare`] | pure | what differs between two sets of objects, by object and field |
+//! | [`render`] | IO | the world of a build: files on disk, repositories, programs |
 //! | [`remotes`] | glue | GitRepositories with their Secrets and identities as remotes |
 //! | [`scan`] | glue | image repositories and policies: which tags there are, which image each policy gets |
 //! | [`access`] | pure | Secrets as the settings of a peer and as signers: certificates, proxies, signing keys |
@@ -48,6 +50,7 @@ pub mod cli;
 pub mod cloud;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to the API server
 pub mod cluster;
+pub mod compare;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // the life of a process in a cluster
 pub mod controller;
 pub mod edit;
@@ -69,6 +72,8 @@ pub use bumpwright_yaml as yaml;
 pub mod registry;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // asks for identities of this process
 pub mod remotes;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads files, fetches repositories, runs programs
+pub mod render;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // scans on several threads
 pub mod scan;
 pub mod signing;

@@ -27,6 +27,10 @@ pub enum Command {
     Crds(Crds),
     /// Rewrites manifests of older API versions to v1, without touching anything else in their files
     Migrate(Migrate),
+    /// Prints what a kustomization gives, as `kustomize build` does
+    Build(Box<super::build_args::Build>),
+    /// Shows what differs between two kustomizations, or between two revisions of one
+    Diff(Box<super::build_args::Diff>),
     /// Runs `update` on an example fleet in a throw-away repository
     Demo(Demo),
     /// Runs the controllers in a cluster, in the place of Flux's

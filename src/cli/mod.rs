@@ -3,12 +3,16 @@
 mod access;
 pub mod args;
 mod author;
+mod build;
+pub mod build_args;
+mod building;
 mod commit;
 mod controller;
 pub mod controller_args;
 mod crds;
 mod demo;
 mod demo_fleet;
+mod diff;
 mod git_signer;
 mod images;
 mod install;
@@ -55,6 +59,8 @@ pub fn main() -> ExitCode {
         Command::Policy(args) => policy::run(&args),
         Command::Crds(args) => crds::run(&args),
         Command::Migrate(args) => migrate::run(&args),
+        Command::Build(args) => build::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Controller(args) => controller::run(&args),
         Command::Install(args) => install::run(&args),

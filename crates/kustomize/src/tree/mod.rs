@@ -18,6 +18,7 @@ pub use repo_url::{RepoUrl, RepoUrlError};
 pub use world::{Argument, Command, PluginFile, Sealed, World, WorldError};
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 /// Files and directories below `/`. All paths given are absolute and clean (see [`path::clean`]).
 pub trait Tree {
@@ -41,6 +42,16 @@ pub trait Tree {
     ///
     /// What is there is no directory, or nothing is there.
     fn list(&self, directory: &str) -> Result<Vec<String>, TreeError>;
+
+    /// Where a path is on this machine's disk, for a program that is to run there. A tree that is not on a disk may write
+    /// itself to one.
+    ///
+    /// # Errors
+    ///
+    /// The tree is on no disk.
+    fn on_disk(&self, path: &str) -> Result<PathBuf, TreeError> {
+        Err(TreeError::Other(path.to_owned(), "is not on a disk".to_owned()))
+    }
 }
 
 /// What [`Tree::canonical`] finds.

@@ -1,0 +1,96 @@
+//! `bumpwright build`: what `kustomize build` prints.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::update::{complain, say};
+use super::{build_args, building};
+use crate::kustomize::Build;
+use crate::kustomize::resource::Resource;
+use crate::yaml::write_sigs;
+
+/// What was built cannot be handed out.
+#[derive(Debug, thiserror::Error)]
+enum OutputError {
+    #[error("{0}: {1}")]
+    File(PathBuf, io::Error),
+    #[error("cannot print what was built: {0}")]
+    Print(io::Error),
+    #[error("{0}")]
+    Value(String),
+}
+
+/// Runs the command.
+#[must_use]
+pub fn run(args: &build_args::Build) -> ExitCode {
+    let built = match building::build(&args.target, &args.building) {
+        Ok(built) => built,
+        Err(error) => {
+            complain(&error);
+            return ExitCode::from(2);
+        }
+    };
+    for warning in &built.warnings {
+        say("warning", warning);
+    }
+    match output(&built, args.output.as_deref()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error.to_string());
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn output(built: &Build, path: Option<&Path>) -> Result<(), OutputError> {
+    match path {
+        Some(folder) if folder.is_dir() => files(built, folder),
+        Some(file) => {
+            let text = built.to_yaml().map_err(|error| OutputError::Value(error.to_string()))?;
+            fs::write(file, text).map_err(|error| OutputError::File(file.to_owned(), error))
+        }
+        None => {
+            let text = built.to_yaml().map_err(|error| OutputError::Value(error.to_string()))?;
+            match io::stdout().lock().write_all(text.as_bytes()) {
+                // Whoever closed the pipe has read enough.
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(OutputError::Print(error)),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// A file for each object, named as kustomize names it.
+fn files(built: &Build, folder: &Path) -> Result<(), OutputError> {
+    let namespaces: BTreeSet<&str> = (built.objects.iter())
+        .filter(|object| !object.namespace().is_empty())
+        .map(Resource::namespace)
+        .collect();
+    for object in &built.objects {
+        let mut text = String::new();
+        write_sigs(&object.node, &mut text).map_err(|error| OutputError::Value(error.to_string()))?;
+        let path = folder.join(file_name(object, namespaces.len() > 1));
+        fs::write(&path, text).map_err(|error| OutputError::File(path.clone(), error))?;
+    }
+    Ok(())
+}
+
+/// `apps_v1_deployment_web.yaml`, with the namespace in front when there are several.
+fn file_name(object: &Resource, with_namespace: bool) -> String {
+    let gvk = &object.id().gvk;
+    let mut parts = Vec::new();
+    if with_namespace {
+        parts.push(object.namespace());
+    }
+    parts.extend([
+        gvk.group.as_str(),
+        gvk.version.as_str(),
+        gvk.kind.as_str(),
+        object.name(),
+    ]);
+    parts.retain(|part| !part.is_empty());
+    format!("{}.yaml", parts.join("_").to_lowercase())
+}

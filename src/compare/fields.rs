@@ -1,0 +1,138 @@
+//! The fields in which two objects differ.
+
+use std::collections::BTreeMap;
+
+use crate::yaml::{Node, Scalar, Value, write_json};
+
+/// What stands for a value of a Secret.
+const HIDDEN: &str = "**";
+
+/// A field that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Where it is: `spec.template.spec.containers[web].image`.
+    pub path: String,
+    /// The old value as JSON; nothing when there was none.
+    pub old: Option<String>,
+    /// The new value as JSON; nothing when there is none.
+    pub new: Option<String>,
+}
+
+/// The fields that differ, in the order of the new object, then those that are gone. The values of a Secret are not told.
+#[must_use]
+pub fn fields(old: &Node, new: &Node, is_secret: bool) -> Vec<Field> {
+    let mut walk = Walk {
+        is_secret,
+        found: Vec::new(),
+    };
+    walk.nodes(&mut Vec::new(), Some(old), Some(new));
+    walk.found
+}
+
+struct Walk {
+    is_secret: bool,
+    found: Vec<Field>,
+}
+
+impl Walk {
+    fn nodes(&mut self, path: &mut Vec<String>, old: Option<&Node>, new: Option<&Node>) {
+        match (old.map(|node| &node.value), new.map(|node| &node.value)) {
+            (Some(Value::Mapping(_)), Some(Value::Mapping(_))) => self.mappings(path, old, new),
+            (Some(Value::Sequence(_)), Some(Value::Sequence(_))) => self.sequences(path, old, new),
+            _ => {
+                let (old, new) = (old.map(json), new.map(json));
+                if old != new {
+                    self.tell(path, old, new);
+                }
+            }
+        }
+    }
+
+    fn mappings(&mut self, path: &mut Vec<String>, old: Option<&Node>, new: Option<&Node>) {
+        let entries = |node: Option<&Node>| -> Vec<(Scalar, Node)> {
+            let mapping = node.and_then(Node::as_mapping);
+            let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
+            entries
+                .iter()
+                .map(|entry| (entry.key.clone(), entry.value.clone()))
+                .collect()
+        };
+        let (old, new) = (entries(old), entries(new));
+        let old_by_key: BTreeMap<&str, &Node> = old.iter().map(|(key, value)| (key.text.as_str(), value)).collect();
+        let new_by_key: BTreeMap<&str, &Node> = new.iter().map(|(key, value)| (key.text.as_str(), value)).collect();
+        for (key, value) in &new_by_key {
+            self.step(path, step_of_key(key), old_by_key.get(key).copied(), Some(value));
+        }
+        for (key, value) in old_by_key.iter().filter(|(key, _)| !new_by_key.contains_key(*key)) {
+            self.step(path, step_of_key(key), Some(value), None);
+        }
+    }
+
+    fn sequences(&mut self, path: &mut Vec<String>, old: Option<&Node>, new: Option<&Node>) {
+        let items = |node: Option<&Node>| node.and_then(Node::as_items).map(<[Node]>::to_vec).unwrap_or_default();
+        let (old, new) = (items(old), items(new));
+        if let (Some(old), Some(new)) = (by_name(&old), by_name(&new)) {
+            for (name, value) in &new {
+                self.step(path, format!("[{name}]"), old.get(name).copied(), Some(value));
+            }
+            for (name, value) in old.iter().filter(|(name, _)| !new.contains_key(*name)) {
+                self.step(path, format!("[{name}]"), Some(value), None);
+            }
+            return;
+        }
+        for at in 0..old.len().max(new.len()) {
+            self.step(path, format!("[{at}]"), old.get(at), new.get(at));
+        }
+    }
+
+    fn step(&mut self, path: &mut Vec<String>, step: String, old: Option<&Node>, new: Option<&Node>) {
+        path.push(step);
+        self.nodes(path, old, new);
+        path.pop();
+    }
+
+    fn tell(&mut self, path: &[String], old: Option<String>, new: Option<String>) {
+        let holds = |step: &String| step == ".data" || step == ".stringData";
+        // An annotation of `kubectl apply` holds the whole Secret again.
+        let repeats = |step: &String| step.contains("last-applied-configuration");
+        let hidden = self.is_secret && (path.first().is_some_and(holds) || path.iter().any(repeats));
+        let shown = |value: Option<String>| match hidden {
+            true => value.map(|_| HIDDEN.to_owned()),
+            false => value,
+        };
+        self.found.push(Field {
+            path: path.concat().trim_start_matches('.').to_owned(),
+            old: shown(old),
+            new: shown(new),
+        });
+    }
+}
+
+/// The items by their `name`, when all have one and no two the same.
+fn by_name(items: &[Node]) -> Option<BTreeMap<&str, &Node>> {
+    let mut named = BTreeMap::new();
+    for item in items {
+        let name = item.get("name").and_then(Node::as_str)?;
+        if named.insert(name, item).is_some() {
+            return None;
+        }
+    }
+    Some(named)
+}
+
+fn step_of_key(key: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    match !key.is_empty() && key.chars().all(is_plain) {
+        true => format!(".{key}"),
+        false => format!("[{key:?}]"),
+    }
+}
+
+fn json(node: &Node) -> String {
+    let mut text = String::new();
+    match write_json(node, &mut text) {
+        Ok(()) => text,
+        // What JSON has no form for is compared by its text.
+        Err(_) => format!("{:?}", node.as_str().unwrap_or_default()),
+    }
+}

@@ -1,0 +1,12 @@
+//! What differs between two sets of objects, by object and field.
+//!
+//! Objects are matched by a name that callers give; items of lists by their `name` where all of them have one, else by
+//! their position. What a Secret holds is never part of a difference, only that it differs.
+
+mod fields;
+mod objects;
+mod text;
+
+pub use fields::{Field, fields};
+pub use objects::{Change, Difference, Named, compare};
+pub use text::{to_json, to_text};

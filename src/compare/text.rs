@@ -1,0 +1,75 @@
+//! Differences as people read them, and as programs do.
+
+use serde_json::{Value, json};
+
+use super::fields::Field;
+use super::objects::{Change, Difference};
+
+/// A longer value is cut, in characters.
+const LONGEST: usize = 120;
+
+/// A line for each object, and one for each of its fields.
+#[must_use]
+pub fn to_text(differences: &[Difference]) -> String {
+    let mut text = String::new();
+    for Difference { object, change } in differences {
+        match change {
+            Change::Added => text.push_str(&format!("+ {object}\n")),
+            Change::Removed => text.push_str(&format!("- {object}\n")),
+            Change::Changed(fields) => {
+                text.push_str(&format!("~ {object}\n"));
+                for field in fields {
+                    text.push_str(&format!("    {}\n", line(field)));
+                }
+            }
+        }
+    }
+    text
+}
+
+fn line(field: &Field) -> String {
+    let path = &field.path;
+    match (&field.old, &field.new) {
+        (Some(old), Some(new)) if old == new => format!("{path}: {old} (changed)"),
+        (Some(old), Some(new)) => format!("{path}: {} → {}", cut(old), cut(new)),
+        (None, Some(new)) => format!("+ {path}: {}", cut(new)),
+        (Some(old), None) => format!("- {path}: {}", cut(old)),
+        (None, None) => path.clone(),
+    }
+}
+
+fn cut(value: &str) -> String {
+    match value.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", value.get(..at).unwrap_or(value)),
+        None => value.to_owned(),
+    }
+}
+
+/// `{"version":1,"objects":[{"group","kind","namespace","name","change":"added"|"removed"|"changed","fields":[{"path","old","new"}]}]}`;
+/// `old` and `new` are the values themselves, null where there is none.
+#[must_use]
+pub fn to_json(differences: &[Difference]) -> Value {
+    let objects: Vec<Value> = differences.iter().map(object).collect();
+    json!({ "version": 1, "objects": objects })
+}
+
+fn object(difference: &Difference) -> Value {
+    let name = &difference.object;
+    let (change, fields) = match &difference.change {
+        Change::Added => ("added", &[][..]),
+        Change::Removed => ("removed", &[][..]),
+        Change::Changed(fields) => ("changed", fields.as_slice()),
+    };
+    let value = |text: &Option<String>| {
+        let text = text.as_deref().unwrap_or("null");
+        serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+    };
+    let fields: Vec<Value> = fields
+        .iter()
+        .map(|field| json!({ "path": field.path, "old": value(&field.old), "new": value(&field.new) }))
+        .collect();
+    json!({
+        "group": name.group, "kind": name.kind, "namespace": name.namespace, "name": name.name,
+        "change": change, "fields": fields,
+    })
+}

@@ -1,0 +1,17 @@
+//! The world of a build: files on disk, repositories, files behind URLs, programs.
+//!
+//! The engine (`kustomize`) sees files through a tree and asks a world for the rest. Here are the real ones:
+//!
+//! - [`DiskTree`]: the files of this machine.
+//! - [`GitTree`]: a commit of a repository, with its submodules, read from the mirror's objects without a checkout.
+//! - [`RealWorld`]: repositories by their mirrors, files behind URLs by HTTP, plugins and functions as child processes.
+
+mod disk;
+mod git_tree;
+mod programs;
+mod submodules;
+mod world;
+
+pub use disk::DiskTree;
+pub use git_tree::GitTree;
+pub use world::{Mirrors, RealWorld};

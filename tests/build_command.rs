@@ -1,0 +1,210 @@
+//! `bumpwright build` as its user runs it: from disk, from repositories, with plugins, to files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+mod support;
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use support::cli::Bench;
+use support::repo::{Change, Repo};
+
+const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  a: b\n";
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("base/kustomization.yaml", "resources: [map.yaml]\n");
+    bench.write("base/map.yaml", MAP);
+    bench.write("overlay/kustomization.yaml", "resources: [../base]\nnamePrefix: my-\n");
+    bench
+}
+
+const BUILT: &str = "apiVersion: v1\ndata:\n  a: b\nkind: ConfigMap\nmetadata:\n  name: my-settings\n";
+
+#[test]
+fn a_folder_is_built_from_anywhere() {
+    let bench = bench();
+    assert_eq!(bench.ok(&["build", "overlay"]).out, BUILT);
+    let absolute = bench.path("overlay");
+    assert_eq!(bench.ok(&["build", absolute.to_str().unwrap()]).out, BUILT);
+    let inside = bench
+        .command(&["build"])
+        .current_dir(bench.path("overlay"))
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(inside.stdout).unwrap(), BUILT);
+}
+
+#[test]
+fn output_goes_to_a_file_or_into_a_folder() {
+    let bench = bench();
+    assert_eq!(bench.ok(&["build", "overlay", "-o", "all.yaml"]).out, "");
+    assert_eq!(bench.read("all.yaml"), BUILT);
+    std::fs::create_dir(bench.path("out")).unwrap();
+    let two = "resources: [map.yaml]\nconfigMapGenerator:\n- name: G\n  namespace: ns\n  literals: [x=y]\n";
+    bench.write("base/kustomization.yaml", two);
+    bench.ok(&["build", "base", "-o", "out"]);
+    let mut names: Vec<_> = std::fs::read_dir(bench.path("out"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names[0], "v1_configmap_g-f8f449kd89.yaml");
+    assert_eq!(names[1], "v1_configmap_settings.yaml");
+    assert_eq!(bench.read("out/v1_configmap_settings.yaml"), BUILT.replace("my-", ""));
+}
+
+#[test]
+fn nothing_outside_of_the_root_is_read_unless_allowed() {
+    let bench = bench();
+    bench.write("secret.yaml", MAP);
+    let secret = bench.path("secret.yaml");
+    symlink(&secret, bench.path("overlay/link.yaml")).unwrap();
+    for resource in ["../secret.yaml", "link.yaml", secret.to_str().unwrap()] {
+        bench.write("overlay/kustomization.yaml", format!("resources: ['{resource}']\n"));
+        let ran = bench.run(&["build", "overlay"]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{resource}: {}", ran.err);
+        assert!(ran.err.contains("overlay/kustomization.yaml:1:13"), "{}", ran.err);
+        assert!(!ran.err.contains("a: b"), "{}", ran.err);
+        let ran = bench.run(&["build", "overlay", "--load-restrictor", "LoadRestrictionsNone"]);
+        assert_eq!(ran.code, 0, "{resource}: {}", ran.err);
+    }
+}
+
+#[test]
+fn repositories_are_built_by_url_reference_and_folder() {
+    let bench = bench();
+    let library = Repo::init(bench.path("repo-1.git"));
+    let module = library.commit("main", "m", &[Change::File("map.yaml", MAP.as_bytes())]);
+    let repo = Repo::init(bench.path("repo-2.git"));
+    let kustomization = b"resources: [../lib/map.yaml, plain.yaml]\n";
+    let plain = MAP.replace("settings", "plain");
+    let gitmodules = format!(
+        "[submodule \"lib\"]\n\tpath = lib\n\turl = file://{}\n",
+        library.dir.display()
+    );
+    let first = repo.commit(
+        "main",
+        "m",
+        &[
+            Change::File("app/kustomization.yaml", kustomization),
+            Change::File("app/plain.yaml", plain.as_bytes()),
+            Change::File(".gitmodules", gitmodules.as_bytes()),
+            Change::Submodule("lib", &module),
+        ],
+    );
+    repo.commit(
+        "next",
+        "m",
+        &[
+            Change::File("app/kustomization.yaml", b"resources: [link.yaml]\n"),
+            Change::File("app/plain.yaml", plain.as_bytes()),
+            Change::Symlink("app/link.yaml", "plain.yaml"),
+        ],
+    );
+    let url = |query: &str| format!("file://{}//app{query}", repo.dir.display());
+    let names = |url: &str| -> Vec<String> {
+        let out = bench.ok(&["build", url, "--load-restrictor=none"]).out;
+        out.lines()
+            .filter_map(|line| line.strip_prefix("  name: "))
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(names(&url("")), ["plain", "settings"]);
+    assert_eq!(names(&url(&format!("?ref={first}"))), ["plain", "settings"]);
+    assert_eq!(names(&url("?ref=next&submodules=false")), ["plain"]);
+
+    // A base in a repository, and what is wrong with it.
+    bench.write(
+        "overlay/kustomization.yaml",
+        format!("resources:\n- {}\n", url("?ref=next")),
+    );
+    assert_eq!(bench.ok(&["build", "overlay"]).out.matches("name: plain").count(), 1);
+    bench.write(
+        "overlay/kustomization.yaml",
+        format!("resources:\n- {}\n", url("?ref=nope")),
+    );
+    let ran = bench.run(&["build", "overlay"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("overlay/kustomization.yaml:2:3") && ran.err.contains("nope"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn plugins_run_only_when_they_are_allowed() {
+    let bench = bench();
+    bench.write("overlay/kustomization.yaml", "generators: [made.yaml]\n");
+    bench.write(
+        "overlay/made.yaml",
+        "apiVersion: example.com/v1\nkind: Made\nmetadata: {name: x}\nargsOneLiner: one two\n",
+    );
+    let program = "#!/bin/sh\ngrep -q 'kind: Made' \"$1\" || exit 3\nprintf 'apiVersion: v1\\nkind: ConfigMap\\nmetadata: {name: made}\\ndata: {args: \"%s %s\", here: \"%s\"}\\n' \"$2\" \"$3\" \"$(basename \"$PWD\")\"\n";
+    let file = bench.write("plugins/example.com/v1/made/Made", program);
+    let home = bench.path("plugins");
+    let run = |flags: &[&str]| {
+        let mut command = bench.command(&[&["build", "overlay"], flags].concat());
+        command.env("KUSTOMIZE_PLUGIN_HOME", &home).output().unwrap()
+    };
+    assert_eq!(run(&[]).status.code(), Some(2));
+    let refused = run(&["--enable-alpha-plugins"]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && said.contains("execut"), "{said}");
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for flag in ["--enable-alpha-plugins", "--enable_alpha_plugins"] {
+        let ran = run(&[flag]);
+        let (out, err) = (
+            String::from_utf8(ran.stdout).unwrap(),
+            String::from_utf8(ran.stderr).unwrap(),
+        );
+        assert!(
+            out.contains("args: one two\n") && out.contains("here: overlay\n"),
+            "{out}{err}"
+        );
+    }
+}
+
+#[test]
+fn a_program_can_run_in_a_repository() {
+    let bench = bench();
+    let repo = Repo::init(bench.path("repo-3.git"));
+    let function = "apiVersion: example.com/v1\nkind: F\nmetadata:\n  name: f\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: ./f.sh}\n";
+    let program = b"#!/bin/sh\nsed 's/name: settings/name: settled/'\n";
+    repo.commit(
+        "main",
+        "m",
+        &[
+            Change::File(
+                "app/kustomization.yaml",
+                b"resources: [map.yaml]\ntransformers: [f.yaml]\n",
+            ),
+            Change::File("app/map.yaml", MAP.as_bytes()),
+            Change::File("app/f.yaml", function.as_bytes()),
+            Change::Executable("app/f.sh", program),
+        ],
+    );
+    let url = format!("file://{}//app", repo.dir.display());
+    let out = bench
+        .ok(&["build", &url, "--enable-alpha-plugins", "--enable-exec"])
+        .out;
+    assert!(out.contains("name: settled"), "{out}");
+}
+
+#[test]
+fn a_closed_pipe_is_success() {
+    let bench = bench();
+    let mut child = bench
+        .command(&["build", "overlay"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+}
