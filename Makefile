@@ -19,14 +19,16 @@ lint:
 unit:
 	@bash tests/tools/cargo-test
 
-# Prints Markdown tables; takes some minutes. BENCH=--quick measures the smallest fleet only. Messages and
-# policies need go; so does the scan, and the registry that `make prepare` builds.
+# Prints Markdown tables; takes some minutes. BENCH=--quick measures the smallest fleet and the smaller builds only.
+# Messages and policies need go; so does the scan, and the registry that `make prepare` builds; so do builds, unless the
+# real kustomize lies where tools are kept.
 bench:
 	cargo build --locked --release --bins --benches
 	python3 -B benches/update.py $(BENCH)
 	python3 -B benches/message.py
 	python3 -B benches/policy.py
 	python3 -B benches/registry.py
+	python3 -B benches/build.py $(BENCH)
 
 deny:
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check; \

@@ -154,7 +154,8 @@ fn faults(files: &[(String, String)]) -> Vec<String> {
         for name in names.filter(|name| VAGUE_NAMES.contains(name)) {
             faults.push(format!("{path}: {name:?} says nothing; name what is in it"));
         }
-        let is_test = path.starts_with("crates/") && path.split('/').nth(2) == Some("tests");
+        let of_crate = || matches!(path.split('/').nth(2), Some("tests" | "examples"));
+        let is_test = path.starts_with("crates/") && of_crate();
         if path.starts_with("src/") || (path.starts_with("crates/") && !is_test) {
             source_faults(path, text, &mut faults);
         }

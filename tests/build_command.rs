@@ -54,9 +54,12 @@ fn output_goes_to_a_file_or_into_a_folder() {
         .map(|e| e.unwrap().file_name())
         .collect();
     names.sort();
-    assert_eq!(names[0], "v1_configmap_g-f8f449kd89.yaml");
-    assert_eq!(names[1], "v1_configmap_settings.yaml");
-    assert_eq!(bench.read("out/v1_configmap_settings.yaml"), BUILT.replace("my-", ""));
+    assert_eq!(names[0], "default_v1_configmap_settings.yaml");
+    assert_eq!(names[1], "ns_v1_configmap_g-6gc9d749f7.yaml");
+    assert_eq!(
+        bench.read("out/default_v1_configmap_settings.yaml"),
+        BUILT.replace("my-", "")
+    );
 }
 
 #[test]

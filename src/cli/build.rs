@@ -65,10 +65,7 @@ fn output(built: &Build, path: Option<&Path>) -> Result<(), OutputError> {
 
 /// A file for each object, named as kustomize names it.
 fn files(built: &Build, folder: &Path) -> Result<(), OutputError> {
-    let namespaces: BTreeSet<&str> = (built.objects.iter())
-        .filter(|object| !object.namespace().is_empty())
-        .map(Resource::namespace)
-        .collect();
+    let namespaces: BTreeSet<&str> = built.objects.iter().filter_map(namespace).collect();
     for object in &built.objects {
         let mut text = String::new();
         write_sigs(&object.node, &mut text).map_err(|error| OutputError::Value(error.to_string()))?;
@@ -83,7 +80,7 @@ fn file_name(object: &Resource, with_namespace: bool) -> String {
     let gvk = &object.id().gvk;
     let mut parts = Vec::new();
     if with_namespace {
-        parts.push(object.namespace());
+        parts.extend(namespace(object));
     }
     parts.extend([
         gvk.group.as_str(),
@@ -93,4 +90,10 @@ fn file_name(object: &Resource, with_namespace: bool) -> String {
     ]);
     parts.retain(|part| !part.is_empty());
     format!("{}.yaml", parts.join("_").to_lowercase())
+}
+
+/// The namespace that an object is in, unless it is in none.
+fn namespace(object: &Resource) -> Option<&str> {
+    let id = object.id();
+    (!id.cluster_scoped).then(|| id.effective_namespace())
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 
 /// Arguments of `build`.
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ pub enum DiffOutput {
 #[allow(clippy::struct_excessive_bools)] // as kustomize has them
 pub struct Building {
     /// Which files a kustomization may load: LoadRestrictionsRootOnly or LoadRestrictionsNone
-    #[arg(long, value_name = "RESTRICTOR", default_value = "LoadRestrictionsRootOnly", value_parser = restrictions)]
+    #[arg(long, value_name = "RESTRICTOR", default_value = "LoadRestrictionsRootOnly", action = ArgAction::Set, value_parser = restrictions)]
     pub load_restrictor: bool,
 
     /// Run plugins

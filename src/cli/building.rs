@@ -88,6 +88,7 @@ fn options(flags: &Building) -> Options {
             true => LoadRestrictions::RootOnly,
             false => LoadRestrictions::None,
         },
+        shown_from: here(),
         order: flags.reorder.map(|order| match order {
             Reorder::Legacy => Order::Legacy,
             Reorder::None => Order::Fifo,
@@ -103,6 +104,11 @@ fn options(flags: &Building) -> Options {
             debug: flags.helm_debug,
         },
     }
+}
+
+/// The folder that paths in errors are told from.
+fn here() -> Option<String> {
+    std::env::current_dir().ok()?.into_os_string().into_string().ok()
 }
 
 /// Mirrors in the user's cache, reached with the user's own credentials.

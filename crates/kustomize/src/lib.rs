@@ -17,6 +17,7 @@
 mod accumulate;
 pub mod fields;
 pub mod generate;
+mod growth;
 mod gvk;
 pub mod jsonpatch;
 pub mod kustomization;
@@ -33,4 +34,5 @@ pub mod tree;
 mod testing;
 
 pub use accumulate::{Build, BuildError, Cause, Options, Order, build};
+pub use growth::{Growth, Overgrown};
 pub use gvk::Gvk;

@@ -29,6 +29,9 @@ pub struct Options {
     pub functions: bool,
     /// Whether helm may run (`--enable-helm`).
     pub helm: bool,
+    /// The directory of the tree that messages show paths from, where these are below it; others are shown absolute.
+    /// Where it is not given, all paths are shown from the root of the tree.
+    pub shown_from: Option<String>,
     /// How helm runs.
     pub helm_settings: HelmSettings,
 }
@@ -79,6 +82,7 @@ pub fn build(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World
 
 fn run(context: &Context<'_>, tree: &dyn Tree, target: &str) -> Result<Vec<Resource>, BuildError> {
     let loader = Loader::new(tree, context.world, target, context.options.restrictions)?;
+    let loader = loader.shown_from(context.options.shown_from.as_deref());
     let mut root = Target::load(context, loader)?;
     directory::choose_schema(context, &root)?;
     root.track_origins();

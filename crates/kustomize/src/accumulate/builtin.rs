@@ -94,7 +94,7 @@ impl Target<'_, '_> {
             "AnnotationsTransformer" => Transformer::Metadata(Metadata::read_annotations(node)?),
             "LabelTransformer" => Transformer::Metadata(Metadata::read_labels(node)?),
             "HashTransformer" => Transformer::Hash,
-            "ImageTagTransformer" => Transformer::Images(ImageTag::read(node)?),
+            "ImageTagTransformer" => Transformer::Images(vec![ImageTag::read(node)?]),
             "NamespaceTransformer" => Transformer::Namespace(Namespace::read(node)?),
             "PrefixTransformer" => Transformer::Affixes(vec![Affix::read(node, End::Prefix)?]),
             "SuffixTransformer" => Transformer::Affixes(vec![Affix::read(node, End::Suffix)?]),

@@ -3,12 +3,13 @@
 use super::Options;
 use super::error::BuildError;
 use crate::fields::FieldConfig;
+use crate::growth::Growth;
 use crate::kustomization::Text;
 use crate::resource::{ResMap, Resource, read_resources};
 use crate::schema::SchemaChoice;
 use crate::tree::{Loader, World};
-use bumpwright_yaml::{FileId, Files, Node, ReadOptions, read_first};
-use std::cell::{Ref, RefCell};
+use bumpwright_yaml::{FileId, Files, Node, Place, ReadOptions, read_first};
+use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
 /// What all kustomizations of a build share.
@@ -18,6 +19,10 @@ pub(super) struct Context<'a> {
     schema: RefCell<SchemaChoice>,
     files: RefCell<Files>,
     pub warnings: RefCell<Vec<String>>,
+    /// What copies may still take.
+    pub growth: Growth,
+    /// How many kustomizations were read.
+    pub loads: Cell<usize>,
     /// The field specs that hold where no kustomization adds to them.
     pub fields: Rc<FieldConfig>,
 }
@@ -32,6 +37,8 @@ impl<'a> Context<'a> {
             schema: RefCell::default(),
             files: RefCell::default(),
             warnings: RefCell::default(),
+            growth: Growth::default(),
+            loads: Cell::default(),
             fields: Rc::new(fields),
         })
     }
@@ -42,6 +49,16 @@ impl<'a> Context<'a> {
 
     pub(super) fn files(&self) -> Ref<'_, Files> {
         self.files.borrow()
+    }
+
+    /// Something that the user should know and that stops nothing.
+    pub(super) fn warn(&self, place: Place, text: &str) {
+        let place = self
+            .files()
+            .show(place)
+            .map(|place| format!("{place}: "))
+            .unwrap_or_default();
+        self.warnings.borrow_mut().push(format!("# Warning: {place}{text}"));
     }
 
     /// A file to name in places.

@@ -6,9 +6,15 @@ use super::target::{Accumulated, Target};
 use crate::kustomization::Text;
 use crate::resource::ReadError;
 use crate::tree::{LoadError, Loader, RepoUrl};
+use bumpwright_yaml::FileId;
 
 /// Kustomizations that lead to each other: more are an error. Each takes some twenty kilobytes of stack.
 const MAX_DEPTH: usize = 50;
+
+/// Kustomizations in one build: two on each of thirty levels that include both of the next would be read for days.
+const MAX_LOADS: usize = 20_000;
+/// Entries of one list that may fail before the others are let be.
+const MAX_ERRORS: usize = 20;
 
 /// Takes what a kustomization says about the schema.
 pub(super) fn choose_schema(context: &Context<'_>, target: &Target<'_, '_>) -> Result<(), BuildError> {
@@ -23,15 +29,19 @@ pub(super) fn choose_schema(context: &Context<'_>, target: &Target<'_, '_>) -> R
 impl<'c> Target<'c, '_> {
     /// Adds the resources that files and directories hold.
     pub(super) fn add_resources(&self, accumulated: &mut Accumulated, names: &[Text]) -> Result<(), BuildError> {
+        let mut errors = Vec::new();
         for name in names {
             let added = match self.directory(name) {
                 Some(Ok(loader)) => self.add_directory(accumulated, loader, name),
                 Some(Err(error)) => Err(BuildError::from(error).at(name.place)),
                 None => self.add_file_or_repository(accumulated, name),
             };
-            added.map_err(|error| error.through(name.place))?;
+            errors.extend(added.map_err(|error| error.through(name.place)).err());
+            if errors.len() >= MAX_ERRORS {
+                break;
+            }
         }
-        Ok(())
+        BuildError::all(errors)
     }
 
     /// The directory that a name means, if it means one and no file.
@@ -87,6 +97,11 @@ impl<'c> Target<'c, '_> {
         if self.depth >= MAX_DEPTH {
             return Err(Cause::Depth(MAX_DEPTH).into());
         }
+        let loads = self.context.loads.get() + 1;
+        self.context.loads.set(loads);
+        if loads > MAX_LOADS {
+            return Err(Cause::Number(MAX_LOADS).into());
+        }
         let mut below = Box::new(Target::load(self.context, loader)?);
         below.depth = self.depth + 1;
         below.origin = self.origin_of(name);
@@ -128,7 +143,7 @@ impl<'c> Target<'c, '_> {
         let mut accumulated = Accumulated::default();
         let mut names = Vec::new();
         for entry in entries {
-            let Ok(resources) = self.context.resources(entry.text.as_bytes(), entry.place.file) else {
+            let Ok(resources) = self.context.resources(entry.text.as_bytes(), FileId::NONE) else {
                 names.push(entry.clone());
                 continue;
             };

@@ -14,7 +14,8 @@ use crate::resource::{IdError, ReadError};
 use crate::schema::SchemaError;
 use crate::transform::TransformError;
 use crate::tree::LoadError;
-use bumpwright_yaml::{Files, Place, WriteError};
+use bumpwright_yaml::{FileId, Files, Place, WriteError};
+use std::collections::HashSet;
 use std::fmt;
 
 /// What stops a build: where, in which object, why, and by which kustomizations it was reached.
@@ -22,13 +23,15 @@ use std::fmt;
 pub struct BuildError {
     place: Place,
     /// Where it stands, as `path:line:column` or a path.
-    pub shown: Option<String>,
+    pub shown: Option<Box<str>>,
     /// The object that is concerned.
-    pub object: Option<String>,
+    pub object: Option<Box<str>>,
     /// Why.
     pub cause: Box<Cause>,
     /// The fields that led there, innermost first, as `path:line:column`.
-    pub chain: Vec<String>,
+    pub chain: Box<[String]>,
+    /// Other errors of the same run that do not follow from this one.
+    pub more: Vec<Self>,
     /// Where each field of the chain stands.
     steps: Vec<Place>,
 }
@@ -85,12 +88,14 @@ pub enum Cause {
     Component(String),
     #[error("kustomizations include each other more than {0} deep")]
     Depth(usize),
+    #[error("more than {0} kustomizations, each counted as often as it is included")]
+    Number(usize),
     #[error("a validator may not change resources, but this one did: {0}")]
     Validator(String),
 }
 
 impl Cause {
-    fn place(&self) -> Place {
+    pub(super) fn place(&self) -> Place {
         match self {
             Self::Kustomization(error) => error.place(),
             Self::Read(error) => error.place(),
@@ -112,72 +117,146 @@ impl Cause {
 
 impl<E: Into<Cause>> From<E> for BuildError {
     fn from(error: E) -> Self {
-        let cause = error.into();
-        Self {
-            place: cause.place(),
-            shown: None,
-            object: None,
-            cause: Box::new(cause),
-            chain: Vec::new(),
-            steps: Vec::new(),
+        match error.into() {
+            Cause::Config(ConfigError::Several(errors)) => Self::of_several(errors, Cause::Config),
+            Cause::Kustomization(KustomizationError::Field(ConfigError::Several(errors))) => {
+                Self::of_several(errors, |error| Cause::Kustomization(KustomizationError::Field(error)))
+            }
+            cause => Self::of_cause(cause),
         }
     }
 }
 
 impl BuildError {
-    /// Says where it is, if it does not know yet.
-    #[must_use]
-    pub(super) fn at(mut self, place: Place) -> Self {
-        if self.place == Place::NONE {
-            self.place = place;
+    fn of_cause(cause: Cause) -> Self {
+        Self {
+            place: cause.place(),
+            shown: None,
+            object: None,
+            cause: Box::new(cause),
+            chain: Box::default(),
+            more: Vec::new(),
+            steps: Vec::new(),
         }
+    }
+
+    fn of_several(errors: Vec<ConfigError>, cause: impl Fn(ConfigError) -> Cause) -> Self {
+        let mut errors = errors.into_iter().map(|error| Self::of_cause(cause(error)));
+        let none = || Self::of_cause(cause(ConfigError::Several(Vec::new())));
+        let mut first = errors.next().unwrap_or_else(none);
+        first.more = errors.collect();
+        first
+    }
+
+    /// Nothing, or all errors as one.
+    pub(super) fn all(errors: Vec<Self>) -> Result<(), Self> {
+        let mut errors = errors.into_iter();
+        errors.next().map_or(Ok(()), |first| Err(first.and(errors.collect())))
+    }
+
+    /// This error and others; of very many some are dropped.
+    #[must_use]
+    pub(super) fn and(mut self, others: Vec<Self>) -> Self {
+        for mut other in others {
+            let inner = std::mem::take(&mut other.more);
+            self.more.push(other);
+            self.more.extend(inner);
+        }
+        self.more.truncate(MAX_KEPT);
         self
+    }
+
+    /// Changes this error and those beside it.
+    fn for_each(mut self, change: impl Fn(&mut Self)) -> Self {
+        change(&mut self);
+        self.more.iter_mut().for_each(change);
+        self
+    }
+
+    /// Says where it is, if it does not know yet. A place in a text that is no file, such as a patch in a kustomization, is
+    /// none.
+    #[must_use]
+    pub(super) fn at(self, place: Place) -> Self {
+        self.for_each(|error| {
+            if error.place.file == FileId::NONE {
+                error.place = place;
+            }
+        })
     }
 
     /// Says which object is concerned, if it does not know yet.
     #[must_use]
     pub(super) fn of(mut self, object: impl fmt::Display) -> Self {
-        self.object.get_or_insert_with(|| object.to_string());
+        self.object.get_or_insert_with(|| object.to_string().into());
         self
     }
 
     /// Adds the field that led there.
     #[must_use]
-    pub(super) fn through(mut self, place: Place) -> Self {
-        self.steps.push(place);
-        self
+    pub(super) fn through(self, place: Place) -> Self {
+        self.for_each(|error| error.steps.push(place))
     }
 
     /// Gives places the names of their files.
     #[must_use]
-    pub(super) fn resolved(mut self, files: &Files) -> Self {
-        self.shown = files.show(self.place);
-        self.chain = self.steps.iter().filter_map(|place| files.show(*place)).collect();
-        self.chain.retain(|step| Some(step) != self.shown.as_ref());
-        self
+    pub(super) fn resolved(self, files: &Files) -> Self {
+        let mut all = self.for_each(|error| {
+            error.shown = files.show(error.place).map(Into::into);
+            let mut chain: Vec<String> = error.steps.iter().filter_map(|place| files.show(*place)).collect();
+            chain.retain(|step| Some(step.as_str()) != error.shown.as_deref());
+            chain.dedup();
+            error.chain = chain.into();
+        });
+        // A base that is included twice says the same twice.
+        let mut told = HashSet::from([all.first_line()]);
+        all.more.retain(|error| told.insert(error.first_line()));
+        all
+    }
+
+    /// `place: object: cause`.
+    fn first_line(&self) -> String {
+        let mut line = String::new();
+        if let Some(place) = &self.shown {
+            line.extend([place.as_ref(), ": "]);
+        }
+        let mut cause = self.cause.to_string();
+        if self.shown.is_some() {
+            // Errors of YAML say their place themselves.
+            cause = cause.replacen(&format!("{}:{}: ", self.place.line, self.place.column), "", 1);
+        }
+        if let Some(object) = self.object.as_ref().filter(|object| !cause.contains(object.as_ref())) {
+            line.extend([object.as_ref(), ": "]);
+        }
+        line.push_str(cause.trim_end());
+        line
     }
 }
+
+/// Errors of one run that are kept.
+const MAX_KEPT: usize = 100;
+/// Errors of one run that are shown.
+const MAX_TOLD: usize = 10;
 
 /// How many fields of the chain are shown at most.
 const SHOWN: usize = 3;
 
-/// `place: object: cause`, then the fields that led there; five lines at most.
+/// For each error `place: object: cause`, then the fields that led there; five lines at most.
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = &self.shown {
-            write!(f, "{place}: ")?;
-        }
-        let cause = self.cause.to_string();
-        if let Some(object) = self.object.as_ref().filter(|object| !cause.contains(object.as_str())) {
-            write!(f, "{object}: ")?;
-        }
-        f.write_str(cause.trim_end())?;
+        f.write_str(&self.first_line())?;
         for step in self.chain.iter().take(SHOWN) {
             write!(f, "\n  included by {step}")?;
         }
         match self.chain.len().checked_sub(SHOWN) {
+            None | Some(0) => {}
+            Some(more) => write!(f, "\n  and {more} more above")?,
+        }
+        for error in self.more.iter().take(MAX_TOLD - 1) {
+            write!(f, "\n{error}")?;
+        }
+        match (self.more.len() + 1).checked_sub(MAX_TOLD) {
             None | Some(0) => Ok(()),
-            Some(more) => write!(f, "\n  and {more} more above"),
+            Some(more) => write!(f, "\nand {more} more errors"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::error::BuildError;
 use super::target::Target;
-use crate::Gvk;
+use crate::growth::Growth;
 use crate::jsonpatch;
 use crate::kustomization::{Patch, Text};
 use crate::merge::{Changes, Merged, aim, apply};
@@ -63,14 +63,15 @@ pub(super) struct JsonPatchStep {
 impl Target<'_, '_> {
     /// The step of `patchesStrategicMerge`: each entry is a patch itself or the path of a file with some.
     pub(super) fn strategic_step(&self, entries: &[Text]) -> Result<StrategicStep, BuildError> {
-        let mut patches = Vec::new();
+        let (mut patches, mut errors) = (Vec::new(), Vec::new());
         for entry in entries {
-            let inline = self.context.resources(entry.text.as_bytes(), entry.place.file);
-            patches.extend(match inline {
-                Ok(inline) => inline,
-                Err(_) => self.patch_file(entry)?,
-            });
+            let inline = self.context.resources(entry.text.as_bytes(), FileId::NONE);
+            match inline.or_else(|_| self.patch_file(entry)) {
+                Ok(read) => patches.extend(read),
+                Err(error) => errors.push(error.at(entry.place)),
+            }
         }
+        BuildError::all(errors)?;
         if patches.is_empty() {
             return Err(PatchError::Empty.into());
         }
@@ -84,7 +85,7 @@ impl Target<'_, '_> {
             self.strategic_step(entries)?.patches
         };
         if !text.text.is_empty() {
-            patches.extend(self.context.resources(text.text.as_bytes(), text.place.file)?);
+            patches.extend(self.context.resources(text.text.as_bytes(), FileId::NONE)?);
         }
         if patches.is_empty() {
             return Err(PatchError::Empty.into());
@@ -127,7 +128,7 @@ impl Target<'_, '_> {
                 Ok(patch) => (Vec::new(), Some(patch)),
                 Err(_) if !looks_like_operations(&bytes) => {
                     let neither = PatchError::Neither(error.cause.to_string());
-                    return Err(BuildError::from(neither).at(entry.place));
+                    return Err(BuildError::from(neither).at(error.cause.place()).at(entry.place));
                 }
                 Err(error) => return Err(BuildError::from(error).at(entry.place)),
             },
@@ -182,13 +183,7 @@ fn literal_name(selector: &Selector) -> Option<CompactString> {
 }
 
 /// The positions of the resources that a target picks.
-fn selected(
-    map: &ResMap,
-    target: &SelectorMatcher,
-    name: Option<&CompactString>,
-    schema: &SchemaChoice,
-) -> Result<Vec<usize>, BuildError> {
-    let outside = |gvk: &Gvk| schema.namespaced(&gvk.api_version(), &gvk.kind) == Some(false);
+fn selected(map: &ResMap, target: &SelectorMatcher, name: Option<&CompactString>) -> Result<Vec<usize>, BuildError> {
     let candidates = match name {
         Some(name) => map.named(name).to_vec(),
         None => (0..map.len()).collect(),
@@ -198,7 +193,13 @@ fn selected(
         let Some(resource) = map.list().get(at).filter(|resource| !resource.is_gone()) else {
             continue;
         };
-        if target.picks(resource, &outside)? {
+        let (id, first) = (resource.id(), resource.previous.first());
+        let names = [first.map_or(&id.name, |first| &first.name), &id.name];
+        let namespace = id.effective_namespace();
+        let namespaces = [first.map_or(namespace, |first| first.effective_namespace()), namespace];
+        if target.picks_parts(&id.gvk, names.map(CompactString::as_str), namespaces)?
+            && target.picks_metadata(&resource.node)?
+        {
             selected.push(at);
         }
     }
@@ -281,71 +282,128 @@ fn merge_selected(
 
 impl StrategicStep {
     pub(super) fn apply(&self, map: &mut ResMap, schema: &SchemaChoice) -> Result<(), BuildError> {
+        let mut errors = Vec::new();
         for patch in &self.patches {
-            let at = map
-                .only(patch.id())
-                .map_err(|error| BuildError::from(error).at(patch.node.place))?;
-            merge_selected(map, &[at], patch, Changes::default(), schema)?;
+            let merged = only(map, patch).and_then(|at| merge_selected(map, &[at], patch, Changes::default(), schema));
+            errors.extend(merged.err());
         }
-        Ok(())
+        BuildError::all(errors)
     }
+}
+
+/// The position of the one resource that a patch names.
+fn only(map: &ResMap, patch: &Resource) -> Result<usize, BuildError> {
+    map.only(patch.id())
+        .map_err(|error| BuildError::from(error).at(patch.node.place))
 }
 
 impl PatchStep {
-    pub(super) fn apply(&self, map: &mut ResMap, schema: &SchemaChoice) -> Result<(), BuildError> {
+    /// Puts the patches on their resources; what to tell if there is none that the target means.
+    pub(super) fn apply(
+        &self,
+        map: &mut ResMap,
+        schema: &SchemaChoice,
+        growth: &Growth,
+    ) -> Result<Option<String>, BuildError> {
         if let Some(patch) = &self.json {
             let target = self.target.as_ref().ok_or(PatchError::NoTarget)?;
-            let selected = selected(map, target, self.name.as_ref(), schema)?;
-            return patch_selected(map, &selected, patch, true, schema);
+            let selected = selected(map, target, self.name.as_ref())?;
+            let settings = JsonSettings {
+                remember: true,
+                schema,
+                growth,
+            };
+            patch_selected(map, &selected, patch, &settings)?;
+            return Ok(unmatched(&selected, target));
         }
         match (&self.target, self.strategic.as_slice()) {
-            (_, []) => Ok(()),
+            (_, []) => Ok(None),
             (Some(target), [patch]) => {
-                let selected = selected(map, target, self.name.as_ref(), schema)?;
-                merge_selected(map, &selected, patch, self.changes, schema)
+                let selected = selected(map, target, self.name.as_ref())?;
+                merge_selected(map, &selected, patch, self.changes, schema)?;
+                Ok(unmatched(&selected, target))
             }
             (Some(_), _) => Err(PatchError::Several.into()),
             (None, patches) => {
+                let mut errors = Vec::new();
                 for patch in patches {
-                    let at = map
-                        .only(patch.id())
-                        .map_err(|error| BuildError::from(error).at(patch.node.place))?;
-                    merge_at(map, at, patch.node.clone(), self.changes, schema)?;
+                    let merged =
+                        only(map, patch).and_then(|at| merge_at(map, at, patch.node.clone(), self.changes, schema));
+                    errors.extend(merged.err());
                 }
-                Ok(())
+                BuildError::all(errors).map(|()| None)
             }
         }
     }
 }
 
+/// What to tell of a target that means none of the resources.
+fn unmatched(selected: &[usize], target: &SelectorMatcher) -> Option<String> {
+    let selector = target.selector();
+    let id = &selector.id;
+    let parts = [
+        ("group", &id.gvk.group),
+        ("version", &id.gvk.version),
+        ("kind", &id.gvk.kind),
+        ("name", &id.name),
+        ("namespace", &id.namespace),
+        ("labelSelector", &selector.labels),
+        ("annotationSelector", &selector.annotations),
+    ];
+    let given = parts.iter().filter(|(_, text)| !text.is_empty());
+    let given: Vec<String> = given.map(|(field, text)| format!("{field} {text:?}")).collect();
+    selected
+        .is_empty()
+        .then(|| format!("the target of the patch is no object here: {}", given.join(", ")))
+}
+
 impl JsonPatchStep {
-    pub(super) fn apply(&self, map: &mut ResMap, schema: &SchemaChoice) -> Result<(), BuildError> {
-        let selected = selected(map, &self.target, self.name.as_ref(), schema)?;
-        patch_selected(map, &selected, &self.patch, false, schema)
+    /// Puts the patch on the resources; what to tell if there is none.
+    pub(super) fn apply(
+        &self,
+        map: &mut ResMap,
+        schema: &SchemaChoice,
+        growth: &Growth,
+    ) -> Result<Option<String>, BuildError> {
+        let selected = selected(map, &self.target, self.name.as_ref())?;
+        let settings = JsonSettings {
+            remember: false,
+            schema,
+            growth,
+        };
+        patch_selected(map, &selected, &self.patch, &settings)?;
+        Ok(unmatched(&selected, &self.target))
     }
 }
 
-/// Puts a JSON patch on resources; `remember` keeps their ids as former ones.
+/// How a JSON patch is put on resources.
+struct JsonSettings<'a> {
+    /// Whether their ids are kept as former ones.
+    remember: bool,
+    schema: &'a SchemaChoice,
+    growth: &'a Growth,
+}
+
+/// Puts a JSON patch on resources.
 fn patch_selected(
     map: &mut ResMap,
     selected: &[usize],
     patch: &jsonpatch::Patch,
-    remember: bool,
-    schema: &SchemaChoice,
+    settings: &JsonSettings<'_>,
 ) -> Result<(), BuildError> {
     for at in selected {
         let patched = map.update(*at, |resource| {
-            if remember {
+            if settings.remember {
                 resource.remember();
             }
             let id = resource.id().to_string();
             let origins = resource.write_origins();
-            let patched = patch.apply(&mut resource.node);
+            let patched = patch.apply_within(&mut resource.node, settings.growth);
             if origins {
                 resource.read_origins();
             }
             resource.shared.forget();
-            resource.refresh(schema);
+            resource.refresh(settings.schema);
             patched.map_err(|error| BuildError::from(error).of(id))
         });
         patched.unwrap_or(Ok(()))?;

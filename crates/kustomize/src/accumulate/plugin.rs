@@ -14,14 +14,12 @@ impl Target<'_, '_> {
     /// Runs the generators that the fields of the kustomization ask for, then those of `generators`.
     pub(super) fn run_generators(&self, accumulated: &mut Accumulated) -> Result<(), BuildError> {
         let kustomization = &self.kustomization;
-        for args in &kustomization.config_map_generator {
-            let made = self.generate("ConfigMapGenerator", args)?;
-            self.absorb(accumulated, vec![made], args.place)?;
+        let mut errors = Vec::new();
+        for (place, made) in self.generated() {
+            let absorbed = made.and_then(|made| self.absorb(accumulated, vec![made], place));
+            errors.extend(absorbed.err());
         }
-        for args in &kustomization.secret_generator {
-            let made = self.generate("SecretGenerator", args)?;
-            self.absorb(accumulated, vec![made], args.place)?;
-        }
+        BuildError::all(errors)?;
         for chart in &kustomization.helm_charts {
             let mut chart = chart.clone();
             if chart.namespace.is_empty() {
@@ -30,7 +28,8 @@ impl Target<'_, '_> {
                     namespace => namespace.into(),
                 };
             }
-            let made = self.render(&chart, &kustomization.helm_globals)?;
+            let made = self.render(&chart, &kustomization.helm_globals);
+            let made = made.map_err(|error| error.at(chart.place))?;
             let origin = self.builtin_origin("HelmChartInflationGenerator");
             self.absorb(accumulated, marked(made, origin.as_ref()), chart.place)?;
         }
@@ -41,6 +40,22 @@ impl Target<'_, '_> {
             self.absorb(accumulated, marked(made, origin.as_ref()), place)?;
         }
         Ok(())
+    }
+
+    /// What `configMapGenerator` and `secretGenerator` make, with the places of their entries.
+    pub(super) fn generated(&self) -> impl Iterator<Item = (Place, Result<Resource, BuildError>)> {
+        let maps = self
+            .kustomization
+            .config_map_generator
+            .iter()
+            .map(|args| ("ConfigMapGenerator", args));
+        let secrets = self
+            .kustomization
+            .secret_generator
+            .iter()
+            .map(|args| ("SecretGenerator", args));
+        maps.chain(secrets)
+            .map(|(kind, args)| (args.place, self.generate(kind, args)))
     }
 
     fn generate(&self, kind: &'static str, args: &GeneratorArgs) -> Result<Resource, BuildError> {

@@ -97,7 +97,8 @@ impl<'c, 'a> Target<'c, 'a> {
 
     /// What it gives on top of `accumulated`, which is empty unless it is a component.
     pub(super) fn accumulate_onto(&self, mut accumulated: Accumulated) -> Result<Accumulated, BuildError> {
-        self.add_resources(&mut accumulated, &self.kustomization.resources)?;
+        let added = self.add_resources(&mut accumulated, &self.kustomization.resources);
+        added.map_err(|error| error.and(self.other_errors()))?;
         accumulated.merge_config(&self.own_fields()?, &self.context.fields)?;
         accumulated.merge_config(&self.crd_fields()?, &self.context.fields)?;
         self.run_generators(&mut accumulated)?;
@@ -110,6 +111,13 @@ impl<'c, 'a> Target<'c, 'a> {
         mark_vars(&mut accumulated.map, vars, &self.context.schema())?;
         accumulated.vars.add(vars.iter().cloned())?;
         Ok(accumulated)
+    }
+
+    /// What is wrong here whatever the resources are: files of generators and patches.
+    fn other_errors(&self) -> Vec<BuildError> {
+        let generated = self.generated().filter_map(|(_, made)| made.err());
+        let steps = self.builtin_steps(&self.context.fields).err();
+        generated.chain(steps).collect()
     }
 
     /// The field specs that hold here: the built-in ones and those of `configurations`.

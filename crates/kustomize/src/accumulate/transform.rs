@@ -7,8 +7,9 @@ use crate::Gvk;
 use crate::fields::FieldConfig;
 use crate::generate::name_hash;
 use crate::plugins::Plugin;
-use crate::replace::{Replacement, replace};
-use crate::resource::{Origin, ResMap};
+use crate::replace::{Replacement, replace_within};
+use crate::resource::{Origin, ResMap, Resource};
+use crate::schema::SchemaChoice;
 use crate::transform::{Affix, End, ImageTag, Metadata, Namespace, Object, ReplicaCount, ValueAdd, label_specs};
 use bumpwright_yaml::Place;
 
@@ -21,11 +22,19 @@ pub(super) enum Transformer<'t> {
     Affixes(Vec<Affix>),
     Metadata(Metadata),
     Replicas(ReplicaCount),
-    Images(ImageTag),
+    /// Several that come one after the other.
+    Images(Vec<ImageTag>),
     Replacements(Vec<Replacement>),
     ValueAdd(ValueAdd),
     Hash,
     Plugin(Plugin<'t>),
+}
+
+impl Transformer<'_> {
+    /// Whether it is one of several patches that do not build upon each other as other steps do.
+    const fn is_patch(&self) -> bool {
+        matches!(self, Self::Strategic(_) | Self::Patch(_) | Self::JsonPatch(_))
+    }
 }
 
 /// A transformer, where it is asked for, and what resources that it changes say about it.
@@ -52,23 +61,29 @@ impl Target<'_, '_> {
 
     /// Runs steps one after the other.
     pub(super) fn run_steps(&self, map: &mut ResMap, steps: Vec<Step<'_>>) -> Result<(), BuildError> {
+        let mut errors: Vec<BuildError> = Vec::new();
         for step in steps {
-            let done = self.run(&step.transformer, map);
-            done.map_err(|error| error.at(step.place))?;
-            if let Some(origin) = step.origin {
-                for resource in map.list_mut() {
-                    match resource.origin {
-                        Some(_) => resource.transformations.push(origin.clone()),
-                        None => resource.origin = Some(origin.clone()),
-                    }
+            let is_patch = step.transformer.is_patch();
+            if !(errors.is_empty() || is_patch) {
+                break;
+            }
+            if let Err(error) = self.run(&step, map) {
+                // A second error of the same object may follow from the first.
+                let follows = |other: &BuildError| other.object.is_some() && other.object == error.object;
+                if !errors.iter().any(follows) {
+                    errors.push(error.at(step.place).through(step.place));
                 }
+                continue;
+            }
+            if let Some(origin) = step.origin {
+                map.note_origin(&origin);
             }
             map.drop_gone();
         }
-        Ok(())
+        BuildError::all(errors)
     }
 
-    fn builtin_steps(&self, config: &FieldConfig) -> Result<Vec<Step<'static>>, BuildError> {
+    pub(super) fn builtin_steps(&self, config: &FieldConfig) -> Result<Vec<Step<'static>>, BuildError> {
         let mut steps = Vec::new();
         let mut add = |kind: &str, place: Place, transformer: Transformer<'static>| {
             steps.push(Step {
@@ -86,13 +101,14 @@ impl Target<'_, '_> {
                 Transformer::Strategic(step),
             );
         }
+        let mut errors = Vec::new();
         for patch in &kustomization.patches {
-            add(
-                "PatchTransformer",
-                patch.place,
-                Transformer::Patch(self.patch_step(patch)?),
-            );
+            match self.patch_step(patch) {
+                Ok(step) => add("PatchTransformer", patch.place, Transformer::Patch(step)),
+                Err(error) => errors.push(error.at(patch.place).through(patch.place)),
+            }
         }
+        BuildError::all(errors)?;
         if !kustomization.namespace.text.is_empty() {
             let namespace = Namespace {
                 namespace: kustomization.namespace.text.clone(),
@@ -140,15 +156,14 @@ impl Target<'_, '_> {
             add(kind, place, Transformer::Metadata(metadata));
         }
         for patch in &kustomization.patches_json6902 {
-            let step = self.json_patch_step(patch)?;
+            let step = self.json_patch_step(patch).map_err(|error| error.at(patch.place))?;
             add("PatchJson6902Transformer", patch.place, Transformer::JsonPatch(step));
         }
         for entry in &kustomization.replicas {
             let replicas = ReplicaCount::read_entry(entry, config.replicas.clone(), true)?;
             add("ReplicaCountTransformer", entry.place, Transformer::Replicas(replicas));
         }
-        for change in &kustomization.images {
-            let images = ImageTag::new(change.clone(), config.images.clone());
+        for images in self.image_changes(config) {
             add("ImageTagTransformer", Place::NONE, Transformer::Images(images));
         }
         if let Some(first) = kustomization.replacements.first() {
@@ -160,6 +175,17 @@ impl Target<'_, '_> {
             );
         }
         Ok(steps)
+    }
+
+    /// The changes of images, those of one step together: all, but where changes are tracked, since each is told of.
+    fn image_changes(&self, config: &FieldConfig) -> Vec<Vec<ImageTag>> {
+        let changes = self.kustomization.images.iter();
+        let changes = changes.map(|change| ImageTag::new(change.clone(), config.images.clone()));
+        match self.origin {
+            Some(_) => changes.map(|change| vec![change]).collect(),
+            None if self.kustomization.images.is_empty() => Vec::new(),
+            None => vec![changes.collect()],
+        }
     }
 
     /// Labels and annotations. `commonLabels` count as a step even where there are none but there are `labels`.
@@ -215,14 +241,19 @@ impl Target<'_, '_> {
         Ok(replacements)
     }
 
-    fn run(&self, transformer: &Transformer<'_>, map: &mut ResMap) -> Result<(), BuildError> {
+    fn run(&self, step: &Step<'_>, map: &mut ResMap) -> Result<(), BuildError> {
         let schema = self.context.schema();
         let schema = &*schema;
         let outside = |gvk: &Gvk| schema.namespaced(&gvk.api_version(), &gvk.kind) == Some(false);
-        match transformer {
+        let warn = |unmatched: Option<String>| {
+            unmatched
+                .map(|unmatched| self.context.warn(step.place, &unmatched))
+                .unwrap_or_default()
+        };
+        match &step.transformer {
             Transformer::Strategic(step) => step.apply(map, schema),
-            Transformer::Patch(step) => step.apply(map, schema),
-            Transformer::JsonPatch(step) => step.apply(map, schema),
+            Transformer::Patch(patch) => patch.apply(map, schema, &self.context.growth).map(warn),
+            Transformer::JsonPatch(patch) => patch.apply(map, schema, &self.context.growth).map(warn),
             Transformer::Namespace(namespace) => {
                 map.each(schema, |resource| namespace.apply(resource, &outside))?;
                 if !namespace.namespace.is_empty() {
@@ -241,21 +272,20 @@ impl Target<'_, '_> {
                 let (node, shared) = resource.tree();
                 metadata.apply(node, shared)
             })?),
-            Transformer::Replicas(replicas) => {
-                let objects = map.list_mut().iter_mut().map(|resource| resource as &mut dyn Object);
-                Ok(replicas.apply(objects)?)
-            }
-            Transformer::Images(images) => Ok(map.each(schema, |resource| images.apply(&mut resource.node))?),
-            Transformer::Replacements(replacements) => {
-                replace(&mut objects(map), replacements)?;
-                map.list_mut().iter_mut().for_each(|resource| resource.refresh(schema));
+            Transformer::Replicas(replicas) => run_replicas(replicas, map, schema),
+            Transformer::Images(images) => {
+                map.each(schema, |resource| ImageTag::apply_all(images, &mut resource.node))?;
+                for images in images {
+                    if let Some(unmatched) = images.unmatched() {
+                        self.context.warn(images.place(), &unmatched);
+                    }
+                }
                 Ok(())
             }
-            Transformer::ValueAdd(value) => {
-                value.apply(&mut objects(map), &outside)?;
-                map.list_mut().iter_mut().for_each(|resource| resource.refresh(schema));
-                Ok(())
-            }
+            Transformer::Replacements(replacements) => Ok(map.together(schema, |list| {
+                replace_within(&mut objects(list), replacements, &self.context.growth)
+            })?),
+            Transformer::ValueAdd(value) => Ok(map.together(schema, |list| value.apply(&mut objects(list), &outside))?),
             Transformer::Hash => Ok(map.each(schema, |resource| {
                 if resource.needs_hash {
                     let hash = name_hash(&resource.node)?;
@@ -270,9 +300,24 @@ impl Target<'_, '_> {
     }
 }
 
-fn objects(map: &mut ResMap) -> Vec<&mut dyn Object> {
-    map.list_mut()
-        .iter_mut()
-        .map(|resource| resource as &mut dyn Object)
-        .collect()
+fn objects(list: &mut [Resource]) -> Vec<&mut dyn Object> {
+    list.iter_mut().map(|resource| resource as &mut dyn Object).collect()
+}
+
+/// Sets numbers of replicas. There may be an entry for each object, so objects are found by name.
+fn run_replicas(replicas: &ReplicaCount, map: &mut ResMap, schema: &SchemaChoice) -> Result<(), BuildError> {
+    let mut found = false;
+    for at in map.named(&replicas.name).to_vec() {
+        let done = map.update(at, |resource| {
+            let is_meant = replicas.apply_to(resource);
+            resource.refresh(schema);
+            is_meant
+        });
+        found |= done.unwrap_or(Ok(false))?;
+    }
+    if found {
+        Ok(())
+    } else {
+        Err(replicas.nothing_found().into())
+    }
 }

@@ -151,16 +151,26 @@ impl NameReferences {
     }
 }
 
+/// Parts of a path: each is a level of the object that is made.
+const MAX_PARTS: usize = 500;
+
 impl FieldSpec {
     /// Reads one from a mapping; `strict` refuses unknown fields.
     ///
     /// # Errors
-    /// A field is of the wrong type or, where `strict`, unknown.
+    /// A field is of the wrong type or, where `strict`, unknown; or the path is longer than any object is deep.
     pub fn read(item: &Node, strict: bool) -> Result<Self, ConfigError> {
         let mut fields = Fields::of(item, "field spec")?;
         let gvk = read_gvk(&mut fields)?;
         let path = fields.string("path")?;
         let spec = Self::new(gvk, path, fields.boolean("create")?);
+        if spec.parts().len() > MAX_PARTS {
+            return Err(ConfigError::Field {
+                place: item.place,
+                what: "field spec".to_owned(),
+                problem: format!("the path has more than {MAX_PARTS} parts"),
+            });
+        }
         if strict {
             fields.finish()?;
         }

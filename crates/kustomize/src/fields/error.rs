@@ -84,15 +84,44 @@ pub enum ConfigError {
         /// What is wrong with it.
         problem: String,
     },
+    /// Several of these, each by itself.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Several(Vec<Self>),
 }
 
 impl ConfigError {
+    /// Nothing, the one error, or all of them as one.
+    ///
+    /// # Errors
+    /// There is one.
+    pub fn all(errors: Vec<Self>) -> Result<(), Self> {
+        let mut errors: Vec<Self> = errors.into_iter().flat_map(Self::each).collect();
+        match errors.len() {
+            0 => Ok(()),
+            1 => errors.pop().map_or(Ok(()), Err),
+            _ => Err(Self::Several(errors)),
+        }
+    }
+
+    /// The errors that it is made of.
+    #[must_use]
+    pub fn each(self) -> Vec<Self> {
+        match self {
+            Self::Several(errors) => errors,
+            one => vec![one],
+        }
+    }
+
     /// Where the trouble stands, if one place can be named.
     #[must_use]
     pub const fn place(&self) -> Place {
         match self {
             Self::Conflict { .. } => Place::NONE,
             Self::Field { place, .. } => *place,
+            Self::Several(errors) => match errors.as_slice() {
+                [first, ..] => first.place(),
+                [] => Place::NONE,
+            },
         }
     }
 }

@@ -18,6 +18,7 @@
 mod builtin;
 mod config;
 mod error;
+mod near;
 mod read;
 mod set;
 mod shared;

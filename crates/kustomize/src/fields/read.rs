@@ -4,9 +4,15 @@
 //! or a boolean is taken in its canonical spelling.
 
 use super::error::{ConfigError, kind_of};
+use super::near::nearest;
 use bumpwright_gostd::{format_float, parse_float, parse_int};
 use bumpwright_yaml::{Mapping, Node, Place, Scalar, Tag};
 use compact_str::{CompactString, ToCompactString, format_compact};
+
+/// Letters of a text that messages show.
+const BRIEF: usize = 60;
+/// Unknown fields that are told at once.
+const MAX_UNKNOWN: usize = 20;
 
 /// A mapping that is being read, and the names that were asked of it.
 #[derive(Debug)]
@@ -45,6 +51,13 @@ impl<'a> Fields<'a> {
         self
     }
 
+    /// Says which fields there are: an error that comes before all were asked for takes none of them as unknown.
+    #[must_use]
+    pub fn knowing(mut self, names: &[&'static str]) -> Self {
+        self.known.extend(names);
+        self
+    }
+
     /// The text of a scalar where a string is wanted.
     fn text(&self, node: &Node) -> Option<CompactString> {
         let scalar = node.as_scalar()?;
@@ -60,7 +73,9 @@ impl<'a> Fields<'a> {
 
     /// The value of a field; nothing where it is missing or null. The last of several spellings wins.
     pub fn get(&mut self, name: &'static str) -> Option<&'a Node> {
-        self.known.push(name);
+        if !self.known.contains(&name) {
+            self.known.push(name);
+        }
         let entries = self
             .mapping
             .map(|mapping| mapping.entries.as_slice())
@@ -163,21 +178,26 @@ impl<'a> Fields<'a> {
             .mapping
             .map(|mapping| mapping.entries.as_slice())
             .unwrap_or_default();
-        let unknown = entries.iter().find(|entry| {
+        let unknown = entries.iter().filter(|entry| {
             let known = self.known.iter().any(|name| entry.key.text.eq_ignore_ascii_case(name));
             !known
         });
-        unknown.map_or(Ok(()), |entry| {
-            Err(ConfigError::Field {
-                place: entry.place,
-                what: self.what.to_owned(),
-                problem: format!(
-                    "unknown field {:?}; known are {}",
-                    entry.key.text,
-                    self.known.join(", ")
-                ),
-            })
-        })
+        let errors = unknown
+            .take(MAX_UNKNOWN)
+            .map(|entry| self.unknown(&entry.key.text, entry.place));
+        ConfigError::all(errors.collect())
+    }
+
+    fn unknown(&self, name: &str, place: Place) -> ConfigError {
+        let hint = match nearest(name, &self.known) {
+            Some(near) => format!("did you mean {near:?}?"),
+            None => format!("known are {}", self.known.join(", ")),
+        };
+        ConfigError::Field {
+            place,
+            what: self.what.to_owned(),
+            problem: format!("unknown field {:?}; {hint}", brief(name)),
+        }
     }
 
     /// The error that the value of a field is not what it has to be.
@@ -187,10 +207,19 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// The beginning of a long text.
+fn brief(text: &str) -> CompactString {
+    match text.char_indices().nth(BRIEF) {
+        Some((end, _)) => format_compact!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.into(),
+    }
+}
+
 fn wrong(value: &Node, what: &str, wanted: &str) -> ConfigError {
-    let found = value
-        .as_scalar()
-        .map_or_else(|| kind_of(value).to_owned(), |scalar| format!("{:?}", scalar.text));
+    let found = value.as_scalar().map_or_else(
+        || kind_of(value).to_owned(),
+        |scalar| format!("{:?}", brief(&scalar.text)),
+    );
     ConfigError::Field {
         place: value.place,
         what: what.to_owned(),

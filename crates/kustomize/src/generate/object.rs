@@ -5,7 +5,7 @@ use super::{GeneratorArgs, GeneratorOptions};
 use crate::resource::{Behavior, Resource};
 use crate::schema::SchemaChoice;
 use crate::tree::Loader;
-use bumpwright_yaml::{Mapping, Node, Scalar, Style, Tag, Value};
+use bumpwright_yaml::{Entry, Mapping, Node, Scalar, Style, Tag, Value};
 
 /// A ConfigMap or Secret that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,9 +38,7 @@ pub fn config_map(args: &GeneratorArgs, loader: &Loader<'_>, schema: &SchemaChoi
             Err(error) => ("binaryData", data_value(&base64_lines(error.as_bytes()))),
         };
         let map = object.get_or_insert_with(field, Node::mapping);
-        if let Some(map) = map.as_mapping_mut() {
-            map.set(&key, value.at(args.place));
-        }
+        push(map, key, value.at(args.place));
     }
     Ok(finish(object, args, schema))
 }
@@ -59,12 +57,20 @@ pub fn secret(args: &GeneratorArgs, loader: &Loader<'_>, schema: &SchemaChoice) 
     };
     object.set("type", Node::string(kind));
     let map = object.get_or_insert_with("data", Node::mapping);
-    if let Some(map) = map.as_mapping_mut() {
-        for (key, bytes) in data {
-            map.set(&key, data_value(&base64_lines(&bytes)).at(args.place));
-        }
+    for (key, bytes) in data {
+        push(map, key, data_value(&base64_lines(&bytes)).at(args.place));
     }
     Ok(finish(object, args, schema))
+}
+
+/// Adds an entry that is not there yet: [`collect`] takes no key twice, and there may be thousands.
+fn push(map: &mut Node, key: String, value: Node) {
+    let Some(map) = map.as_mapping_mut() else { return };
+    map.entries.push(Entry {
+        key: Scalar::string(key),
+        place: value.place,
+        value,
+    });
 }
 
 /// The object without its data, and its data.

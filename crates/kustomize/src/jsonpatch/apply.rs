@@ -4,6 +4,7 @@ use super::operation::Operation;
 use super::pointer::{container, index};
 use super::spelling::{from_json, to_json};
 use super::{Patch, PatchError, name_of};
+use crate::growth::{Growth, Overgrown};
 use bumpwright_yaml::{Dialect, Entry, Node, Tag, Value};
 
 impl Patch {
@@ -13,12 +14,21 @@ impl Patch {
     ///
     /// When an operation does not apply; the object is then changed by those before it.
     pub fn apply(&self, object: &mut Node) -> Result<(), PatchError> {
+        self.apply_within(object, &Growth::default())
+    }
+
+    /// As [`Self::apply`], paying for what is copied and moved.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::apply`], and when objects grow without end.
+    pub fn apply_within(&self, object: &mut Node, growth: &Growth) -> Result<(), PatchError> {
         if self.operations.iter().any(|operation| operation.op == "test") {
             // Tests compare spellings: those of the object in JSON, those of the patch as written.
             to_json(object, Dialect::V3)?;
         }
         for operation in &self.operations {
-            operation.apply(object)?;
+            operation.apply(object, growth)?;
         }
         from_json(object)
     }
@@ -49,7 +59,7 @@ impl Op {
 }
 
 impl Operation {
-    fn apply(&self, root: &mut Node) -> Result<(), PatchError> {
+    fn apply(&self, root: &mut Node, growth: &Growth) -> Result<(), PatchError> {
         match self.op.as_str() {
             "add" => {
                 let path = self.path()?;
@@ -59,10 +69,14 @@ impl Operation {
             "replace" => self.replace(root),
             "move" => {
                 let value = self.remove(Op::Move, root, self.from()?)?;
+                growth.check(&value).map_err(|cause| self.overgrown(Op::Move, cause))?;
                 self.add(Op::Move, root, self.path()?, value)
             }
             "copy" => {
-                let value = self.get(Op::Copy, root, self.from()?)?.cloned();
+                let value = self.get(Op::Copy, root, self.from()?)?;
+                let paid = value.map_or(Ok(()), |value| growth.pay(value));
+                paid.map_err(|cause| self.overgrown(Op::Copy, cause))?;
+                let value = value.cloned();
                 self.add(Op::Copy, root, self.path()?, value.unwrap_or_else(Node::null))
             }
             "test" => self.test(root),
@@ -70,6 +84,14 @@ impl Operation {
                 place: self.place,
                 op: self.op.clone(),
             }),
+        }
+    }
+
+    const fn overgrown(&self, op: Op, cause: Overgrown) -> PatchError {
+        PatchError::Growth {
+            place: self.place,
+            op: op.name(),
+            cause,
         }
     }
 

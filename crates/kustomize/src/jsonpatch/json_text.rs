@@ -3,6 +3,7 @@
 use super::PatchError;
 use bumpwright_yaml::{Dialect, Entry, FileId, Mapping, Node, Place, Scalar, Sequence, Style, Tag, Value, plain_tag};
 use std::borrow::Cow;
+use std::cell::Cell;
 
 /// Lists and objects inside of each other: a bound for recursion.
 const MAX_DEPTH: usize = 1000;
@@ -14,7 +15,7 @@ pub(super) fn parse(text: &[u8], file: FileId) -> Result<Node, PatchError> {
         text: &text,
         at: 0,
         line: 1,
-        line_start: 0,
+        counted: Cell::new((0, 1)),
         file,
     };
     let value = reader.value(0)?;
@@ -29,7 +30,8 @@ struct Reader<'t> {
     text: &'t str,
     at: usize,
     line: u32,
-    line_start: usize,
+    /// A position in the present line and its column: long lines are not counted anew for each place.
+    counted: Cell<(usize, u32)>,
     file: FileId,
 }
 
@@ -43,11 +45,15 @@ impl<'t> Reader<'t> {
     }
 
     fn place(&self) -> Place {
-        let before = self.text.get(self.line_start..self.at).unwrap_or("");
+        let (counted, column) = self.counted.get();
+        let passed = self.text.get(counted..self.at).unwrap_or("");
+        let passed = u32::try_from(passed.chars().count()).unwrap_or(u32::MAX);
+        let column = column.saturating_add(passed);
+        self.counted.set((self.at, column));
         Place {
             file: self.file,
             line: self.line,
-            column: u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX),
+            column,
         }
     }
 
@@ -63,7 +69,7 @@ impl<'t> Reader<'t> {
             self.at += 1;
             if byte == b'\n' {
                 self.line += 1;
-                self.line_start = self.at;
+                self.counted.set((self.at, 1));
             }
         }
     }

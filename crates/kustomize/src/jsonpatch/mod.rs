@@ -19,6 +19,7 @@ mod spelling;
 
 pub use operation::Patch;
 
+use crate::growth::Overgrown;
 use bumpwright_yaml::{Place, ReadError};
 
 /// Why a patch cannot be read or applied.
@@ -103,6 +104,16 @@ pub enum PatchError {
         /// What it leaves.
         found: &'static str,
     },
+    /// Values are copied without end.
+    #[error("{op} operation: {cause}")]
+    Growth {
+        /// Where the operation stands.
+        place: Place,
+        /// Its kind.
+        op: &'static str,
+        /// What is too much.
+        cause: Overgrown,
+    },
     /// A value has no form in JSON.
     #[error("{problem}")]
     Value {
@@ -126,6 +137,7 @@ impl PatchError {
             | Self::Index { place, .. }
             | Self::Test { place, .. }
             | Self::Root { place, .. }
+            | Self::Growth { place, .. }
             | Self::Value { place, .. } => *place,
             Self::Yaml(_) => Place::NONE,
         }

@@ -20,7 +20,7 @@ pub enum KustomizationError {
     #[error("invalid Kustomization: {0}")]
     Malformed(#[from] ReadError),
     /// A field is unknown or has a wrong value.
-    #[error("invalid Kustomization: {0}")]
+    #[error(transparent)]
     Field(#[from] ConfigError),
     /// It says nothing.
     #[error("kustomization.yaml is empty")]

@@ -22,6 +22,44 @@ const DEPRECATED: [(&str, &str, &str); 6] = [
     ("vars", "replacements", "[EXPERIMENTAL] "),
 ];
 
+/// All fields, each before those that it is mistaken for.
+const FIELDS: [&str; 34] = [
+    "apiVersion",
+    "kind",
+    "metadata",
+    "resources",
+    "components",
+    "namespace",
+    "namePrefix",
+    "nameSuffix",
+    "labels",
+    "commonLabels",
+    "commonAnnotations",
+    "images",
+    "replicas",
+    "patches",
+    "patchesStrategicMerge",
+    "patchesJson6902",
+    "replacements",
+    "vars",
+    "configMapGenerator",
+    "secretGenerator",
+    "generatorOptions",
+    "helmCharts",
+    "helmGlobals",
+    "helmChartInflationGenerator",
+    "generators",
+    "transformers",
+    "validators",
+    "configurations",
+    "crds",
+    "openapi",
+    "sortOptions",
+    "buildMetadata",
+    "bases",
+    "imageTags",
+];
+
 impl Kustomization {
     /// Reads a kustomization.
     ///
@@ -30,19 +68,22 @@ impl Kustomization {
     /// It is no YAML, is empty, or a field is unknown or has a wrong value.
     pub fn read(bytes: &[u8], file: FileId) -> Result<Self, KustomizationError> {
         let node = read_first(bytes, &ReadOptions::sigs(file))?.unwrap_or_else(Node::null);
-        let mut fields = Fields::of(&node, WHAT)?;
+        let mut fields = Fields::of(&node, WHAT)?.knowing(&FIELDS);
         let kind = text(&mut fields, "kind")?;
         let api_version = text(&mut fields, "apiVersion")?;
         let mut kustomization = Self {
             warnings: warnings(&mut fields),
             ..Self::default()
         };
-        kustomization.read_operands(&mut fields)?;
-        kustomization.read_operators(&mut fields)?;
-        kustomization.read_patches(&mut fields)?;
-        kustomization.read_generators(&mut fields)?;
-        kustomization.read_rest(&mut fields)?;
-        fields.finish()?;
+        let read = [
+            kustomization.read_operands(&mut fields),
+            kustomization.read_operators(&mut fields),
+            kustomization.read_patches(&mut fields),
+            kustomization.read_generators(&mut fields),
+            kustomization.read_rest(&mut fields),
+            fields.finish(),
+        ];
+        ConfigError::all(read.into_iter().filter_map(Result::err).collect())?;
         if says_nothing(&node) {
             return Err(KustomizationError::Empty);
         }
@@ -221,7 +262,15 @@ fn each<T>(
     name: &'static str,
     read: impl Fn(&Node) -> Result<T, ConfigError>,
 ) -> Result<Vec<T>, ConfigError> {
-    fields.list(name)?.iter().map(read).collect()
+    let (mut entries, mut errors) = (Vec::new(), Vec::new());
+    for entry in fields.list(name)? {
+        match read(entry) {
+            Ok(entry) => entries.push(entry),
+            Err(error) => errors.push(error),
+        }
+    }
+    ConfigError::all(errors)?;
+    Ok(entries)
 }
 
 fn read_label(entry: &Node) -> Result<LabelEntry, ConfigError> {

@@ -46,6 +46,9 @@ impl LabelSelector {
     /// Whether it holds for the labels of an object, or for its annotations.
     #[must_use]
     pub fn matches(&self, object: &Node, field: &str) -> bool {
+        if self.is_empty() {
+            return true;
+        }
         let labels = object.lookup(&["metadata", field]);
         let text = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Node::as_scalar);
         self.0.iter().all(|each| each.test.holds(text(&each.key)))

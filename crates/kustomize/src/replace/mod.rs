@@ -22,6 +22,6 @@ pub use expand::{Expansion, VarValue, expand};
 pub use label_selector::LabelSelector;
 pub use lookup::{lookup, lookup_or_create};
 pub use options::FieldOptions;
-pub use replacement::{Replacement, ReplacementSource, ReplacementTarget, replace};
+pub use replacement::{Replacement, ReplacementSource, ReplacementTarget, replace, replace_within};
 pub use selector::{Selector, SelectorMatcher};
 pub use var::{Var, VarSet, var_value};

@@ -7,9 +7,13 @@ use super::options::FieldOptions;
 use super::selector::{Selector, SelectorMatcher, read_id};
 use super::structured;
 use crate::fields::{ConfigError, Fault, Fields, split_path_smart};
+use crate::growth::Growth;
 use crate::transform::{Id, Object};
 use bumpwright_yaml::{Node, Place, Value};
 use compact_str::CompactString;
+
+/// Parts of a path: each is a level of the object that is made.
+const MAX_PARTS: usize = 500;
 
 /// The field where none is named.
 const DEFAULT_PATH: CompactString = CompactString::const_new("metadata.name");
@@ -182,6 +186,18 @@ impl ReplacementTarget {
 /// A source is not there, or is there more than once; a target's field is missing, or not of a kind that takes the
 /// value; a selector is wrong.
 pub fn replace(objects: &mut [&mut dyn Object], replacements: &[Replacement]) -> Result<(), ReplaceError> {
+    replace_within(objects, replacements, &Growth::default())
+}
+
+/// As [`replace`], paying for each copy of a value.
+///
+/// # Errors
+/// As [`replace`], and where objects grow without end.
+pub fn replace_within(
+    objects: &mut [&mut dyn Object],
+    replacements: &[Replacement],
+    growth: &Growth,
+) -> Result<(), ReplaceError> {
     let mut ids: Vec<Vec<Id>> = objects.iter().map(|object| ids_of(&**object)).collect();
     for replacement in replacements {
         let has_source = replacement.source.is_some() || replacement.source_value.is_some();
@@ -194,8 +210,13 @@ pub fn replace(objects: &mut [&mut dyn Object], replacements: &[Replacement]) ->
             let target = Target::new(target)?;
             for (object, ids) in objects.iter_mut().zip(&mut ids) {
                 if target.picks(object.node(), ids)? {
+                    let paid = growth.pay(&value);
+                    paid.map_err(|cause| ReplaceError::of(replacement.place, cause.to_string()))?;
                     target.put(&mut **object, &value)?;
-                    *ids = ids_of(&**object);
+                    // A replacement may change what an object is named now, never what it was named before.
+                    if let Some(present) = ids.first_mut() {
+                        *present = object.id();
+                    }
                 }
             }
         }
@@ -280,6 +301,10 @@ impl<'a> Target<'a> {
             ));
         };
         let reject = target.reject.iter().map(|selector| selector.clone().matcher());
+        if target.paths.iter().any(|path| path.matches('.').count() > MAX_PARTS) {
+            let problem = format!("a path of a field has more than {MAX_PARTS} parts");
+            return Err(ReplaceError::of(target.place, problem));
+        }
         Ok(Self {
             options: target.options.clone().unwrap_or_default(),
             select: select.matcher()?,

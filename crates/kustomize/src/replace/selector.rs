@@ -24,11 +24,11 @@ pub struct Selector {
 #[derive(Debug)]
 pub struct SelectorMatcher {
     selector: Selector,
-    group: Option<Regexp>,
-    version: Option<Regexp>,
-    kind: Option<Regexp>,
-    name: Option<Regexp>,
-    namespace: Option<Regexp>,
+    group: Whole,
+    version: Whole,
+    kind: Whole,
+    name: Whole,
+    namespace: Whole,
     /// A wrong label selector is an error only where an object gets to be asked for its labels, as in kustomize.
     labels: Result<LabelSelector, SelectorError>,
     annotations: Result<LabelSelector, SelectorError>,
@@ -58,11 +58,11 @@ impl Selector {
     /// A part is no regular expression.
     pub fn matcher(self) -> Result<SelectorMatcher, SelectorError> {
         Ok(SelectorMatcher {
-            group: whole("group", &self.id.gvk.group)?,
-            version: whole("version", &self.id.gvk.version)?,
-            kind: whole("kind", &self.id.gvk.kind)?,
-            name: whole("name", &self.id.name)?,
-            namespace: whole("namespace", &self.id.namespace)?,
+            group: Whole::new("group", &self.id.gvk.group)?,
+            version: Whole::new("version", &self.id.gvk.version)?,
+            kind: Whole::new("kind", &self.id.gvk.kind)?,
+            name: Whole::new("name", &self.id.name)?,
+            namespace: Whole::new("namespace", &self.id.namespace)?,
             labels: LabelSelector::new(&self.labels),
             annotations: LabelSelector::new(&self.annotations),
             selector: self,
@@ -79,25 +79,67 @@ pub(super) fn read_id(fields: &mut Fields<'_>) -> Result<Id, ConfigError> {
     })
 }
 
-/// An expression for the whole of a text; nothing for an empty one.
-fn whole(field: &'static str, pattern: &str) -> Result<Option<Regexp>, SelectorError> {
-    if pattern.is_empty() {
-        return Ok(None);
-    }
-    let regexp = Regexp::new(format!("^(?:{pattern})$"));
-    regexp.map(Some).map_err(|error| SelectorError::Pattern {
-        field,
-        pattern: pattern.to_owned(),
-        reason: error.to_string(),
-    })
+/// What the whole of a text must be.
+#[derive(Debug)]
+enum Whole {
+    /// Anything: the expression is empty.
+    Any,
+    /// This text: most expressions are plain names, and selectors are put to each object.
+    Text(CompactString),
+    /// What an expression matches; all of that begins with this text.
+    Matched(CompactString, Regexp),
 }
 
-fn is_match(regexp: Option<&Regexp>, text: &str) -> Result<bool, SelectorError> {
-    let Some(regexp) = regexp else { return Ok(true) };
-    let outcome = regexp.is_match(text.as_bytes(), &mut Budget::default());
-    outcome.map_err(|_| SelectorError::Exhausted {
-        pattern: String::from_utf8_lossy(regexp.pattern()).into_owned(),
-    })
+/// The plain text that everything begins with that an expression matches; the whole expression if it is no more.
+fn beginning(pattern: &str) -> &str {
+    let is_plain = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | ':' | '/');
+    let Some((at, next)) = pattern.char_indices().find(|(_, char)| !is_plain(*char)) else {
+        return pattern;
+    };
+    let beginning = pattern.get(..at).unwrap_or_default();
+    match next {
+        _ if pattern.contains('|') => "",
+        // The last character may be missing.
+        '*' | '?' | '{' => {
+            let mut chars = beginning.chars();
+            chars.next_back();
+            chars.as_str()
+        }
+        _ => beginning,
+    }
+}
+
+impl Whole {
+    fn new(field: &'static str, pattern: &CompactString) -> Result<Self, SelectorError> {
+        if pattern.is_empty() {
+            return Ok(Self::Any);
+        }
+        let beginning = beginning(pattern);
+        if beginning.len() == pattern.len() {
+            return Ok(Self::Text(pattern.clone()));
+        }
+        let regexp = Regexp::new(format!("^(?:{pattern})$"));
+        regexp
+            .map(|regexp| Self::Matched(beginning.into(), regexp))
+            .map_err(|error| SelectorError::Pattern {
+                field,
+                pattern: pattern.to_string(),
+                reason: error.to_string(),
+            })
+    }
+
+    fn is_match(&self, text: &str) -> Result<bool, SelectorError> {
+        let regexp = match self {
+            Self::Any => return Ok(true),
+            Self::Text(wanted) => return Ok(wanted == text),
+            Self::Matched(beginning, _) if !text.starts_with(beginning.as_str()) => return Ok(false),
+            Self::Matched(_, regexp) => regexp,
+        };
+        let outcome = regexp.is_match(text.as_bytes(), &mut Budget::default());
+        outcome.map_err(|_| SelectorError::Exhausted {
+            pattern: String::from_utf8_lossy(regexp.pattern()).into_owned(),
+        })
+    }
 }
 
 impl SelectorMatcher {
@@ -112,9 +154,11 @@ impl SelectorMatcher {
     /// # Errors
     /// An expression is too costly.
     pub fn picks_type(&self, gvk: &Gvk) -> Result<bool, SelectorError> {
-        Ok(is_match(self.group.as_ref(), &gvk.group)?
-            && is_match(self.version.as_ref(), &gvk.version)?
-            && is_match(self.kind.as_ref(), &gvk.kind)?)
+        Ok(
+            self.group.is_match(&gvk.group)?
+                && self.version.is_match(&gvk.version)?
+                && self.kind.is_match(&gvk.kind)?,
+        )
     }
 
     /// Whether an id is meant, its namespace taken as it is.
@@ -122,9 +166,7 @@ impl SelectorMatcher {
     /// # Errors
     /// An expression is too costly.
     pub fn picks_id(&self, id: &Id) -> Result<bool, SelectorError> {
-        Ok(self.picks_type(&id.gvk)?
-            && is_match(self.name.as_ref(), &id.name)?
-            && is_match(self.namespace.as_ref(), &id.namespace)?)
+        Ok(self.picks_type(&id.gvk)? && self.name.is_match(&id.name)? && self.namespace.is_match(&id.namespace)?)
     }
 
     /// Whether the annotations and labels of an object are meant.
@@ -143,15 +185,56 @@ impl SelectorMatcher {
     /// # Errors
     /// An expression is too costly, or the label selector is none.
     pub fn picks(&self, object: &dyn Object, is_cluster_scoped: IsClusterScoped<'_>) -> Result<bool, SelectorError> {
-        let present = object.id();
-        if !self.picks_type(&present.gvk)? {
-            return Ok(false);
+        let (first, present) = (object.original_id(), object.id());
+        let [before, now] = [&first, &present].map(|id| id.effective_namespace(is_cluster_scoped));
+        Ok(
+            self.picks_parts(&present.gvk, [&first.name, &present.name], [&before, &now])?
+                && self.picks_metadata(object.node())?,
+        )
+    }
+
+    /// Whether a type is meant and one each of the first and present names and effective namespaces: nothing needs to
+    /// be copied for this, and most objects are not meant.
+    ///
+    /// # Errors
+    /// An expression is too costly.
+    pub fn picks_parts(&self, gvk: &Gvk, names: [&str; 2], namespaces: [&str; 2]) -> Result<bool, SelectorError> {
+        let either =
+            |whole: &Whole, [first, present]: [&str; 2]| Ok(whole.is_match(first)? || whole.is_match(present)?);
+        Ok(self.picks_type(gvk)? && either(&self.name, names)? && either(&self.namespace, namespaces)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_without_its_plain_beginning_is_not_tried() {
+        for (pattern, wanted) in [
+            ("web", "web"),
+            ("web-.*", "web-"),
+            ("webs?", "web"),
+            ("webs+", "webs"),
+            ("a{0}", ""),
+            ("web|api", ""),
+            ("(?i)web", ""),
+            ("é*", ""),
+            ("^web", ""),
+        ] {
+            assert_eq!(beginning(pattern), wanted, "{pattern}");
         }
-        let first = object.original_id();
-        let namespace = |id: &Id| is_match(self.namespace.as_ref(), &id.effective_namespace(is_cluster_scoped));
-        let name = |id: &Id| is_match(self.name.as_ref(), &id.name);
-        Ok((namespace(&first)? || namespace(&present)?)
-            && (name(&first)? || name(&present)?)
-            && self.picks_metadata(object.node())?)
+    }
+
+    #[test]
+    fn a_name_is_held_against_the_whole_text() {
+        let matches = |pattern: &str, text: &str| {
+            let whole = Whole::new("name", &pattern.into()).unwrap();
+            whole.is_match(text).unwrap()
+        };
+        assert!(matches("web", "web") && !matches("web", "web-1") && !matches("web", "my-web"));
+        assert!(matches("web-.*", "web-1") && !matches("web-.*", "my-web-1"));
+        assert!(matches("webs?", "web") && matches("web|api", "api") && matches("", "x"));
+        assert!(Whole::new("name", &"(".into()).is_err());
     }
 }

@@ -19,7 +19,7 @@ pub struct ResId {
 
 /// What stands for the namespace of objects that have none.
 const NO_NAMESPACE: &str = "_non_namespaceable_";
-const DEFAULT_NAMESPACE: &str = "default";
+pub(super) const DEFAULT_NAMESPACE: &str = "default";
 
 impl ResId {
     /// The namespace that counts: a marker for objects outside of namespaces, `default` where none is said.

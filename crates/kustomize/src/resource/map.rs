@@ -1,10 +1,11 @@
 //! Resources in order, found by id.
 
-use super::{Behavior, ResId, Resource};
+use super::{Behavior, Origin, Previous, ResId, Resource};
 use crate::schema::SchemaChoice;
 use compact_str::CompactString;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 /// Resources in the order in which they were added. No two have the same id.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +18,10 @@ pub struct ResMap {
 }
 
 /// Positions of all resources that have or had a name in an effective namespace, in order.
-type Index = HashMap<(CompactString, CompactString), Vec<usize>>;
+type Index = HashMap<Key, Vec<usize>>;
+
+/// Name and effective namespace.
+type Key = (CompactString, CompactString);
 
 /// An id that fits too much or nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,8 +61,12 @@ pub enum IdError {
     },
 }
 
-fn key(id: &ResId) -> (CompactString, CompactString) {
+fn key(id: &ResId) -> Key {
     (id.name.clone(), id.effective_namespace().into())
+}
+
+fn former_key(former: &Previous) -> Key {
+    (former.name.clone(), former.effective_namespace().into())
 }
 
 impl ResMap {
@@ -70,8 +78,7 @@ impl ResMap {
 
     /// The resources to change in any way.
     pub fn list_mut(&mut self) -> &mut Vec<Resource> {
-        self.index.take();
-        self.names.take();
+        self.forget_places();
         self.any_gone = true;
         &mut self.list
     }
@@ -131,9 +138,7 @@ impl ResMap {
     /// The positions of those that have or had this id.
     #[must_use]
     pub fn with_any_id(&self, id: &ResId) -> Vec<usize> {
-        self.candidates(id, |resource| {
-            !resource.is_gone() && resource.all_ids().any(|ours| ours.equals(id))
-        })
+        self.candidates(id, |resource| !resource.is_gone() && resource.has_or_had(id))
     }
 
     fn candidates(&self, id: &ResId, fits: impl Fn(&Resource) -> bool) -> Vec<usize> {
@@ -175,7 +180,11 @@ impl ResMap {
         if let Some(index) = self.index.get_mut() {
             add_to(index, self.list.len(), &resource);
         }
-        self.names.take();
+        if let Some(names) = self.names.get_mut() {
+            for name in all_names(&resource) {
+                put_at(names, name.clone(), self.list.len());
+            }
+        }
         self.list.push(resource);
     }
 
@@ -246,23 +255,18 @@ impl ResMap {
     /// Changes one; afterwards it is found by its new ids.
     pub fn update<T>(&mut self, at: usize, change: impl FnOnce(&mut Resource) -> T) -> Option<T> {
         let resource = self.list.get_mut(at)?;
-        let before: Vec<_> = resource.all_ids().map(|id| key(&id)).collect();
+        let (before, former) = (key(resource.id()), resource.previous.clone());
         let result = change(resource);
         self.any_gone |= resource.is_gone();
-        let after: Vec<_> = resource.all_ids().map(|id| key(&id)).collect();
-        if before != after {
-            self.names.take();
-            if let Some(index) = self.index.get_mut() {
-                for key in before {
-                    index.entry(key).or_default().retain(|other| *other != at);
-                }
-                add_to(index, at, resource);
-            }
+        if resource.previous.starts_with(&former) {
+            self.moved(at, &before, former.len());
+        } else {
+            self.forget_places();
         }
         Some(result)
     }
 
-    /// Changes each in turn; afterwards they are found by their new ids.
+    /// Changes each in turn, but no former ids that it has; afterwards they are found by their new ids.
     ///
     /// # Errors
     ///
@@ -272,22 +276,89 @@ impl ResMap {
         schema: &SchemaChoice,
         mut change: impl FnMut(&mut Resource) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut moved = false;
-        let mut gone = false;
-        for resource in self.list.iter_mut().filter(|resource| !resource.is_gone()) {
-            let (before, former) = (resource.id().clone(), resource.previous.len());
+        for at in 0..self.list.len() {
+            let Some(resource) = self.list.get_mut(at).filter(|resource| !resource.is_gone()) else {
+                continue;
+            };
+            let (before, former) = (key(resource.id()), resource.previous.len());
             let result = change(resource);
             resource.refresh(schema);
-            moved |= *resource.id() != before || resource.previous.len() != former;
-            gone |= resource.is_gone();
+            self.any_gone |= resource.is_gone();
+            self.moved(at, &before, former);
             result?;
         }
-        self.any_gone |= gone;
-        if moved {
-            self.index.take();
-            self.names.take();
+        Ok(())
+    }
+
+    /// Changes them together, but neither their number nor their order; afterwards they are found by their new ids.
+    ///
+    /// # Errors
+    ///
+    /// The error of `change`.
+    pub fn together<E>(
+        &mut self,
+        schema: &SchemaChoice,
+        change: impl FnOnce(&mut [Resource]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let before = self
+            .list
+            .iter()
+            .map(|resource| (key(resource.id()), resource.previous.len()));
+        let before: Vec<_> = before.collect();
+        change(&mut self.list)?;
+        for (at, (before, former)) in before.into_iter().enumerate() {
+            let Some(resource) = self.list.get_mut(at) else { break };
+            resource.refresh(schema);
+            self.any_gone |= resource.is_gone();
+            self.moved(at, &before, former);
         }
         Ok(())
+    }
+
+    /// Notes at each what changed it, or made it if nothing is known to have.
+    pub fn note_origin(&mut self, origin: &Origin) {
+        for resource in &mut self.list {
+            match resource.origin {
+                Some(_) => resource.transformations.push(origin.clone()),
+                None => resource.origin = Some(origin.clone()),
+            }
+        }
+    }
+
+    /// Has one found by what names it now, if that is not `before` any more, and by former ids from `former` on. The
+    /// others need not be looked at, however many there are.
+    fn moved(&mut self, at: usize, before: &Key, former: usize) {
+        let Some(resource) = self.list.get(at) else { return };
+        let now = key(resource.id());
+        if now == *before && former == resource.previous.len() {
+            return;
+        }
+        let added = resource.previous.get(former..).unwrap_or_default();
+        let mut all = resource.previous.iter();
+        if let Some(index) = self.index.get_mut() {
+            if now != *before && !all.clone().any(|former| former_key(former) == *before) {
+                drop_at(index, before, at);
+            }
+            for former in added {
+                put_at(index, former_key(former), at);
+            }
+            put_at(index, now.clone(), at);
+        }
+        if let Some(names) = self.names.get_mut() {
+            if now.0 != before.0 && !all.any(|former| former.name == before.0) {
+                drop_at(names, &before.0, at);
+            }
+            for former in added {
+                put_at(names, former.name.clone(), at);
+            }
+            put_at(names, now.0, at);
+        }
+    }
+
+    /// Has places looked up anew when they are needed next.
+    fn forget_places(&mut self) {
+        self.index.take();
+        self.names.take();
     }
 
     /// Drops those that a step emptied.
@@ -297,8 +368,7 @@ impl ResMap {
         }
         if self.list.iter().any(Resource::is_gone) {
             self.list.retain(|resource| !resource.is_gone());
-            self.index.take();
-            self.names.take();
+            self.forget_places();
         }
     }
 }
@@ -310,11 +380,27 @@ fn all_names(resource: &Resource) -> impl Iterator<Item = &CompactString> {
 
 /// Adds all ids of a resource, each position in its order.
 fn add_to(index: &mut Index, at: usize, resource: &Resource) {
-    for id in resource.all_ids() {
-        let positions = index.entry(key(&id)).or_default();
-        if let Err(place) = positions.binary_search(&at) {
-            positions.insert(place, at);
-        }
+    for former in &resource.previous {
+        put_at(index, former_key(former), at);
+    }
+    put_at(index, key(resource.id()), at);
+}
+
+/// Adds a position, in its order.
+fn put_at<K: Hash + Eq>(places: &mut HashMap<K, Vec<usize>>, key: K, at: usize) {
+    let positions = places.entry(key).or_default();
+    if let Err(place) = positions.binary_search(&at) {
+        positions.insert(place, at);
+    }
+}
+
+fn drop_at<K: Hash + Eq>(places: &mut HashMap<K, Vec<usize>>, key: &K, at: usize) {
+    let Some(positions) = places.get_mut(key) else { return };
+    if let Ok(place) = positions.binary_search(&at) {
+        positions.remove(place);
+    }
+    if positions.is_empty() {
+        places.remove(key);
     }
 }
 
@@ -352,6 +438,52 @@ mod tests {
         map.append(config_map("a")).unwrap();
         assert!(matches!(map.only(&old), Err(IdError::SeveralMatches { count: 2, .. })));
         assert!(matches!(map.append(config_map("b")), Err(IdError::Registered(_))));
+    }
+
+    /// The places of a map whose index followed its changes, and those of one that looks them up anew.
+    fn places(map: &ResMap, name: &str) -> (Vec<usize>, Vec<usize>) {
+        let fresh = ResMap {
+            list: map.list.clone(),
+            ..ResMap::default()
+        };
+        let id = ResId {
+            name: name.into(),
+            ..map.list()[0].id().clone()
+        };
+        let all = |map: &ResMap| [map.named(name), &map.with_id(&id), &map.with_any_id(&id)].concat();
+        (all(map), all(&fresh))
+    }
+
+    #[test]
+    fn the_index_follows_changes_of_names() {
+        let schema = SchemaChoice::default();
+        let mut map = ResMap::default();
+        for name in ["a", "b", "c"] {
+            map.append(config_map(name)).unwrap();
+        }
+        assert_eq!(map.named("b"), [1]);
+        map.update(1, |resource| {
+            resource.remember();
+            resource.set_name("a-2");
+        });
+        map.update(0, |resource| resource.set_name("z"));
+        let each: Result<(), IdError> = map.each(&schema, |resource| {
+            resource.remember();
+            resource.set_name(&format!("x-{}", resource.name()));
+            Ok(())
+        });
+        let together: Result<(), IdError> = map.together(&schema, |list| {
+            list[2].set_name("c");
+            Ok(())
+        });
+        assert_eq!((each, together), (Ok(()), Ok(())));
+        map.update(2, |resource| resource.previous.clear());
+        map.update(0, |resource| resource.set_name("b"));
+        for name in ["a", "b", "c", "z", "a-2", "x-a-2", "x-z", "x-c"] {
+            let (followed, fresh) = places(&map, name);
+            assert_eq!(followed, fresh, "{name}");
+        }
+        assert_eq!(map.named("b"), [0, 1]);
     }
 
     #[test]

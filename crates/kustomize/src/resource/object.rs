@@ -1,5 +1,6 @@
 //! One object with what the build knows of it.
 
+use super::id::DEFAULT_NAMESPACE;
 use super::{Origin, ResId};
 use crate::Gvk;
 use crate::fields::{SharedEntries, untagged};
@@ -45,6 +46,18 @@ pub struct Previous {
     pub namespace: CompactString,
     /// The kind.
     pub kind: CompactString,
+}
+
+impl Previous {
+    /// The namespace that counted: `default` where none was said.
+    #[must_use]
+    pub fn effective_namespace(&self) -> &str {
+        if self.namespace.is_empty() {
+            DEFAULT_NAMESPACE
+        } else {
+            &self.namespace
+        }
+    }
 }
 
 /// What a generator does with an object of the same id that is already there.
@@ -201,13 +214,39 @@ impl Resource {
     pub fn previous_id(&self, previous: &Previous) -> ResId {
         ResId {
             gvk: Gvk {
+                group: self.id.gvk.group.clone(),
+                version: self.id.gvk.version.clone(),
                 kind: previous.kind.clone(),
-                ..self.id.gvk.clone()
             },
             name: previous.name.clone(),
             namespace: previous.namespace.clone(),
             cluster_scoped: false,
         }
+    }
+
+    fn former_id(&self, previous: &Previous) -> Id {
+        Id {
+            gvk: Gvk {
+                group: self.id.gvk.group.clone(),
+                version: self.id.gvk.version.clone(),
+                kind: previous.kind.clone(),
+            },
+            name: previous.name.clone(),
+            namespace: previous.namespace.clone(),
+        }
+    }
+
+    /// Whether this names it or did before.
+    #[must_use]
+    pub fn has_or_had(&self, id: &ResId) -> bool {
+        let (gvk, ours) = (&id.gvk, &self.id.gvk);
+        let had = |former: &Previous| {
+            former.name == id.name
+                && former.kind == gvk.kind
+                && former.effective_namespace() == id.effective_namespace()
+        };
+        let same_version = gvk.group == ours.group && gvk.version == ours.version;
+        self.id.equals(id) || (same_version && self.previous.iter().any(had))
     }
 
     /// All that named it, oldest first, and what does now.
@@ -290,15 +329,12 @@ impl Object for Resource {
     }
 
     fn former_ids(&self) -> Vec<Id> {
-        let former = self.previous.iter().map(|previous| Id {
-            gvk: Gvk {
-                kind: previous.kind.clone(),
-                ..self.id.gvk.clone()
-            },
-            name: previous.name.clone(),
-            namespace: previous.namespace.clone(),
-        });
-        former.collect()
+        self.previous.iter().map(|previous| self.former_id(previous)).collect()
+    }
+
+    fn original_id(&self) -> Id {
+        let first = self.previous.first();
+        first.map_or_else(|| Id::of(&self.node), |first| self.former_id(first))
     }
 
     fn remember_id(&mut self) {

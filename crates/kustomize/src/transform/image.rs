@@ -4,8 +4,9 @@ use super::error::TransformError;
 use super::image_name::ImageName;
 use crate::fields::{ConfigError, Fault, FieldError, FieldSpecs, Fields, read_specs, set_scalar, walk_all};
 use bumpwright_re2::{Budget, Regexp};
-use bumpwright_yaml::{Node, Value};
+use bumpwright_yaml::{Node, Place, Value};
 use compact_str::CompactString;
+use std::cell::Cell;
 
 /// What may follow the name of an image: a tag, a digest.
 const TAG_AND_DIGEST: &str = "(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?$";
@@ -23,6 +24,8 @@ pub struct ImageChange {
     pub digest: CompactString,
     /// What to put after the tag that they have; only without `new_tag` and `digest`.
     pub tag_suffix: CompactString,
+    /// Where the entry stands.
+    pub place: Place,
 }
 
 /// Changes images (`images`). Made once for many objects: the name is compiled here.
@@ -31,6 +34,8 @@ pub struct ImageTag {
     change: ImageChange,
     pattern: Option<Regexp>,
     fields: FieldSpecs,
+    /// Whether an image had the name.
+    matched: Cell<bool>,
 }
 
 impl ImageChange {
@@ -46,6 +51,7 @@ impl ImageChange {
             new_tag: fields.string("newTag")?,
             digest: fields.string("digest")?,
             tag_suffix: fields.string("tagSuffix")?,
+            place: entry.place,
         };
         if strict {
             fields.finish()?;
@@ -78,6 +84,82 @@ impl ImageChange {
     }
 }
 
+/// Whether a reference may begin with what an expression matches: false only if the expression is a plain name and it
+/// does not. Each image of a build is held against each entry, so most of them should cost nothing.
+fn may_be(name: &str, reference: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/' | b':' | b'.');
+    if !(name.bytes().all(is_plain) && reference.is_ascii()) {
+        return true;
+    }
+    let any = |(wanted, ours)| wanted == b'.' || wanted == ours;
+    name.len() <= reference.len() && name.bytes().zip(reference.bytes()).all(any)
+}
+
+/// Calls `found` with each image of an object and its text.
+fn each_image(
+    fields: &FieldSpecs,
+    object: &mut Node,
+    found: &mut dyn FnMut(&mut Node, CompactString) -> Result<(), Fault>,
+) -> Result<(), TransformError> {
+    if object.get("kind").and_then(Node::as_str) == Some("CustomResourceDefinition") {
+        return Ok(());
+    }
+    let wrap = TransformError::of("images");
+    let mut found = |image: &mut Node| {
+        let wrong = || Fault::wrong_kind(image, "ScalarNode");
+        let text = image.as_scalar().ok_or_else(wrong)?.text.clone();
+        found(image, text)
+    };
+    if let Err(fault) = in_containers(object, &mut found) {
+        return Err(wrap(FieldError::new("containers", object, fault)));
+    }
+    walk_all(fields.as_slice(), object, None, &mut found).map_err(wrap)
+}
+
+fn images_of(fields: &FieldSpecs, object: &mut Node) -> Result<Vec<CompactString>, TransformError> {
+    let mut images = Vec::new();
+    each_image(fields, object, &mut |_, text| {
+        if !images.contains(&text) {
+            images.push(text);
+        }
+        Ok(())
+    })?;
+    Ok(images)
+}
+
+type Found<'a> = &'a mut dyn FnMut(&mut Node) -> Result<(), Fault>;
+
+fn in_containers(node: &mut Node, found: Found<'_>) -> Result<(), Fault> {
+    match &mut node.value {
+        Value::Scalar(_) => Ok(()),
+        Value::Sequence(sequence) => sequence
+            .items
+            .iter_mut()
+            .try_for_each(|item| in_containers(item, found)),
+        Value::Mapping(mapping) => mapping.entries.iter_mut().try_for_each(|entry| {
+            in_containers(&mut entry.value, found)?;
+            match entry.key.text.as_str() {
+                "containers" | "initContainers" => in_list(&mut entry.value, found),
+                _ => Ok(()),
+            }
+        }),
+    }
+}
+
+fn in_list(containers: &mut Node, found: Found<'_>) -> Result<(), Fault> {
+    let Some(items) = containers.as_items_mut() else {
+        return Ok(());
+    };
+    items
+        .iter_mut()
+        .filter(|item| !item.is_null())
+        .try_for_each(|container| {
+            let wrong = Fault::wrong_kind(container, "MappingNode");
+            let mapping = container.as_mapping_mut().ok_or(wrong)?;
+            mapping.get_mut("image").map_or(Ok(()), &mut *found)
+        })
+}
+
 impl ImageTag {
     /// The transformer of `change` at `fields`. A name that is no regular expression matches nothing.
     #[must_use]
@@ -87,7 +169,21 @@ impl ImageTag {
             change,
             pattern: pattern.ok(),
             fields,
+            matched: Cell::new(false),
         }
+    }
+
+    /// What to tell if none of the objects so far has such an image.
+    #[must_use]
+    pub fn unmatched(&self) -> Option<String> {
+        let text = || format!("images: no object has the image {:?}", self.change.name);
+        (!self.matched.get()).then(text)
+    }
+
+    /// Where the change is asked for.
+    #[must_use]
+    pub const fn place(&self) -> Place {
+        self.change.place
     }
 
     /// Reads the config of an `ImageTagTransformer`.
@@ -112,59 +208,80 @@ impl ImageTag {
     /// # Errors
     /// An image is no scalar, a container no mapping, or a path leads through a scalar.
     pub fn apply(&self, object: &mut Node) -> Result<(), TransformError> {
-        if object.get("kind").and_then(Node::as_str) == Some("CustomResourceDefinition") {
-            return Ok(());
-        }
-        let wrap = TransformError::of("images");
-        if let Err(fault) = self.containers(object) {
-            return Err(wrap(FieldError::new("containers", object, fault)));
-        }
-        walk_all(self.fields.as_slice(), object, None, &mut |field| self.set(field)).map_err(wrap)
+        each_image(&self.fields, object, &mut |image, text| {
+            if !self.matches(&text) {
+                return Ok(());
+            }
+            self.matched.set(true);
+            set_scalar(image, &self.change.renamed(&text), None)
+        })
     }
 
-    fn containers(&self, node: &mut Node) -> Result<(), Fault> {
-        match &mut node.value {
-            Value::Scalar(_) => Ok(()),
-            Value::Sequence(sequence) => sequence.items.iter_mut().try_for_each(|item| self.containers(item)),
-            Value::Mapping(mapping) => mapping.entries.iter_mut().try_for_each(|entry| {
-                self.containers(&mut entry.value)?;
-                match entry.key.text.as_str() {
-                    "containers" | "initContainers" => self.listed(&mut entry.value),
-                    _ => Ok(()),
-                }
-            }),
+    /// Makes several changes of the same fields, one after the other. The images of the object are looked up once,
+    /// and again after each change that concerns one of them: most entries of `images:` do not.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    pub fn apply_all(all: &[Self], object: &mut Node) -> Result<(), TransformError> {
+        let mut images: Option<Vec<CompactString>> = None;
+        for change in all {
+            if images.is_none() {
+                images = Some(images_of(&change.fields, object)?);
+            }
+            if images.iter().flatten().any(|image| change.matches(image)) {
+                change.apply(object)?;
+                images = None;
+            }
         }
-    }
-
-    fn listed(&self, containers: &mut Node) -> Result<(), Fault> {
-        let Some(items) = containers.as_items_mut() else {
-            return Ok(());
-        };
-        items
-            .iter_mut()
-            .filter(|item| !item.is_null())
-            .try_for_each(|container| {
-                let wrong = Fault::wrong_kind(container, "MappingNode");
-                let mapping = container.as_mapping_mut().ok_or(wrong)?;
-                mapping.get_mut("image").map_or(Ok(()), |image| self.set(image))
-            })
-    }
-
-    fn set(&self, image: &mut Node) -> Result<(), Fault> {
-        let scalar = image
-            .as_scalar()
-            .ok_or_else(|| Fault::wrong_kind(image, "ScalarNode"))?;
-        if !self.matches(&scalar.text) {
-            return Ok(());
-        }
-        let new = self.change.renamed(&scalar.text);
-        set_scalar(image, &new, None)
+        Ok(())
     }
 
     fn matches(&self, reference: &str) -> bool {
         let Some(pattern) = &self.pattern else { return false };
+        if !may_be(&self.change.name, reference) {
+            return false;
+        }
         // Such patterns are tiny; one that needs more steps than this matches nothing.
         let mut budget = Budget::default();
         pattern.is_match(reference.as_bytes(), &mut budget).unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fields::FieldSpec;
+    use crate::testing::{json, node};
+
+    fn changes(names: &[(&str, &str)]) -> Vec<ImageTag> {
+        let change = |(name, new_name): &(&str, &str)| ImageChange {
+            name: (*name).into(),
+            new_name: (*new_name).into(),
+            ..ImageChange::default()
+        };
+        let fields = FieldSpecs::from(vec![FieldSpec::of_any("spec/image", false)]);
+        names
+            .iter()
+            .map(|names| ImageTag::new(change(names), fields.clone()))
+            .collect()
+    }
+
+    #[test]
+    fn changes_together_are_changes_one_by_one() {
+        let object = r#"{"kind":"K","spec":{"image":"a:1","containers":[{"image":"b"},{"image":"axb"}]}}"#;
+        for names in [
+            &[("a", "b"), ("b", "c"), ("c", "d")][..],
+            &[("b", "a"), ("a", "b")],
+            &[("a.b", "x"), ("(a|b)", "y")],
+            &[("none", "x"), ("[", "x")],
+        ] {
+            let changes = changes(names);
+            let (mut together, mut single) = (node(object), node(object));
+            ImageTag::apply_all(&changes, &mut together).unwrap();
+            changes.iter().for_each(|change| change.apply(&mut single).unwrap());
+            assert_eq!(json(&together), json(&single), "{names:?}");
+        }
+        let mut wrong = node(r#"{"kind":"K","spec":{"containers":[{"image":[]}]}}"#);
+        assert!(ImageTag::apply_all(&changes(&[("none", "x")]), &mut wrong).is_err());
     }
 }

@@ -61,17 +61,27 @@ impl ReplicaCount {
     ) -> Result<(), TransformError> {
         let mut found = false;
         for object in objects {
-            let mut ids = object.former_ids();
-            ids.push(object.id());
-            ids.retain(|id| id.name == self.name);
-            for spec in self.fields.as_slice() {
-                if ids.iter().any(|id| id.gvk.is_selected(&spec.gvk)) {
-                    found = true;
-                    self.set(spec, object.node_mut())?;
-                }
-            }
+            found |= self.apply_to(object)?;
         }
         if found { Ok(()) } else { Err(self.nothing_found()) }
+    }
+
+    /// Sets the number in one object; tells whether it is one that is meant.
+    ///
+    /// # Errors
+    /// A field is no scalar, or its path leads through one.
+    pub fn apply_to(&self, object: &mut dyn Object) -> Result<bool, TransformError> {
+        let mut ids = object.former_ids();
+        ids.push(object.id());
+        ids.retain(|id| id.name == self.name);
+        let mut found = false;
+        for spec in self.fields.as_slice() {
+            if ids.iter().any(|id| id.gvk.is_selected(&spec.gvk)) {
+                found = true;
+                self.set(spec, object.node_mut())?;
+            }
+        }
+        Ok(found)
     }
 
     fn set(&self, spec: &crate::fields::FieldSpec, object: &mut Node) -> Result<(), TransformError> {
@@ -85,7 +95,9 @@ impl ReplicaCount {
         outcome.map_err(TransformError::of("replicas"))
     }
 
-    fn nothing_found(&self) -> TransformError {
+    /// What to say when no object is meant.
+    #[must_use]
+    pub fn nothing_found(&self) -> TransformError {
         let types: Vec<_> = self.fields.as_slice().iter().map(|spec| spec.gvk.to_string()).collect();
         TransformError::NoReplicas {
             name: self.name.to_string(),

@@ -27,6 +27,8 @@ pub struct Loader<'a> {
     repository: Option<Rc<RepoUrl>>,
     /// What named this directory.
     referrer: Option<Rc<Self>>,
+    /// The directory that messages show paths from.
+    shown_from: Option<Rc<str>>,
 }
 
 #[derive(Clone)]
@@ -111,12 +113,20 @@ impl<'a> Loader<'a> {
             root: "/".to_owned(),
             repository: None,
             referrer: None,
+            shown_from: None,
         };
         if let Ok(url) = RepoUrl::parse(target) {
             return loader.fetched(url, None);
         }
         let root = loader.directory(&path::join("/", target))?;
         Ok(Self { root, ..loader })
+    }
+
+    /// Shows paths below `directory` from there, others absolute; without it, all from the root of the tree.
+    #[must_use]
+    pub fn shown_from(mut self, directory: Option<&str>) -> Self {
+        self.shown_from = directory.map(|directory| path::join("/", directory).into());
+        self
     }
 
     /// The directory, without links.
@@ -152,10 +162,30 @@ impl<'a> Loader<'a> {
         } else {
             path::join(&self.root, file)
         };
-        match self.repository() {
-            Some(url) => format!("{}/{path}", url.clone_url()),
-            None => path.trim_start_matches('/').to_owned(),
+        match (self.repository(), self.shown_from.as_deref()) {
+            (Some(url), _) => format!("{}/{path}", url.clone_url()),
+            (None, None) => path.trim_start_matches('/').to_owned(),
+            (None, Some(from)) if path::is_within(&path, from) => below(from, &path).to_owned(),
+            (None, Some(_)) => path,
         }
+    }
+
+    /// An error with its path as messages show it.
+    fn told(&self, error: TreeError) -> LoadError {
+        let shown = |path: String| {
+            if path::is_absolute(&path) {
+                self.shown(&path)
+            } else {
+                path
+            }
+        };
+        LoadError::Tree(match error {
+            TreeError::Missing(path) => TreeError::Missing(shown(path)),
+            TreeError::Directory(path) => TreeError::Directory(shown(path)),
+            TreeError::File(path) => TreeError::File(shown(path)),
+            TreeError::Circle(path) => TreeError::Circle(shown(path)),
+            TreeError::Other(path, problem) => TreeError::Other(shown(path), problem),
+        })
     }
 
     /// Whether `name` is a directory here; links followed. URLs are not.
@@ -196,6 +226,7 @@ impl<'a> Loader<'a> {
             root,
             repository: None,
             referrer: Some(Rc::new(self.clone())),
+            shown_from: self.shown_from.clone(),
         })
     }
 
@@ -218,11 +249,11 @@ impl<'a> Loader<'a> {
             path::join(&self.root, name)
         };
         if self.restrictions == LoadRestrictions::None {
-            return Ok(self.tree().read(&file)?);
+            return self.tree().read(&file).map_err(|error| self.told(error));
         }
-        let found = self.tree().canonical(&file)?;
+        let found = self.tree().canonical(&file).map_err(|error| self.told(error))?;
         if found.directory {
-            return Err(TreeError::Directory(file).into());
+            return Err(self.told(TreeError::Directory(file)));
         }
         if !path::is_within(path::parent(&found.path), &self.root) {
             return Err(LoadError::Restricted {
@@ -230,15 +261,15 @@ impl<'a> Loader<'a> {
                 root: self.shown("."),
             });
         }
-        Ok(self.tree().read(&found.path)?)
+        self.tree().read(&found.path).map_err(|error| self.told(error))
     }
 
     fn directory(&self, path: &str) -> Result<String, LoadError> {
-        let found = self.tree().canonical(path)?;
+        let found = self.tree().canonical(path).map_err(|error| self.told(error))?;
         if found.directory {
             Ok(found.path)
         } else {
-            Err(TreeError::File(path.to_owned()).into())
+            Err(self.told(TreeError::File(path.to_owned())))
         }
     }
 
@@ -258,6 +289,7 @@ impl<'a> Loader<'a> {
             restrictions: LoadRestrictions::RootOnly,
             root: found.path,
             repository: Some(Rc::new(url)),
+            shown_from: referrer.as_ref().and_then(|referrer| referrer.shown_from.clone()),
             referrer,
         })
     }
@@ -292,6 +324,12 @@ impl<'a> Loader<'a> {
             })
         })
     }
+}
+
+/// A path as seen from a directory that it is in; `.` for the directory itself.
+fn below<'p>(directory: &str, path: &'p str) -> &'p str {
+    let rest = path.strip_prefix(directory).unwrap_or(path).trim_start_matches('/');
+    if rest.is_empty() { "." } else { rest }
 }
 
 /// Whether a name is the URL of a file that HTTP gives.

@@ -1,0 +1,230 @@
+//! The exact texts of errors and warnings: place, object, cause, the kustomizations that led there.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+use bumpwright_kustomize::tree::{MemoryTree, Sealed};
+use bumpwright_kustomize::{Build, BuildError, Options, build};
+
+const DEPLOYMENT: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  template:
+    spec:
+      containers:
+      - name: web
+        image: ghcr.io/o/app:1
+";
+const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cm\ndata:\n  a: b\n";
+const BASE: [(&str, &str); 3] = [
+    ("base/kustomization.yaml", "resources:\n- dep.yaml\n- cm.yaml\n"),
+    ("base/dep.yaml", DEPLOYMENT),
+    ("base/cm.yaml", MAP),
+];
+
+/// Builds `/work/app` over a base, with `/work` as the directory that paths are shown from.
+fn run(files: &[(&str, &str)]) -> Result<Build, BuildError> {
+    let mut tree = MemoryTree::new();
+    for (path, text) in BASE.iter().chain(files) {
+        tree.add_file(&format!("/work/app/{path}"), *text);
+    }
+    let options = Options {
+        shown_from: Some("/work/app".to_owned()),
+        ..Options::default()
+    };
+    build(&tree, "/work/app", &options, &Sealed)
+}
+
+fn error(files: &[(&str, &str)]) -> String {
+    let error = run(files).expect_err("a failure");
+    for one in std::iter::once(&error).chain(&error.more) {
+        assert!(one.chain.len() <= 4, "{one}");
+    }
+    error.to_string()
+}
+
+fn warnings(files: &[(&str, &str)]) -> Vec<String> {
+    run(files).unwrap_or_else(|error| panic!("{error}")).warnings
+}
+
+fn with_patch(patch: &str) -> String {
+    let top = "resources:\n- base\npatches:\n- path: p.yaml\n";
+    error(&[("kustomization.yaml", top), ("p.yaml", patch)])
+}
+
+#[test]
+fn text_that_is_no_yaml() {
+    let files = [
+        ("kustomization.yaml", "resources:\n- base\n"),
+        (
+            "base/cm.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n name: x\n  bad: y\n",
+        ),
+    ];
+    assert_eq!(
+        error(&files),
+        "base/cm.yaml:5:6: mapping values are not allowed in this context
+  included by base/kustomization.yaml:3:3
+  included by kustomization.yaml:2:3"
+    );
+}
+
+#[test]
+fn a_patch_for_nothing() {
+    assert_eq!(
+        with_patch("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: nope\nspec:\n  replicas: 2\n"),
+        "p.yaml:1:1: no resource has the id Deployment.v1.apps/nope.[noNs]; does an earlier patch or transformer change \
+         its kind, name or namespace?
+  included by kustomization.yaml:4:3"
+    );
+}
+
+#[test]
+fn two_objects_of_one_id() {
+    let files = [
+        ("kustomization.yaml", "resources:\n- base\n"),
+        (
+            "base/kustomization.yaml",
+            "resources:\n- dep.yaml\n- cm.yaml\n- cm2.yaml\n",
+        ),
+        ("base/cm2.yaml", MAP),
+    ];
+    assert_eq!(
+        error(&files),
+        "base/cm2.yaml:1:1: may not add resource with an already registered id: ConfigMap.v1.[noGrp]/cm.[noNs]
+  included by base/kustomization.yaml:4:3
+  included by kustomization.yaml:2:3"
+    );
+}
+
+#[test]
+fn a_patch_of_the_wrong_shape() {
+    let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  template:\n    spec:\n      containers: notalist\n";
+    assert_eq!(
+        with_patch(patch),
+        "p.yaml:8:19: Deployment.v1.apps/web.[noNs]: spec.template.spec.containers: wrong node kind: expected \
+         SequenceNode but got ScalarNode
+  included by kustomization.yaml:4:3"
+    );
+}
+
+#[test]
+fn a_json_patch_that_does_not_apply() {
+    let top = "resources:\n- base\npatches:\n- path: p.yaml\n  target: {kind: Deployment}\n";
+    let patch = "- op: replace\n  path: /spec/missing/deep\n  value: 1\n";
+    assert_eq!(
+        error(&[("kustomization.yaml", top), ("p.yaml", patch)]),
+        "p.yaml:1:3: Deployment.v1.apps/web.[noNs]: replace operation does not apply: doc is missing path: \
+         \"/spec/missing/deep\"
+  included by kustomization.yaml:4:3"
+    );
+}
+
+#[test]
+fn unknown_fields_with_what_was_meant_all_at_once() {
+    let top = "resources:\n- base\ncomonLabels: {a: b}\npatches:\n- pth: p.yaml\n- target: {knd: X}\n  patch: x\nnameprefx: a-\n";
+    assert_eq!(
+        error(&[("kustomization.yaml", top)]),
+        "kustomization.yaml:5:3: patches: unknown field \"pth\"; did you mean \"path\"?
+kustomization.yaml:6:12: target: unknown field \"knd\"; did you mean \"kind\"?
+kustomization.yaml:3:1: kustomization: unknown field \"comonLabels\"; did you mean \"commonLabels\"?
+kustomization.yaml:8:1: kustomization: unknown field \"nameprefx\"; did you mean \"namePrefix\"?"
+    );
+}
+
+#[test]
+fn a_file_of_a_generator_that_is_not_there() {
+    let top = "resources:\n- base\nconfigMapGenerator:\n- name: g\n  files: [nofile.txt]\n";
+    assert_eq!(
+        error(&[("kustomization.yaml", top)]),
+        "kustomization.yaml:4:3: ConfigMap \"g\": nofile.txt: no such file or directory"
+    );
+}
+
+#[test]
+fn a_patch_that_is_no_yaml() {
+    assert_eq!(
+        with_patch("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n name: web\n  x: y\n"),
+        "p.yaml:5:4: unable to parse SM or JSON patch: mapping values are not allowed in this context
+  included by kustomization.yaml:4:3"
+    );
+}
+
+#[test]
+fn all_that_is_missing_is_told_in_one_run() {
+    let top = "resources:\n- base\n- no.yaml\n- ../nodir\nconfigMapGenerator:\n- name: g\n  files: [nofile.txt]\npatches:\n- path: nopatch.yaml\n";
+    assert_eq!(
+        error(&[("kustomization.yaml", top)]),
+        "kustomization.yaml:3:3: no.yaml: no such file or directory
+kustomization.yaml:4:3: /work/nodir: no such file or directory
+kustomization.yaml:6:3: ConfigMap \"g\": nofile.txt: no such file or directory
+kustomization.yaml:9:3: nopatch.yaml: no such file or directory"
+    );
+}
+
+#[test]
+fn patches_that_fail_are_told_in_one_run_unless_one_may_follow_from_another() {
+    let top = "resources:
+- base
+patches:
+- patch: '[{\"op\": \"remove\", \"path\": \"/data/x\"}]'
+  target: {kind: ConfigMap}
+- patch: '[{\"op\": \"remove\", \"path\": \"/data/y\"}]'
+  target: {kind: ConfigMap}
+- patch: '[{\"op\": \"remove\", \"path\": \"/spec/x\"}]'
+  target: {kind: Deployment}
+namePrefix: x-
+";
+    let text = error(&[("kustomization.yaml", top)]);
+    assert_eq!(
+        text.lines()
+            .map(|line| line.split(": ").take(2).collect::<Vec<_>>().join(" "))
+            .collect::<Vec<_>>(),
+        [
+            "kustomization.yaml:4:3 ConfigMap.v1.[noGrp]/cm.[noNs]",
+            "kustomization.yaml:8:3 Deployment.v1.apps/web.[noNs]",
+        ],
+        "{text}"
+    );
+}
+
+#[test]
+fn very_many_errors_are_counted() {
+    let names: String = (0..15).map(|number| format!("- no{number}.yaml\n")).collect();
+    let text = error(&[("kustomization.yaml", &format!("resources:\n{names}"))]);
+    assert_eq!(text.lines().count(), 11, "{text}");
+    assert!(text.ends_with("\nand 5 more errors"), "{text}");
+}
+
+#[test]
+fn what_is_for_nothing_is_a_warning() {
+    let top = "resources:\n- base\nimages:\n- name: ghcr.io/o/app\n  newTag: v2\n- name: ghcr.io/o/ap\n  newTag: v2\npatches:\n- patch: '{kind: x, metadata: {name: x, labels: {a: b}}}'\n  target: {kind: Deployment, name: wb}\n- patch: '{kind: x, metadata: {name: x, labels: {a: b}}}'\n  target: {kind: Deployment}\n";
+    assert_eq!(
+        warnings(&[("kustomization.yaml", top)]),
+        [
+            "# Warning: kustomization.yaml:9:3: the target of the patch is no object here: kind \"Deployment\", name \"wb\"",
+            "# Warning: kustomization.yaml:6:3: images: no object has the image \"ghcr.io/o/ap\"",
+        ]
+    );
+}
+
+#[test]
+fn a_place_above_the_shown_directory_is_absolute() {
+    let files = [
+        ("kustomization.yaml", "resources:\n- ../other\n"),
+        ("../other/kustomization.yaml", "resources:\n- ../secret.yaml\n"),
+        ("../secret.yaml", MAP),
+    ];
+    assert_eq!(
+        error(&files),
+        "/work/other/kustomization.yaml:2:3: /work/secret.yaml is not in or below /work/other; move it there, or build with \
+         --load-restrictor LoadRestrictionsNone
+  included by kustomization.yaml:2:3"
+    );
+}

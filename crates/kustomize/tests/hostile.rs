@@ -1,0 +1,326 @@
+//! Input that means harm: an error or a result, in bounded time and memory.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+use bumpwright_kustomize::tree::{Command, MemoryTree, PluginFile, RepoUrl, Sealed, Tree, World, WorldError};
+use bumpwright_kustomize::{Options, build};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cm\ndata:\n  a: b\n";
+
+fn tree(files: &[(&str, &str)]) -> MemoryTree {
+    let mut tree = MemoryTree::new();
+    files.iter().for_each(|(path, text)| tree.add_file(path, *text));
+    tree
+}
+
+fn outcome(tree: &dyn Tree, world: &dyn World) -> Result<String, String> {
+    let built = build(tree, "/app", &Options::default(), world).map_err(|error| error.to_string())?;
+    built.to_yaml().map_err(|error| error.to_string())
+}
+
+/// What `/app/kustomization.yaml` over the ConfigMap `/app/cm.yaml` comes to.
+fn over_map(fields: &str) -> Result<String, String> {
+    let top = format!("resources: [cm.yaml]\n{fields}");
+    outcome(
+        &tree(&[("app/kustomization.yaml", &top), ("app/cm.yaml", MAP)]),
+        &Sealed,
+    )
+}
+
+fn refused(outcome: Result<String, String>, wanted: &str) {
+    let error = outcome.map(|text| text.len()).expect_err(wanted);
+    assert!(
+        error.contains(wanted),
+        "{wanted}: {}",
+        error.chars().take(500).collect::<String>()
+    );
+    assert!(error.len() < 5000, "{} bytes of error", error.len());
+}
+
+#[test]
+fn nothing_outside_of_the_directory_is_read() {
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: hidden}\n";
+    for fields in [
+        "resources: [link.yaml]",
+        "resources: [../secret.yaml]",
+        "resources: [/secret.yaml]",
+        "resources: [deep/../../secret.yaml]",
+        "resources: [inner/secret.yaml]",
+        "configMapGenerator: [{name: x, files: [link.yaml]}]",
+        "configMapGenerator: [{name: x, envs: [../secret.yaml]}]",
+        "secretGenerator: [{name: x, files: [a=/secret.yaml]}]",
+        "generators: [link.yaml]",
+        "transformers: [../secret.yaml]",
+        "patches: [{path: link.yaml}]",
+        "replacements: [{path: ../secret.yaml}]",
+        "configurations: [link.yaml]",
+        "crds: [../secret.yaml]",
+        "openapi: {path: link.yaml}",
+    ] {
+        let mut tree = tree(&[
+            ("app/kustomization.yaml", fields),
+            ("secret.yaml", secret),
+            ("app/deep/x", ""),
+        ]);
+        tree.add_link("app/link.yaml", "../secret.yaml");
+        tree.add_link("app/inner", "..");
+        refused(outcome(&tree, &Sealed), "is not in or below app");
+    }
+}
+
+#[test]
+fn links_in_a_circle_end() {
+    let mut tree = tree(&[("app/kustomization.yaml", "resources: [a.yaml]")]);
+    tree.add_link("app/a.yaml", "b.yaml");
+    tree.add_link("app/b.yaml", "a.yaml");
+    refused(outcome(&tree, &Sealed), "symbolic links");
+}
+
+#[test]
+fn a_circle_of_kustomizations_ends() {
+    for (field, other) in [
+        ("resources", "resources: [../app]"),
+        ("resources", "components: [../app]"),
+        ("components", "kind: Component\ncomponents: [../app]"),
+        ("transformers", "resources: [../app]"),
+        ("generators", "transformers: [../app]"),
+        ("validators", "generators: [../app]"),
+    ] {
+        let top = format!("{field}: [../other]\n");
+        let tree = tree(&[("app/kustomization.yaml", &top), ("other/kustomization.yaml", other)]);
+        refused(outcome(&tree, &Sealed), "cycle");
+    }
+}
+
+/// Repositories that name the next one, always another.
+struct Endless;
+
+impl World for Endless {
+    fn repository(&self, url: &RepoUrl) -> Result<Arc<dyn Tree>, WorldError> {
+        let number: usize = url.reference.parse().unwrap_or_default();
+        let next = format!("resources: [\"https://h.xz/o/r.git?ref={}\"]", number + 1);
+        Ok(Arc::new(tree(&[("kustomization.yaml", &next)])))
+    }
+    fn fetch(&self, url: &str) -> Result<Vec<u8>, WorldError> {
+        Sealed.fetch(url)
+    }
+    fn plugin(&self, group: &str, version: &str, kind: &str) -> PluginFile {
+        Sealed.plugin(group, version, kind)
+    }
+    fn run(&self, command: &Command<'_>) -> Result<Vec<u8>, WorldError> {
+        Sealed.run(command)
+    }
+}
+
+#[test]
+fn repositories_that_lead_to_ever_other_ones_end() {
+    let tree = tree(&[("app/kustomization.yaml", "resources: [\"https://h.xz/o/r.git?ref=1\"]")]);
+    refused(outcome(&tree, &Endless), "deep");
+}
+
+#[test]
+fn levels_that_include_the_next_one_twice_end() {
+    let mut tree = MemoryTree::new();
+    for level in 0..40 {
+        let next = format!("../{:02}", level + 1);
+        tree.add_file(
+            &format!("/{level:02}/kustomization.yaml"),
+            format!("namePrefix: x\nresources: [{next}, {next}/.]"),
+        );
+    }
+    tree.add_file("/40/kustomization.yaml", "resources: []\nnamePrefix: z");
+    tree.add_file("/app/kustomization.yaml", "resources: [../00]");
+    refused(outcome(&tree, &Sealed), "more than 20000 kustomizations");
+}
+
+#[test]
+fn aliases_that_multiply_are_refused_wherever_they_stand() {
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..10 {
+        let alias = format!("*a{}, ", level - 1).repeat(10);
+        writeln!(bomb, "a{level}: &a{level} [{alias}]").unwrap();
+    }
+    let object = format!("{MAP}{bomb}");
+    for files in [
+        [
+            ("app/kustomization.yaml", "resources: [x.yaml]"),
+            ("app/x.yaml", object.as_str()),
+        ],
+        [("app/kustomization.yaml", bomb.as_str()), ("app/x.yaml", "")],
+        [
+            ("app/kustomization.yaml", "configurations: [x.yaml]"),
+            ("app/x.yaml", &bomb),
+        ],
+        [
+            ("app/kustomization.yaml", "patches: [{path: x.yaml}]"),
+            ("app/x.yaml", &object),
+        ],
+        [
+            ("app/kustomization.yaml", "transformers: [x.yaml]"),
+            ("app/x.yaml", &object),
+        ],
+    ] {
+        refused(outcome(&tree(&files), &Sealed), "alias");
+    }
+}
+
+#[test]
+fn ten_thousand_levels_are_refused_wherever_they_stand() {
+    let list = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let blocks: String = (0..10_000).fold(String::new(), |text, _| text + "- ") + "x\n";
+    let object = format!("{MAP}x: {list}\n");
+    let block = format!("{MAP}x:\n  {blocks}");
+    for (top, text) in [
+        ("resources: [x.yaml]", object.as_str()),
+        ("resources: [x.yaml]", block.as_str()),
+        (list.as_str(), ""),
+        ("configurations: [x.yaml]", blocks.as_str()),
+        ("crds: [x.yaml]", &list),
+        ("openapi: {path: x.yaml}", &list),
+        ("patches: [{path: x.yaml, target: {kind: X}}]", &list),
+        ("patches: [{path: x.yaml, target: {kind: X}}]", &blocks),
+        ("replacements: [{path: x.yaml}]", &list),
+        ("transformers: [x.yaml]", &object),
+    ] {
+        let tree = tree(&[("app/kustomization.yaml", top), ("app/x.yaml", text)]);
+        let error = outcome(&tree, &Sealed).expect_err(top);
+        assert!(
+            error.contains("depth") || error.contains("deep"),
+            "{top:.50}: {error:.300}"
+        );
+    }
+}
+
+#[test]
+fn moves_that_put_an_object_into_itself_end() {
+    let mut patch = String::new();
+    for _ in 0..5000 {
+        patch += r#"{"op":"add","path":"/b","value":{}},{"op":"move","from":"/data","path":"/b/data"},"#;
+        patch += r#"{"op":"move","from":"/b","path":"/data"},"#;
+    }
+    let fields = format!(
+        "patches:\n- target: {{kind: ConfigMap}}\n  patch: '[{}]'\n",
+        patch.trim_end_matches(',')
+    );
+    refused(over_map(&fields), "nested more than 1000 deep");
+}
+
+#[test]
+fn copies_that_double_an_object_end() {
+    let copy = r#"{"op":"copy","from":"/data","path":"/data/x"},{"op":"copy","from":"/data","path":"/data/y"},"#;
+    let one = format!(
+        "- target: {{kind: ConfigMap}}\n  patch: '[{}]'\n",
+        copy.repeat(40).trim_end_matches(',')
+    );
+    refused(
+        over_map(&format!("patches:\n{one}")),
+        "copied values take more than 64 MiB",
+    );
+    let each = format!(
+        "- target: {{kind: ConfigMap}}\n  patch: '[{}]'\n",
+        copy.trim_end_matches(',')
+    );
+    refused(
+        over_map(&format!("patches:\n{}", each.repeat(40))),
+        "copied values take more than 64 MiB",
+    );
+}
+
+#[test]
+fn replacements_that_double_a_value_end() {
+    let one = "- source: {kind: ConfigMap, fieldPath: data.a}
+  targets:
+  - select: {kind: ConfigMap}
+    fieldPaths: [data.a]
+    options: {delimiter: ',', index: 99}
+";
+    refused(
+        over_map(&format!("replacements:\n{}", one.repeat(60))),
+        "copied values take more than 64 MiB",
+    );
+}
+
+#[test]
+fn paths_without_end_are_refused() {
+    let path = "a.".repeat(10_000) + "a";
+    let one = format!(
+        "replacements:\n- source: {{kind: ConfigMap}}\n  targets:\n  - select: {{kind: ConfigMap}}\n    fieldPaths: [{path}]\n    options: {{create: true}}\n"
+    );
+    refused(over_map(&one), "more than 500 parts");
+    let fields = format!(
+        "labels:\n- pairs: {{x: z}}\n  fields:\n  - path: {}\n    create: true\n",
+        path.replace('.', "/")
+    );
+    refused(over_map(&fields), "more than 500 parts");
+}
+
+#[test]
+fn expressions_are_matched_in_bounded_time() {
+    let name = "a".repeat(200_000) + "!";
+    let map = MAP.replace("name: cm", &format!("name: {name}"));
+    for pattern in ["(a+)+", "(a|a)*b", "((a*)*)*c", "(a{1,30}){1,30}"] {
+        let fields = format!(
+            "resources: [cm.yaml]\nimages: [{{name: '{pattern}', newTag: x}}]\npatches: [{{patch: '[]', target: {{name: '{pattern}'}}}}]\n"
+        );
+        let tree = tree(&[("app/kustomization.yaml", &fields), ("app/cm.yaml", &map)]);
+        match outcome(&tree, &Sealed) {
+            Ok(text) => assert!(text.contains(&name)),
+            Err(error) => assert!(error.contains("steps") || error.contains("too large"), "{error:.300}"),
+        }
+    }
+    let target = "patches: [{patch: '[]', target: {name: '((a{1000}){1000}){1000}'}}]";
+    refused(over_map(target), "no regular expression");
+}
+
+#[test]
+fn a_line_of_a_hundred_megabytes_is_a_value() {
+    let size = 100 << 20;
+    let long = format!("{MAP}  long: {}\n", "x".repeat(size));
+    let tree = tree(&[
+        ("app/kustomization.yaml", "resources: [cm.yaml]"),
+        ("app/cm.yaml", &long),
+    ]);
+    assert!(outcome(&tree, &Sealed).unwrap().len() > size);
+}
+
+#[test]
+fn a_million_entries_are_entries() {
+    let list = "- x\n".repeat(1_000_000);
+    let object = format!("{MAP}list:\n{list}");
+    let files = tree(&[
+        ("app/kustomization.yaml", "resources: [x.yaml]"),
+        ("app/x.yaml", &object),
+    ]);
+    assert_eq!(outcome(&files, &Sealed).unwrap().matches("- x\n").count(), 1_000_000);
+    let names = format!("resources:\n{list}");
+    refused(
+        outcome(&tree(&[("app/kustomization.yaml", &names)]), &Sealed),
+        "and 10 more errors",
+    );
+}
+
+#[test]
+fn many_keys_are_merged_in_linear_time() {
+    let keys = |name: &str| {
+        (0..50_000).fold(MAP.to_owned(), |mut text, number| {
+            writeln!(text, "  {name}{number}: x").unwrap();
+            text
+        })
+    };
+    let files = tree(&[
+        (
+            "app/kustomization.yaml",
+            "resources: [cm.yaml]\npatches: [{path: p.yaml}]",
+        ),
+        ("app/cm.yaml", &keys("k")),
+        ("app/p.yaml", &keys("p")),
+    ]);
+    assert_eq!(outcome(&files, &Sealed).unwrap().lines().count(), 100_000 + 6);
+}
