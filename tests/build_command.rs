@@ -83,9 +83,13 @@ fn nothing_outside_of_the_root_is_read_unless_allowed() {
 fn repositories_are_built_by_url_reference_and_folder() {
     let bench = bench();
     let library = Repo::init(bench.path("repo-1.git"));
-    let module = library.commit("main", "m", &[Change::File("map.yaml", MAP.as_bytes())]);
+    let files = [
+        Change::File("map.yaml", MAP.as_bytes()),
+        Change::File("kustomization.yaml", b"resources: [map.yaml]\n"),
+    ];
+    let module = library.commit("main", "m", &files);
     let repo = Repo::init(bench.path("repo-2.git"));
-    let kustomization = b"resources: [../lib/map.yaml, plain.yaml]\n";
+    let kustomization = b"resources: [../lib, plain.yaml]\n";
     let plain = MAP.replace("settings", "plain");
     let gitmodules = format!(
         "[submodule \"lib\"]\n\tpath = lib\n\turl = file://{}\n",
@@ -112,7 +116,7 @@ fn repositories_are_built_by_url_reference_and_folder() {
     );
     let url = |query: &str| format!("file://{}//app{query}", repo.dir.display());
     let names = |url: &str| -> Vec<String> {
-        let out = bench.ok(&["build", url, "--load-restrictor=none"]).out;
+        let out = bench.ok(&["build", url]).out;
         out.lines()
             .filter_map(|line| line.strip_prefix("  name: "))
             .map(str::to_owned)

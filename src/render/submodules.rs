@@ -59,6 +59,7 @@ pub(super) fn address(parent: &str, url: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

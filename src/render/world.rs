@@ -123,6 +123,8 @@ impl<M: Mirrors> World for RealWorld<M> {
             let tree: Arc<GitTree> = Arc::clone(tree);
             return Ok(tree);
         }
+        // Objects of a mirror have a cache for each thread; a build has one thread.
+        #[allow(clippy::arc_with_non_send_sync)]
         let tree = Arc::new(self.fetched(url).map_err(WorldError::Other)?);
         self.repositories.borrow_mut().insert(key, Arc::clone(&tree));
         Ok(tree)
