@@ -28,17 +28,17 @@ const BASE: [(&str, &str); 3] = [
     ("base/cm.yaml", MAP),
 ];
 
-/// Builds `/work/app` over a base, with `/work` as the directory that paths are shown from.
+/// Builds `/fleet/app` over a base, with `/fleet` as the directory that paths are shown from.
 fn run(files: &[(&str, &str)]) -> Result<Build, BuildError> {
     let mut tree = MemoryTree::new();
     for (path, text) in BASE.iter().chain(files) {
-        tree.add_file(&format!("/work/app/{path}"), *text);
+        tree.add_file(&format!("/fleet/app/{path}"), *text);
     }
     let options = Options {
-        shown_from: Some("/work/app".to_owned()),
+        shown_from: Some("/fleet/app".to_owned()),
         ..Options::default()
     };
-    build(&tree, "/work/app", &options, &Sealed)
+    build(&tree, "/fleet/app", &options, &Sealed)
 }
 
 fn error(files: &[(&str, &str)]) -> String {
@@ -162,7 +162,7 @@ fn all_that_is_missing_is_told_in_one_run() {
     assert_eq!(
         error(&[("kustomization.yaml", top)]),
         "kustomization.yaml:3:3: no.yaml: no such file or directory
-kustomization.yaml:4:3: /work/nodir: no such file or directory
+kustomization.yaml:4:3: /fleet/nodir: no such file or directory
 kustomization.yaml:6:3: ConfigMap \"g\": nofile.txt: no such file or directory
 kustomization.yaml:9:3: nopatch.yaml: no such file or directory"
     );
@@ -223,7 +223,7 @@ fn a_place_above_the_shown_directory_is_absolute() {
     ];
     assert_eq!(
         error(&files),
-        "/work/other/kustomization.yaml:2:3: /work/secret.yaml is not in or below /work/other; move it there, or build with \
+        "/fleet/other/kustomization.yaml:2:3: /fleet/secret.yaml is not in or below /fleet/other; move it there, or build with \
          --load-restrictor LoadRestrictionsNone
   included by kustomization.yaml:2:3"
     );
