@@ -86,6 +86,12 @@ impl Sshd {
         self.log.lock().unwrap().clone()
     }
 
+    /// How often somebody connected. The server says so before it asks for anything; what it says after a
+    /// connection has ended comes when it likes.
+    pub fn connections(&self) -> usize {
+        self.log().matches("Connection from").count()
+    }
+
     /// How often somebody logged in.
     pub fn logins(&self) -> usize {
         self.log().matches("Accepted publickey").count()
