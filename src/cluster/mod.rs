@@ -10,6 +10,7 @@ mod error;
 mod kind;
 mod lease;
 mod object;
+mod packed;
 mod watched;
 
 pub use cache::{Cache, Change};

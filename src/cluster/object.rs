@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::kind::Kind;
+use super::packed::Packed;
 use crate::api::ObjectName;
 
 /// An object at one resource version. What `managedFields` say is left out.
@@ -30,9 +31,7 @@ pub struct Object {
     pub deleting: bool,
     /// The rest but the status: `spec`, `data` and so on.
     pub fields: Map<String, Value>,
-    /// The status as JSON, empty when there is none: many policies in the status of many automations take ten times as
-    /// much memory as a tree.
-    status: Box<str>,
+    status: Packed,
 }
 
 /// Shows no fields: they may be a Secret's.
@@ -49,7 +48,7 @@ impl Object {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
-        let status = fields.remove("status").map(|status| status.to_string());
+        let status = fields.remove("status");
         Self {
             name: ObjectName::new(
                 metadata.namespace.unwrap_or_default(),
@@ -63,7 +62,7 @@ impl Object {
             finalizers: metadata.finalizers.unwrap_or_default(),
             deleting: metadata.deletion_timestamp.is_some(),
             fields,
-            status: status.unwrap_or_default().into(),
+            status: Packed::of(status.as_ref()),
         }
     }
 
@@ -76,7 +75,7 @@ impl Object {
     /// The status; null when there is none.
     #[must_use]
     pub fn status(&self) -> Value {
-        serde_json::from_str(&self.status).unwrap_or(Value::Null)
+        self.status.value()
     }
 
     /// The object as a type of `api`.
@@ -97,8 +96,9 @@ impl Object {
             }),
         );
         value.extend(self.fields.clone());
-        if !self.status.is_empty() {
-            value.insert("status".to_owned(), self.status());
+        let status = self.status();
+        if !status.is_null() {
+            value.insert("status".to_owned(), status);
         }
         serde_json::from_value(Value::Object(value))
     }

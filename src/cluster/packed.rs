@@ -1,0 +1,94 @@
+//! JSON that is kept for long and read seldom.
+//!
+//! The status of every automation names every policy of its namespace: 200 automations beside 500 policies have 6 MB of
+//! such texts, and ten times as much as trees. They repeat themselves, so deflated they take a tenth.
+
+use std::io::{Read as _, Write as _};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use serde_json::Value;
+
+/// Texts below this many bytes are kept as they are.
+const SMALL: usize = 1 << 10;
+
+/// A JSON value as text, deflated when it is long. Equal values are kept as equal bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Packed {
+    /// There is no value.
+    Nothing,
+    Text(Box<str>),
+    Deflated(Box<[u8]>),
+}
+
+impl Packed {
+    pub(super) fn of(value: Option<&Value>) -> Self {
+        let Some(value) = value.filter(|value| !value.is_null()) else {
+            return Self::Nothing;
+        };
+        let text = value.to_string();
+        if text.len() < SMALL {
+            return Self::Text(text.into());
+        }
+        // The text itself is as good should there be no memory to deflate it.
+        deflated(&text).map_or_else(|_| Self::Text(text.as_str().into()), Self::Deflated)
+    }
+
+    /// The value; null when there is none.
+    pub(super) fn value(&self) -> Value {
+        match self {
+            Self::Nothing => Value::Null,
+            Self::Text(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+            Self::Deflated(bytes) => inflated(bytes).unwrap_or(Value::Null),
+        }
+    }
+}
+
+fn deflated(text: &str) -> std::io::Result<Box<[u8]>> {
+    let mut deflate = DeflateEncoder::new(Vec::new(), Compression::fast());
+    deflate.write_all(text.as_bytes())?;
+    deflate.finish().map(Vec::into_boxed_slice)
+}
+
+fn inflated(bytes: &[u8]) -> Option<Value> {
+    let mut text = Vec::new();
+    DeflateDecoder::new(bytes).read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Packed;
+
+    #[test]
+    fn what_was_packed_comes_back() {
+        let many: serde_json::Map<String, Value> = (0..500)
+            .map(|n| {
+                (
+                    format!("p{n:03}"),
+                    json!({"name": "example.com/app", "tag": format!("1.0.{n}")}),
+                )
+            })
+            .collect();
+        for value in [json!({}), json!({"a": "b"}), json!({"observedPolicies": many})] {
+            let packed = Packed::of(Some(&value));
+            assert_eq!(packed.value(), value);
+            assert!(packed == Packed::of(Some(&value)));
+        }
+        assert_eq!(Packed::of(None).value(), Value::Null);
+        assert!(Packed::of(Some(&Value::Null)) == Packed::of(None));
+    }
+
+    #[test]
+    fn long_and_repetitive_values_take_a_fraction() {
+        let many: Vec<Value> = (0..500).map(|n| json!({"name": "example.com/app", "tag": n})).collect();
+        let value = Value::Array(many);
+        let Packed::Deflated(bytes) = Packed::of(Some(&value)) else {
+            panic!("it is long");
+        };
+        assert!(bytes.len() * 5 < value.to_string().len(), "{} bytes", bytes.len());
+    }
+}
