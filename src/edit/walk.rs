@@ -456,6 +456,9 @@ impl Walker<'_> {
                 message,
             });
         }
+        // They are kept as long as the file is known.
+        self.scan.sites.shrink_to_fit();
+        self.scan.skips.shrink_to_fit();
         self.scan
     }
 }
