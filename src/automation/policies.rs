@@ -131,6 +131,18 @@ impl Policies {
         self.add(if policy.guards().is_ok() { &aged } else { policy });
     }
 
+    /// Puts a policy of a cluster in the place of what was known of it. `now` is when it is looked at, for holds that end.
+    pub fn replace_chosen(&mut self, policy: &ImagePolicy, now: Time) {
+        self.now = now;
+        self.remove(&policy.policy_name());
+        self.add_chosen(policy);
+    }
+
+    /// Forgets a policy.
+    pub fn remove(&mut self, name: &PolicyName) {
+        self.known.remove(name);
+    }
+
     /// Adds a policy that others of its name differ from, unless one of that name is there: a registry cannot be asked for
     /// what it wants. Without registries its status counts, which says what was chosen.
     pub fn add_unclear(&mut self, policy: &ImagePolicy, why: &str) {

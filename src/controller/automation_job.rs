@@ -49,7 +49,7 @@ pub(super) fn make(
     automation: &ImageUpdateAutomation,
     repository: &GitRepository,
     objects: &Objects,
-    policies: Policies,
+    policies: Arc<Policies>,
 ) -> Result<(RemoteJob, Place), Refused> {
     let Some(git) = &automation.spec.git else {
         return Err(Refused::Failed("spec.git is required".to_owned()));
@@ -89,7 +89,7 @@ pub(super) fn make(
             namespace: Some(automation.metadata.namespace_or_default().to_owned()),
             selector: automation.spec.policy_selector.clone(),
             path: automation.spec.update.path.clone(),
-            policies: Arc::new(policies),
+            policies,
             resolver: None,
             dry_run: false,
         },

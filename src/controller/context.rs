@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::mirrors::Mirrors;
+use super::policy_book::PolicyBook;
 use super::settings::Settings;
 use crate::api::ObjectName;
 use crate::cloud::ServiceAccounts;
@@ -24,6 +25,7 @@ pub(super) struct Context {
     pub(super) mirrors: Mirrors,
     pub(super) identities: GitIdentities,
     pub(super) policies: Arc<Cache>,
+    pub(super) policy_book: PolicyBook,
     pub(super) repositories: Arc<Cache>,
     pub(super) sources: Arc<Cache>,
     pub(super) log: Log,

@@ -1,14 +1,12 @@
 //! `ImageUpdateAutomation`: runs when policies, its repository or its spec say so (image-automation-controller v1.2;
 //! IUA v1, CONTRACT IUA-*; QUIRKS-image, *Status* and *Reasons and messages*).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use super::annotations::Annotations;
 use super::automation_job::{self, Refused};
-use super::clock;
 use super::context::Context;
 use super::counting;
 use super::gather;
@@ -16,10 +14,9 @@ use super::preview;
 use super::reconcile::{Reconcile, Turn};
 use super::skips;
 use super::status::{Outcome, Status};
-use crate::api::{GitRepository, ImagePolicy, ImageUpdateAutomation, ObjectName, Objects};
+use crate::api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use crate::automation::{Place, Policies, RemoteJob, Run, run_remote};
-use crate::cluster::{GIT_REPOSITORY, IMAGE_POLICY, IMAGE_UPDATE_AUTOMATION, Kind};
-use crate::policy::LatestRef;
+use crate::cluster::{GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind};
 
 /// Reconciles `ImageUpdateAutomation` objects.
 #[derive(Debug)]
@@ -102,7 +99,7 @@ impl ImageUpdateAutomations {
         automation: &Arc<ImageUpdateAutomation>,
         repository: GitRepository,
         objects: Objects,
-        policies: Policies,
+        policies: Arc<Policies>,
     ) -> Result<(RemoteJob, Place), Refused> {
         let (context, automation) = (Arc::clone(&self.0), Arc::clone(automation));
         let make = move || automation_job::make(&context, &automation, &repository, &objects, policies);
@@ -111,7 +108,7 @@ impl ImageUpdateAutomations {
     }
 
     /// The policies of the namespace with their images, and what the status says of them.
-    fn policies(&self, automation: &ImageUpdateAutomation) -> Result<(Policies, Value), Outcome> {
+    fn policies(&self, automation: &ImageUpdateAutomation) -> Result<(Arc<Policies>, Value), Outcome> {
         let namespace = automation.metadata.namespace_or_default();
         let selector = automation.spec.policy_selector.as_ref();
         if let Some(selector) = selector {
@@ -122,19 +119,7 @@ impl ImageUpdateAutomations {
                 )
             })?;
         }
-        let mut policies = Policies::of_cluster(clock::now());
-        let mut observed = Map::new();
-        for object in self.0.policies.list(|object| object.name.namespace == namespace) {
-            let Ok(policy) = object.read::<ImagePolicy>(&IMAGE_POLICY) else {
-                continue;
-            };
-            policies.add_chosen(&policy);
-            let selected = selector.is_none_or(|selector| selector.matches(&object.labels).unwrap_or(false));
-            if let (true, Ok(Some(image))) = (selected, policy.latest_ref()) {
-                observed.insert(object.name.name.clone(), reference(&image));
-            }
-        }
-        Ok((policies, Value::Object(observed)))
+        Ok(self.0.policy_book.of(namespace, selector))
     }
 
     async fn repository(&self, automation: &ImageUpdateAutomation) -> Result<GitRepository, Outcome> {
@@ -259,12 +244,6 @@ fn summary(run: &Run, refspec: Option<&str>) -> String {
         text.push_str(&commit.message);
     }
     text
-}
-
-fn reference(image: &LatestRef) -> Value {
-    let mut fields = BTreeMap::from([("name", &image.name), ("tag", &image.tag)]);
-    fields.extend(image.digest.as_ref().map(|digest| ("digest", digest)));
-    json!(fields)
 }
 
 /// As Go's client says it.

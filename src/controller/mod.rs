@@ -20,6 +20,7 @@ mod image_policy;
 mod image_repository;
 mod image_update_automation;
 mod mirrors;
+mod policy_book;
 mod preview;
 mod process;
 mod queue;

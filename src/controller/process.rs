@@ -13,6 +13,7 @@ use super::image_policy::ImagePolicies;
 use super::image_repository::ImageRepositories;
 use super::image_update_automation::ImageUpdateAutomations;
 use super::mirrors::Mirrors;
+use super::policy_book::PolicyBook;
 use super::queue::Queue;
 use super::reconcile::{Driver, Reconcile};
 use super::settings::{Kinds, Settings};
@@ -90,6 +91,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         mirrors: Mirrors::new(&settings.storage, settings.gates.shallow, metrics.git_requests()),
         identities: GitIdentities::sharing(token_cache),
         policies: Arc::clone(&caches.policies),
+        policy_book: PolicyBook::new(Arc::clone(&caches.policies)),
         repositories: Arc::clone(&caches.repositories),
         sources: Arc::clone(&caches.sources),
         log,
