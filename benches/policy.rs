@@ -18,7 +18,7 @@ use serde_json::Value as Json;
 
 // As in the program.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() {
     let arguments: Vec<String> = std::env::args()
