@@ -1,0 +1,73 @@
+//! What an object follows in its repository, and whether a change of one reference or tag can matter to it.
+
+/// `spec.ref` of a `GitRepository`; an empty text counts as absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GitReference<'a> {
+    /// A branch.
+    pub branch: Option<&'a str>,
+    /// A tag.
+    pub tag: Option<&'a str>,
+    /// A range over the tags.
+    pub semver: Option<&'a str>,
+    /// A full reference name.
+    pub name: Option<&'a str>,
+    /// A commit id.
+    pub commit: Option<&'a str>,
+}
+
+/// `spec.ref` of an `OCIRepository`; an empty text counts as absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OciReference<'a> {
+    /// A tag.
+    pub tag: Option<&'a str>,
+    /// A range over the tags.
+    pub semver: Option<&'a str>,
+    /// A digest.
+    pub digest: Option<&'a str>,
+}
+
+/// What source-controller takes when nothing is said (its API document, *Reference*).
+const DEFAULT_BRANCH: &str = "master";
+const DEFAULT_TAG: &str = "latest";
+
+impl GitReference<'_> {
+    /// Whether a change of `reference`, a full name, can change what is checked out. None may be any.
+    ///
+    /// As in source-controller, a commit goes before a name, a range, a tag and a branch, in this order. A commit never
+    /// changes; for a range every tag counts, also one that is deleted.
+    pub(crate) fn follows(&self, reference: Option<&str>) -> bool {
+        if given(self.commit).is_some() {
+            return false;
+        }
+        let Some(reference) = reference else {
+            return true;
+        };
+        if let Some(name) = given(self.name) {
+            return name.strip_suffix("^{}").unwrap_or(name) == reference;
+        }
+        let (prefix, wanted) = match (given(self.semver), given(self.tag)) {
+            (Some(_range), _) => ("refs/tags/", None),
+            (None, Some(tag)) => ("refs/tags/", Some(tag)),
+            (None, None) => ("refs/heads/", Some(given(self.branch).unwrap_or(DEFAULT_BRANCH))),
+        };
+        let changed = reference.strip_prefix(prefix);
+        changed.is_some_and(|changed| wanted.is_none_or(|wanted| wanted == changed))
+    }
+}
+
+impl OciReference<'_> {
+    /// Whether a push of `tag` can change what is pulled. None may be any.
+    ///
+    /// As in source-controller, a digest goes before a range, and that before a tag.
+    pub(crate) fn follows(&self, tag: Option<&str>) -> bool {
+        if given(self.digest).is_some() {
+            return false;
+        }
+        let wanted = given(self.tag).unwrap_or(DEFAULT_TAG);
+        given(self.semver).is_some() || tag.is_none_or(|tag| tag == wanted)
+    }
+}
+
+fn given(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.is_empty())
+}
