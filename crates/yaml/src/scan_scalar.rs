@@ -4,6 +4,7 @@ use super::node::Style;
 use super::scan::{Scanned, Scanner};
 use super::token::{Kind, Mark, break_length, is_blank_or_end, is_inert, width};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// A value as it comes together: a stretch of the text as long as that is possible.
 struct Gathered<'a> {
@@ -51,16 +52,19 @@ impl<'a> Gathered<'a> {
 /// Line breaks that wait for what follows them: the first becomes a space, further ones stay.
 #[derive(Default)]
 struct Breaks<'a> {
+    /// Whether there was one. An escaped one counts and adds nothing: all that follow it stay.
+    any: bool,
     first: &'a str,
     more: String,
 }
 
 impl<'a> Breaks<'a> {
     fn add(&mut self, text: &'a str) {
-        match self.first.is_empty() {
-            true => self.first = text,
-            false => self.more.push_str(text),
+        match self.any {
+            false => self.first = text,
+            true => self.more.push_str(text),
         }
+        self.any = true;
     }
 
     fn fold_into(&mut self, out: &mut String) {
@@ -72,6 +76,7 @@ impl<'a> Breaks<'a> {
                 out.push_str(&self.more);
             }
         }
+        self.any = false;
         self.first = "";
         self.more.clear();
     }
@@ -84,15 +89,13 @@ impl<'a> Scanner<'a> {
         let mut value = Gathered::new(self.text, self.at);
         let mut end = self.mark;
         let mut breaks = Breaks::default();
-        let mut folding = false;
         let mut blanks = self.at..self.at;
         while !self.at_document_indicator() && self.byte(0) != b'#' {
             let from = self.at;
             self.skip_plain_run();
             if self.at > from {
-                if folding {
+                if breaks.any {
                     breaks.fold_into(value.own());
-                    folding = false;
                 } else if !blanks.is_empty() {
                     value.stretch(blanks.start, blanks.end);
                 }
@@ -102,29 +105,7 @@ impl<'a> Scanner<'a> {
             if !self.is_blank() && break_length(self.rest()) == 0 {
                 break;
             }
-            blanks = self.at..self.at;
-            loop {
-                if self.is_blank() {
-                    if folding && i64::from(self.mark.column) < indent && self.byte(0) == b'\t' {
-                        return Err(self.fault(
-                            "while scanning a plain scalar",
-                            start,
-                            "found a tab character that violates indentation",
-                        ));
-                    }
-                    self.skip();
-                    if !folding {
-                        blanks.end = self.at;
-                    }
-                    continue;
-                }
-                let text = self.read_break();
-                if text.is_empty() {
-                    break;
-                }
-                breaks.add(text);
-                folding = true;
-            }
+            blanks = self.gap(&mut breaks, Some(indent), start)?;
             if self.flow == 0 && i64::from(self.mark.column) < indent {
                 break;
             }
@@ -133,10 +114,37 @@ impl<'a> Scanner<'a> {
         self.mark = end;
         self.push(start, Kind::Scalar(value.finish(), Style::Plain));
         self.mark = here;
-        if folding {
+        if breaks.any {
             self.key_allowed = true;
         }
         Ok(())
+    }
+
+    /// Goes over blanks and line breaks between two parts of a scalar; gives the blanks before the first break. Behind
+    /// one, tabs may not stand before the column `indent`.
+    fn gap(&mut self, breaks: &mut Breaks<'a>, indent: Option<i64>, start: Mark) -> Scanned<Range<usize>> {
+        let mut blanks = self.at..self.at;
+        loop {
+            if self.is_blank() {
+                let early = indent.is_some_and(|indent| i64::from(self.mark.column) < indent);
+                if early && breaks.any && self.byte(0) == b'\t' {
+                    return Err(self.fault(
+                        "while scanning a plain scalar",
+                        start,
+                        "found a tab character that violates indentation",
+                    ));
+                }
+                self.skip();
+                if !breaks.any {
+                    blanks.end = self.at;
+                }
+                continue;
+            }
+            match self.read_break() {
+                "" => return Ok(blanks),
+                text => breaks.add(text),
+            }
+        }
     }
 
     /// Goes over what belongs to a plain scalar, up to a blank, a line break or its end.
@@ -183,31 +191,12 @@ impl<'a> Scanner<'a> {
             if self.at >= self.text.len() {
                 return Err(self.fault(CONTEXT, start, "found unexpected end of stream"));
             }
-            let mut folding = self.quoted_run(quote, &mut value, start)?;
+            breaks.any = self.quoted_run(quote, &mut value, start)?;
             if self.byte(0) == quote {
                 break;
             }
-            let mut blanks = self.at..self.at;
-            loop {
-                if self.is_blank() {
-                    self.skip();
-                    if !folding {
-                        blanks.end = self.at;
-                    }
-                    continue;
-                }
-                let text = self.read_break();
-                if text.is_empty() {
-                    break;
-                }
-                // After an escaped line break all others are kept.
-                match folding {
-                    true => breaks.more.push_str(text),
-                    false => breaks.first = text,
-                }
-                folding = true;
-            }
-            match folding {
+            let blanks = self.gap(&mut breaks, None, start)?;
+            match breaks.any {
                 true => breaks.fold_into(value.own()),
                 false => value.stretch(blanks.start, blanks.end),
             }
