@@ -21,6 +21,16 @@ pub(super) enum From {
     Patch(Vec<Node>),
 }
 
+impl From {
+    /// The elements of the patch.
+    pub(super) fn patch(&self) -> &[Node] {
+        match self {
+            Self::Patch(patch) => patch,
+            Self::Absent | Self::Same => &[],
+        }
+    }
+}
+
 /// Merges into `items`.
 pub(super) fn merge(
     walk: Walk<'_>,
@@ -65,11 +75,12 @@ pub(super) fn is_void(node: &Node) -> bool {
 
 /// The keys that any element has; all of them where none has one.
 fn used_keys<'k>(keys: &[&'k str], items: &[Node], from: &From) -> Vec<&'k str> {
-    let other = match from {
-        From::Patch(other) => other.as_slice(),
-        From::Absent | From::Same => &[],
+    let is_used = |key: &&&str| {
+        items
+            .iter()
+            .chain(from.patch())
+            .any(|item| !key_text(item, key).is_empty())
     };
-    let is_used = |key: &&&str| items.iter().chain(other).any(|item| !key_text(item, key).is_empty());
     let used: Vec<&str> = keys.iter().filter(is_used).copied().collect();
     if used.is_empty() { keys.to_vec() } else { used }
 }

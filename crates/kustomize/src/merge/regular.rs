@@ -98,10 +98,7 @@ impl<'n> Index<'n> {
 
 /// Which elements go together; nothing if one lacks a key.
 pub(super) fn pair(keys: &[&str], items: &[Node], from: &From) -> Option<Pairs> {
-    let patch = match from {
-        From::Patch(patch) => patch.as_slice(),
-        From::Absent | From::Same => &[],
-    };
+    let patch = from.patch();
     let complete = |item| ByKeys { item, keys }.is_complete();
     if !items.iter().chain(patch).all(complete) {
         return None;
@@ -115,30 +112,23 @@ pub(super) fn pair(keys: &[&str], items: &[Node], from: &From) -> Option<Pairs> 
         }
     }
     let own = Index::new(keys, patch);
-    let partner = |(at, item): (usize, &'_ Node)| match own.first(item) {
+    let partner = |(at, item)| match own.first(item) {
         Some(first) if first != at => Partner::Ignored,
         _ => index.first(item).map_or(Partner::None, Partner::Dest),
     };
-    let mut partners = Vec::with_capacity(patch.len());
-    for (at, item) in patch.iter().enumerate() {
-        partners.push(partner((at, item)));
-    }
-    Some(Pairs {
-        first,
-        last,
-        patch: partners,
-    })
+    let patch = patch.iter().enumerate().map(partner).collect();
+    Some(Pairs { first, last, patch })
 }
 
 /// Merges into `items`.
 ///
 /// With one key, elements that the patch names come first, in its order; with several (`in_order`), only those that are new do.
-pub(super) fn merge(
-    walk: Walk<'_>,
+pub(super) fn merge<'s>(
+    walk: Walk<'s>,
     items: &mut Vec<Node>,
     from: From,
     pairs: Pairs,
-    of: Option<TypeRef<'_>>,
+    of: Option<TypeRef<'s>>,
     in_order: bool,
 ) -> Result<(), MergeError> {
     let dest: Vec<Option<Node>> = std::mem::take(items).into_iter().map(Some).collect();
@@ -148,6 +138,9 @@ pub(super) fn merge(
         From::Same => (Vec::new(), true),
     };
     let mut list = List {
+        walk,
+        of,
+        in_order,
         state: vec![State::Untouched; dest.len()],
         dest,
         pairs,
@@ -155,7 +148,7 @@ pub(super) fn merge(
     };
     for (at, mut patch) in patch.into_iter().enumerate() {
         match list.pairs.patch.get(at) {
-            Some(Partner::Dest(first)) => list.merge(*first, walk, Origin::Patch(&mut patch), of, !in_order)?,
+            Some(Partner::Dest(first)) => list.merge(*first, Origin::Patch(&mut patch))?,
             Some(Partner::None) => {
                 let outcome = walk.node(None, Origin::Patch(&mut patch), of)?;
                 if outcome == Outcome::Origin && !is_void(&patch) {
@@ -167,7 +160,7 @@ pub(super) fn merge(
     }
     for at in 0..list.dest.len() {
         let origin = if same { Origin::Same } else { Origin::Absent };
-        list.pass(at, walk, origin, of, in_order)?;
+        list.pass(at, origin)?;
     }
     Ok(())
 }
@@ -181,36 +174,33 @@ enum State {
     Done,
 }
 
-struct List<'o> {
+struct List<'o, 's> {
+    walk: Walk<'s>,
+    /// The type of the elements.
+    of: Option<TypeRef<'s>>,
+    /// Whether elements of the object keep their order.
+    in_order: bool,
     dest: Vec<Option<Node>>,
     state: Vec<State>,
     pairs: Pairs,
     out: &'o mut Vec<Node>,
 }
 
-impl List<'_> {
-    /// Merges the first element with some keys; puts the last one out, if asked to.
+impl List<'_, '_> {
+    /// Merges the first element with some keys; puts the last one out, unless that waits for its turn.
     ///
     /// What the patch would put in place of an element does not count: the element of the object wins in the end.
-    fn merge(
-        &mut self,
-        first: usize,
-        walk: Walk<'_>,
-        origin: Origin<'_>,
-        of: Option<TypeRef<'_>>,
-        put: bool,
-    ) -> Result<(), MergeError> {
+    fn merge(&mut self, first: usize, origin: Origin<'_>) -> Result<(), MergeError> {
         let node = self.dest.get_mut(first).and_then(Option::as_mut);
-        let outcome = walk.node(node, origin, of)?;
-        let state = match outcome {
+        let state = match self.walk.node(node, origin, self.of)? {
             Outcome::Gone => State::Done,
-            Outcome::Dest | Outcome::Origin if put => {
+            Outcome::Dest | Outcome::Origin if self.in_order => State::Kept,
+            Outcome::Dest | Outcome::Origin => {
                 let last = self.pairs.last.get(first).copied();
                 let node = last.and_then(|last| self.dest.get_mut(last)?.take());
                 self.out.extend(node);
                 State::Done
             }
-            Outcome::Dest | Outcome::Origin => State::Kept,
         };
         if let Some(slot) = self.state.get_mut(first) {
             *slot = state;
@@ -219,20 +209,13 @@ impl List<'_> {
     }
 
     /// Goes over an element of the object: what the patch did not name is walked over, and put out where its time has come.
-    fn pass(
-        &mut self,
-        at: usize,
-        walk: Walk<'_>,
-        origin: Origin<'_>,
-        of: Option<TypeRef<'_>>,
-        in_order: bool,
-    ) -> Result<(), MergeError> {
+    fn pass(&mut self, at: usize, origin: Origin<'_>) -> Result<(), MergeError> {
         let Some(&first) = self.pairs.first.get(at) else {
             return Ok(());
         };
         let state = |list: &Self| list.state.get(first).copied();
         if first == at && state(self) == Some(State::Untouched) {
-            self.merge(first, walk, origin, of, !in_order)?;
+            self.merge(first, origin)?;
         }
         if state(self) == Some(State::Kept) && self.pairs.last.get(first) == Some(&at) {
             let node = self.dest.get_mut(at).and_then(Option::take);

@@ -352,6 +352,7 @@ impl PatchFields {
         }
     }
 
+    /// Its key stays, for the order holds by it; with a null it adds nothing in the end.
     fn take(&mut self, key: &str) -> Option<Node> {
         let found = self.order.binary_search_by(|at| name(&self.entries, *at).cmp(key));
         let at = *self.order.get(found.ok()?)?;
