@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 
+mod pairs;
+
 use bumpwright_kustomize::jsonpatch::Patch;
 use bumpwright_kustomize::merge::merge;
 use bumpwright_kustomize::schema::Schema;
@@ -11,32 +13,15 @@ use bumpwright_yaml::{FileId, Node, ReadOptions, read_first, write_json};
 
 #[test]
 fn patches_apply_as_in_kustomize() {
-    let path = std::env::var("BUMPWRIGHT_JSONPATCHES").unwrap_or_else(|_| {
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kustomize/jsonpatch.jsonl").to_owned()
-    });
-    let text = std::fs::read_to_string(&path).unwrap();
-    let mut faults = Vec::new();
-    let mut count = 0;
-    for line in text.lines() {
-        count += 1;
-        let pair: serde_json::Value = serde_json::from_str(line).unwrap();
+    pairs::compare("jsonpatch", "BUMPWRIGHT_JSONPATCHES", |pair| {
         let expected = pair["result"].as_object().map(|_| pair["result"].clone());
-        let found = outcome(&pair);
+        let found = outcome(pair);
         let json = found
             .as_ref()
             .ok()
             .map(|text| serde_json::from_str::<serde_json::Value>(text).unwrap());
-        if json != expected {
-            faults.push(format!("{pair:#}\n==== found\n{found:?}\n"));
-        }
-    }
-    println!("JSON patches: {} of {count}", count - faults.len());
-    faults.sort_by_key(String::len);
-    assert!(
-        faults.is_empty(),
-        "{}",
-        faults[..faults.len().min(3)].join("\n########\n")
-    );
+        (json != expected).then(|| format!("{pair:#}\n==== found\n{found:?}\n"))
+    });
 }
 
 /// The object as JSON, or the error. A pair may have a strategic merge to follow (`then`).

@@ -4,39 +4,24 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 
+mod pairs;
+
 use bumpwright_kustomize::merge::{Merged, merge};
 use bumpwright_kustomize::schema::Schema;
 use bumpwright_yaml::{FileId, Node, ReadOptions, read, write_json};
 
 #[test]
 fn patches_merge_as_in_kyaml() {
-    let path = std::env::var("BUMPWRIGHT_MERGES")
-        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kustomize/merge.jsonl").to_owned());
-    let text = std::fs::read_to_string(&path).unwrap();
-    let mut faults = Vec::new();
-    let mut count = 0;
-    for line in text.lines() {
-        count += 1;
-        let pair: serde_json::Value = serde_json::from_str(line).unwrap();
+    pairs::compare("merge", "BUMPWRIGHT_MERGES", |pair| {
         let (object, patch) = (pair["object"].as_str().unwrap(), pair["patch"].as_str().unwrap());
         let expected = match pair["error"].as_str() {
             Some(error) => format!("error: {error}"),
             None => pair["result"].to_string(),
         };
         let found = outcome(object, patch);
-        if !equal(&found, &expected) {
-            faults.push(format!(
-                "{object}\n----\n{patch}\n==== expected\n{expected}\n==== found\n{found}\n"
-            ));
-        }
-    }
-    println!("merges: {} of {count}", count - faults.len());
-    faults.sort_by_key(String::len);
-    assert!(
-        faults.is_empty(),
-        "{}",
-        faults[..faults.len().min(3)].join("\n########\n")
-    );
+        let differs = || format!("{object}\n----\n{patch}\n==== expected\n{expected}\n==== found\n{found}\n");
+        (!equal(&found, &expected)).then(differs)
+    });
 }
 
 /// The object with all documents of `patch` in it as JSON, `null` when it is gone, or the error.
