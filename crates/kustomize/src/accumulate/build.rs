@@ -1,12 +1,12 @@
 //! The root of a build: what is done once, after all kustomizations are accumulated.
 
 use super::context::Context;
-use super::directory;
 use super::error::BuildError;
 use super::order::{Order, sort};
 use super::target::Target;
+use super::transform::add_hashes;
 use crate::fields::FieldSpec;
-use crate::generate::{HelmSettings, name_hash};
+use crate::generate::HelmSettings;
 use crate::reference::{fix_references, resolve_vars};
 use crate::resource::{ResMap, Resource, check};
 use crate::transform::Metadata;
@@ -84,10 +84,10 @@ fn run(context: &Context<'_>, tree: &dyn Tree, target: &str) -> Result<Vec<Resou
     let loader = Loader::new(tree, context.world, target, context.options.restrictions)?;
     let loader = loader.shown_from(context.options.shown_from.as_deref());
     let mut root = Target::load(context, loader)?;
-    directory::choose_schema(context, &root)?;
+    context.choose_schema(&root.loader, &root.kustomization)?;
     root.track_origins();
     let mut accumulated = root.accumulate()?;
-    add_hashes(context, &mut accumulated.map)?;
+    add_hashes(&mut accumulated.map, &context.schema())?;
     let config = &accumulated.config;
     fix_references(&mut accumulated.map, &config.name_reference, &context.schema())?;
     let unused = resolve_vars(
@@ -123,22 +123,6 @@ fn run(context: &Context<'_>, tree: &dyn Tree, target: &str) -> Result<Vec<Resou
         object.settle_annotations(origin, transformations);
     }
     Ok(objects)
-}
-
-fn add_hashes(context: &Context<'_>, map: &mut ResMap) -> Result<(), BuildError> {
-    for at in 0..map.len() {
-        let Some(resource) = map.list().get(at).filter(|resource| resource.needs_hash) else {
-            continue;
-        };
-        let hash = name_hash(&resource.node).map_err(|error| BuildError::from(error).of(resource.id()))?;
-        map.update(at, |resource| {
-            resource.remember();
-            let name = format!("{}-{hash}", resource.name());
-            resource.set_name(&name);
-            resource.refresh(&context.schema());
-        });
-    }
-    Ok(())
 }
 
 /// Drops objects that are only there for tools, and checks that the others are still objects.

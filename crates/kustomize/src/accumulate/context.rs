@@ -4,7 +4,7 @@ use super::Options;
 use super::error::BuildError;
 use crate::fields::FieldConfig;
 use crate::growth::Growth;
-use crate::kustomization::Text;
+use crate::kustomization::{Kustomization, Text};
 use crate::resource::{ResMap, Resource, read_resources};
 use crate::schema::SchemaChoice;
 use crate::tree::{Loader, World};
@@ -67,12 +67,9 @@ impl<'a> Context<'a> {
     }
 
     /// Takes what a kustomization says about the schema; the first one counts.
-    pub(super) fn choose_schema(
-        &self,
-        loader: &Loader<'_>,
-        version: Option<&Text>,
-        path: Option<&Text>,
-    ) -> Result<(), BuildError> {
+    pub(super) fn choose_schema(&self, loader: &Loader<'_>, kustomization: &Kustomization) -> Result<(), BuildError> {
+        let path = kustomization.openapi_path.as_ref();
+        let version = kustomization.openapi_version.as_ref();
         let document = match path {
             Some(path) => self.document(loader, path)?,
             None => None,

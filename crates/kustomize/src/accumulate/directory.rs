@@ -1,12 +1,13 @@
 //! Files and directories that a kustomization names: resources, other kustomizations, components.
 
-use super::context::{Context, map_of};
+use super::context::map_of;
 use super::error::{BuildError, Cause};
 use super::target::{Accumulated, Target};
 use crate::kustomization::Text;
 use crate::resource::ReadError;
 use crate::tree::{LoadError, Loader, RepoUrl};
 use bumpwright_yaml::FileId;
+use std::sync::Arc;
 
 /// Kustomizations that lead to each other: more are an error. Each takes some twenty kilobytes of stack.
 const MAX_DEPTH: usize = 50;
@@ -15,16 +16,6 @@ const MAX_DEPTH: usize = 50;
 const MAX_LOADS: usize = 20_000;
 /// Entries of one list that may fail before the others are let be.
 const MAX_ERRORS: usize = 20;
-
-/// Takes what a kustomization says about the schema.
-pub(super) fn choose_schema(context: &Context<'_>, target: &Target<'_, '_>) -> Result<(), BuildError> {
-    let kustomization = &target.kustomization;
-    let (version, path) = (
-        kustomization.openapi_version.as_ref(),
-        kustomization.openapi_path.as_ref(),
-    );
-    context.choose_schema(&target.loader, version, path)
-}
 
 impl<'c> Target<'c, '_> {
     /// Adds the resources that files and directories hold.
@@ -80,11 +71,11 @@ impl<'c> Target<'c, '_> {
             .map_err(|error| BuildError::from(error).at(name.place))?;
         let file = self.context.file(&self.loader.shown(&name.text));
         let resources = self.context.resources(&bytes, file)?;
-        let origin = self.origin_of(name);
+        let origin = self.origin_of(name).map(Arc::new);
         for mut resource in resources {
             let place = resource.node.place;
             if let Some(origin) = &origin {
-                resource.origin = Some(origin.clone());
+                resource.origin = Some(Arc::clone(origin));
             }
             let added = accumulated.map.append(resource);
             added.map_err(|error| BuildError::from(error).at(place))?;
@@ -109,7 +100,7 @@ impl<'c> Target<'c, '_> {
             "" => self.helm_namespace.clone(),
             namespace => namespace.to_owned(),
         };
-        choose_schema(self.context, &below)?;
+        self.context.choose_schema(&below.loader, &below.kustomization)?;
         Ok(below)
     }
 
@@ -149,9 +140,9 @@ impl<'c> Target<'c, '_> {
             };
             let mut map = map_of(resources)?;
             if let Some(origin) = &self.origin {
-                let origin = origin.append(self.file);
+                let origin = Arc::new(origin.append(self.file));
                 for resource in map.list_mut() {
-                    resource.origin = Some(origin.clone());
+                    resource.origin = Some(Arc::clone(&origin));
                 }
             }
             accumulated.map.append_all(map)?;

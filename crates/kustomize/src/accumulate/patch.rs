@@ -48,8 +48,6 @@ pub(super) struct PatchStep {
     strategic: Vec<Resource>,
     json: Option<jsonpatch::Patch>,
     target: Option<SelectorMatcher>,
-    /// The name that the target asks for, if it is no pattern.
-    name: Option<CompactString>,
     changes: Changes,
 }
 
@@ -57,7 +55,6 @@ pub(super) struct PatchStep {
 pub(super) struct JsonPatchStep {
     patch: jsonpatch::Patch,
     target: SelectorMatcher,
-    name: Option<CompactString>,
 }
 
 impl Target<'_, '_> {
@@ -146,7 +143,6 @@ impl Target<'_, '_> {
         Ok(PatchStep {
             strategic,
             json,
-            name: target.as_ref().and_then(literal_name),
             target: target.map(Selector::matcher).transpose()?,
             changes,
         })
@@ -163,7 +159,6 @@ impl Target<'_, '_> {
         }
         Ok(JsonPatchStep {
             patch,
-            name: literal_name(&target),
             target: target.matcher()?,
         })
     }
@@ -175,16 +170,9 @@ fn looks_like_operations(bytes: &[u8]) -> bool {
     matches!(start, Some(b'[' | b'-'))
 }
 
-/// The name that a selector asks for, if it is no pattern.
-fn literal_name(selector: &Selector) -> Option<CompactString> {
-    let literal = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | ':');
-    let name = &selector.id.name;
-    (!name.is_empty() && name.chars().all(literal)).then(|| name.clone())
-}
-
 /// The positions of the resources that a target picks.
-fn selected(map: &ResMap, target: &SelectorMatcher, name: Option<&CompactString>) -> Result<Vec<usize>, BuildError> {
-    let candidates = match name {
+fn selected(map: &ResMap, target: &SelectorMatcher) -> Result<Vec<usize>, BuildError> {
+    let candidates = match target.only_name() {
         Some(name) => map.named(name).to_vec(),
         None => (0..map.len()).collect(),
     };
@@ -307,7 +295,7 @@ impl PatchStep {
     ) -> Result<Option<String>, BuildError> {
         if let Some(patch) = &self.json {
             let target = self.target.as_ref().ok_or(PatchError::NoTarget)?;
-            let selected = selected(map, target, self.name.as_ref())?;
+            let selected = selected(map, target)?;
             let settings = JsonSettings {
                 remember: true,
                 schema,
@@ -319,7 +307,7 @@ impl PatchStep {
         match (&self.target, self.strategic.as_slice()) {
             (_, []) => Ok(None),
             (Some(target), [patch]) => {
-                let selected = selected(map, target, self.name.as_ref())?;
+                let selected = selected(map, target)?;
                 merge_selected(map, &selected, patch, self.changes, schema)?;
                 Ok(unmatched(&selected, target))
             }
@@ -365,7 +353,7 @@ impl JsonPatchStep {
         schema: &SchemaChoice,
         growth: &Growth,
     ) -> Result<Option<String>, BuildError> {
-        let selected = selected(map, &self.target, self.name.as_ref())?;
+        let selected = selected(map, &self.target)?;
         let settings = JsonSettings {
             remember: false,
             schema,
@@ -391,13 +379,14 @@ fn patch_selected(
     patch: &jsonpatch::Patch,
     settings: &JsonSettings<'_>,
 ) -> Result<(), BuildError> {
+    let sees_annotations = patch.concerns(&["metadata", "annotations"]);
     for at in selected {
         let patched = map.update(*at, |resource| {
             if settings.remember {
                 resource.remember();
             }
             let id = resource.id().to_string();
-            let origins = resource.write_origins();
+            let origins = sees_annotations && resource.write_origins();
             let patched = patch.apply_within(&mut resource.node, settings.growth);
             if origins {
                 resource.read_origins();

@@ -9,6 +9,7 @@ use crate::plugins::{Plugin, PluginError};
 use crate::resource::{Origin, ResMap, Resource};
 use crate::schema::SchemaChoice;
 use bumpwright_yaml::Place;
+use std::sync::Arc;
 
 impl Target<'_, '_> {
     /// Runs the generators that the fields of the kustomization ask for, then those of `generators`.
@@ -31,13 +32,13 @@ impl Target<'_, '_> {
             let made = self.render(&chart, &kustomization.helm_globals);
             let made = made.map_err(|error| error.at(chart.place))?;
             let origin = self.builtin_origin("HelmChartInflationGenerator");
-            self.absorb(accumulated, marked(made, origin.as_ref()), chart.place)?;
+            self.absorb(accumulated, marked(made, origin), chart.place)?;
         }
         for config in self.configs(&kustomization.generators)?.list() {
             let place = config.node.place;
             let made = self.generate_configured(config).map_err(|error| error.at(place))?;
             let origin = Origin::of_plugin(config);
-            self.absorb(accumulated, marked(made, origin.as_ref()), place)?;
+            self.absorb(accumulated, marked(made, origin), place)?;
         }
         Ok(())
     }
@@ -70,7 +71,7 @@ impl Target<'_, '_> {
             _ => config_map(&args, &self.loader, &schema),
         };
         let mut made = made.map_err(|error| BuildError::from(error).at(args.place))?;
-        made.origin = self.builtin_origin(kind);
+        made.origin = self.builtin_origin(kind).map(Arc::new);
         Ok(made)
     }
 
@@ -123,10 +124,11 @@ impl Target<'_, '_> {
 }
 
 /// Resources with their origin, unless they have one.
-fn marked(map: ResMap, origin: Option<&Origin>) -> Vec<Resource> {
+fn marked(map: ResMap, origin: Option<Origin>) -> Vec<Resource> {
     let mut list = map.into_list();
+    let origin = origin.map(Arc::new);
     for resource in list.iter_mut().filter(|resource| resource.origin.is_none()) {
-        resource.origin = origin.cloned();
+        resource.origin.clone_from(&origin);
     }
     list
 }

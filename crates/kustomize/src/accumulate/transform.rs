@@ -6,12 +6,13 @@ use super::target::{Accumulated, Target};
 use crate::Gvk;
 use crate::fields::FieldConfig;
 use crate::generate::name_hash;
+use crate::kustomization::Text;
 use crate::plugins::Plugin;
 use crate::replace::{Replacement, replace_within};
 use crate::resource::{Origin, ResMap, Resource};
 use crate::schema::SchemaChoice;
 use crate::transform::{Affix, End, ImageTag, Metadata, Namespace, Object, ReplicaCount, ValueAdd, label_specs};
-use bumpwright_yaml::Place;
+use bumpwright_yaml::{Node, Place};
 
 /// A transformer that is ready to run.
 pub(super) enum Transformer<'t> {
@@ -76,7 +77,7 @@ impl Target<'_, '_> {
                 continue;
             }
             if let Some(origin) = step.origin {
-                map.note_origin(&origin);
+                map.note_origin(origin);
             }
             map.drop_gone();
         }
@@ -219,18 +220,14 @@ impl Target<'_, '_> {
     }
 
     /// Replacements that stand in entries or in the files that these name.
-    pub(super) fn replacements(
-        &self,
-        entries: &[bumpwright_yaml::Node],
-        strict: bool,
-    ) -> Result<Vec<Replacement>, BuildError> {
+    pub(super) fn replacements(&self, entries: &[Node], strict: bool) -> Result<Vec<Replacement>, BuildError> {
         let mut replacements = Vec::new();
         for entry in entries {
             let Some(path) = Replacement::file_of(entry)? else {
                 replacements.push(Replacement::read(entry, strict)?);
                 continue;
             };
-            let path = crate::kustomization::Text {
+            let path = Text {
                 text: path,
                 place: entry.place,
             };
@@ -286,18 +283,27 @@ impl Target<'_, '_> {
                 replace_within(&mut objects(list), replacements, &self.context.growth)
             })?),
             Transformer::ValueAdd(value) => Ok(map.together(schema, |list| value.apply(&mut objects(list), &outside))?),
-            Transformer::Hash => Ok(map.each(schema, |resource| {
-                if resource.needs_hash {
-                    let hash = name_hash(&resource.node)?;
-                    resource.remember();
-                    let name = format!("{}-{hash}", resource.name());
-                    resource.set_name(&name);
-                }
-                Ok::<_, bumpwright_yaml::WriteError>(())
-            })?),
+            Transformer::Hash => add_hashes(map, schema),
             Transformer::Plugin(plugin) => Ok(plugin.transform(map)?),
         }
     }
+}
+
+/// Adds hashes of their contents to the names of the objects that need one.
+pub(super) fn add_hashes(map: &mut ResMap, schema: &SchemaChoice) -> Result<(), BuildError> {
+    for at in 0..map.len() {
+        let Some(resource) = map.list().get(at).filter(|resource| resource.needs_hash) else {
+            continue;
+        };
+        let hash = name_hash(&resource.node).map_err(|error| BuildError::from(error).of(resource.id()))?;
+        map.update(at, |resource| {
+            resource.remember();
+            let name = format!("{}-{hash}", resource.name());
+            resource.set_name(&name);
+            resource.refresh(schema);
+        });
+    }
+    Ok(())
 }
 
 fn objects(list: &mut [Resource]) -> Vec<&mut dyn Object> {

@@ -1,7 +1,7 @@
 //! The operations of a patch, read from its text.
 
 use super::spelling::to_json;
-use super::{PatchError, json_text, name_of};
+use super::{PatchError, json_text, name_of, pointer};
 use bumpwright_yaml::{Dialect, FileId, Node, Place, ReadOptions, Scalar, Tag, read_first};
 
 /// A patch: operations in their order.
@@ -52,6 +52,13 @@ impl Patch {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.operations.is_empty()
+    }
+
+    /// Whether an operation looks at or changes what stands at the end of a way of keys, in it or around it.
+    #[must_use]
+    pub fn concerns(&self, way: &[&str]) -> bool {
+        let paths = self.operations.iter().flat_map(|each| [&each.path, &each.from]);
+        paths.flatten().any(|path| pointer::meets(path, way))
     }
 
     /// How many operations there are.

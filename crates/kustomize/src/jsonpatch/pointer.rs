@@ -20,6 +20,14 @@ pub(super) fn container<'n, 'p>(root: &'n mut Node, path: &'p str) -> Option<(&'
     holds.then(|| (node, unescape(last)))
 }
 
+/// Whether a path leads to the end of a way of keys, to something in it or to something around it.
+pub(super) fn meets(path: &str, way: &[&str]) -> bool {
+    let Some((_, path)) = path.split_once('/') else {
+        return true;
+    };
+    path.split('/').zip(way).all(|(part, key)| unescape(part) == *key)
+}
+
 fn step<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
     match &mut node.value {
         Value::Mapping(mapping) => mapping.get_mut(key),
@@ -78,6 +86,16 @@ mod tests {
         ];
         for (part, expected) in texts {
             assert_eq!(unescape(part), expected, "{part}");
+        }
+    }
+
+    #[test]
+    fn paths_meet_what_is_on_their_way_or_below_it() {
+        for path in ["", "x", "/a", "/a/b~1c", "/a/b~1c/d", "x/a"] {
+            assert!(meets(path, &["a", "b/c"]), "{path}");
+        }
+        for path in ["/", "/b", "/a/c", "/a/b/c", "/a/"] {
+            assert!(!meets(path, &["a", "b/c"]), "{path}");
         }
     }
 

@@ -149,6 +149,15 @@ impl SelectorMatcher {
         &self.selector
     }
 
+    /// The only name that it means, if it asks for one and by no pattern.
+    #[must_use]
+    pub fn only_name(&self) -> Option<&str> {
+        match &self.name {
+            Whole::Text(name) => Some(name),
+            Whole::Any | Whole::Matched(..) => None,
+        }
+    }
+
     /// Whether a type is meant.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use crate::generate::{base64_lines, data_value};
 use bumpwright_yaml::{FileId, Node, ReadOptions, Tag, Value, read_first};
 use compact_str::CompactString;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const DOMAIN: &str = "internal.config.kubernetes.io/";
 const ORIGIN: &str = "config.kubernetes.io/origin";
@@ -28,7 +29,7 @@ const DROPPED: [&str; 11] = [
 ];
 
 impl Resource {
-    fn annotations_mut(&mut self) -> Option<&mut bumpwright_yaml::Mapping> {
+    pub(super) fn annotations_mut(&mut self) -> Option<&mut bumpwright_yaml::Mapping> {
         let annotations = self.node.lookup_mut(&["metadata", "annotations"])?;
         annotations.as_mapping_mut()
     }
@@ -67,10 +68,10 @@ impl Resource {
     }
 
     fn take_origins(&mut self, origin: Option<String>, transformations: Option<String>) {
-        self.origin = origin.and_then(|text| Some(Origin::from_node(&parsed(&text)?)));
+        self.origin = origin.and_then(|text| Some(Arc::new(Origin::from_node(&parsed(&text)?))));
         let list = transformations.and_then(|text| parsed(&text));
         let list = list.as_ref().and_then(Node::as_items).unwrap_or_default();
-        self.transformations = list.iter().map(Origin::from_node).collect();
+        self.transformations = list.iter().map(|item| Arc::new(Origin::from_node(item))).collect();
     }
 
     /// Moves what the build knows from annotations to fields.
@@ -79,10 +80,7 @@ impl Resource {
         if self.pairs("annotations").all(|(key, _)| none(key)) {
             return;
         }
-        let mut take = |key: &str| -> Option<String> {
-            let node = self.annotations_mut()?.remove(key)?;
-            Some(node.as_scalar()?.text.as_str().to_owned())
-        };
+        let mut take = |key: &str| self.take_annotation(key);
         let mut list = |key: &str| -> Vec<CompactString> {
             let text = take(&format!("{DOMAIN}{key}"));
             text.map(|text| text.split(',').map(CompactString::from).collect())
@@ -141,11 +139,11 @@ impl Resource {
 
     /// Writes its origin and what changed it as annotations.
     fn annotate_origin(&mut self, origin: bool, transformations: bool) {
-        if let Some(text) = self.origin.as_ref().filter(|_| origin).map(Origin::text) {
+        if let Some(text) = self.origin.as_ref().filter(|_| origin).map(|origin| origin.text()) {
             self.set_annotation(ORIGIN, &text);
         }
         if transformations && !self.transformations.is_empty() {
-            let items = self.transformations.iter().map(Origin::item);
+            let items = self.transformations.iter().map(|origin| origin.item());
             self.set_annotation(TRANSFORMATIONS, &items.collect::<String>());
         }
     }

@@ -6,6 +6,7 @@ use compact_str::CompactString;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
+use std::sync::Arc;
 
 /// Resources in the order in which they were added. No two have the same id.
 #[derive(Debug, Clone, Default)]
@@ -316,11 +317,12 @@ impl ResMap {
     }
 
     /// Notes at each what changed it, or made it if nothing is known to have.
-    pub fn note_origin(&mut self, origin: &Origin) {
+    pub fn note_origin(&mut self, origin: Origin) {
+        let origin = Arc::new(origin);
         for resource in &mut self.list {
             match resource.origin {
-                Some(_) => resource.transformations.push(origin.clone()),
-                None => resource.origin = Some(origin.clone()),
+                Some(_) => resource.transformations.push(Arc::clone(&origin)),
+                None => resource.origin = Some(Arc::clone(&origin)),
             }
         }
     }

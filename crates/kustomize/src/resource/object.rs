@@ -8,6 +8,7 @@ use crate::schema::SchemaChoice;
 use crate::transform::{End, Id, Object};
 use bumpwright_yaml::{Node, Scalar, Style, Tag, Value};
 use compact_str::CompactString;
+use std::sync::Arc;
 
 /// An object.
 #[derive(Debug, Clone)]
@@ -30,9 +31,9 @@ pub struct Resource {
     /// The names of the variables that read a field of it.
     pub variables: Vec<CompactString>,
     /// Where it comes from, if that is tracked.
-    pub origin: Option<Origin>,
+    pub origin: Option<Arc<Origin>>,
     /// What changed it, if that is tracked.
-    pub transformations: Vec<Origin>,
+    pub transformations: Vec<Arc<Origin>>,
     /// Entries in it that are one to kustomize.
     pub shared: SharedEntries,
 }
@@ -294,8 +295,7 @@ impl Resource {
 
     /// Takes an annotation away.
     pub fn take_annotation(&mut self, key: &str) -> Option<String> {
-        let annotations = self.node.lookup_mut(&["metadata", "annotations"])?.as_mapping_mut()?;
-        let value = annotations.remove(key)?;
+        let value = self.annotations_mut()?.remove(key)?;
         Some(value.as_scalar()?.text.to_string())
     }
 

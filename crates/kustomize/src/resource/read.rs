@@ -130,19 +130,19 @@ pub fn resources_of(nodes: Vec<Node>, schema: &SchemaChoice) -> Result<Vec<Resou
 ///
 /// It is not.
 pub fn check(node: &Node) -> Result<(), ReadError> {
-    let text = |node: Option<&Node>| node.and_then(Node::as_str).unwrap_or_default().to_owned();
+    let text = |path: &[&str]| node.lookup(path).and_then(Node::as_str).unwrap_or_default();
     let empty = |key: &str| node.get(key).is_none_or(is_nil_or_empty);
     if empty("apiVersion") && empty("kind") && empty("metadata") {
         return Err(ReadError::NoObject(node.place));
     }
-    let kind = text(node.get("kind"));
+    let kind = text(&["kind"]);
     if kind.is_empty() {
         return Err(ReadError::NoKind(node.place));
     }
-    if !kind.ends_with("List") && text(node.lookup(&["metadata", "name"])).is_empty() {
+    if !kind.ends_with("List") && text(&["metadata", "name"]).is_empty() {
         return Err(ReadError::NoName {
             place: node.place,
-            kind,
+            kind: kind.to_owned(),
         });
     }
     Ok(())
