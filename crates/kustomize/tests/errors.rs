@@ -228,3 +228,41 @@ fn a_place_above_the_shown_directory_is_absolute() {
   included by kustomization.yaml:2:3"
     );
 }
+
+#[test]
+fn a_patch_in_the_kustomization_fails_at_its_line() {
+    let strategic = "resources:
+- base
+patches:
+- path: p.yaml
+- patch: |-
+
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      template:
+        spec:
+          containers: notalist
+- target: {kind: ConfigMap}
+  patch: |
+    - op: add
+      path: /data/x
+      value: y
+    - op: remove
+      path: /data/y
+";
+    let patch = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 2}}";
+    assert_eq!(
+        error(&[("kustomization.yaml", strategic), ("p.yaml", patch)]),
+        "kustomization.yaml:13: Deployment.v1.apps/web.[noNs]: spec.template.spec.containers: wrong node kind: expected \
+         SequenceNode but got ScalarNode
+kustomization.yaml:19: ConfigMap.v1.[noGrp]/cm.[noNs]: remove operation does not apply: doc is missing path: \"/data/y\""
+    );
+    let folded = "resources:\n- base\npatches:\n- patch: >\n    a: b: c\n";
+    let text = error(&[("kustomization.yaml", folded)]);
+    assert!(
+        text.starts_with("kustomization.yaml:4:3: "),
+        "folded lines are not those of the file: {text}"
+    );
+}

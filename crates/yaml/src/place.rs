@@ -32,30 +32,72 @@ impl Place {
 /// The names of the files that nodes come from, as errors show them.
 #[derive(Debug, Clone, Default)]
 pub struct Files {
-    names: Vec<Box<str>>,
+    sources: Vec<Source>,
+}
+
+/// What holds a text.
+#[derive(Debug, Clone)]
+enum Source {
+    /// A file of this name.
+    File(Box<str>),
+    /// A literal scalar that begins here: its lines are those of what holds it, from the next one on.
+    Literal(Place),
 }
 
 impl Files {
     /// Another file. The same name twice gives two files.
     pub fn add(&mut self, name: &str) -> FileId {
-        self.names.push(name.into());
-        FileId(u32::try_from(self.names.len()).unwrap_or(0))
+        self.push(Source::File(name.into()))
+    }
+
+    /// The text of a literal scalar (`|`) that begins at `place`, read by itself. Its places are shown as lines of the file;
+    /// columns are not known there.
+    pub fn add_literal(&mut self, place: Place) -> FileId {
+        self.push(Source::Literal(place))
+    }
+
+    fn push(&mut self, source: Source) -> FileId {
+        self.sources.push(source);
+        FileId(u32::try_from(self.sources.len()).unwrap_or(0))
+    }
+
+    fn source(&self, file: FileId) -> Option<&Source> {
+        let index = usize::try_from(file.0).ok()?.checked_sub(1)?;
+        self.sources.get(index)
+    }
+
+    /// A place in a file, where it may be one in a scalar of that file; column 0 then.
+    #[must_use]
+    pub fn in_file(&self, mut place: Place) -> Place {
+        while let Some(Source::Literal(outer)) = self.source(place.file) {
+            place = Place {
+                line: outer.line.saturating_add(place.line),
+                column: 0,
+                ..*outer
+            };
+        }
+        place
     }
 
     /// The name that a file was added under; nothing for [`FileId::NONE`].
     #[must_use]
     pub fn name(&self, file: FileId) -> Option<&str> {
-        let index = usize::try_from(file.0).ok()?.checked_sub(1)?;
-        self.names.get(index).map(|name| &**name)
+        let place = self.in_file(Place { file, ..Place::NONE });
+        match self.source(place.file)? {
+            Source::File(name) => Some(name),
+            Source::Literal(_) => None,
+        }
     }
 
-    /// `path:line:col`, `path` where the line is not known, nothing where the file is not.
+    /// `path:line:col`, `path:line` and `path` where no more is known, nothing where the file is not.
     #[must_use]
     pub fn show(&self, place: Place) -> Option<String> {
+        let place = self.in_file(place);
         let name = self.name(place.file)?;
-        Some(match place.line {
-            0 => name.to_owned(),
-            line => format!("{name}:{line}:{}", place.column),
+        Some(match (place.line, place.column) {
+            (0, _) => name.to_owned(),
+            (line, 0) => format!("{name}:{line}"),
+            (line, column) => format!("{name}:{line}:{column}"),
         })
     }
 }
@@ -72,5 +114,18 @@ mod tests {
         assert_eq!(files.show(place(7, 3)).as_deref(), Some("overlay/patch.yaml:7:3"));
         assert_eq!(files.show(place(0, 0)).as_deref(), Some("overlay/patch.yaml"));
         assert_eq!(files.show(Place::NONE), None);
+        let outer = files.add_literal(place(7, 10));
+        let inner = files.add_literal(Place {
+            file: outer,
+            line: 2,
+            column: 8,
+        });
+        let third_line = |file| Place {
+            file,
+            line: 3,
+            column: 5,
+        };
+        assert_eq!(files.show(third_line(outer)).as_deref(), Some("overlay/patch.yaml:10"));
+        assert_eq!(files.show(third_line(inner)).as_deref(), Some("overlay/patch.yaml:12"));
     }
 }

@@ -27,11 +27,8 @@ const GENERATORS: [&str; 4] = [
 ];
 
 fn text(fields: &mut Fields<'_>, name: &'static str) -> Result<Text, ConfigError> {
-    let place = fields.get(name).map(|node| node.place).unwrap_or_default();
-    Ok(Text {
-        text: fields.string(name)?,
-        place,
-    })
+    let text = fields.string(name)?;
+    Ok(fields.get(name).map(|node| Text::of(text, node)).unwrap_or_default())
 }
 
 impl Target<'_, '_> {
@@ -111,11 +108,8 @@ impl Target<'_, '_> {
             "PatchJson6902Transformer" => Transformer::JsonPatch(self.json_patch_step(&read_patch(node, "jsonOp")?)?),
             "PatchStrategicMergeTransformer" => {
                 let mut fields = Fields::of(node, "PatchStrategicMergeTransformer")?;
-                let entry = |text| Text {
-                    text,
-                    place: node.place,
-                };
-                let paths: Vec<Text> = fields.strings("paths")?.into_iter().map(entry).collect();
+                let paths = fields.strings("paths")?.into_iter();
+                let paths: Vec<Text> = paths.map(|path| Text::of(path, node)).collect();
                 Transformer::Strategic(self.strategic_step_of(&paths, &text(&mut fields, "patches")?)?)
             }
             _ => return Err(self.wrong_role(config, "transformer")),
@@ -125,10 +119,7 @@ impl Target<'_, '_> {
     fn value_add(&self, node: &Node) -> Result<ValueAdd, BuildError> {
         let mut value = ValueAdd::read(node, path::base(self.loader.root()))?;
         if !value.target_file.is_empty() {
-            let file = Text {
-                text: value.target_file.clone(),
-                place: node.place,
-            };
+            let file = Text::of(value.target_file.clone(), node);
             if let Some(document) = self.context.document(&self.loader, &file)? {
                 value.targets.extend(ValueAdd::read_targets(&document)?);
             }

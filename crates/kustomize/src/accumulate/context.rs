@@ -90,6 +90,24 @@ impl<'a> Context<'a> {
         document.map_err(|error| BuildError::from(error).through(path.place))
     }
 
+    /// What places in a text that stands in a file name: lines of that file, if it stands there as it is. So many of its
+    /// lines are left out.
+    pub(super) fn inline(&self, text: &Text, left_out: usize) -> FileId {
+        if !text.is_literal || text.place.file == FileId::NONE {
+            return FileId::NONE;
+        }
+        let left_out = u32::try_from(left_out).unwrap_or(u32::MAX);
+        self.files.borrow_mut().add_literal(Place {
+            line: text.place.line.saturating_add(left_out),
+            ..text.place
+        })
+    }
+
+    /// The resources of a text that stands in a file.
+    pub(super) fn inline_resources(&self, text: &Text) -> Result<Vec<Resource>, BuildError> {
+        self.resources(text.text.as_bytes(), self.inline(text, 0))
+    }
+
     /// The resources of a text.
     pub(super) fn resources(&self, bytes: &[u8], file: FileId) -> Result<Vec<Resource>, BuildError> {
         Ok(read_resources(bytes, file, &self.schema())?)

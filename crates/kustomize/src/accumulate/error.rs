@@ -202,8 +202,10 @@ impl BuildError {
     pub(super) fn resolved(self, files: &Files) -> Self {
         let mut all = self.for_each(|error| {
             error.shown = files.show(error.place).map(Into::into);
-            let mut chain: Vec<String> = error.steps.iter().filter_map(|place| files.show(*place)).collect();
-            chain.retain(|step| Some(step.as_str()) != error.shown.as_deref());
+            // A field of the file itself that the error is in tells nothing about how that was reached.
+            let file = files.in_file(error.place).file;
+            let steps = error.steps.iter().filter(|step| files.in_file(**step).file != file);
+            let mut chain: Vec<String> = steps.filter_map(|place| files.show(*place)).collect();
             chain.dedup();
             error.chain = chain.into();
         });

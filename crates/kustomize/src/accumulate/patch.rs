@@ -62,7 +62,7 @@ impl Target<'_, '_> {
     pub(super) fn strategic_step(&self, entries: &[Text]) -> Result<StrategicStep, BuildError> {
         let (mut patches, mut errors) = (Vec::new(), Vec::new());
         for entry in entries {
-            let inline = self.context.resources(entry.text.as_bytes(), FileId::NONE);
+            let inline = self.context.inline_resources(entry);
             match inline.or_else(|_| self.patch_file(entry)) {
                 Ok(read) => patches.extend(read),
                 Err(error) => errors.push(error.at(entry.place)),
@@ -82,7 +82,7 @@ impl Target<'_, '_> {
             self.strategic_step(entries)?.patches
         };
         if !text.text.is_empty() {
-            patches.extend(self.context.resources(text.text.as_bytes(), FileId::NONE)?);
+            patches.extend(self.context.inline_resources(text)?);
         }
         if patches.is_empty() {
             return Err(PatchError::Empty.into());
@@ -111,7 +111,11 @@ impl Target<'_, '_> {
                     .map_err(|error| BuildError::from(error).at(entry.place))?;
                 Ok((bytes.into_owned(), self.context.file(&self.loader.shown(path))))
             }
-            (text, "") => Ok((text.as_bytes().to_vec(), FileId::NONE)),
+            (text, "") => {
+                let above = patch.text.len() - patch.text.trim_start().len();
+                let above = patch.text.bytes().take(above).filter(|byte| *byte == b'\n');
+                Ok((text.as_bytes().to_vec(), self.context.inline(patch, above.count())))
+            }
             _ => Err(PatchError::Both.into()),
         }
     }

@@ -227,10 +227,7 @@ impl Target<'_, '_> {
                 replacements.push(Replacement::read(entry, strict)?);
                 continue;
             };
-            let path = Text {
-                text: path,
-                place: entry.place,
-            };
+            let path = Text::of(path, entry);
             if let Some(document) = self.context.document(&self.loader, &path)? {
                 replacements.extend(Replacement::read_file(&document)?);
             }

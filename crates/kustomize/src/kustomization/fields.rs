@@ -4,7 +4,7 @@ use crate::fields::FieldSpecs;
 use crate::generate::{GeneratorArgs, GeneratorOptions, HelmChart, HelmGlobals};
 use crate::replace::{Selector, Var};
 use crate::transform::{ImageChange, LabelOptions};
-use bumpwright_yaml::{Node, Place};
+use bumpwright_yaml::{Node, Place, Style};
 use compact_str::CompactString;
 
 /// A text and where it stands.
@@ -14,6 +14,20 @@ pub struct Text {
     pub text: CompactString,
     /// Where it stands.
     pub place: Place,
+    /// Whether it stands there as it is, line by line (`|`).
+    pub is_literal: bool,
+}
+
+impl Text {
+    /// A text that `node` says.
+    pub(crate) fn of(text: CompactString, node: &Node) -> Self {
+        let scalar = node.as_scalar();
+        Self {
+            text,
+            place: node.place,
+            is_literal: scalar.is_some_and(|scalar| scalar.style == Style::Literal),
+        }
+    }
 }
 
 /// What a directory builds.

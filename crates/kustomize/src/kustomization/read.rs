@@ -7,6 +7,7 @@ use crate::replace::{Selector, Var};
 use crate::transform::{ImageChange, LabelOptions};
 use bumpwright_yaml::{FileId, Node, ReadOptions, Tag, read_first};
 use compact_str::CompactString;
+use std::cell::OnceCell;
 
 const WHAT: &str = "kustomization";
 const VERSION: &str = "kustomize.config.k8s.io/v1beta1";
@@ -88,7 +89,27 @@ impl Kustomization {
             return Err(KustomizationError::Empty);
         }
         kustomization.is_component = check_type(&kind.text, &api_version.text)?;
+        kustomization.mark_literals(bytes);
         Ok(kustomization)
+    }
+
+    /// Finds out which texts of several lines stand in the file as they are: on the way to JSON that is lost.
+    fn mark_literals(&mut self, bytes: &[u8]) {
+        let patches = self.patches.iter_mut().chain(&mut self.patches_json6902);
+        let texts = patches
+            .map(|patch| &mut patch.patch)
+            .chain(&mut self.patches_strategic_merge)
+            .chain(&mut self.generators)
+            .chain(&mut self.transformers)
+            .chain(&mut self.validators);
+        let lines = OnceCell::new();
+        for text in texts.filter(|text| text.text.contains('\n')) {
+            let lines = lines.get_or_init(|| bytes.split(|byte| *byte == b'\n').collect::<Vec<_>>());
+            let before = |number: u32| usize::try_from(number).ok()?.checked_sub(1);
+            let line = before(text.place.line).and_then(|line| std::str::from_utf8(lines.get(line)?).ok());
+            let first = line.and_then(|line| line.chars().nth(before(text.place.column)?));
+            text.is_literal = first == Some('|');
+        }
     }
 
     fn read_operands(&mut self, fields: &mut Fields<'_>) -> Result<(), ConfigError> {
@@ -236,10 +257,7 @@ fn string(node: &Node) -> Option<Text> {
         Tag::Bool | Tag::Int | Tag::Float => return None,
         _ => scalar.text.clone(),
     };
-    Some(Text {
-        text,
-        place: node.place,
-    })
+    Some(Text::of(text, node))
 }
 
 fn texts(fields: &mut Fields<'_>, name: &'static str) -> Result<Vec<Text>, ConfigError> {
