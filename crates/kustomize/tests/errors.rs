@@ -266,3 +266,99 @@ kustomization.yaml:19: ConfigMap.v1.[noGrp]/cm.[noNs]: remove operation does not
         "folded lines are not those of the file: {text}"
     );
 }
+
+#[test]
+fn a_transformer_in_the_kustomization_fails_at_its_line() {
+    let top = "resources:
+- base
+transformers:
+- |
+  apiVersion: builtin
+  kind: PatchTransformer
+  metadata: {name: x}
+  patch: |
+    - op: remove
+      path: /data/y
+  target: {kind: ConfigMap}
+- |
+  apiVersion: builtin
+  kind: NoTransformer
+  metadata: {name: y}
+- |
+  apiVersion: builtin
+  kind: NeitherTransformer
+  metadata: {name: z}
+";
+    let text = error(&[("kustomization.yaml", top)]);
+    let places: Vec<_> = text.lines().map(|line| line.split(": ").next().unwrap()).collect();
+    assert_eq!(places, ["kustomization.yaml:13", "kustomization.yaml:17"], "{text}");
+    let first = top.split("- |\n  apiVersion: builtin\n  kind: NoT").next().unwrap();
+    assert_eq!(
+        error(&[("kustomization.yaml", first)]),
+        "kustomization.yaml:9: ConfigMap.v1.[noGrp]/cm.[noNs]: remove operation does not apply: doc is missing path: \"/data/y\""
+    );
+}
+
+#[test]
+fn components_that_fail_are_told_with_what_is_wrong_in_those_behind_them() {
+    let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n";
+    let one = format!("{component}patches:\n- target: {{kind: ConfigMap}}\n  path: p.yaml\n");
+    let two = format!("{component}resources: [nofile.yaml]\nconfigMapGenerator:\n- name: g\n  files: [nofile.txt]\n");
+    // This one would fail without what the first adds, so nothing is told of it.
+    let four = format!("{component}patches:\n- target: {{kind: ConfigMap}}\n  path: ../one/p.yaml\n");
+    let files = [
+        (
+            "kustomization.yaml",
+            "resources: [base]\ncomponents: [one, two, three, four, base]\n",
+        ),
+        ("one/kustomization.yaml", one.as_str()),
+        ("one/p.yaml", "- {op: remove, path: /data/x}\n"),
+        ("two/kustomization.yaml", two.as_str()),
+        ("four/kustomization.yaml", four.as_str()),
+    ];
+    let text = error(&files);
+    let told: Vec<_> = text.lines().filter(|line| !line.starts_with(' ')).collect();
+    let beginnings = [
+        "one/p.yaml:1:3: ConfigMap.v1.[noGrp]/cm.[noNs]: remove operation does not apply",
+        "two/kustomization.yaml:3:13: two/nofile.yaml: no such file",
+        "two/kustomization.yaml:5:3: ConfigMap \"g\": two/nofile.txt: no such file",
+        "kustomization.yaml:2:24: three: no such file",
+        "four/kustomization.yaml:4:3: one/p.yaml is not in or below",
+        "kustomization.yaml:2:37: expected a component",
+    ];
+    for (line, beginning) in told.iter().zip(beginnings) {
+        assert!(line.starts_with(beginning), "{beginning}\n{text}");
+    }
+    assert_eq!(told.len(), beginnings.len(), "{text}");
+}
+
+#[test]
+fn validators_that_fail_are_told_in_one_run() {
+    let top = "resources:
+- base
+validators:
+- |
+  {apiVersion: builtin, kind: LabelTransformer, metadata: {name: x}, labels: {a: b},
+   fieldSpecs: [{path: metadata/labels, create: true}]}
+- |
+  {apiVersion: builtin, kind: LabelTransformer, metadata: {name: x2}, labels: {validated-by: me},
+   fieldSpecs: [{path: metadata/labels, create: true}]}
+- |
+  {apiVersion: builtin, kind: NamespaceTransformer, metadata: {name: y, namespace: z},
+   fieldSpecs: [{path: metadata/namespace, create: true}]}
+";
+    let text = error(&[("kustomization.yaml", top)]);
+    let told: Vec<_> = text
+        .lines()
+        .map(|line| line.split(": ").take(2).collect::<Vec<_>>().join(": "))
+        .collect();
+    let refused = "a validator may not change resources, but this one did";
+    assert_eq!(
+        told,
+        [
+            format!("kustomization.yaml:5: {refused}"),
+            format!("kustomization.yaml:11: {refused}")
+        ],
+        "{text}"
+    );
+}

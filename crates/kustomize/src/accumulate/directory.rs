@@ -6,7 +6,6 @@ use super::target::{Accumulated, Target};
 use crate::kustomization::Text;
 use crate::resource::ReadError;
 use crate::tree::{LoadError, Loader, RepoUrl};
-use bumpwright_yaml::FileId;
 use std::sync::Arc;
 
 /// Kustomizations that lead to each other: more are an error. Each takes some twenty kilobytes of stack.
@@ -112,20 +111,38 @@ impl<'c> Target<'c, '_> {
         accumulated.merge(below.accumulate()?, &self.context.fields)
     }
 
-    /// What a component makes of all that there is so far.
-    pub(super) fn add_component(&self, accumulated: Accumulated, name: &Text) -> Result<Accumulated, BuildError> {
-        let run = || {
-            let loader = self
-                .loader
-                .enter(&name.text)
-                .map_err(|error| BuildError::from(error).at(name.place))?;
-            let below = self.below(loader, name)?;
-            if !below.kustomization.is_component {
-                return Err(BuildError::from(Cause::NoComponent(below.loader.shown("."))).at(name.place));
-            }
-            below.accumulate_onto(accumulated)
-        };
-        run().map_err(|error: BuildError| error.through(name.place))
+    /// What components make of all that there is so far, each on top of those before it.
+    pub(super) fn add_components(&self, mut accumulated: Accumulated) -> Result<Accumulated, BuildError> {
+        let mut names = self.kustomization.components.iter();
+        while let Some(name) = names.next() {
+            let added = self
+                .component(name)
+                .and_then(|below| below.accumulate_onto(accumulated));
+            accumulated = match added {
+                Ok(added) => added,
+                Err(error) => {
+                    let others = names.map(|name| match self.component(name) {
+                        Ok(below) => through(below.faults(), name),
+                        Err(error) => through(vec![error], name),
+                    });
+                    return Err(error.through(name.place).and(others.flatten().collect()));
+                }
+            };
+        }
+        Ok(accumulated)
+    }
+
+    /// The component of a directory.
+    fn component(&self, name: &Text) -> Result<Box<Self>, BuildError> {
+        let loader = self
+            .loader
+            .enter(&name.text)
+            .map_err(|error| BuildError::from(error).at(name.place))?;
+        let below = self.below(loader, name)?;
+        if !below.kustomization.is_component {
+            return Err(BuildError::from(Cause::NoComponent(below.loader.shown("."))).at(name.place));
+        }
+        Ok(below)
     }
 
     /// The resources of entries that are texts of resources themselves, or name files and directories of such: those
@@ -134,7 +151,7 @@ impl<'c> Target<'c, '_> {
         let mut accumulated = Accumulated::default();
         let mut names = Vec::new();
         for entry in entries {
-            let Ok(resources) = self.context.resources(entry.text.as_bytes(), FileId::NONE) else {
+            let Ok(resources) = self.context.inline_resources(entry) else {
                 names.push(entry.clone());
                 continue;
             };
@@ -150,6 +167,12 @@ impl<'c> Target<'c, '_> {
         self.add_resources(&mut accumulated, &names)?;
         Ok(accumulated.map)
     }
+}
+
+/// Errors with the field that led to them.
+fn through(errors: Vec<BuildError>, name: &Text) -> Vec<BuildError> {
+    let errors = errors.into_iter();
+    errors.map(|error| error.through(name.place)).collect()
 }
 
 /// Whether a name is the URL of something that HTTP may give as a file.

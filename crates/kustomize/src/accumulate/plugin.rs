@@ -119,7 +119,15 @@ impl Target<'_, '_> {
                 origin: Origin::of_plugin(config),
             })
         };
-        configs.list().iter().map(step).collect()
+        let (mut steps, mut errors) = (Vec::new(), Vec::new());
+        for config in configs.list() {
+            match step(config) {
+                Ok(step) => steps.push(step),
+                Err(error) => errors.push(error),
+            }
+        }
+        BuildError::all(errors)?;
+        Ok(steps)
     }
 }
 

@@ -98,13 +98,11 @@ impl<'c, 'a> Target<'c, 'a> {
     /// What it gives on top of `accumulated`, which is empty unless it is a component.
     pub(super) fn accumulate_onto(&self, mut accumulated: Accumulated) -> Result<Accumulated, BuildError> {
         let added = self.add_resources(&mut accumulated, &self.kustomization.resources);
-        added.map_err(|error| error.and(self.other_errors()))?;
+        added.map_err(|error| error.and(self.own_faults()))?;
         accumulated.merge_config(&self.own_fields()?, &self.context.fields)?;
         accumulated.merge_config(&self.crd_fields()?, &self.context.fields)?;
         self.run_generators(&mut accumulated)?;
-        for component in &self.kustomization.components {
-            accumulated = self.add_component(accumulated, component)?;
-        }
+        accumulated = self.add_components(accumulated)?;
         self.run_transformers(&mut accumulated)?;
         self.run_validators(&mut accumulated)?;
         let vars = &self.kustomization.vars;
@@ -114,10 +112,16 @@ impl<'c, 'a> Target<'c, 'a> {
     }
 
     /// What is wrong here whatever the resources are: files of generators and patches.
-    fn other_errors(&self) -> Vec<BuildError> {
+    fn own_faults(&self) -> Vec<BuildError> {
         let generated = self.generated().filter_map(|(_, made)| made.err());
         let steps = self.builtin_steps(&self.context.fields).err();
         generated.chain(steps).collect()
+    }
+
+    /// What is wrong with it whatever it is built upon.
+    pub(super) fn faults(&self) -> Vec<BuildError> {
+        let added = self.add_resources(&mut Accumulated::default(), &self.kustomization.resources);
+        added.err().into_iter().chain(self.own_faults()).collect()
     }
 
     /// The field specs that hold here: the built-in ones and those of `configurations`.

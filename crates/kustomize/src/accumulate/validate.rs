@@ -15,21 +15,30 @@ impl Target<'_, '_> {
             return Ok(());
         }
         let schema = self.context.schema();
+        let mut errors = Vec::new();
+        let mut before = contents(&accumulated.map)?;
         for mut step in self.configured_steps(&configs, &schema)? {
-            let before = contents(&accumulated.map)?;
             step.origin = None;
             let place = step.place;
-            self.run_steps(&mut accumulated.map, vec![step])?;
+            errors.extend(self.run_steps(&mut accumulated.map, vec![step]).err());
             let after = contents(&accumulated.map)?;
-            if before != after {
-                let changed = before.iter().find(|content| !after.contains(content));
-                let changed = changed.or_else(|| after.iter().find(|content| !before.contains(content)));
-                let id = changed.map(|(id, _)| id.clone()).unwrap_or_default();
-                return Err(BuildError::from(Cause::Validator(id)).at(place));
+            if let Some(id) = changed(&before, &after) {
+                errors.push(BuildError::from(Cause::Validator(id.to_owned())).at(place));
             }
+            before = after;
         }
-        Ok(())
+        BuildError::all(errors)
     }
+}
+
+/// The id of a resource that two lists do not have alike.
+fn changed<'a>(before: &'a [(String, String)], after: &'a [(String, String)]) -> Option<&'a str> {
+    if before == after {
+        return None;
+    }
+    let lost = before.iter().find(|content| !after.contains(content));
+    let content = lost.or_else(|| after.iter().find(|content| !before.contains(content)));
+    content.map(|(id, _)| id.as_str())
 }
 
 /// Ids and texts of all resources, sorted, without what a validator may add.
