@@ -97,12 +97,10 @@ impl Cache {
             && known.uid == after.uid
             && known.resource_version == before
         {
-            let change = Change::Updated(Arc::clone(known), Arc::new(after));
-            if let Change::Updated(_, after) = &change {
-                *known = Arc::clone(after);
-            }
+            let after = Arc::new(after);
+            let old = std::mem::replace(known, Arc::clone(&after));
             drop(objects);
-            self.tell(&change);
+            self.tell(&Change::Updated(old, after));
         }
     }
 
@@ -135,7 +133,7 @@ impl Cache {
             config = config.labels(labels);
         }
         loop {
-            let api = cluster.watched(self.kind, scope.namespace.as_deref());
+            let api = cluster.watched(self.kind, scope);
             self.follow(watcher::watcher(api, config.clone()).default_backoff(), &failed)
                 .await;
             // Somebody has replaced the token, or will.

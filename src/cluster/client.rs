@@ -8,6 +8,7 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -103,8 +104,7 @@ impl Cluster {
     }
 
     pub(super) fn beside(&self, kind: &Kind, name: &ObjectName) -> Api<DynamicObject> {
-        let namespace = Some(name.namespace.as_str()).filter(|namespace| !namespace.is_empty());
-        api(&self.clients().plain, kind, namespace)
+        api(&self.clients().plain, kind, &name.namespace)
     }
 
     /// After how long a watch on which nothing came is begun anew.
@@ -117,8 +117,12 @@ impl Cluster {
         self.clients.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn watched(&self, kind: &Kind, namespace: Option<&str>) -> Api<DynamicObject> {
-        api(&self.clients().watching, kind, namespace)
+    pub(super) fn watched(&self, kind: &Kind, scope: &Scope) -> Api<DynamicObject> {
+        api(
+            &self.clients().watching,
+            kind,
+            scope.namespace.as_deref().unwrap_or_default(),
+        )
     }
 
     /// Asks about the objects of a kind in a namespace, or in none. Once more with what is on disk now, when the server
@@ -132,7 +136,6 @@ impl Cluster {
     where
         Asked: Future<Output = Result<T, kube::Error>>,
     {
-        let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
         let once = || bounded(ask(api(&self.clients().plain, kind, namespace)));
         match once().await {
             Err(error) if error.is_unauthorized() => {
@@ -213,13 +216,11 @@ impl Cluster {
     /// # Errors
     /// Whatever the server says.
     pub async fn create(&self, kind: &'static Kind, namespace: &str, object: &Value) -> Result<(), ClusterError> {
-        let object: DynamicObject =
-            serde_json::from_value(object.clone()).map_err(|error| ClusterError::Unreadable {
-                kind: kind.kind,
-                name: ObjectName::new(namespace, ""),
-                error: error.to_string(),
-            })?;
-        let object = &object;
+        let object = &DynamicObject::deserialize(object).map_err(|error| ClusterError::Unreadable {
+            kind: kind.kind,
+            name: ObjectName::new(namespace, ""),
+            error: error.to_string(),
+        })?;
         let ask = |api: Api<DynamicObject>| async move { api.create(&PostParams::default(), object).await };
         self.ask(kind, namespace, ask).await.map(drop)
     }
@@ -251,11 +252,6 @@ impl Cluster {
                 error: "the answer has no token".to_owned(),
             }),
         }
-    }
-
-    /// True once the API server answers.
-    pub async fn is_up(&self) -> bool {
-        bounded(self.clients().plain.apiserver_version()).await.is_ok()
     }
 }
 
@@ -308,10 +304,11 @@ fn managed_by(manager: &str) -> PatchParams {
     }
 }
 
-fn api(client: &Client, kind: &Kind, namespace: Option<&str>) -> Api<DynamicObject> {
+/// The objects of a kind in a namespace, or of all of them with an empty one.
+fn api(client: &Client, kind: &Kind, namespace: &str) -> Api<DynamicObject> {
     match namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &kind.resource()),
-        None => Api::all_with(client.clone(), &kind.resource()),
+        "" => Api::all_with(client.clone(), &kind.resource()),
+        namespace => Api::namespaced_with(client.clone(), namespace, &kind.resource()),
     }
 }
 

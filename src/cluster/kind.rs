@@ -15,87 +15,51 @@ pub struct Kind {
     pub plural: &'static str,
 }
 
+const IMAGE: &str = "image.toolkit.fluxcd.io";
+const RBAC: &str = "rbac.authorization.k8s.io";
+const CORE: &str = "";
+
 /// `ImageRepository`
-pub const IMAGE_REPOSITORY: Kind = image("ImageRepository", "imagerepositories");
+pub const IMAGE_REPOSITORY: Kind = v1(IMAGE, "ImageRepository", "imagerepositories");
 /// `ImagePolicy`
-pub const IMAGE_POLICY: Kind = image("ImagePolicy", "imagepolicies");
+pub const IMAGE_POLICY: Kind = v1(IMAGE, "ImagePolicy", "imagepolicies");
 /// `ImageUpdateAutomation`
-pub const IMAGE_UPDATE_AUTOMATION: Kind = image("ImageUpdateAutomation", "imageupdateautomations");
+pub const IMAGE_UPDATE_AUTOMATION: Kind = v1(IMAGE, "ImageUpdateAutomation", "imageupdateautomations");
 /// `GitRepository`
-pub const GIT_REPOSITORY: Kind = Kind {
-    group: "source.toolkit.fluxcd.io",
-    version: "v1",
-    kind: "GitRepository",
-    plural: "gitrepositories",
-};
+pub const GIT_REPOSITORY: Kind = v1("source.toolkit.fluxcd.io", "GitRepository", "gitrepositories");
+
 /// `Secret`
-pub const SECRET: Kind = core("Secret", "secrets");
+pub const SECRET: Kind = v1(CORE, "Secret", "secrets");
 /// `ServiceAccount`
-pub const SERVICE_ACCOUNT: Kind = core("ServiceAccount", "serviceaccounts");
+pub const SERVICE_ACCOUNT: Kind = v1(CORE, "ServiceAccount", "serviceaccounts");
 /// `Namespace`
-pub const NAMESPACE: Kind = core("Namespace", "namespaces");
+pub const NAMESPACE: Kind = v1(CORE, "Namespace", "namespaces");
 /// `Event`
-pub const EVENT: Kind = core("Event", "events");
-
+pub const EVENT: Kind = v1(CORE, "Event", "events");
 /// `CustomResourceDefinition`
-pub const CUSTOM_RESOURCE_DEFINITION: Kind = Kind {
-    group: "apiextensions.k8s.io",
-    version: "v1",
-    kind: "CustomResourceDefinition",
-    plural: "customresourcedefinitions",
-};
+pub const CUSTOM_RESOURCE_DEFINITION: Kind = v1(
+    "apiextensions.k8s.io",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+);
 /// `ClusterRole`
-pub const CLUSTER_ROLE: Kind = rbac("ClusterRole", "clusterroles");
+pub const CLUSTER_ROLE: Kind = v1(RBAC, "ClusterRole", "clusterroles");
 /// `ClusterRoleBinding`
-pub const CLUSTER_ROLE_BINDING: Kind = rbac("ClusterRoleBinding", "clusterrolebindings");
+pub const CLUSTER_ROLE_BINDING: Kind = v1(RBAC, "ClusterRoleBinding", "clusterrolebindings");
 /// `Role`
-pub const ROLE: Kind = rbac("Role", "roles");
+pub const ROLE: Kind = v1(RBAC, "Role", "roles");
 /// `RoleBinding`
-pub const ROLE_BINDING: Kind = rbac("RoleBinding", "rolebindings");
+pub const ROLE_BINDING: Kind = v1(RBAC, "RoleBinding", "rolebindings");
 /// `Deployment`
-pub const DEPLOYMENT: Kind = Kind {
-    group: "apps",
-    version: "v1",
-    kind: "Deployment",
-    plural: "deployments",
-};
+pub const DEPLOYMENT: Kind = v1("apps", "Deployment", "deployments");
 /// `NetworkPolicy`
-pub const NETWORK_POLICY: Kind = Kind {
-    group: "networking.k8s.io",
-    version: "v1",
-    kind: "NetworkPolicy",
-    plural: "networkpolicies",
-};
-
+pub const NETWORK_POLICY: Kind = v1("networking.k8s.io", "NetworkPolicy", "networkpolicies");
 /// `Lease`
-pub const LEASE: Kind = Kind {
-    group: "coordination.k8s.io",
-    version: "v1",
-    kind: "Lease",
-    plural: "leases",
-};
+pub const LEASE: Kind = v1("coordination.k8s.io", "Lease", "leases");
 
-const fn image(kind: &'static str, plural: &'static str) -> Kind {
+const fn v1(group: &'static str, kind: &'static str, plural: &'static str) -> Kind {
     Kind {
-        group: "image.toolkit.fluxcd.io",
-        version: "v1",
-        kind,
-        plural,
-    }
-}
-
-const fn rbac(kind: &'static str, plural: &'static str) -> Kind {
-    Kind {
-        group: "rbac.authorization.k8s.io",
-        version: "v1",
-        kind,
-        plural,
-    }
-}
-
-const fn core(kind: &'static str, plural: &'static str) -> Kind {
-    Kind {
-        group: "",
+        group,
         version: "v1",
         kind,
         plural,
