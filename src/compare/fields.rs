@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::yaml::{Node, Scalar, Value, write_json};
+use crate::yaml::{Mapping, Node, Value, write_json};
 
 /// What stands for a value of a Secret.
 const HIDDEN: &str = "**";
@@ -18,7 +18,8 @@ pub struct Field {
     pub new: Option<String>,
 }
 
-/// The fields that differ, in the order of the new object, then those that are gone. The values of a Secret are not told.
+/// The fields that differ: in each mapping those of the new object by name, then those that are gone. The values of a Secret
+/// are not told.
 #[must_use]
 pub fn fields(old: &Node, new: &Node, is_secret: bool) -> Vec<Field> {
     let mut walk = Walk {
@@ -37,8 +38,8 @@ struct Walk {
 impl Walk {
     fn nodes(&mut self, path: &mut Vec<String>, old: Option<&Node>, new: Option<&Node>) {
         match (old.map(|node| &node.value), new.map(|node| &node.value)) {
-            (Some(Value::Mapping(_)), Some(Value::Mapping(_))) => self.mappings(path, old, new),
-            (Some(Value::Sequence(_)), Some(Value::Sequence(_))) => self.sequences(path, old, new),
+            (Some(Value::Mapping(old)), Some(Value::Mapping(new))) => self.mappings(path, old, new),
+            (Some(Value::Sequence(old)), Some(Value::Sequence(new))) => self.sequences(path, &old.items, &new.items),
             _ => {
                 let (old, new) = (old.map(json), new.map(json));
                 if old != new {
@@ -48,40 +49,26 @@ impl Walk {
         }
     }
 
-    fn mappings(&mut self, path: &mut Vec<String>, old: Option<&Node>, new: Option<&Node>) {
-        let entries = |node: Option<&Node>| -> Vec<(Scalar, Node)> {
-            let mapping = node.and_then(Node::as_mapping);
-            let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
-            entries
-                .iter()
-                .map(|entry| (entry.key.clone(), entry.value.clone()))
-                .collect()
-        };
-        let (old, new) = (entries(old), entries(new));
-        let old_by_key: BTreeMap<&str, &Node> = old.iter().map(|(key, value)| (key.text.as_str(), value)).collect();
-        let new_by_key: BTreeMap<&str, &Node> = new.iter().map(|(key, value)| (key.text.as_str(), value)).collect();
-        for (key, value) in &new_by_key {
-            self.step(path, step_of_key(key), old_by_key.get(key).copied(), Some(value));
-        }
-        for (key, value) in old_by_key.iter().filter(|(key, _)| !new_by_key.contains_key(*key)) {
-            self.step(path, step_of_key(key), Some(value), None);
-        }
+    fn mappings(&mut self, path: &mut Vec<String>, old: &Mapping, new: &Mapping) {
+        self.named(path, &by_key(old), &by_key(new), step_of_key);
     }
 
-    fn sequences(&mut self, path: &mut Vec<String>, old: Option<&Node>, new: Option<&Node>) {
-        let items = |node: Option<&Node>| node.and_then(Node::as_items).map(<[Node]>::to_vec).unwrap_or_default();
-        let (old, new) = (items(old), items(new));
-        if let (Some(old), Some(new)) = (by_name(&old), by_name(&new)) {
-            for (name, value) in &new {
-                self.step(path, format!("[{name}]"), old.get(name).copied(), Some(value));
-            }
-            for (name, value) in old.iter().filter(|(name, _)| !new.contains_key(*name)) {
-                self.step(path, format!("[{name}]"), Some(value), None);
-            }
+    fn sequences(&mut self, path: &mut Vec<String>, old: &[Node], new: &[Node]) {
+        if let (Some(old), Some(new)) = (by_name(old), by_name(new)) {
+            self.named(path, &old, &new, |name| format!("[{name}]"));
             return;
         }
         for at in 0..old.len().max(new.len()) {
             self.step(path, format!("[{at}]"), old.get(at), new.get(at));
+        }
+    }
+
+    fn named(&mut self, path: &mut Vec<String>, old: &ByName<'_>, new: &ByName<'_>, step: impl Fn(&str) -> String) {
+        for (name, value) in new {
+            self.step(path, step(name), old.get(name).copied(), Some(value));
+        }
+        for (name, value) in old.iter().filter(|(name, _)| !new.contains_key(*name)) {
+            self.step(path, step(name), Some(value), None);
         }
     }
 
@@ -108,8 +95,15 @@ impl Walk {
     }
 }
 
+type ByName<'a> = BTreeMap<&'a str, &'a Node>;
+
+fn by_key(mapping: &Mapping) -> ByName<'_> {
+    let entries = mapping.entries.iter();
+    entries.map(|entry| (entry.key.text.as_str(), &entry.value)).collect()
+}
+
 /// The items by their `name`, when all have one and no two the same.
-fn by_name(items: &[Node]) -> Option<BTreeMap<&str, &Node>> {
+fn by_name(items: &[Node]) -> Option<ByName<'_>> {
     let mut named = BTreeMap::new();
     for item in items {
         let name = item.get("name").and_then(Node::as_str)?;

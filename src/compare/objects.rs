@@ -56,11 +56,8 @@ pub enum Change {
 /// What differs, by kind, namespace and name.
 #[must_use]
 pub fn compare(old: &[(Named, &Node)], new: &[(Named, &Node)]) -> Vec<Difference> {
-    let index = |set: &[(Named, &Node)]| -> BTreeMap<Named, Node> {
-        set.iter().map(|(name, node)| (name.clone(), (*node).clone())).collect()
-    };
     let (old, new) = (index(old), index(new));
-    let names: BTreeSet<&Named> = old.keys().chain(new.keys()).collect();
+    let names: BTreeSet<&Named> = old.keys().chain(new.keys()).copied().collect();
     let mut differences = Vec::new();
     for name in names {
         let change = match (old.get(name), new.get(name)) {
@@ -81,4 +78,8 @@ pub fn compare(old: &[(Named, &Node)], new: &[(Named, &Node)]) -> Vec<Difference
         });
     }
     differences
+}
+
+fn index<'a>(set: &'a [(Named, &'a Node)]) -> BTreeMap<&'a Named, &'a Node> {
+    set.iter().map(|(name, node)| (name, *node)).collect()
 }
