@@ -9,7 +9,8 @@ use crate::net::NetError;
 /// were sent (`refusal`).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CloudError {
-    /// A provider that is none of `aws`, `azure` and `gcp`; Flux's text.
+    /// A name that is none of `aws`, `azure` and `gcp`, in Flux's words for all that it does not know (`fluxcd/pkg/auth`,
+    /// `utils/provider.go`): no provider is left out here that Flux has.
     #[error("provider '{name}' not implemented")]
     Provider {
         /// The name.

@@ -336,6 +336,12 @@ mod tests {
         Deadline::after(Duration::from_secs(20))
     }
 
+    /// What a scope has under a key; `value` is made, to be kept for long, when it has nothing.
+    fn kept(scope: &Scope, key: &str, value: i32) -> Result<i32, CloudError> {
+        let ends = |_: &i32| Some(SystemTime::now() + MOST);
+        scope.get(("number", key), soon(), ends, || Ok(value))
+    }
+
     fn refused() -> CloudError {
         CloudError::settings("a", "b")
     }
@@ -427,14 +433,7 @@ mod tests {
             namespace: "apps".to_owned(),
             name: "app".to_owned(),
         });
-        let get = |key: &str, value: i32| {
-            scope.get(
-                ("number", key),
-                soon(),
-                |_| Some(SystemTime::now() + MOST),
-                || Ok(value),
-            )
-        };
+        let get = |key: &str, value: i32| kept(&scope, key, value);
         assert_eq!((get("a", 1), get("b", 2), get("a", 3)), (Ok(1), Ok(2), Ok(1)));
         let (miss, hit) = ("ImageRepository apps/app false", "ImageRepository apps/app true");
         assert_eq!(
@@ -467,14 +466,7 @@ mod tests {
     fn n_037_with_no_size_nothing_is_kept_or_told() {
         let (cache, told) = watched(0);
         let scope = cache.scope();
-        let get = |value: i32| {
-            scope.get(
-                ("number", "a"),
-                soon(),
-                |_| Some(SystemTime::now() + MOST),
-                || Ok(value),
-            )
-        };
+        let get = |value: i32| kept(&scope, "a", value);
         assert_eq!((get(1), get(2)), (Ok(1), Ok(2)));
         assert!(take(&told).is_empty() && held(&cache.0.entries).by_key.is_empty());
     }
@@ -486,14 +478,7 @@ mod tests {
             duration: Duration::ZERO,
         };
         let scope = TokenCache::new(limits, None).scope();
-        let get = |value: i32| {
-            scope.get(
-                ("number", "a"),
-                soon(),
-                |_| Some(SystemTime::now() + MOST),
-                || Ok(value),
-            )
-        };
+        let get = |value: i32| kept(&scope, "a", value);
         assert_eq!((get(1), get(2)), (Ok(1), Ok(2)));
         let (monotonic, _) = fresh_until(Some(SystemTime::now() + MOST), 12 * MOST).unwrap();
         assert!(monotonic <= Instant::now() + MOST);
@@ -503,14 +488,7 @@ mod tests {
     fn scopes_share_the_room_and_nothing_else() {
         let cache = TokenCache::default();
         let (one, two) = (cache.scope(), cache.scope());
-        let get = |scope: &Scope, value: i32| {
-            scope.get(
-                ("number", "a"),
-                soon(),
-                |_| Some(SystemTime::now() + MOST),
-                || Ok(value),
-            )
-        };
+        let get = |scope: &Scope, value: i32| kept(scope, "a", value);
         assert_eq!((get(&one, 1), get(&two, 2), get(&one, 3)), (Ok(1), Ok(2), Ok(1)));
         one.let_go(|_: &i32| true);
         assert_eq!((get(&one, 4), get(&two, 5)), (Ok(4), Ok(2)));
@@ -519,14 +497,7 @@ mod tests {
     #[test]
     fn what_is_let_go_is_made_again_and_nothing_else() {
         let cache = TokenCache::default().scope();
-        let get = |key: &str, value: i32| {
-            cache.get(
-                ("number", key),
-                soon(),
-                |_| Some(SystemTime::now() + MOST),
-                || Ok(value),
-            )
-        };
+        let get = |key: &str, value: i32| kept(&cache, key, value);
         assert_eq!((get("a", 1), get("b", 2)), (Ok(1), Ok(2)));
         cache.let_go(|value: &i32| *value == 1);
         assert_eq!((get("a", 3), get("b", 4)), (Ok(3), Ok(2)));

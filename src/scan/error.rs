@@ -5,7 +5,6 @@ use crate::access::AccessError;
 use crate::api::InvalidSecret;
 use crate::cloud::CloudError;
 use crate::policy::{Exhausted, InvalidExclusion};
-
 use crate::registry::{LoginError, RegistryError, SecretError};
 
 /// How many patterns `spec.exclusionList` may have (CRD of image-reflector-controller v1.2.0, `maxItems`).

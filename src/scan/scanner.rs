@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::access::{Access, Source, access};
 use super::error::{MOST_EXCLUSIONS, ScanError};
-use crate::api::{ImagePolicy, ImageRepository, Objects};
+use crate::api::{ImagePolicy, ImageRepository, Metadata, Objects};
 use crate::cloud::{Asker, Cloud, Endpoints, Environment, ServiceAccounts, TokenCache};
 use crate::gostd::Time;
 use crate::net::{Deadline, Peer, Proxy, Sent};
@@ -95,11 +95,7 @@ impl Scanner {
         }
         let exclusions = Exclusions::new(repository.exclusions())?;
         let access = self.access(repository, objects)?;
-        let asker = Asker {
-            kind: "ImageRepository",
-            namespace: repository.metadata.namespace_or_default().to_owned(),
-            name: repository.metadata.name.clone(),
-        };
+        let asker = asker("ImageRepository", &repository.metadata);
         let (registry, login, deadline) = self.reach(&access, repository, &asker)?;
         let found = registry.tags(&access.reference, &login, deadline)?;
         let count = found.len();
@@ -125,7 +121,7 @@ impl Scanner {
         tag: &str,
     ) -> Result<String, ScanError> {
         let access = self.access(repository, objects)?;
-        let (registry, login, deadline) = self.reach(&access, repository, &of_policy(policy))?;
+        let (registry, login, deadline) = self.reach(&access, repository, &asker("ImagePolicy", &policy.metadata))?;
         Ok(registry.digest(&tagged(repository, tag)?, &login, deadline)?)
     }
 
@@ -141,7 +137,7 @@ impl Scanner {
         tag: &str,
     ) -> Result<Option<Time>, ScanError> {
         let access = self.access(repository, objects)?;
-        let (registry, login, deadline) = self.reach(&access, repository, &of_policy(policy))?;
+        let (registry, login, deadline) = self.reach(&access, repository, &asker("ImagePolicy", &policy.metadata))?;
         Ok(registry.created(&tagged(repository, tag)?, &login, deadline)?)
     }
 
@@ -230,11 +226,11 @@ impl Scanner {
     }
 }
 
-fn of_policy(policy: &ImagePolicy) -> Asker {
+fn asker(kind: &'static str, metadata: &Metadata) -> Asker {
     Asker {
-        kind: "ImagePolicy",
-        namespace: policy.metadata.namespace_or_default().to_owned(),
-        name: policy.metadata.name.clone(),
+        kind,
+        namespace: metadata.namespace_or_default().to_owned(),
+        name: metadata.name.clone(),
     }
 }
 
