@@ -1,4 +1,8 @@
 //! Several automations side by side: a queue for each remote and reference, so that they never race each other.
+//!
+//! A command has all its jobs at hand. Lanes (`lane`) alone would do less for it: who of those that wait comes next is chance
+//! there, so the commits of one command would come in another order each time; every job would look, and all but one of them look
+//! again; and automations with other credentials for the same remote have a mirror, and so lanes, of their own.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
