@@ -16,7 +16,7 @@ use super::skips;
 use super::status::{Outcome, Status};
 use crate::api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use crate::automation::{Place, Policies, RemoteJob, Run, run_remote};
-use crate::cluster::{GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind};
+use crate::cluster::{Cache, GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind};
 
 /// Reconciles `ImageUpdateAutomation` objects.
 #[derive(Debug)]
@@ -27,6 +27,11 @@ const READY: &str = "repository up-to-date";
 impl Reconcile for ImageUpdateAutomations {
     const KIND: &'static Kind = &IMAGE_UPDATE_AUTOMATION;
     const CONTROLLER: &'static str = "image-automation-controller";
+
+    /// A run before the policies are known would find none.
+    fn needs(&self) -> Vec<&Cache> {
+        vec![&self.0.policies]
+    }
 
     async fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Outcome {
         status

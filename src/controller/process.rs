@@ -422,17 +422,7 @@ fn driver<R: Reconcile>(context: &Arc<Context>, reconciler: R, cache: &Arc<Cache
         start: Box::new(move |running| {
             for _ in 0..driver.context.settings.concurrent.max(1) {
                 let driver = Arc::clone(&driver);
-                running.spawn(async move {
-                    // A run before the policies are known would find none.
-                    let known = async {
-                        driver.cache.listed().await;
-                        driver.context.policies.listed().await;
-                    };
-                    tokio::select! {
-                        () = known => driver.work().await,
-                        () = driver.queue.closed() => {}
-                    }
-                });
+                running.spawn(async move { driver.work().await });
             }
         }),
     }

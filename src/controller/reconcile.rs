@@ -29,6 +29,11 @@ pub(super) trait Reconcile: Send + Sync + 'static {
     /// Flux's name for the controller of the kind: field manager, source of events.
     const CONTROLLER: &'static str;
 
+    /// What has to be listed before the first object is reconciled, besides the objects of the kind.
+    fn needs(&self) -> Vec<&Cache> {
+        Vec::new()
+    }
+
     /// Does what the object asks for. What is learnt goes into `status`; conditions follow from the outcome.
     fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> impl Future<Output = Outcome> + Send;
 }
@@ -82,8 +87,12 @@ pub(super) struct Driver<R> {
 }
 
 impl<R: Reconcile> Driver<R> {
-    /// Works until the queue is closed. What is begun is finished.
+    /// Waits until what is needed is listed, and works until the queue is closed. What is begun is finished.
     pub(super) async fn work(&self) {
+        tokio::select! {
+            () = self.listed() => {}
+            () = self.queue.closed() => return,
+        }
         let kind = R::KIND;
         let log = self
             .context
@@ -99,6 +108,13 @@ impl<R: Reconcile> Driver<R> {
             });
             working.finish(finish);
             self.queue.done(&name);
+        }
+    }
+
+    async fn listed(&self) {
+        self.cache.listed().await;
+        for cache in self.reconciler.needs() {
+            cache.listed().await;
         }
     }
 
