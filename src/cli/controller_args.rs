@@ -6,6 +6,9 @@ use clap::{ArgAction, Args};
 
 use crate::api::GoDuration;
 
+/// All kinds, as `--controllers` names them.
+pub const ALL_CONTROLLERS: &str = "image-reflector,image-automation";
+
 /// Arguments of `controller`.
 #[derive(Debug, Args)]
 pub struct Controller {
@@ -14,7 +17,7 @@ pub struct Controller {
         long,
         value_name = "KINDS",
         value_delimiter = ',',
-        default_value = "image-reflector,image-automation"
+        default_value = ALL_CONTROLLERS
     )]
     pub controllers: Vec<String>,
 

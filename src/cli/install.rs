@@ -10,6 +10,7 @@ use super::install_args::Install;
 use super::install_manifests::{Installation, Manifest, manifests};
 use super::update::complain;
 use crate::cluster::{CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, Connect};
+use crate::controller::Kinds;
 use crate::observe::{Level, UnknownName};
 
 /// Who owns the fields that an installation writes.
@@ -171,7 +172,10 @@ fn log_level(level: &str) -> Result<&str, InstallError> {
 
 /// What `--controllers` is to say in the Deployment; nothing when it is what the process does by itself.
 fn controllers(names: &[String]) -> Result<Option<String>, InstallError> {
-    kinds(names).map_err(InstallError::Controllers)?;
+    let kinds = kinds(names).map_err(InstallError::Controllers)?;
+    if kinds == Kinds::ALL {
+        return Ok(None);
+    }
     let mut names: Vec<&str> = names
         .iter()
         .map(|name| name.trim())
@@ -182,7 +186,6 @@ fn controllers(names: &[String]) -> Result<Option<String>, InstallError> {
     names.dedup();
     match names.as_slice() {
         [] => Err(InstallError::Controllers("--controllers: none is named".to_owned())),
-        ["image-automation", "image-reflector"] => Ok(None),
         some => Ok(Some(some.join(","))),
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 
+use super::controller_args::ALL_CONTROLLERS;
 use crate::api::GoDuration;
 
 /// The image of this version.
@@ -33,7 +34,7 @@ pub struct Install {
         long,
         value_name = "KINDS",
         value_delimiter = ',',
-        default_value = "image-reflector,image-automation"
+        default_value = ALL_CONTROLLERS
     )]
     pub controllers: Vec<String>,
 

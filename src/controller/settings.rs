@@ -92,6 +92,14 @@ pub struct Kinds {
     pub automation: bool,
 }
 
+impl Kinds {
+    /// All that there are.
+    pub const ALL: Self = Self {
+        reflector: true,
+        automation: true,
+    };
+}
+
 /// Feature gates with Flux's names and defaults, and ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gates {
