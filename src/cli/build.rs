@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::update::{complain, say};
+use super::console::{end, print, say};
 use super::{build_args, building};
 use crate::kustomize::Build;
 use crate::kustomize::resource::Resource;
@@ -26,40 +26,24 @@ enum OutputError {
 /// Runs the command.
 #[must_use]
 pub fn run(args: &build_args::Build) -> ExitCode {
-    let built = match building::build(&args.target, &args.building) {
+    let built = match building::build(&args.target, &args.building, &building::world()) {
         Ok(built) => built,
-        Err(error) => {
-            complain(&error);
-            return ExitCode::from(2);
-        }
+        Err(error) => return end(Err(error)),
     };
     for warning in &built.warnings {
         say("warning", warning);
     }
-    match output(&built, args.output.as_deref()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            complain(&error.to_string());
-            ExitCode::from(2)
-        }
-    }
+    end(output(&built, args.output.as_deref()))
 }
 
 fn output(built: &Build, path: Option<&Path>) -> Result<(), OutputError> {
+    if let Some(folder) = path.filter(|path| path.is_dir()) {
+        return files(built, folder);
+    }
+    let text = built.to_yaml().map_err(|error| OutputError::Value(error.to_string()))?;
     match path {
-        Some(folder) if folder.is_dir() => files(built, folder),
-        Some(file) => {
-            let text = built.to_yaml().map_err(|error| OutputError::Value(error.to_string()))?;
-            fs::write(file, text).map_err(|error| OutputError::File(file.to_owned(), error))
-        }
-        None => {
-            let text = built.to_yaml().map_err(|error| OutputError::Value(error.to_string()))?;
-            match io::stdout().lock().write_all(text.as_bytes()) {
-                // Whoever closed the pipe has read enough.
-                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(OutputError::Print(error)),
-                _ => Ok(()),
-            }
-        }
+        Some(file) => fs::write(file, text).map_err(|error| OutputError::File(file.to_owned(), error)),
+        None => print(text.as_bytes()).map_err(OutputError::Print),
     }
 }
 

@@ -19,24 +19,29 @@ use crate::render::{DiskTree, Mirrors, RealWorld};
 /// How long reading a repository on this machine may take.
 const LOCAL: Duration = Duration::from_secs(300);
 
+/// The world of one command: what two builds ask for is fetched once, and both see the same of it.
+pub(super) fn world() -> RealWorld<UserMirrors> {
+    RealWorld::new(UserMirrors::default())
+}
+
 /// Builds a folder or the URL of a repository.
 ///
 /// # Errors
 /// What stops the build, in words for the user.
-pub(super) fn build(target: &str, flags: &Building) -> Result<Build, String> {
+pub(super) fn build(target: &str, flags: &Building, world: &dyn World) -> Result<Build, String> {
     let is_folder = Path::new(target).exists();
     let target = match !is_folder && RepoUrl::parse(target).is_ok() {
         true => target.to_owned(),
         false => absolute(target)?,
     };
-    build_in(&DiskTree, &target, flags, &RealWorld::new(UserMirrors::default()))
+    build_in(&DiskTree, &target, flags, world)
 }
 
 /// Builds a folder of a repository on this machine as it was at a revision.
 ///
 /// # Errors
 /// As [`build`], and when there is no such repository or revision.
-pub(super) fn at_revision(folder: &str, revision: &str, flags: &Building) -> Result<Build, String> {
+pub(super) fn at_revision(folder: &str, revision: &str, flags: &Building, world: &dyn World) -> Result<Build, String> {
     let root = git(folder, &["rev-parse", "--show-toplevel"])?;
     let inside = git(folder, &["rev-parse", "--show-prefix"])?;
     let commit = git(
@@ -44,7 +49,6 @@ pub(super) fn at_revision(folder: &str, revision: &str, flags: &Building) -> Res
         &["rev-parse", "--verify", "--quiet", &format!("{revision}^{{commit}}")],
     )
     .map_err(|_| format!("{folder}: no revision {revision:?} in the repository {root}"))?;
-    let world = RealWorld::new(UserMirrors::default());
     let url = RepoUrl {
         raw: format!("file://{root}"),
         host: "file://".to_owned(),
@@ -55,7 +59,7 @@ pub(super) fn at_revision(folder: &str, revision: &str, flags: &Building) -> Res
         submodules: true,
     };
     let tree = world.repository(&url).map_err(|error| error.to_string())?;
-    let built = build_in(&*tree, &format!("/{}", inside.trim_end_matches('/')), flags, &world);
+    let built = build_in(&*tree, &format!("/{}", inside.trim_end_matches('/')), flags, world);
     built.map_err(|error| format!("{revision}: {error}"))
 }
 

@@ -3,22 +3,16 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use super::console;
 use super::controller_args::Controller;
-use super::update::complain;
 use crate::cluster::{Connect, Scope};
 use crate::controller::{self, Backoff, Election, Gates, Kinds, Settings, TokenCacheLimits};
-use crate::observe::{ListenAddressError, LogOptions, Redaction, UnknownName};
+use crate::observe::{ListenAddressError, LogOptions, Redaction, UnknownName, host_name};
 
 /// Runs until the process is asked to end.
 #[must_use]
 pub(super) fn run(args: &Controller) -> ExitCode {
-    match try_run(args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            complain(&error);
-            ExitCode::from(2)
-        }
-    }
+    console::end(try_run(args))
 }
 
 fn try_run(args: &Controller) -> Result<(), String> {
@@ -178,10 +172,13 @@ fn election(args: &Controller) -> Result<Option<Election>, String> {
     }
     let mut random = [0_u8; 8];
     getrandom::fill(&mut random).map_err(|e| e.to_string())?;
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Ok(Some(Election {
         namespace,
-        identity: format!("{}_{:016x}", host.trim(), u64::from_ne_bytes(random)),
+        identity: format!(
+            "{}_{:016x}",
+            host_name().unwrap_or_default(),
+            u64::from_ne_bytes(random)
+        ),
         labels: Some(args.watch_label_selector.clone()).filter(|labels| !labels.is_empty()),
         duration,
         renew_deadline,

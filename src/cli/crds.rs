@@ -1,11 +1,12 @@
 //! `bumpwright crds`: the `CustomResourceDefinition`s of all kinds, as one stream or as files.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::Crds;
+use super::console;
 use crate::api::{CustomResource, custom_resources};
 
 /// What `crds/` is made with; says so at the top of each document.
@@ -30,13 +31,7 @@ pub fn run(args: &Crds) -> ExitCode {
         Some(folder) => export(&definitions, folder),
         None => print(&definitions),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            super::update::complain(&error.to_string());
-            ExitCode::from(2)
-        }
-    }
+    console::end(done)
 }
 
 /// One file for each kind, named as Flux names it. Other files in the folder are left alone.
@@ -49,13 +44,10 @@ fn export(definitions: &[CustomResource], folder: &Path) -> Result<(), CrdsError
     Ok(())
 }
 
-/// All on standard output. Whoever closed the pipe has read enough.
+/// All on standard output.
 fn print(definitions: &[CustomResource]) -> Result<(), CrdsError> {
     let text: String = definitions.iter().map(document).collect();
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CrdsError::Print(error)),
-        _ => Ok(()),
-    }
+    console::print(text.as_bytes()).map_err(CrdsError::Print)
 }
 
 fn document(definition: &CustomResource) -> String {

@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 use clap::Parser;
 
 use super::args::{self, Cli, Demo};
+use super::console;
 use super::demo_fleet::FILES;
 use super::places::Places;
 use super::update;
@@ -18,7 +19,7 @@ pub fn run(args: &Demo) -> ExitCode {
     match demo(args) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            update::complain(&error);
+            console::complain(&error);
             ExitCode::from(2)
         }
     }

@@ -1,11 +1,10 @@
 //! `bumpwright diff`: what differs between two builds, by object and field.
 
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use super::build_args::{Diff, DiffOutput};
 use super::building;
-use super::update::{complain, say};
+use super::console::{cannot_print, end, print, say};
 use crate::compare::{Named, compare, to_json, to_text};
 use crate::kustomize::Build;
 use crate::kustomize::resource::Resource;
@@ -20,10 +19,7 @@ pub fn run(args: &Diff) -> ExitCode {
     match differences(args) {
         Ok(false) => ExitCode::SUCCESS,
         Ok(true) => ExitCode::from(1),
-        Err(error) => {
-            complain(&error);
-            ExitCode::from(2)
-        }
+        Err(error) => end(Err(error)),
     }
 }
 
@@ -37,25 +33,23 @@ fn differences(args: &Diff) -> Result<bool, String> {
         DiffOutput::Text => to_text(&found),
         DiffOutput::Json => format!("{}\n", to_json(&found)),
     };
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        // Whoever closed the pipe has read enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("cannot print: {error}")),
-        _ => Ok(!found.is_empty()),
-    }
+    print(text.as_bytes()).map_err(cannot_print)?;
+    Ok(!found.is_empty())
 }
 
 /// Builds both sides; what is wrong with either is told, so that one run shows all.
 fn both(args: &Diff) -> Result<(Build, Build), String> {
+    let world = building::world();
     let (old, new) = match (args.targets.as_slice(), &args.from, &args.to) {
         ([old, new], None, None) => (
-            building::build(old, &args.building),
-            building::build(new, &args.building),
+            building::build(old, &args.building, &world),
+            building::build(new, &args.building, &world),
         ),
         ([] | [_], Some(from), Some(to)) => {
             let folder = args.targets.first().map_or(".", String::as_str);
             (
-                building::at_revision(folder, from, &args.building),
-                building::at_revision(folder, to, &args.building),
+                building::at_revision(folder, from, &args.building, &world),
+                building::at_revision(folder, to, &args.building, &world),
             )
         }
         ([_, _], Some(_), Some(_)) => return Err("--from and --to compare one folder with itself: give one".to_owned()),

@@ -1,14 +1,14 @@
 //! `bumpwright install`: the manifests of `deploy/`, printed or applied.
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::console;
 use super::controller::kinds;
 use super::install_args::Install;
 use super::install_manifests::{Installation, Manifest, manifests};
-use super::update::complain;
 use crate::cluster::{CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, Connect};
 use crate::controller::Kinds;
 use crate::observe::{Level, UnknownName};
@@ -40,13 +40,7 @@ enum InstallError {
 /// Runs the command.
 #[must_use]
 pub(super) fn run(args: &Install) -> ExitCode {
-    match try_run(args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            complain(&error.to_string());
-            ExitCode::from(2)
-        }
-    }
+    console::end(try_run(args))
 }
 
 fn try_run(args: &Install) -> Result<(), InstallError> {
@@ -135,12 +129,8 @@ fn shown(one: &Manifest) -> String {
     }
 }
 
-/// On standard output. Whoever closed the pipe has read enough.
 fn print(text: &str) -> Result<(), InstallError> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(InstallError::Print(error)),
-        _ => Ok(()),
-    }
+    console::print(text.as_bytes()).map_err(InstallError::Print)
 }
 
 /// RFC 1123 labels, as the API server asks for. Nothing that could end a line gets into a manifest.

@@ -5,9 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::Message;
-
+use super::console::{cannot_print, end, say};
 use super::message_changes::{self, Recorded};
-use super::update::{complain, say};
 use super::{load, words};
 use crate::api::ImageUpdateAutomation;
 use crate::automation::{CommitMessage, Machine};
@@ -28,13 +27,7 @@ struct Item {
 /// Runs the command.
 #[must_use]
 pub fn run(args: &Message) -> ExitCode {
-    match items(args).and_then(|items| show(&items)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            complain(&error);
-            ExitCode::from(2)
-        }
-    }
+    end(items(args).and_then(|items| show(&items)))
 }
 
 /// What the arguments ask for.
@@ -185,7 +178,7 @@ fn show(items: &[Item]) -> Result<(), String> {
             .and_then(|()| out.write_all(if ends { b"\n" } else { b"" }));
         match written {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
-            written => written.map_err(|e| format!("standard output: {e}"))?,
+            written => written.map_err(cannot_print)?,
         }
     }
     Ok(())

@@ -1,15 +1,14 @@
 //! `bumpwright migrate`: manifests of older API versions become manifests of v1 (CLI.md, *Other commands*).
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 
 use super::args::Migrate;
+use super::console::{cannot_print, complain, print, print_styled, say};
 use super::migrate_files::{Found, find};
-use super::update::{complain, say};
 use super::words;
 use crate::api::Place;
 use crate::automation::{FileChange, replace_files};
@@ -67,8 +66,7 @@ fn print_diff(files: &[File]) -> Result<(), String> {
         let path = change.path.strip_prefix(b"./").unwrap_or(&change.path);
         unified::append(&mut diff, path, &change.old, &change.new);
     }
-    let mut stream = std::io::stdout();
-    closed_is_fine(stream.write_all(&diff).and_then(|()| stream.flush()))?;
+    print(&diff).map_err(cannot_print)?;
     for file in files {
         remarks(file, say);
     }
@@ -103,8 +101,7 @@ fn write(files: &[File]) -> Result<(), String> {
             let _ = writeln!(out, "{DIM}{what}{DIM:#} {text}");
         });
     }
-    let mut stream = anstream::stdout();
-    closed_is_fine(stream.write_all(out.as_bytes()).and_then(|()| stream.flush()))
+    print_styled(&out).map_err(cannot_print)
 }
 
 /// An object that changed.
@@ -139,12 +136,5 @@ fn remarks(file: &File, mut tell: impl FnMut(&str, &str)) {
             "skipped",
             &format!("{}: {object}{}", at(left.place), words::inline(&reason)),
         );
-    }
-}
-
-fn closed_is_fine(result: std::io::Result<()>) -> Result<(), String> {
-    match result {
-        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|e| format!("standard output: {e}")),
     }
 }

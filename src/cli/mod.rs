@@ -7,6 +7,7 @@ mod build;
 pub mod build_args;
 mod building;
 mod commit;
+mod console;
 mod controller;
 pub mod controller_args;
 mod crds;

@@ -1,13 +1,12 @@
 //! `bumpwright policy`: which image each policy chooses, and why.
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::args::{Format, Policy};
+use super::console::{cannot_print, complain, print, print_styled, say};
 use super::images::{Images, now};
 use super::policy_find::{Finding, Question, Subject, find};
-use super::update::{complain, say};
 use super::{load, policy_flags, policy_json, policy_table};
 use crate::api::{ImagePolicy, ImageRepository, Objects};
 
@@ -15,7 +14,7 @@ use crate::api::{ImagePolicy, ImageRepository, Objects};
 #[must_use]
 pub fn run(args: &Policy) -> ExitCode {
     let shown = findings(args).and_then(|findings| {
-        print(args, &findings)?;
+        show(args, &findings)?;
         Ok(findings.iter().any(|finding| finding.problem.is_some()))
     });
     match shown {
@@ -74,28 +73,19 @@ fn subjects(objects: &Objects, names: &[String]) -> Result<Vec<Subject>, String>
         .collect())
 }
 
-/// A reader that has gone away is content with what it got.
-fn print(args: &Policy, findings: &[Finding]) -> Result<(), String> {
+fn show(args: &Policy, findings: &[Finding]) -> Result<(), String> {
     let written = match args.output {
         Format::Text => {
             let text = match &args.explain {
                 Some(tag) => policy_table::explanations(findings, tag),
                 None => policy_table::table(findings),
             };
-            let mut stream = anstream::stdout();
-            stream.write_all(text.as_bytes()).and_then(|()| stream.flush())
+            print_styled(&text)
         }
-        Format::Json => {
-            let mut stream = std::io::stdout();
-            let text = policy_json::render(findings);
-            stream.write_all(text.as_bytes()).and_then(|()| stream.flush())
-        }
+        Format::Json => print(policy_json::render(findings).as_bytes()),
     };
     if args.output == Format::Json {
         policy_table::notes(findings).iter().for_each(|note| say("note", note));
     }
-    match written {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(|error| format!("standard output: {error}")),
-    }
+    written.map_err(cannot_print)
 }

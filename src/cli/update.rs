@@ -1,10 +1,10 @@
 //! `bumpwright update`: plan, run, print, answer.
 
 use std::collections::HashSet;
-use std::io::Write;
 use std::process::ExitCode;
 
 use super::args::{Output, Update};
+use super::console::{cannot_print, complain, print, print_styled, say};
 use super::places::Places;
 use super::plan::{Planned, Step, plan};
 use super::progress::Line;
@@ -34,7 +34,7 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
         Err(error) => return refuse(args, error),
     };
     let runs = run_steps(steps);
-    if let Err(error) = print(args, &runs) {
+    if let Err(error) = show(args, &runs) {
         complain(&error);
         return FAILED;
     }
@@ -71,7 +71,7 @@ fn refuse(args: &Update, error: String) -> u8 {
         error: Some(error),
         ..Run::default()
     };
-    if let Err(error) = print(args, &[run]) {
+    if let Err(error) = show(args, &[run]) {
         complain(&error);
     }
     FAILED
@@ -125,14 +125,17 @@ fn exit_code(args: &Update, runs: &[Run]) -> u8 {
 }
 
 /// Prints the result to standard output; errors, and what a diff has no place for, to standard error.
-fn print(args: &Update, runs: &[Run]) -> Result<(), String> {
+fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
     match args.output {
-        Output::Text => out(&text::render(runs, args.dry_run))?,
+        Output::Text => print_styled(&text::render(runs, args.dry_run)).map_err(cannot_print)?,
         Output::Json => {
-            raw(json::render(runs).as_bytes())?;
+            print(json::render(runs).as_bytes()).map_err(cannot_print)?;
             say_notes(runs);
         }
-        Output::Markdown => out(&markdown::render(runs).map_err(|e| format!("templates/summary.md: {e:?}"))?)?,
+        Output::Markdown => {
+            let text = markdown::render(runs).map_err(|e| format!("templates/summary.md: {e:?}"))?;
+            print_styled(&text).map_err(cannot_print)?;
+        }
         Output::Diff => {
             let mut diff = Vec::new();
             let mut shown = HashSet::new();
@@ -147,7 +150,7 @@ fn print(args: &Update, runs: &[Run]) -> Result<(), String> {
                     unified::append(&mut diff, &file.path, &file.old, &file.new);
                 }
             }
-            raw(&diff)?;
+            print(&diff).map_err(cannot_print)?;
             say_notes(runs);
             let skips = runs.iter().flat_map(|run| &run.skips);
             skips.for_each(|skip| say("skipped", &words::skip(skip)));
@@ -174,32 +177,4 @@ fn say_notes(runs: &[Run]) {
             .unwrap_or_default();
         run.notes.iter().for_each(|note| say("note", &format!("{whose}{note}")));
     }
-}
-
-/// Text with colours where they are wanted. A reader that has gone away is content with what it got.
-fn out(text: &str) -> Result<(), String> {
-    let mut stream = anstream::stdout();
-    closed_is_fine(stream.write_all(text.as_bytes()).and_then(|()| stream.flush()))
-}
-
-/// Bytes as they are.
-fn raw(bytes: &[u8]) -> Result<(), String> {
-    let mut stream = std::io::stdout();
-    closed_is_fine(stream.write_all(bytes).and_then(|()| stream.flush()))
-}
-
-fn closed_is_fine(result: std::io::Result<()>) -> Result<(), String> {
-    match result {
-        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|e| format!("standard output: {e}")),
-    }
-}
-
-/// An error, on standard error. When that is gone too, there is nobody left to tell.
-pub(super) fn complain(error: &str) {
-    say("error", error);
-}
-
-pub(super) fn say(what: &str, text: &str) {
-    let _ = writeln!(anstream::stderr(), "{what}: {}", words::printable(text));
 }
