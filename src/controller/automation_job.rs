@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::clock;
 use super::context::Context;
+use super::status::Outcome;
 use super::tokens;
 use crate::access;
 use crate::api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
@@ -21,7 +22,7 @@ use crate::remotes::{self, Reached, RemoteError};
 #[derive(Debug)]
 pub(super) enum Refused {
     /// Someone has to change something.
-    Stalled { reason: &'static str, message: String },
+    Stalled(Outcome),
     /// It may work later.
     Failed(String),
     /// The remote cannot be asked with these settings.
@@ -117,10 +118,7 @@ fn remote(
     objects: &Objects,
 ) -> Result<Remote, Refused> {
     let reached = remotes::of_repository(&repository.spec.url, repository, objects).map_err(|error| match error {
-        RemoteError::Source(_) => Refused::Stalled {
-            reason: "InvalidSourceConfiguration",
-            message: error.to_string(),
-        },
+        RemoteError::Source(_) => Refused::Stalled(Outcome::stalled("InvalidSourceConfiguration", &error)),
         RemoteError::Credentials { error, .. } => {
             Refused::Failed(format!("failed to configure authentication options: {error}"))
         }
@@ -160,13 +158,8 @@ fn fetched(
     let unfit = |error: &dyn std::fmt::Display| format!("failed to configure authentication options: {error}");
     let metadata = &automation.metadata;
     if let GitIdentity::Provider { service_account, .. } = &mut identity {
-        let (given, namespace) = (tokens::given(repository), metadata.namespace_or_default());
-        if !given.is_empty() && !context.settings.gates.object_level_identity {
-            return Err(Refused::Stalled {
-                reason: "FeatureGateDisabled",
-                message: "to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller".to_owned(),
-            });
-        }
+        let (given, namespace) = (tokens::given_by_git(repository), metadata.namespace_or_default());
+        tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName").map_err(Refused::Stalled)?;
         let account = tokens::of_git(&context.accounts, repository, namespace);
         let account = account.and_then(|name| objects.service_account(&name));
         let annotations = account.map(|account| &account.metadata.annotations);
@@ -198,10 +191,9 @@ fn pull_request(
     remote: &Remote,
     objects: &Objects,
 ) -> Result<Option<PullRequest>, Refused> {
-    let said = automation.pull_request().map_err(|error| Refused::Stalled {
-        reason: "InvalidAnnotation",
-        message: error.to_string(),
-    })?;
+    let said = automation
+        .pull_request()
+        .map_err(|error| Refused::Stalled(Outcome::stalled("InvalidAnnotation", &error)))?;
     let Some(kind) = said.kind.map(Kind::from) else {
         return Ok(None);
     };

@@ -36,10 +36,21 @@ pub(super) struct Context {
 impl Context {
     /// An object of a kind that is watched. The API server is asked only for what the watch has not brought (yet): it may
     /// lie outside of what is watched.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`]. What is not there is named as Go's cache of watched objects does it, by its kind.
     pub(super) async fn watched(&self, cache: &Cache, name: &ObjectName) -> Result<Arc<Object>, ClusterError> {
-        match cache.get(name) {
-            Some(object) => Ok(object),
-            None => self.cluster.get(cache.kind(), name).await.map(Arc::new),
+        if let Some(object) = cache.get(name) {
+            return Ok(object);
+        }
+        let kind = cache.kind();
+        match self.cluster.get(kind, name).await {
+            Err(error) if error.is_not_found() => Err(ClusterError::NotFound {
+                plural: kind.kind.to_owned(),
+                group: kind.group.to_owned(),
+                name: name.name.clone(),
+            }),
+            answer => answer.map(Arc::new),
         }
     }
 

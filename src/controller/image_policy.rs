@@ -12,7 +12,8 @@ use super::context::Context;
 use super::gather;
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Outcome, Status};
-use crate::api::{ImagePolicy, ImageRepository, ObjectName, Objects};
+use super::tokens;
+use crate::api::{ImagePolicy, ImageRepository, Objects};
 use crate::cluster::{IMAGE_POLICY, IMAGE_REPOSITORY, Kind};
 use crate::policy::{Guards, LatestRef};
 use crate::scan::{Asked, NoImage, Tags, choose, repository_reference};
@@ -46,20 +47,18 @@ impl ImagePolicies {
             .guards()
             .map_err(|error| Outcome::stalled("InvalidAnnotation", &error))?;
         let repository = self.repository(&policy).await?;
-        repository_reference(&repository.spec.image).map_err(|error| Outcome::stalled("ImageURLInvalid", &error))?;
-        if repository.provider() != "generic"
-            && !repository.spec.service_account_name.is_empty()
-            && !self.0.settings.gates.object_level_identity
-        {
-            return Err(Outcome::stalled(
-                "FeatureGateDisabled",
-                &"to use spec.serviceAccountName in the ImageRepository for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller",
-            ));
-        }
+        let canonical = repository_reference(&repository.spec.image)
+            .map_err(|error| Outcome::stalled("ImageURLInvalid", &error))?
+            .context();
+        tokens::check_gate(
+            self.0.settings.gates,
+            tokens::given_by_images(&repository),
+            "spec.serviceAccountName in the ImageRepository",
+        )?;
         policy
             .chooser()
             .map_err(|error| Outcome::stalled("InvalidPolicy", &error))?;
-        let tags = self.tags(&repository).await?;
+        let tags = self.tags(&repository, canonical).await?;
         let before = policy.latest_ref().ok().flatten();
         let after = after
             .and_then(|after| u64::try_from(after.0).ok())
@@ -88,7 +87,7 @@ impl ImagePolicies {
         let object = found.map_err(|error| match error.is_not_found() {
             true => refused(
                 "DependencyNotReady",
-                &format!("referenced ImageRepository does not exist: {}", not_found(&name)),
+                &format!("referenced ImageRepository does not exist: {error}"),
             ),
             false => refused("Failure", &error),
         })?;
@@ -104,10 +103,7 @@ impl ImagePolicies {
     }
 
     /// The tags that were scanned last. Right after a scan was asked for they may still be on their way.
-    async fn tags(&self, repository: &ImageRepository) -> Result<Tags, Outcome> {
-        let canonical = repository_reference(&repository.spec.image)
-            .map(|reference| reference.context())
-            .unwrap_or_default();
+    async fn tags(&self, repository: &ImageRepository, canonical: String) -> Result<Tags, Outcome> {
         let mut pause = Duration::from_secs(1);
         for look in 1..=LOOKS {
             let tags =
@@ -156,7 +152,8 @@ impl ImagePolicies {
         })?;
         let chosen = self
             .ask(policy.clone(), repository, tags, before.clone(), objects)
-            .await;
+            .await
+            .map_err(|error| Outcome::failed("Failure", &error))?;
         match (chosen, before) {
             (Ok(image), Some(before)) if before.name == image.name => {
                 let rule = policy
@@ -186,7 +183,7 @@ impl ImagePolicies {
         tags: Tags,
         before: Option<LatestRef>,
         objects: Objects,
-    ) -> Result<LatestRef, NoImage> {
+    ) -> Result<Result<LatestRef, NoImage>, String> {
         let context = Arc::clone(&self.0);
         let work = move || {
             let asked = Asked {
@@ -197,7 +194,7 @@ impl ImagePolicies {
             };
             choose(&context.scanner, &asked, &objects, &clock::now()).map(|chosen| chosen.image)
         };
-        super::blocking::run(work).await.unwrap_or(Err(NoImage::NoTags))
+        super::blocking::run(work).await
     }
 }
 
@@ -217,11 +214,11 @@ fn concluded(status: &mut Status, before: Option<LatestRef>, verdict: Verdict, a
     let fields = &mut status.fields;
     if before.as_ref() != Some(&image) {
         match &before {
-            Some(before) => fields.insert("observedPreviousRef".to_owned(), reference(before)),
+            Some(before) => fields.insert("observedPreviousRef".to_owned(), json!(before)),
             None => fields.remove("observedPreviousRef"),
         };
     }
-    fields.insert("latestRef".to_owned(), reference(&image));
+    fields.insert("latestRef".to_owned(), json!(image));
     // What v1beta1 and v1beta2 readers look at (C36).
     fields.insert("latestImage".to_owned(), json!(image.to_string()));
     let message = message(&image, fields.get("observedPreviousRef"), kept.as_deref());
@@ -253,17 +250,4 @@ fn message(image: &LatestRef, previous: Option<&Value>, kept: Option<&str>) -> S
         Some(why) => format!("{message}\n{why}"),
         None => message,
     }
-}
-
-fn reference(image: &LatestRef) -> Value {
-    let mut value = json!({ "name": image.name, "tag": image.tag });
-    if let (Some(digest), Some(fields)) = (&image.digest, value.as_object_mut()) {
-        fields.insert("digest".to_owned(), json!(digest));
-    }
-    value
-}
-
-/// As Go's client says it.
-fn not_found(name: &ObjectName) -> String {
-    format!("ImageRepository.image.toolkit.fluxcd.io {:?} not found", name.name)
 }

@@ -10,6 +10,7 @@ use super::context::Context;
 use super::gather;
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Outcome, Status};
+use super::tokens;
 use crate::api::{ImageRepository, Is, Objects, READY};
 use crate::cluster::{IMAGE_REPOSITORY, Kind};
 use crate::scan::{ScanError, Tags, repository_reference};
@@ -37,14 +38,9 @@ impl Reconcile for ImageRepositories {
             Ok(repository) => repository,
             Err(error) => return Outcome::stalled("InvalidSpec", &error),
         };
-        if repository.provider() != "generic"
-            && !repository.spec.service_account_name.is_empty()
-            && !self.0.settings.gates.object_level_identity
-        {
-            return Outcome::stalled(
-                "FeatureGateDisabled",
-                &"to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller",
-            );
+        let given = tokens::given_by_images(&repository);
+        if let Err(refused) = tokens::check_gate(self.0.settings.gates, given, "spec.serviceAccountName") {
+            return refused;
         }
         let canonical = match repository_reference(&repository.spec.image) {
             Ok(reference) => reference.context(),
@@ -160,7 +156,7 @@ impl ImageRepositories {
         if !same_content(&exclusions(repository), status.fields.get("observedExclusionList")) {
             return at_once("updated exclusion list");
         }
-        if self.0.tags.tags(canonical)?.is_empty() {
+        if !self.0.tags.has_tags(canonical)? {
             return at_once(NO_TAGS);
         }
         let left = seconds_between(scanned, now).map(|ago| interval.saturating_sub(Duration::from_secs(ago)));

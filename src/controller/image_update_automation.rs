@@ -14,7 +14,7 @@ use super::preview;
 use super::reconcile::{Reconcile, Turn};
 use super::skips;
 use super::status::{Outcome, Status};
-use crate::api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
+use crate::api::{GitRepository, ImageUpdateAutomation, Objects};
 use crate::automation::{Place, Policies, RemoteJob, Run, run_remote};
 use crate::cluster::{Cache, GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind};
 
@@ -65,7 +65,7 @@ impl ImageUpdateAutomations {
         let automation = Arc::new(automation);
         let made = self.job(&automation, repository, objects, policies).await;
         let (mut job, place) = made.map_err(|refused| match refused {
-            Refused::Stalled { reason, message } => Outcome::Stalled { reason, message },
+            Refused::Stalled(outcome) => outcome,
             Refused::Checkout { url, message } => Outcome::failed(
                 "GitOperationFailed",
                 &format!("failed to checkout source: unable to clone '{url}': {message}"),
@@ -149,10 +149,7 @@ impl ImageUpdateAutomations {
         };
         let found = self.0.watched(&self.0.sources, &name).await;
         let found = found.map_err(|error| match error.is_not_found() {
-            true => failed(&format!(
-                "referenced git repository does not exist: {}",
-                not_found(&name)
-            )),
+            true => failed(&format!("referenced git repository does not exist: {error}")),
             false => failed(&error.to_string()),
         })?;
         found
@@ -183,11 +180,8 @@ fn concluded(
     observed: Value,
     unchanged: bool,
 ) -> Outcome {
-    let pushed = run
-        .commit
-        .as_ref()
-        .zip(run.commit.as_ref().and_then(|commit| commit.id.as_ref()));
-    let pushed = pushed.filter(|_| run.has_pushed());
+    let commit = run.commit.as_ref().filter(|_| run.has_pushed());
+    let pushed = commit.and_then(|commit| Some((commit, commit.id.as_ref()?)));
     let mut revision = run.revision.clone();
     let fields = &mut status.fields;
     if let Some((commit, id)) = pushed {
@@ -249,9 +243,4 @@ fn summary(run: &Run, refspec: Option<&str>) -> String {
         text.push_str(&commit.message);
     }
     text
-}
-
-/// As Go's client says it.
-fn not_found(name: &ObjectName) -> String {
-    format!("GitRepository.source.toolkit.fluxcd.io {:?} not found", name.name)
 }

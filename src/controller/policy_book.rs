@@ -12,7 +12,7 @@ use super::clock;
 use crate::api::{ImagePolicy, LabelSelector};
 use crate::automation::Policies;
 use crate::cluster::{Cache, IMAGE_POLICY, Object};
-use crate::policy::{LatestRef, PolicyName};
+use crate::policy::PolicyName;
 
 /// Annotations with this prefix may say something else at another time.
 const TIMED: &str = "bumpwright.dev/";
@@ -96,7 +96,7 @@ impl Page {
             return self.forget(object);
         };
         Arc::make_mut(&mut self.policies).replace_chosen(&policy, clock::now());
-        let image = policy.latest_ref().ok().flatten().map(|image| reference(&image));
+        let image = policy.latest_ref().ok().flatten().map(|image| json!(image));
         if self.images.get(&object.name.name) != image.as_ref() {
             let images = Arc::make_mut(&mut self.images);
             match image {
@@ -111,13 +111,4 @@ impl Page {
         Arc::make_mut(&mut self.policies).remove(&name);
         Arc::make_mut(&mut self.images).remove(&object.name.name);
     }
-}
-
-fn reference(image: &LatestRef) -> Value {
-    let mut fields = Map::from_iter([
-        ("name".to_owned(), json!(image.name)),
-        ("tag".to_owned(), json!(image.tag)),
-    ]);
-    fields.extend(image.digest.as_ref().map(|digest| ("digest".to_owned(), json!(digest))));
-    Value::Object(fields)
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::context::Context;
 use super::reconcile::Turn;
 use crate::automation::Run;
+use crate::cluster::IMAGE_UPDATE_AUTOMATION;
 use crate::edit::{Reason, Skip};
 
 /// So many are named in a message.
@@ -59,5 +60,5 @@ pub(super) fn count(context: &Context, turn: &Turn<'_>, run: &Run) {
     let counts = counts.iter().map(|(reason, count)| (reason.as_str(), *count));
     context
         .metrics
-        .skipped_markers("ImageUpdateAutomation", &name.namespace, &name.name, counts);
+        .skipped_markers(IMAGE_UPDATE_AUTOMATION.kind, &name.namespace, &name.name, counts);
 }

@@ -6,7 +6,7 @@ use crate::api::{Conditions, Is, READY, RECONCILING, STALLED};
 use crate::cluster::Object;
 
 /// What a person sets to have an object reconciled at once.
-const REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
+pub(super) const REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
 
 /// What a reconciliation came to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
+use super::settings::Gates;
+use super::status::Outcome;
 use crate::api::{GitRepository, ImageRepository, ObjectName};
 use crate::cloud::{ServiceAccounts, TokenRequest};
 use crate::cluster::Cluster;
@@ -26,6 +28,30 @@ pub(super) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAcc
     }
 }
 
+/// Refuses an object that names the ServiceAccount `given` for its provider while the gate is off. `field` is what its message
+/// calls the field.
+pub(super) fn check_gate(gates: Gates, given: &str, field: &str) -> Result<(), Outcome> {
+    if given.is_empty() || gates.object_level_identity {
+        return Ok(());
+    }
+    Err(Outcome::Stalled {
+        reason: "FeatureGateDisabled",
+        message: format!(
+            "to use {field} for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the \
+             controller"
+        ),
+    })
+}
+
+/// The ServiceAccount that a repository of images names for its provider; empty when it names none.
+pub(super) fn given_by_images(repository: &ImageRepository) -> &str {
+    match repository.provider() {
+        // There it is one whose pull secrets are used.
+        "generic" => "",
+        _ => &repository.spec.service_account_name,
+    }
+}
+
 /// The ServiceAccount that stands for a repository of images at a cloud.
 pub(super) fn of_images(accounts: &ServiceAccounts, repository: &ImageRepository) -> Option<ObjectName> {
     if repository.provider() == "generic" {
@@ -43,11 +69,11 @@ pub(super) fn of_git(accounts: &ServiceAccounts, repository: &GitRepository, nam
     if matches!(provider, "" | "generic" | "github") {
         return None;
     }
-    let name = accounts.name(given(repository))?;
+    let name = accounts.name(given_by_git(repository))?;
     Some(ObjectName::new(namespace, name))
 }
 
 /// `spec.serviceAccountName`
-pub(super) fn given(repository: &GitRepository) -> &str {
+pub(super) fn given_by_git(repository: &GitRepository) -> &str {
     repository.spec.service_account_name.as_deref().unwrap_or_default()
 }

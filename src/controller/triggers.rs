@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use super::annotations::Annotations;
 use super::queue::Queue;
+use super::status::REQUESTED_AT;
 use crate::api::ObjectName;
 use crate::cluster::{Cache, Change, Object};
-
-const REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
 
 /// Objects are reconciled when they are new, when their spec changes, when they are deleted, or when somebody asks.
 pub(super) fn own(cache: &Cache, queue: &Arc<Queue>) {

@@ -65,14 +65,27 @@ impl TagStore {
     /// # Errors
     /// When the file cannot be read. The next call opens it anew.
     pub fn tags(&self, canonical: &str) -> Result<Vec<String>, TagsError> {
+        self.read(canonical, split)
+    }
+
+    /// Whether there are any, which is told without taking them apart.
+    ///
+    /// # Errors
+    /// As [`TagStore::tags`].
+    pub fn has_tags(&self, canonical: &str) -> Result<bool, TagsError> {
+        self.read(canonical, |tags| !tags.is_empty())
+    }
+
+    /// What `taken` makes of the list of an image; its default when there is none.
+    fn read<T: Default>(&self, canonical: &str, taken: impl Fn(&[u8]) -> T) -> Result<T, TagsError> {
         self.with(|database| {
             let table = match database.begin_read()?.open_table(TAGS) {
                 Ok(table) => table,
-                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(T::default()),
                 Err(error) => return Err(error.into()),
             };
             let found = table.get(canonical)?;
-            Ok(found.map(|tags| split(tags.value())).unwrap_or_default())
+            Ok(found.map(|tags| taken(tags.value())).unwrap_or_default())
         })
     }
 
