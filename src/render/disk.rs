@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::kustomize::tree::{Found, Tree, TreeError};
 
 /// A larger file is taken for a mistake: the API server takes objects of a megabyte and a half.
-const LARGEST: u64 = 256 << 20;
+pub(super) const LARGEST: u64 = 256 << 20;
 
 /// The files of this machine, from `/` on.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,11 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::TempDir;
 
+use super::disk::LARGEST;
 use crate::git::{EntryKind, GitError, ObjectId, Objects};
 use crate::kustomize::tree::{Found, Tree, TreeError};
-
-/// A larger file is taken for a mistake.
-const LARGEST: u64 = 256 << 20;
 
 /// The longest target of a symbolic link.
 const LONGEST_LINK: u64 = 4096;
@@ -39,8 +37,31 @@ impl std::fmt::Debug for GitTree {
 /// What stands somewhere, and in which of the repositories.
 struct Spot<'a> {
     tree: &'a GitTree,
+    /// Where it is in that repository, without a slash in front.
+    path: String,
     kind: EntryKind,
     id: ObjectId,
+}
+
+impl<'a> Spot<'a> {
+    /// What stands under a name in this directory; for a submodule that is there, its own root.
+    fn child(&self, name: &str) -> Result<Option<Self>, TreeError> {
+        let path = match self.path.as_str() {
+            "" => name.to_owned(),
+            folder => format!("{folder}/{name}"),
+        };
+        if let Some(module) = self.tree.modules.get(&path) {
+            return Ok(Some(module.top()));
+        }
+        let found = self.tree.objects.find(self.id, name.as_bytes());
+        let found = found.map_err(|error| unreadable(&path, &error))?;
+        Ok(found.map(|found| Self {
+            tree: self.tree,
+            path,
+            kind: found.kind,
+            id: found.id,
+        }))
+    }
 }
 
 impl GitTree {
@@ -66,29 +87,20 @@ impl GitTree {
         (found.kind == EntryKind::Submodule).then_some(found.id)
     }
 
-    /// What stands at a path whose directories are no links.
-    fn spot(&self, path: &str) -> Result<Option<Spot<'_>>, TreeError> {
-        for (at, module) in &self.modules {
-            match path.strip_prefix(at.as_str()) {
-                Some("") => return module.spot(""),
-                Some(rest) if rest.starts_with('/') => return module.spot(rest.trim_start_matches('/')),
-                _ => {}
-            }
-        }
-        let found = self.objects.find(self.root, path.as_bytes());
-        let found = found.map_err(|error| unreadable(path, &error))?;
-        Ok(found.map(|found| Spot {
+    fn top(&self) -> Spot<'_> {
+        Spot {
             tree: self,
-            kind: found.kind,
-            id: found.id,
-        }))
+            path: String::new(),
+            kind: EntryKind::Tree,
+            id: self.root,
+        }
     }
 
     /// Follows links, to the path without any and what stands there.
     fn resolve(&self, path: &str) -> Result<(String, Spot<'_>), TreeError> {
         let missing = || TreeError::Missing(path.to_owned());
         let mut ahead: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
-        let mut here: Vec<String> = Vec::new();
+        let mut here: Vec<(String, Spot<'_>)> = Vec::new();
         let mut links = 0;
         while let Some(name) = ahead.pop() {
             match name.as_str() {
@@ -97,15 +109,18 @@ impl GitTree {
                     here.pop();
                     continue;
                 }
-                _ => here.push(name),
+                _ => {}
             }
-            let spot = self.spot(&here.join("/"))?.ok_or_else(missing)?;
+            let found = match here.last() {
+                Some((_, folder)) => folder.child(&name)?,
+                None => self.top().child(&name)?,
+            };
+            let spot = found.ok_or_else(missing)?;
             if spot.kind == EntryKind::Symlink {
                 links += 1;
                 if links > LINKS {
                     return Err(TreeError::Circle(path.to_owned()));
                 }
-                here.pop();
                 let target = spot.tree.text(path, spot.id)?;
                 if target.starts_with('/') {
                     // Where the repository lies on a disk, nobody can know.
@@ -114,11 +129,14 @@ impl GitTree {
                 ahead.extend(target.split('/').rev().map(str::to_owned));
             } else if spot.kind != EntryKind::Tree && ahead.iter().any(|name| !name.is_empty() && name != ".") {
                 return Err(missing());
+            } else {
+                here.push((name, spot));
             }
         }
-        let clean = here.join("/");
-        let spot = self.spot(&clean)?.ok_or_else(missing)?;
-        Ok((format!("/{clean}"), spot))
+        let names: Vec<&str> = here.iter().map(|(name, _)| name.as_str()).collect();
+        let clean = format!("/{}", names.join("/"));
+        let spot = here.pop().map_or_else(|| self.top(), |(_, spot)| spot);
+        Ok((clean, spot))
     }
 
     fn text(&self, path: &str, id: ObjectId) -> Result<String, TreeError> {
