@@ -1,0 +1,119 @@
+//! Removing files: garbage, all but the current one, all of a deleted object.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::artifact::Artifact;
+use crate::error::StorageError;
+use crate::garbage::{GARBAGE_COUNT_LIMIT, garbage};
+use crate::layout::{ArtifactPath, Folder, LOCK};
+use crate::storage::Storage;
+use crate::walk::walk;
+
+/// What was removed, and what could not be.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// Files without their locks, as paths on disk.
+    pub removed: Vec<PathBuf>,
+    /// One for each file or lock that is still there.
+    pub faults: Vec<StorageError>,
+}
+
+impl Storage {
+    /// Removes what is garbage beside the current artifact of an object, with its locks (`GarbageCollect`; [`garbage`]
+    /// says what that is). source-controller does so at the beginning of each reconciliation of an object that has an
+    /// artifact, with the artifact of its status. Waits for a write to the same object.
+    ///
+    /// # Errors
+    /// [`StorageError::File`] when the folder cannot be read: then nothing is removed. A file that cannot be removed is
+    /// in [`Collected::faults`] and does not stop the others.
+    pub fn collect_garbage(&self, artifact: &Artifact) -> Result<Collected, StorageError> {
+        let path = ArtifactPath::parse(&artifact.path)?;
+        self.inner.changing.hold(path.folder().as_str(), || {
+            let folder = path.folder().below(&self.inner.settings.path);
+            let retention = &self.inner.settings.retention;
+            let (current, now) = (Path::new(path.file()), SystemTime::now());
+            let garbage = garbage(&walk(&folder)?, current, now, retention, GARBAGE_COUNT_LIMIT);
+            let mut collected = Collected::default();
+            for name in garbage {
+                self.remove(path.folder(), &name, &mut collected);
+                let mut lock = folder.join(name).into_os_string();
+                lock.push(LOCK);
+                if let Err(error) = remove_if_there(Path::new(&lock)) {
+                    collected.faults.push(error);
+                }
+            }
+            Ok(collected)
+        })
+    }
+
+    /// Removes all files of an object but the current one, its own lock too; links and folders stay
+    /// (`RemoveAllButCurrent`).
+    ///
+    /// # Errors
+    /// As [`Storage::collect_garbage`].
+    pub fn remove_all_but_current(&self, artifact: &Artifact) -> Result<Collected, StorageError> {
+        let path = ArtifactPath::parse(&artifact.path)?;
+        self.inner.changing.hold(path.folder().as_str(), || {
+            let mut collected = Collected::default();
+            let found = walk(&path.folder().below(&self.inner.settings.path))?;
+            for one in found
+                .iter()
+                .filter(|one| one.is_file && one.path != Path::new(path.file()))
+            {
+                self.remove(path.folder(), &one.path, &mut collected);
+            }
+            Ok(collected)
+        })
+    }
+
+    /// Removes the folder of a deleted object and all that is in it (`RemoveAll`); false when there was none.
+    ///
+    /// # Errors
+    /// [`StorageError::File`] when something in it cannot be removed.
+    pub fn remove_all(&self, folder: &Folder) -> Result<bool, StorageError> {
+        self.inner.changing.hold(folder.as_str(), || {
+            self.known().retain(|path, _| path.folder() != folder);
+            let path = folder.below(&self.inner.settings.path);
+            match fs::remove_dir_all(&path) {
+                Ok(()) => Ok(true),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+                Err(e) => Err(StorageError::file("remove", path)(e)),
+            }
+        })
+    }
+
+    /// Removes the file of an artifact (`Remove`); false when there was none.
+    ///
+    /// # Errors
+    /// [`StorageError::File`] when it cannot be removed.
+    pub fn remove_artifact(&self, artifact: &Artifact) -> Result<bool, StorageError> {
+        let path = ArtifactPath::parse(&artifact.path)?;
+        self.inner.changing.hold(path.folder().as_str(), || {
+            self.forget(&path);
+            remove_if_there(&path.below(&self.inner.settings.path))
+        })
+    }
+
+    fn remove(&self, folder: &Folder, name: &Path, collected: &mut Collected) {
+        if let Some(Ok(path)) = name.to_str().map(|name| folder.file(name)) {
+            self.forget(&path);
+        }
+        let path = folder.below(&self.inner.settings.path).join(name);
+        match remove_if_there(&path) {
+            Ok(true) => collected.removed.push(path),
+            Ok(false) => {}
+            Err(error) => collected.faults.push(error),
+        }
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<bool, StorageError> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(StorageError::file("remove", path)(e)),
+    }
+}

@@ -1,0 +1,77 @@
+//! Which files of an object are garbage: `GetGarbageFiles` of `github.com/fluxcd/pkg/artifact/storage`, to the letter.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// How many files are looked at for one object (`GarbageCountLimit`).
+pub const GARBAGE_COUNT_LIMIT: usize = 1000;
+
+/// Which files are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Files that were written longer ago go (`--artifact-retention-ttl`).
+    pub ttl: Duration,
+    /// So many files stay, the current one among them (`--artifact-retention-records`).
+    pub records: usize,
+}
+
+impl Default for Retention {
+    /// source-controller's: a minute, two files.
+    fn default() -> Self {
+        Self {
+            ttl: Duration::from_secs(60),
+            records: 2,
+        }
+    }
+}
+
+/// Something below the folder of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Below that folder.
+    pub path: PathBuf,
+    /// When it was written last.
+    pub modified: SystemTime,
+    /// Neither a folder nor a link.
+    pub is_file: bool,
+}
+
+/// Which of the files that were found, in the order of Go's `filepath.WalkDir`, are garbage; `current` never is.
+///
+/// First go those older than the TTL. If fewer than the records stay, that is all; else the oldest go as well, until so
+/// many stay: where some were expired, each of these counts as two, so that more may stay. Locks are not counted, and go with their files; links and folders stay. Every other file counts, whatever
+/// its name and however deep. Of files that were written at the same moment only the last is seen by the second rule, as
+/// source-controller finds them by that moment. Files beyond `limit` are not seen at all.
+#[must_use]
+pub fn garbage(found: &[Found], current: &Path, now: SystemTime, retention: &Retention, limit: usize) -> Vec<PathBuf> {
+    let files = found.iter().filter(|one| one.is_file && !is_lock(&one.path));
+    let mut files: Vec<&Found> = files.take(limit).collect();
+    let is_expired = |one: &Found| now.duration_since(one.modified).is_ok_and(|age| age > retention.ttl);
+    let expired = files.iter().filter(|one| one.path != current && is_expired(one));
+    let mut garbage: Vec<PathBuf> = expired.map(|one| one.path.clone()).collect();
+    if files.len() - garbage.len() < retention.records {
+        return garbage;
+    }
+    let by_moment: HashMap<SystemTime, &Path> = files.iter().map(|one| (one.modified, one.path.as_path())).collect();
+    files.sort_by_key(|one| one.modified);
+    let mut chosen: HashSet<PathBuf> = garbage.iter().cloned().collect();
+    let expired = garbage.len();
+    for path in files.iter().filter_map(|one| by_moment.get(&one.modified)) {
+        let collected = garbage.len() - expired;
+        let gone = match expired {
+            0 => collected,
+            _ => expired + 2 * collected,
+        };
+        if *path != current && !chosen.contains(*path) && files.len() > retention.records.saturating_add(gone) {
+            garbage.push(path.to_path_buf());
+            chosen.insert(path.to_path_buf());
+        }
+    }
+    garbage
+}
+
+fn is_lock(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| name.as_encoded_bytes().ends_with(b".lock"))
+}

@@ -1,0 +1,42 @@
+//! The folder that holds the artifacts of sources, and the HTTP server that hands them out.
+//!
+//! ```text
+//! write ─▶ KIND/NAMESPACE/NAME/FILE ─▶ open (our own readers) ─▶ Shared (unpacked once)
+//!                 │        ▲        └▶ FileServer (everybody else)
+//!                 └ garbage ┘
+//! ```
+//!
+//! Layout, names, retention and answers are those of source-controller (`github.com/fluxcd/pkg/artifact`), so that either
+//! may take over the volume of the other; `fixtures/storage` holds what it decides. What differs: files are synced to disk
+//! before they get their names, digests are checked whenever a file is read, and folders are not listed to anybody.
+
+mod address;
+mod artifact;
+mod collect;
+mod digest;
+mod error;
+mod garbage;
+mod identity;
+mod layout;
+mod locks;
+mod read;
+mod server;
+mod shared;
+mod step;
+mod storage;
+mod verify;
+mod walk;
+mod write;
+
+pub use address::{AddressError, advertised_host, host_name};
+pub use artifact::{Artifact, Metadata};
+pub use collect::Collected;
+pub use digest::{Algorithm, Digest, DigestError};
+pub use error::StorageError;
+pub use garbage::{Found, GARBAGE_COUNT_LIMIT, Retention, garbage};
+pub use layout::{ArtifactPath, Folder, LATEST, NameError};
+pub use read::VerifiedReader;
+pub use server::{FileServer, Limits, ListenError, listen};
+pub use shared::{Shared, SharedError};
+pub use storage::{Settings, Storage};
+pub use write::FillError;

@@ -1,0 +1,57 @@
+//! One at a time, by name.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Locks that are there as long as somebody holds or awaits them.
+#[derive(Debug, Default)]
+pub(crate) struct Locks {
+    held: Mutex<HashMap<String, Arc<Mutex<()>>>>,
+}
+
+impl Locks {
+    /// Does something while nobody else does anything under this name; waits for that as long as it takes.
+    pub(crate) fn hold<T>(&self, name: &str, action: impl FnOnce() -> T) -> T {
+        let lock = Arc::clone(self.map().entry(name.to_owned()).or_default());
+        // Nothing is kept in the lock that a panic could have left half done.
+        let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = action();
+        drop(guard);
+        drop(lock);
+        let mut held = self.map();
+        if held.get(name).is_some_and(|lock| Arc::strong_count(lock) == 1) {
+            held.remove(name);
+        }
+        done
+    }
+
+    fn map(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Mutex<()>>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn there_is_one_holder_and_nothing_is_left() {
+        let (locks, inside) = (Locks::default(), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..25 {
+                        locks.hold("a", || {
+                            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                            std::thread::yield_now();
+                            inside.fetch_sub(1, Ordering::SeqCst);
+                        });
+                    }
+                });
+            }
+        });
+        locks.hold("a", || locks.hold("b", || ()));
+        assert!(locks.map().is_empty());
+    }
+}

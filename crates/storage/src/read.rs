@@ -1,0 +1,101 @@
+//! Reading an artifact here: its digest is checked on the way.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+
+use crate::artifact::Artifact;
+use crate::digest::{Digest, Hasher};
+use crate::error::StorageError;
+use crate::identity::Identity;
+use crate::layout::ArtifactPath;
+use crate::storage::Storage;
+
+impl Storage {
+    /// Opens the file of an artifact. The end of the file is an error of kind `InvalidData`, with a
+    /// [`StorageError::Damaged`] in it, when the bytes are not those that were written; the file is then removed. So
+    /// nothing may be done with the bytes before the end was seen: [`VerifiedReader::finish`].
+    ///
+    /// # Errors
+    /// [`StorageError::Digest`] when the artifact has no digest; [`StorageError::File`] when there is no such file, see
+    /// [`StorageError::is_absent`].
+    pub fn open(&self, artifact: &Artifact) -> Result<VerifiedReader, StorageError> {
+        let path = ArtifactPath::parse(&artifact.path)?;
+        let name = path.below(&self.inner.settings.path);
+        let expected: Digest = artifact.digest.parse().map_err(|cause| StorageError::Digest {
+            path: name.clone(),
+            cause,
+        })?;
+        let file = open_regular(&name).map_err(StorageError::file("read", name))?;
+        Ok(VerifiedReader {
+            hasher: Some(expected.algorithm().hasher()),
+            storage: self.clone(),
+            path,
+            file,
+            expected,
+        })
+    }
+}
+
+/// Opens a file, and nothing that merely looks like one: a pipe would block, a link could lead anywhere.
+pub(crate) fn open_regular(path: &std::path::Path) -> io::Result<File> {
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "it is no regular file"));
+    }
+    File::open(path)
+}
+
+/// The bytes of an artifact; see [`Storage::open`].
+#[derive(Debug)]
+pub struct VerifiedReader {
+    storage: Storage,
+    path: ArtifactPath,
+    file: File,
+    expected: Digest,
+    /// None once the end was seen and was right.
+    hasher: Option<Hasher>,
+}
+
+impl VerifiedReader {
+    /// Reads what was not read, so that the whole file is checked.
+    ///
+    /// # Errors
+    /// As reading: of kind `InvalidData` when the file is damaged.
+    pub fn finish(mut self) -> io::Result<()> {
+        let mut bytes = vec![0; 64 << 10];
+        while self.read(&mut bytes)? > 0 {}
+        Ok(())
+    }
+
+    fn end(&mut self, hasher: Hasher) -> io::Result<()> {
+        let found = hasher.finish();
+        if found == self.expected {
+            return Ok(());
+        }
+        let metadata = self.file.metadata()?;
+        let damaged = self
+            .storage
+            .discard(&self.path, &Identity::of(&metadata), &self.expected, found);
+        Err(io::Error::new(io::ErrorKind::InvalidData, damaged))
+    }
+}
+
+impl Read for VerifiedReader {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let number = self.file.read(bytes)?;
+        if number > 0 {
+            if let (Some(hasher), Some(read)) = (&mut self.hasher, bytes.get(..number)) {
+                hasher.update(read);
+            }
+        } else if !bytes.is_empty()
+            && let Some(hasher) = self.hasher.take()
+        {
+            let ended = self.end(hasher.clone());
+            if ended.is_err() {
+                // Whoever asks again is told again.
+                self.hasher = Some(hasher);
+            }
+            ended?;
+        }
+        Ok(number)
+    }
+}

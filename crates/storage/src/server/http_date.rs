@@ -1,0 +1,44 @@
+//! Dates of HTTP: `Fri, 02 Jan 2026 03:04:05 GMT`, and the two older spellings (RFC 9110, section 5.6.7).
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bumpwright_gostd::Time;
+
+const NOW: &[u8] = b"Mon, 02 Jan 2006 15:04:05 GMT";
+/// What Go's `http.ParseTime` reads.
+const READ: [&[u8]; 3] = [NOW, b"Monday, 02-Jan-06 15:04:05 MST", b"Mon Jan _2 15:04:05 2006"];
+
+/// Seconds since 1970 as a date.
+pub(super) fn spelled(seconds: i64) -> String {
+    String::from_utf8_lossy(&Time::unix(seconds, 0).format(NOW)).into_owned()
+}
+
+/// A date in seconds since 1970.
+pub(super) fn seconds(date: &str) -> Option<i64> {
+    let read = |layout: &&[u8]| Time::parse(layout, date.as_bytes()).ok();
+    Some(READ.iter().find_map(read)?.unix_seconds())
+}
+
+/// This moment.
+pub(super) fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    spelled(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_all_three_spellings() {
+        for date in [
+            "Fri, 02 Jan 2026 03:04:05 GMT",
+            "Friday, 02-Jan-26 03:04:05 GMT",
+            "Fri Jan  2 03:04:05 2026",
+        ] {
+            assert_eq!(seconds(date), Some(1_767_323_045), "{date}");
+        }
+        assert_eq!(spelled(1_767_323_045), "Fri, 02 Jan 2026 03:04:05 GMT");
+        assert_eq!(seconds("yesterday"), None);
+    }
+}

@@ -1,0 +1,170 @@
+//! The storage: its folder, its settings, and what is known of the files in it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::address::url;
+use crate::artifact::Artifact;
+use crate::digest::{Algorithm, Digest};
+use crate::error::StorageError;
+use crate::garbage::Retention;
+use crate::identity::Identity;
+use crate::layout::{ArtifactPath, Folder, NameError, PARTIAL};
+use crate::locks::Locks;
+use crate::step::Steps;
+
+/// What a storage is told.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The folder (`--storage-path`, `/data`).
+    pub path: PathBuf,
+    /// The host in URLs, from [`crate::advertised_host`].
+    pub host: String,
+    /// Which files are kept.
+    pub retention: Retention,
+    /// How digests are made (`--artifact-digest-algo`).
+    pub algorithm: Algorithm,
+}
+
+/// A folder of artifacts. Clones are the same storage.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) settings: Settings,
+    /// Who changes the files of an object, by folder.
+    pub(crate) changing: Locks,
+    /// Who reads a file to check it, by path. It is taken before `changing`, never after.
+    pub(crate) checking: Locks,
+    pub(crate) steps: Steps,
+    known: Mutex<HashMap<ArtifactPath, Known>>,
+}
+
+/// What is known of a file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// Of what was written, or of what a status says was.
+    pub(crate) expected: Option<Digest>,
+    /// The file as it was when it was read last, and its digest.
+    pub(crate) seen: Option<(Identity, Digest)>,
+}
+
+impl Storage {
+    /// Takes a folder that is there, and removes what writes that were cut off have left in it.
+    ///
+    /// # Errors
+    /// [`StorageError::Folder`] when it is no folder. One that cannot be written to is taken: see [`Storage::ready`].
+    pub fn new(settings: Settings) -> Result<Self, StorageError> {
+        Self::with_steps(settings, Steps::unwatched())
+    }
+
+    pub(crate) fn with_steps(settings: Settings, steps: Steps) -> Result<Self, StorageError> {
+        let is_folder = fs::metadata(&settings.path).and_then(|metadata| match metadata.is_dir() {
+            true => Ok(()),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        });
+        if let Err(cause) = is_folder {
+            let path = settings.path;
+            return Err(StorageError::Folder { path, cause });
+        }
+        let storage = Self {
+            inner: Arc::new(Inner {
+                settings,
+                changing: Locks::default(),
+                checking: Locks::default(),
+                steps,
+                known: Mutex::default(),
+            }),
+        };
+        storage.sweep();
+        Ok(storage)
+    }
+
+    /// An artifact to be written (`NewArtifactFor`).
+    ///
+    /// # Errors
+    /// [`NameError`] when the file cannot have this name.
+    pub fn artifact(&self, folder: &Folder, file: &str, revision: &str) -> Result<Artifact, NameError> {
+        let path = folder.file(file)?.to_string();
+        Ok(Artifact {
+            url: url(&self.inner.settings.host, &path),
+            path,
+            revision: revision.to_owned(),
+            ..Artifact::default()
+        })
+    }
+
+    /// Where an artifact, or a link to one (`status.url`), is served now, from its path. What statuses hold may name
+    /// a host of earlier settings.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        url(&self.inner.settings.host, path)
+    }
+
+    /// Where the link of this name beside an artifact is served (`status.url` of Buckets and OCIRepositories).
+    ///
+    /// # Errors
+    /// [`NameError`] when one of the names cannot be.
+    pub fn link_url(&self, artifact: &Artifact, link: &str) -> Result<String, NameError> {
+        let path = ArtifactPath::parse(&artifact.path)?.folder().file(link)?;
+        Ok(self.url(&path.to_string()))
+    }
+
+    /// Whether the artifact's file is there (`ArtifactExist`); its contents are not looked at.
+    #[must_use]
+    pub fn exists(&self, artifact: &Artifact) -> bool {
+        let path = ArtifactPath::parse(&artifact.path).map(|path| path.below(&self.inner.settings.path));
+        let metadata = path.map(fs::symlink_metadata);
+        matches!(metadata, Ok(Ok(metadata)) if metadata.is_file())
+    }
+
+    /// Whether files can be written: a small one is, and removed.
+    ///
+    /// # Errors
+    /// [`StorageError::Folder`] with the system's reason: the volume is lost, full or read-only.
+    pub fn ready(&self) -> Result<(), StorageError> {
+        let path = &self.inner.settings.path;
+        let probe = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(path);
+        let written = probe.and_then(|mut file| io::Write::write_all(&mut file, b"ready"));
+        written.map_err(|cause| StorageError::Folder {
+            path: path.clone(),
+            cause,
+        })
+    }
+
+    /// What writes that were cut off have left: files and links that never got their names.
+    fn sweep(&self) {
+        let mut folders = vec![(self.inner.settings.path.clone(), 0)];
+        while let Some((folder, depth)) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_folder && depth < 3 {
+                    folders.push((entry.path(), depth + 1));
+                } else if !is_folder && is_partial(&entry.file_name()) {
+                    // One that stays takes room and does no harm.
+                    let _ = fs::remove_file(entry.path());
+                }
+            }
+        }
+    }
+
+    pub(crate) fn known(&self) -> MutexGuard<'_, HashMap<ArtifactPath, Known>> {
+        self.inner.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets a file that is gone or about to change.
+    pub(crate) fn forget(&self, path: &ArtifactPath) {
+        self.known().remove(path);
+    }
+}
+
+/// Whether a file or link is one in the making.
+pub(crate) fn is_partial(name: &std::ffi::OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(PARTIAL.as_bytes())
+}

@@ -1,0 +1,188 @@
+//! Checking files: against the digest of a status, and before they are served.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::artifact::Artifact;
+use crate::digest::{Algorithm, Digest};
+use crate::error::StorageError;
+use crate::identity::Identity;
+use crate::layout::ArtifactPath;
+use crate::read::open_regular;
+use crate::storage::{Known, Storage};
+
+/// A file that is as it was written.
+#[derive(Debug)]
+pub(crate) struct Served {
+    pub(crate) file: File,
+    pub(crate) identity: Identity,
+    pub(crate) digest: Digest,
+}
+
+impl Storage {
+    /// Checks the file of an artifact against its digest, by reading it unless it is known to be as it was when it was
+    /// read last (`VerifyArtifact`). From then on nothing else is served under its path.
+    ///
+    /// # Errors
+    /// [`StorageError::Damaged`] when it differs: it is then removed. [`StorageError::File`] when it cannot be read, see
+    /// [`StorageError::is_absent`]; [`StorageError::Digest`] when the artifact has no digest.
+    pub fn verify(&self, artifact: &Artifact) -> Result<(), StorageError> {
+        let path = ArtifactPath::parse(&artifact.path)?;
+        let expected: Digest = artifact.digest.parse().map_err(|cause| StorageError::Digest {
+            path: path.below(&self.inner.settings.path),
+            cause,
+        })?;
+        self.known().entry(path.clone()).or_default().expected = Some(expected);
+        self.served(&path).map(drop)
+    }
+
+    /// Opens a file to be served, or the one that a link names. A file whose digest was never told is served as it is:
+    /// that of its first reading is taken for it.
+    pub(crate) fn served(&self, path: &ArtifactPath) -> Result<Served, StorageError> {
+        let target = self.followed(path)?;
+        let path = target.as_ref().unwrap_or(path);
+        match self.remembered(path)? {
+            Some(served) => Ok(served),
+            // Those who ask for a new file at the same time have it read once.
+            None => self
+                .inner
+                .checking
+                .hold(&path.to_string(), || match self.remembered(path)? {
+                    Some(served) => Ok(served),
+                    None => self.examined(path),
+                }),
+        }
+    }
+
+    /// The file that a link names, if it is a link; both are in one folder.
+    fn followed(&self, path: &ArtifactPath) -> Result<Option<ArtifactPath>, StorageError> {
+        let root = &self.inner.settings.path;
+        let (folder, name) = (path.folder().below(root), path.below(root));
+        self.refuse_links(path)?;
+        let Ok(target) = fs::read_link(&name) else {
+            return Ok(None);
+        };
+        let outside = || {
+            let cause = io::Error::new(io::ErrorKind::NotFound, "it is a link that leads out of its folder");
+            StorageError::file("read", name.clone())(cause)
+        };
+        // source-controller's links name the whole path.
+        let is_beside = target
+            .parent()
+            .is_some_and(|parent| parent == Path::new("") || parent == folder);
+        let file = target.file_name().and_then(|file| file.to_str()).filter(|_| is_beside);
+        let target = file.and_then(|file| path.folder().file(file).ok());
+        target.ok_or_else(outside).map(Some)
+    }
+
+    /// A link in place of a folder could lead out of the storage.
+    fn refuse_links(&self, path: &ArtifactPath) -> Result<(), StorageError> {
+        let mut folder = PathBuf::from(&self.inner.settings.path);
+        for name in path.folder().names() {
+            folder.push(name);
+            let is_folder = fs::symlink_metadata(&folder).map(|metadata| metadata.is_dir());
+            match is_folder.map_err(StorageError::file("read", &folder))? {
+                true => {}
+                false => return Err(StorageError::file("read", &folder)(io::ErrorKind::NotADirectory.into())),
+            }
+        }
+        Ok(())
+    }
+
+    /// The file, if it is known to be as it was when it was read last.
+    fn remembered(&self, path: &ArtifactPath) -> Result<Option<Served>, StorageError> {
+        let (file, identity) = self.opened(path)?;
+        let known = self.known().get(path).cloned().unwrap_or_default();
+        Ok(match known.seen {
+            Some((seen, digest)) if seen == identity && known.expected.is_none_or(|expected| expected == digest) => {
+                Some(Served { file, identity, digest })
+            }
+            _ => None,
+        })
+    }
+
+    /// Reads the file, and compares its digest with the one that is expected.
+    fn examined(&self, path: &ArtifactPath) -> Result<Served, StorageError> {
+        let name = path.below(&self.inner.settings.path);
+        let expected = self.known().get(path).and_then(|known| known.expected.clone());
+        let (file, identity) = self.opened(path)?;
+        let algorithm = expected.as_ref().map(Digest::algorithm);
+        let algorithm = algorithm.unwrap_or(self.inner.settings.algorithm);
+        let digest = digest_of(&file, algorithm).map_err(StorageError::file("read", &name))?;
+        if let Some(expected) = expected.filter(|expected| *expected != digest) {
+            return Err(self.discard(path, &identity, &expected, digest));
+        }
+        // Not one that changed while it was read, or that could change unseen.
+        let after = file.metadata().map_err(StorageError::file("read", &name))?;
+        if Identity::of(&after) == identity && identity.is_settled(SystemTime::now()) {
+            let mut known = self.known();
+            let known: &mut Known = known.entry(path.clone()).or_default();
+            known.expected.get_or_insert_with(|| digest.clone());
+            known.seen = Some((identity, digest.clone()));
+        }
+        Ok(Served { file, identity, digest })
+    }
+
+    fn opened(&self, path: &ArtifactPath) -> Result<(File, Identity), StorageError> {
+        let name = path.below(&self.inner.settings.path);
+        let opened = open_regular(&name).and_then(|file| {
+            let identity = Identity::of(&file.metadata()?);
+            Ok((file, identity))
+        });
+        opened.map_err(|cause| {
+            let error = StorageError::file("read", name)(cause);
+            if error.is_absent() {
+                self.forget(path);
+            }
+            error
+        })
+    }
+
+    /// Removes a damaged file, unless it was replaced meanwhile. What is returned says what was found.
+    pub(crate) fn discard(
+        &self,
+        path: &ArtifactPath,
+        damaged: &Identity,
+        expected: &Digest,
+        found: Digest,
+    ) -> StorageError {
+        let name = path.below(&self.inner.settings.path);
+        let removed = self.inner.changing.hold(path.folder().as_str(), || {
+            let there = fs::symlink_metadata(&name).map(|metadata| Identity::of(&metadata));
+            match there {
+                Ok(there) if there.is_same_file(damaged) => {
+                    self.forget(path);
+                    fs::remove_file(&name)
+                }
+                _ => Ok(()),
+            }
+        });
+        match removed {
+            Ok(()) => StorageError::Damaged {
+                path: name,
+                expected: expected.clone(),
+                found,
+            },
+            Err(cause) => StorageError::file("remove the damaged file", name)(cause),
+        }
+    }
+}
+
+/// Reads a file from its beginning, wherever its position is.
+fn digest_of(file: &File, algorithm: Algorithm) -> io::Result<Digest> {
+    let (mut hasher, mut bytes, mut offset) = (algorithm.hasher(), vec![0; 256 << 10], 0);
+    loop {
+        match file.read_at(&mut bytes, offset) {
+            Ok(0) => return Ok(hasher.finish()),
+            Ok(number) => {
+                hasher.update(bytes.get(..number).unwrap_or_default());
+                offset += u64::try_from(number).unwrap_or_default();
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! All that is below the folder of an object, in the order of Go's `filepath.WalkDir`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::StorageError;
+use crate::garbage::Found;
+use crate::storage::is_partial;
+
+/// Everything below a folder but what is in the making; nothing when it is not there. Links are not followed. What goes
+/// while it is looked at is passed over.
+pub(crate) fn walk(folder: &Path) -> Result<Vec<Found>, StorageError> {
+    let mut found = Vec::new();
+    // Folders that are begun, each with what is left of it, last first.
+    let mut left = vec![names(folder, Path::new(""))?];
+    while let Some(names_left) = left.last_mut() {
+        let Some(path) = names_left.pop() else {
+            left.pop();
+            continue;
+        };
+        let whole = folder.join(&path);
+        let metadata = match fs::symlink_metadata(&whole) {
+            Ok(metadata) => metadata,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            Err(e) => return Err(StorageError::file("look at", whole)(e)),
+        };
+        if metadata.is_dir() {
+            left.push(names(folder, &path)?);
+        }
+        found.push(Found {
+            path,
+            modified: metadata.modified().map_err(StorageError::file("look at", whole))?,
+            is_file: !metadata.is_dir() && !metadata.is_symlink(),
+        });
+    }
+    Ok(found)
+}
+
+/// What is in a folder, with its path below `root`, last name first.
+fn names(root: &Path, folder: &Path) -> Result<Vec<PathBuf>, StorageError> {
+    let whole = root.join(folder);
+    let entries = match fs::read_dir(&whole) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(StorageError::file("list", whole)(e)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(StorageError::file("list", &whole))?.file_name();
+        if !is_partial(&name) {
+            names.push(name);
+        }
+    }
+    names.sort_by(|one, other| other.cmp(one));
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
+}

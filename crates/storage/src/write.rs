@@ -1,0 +1,244 @@
+//! Writing an artifact: whoever looks at any moment, also after a crash, finds the file of before or the new one, whole.
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bumpwright_gostd as gostd;
+use tempfile::NamedTempFile;
+
+use crate::artifact::{Artifact, Metadata};
+use crate::digest::{Digest, Hasher};
+use crate::error::StorageError;
+use crate::layout::{ArtifactPath, Folder, PARTIAL};
+use crate::step::Step;
+use crate::storage::{Known, Storage};
+
+/// Why the contents of an artifact could not be had.
+pub type FillError = Box<dyn Error + Send + Sync>;
+
+/// What is collected before the system is asked to write it, in bytes.
+const BUFFER: usize = 128 << 10;
+/// Of folders and files, as source-controller's: other users of the machine see nothing.
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+
+impl Storage {
+    /// Writes the file of an artifact; `fill` streams its bytes and gives its metadata. Returned is the artifact with
+    /// digest, size, time and metadata. Then `link`, if any, such as [`crate::LATEST`], names the new file.
+    ///
+    /// Waits as long as others change files of the same object. A file of the same name is replaced.
+    ///
+    /// # Errors
+    /// [`StorageError::Fill`] with the error of `fill`; [`StorageError::File`] when the system refuses a step; names as
+    /// in [`ArtifactPath::parse`]. The file of before is still there, unless a step after the renaming was refused.
+    pub fn write(
+        &self,
+        artifact: &Artifact,
+        link: Option<&str>,
+        fill: impl FnOnce(&mut dyn Write) -> Result<Metadata, FillError>,
+    ) -> Result<Artifact, StorageError> {
+        let path = ArtifactPath::parse(&artifact.path)?;
+        let link = link.map(|link| path.folder().file(link)).transpose()?;
+        self.inner.changing.hold(path.folder().as_str(), || {
+            let folder = path.folder().below(&self.inner.settings.path);
+            self.step_at(Step::MakeFolder, "make the folder", &folder, || {
+                self.make_folder(path.folder())
+            })?;
+            let lock = self.lock_file(&path)?;
+            let written = self.put(&path, fill)?;
+            if let Some(link) = &link {
+                self.point(link, &path)?;
+            }
+            drop(lock);
+            Ok(Artifact {
+                digest: written.digest.to_string(),
+                size: Some(written.size),
+                last_update_time: now(),
+                metadata: written.metadata,
+                url: self.url(&path.to_string()),
+                ..artifact.clone()
+            })
+        })
+    }
+
+    /// The lock of other processes, as source-controller takes it. It ends with the file handed out; the file on disk
+    /// goes when the artifact is collected.
+    fn lock_file(&self, path: &ArtifactPath) -> Result<File, StorageError> {
+        let name = path.lock_below(&self.inner.settings.path);
+        let locked = self.inner.steps.before(Step::Lock).and_then(|()| {
+            let file = File::options()
+                .create(true)
+                .truncate(false)
+                .read(true)
+                .write(true)
+                .open(&name)?;
+            file.lock()?;
+            Ok(file)
+        });
+        locked.map_err(StorageError::file("lock", name))
+    }
+
+    fn put(
+        &self,
+        path: &ArtifactPath,
+        fill: impl FnOnce(&mut dyn Write) -> Result<Metadata, FillError>,
+    ) -> Result<Written, StorageError> {
+        let folder = path.folder().below(&self.inner.settings.path);
+        let name = path.below(&self.inner.settings.path);
+        let partial = self.step_at(Step::Create, "make a file in", &folder, || {
+            let mode = fs::Permissions::from_mode(FILE_MODE);
+            tempfile::Builder::new()
+                .prefix(PARTIAL)
+                .permissions(mode)
+                .tempfile_in(&folder)
+        })?;
+        self.step_at(Step::Fill, "write", &name, || Ok(()))?;
+        let (partial, written) = self.filled(partial, &name, fill)?;
+        self.step_at(Step::SyncFile, "sync", &name, || partial.as_file().sync_all())?;
+        // Until the new digest is known here, nobody may take the new file for a damaged old one.
+        self.forget(path);
+        self.step_at(Step::Rename, "put in place", &name, || {
+            partial.persist(&name).map_err(|refused| refused.error)?;
+            Ok(())
+        })?;
+        let known = Known {
+            expected: Some(written.digest.clone()),
+            seen: None,
+        };
+        self.known().insert(path.clone(), known);
+        self.step_at(Step::SyncFolder, "sync the folder", &folder, || sync_folder(&folder))?;
+        Ok(written)
+    }
+
+    fn filled(
+        &self,
+        partial: NamedTempFile,
+        name: &Path,
+        fill: impl FnOnce(&mut dyn Write) -> Result<Metadata, FillError>,
+    ) -> Result<(NamedTempFile, Written), StorageError> {
+        let sink = Sink {
+            file: partial,
+            hasher: self.inner.settings.algorithm.hasher(),
+            size: 0,
+            fault: None,
+        };
+        let mut buffered = BufWriter::with_capacity(BUFFER, sink);
+        let filled = fill(&mut buffered);
+        let flushed = match filled.is_ok() {
+            true => buffered.flush(),
+            false => Ok(()),
+        };
+        let (sink, _) = buffered.into_parts();
+        if let Some(cause) = sink.fault {
+            // What `fill` says of it may hide which file it was, and why.
+            return Err(StorageError::file("write", name)(cause));
+        }
+        let metadata = filled.map_err(|cause| StorageError::Fill {
+            path: name.to_owned(),
+            cause,
+        })?;
+        flushed.map_err(StorageError::file("write", name))?;
+        let written = Written {
+            digest: sink.hasher.finish(),
+            size: sink.size,
+            metadata,
+        };
+        Ok((sink.file, written))
+    }
+
+    /// Makes a link name a file beside it. The target is a plain name, so that the folder can be moved.
+    fn point(&self, link: &ArtifactPath, target: &ArtifactPath) -> Result<(), StorageError> {
+        let folder = link.folder().below(&self.inner.settings.path);
+        let name = link.below(&self.inner.settings.path);
+        let partial = self.step_at(Step::MakeLink, "make a link in", &folder, || {
+            let make = |path: &Path| std::os::unix::fs::symlink(target.file(), path);
+            tempfile::Builder::new().prefix(PARTIAL).make_in(&folder, make)
+        })?;
+        self.step_at(Step::RenameLink, "put in place", &name, || {
+            partial.into_temp_path().persist(&name).map_err(|refused| refused.error)
+        })?;
+        self.step_at(Step::SyncLink, "sync the folder", &folder, || sync_folder(&folder))
+    }
+
+    /// Makes the folder of an object, and the storage's own when the volume was lost.
+    fn make_folder(&self, folder: &Folder) -> io::Result<()> {
+        let mut path = self.inner.settings.path.clone();
+        fs::DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(&path)?;
+        for name in folder.names() {
+            let parent = path.clone();
+            path.push(name);
+            match fs::DirBuilder::new().mode(FOLDER_MODE).create(&path) {
+                Ok(()) => sync_folder(&parent)?,
+                // A link could lead out of the storage.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(&path)?.is_dir() => {}
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(io::ErrorKind::NotADirectory.into()),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    fn step_at<T>(
+        &self,
+        step: Step,
+        attempt: &'static str,
+        path: &Path,
+        action: impl FnOnce() -> io::Result<T>,
+    ) -> Result<T, StorageError> {
+        let done = self.inner.steps.before(step).and_then(|()| action());
+        done.map_err(StorageError::file(attempt, path))
+    }
+}
+
+struct Written {
+    digest: Digest,
+    size: u64,
+    metadata: Metadata,
+}
+
+/// The file in the making, with what is to be known of its bytes.
+struct Sink {
+    file: NamedTempFile,
+    hasher: Hasher,
+    size: u64,
+    /// Why the system refused bytes.
+    fault: Option<io::Error>,
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.file.write(bytes) {
+            Ok(number) => {
+                self.hasher.update(bytes.get(..number).unwrap_or(bytes));
+                self.size += u64::try_from(number).unwrap_or_default();
+                Ok(number)
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(e),
+            Err(e) => {
+                let told = e.kind().into();
+                self.fault = Some(e);
+                Err(told)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Names are on disk when their folder is.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// This moment, as `metav1.Time` spells it.
+fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let time = gostd::Time::unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), 0);
+    String::from_utf8_lossy(&time.format(b"2006-01-02T15:04:05Z07:00")).into_owned()
+}

@@ -1,0 +1,165 @@
+//! Which files go: as the storage of source-controller decides, on the folders of fixtures/storage.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+#![allow(clippy::print_stdout)]
+
+mod support;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use bumpwright_storage::{Found, Retention, garbage};
+use serde_json::Value;
+use support::{World, podinfo, rows, texts, world};
+
+fn millis(value: &Value) -> Duration {
+    Duration::from_millis(value.as_u64().unwrap_or_default())
+}
+
+fn retention(row: &Value) -> Retention {
+    Retention {
+        ttl: millis(&row["ttlMs"]),
+        records: usize::try_from(row["records"].as_u64().unwrap()).unwrap(),
+    }
+}
+
+/// Puts the entries of a row on disk, as they were when it was recorded.
+fn build(folder: &Path, row: &Value) {
+    let now = SystemTime::now();
+    fs::create_dir_all(folder).unwrap();
+    for entry in row["entries"].as_array().into_iter().flatten() {
+        let path = folder.join(entry["path"].as_str().unwrap());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        match entry["kind"].as_str().unwrap() {
+            "folder" => fs::create_dir_all(path).unwrap(),
+            "link" => std::os::unix::fs::symlink("a.tar.gz", path).unwrap(),
+            _ => {
+                let file = File::create(path).unwrap();
+                file.set_modified(now - millis(&entry["ageMs"])).unwrap();
+            }
+        }
+    }
+}
+
+/// All files and links below a folder, sorted.
+fn left(folder: &Path) -> Vec<String> {
+    let (mut folders, mut names) = (vec![folder.to_owned()], Vec::new());
+    while let Some(one) = folders.pop() {
+        for entry in fs::read_dir(one).unwrap().map(Result::unwrap) {
+            match entry.file_type().unwrap().is_dir() {
+                true => folders.push(entry.path()),
+                false => names.push(entry.path().strip_prefix(folder).unwrap().to_str().unwrap().to_owned()),
+            }
+        }
+    }
+    names.sort();
+    names
+}
+
+#[test]
+fn garbage_is_what_source_controller_takes_for_it() {
+    let rows = rows("garbage.jsonl");
+    let (mut removing, now) = (0, SystemTime::now());
+    for row in &rows {
+        // WalkDir's order: a folder, then what is in it, by name.
+        let mut found: Vec<Found> = row["entries"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|entry| Found {
+                path: PathBuf::from(entry["path"].as_str().unwrap()),
+                modified: now - millis(&entry["ageMs"]),
+                is_file: entry["kind"] == "file",
+            })
+            .collect();
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        let current = Path::new(row["current"].as_str().unwrap());
+        let limit = usize::try_from(row["limit"].as_u64().unwrap()).unwrap();
+        let garbage = garbage(&found, current, now, &retention(row), limit);
+        let garbage: Vec<&str> = garbage.iter().map(|path| path.to_str().unwrap()).collect();
+        assert_eq!(garbage, texts(&row["garbage"]), "{row}");
+        removing += usize::from(!garbage.is_empty());
+    }
+    println!("garbage: {} folders, {removing} with garbage", rows.len());
+    assert!(rows.len() >= 300 && removing >= 100);
+}
+
+#[test]
+fn the_same_files_are_left_on_disk() {
+    for row in rows("garbage.jsonl").iter().filter(|row| !row["left"].is_null()) {
+        let retention = retention(row);
+        let world = World::retaining(retention.ttl, retention.records);
+        build(&world.folder(), row);
+        let artifact = world.artifact(row["current"].as_str().unwrap());
+        let collected = world.storage.collect_garbage(&artifact).unwrap();
+        assert!(collected.faults.is_empty(), "{row}: {:?}", collected.faults);
+        assert_eq!(left(&world.folder()), texts(&row["left"]), "{row}");
+        assert_eq!(collected.removed.len(), texts(&row["garbage"]).len(), "{row}");
+    }
+}
+
+#[test]
+fn all_but_the_current_one_go() {
+    let rows = rows("current.jsonl");
+    for row in &rows {
+        let world = world();
+        build(&world.folder(), row);
+        let artifact = world.artifact(row["current"].as_str().unwrap());
+        let collected = world.storage.remove_all_but_current(&artifact).unwrap();
+        let mut removed: Vec<&str> = collected
+            .removed
+            .iter()
+            .map(|path| path.strip_prefix(world.folder()).unwrap().to_str().unwrap())
+            .collect();
+        removed.sort_unstable();
+        let mut expected = texts(&row["garbage"]);
+        expected.sort();
+        assert_eq!(removed, expected, "{row}");
+        assert_eq!(left(&world.folder()), texts(&row["left"]), "{row}");
+    }
+    assert!(rows.len() >= 60);
+}
+
+#[test]
+fn a_file_that_stays_does_not_keep_the_others() {
+    let world = World::retaining(Duration::ZERO, 0);
+    let current = world.write("a.tar.gz", b"now");
+    for name in ["b.tar.gz", "d.tar.gz"] {
+        fs::write(world.folder().join(name), "old").unwrap();
+    }
+    // A folder with something in it cannot be removed as a file, not even by root.
+    fs::create_dir_all(world.folder().join("c.tar.gz.lock/x")).unwrap();
+    fs::write(world.folder().join("c.tar.gz"), "old").unwrap();
+    let collected = world.storage.collect_garbage(&current).unwrap();
+    let [fault] = &collected.faults[..] else {
+        panic!("{:?}", collected.faults)
+    };
+    assert!(
+        fault.to_string().contains("cannot remove") && fault.to_string().contains("c.tar.gz.lock"),
+        "{fault}"
+    );
+    assert_eq!(collected.removed.len(), 3);
+    assert_eq!(world.names(), ["a.tar.gz", "a.tar.gz.lock", "c.tar.gz.lock"]);
+}
+
+#[test]
+fn a_deleted_object_leaves_nothing() {
+    let world = world();
+    world.write("a.tar.gz", b"a");
+    let other = bumpwright_storage::Folder::new("GitRepository", "apps", "other").unwrap();
+    let other = world.storage.artifact(&other, "a.tar.gz", "x").unwrap();
+    let other = world.storage.write(&other, None, support::filler(b"b")).unwrap();
+    assert!(world.storage.remove_all(&podinfo()).unwrap());
+    assert!(!world.storage.remove_all(&podinfo()).unwrap());
+    assert!(!world.folder().exists());
+    assert!(world.storage.exists(&other));
+    // Nothing to collect is no error.
+    let collected = world.storage.collect_garbage(&world.artifact("a.tar.gz")).unwrap();
+    assert!(collected.removed.is_empty() && collected.faults.is_empty());
+}
