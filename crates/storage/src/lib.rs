@@ -13,6 +13,8 @@
 mod address;
 mod artifact;
 mod collect;
+#[cfg(test)]
+mod crash_tests;
 mod digest;
 mod error;
 mod garbage;

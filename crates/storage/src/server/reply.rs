@@ -66,7 +66,11 @@ impl Reply {
 
     /// An answer to what is no request; the connection ends, since nobody knows where the next would begin.
     pub(super) fn refusal(status: u16, text: &str) -> Self {
-        let mut reply = Self::error(status, text);
+        let mut reply = Self::empty(status);
+        reply
+            .headers
+            .push(("Content-Type", "text/plain; charset=utf-8".to_owned()));
+        reply.body.push(Piece::Text(text.as_bytes().to_vec()));
         reply.last = true;
         reply
     }
@@ -89,10 +93,10 @@ impl Reply {
         if self.status != 304 {
             line("Content-Length", &self.size().to_string());
         }
-        match (keep, request.say_keep) {
-            (false, _) => line("Connection", "close"),
+        match (keep, request.is_old) {
+            (false, false) => line("Connection", "close"),
             (true, true) => line("Connection", "keep-alive"),
-            (true, false) => {}
+            _ => {}
         }
         head.push_str("\r\n");
         head.into_bytes()

@@ -12,8 +12,8 @@ pub(super) struct Request {
     headers: Vec<(String, String)>,
     /// Whether the connection may serve another request.
     pub(super) keep: bool,
-    /// Whether that has to be said, as to a client of HTTP/1.0.
-    pub(super) say_keep: bool,
+    /// Whether it is one of HTTP/1.0, where connections end unless the contrary is said.
+    pub(super) is_old: bool,
 }
 
 /// Where the head at the beginning of some bytes ends, empty line and all. Lines may end without a carriage return.
@@ -51,7 +51,7 @@ impl Request {
         let mut request = Self {
             method: method.to_owned(),
             path: path(method, target).ok_or_else(bad)?,
-            keep: is_new,
+            is_old: !is_new,
             ..Self::default()
         };
         for line in lines.take_while(|line| !line.is_empty()) {
@@ -65,7 +65,7 @@ impl Request {
             }
             request.headers.push((name.to_ascii_lowercase(), value.to_owned()));
         }
-        request.heed(is_new)?;
+        request.heed()?;
         Ok(request)
     }
 
@@ -78,16 +78,15 @@ impl Request {
             .filter(|value| !value.is_empty())
     }
 
-    fn heed(&mut self, is_new: bool) -> Result<(), Reply> {
+    fn heed(&mut self) -> Result<(), Reply> {
         match self.headers.iter().filter(|(name, _)| name == "host").count() {
-            0 if is_new => return Err(Reply::refusal(400, "400 Bad Request: missing required Host header")),
+            0 if !self.is_old => return Err(Reply::refusal(400, "400 Bad Request: missing required Host header")),
             0 | 1 => {}
             _ => return Err(Reply::refusal(400, "400 Bad Request")),
         }
         let connection = self.header("connection").unwrap_or_default().to_ascii_lowercase();
         let has = |word: &str| connection.split(',').any(|part| part.trim() == word);
-        self.say_keep = !is_new && has("keep-alive");
-        self.keep = (is_new || self.say_keep) && !has("close");
+        self.keep = (!self.is_old || has("keep-alive")) && !has("close");
         // Bodies are not read, so nothing can follow them.
         let has_body = self.header("transfer-encoding").is_some()
             || self.header("content-length").is_some_and(|length| length != "0");

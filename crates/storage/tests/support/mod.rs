@@ -1,6 +1,8 @@
 //! A storage in a folder of its own, and recorded rows.
 #![allow(dead_code)] // not every test needs all of it
 
+pub mod server;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
