@@ -53,3 +53,27 @@ impl Identity {
         age.is_some_and(|age| age > TICK)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_change_is_seen_and_a_fresh_one_not_trusted() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"hello").unwrap();
+        let metadata = file.as_file().metadata().unwrap();
+        let identity = Identity::of(&metadata);
+        let changed = UNIX_EPOCH + Duration::from_secs(u64::try_from(metadata.ctime()).unwrap());
+        assert!(!identity.is_settled(changed));
+        assert!(!identity.is_settled(changed + TICK));
+        assert!(identity.is_settled(changed + TICK + Duration::from_secs(1)));
+        // A clock that was set back says nothing.
+        assert!(!identity.is_settled(UNIX_EPOCH));
+        assert_eq!(Identity::of(&file.as_file().metadata().unwrap()), identity);
+        file.write_all(b"!").unwrap();
+        let after = Identity::of(&file.as_file().metadata().unwrap());
+        assert!(after != identity && after.is_same_file(&identity));
+    }
+}

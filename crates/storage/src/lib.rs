@@ -10,6 +10,11 @@
 //! may take over the volume of the other; `fixtures/storage` holds what it decides. What differs: files are synced to disk
 //! before they get their names, digests are checked whenever a file is read, and folders are not listed to anybody.
 
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
 mod address;
 mod artifact;
 mod collect;

@@ -20,24 +20,32 @@ const SOON: Duration = Duration::from_millis(50);
 
 /// Larger than what connections hold on their way.
 fn large() -> Vec<u8> {
-    (0..24_000_000_u32).map(|at| (at % 253) as u8).collect()
+    (0..=250_u8).collect::<Vec<u8>>().repeat(80_000)
 }
 
 #[test]
-fn a_client_that_says_nothing_more_is_sent_away() {
+fn a_client_that_asks_for_nothing_is_sent_away() {
     let world = world();
     let limits = Limits {
-        head_time: SOON,
         idle_time: SOON,
         ..Limits::default()
     };
     let serving = Serving::with_limits(&world.storage, limits);
-    let mut silent = serving.connect();
-    assert!(silent.is_over());
-    let mut slow = serving.connect();
-    slow.send("GET / HTTP/1.1\r\nHost: h\r\n");
-    assert_eq!(slow.answer(true).status, 408);
-    assert!(slow.is_over());
+    assert!(serving.connect().is_over());
+}
+
+#[test]
+fn a_client_that_does_not_finish_its_request_is_sent_away() {
+    let world = world();
+    let limits = Limits {
+        head_time: SOON,
+        ..Limits::default()
+    };
+    let serving = Serving::with_limits(&world.storage, limits);
+    let mut client = serving.connect();
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n");
+    assert_eq!(client.answer(true).status, 408);
+    assert!(client.is_over());
 }
 
 #[test]
@@ -56,27 +64,49 @@ fn a_client_that_does_not_read_is_cut_off() {
     let written = world.write("a.tar.gz", &contents);
     let limits = Limits {
         stall_time: SOON,
-        least_rate: 1 << 40,
+        connections: 1,
         ..Limits::default()
     };
     let serving = Serving::with_limits(&world.storage, limits);
     let mut client = serving.connect();
     client.send(&format!("GET /{} HTTP/1.1\r\nHost: h\r\n\r\n", written.path));
-    // The server gives up while nothing is read here; what is on its way still arrives, and the rest never does.
-    let other = serving.get("/");
-    assert_eq!(other.status, 200);
-    std::thread::sleep(20 * SOON);
+    // There is one place: whoever else gets an answer got it after the first one was sent away.
+    assert_eq!(serving.get("/").status, 200);
     let mut got = Vec::new();
     let _ = client.stream.read_to_end(&mut got);
     assert!(got.len() < contents.len(), "{}", got.len());
 }
 
 #[test]
-fn a_thousand_connections_are_served() {
+fn a_client_that_reads_slower_than_the_least_rate_is_cut_off() {
+    let world = world();
+    let contents = large();
+    let written = world.write("a.tar.gz", &contents);
+    let limits = Limits {
+        stall_time: SOON,
+        least_rate: u64::MAX,
+        connections: 1,
+        ..Limits::default()
+    };
+    let serving = Serving::with_limits(&world.storage, limits);
+    let mut client = serving.connect();
+    client.send(&format!("GET /{} HTTP/1.1\r\nHost: h\r\n\r\n", written.path));
+    // It does read, a little each time, and never stalls for long.
+    let (mut bytes, mut number) = (vec![0; 64 << 10], 0);
+    while let Ok(read @ 1..) = client.stream.read(&mut bytes) {
+        number += read;
+        std::thread::sleep(SOON / 50);
+    }
+    assert!(number < contents.len(), "{number}");
+}
+
+#[test]
+fn hundreds_of_connections_are_served() {
     let world = world();
     let written = world.write("a.tar.gz", b"hello");
+    // Each takes two of the files that this process may have open, often 1,024.
     let serving = Serving::start(&world);
-    let mut clients: Vec<_> = (0..1000).map(|_| serving.connect()).collect();
+    let mut clients: Vec<_> = (0..400).map(|_| serving.connect()).collect();
     for _ in 0..2 {
         for client in &mut clients {
             client.send(&format!("GET /{} HTTP/1.1\r\nHost: h\r\n\r\n", written.path));

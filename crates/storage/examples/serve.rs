@@ -1,0 +1,29 @@
+//! Serves a folder of artifacts until it is ended: `cargo run -p bumpwright-storage --example serve -- FOLDER HOST:PORT`.
+#![allow(clippy::print_stderr)]
+
+use std::error::Error;
+
+use bumpwright_storage::{
+    Algorithm, FileServer, Limits, Retention, Settings, Storage, advertised_host, host_name, listen,
+};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = std::env::args().skip(1);
+    let (Some(folder), Some(address)) = (args.next(), args.next()) else {
+        return Err("give a folder and an address".into());
+    };
+    let storage = Storage::new(Settings {
+        path: folder.into(),
+        host: advertised_host(&address, "", host_name)?,
+        retention: Retention::default(),
+        algorithm: Algorithm::default(),
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = listen(&address).await?;
+        let server = FileServer::new(listener, storage, Limits::default(), |fault| eprintln!("{fault}"));
+        eprintln!("serving at {}", server.address()?);
+        server.run(std::future::pending()).await;
+        Ok(())
+    })
+}
