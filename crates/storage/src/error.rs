@@ -59,6 +59,19 @@ pub enum StorageError {
         /// Of what is there.
         found: Digest,
     },
+    /// A file is another one than was asked for, and may well be right: it stays.
+    #[error(
+        "the file {path} is not the artifact that was asked for: its digest is {found}, not {wanted}; the source may have \
+         written it anew, so look at its status again"
+    )]
+    Replaced {
+        /// Where it is.
+        path: PathBuf,
+        /// Of what was asked for.
+        wanted: Digest,
+        /// Of what is there.
+        found: Digest,
+    },
 }
 
 impl StorageError {

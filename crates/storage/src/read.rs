@@ -11,9 +11,10 @@ use crate::layout::ArtifactPath;
 use crate::storage::Storage;
 
 impl Storage {
-    /// Opens the file of an artifact. The end of the file is an error of kind `InvalidData`, with a
-    /// [`StorageError::Damaged`] in it, when the bytes are not those that were written; the file is then removed. So
-    /// nothing may be done with the bytes before the end was seen: [`VerifiedReader::finish`].
+    /// Opens the file of an artifact. The end of the file is an error of kind `InvalidData` when the bytes are not those
+    /// that the artifact's digest is of: with a [`StorageError::Damaged`] in it when they are not what was written either,
+    /// and the file is then removed; else with a [`StorageError::Replaced`]. So nothing may be done with the bytes before
+    /// the end was seen: [`VerifiedReader::finish`].
     ///
     /// # Errors
     /// [`StorageError::Digest`] when the artifact has no digest; [`StorageError::File`] when there is no such file, see

@@ -141,29 +141,36 @@ impl Storage {
         })
     }
 
-    /// Removes a damaged file, unless it was replaced meanwhile. What is returned says what was found.
+    /// Says what it means that a file has not the digest that was wanted. It is removed if it is known to be damaged: it
+    /// may also be that it was written anew, and that whoever wanted it goes by a status of before.
     pub(crate) fn discard(
         &self,
         path: &ArtifactPath,
-        damaged: &Identity,
-        expected: &Digest,
+        examined: &Identity,
+        wanted: &Digest,
         found: Digest,
     ) -> StorageError {
         let name = path.below(&self.inner.settings.path);
         let removed = self.inner.changing.hold(path.folder().as_str(), || {
+            let expected = self.known().get(path).and_then(|known| known.expected.clone());
             let there = fs::symlink_metadata(&name).map(|metadata| Identity::of(&metadata));
-            match there {
-                Ok(there) if there.is_same_file(damaged) => {
+            match (expected, there) {
+                (Some(expected), Ok(there)) if expected != found && there.is_same_file(examined) => {
                     self.forget(path);
-                    fs::remove_file(&name)
+                    fs::remove_file(&name).map(|()| Some(expected))
                 }
-                _ => Ok(()),
+                _ => Ok(None),
             }
         });
         match removed {
-            Ok(()) => StorageError::Damaged {
+            Ok(Some(expected)) => StorageError::Damaged {
                 path: name,
-                expected: expected.clone(),
+                expected,
+                found,
+            },
+            Ok(None) => StorageError::Replaced {
+                path: name,
+                wanted: wanted.clone(),
                 found,
             },
             Err(cause) => StorageError::file("remove the damaged file", name)(cause),

@@ -100,11 +100,16 @@ impl Storage {
         let (partial, written) = self.filled(partial, &name, fill)?;
         self.step_at(Step::SyncFile, "sync", &name, || partial.as_file().sync_all())?;
         // Until the new digest is known here, nobody may take the new file for a damaged old one.
-        self.forget(path);
-        self.step_at(Step::Rename, "put in place", &name, || {
-            partial.persist(&name).map_err(|refused| refused.error)?;
-            Ok(())
-        })?;
+        let before = self.known().remove(path);
+        let renamed = self.step_at(Step::Rename, "put in place", &name, || {
+            partial.persist(&name).map_err(|refused| refused.error)
+        });
+        if renamed.is_err()
+            && let Some(before) = before
+        {
+            self.known().insert(path.clone(), before);
+        }
+        renamed?;
         let known = Known {
             expected: Some(written.digest.clone()),
             seen: None,

@@ -131,6 +131,24 @@ fn damage_is_found_while_reading_and_the_file_goes() {
 }
 
 #[test]
+fn who_asks_for_what_was_there_before_does_no_harm() {
+    let world = world();
+    let old = world.write("a.tar.gz", b"old");
+    let new = world.write("a.tar.gz", b"new");
+    let error = read(&world.storage, &old).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidData);
+    assert!(error.to_string().contains(&new.digest), "{error}");
+    assert_eq!(read(&world.storage, &new).unwrap(), b"new");
+    // Nor does anybody after a restart, as long as no source has told what the file has to be.
+    let storage = Storage::new(settings(world.root.path())).unwrap();
+    assert!(read(&storage, &old).is_err());
+    assert_eq!(read(&storage, &new).unwrap(), b"new");
+    storage.verify(&new).unwrap();
+    assert!(read(&storage, &old).is_err());
+    assert_eq!(read(&storage, &new).unwrap(), b"new");
+}
+
+#[test]
 fn a_reader_that_stops_early_finishes_to_be_sure() {
     let world = world();
     let written = world.write("a.tar.gz", b"hello");
