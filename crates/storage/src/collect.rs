@@ -31,14 +31,13 @@ impl Storage {
     /// in [`Collected::faults`] and does not stop the others.
     pub fn collect_garbage(&self, artifact: &Artifact) -> Result<Collected, StorageError> {
         let path = ArtifactPath::parse(&artifact.path)?;
-        self.inner.changing.hold(path.folder().as_str(), || {
-            let folder = path.folder().below(&self.inner.settings.path);
+        self.in_folder(path.folder(), |folder| {
             let retention = &self.inner.settings.retention;
             let (current, now) = (Path::new(path.file()), SystemTime::now());
-            let garbage = garbage(&walk(&folder)?, current, now, retention, GARBAGE_COUNT_LIMIT);
+            let garbage = garbage(&walk(folder)?, current, now, retention, GARBAGE_COUNT_LIMIT);
             let mut collected = Collected::default();
             for name in garbage {
-                self.remove(path.folder(), &name, &mut collected);
+                self.remove(path.folder(), folder, &name, &mut collected);
                 let mut lock = folder.join(name).into_os_string();
                 lock.push(LOCK);
                 if let Err(error) = remove_if_there(Path::new(&lock)) {
@@ -56,14 +55,14 @@ impl Storage {
     /// As [`Storage::collect_garbage`].
     pub fn remove_all_but_current(&self, artifact: &Artifact) -> Result<Collected, StorageError> {
         let path = ArtifactPath::parse(&artifact.path)?;
-        self.inner.changing.hold(path.folder().as_str(), || {
+        self.in_folder(path.folder(), |folder| {
             let mut collected = Collected::default();
-            let found = walk(&path.folder().below(&self.inner.settings.path))?;
+            let found = walk(folder)?;
             for one in found
                 .iter()
                 .filter(|one| one.is_file && one.path != Path::new(path.file()))
             {
-                self.remove(path.folder(), &one.path, &mut collected);
+                self.remove(path.folder(), folder, &one.path, &mut collected);
             }
             Ok(collected)
         })
@@ -74,14 +73,10 @@ impl Storage {
     /// # Errors
     /// [`StorageError::File`] when something in it cannot be removed.
     pub fn remove_all(&self, folder: &Folder) -> Result<bool, StorageError> {
-        self.inner.changing.hold(folder.as_str(), || {
-            self.known().retain(|path, _| path.folder() != folder);
-            let path = folder.below(&self.inner.settings.path);
-            match fs::remove_dir_all(&path) {
-                Ok(()) => Ok(true),
-                Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-                Err(e) => Err(StorageError::file("remove", path)(e)),
-            }
+        self.known().retain(|path, _| path.folder() != folder);
+        self.in_folder(folder, |path| {
+            let removed = fs::remove_dir_all(path).map(|()| true);
+            removed.map_err(StorageError::file("remove", path))
         })
     }
 
@@ -91,17 +86,32 @@ impl Storage {
     /// [`StorageError::File`] when it cannot be removed.
     pub fn remove_artifact(&self, artifact: &Artifact) -> Result<bool, StorageError> {
         let path = ArtifactPath::parse(&artifact.path)?;
-        self.inner.changing.hold(path.folder().as_str(), || {
+        self.in_folder(path.folder(), |folder| {
             self.forget(&path);
-            remove_if_there(&path.below(&self.inner.settings.path))
+            remove_if_there(&folder.join(path.file()))
         })
     }
 
-    fn remove(&self, folder: &Folder, name: &Path, collected: &mut Collected) {
-        if let Some(Ok(path)) = name.to_str().map(|name| folder.file(name)) {
+    /// Does something in the folder of an object while nobody else changes anything there; nothing if it is not there.
+    fn in_folder<T: Default>(
+        &self,
+        folder: &Folder,
+        action: impl FnOnce(&Path) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        self.inner
+            .changing
+            .hold(folder.as_str(), || match self.real_folder(folder) {
+                Ok(path) => action(&path),
+                Err(StorageError::File { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(T::default()),
+                Err(error) => Err(error),
+            })
+    }
+
+    fn remove(&self, object: &Folder, folder: &Path, name: &Path, collected: &mut Collected) {
+        if let Some(Ok(path)) = name.to_str().map(|name| object.file(name)) {
             self.forget(&path);
         }
-        let path = folder.below(&self.inner.settings.path).join(name);
+        let path = folder.join(name);
         match remove_if_there(&path) {
             Ok(true) => collected.removed.push(path),
             Ok(false) => {}

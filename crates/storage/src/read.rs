@@ -21,7 +21,7 @@ impl Storage {
     /// [`StorageError::is_absent`].
     pub fn open(&self, artifact: &Artifact) -> Result<VerifiedReader, StorageError> {
         let path = ArtifactPath::parse(&artifact.path)?;
-        let name = path.below(&self.inner.settings.path);
+        let name = self.real_folder(path.folder())?.join(path.file());
         let expected: Digest = artifact.digest.parse().map_err(|cause| StorageError::Digest {
             path: name.clone(),
             cause,

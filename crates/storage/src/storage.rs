@@ -119,9 +119,27 @@ impl Storage {
     /// Whether the artifact's file is there (`ArtifactExist`); its contents are not looked at.
     #[must_use]
     pub fn exists(&self, artifact: &Artifact) -> bool {
-        let path = ArtifactPath::parse(&artifact.path).map(|path| path.below(&self.inner.settings.path));
-        let metadata = path.map(fs::symlink_metadata);
+        let Ok(path) = ArtifactPath::parse(&artifact.path) else {
+            return false;
+        };
+        let folder = self.real_folder(path.folder());
+        let metadata = folder.map(|folder| fs::symlink_metadata(folder.join(path.file())));
         matches!(metadata, Ok(Ok(metadata)) if metadata.is_file())
+    }
+
+    /// The folder of an object as a path on disk. A link in place of it, or of one above it, could lead out of the
+    /// storage, and is none.
+    pub(crate) fn real_folder(&self, folder: &Folder) -> Result<PathBuf, StorageError> {
+        let mut path = self.inner.settings.path.clone();
+        for name in folder.names() {
+            path.push(name);
+            let is_folder = fs::symlink_metadata(&path).and_then(|metadata| match metadata.is_dir() {
+                true => Ok(()),
+                false => Err(io::ErrorKind::NotADirectory.into()),
+            });
+            is_folder.map_err(StorageError::file("look into", &path))?;
+        }
+        Ok(path)
     }
 
     /// Whether files can be written: a small one is, and removed.

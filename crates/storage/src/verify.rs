@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use crate::artifact::Artifact;
@@ -59,9 +59,8 @@ impl Storage {
 
     /// The file that a link names, if it is a link; both are in one folder.
     fn followed(&self, path: &ArtifactPath) -> Result<Option<ArtifactPath>, StorageError> {
-        let root = &self.inner.settings.path;
-        let (folder, name) = (path.folder().below(root), path.below(root));
-        self.refuse_links(path)?;
+        let folder = self.real_folder(path.folder())?;
+        let name = folder.join(path.file());
         let Ok(target) = fs::read_link(&name) else {
             return Ok(None);
         };
@@ -76,20 +75,6 @@ impl Storage {
         let file = target.file_name().and_then(|file| file.to_str()).filter(|_| is_beside);
         let target = file.and_then(|file| path.folder().file(file).ok());
         target.ok_or_else(outside).map(Some)
-    }
-
-    /// A link in place of a folder could lead out of the storage.
-    fn refuse_links(&self, path: &ArtifactPath) -> Result<(), StorageError> {
-        let mut folder = PathBuf::from(&self.inner.settings.path);
-        for name in path.folder().names() {
-            folder.push(name);
-            let is_folder = fs::symlink_metadata(&folder).map(|metadata| metadata.is_dir());
-            match is_folder.map_err(StorageError::file("read", &folder))? {
-                true => {}
-                false => return Err(StorageError::file("read", &folder)(io::ErrorKind::NotADirectory.into())),
-            }
-        }
-        Ok(())
     }
 
     /// The file, if it is known to be as it was when it was read last.
@@ -191,5 +176,51 @@ fn digest_of(file: &File, algorithm: Algorithm) -> io::Result<Digest> {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::Metadata;
+    use crate::garbage::Retention;
+    use crate::layout::Folder;
+    use crate::storage::Settings;
+
+    #[test]
+    fn a_file_is_read_again_only_if_it_changed() {
+        let root = tempfile::tempdir().unwrap();
+        let storage = Storage::new(Settings {
+            path: root.path().to_owned(),
+            host: String::new(),
+            retention: Retention::default(),
+            algorithm: Algorithm::default(),
+        });
+        let storage = storage.unwrap();
+        let folder = Folder::new("Bucket", "apps", "podinfo").unwrap();
+        let artifact = storage.artifact(&folder, "a.tar.gz", "r").unwrap();
+        let written = storage.write(&artifact, None, |into| {
+            into.write_all(b"hello")?;
+            Ok(Metadata::new())
+        });
+        let written = written.unwrap();
+        let (path, name) = (
+            ArtifactPath::parse(&written.path).unwrap(),
+            root.path().join(&written.path),
+        );
+        // As if it had been read long after it was written, and had another digest.
+        let other: Digest = format!("sha256:{}", "0".repeat(64)).parse().unwrap();
+        let identity = storage.served(&path).unwrap().identity;
+        let known = Known {
+            expected: Some(other.clone()),
+            seen: Some((identity, other.clone())),
+        };
+        storage.known().insert(path.clone(), known);
+        assert_eq!(storage.served(&path).unwrap().digest, other);
+        // Not a byte differs, but it was touched: it is read, and then it is the wrong one.
+        let file = File::options().write(true).open(&name).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(matches!(storage.served(&path), Err(StorageError::Damaged { .. })));
+        assert!(!name.exists());
     }
 }

@@ -79,6 +79,8 @@ fn an_artifact_is_written_and_described() {
     assert_eq!(url, "http://files.example.com/gitrepository/apps/podinfo/latest.tar.gz");
     assert_eq!(read(&world.storage, &written).unwrap(), b"foo");
     world.storage.verify(&written).unwrap();
+    assert!(world.storage.remove_artifact(&written).unwrap());
+    assert!(!world.storage.remove_artifact(&written).unwrap());
 }
 
 #[test]
@@ -200,6 +202,7 @@ fn nothing_outside_the_folder_is_reached() {
         assert!(!world.storage.exists(&artifact), "{path}");
         assert!(world.storage.write(&artifact, None, filler(b"x")).is_err(), "{path}");
         assert!(world.storage.collect_garbage(&artifact).is_err(), "{path}");
+        assert!(world.storage.remove_artifact(&artifact).is_err(), "{path}");
     }
     // A link in place of a folder.
     fs::create_dir_all(world.root.path().join("gitrepository/apps")).unwrap();
@@ -209,6 +212,15 @@ fn nothing_outside_the_folder_is_reached() {
         .write(&world.artifact("b.tar.gz"), None, filler(b"x"))
         .unwrap_err();
     assert!(error.to_string().contains("podinfo"), "{error}");
+    assert!(!world.storage.exists(&world.artifact("a.tar.gz")));
+    assert!(
+        world
+            .storage
+            .remove_all_but_current(&world.artifact("b.tar.gz"))
+            .is_err()
+    );
+    assert!(world.storage.remove_artifact(&world.artifact("a.tar.gz")).is_err());
+    assert!(world.storage.remove_all(&support::podinfo()).is_err());
     assert_eq!(support::names(outside.path()), ["a.tar.gz"]);
 }
 

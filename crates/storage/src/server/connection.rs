@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -19,6 +20,8 @@ use crate::storage::Storage;
 
 /// The largest head of a request, in bytes.
 const HEAD: usize = 16 << 10;
+/// How long a client is listened to after the last answer.
+const LINGER: Duration = Duration::from_millis(500);
 
 pub(super) struct Connection {
     pub(super) stream: TcpStream,
@@ -120,9 +123,6 @@ impl Connection {
         let _ = drained.await;
     }
 }
-
-/// How long a client is listened to after the last answer.
-const LINGER: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Reads what has come, at least a byte.
 async fn read_some(stream: &mut TcpStream, into: &mut Vec<u8>) -> io::Result<()> {
