@@ -225,6 +225,8 @@ fn links_that_lead_elsewhere_are_not_followed() {
     let link = |target: &Path, name: &str| std::os::unix::fs::symlink(target, world.folder().join(name)).unwrap();
     link(outside.path(), "out.tar.gz");
     link(Path::new("../../other/app"), "dir.tar.gz");
+    // Even if there is a file of that name here.
+    link(&outside.path().with_file_name("a.tar.gz"), "away.tar.gz");
     link(Path::new("latest.tar.gz"), "twice.tar.gz");
     link(Path::new("gone.tar.gz"), "gone-link.tar.gz");
     std::os::unix::fs::symlink(
@@ -236,6 +238,7 @@ fn links_that_lead_elsewhere_are_not_followed() {
     for path in [
         "podinfo/out.tar.gz",
         "podinfo/dir.tar.gz",
+        "podinfo/away.tar.gz",
         "podinfo/twice.tar.gz",
         "podinfo/gone-link.tar.gz",
     ] {
