@@ -23,6 +23,7 @@
 //! | [`gostd`] | pure | Go's quoting, numbers, durations, dates and URLs, to the letter |
 //! | [`yaml`] | pure | YAML as Go's libraries read and write it, in nodes that know their place |
 //! | [`kustomize`] | pure | kustomize's build engine, over trees of files in memory |
+//! | [`storage`] | IO | the folder of artifacts, and the server that hands them out |
 //! | [`webhook`] | pure | webhooks of forges and registries: who sent one, what it tells, which objects it is for |
 //! | [`compare`] | pure | what differs between two sets of objects, by object and field |
 //! | [`render`] | IO | the world of a build: files on disk, repositories, programs |
@@ -68,6 +69,7 @@ pub mod net;
 pub mod observe;
 pub mod policy;
 pub use bumpwright_re2 as re2;
+pub use bumpwright_storage as storage;
 pub use bumpwright_webhook as webhook;
 pub use bumpwright_yaml as yaml;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to registries, runs credential helpers

@@ -102,6 +102,7 @@ const ROOMS: &[Room] = &[
     room("sprig", &["gostd", "policy", "re2", "template"], false),
     room("tags", &[], true),
     room("template", &["gostd"], false),
+    room("storage", &["gostd"], true),
     room("webhook", &[], false),
     room("yaml", &["gostd"], false),
     room("kustomize", &["gostd", "re2", "yaml"], false),
