@@ -76,6 +76,7 @@ const ROOMS: &[Room] = &[
             "remotes",
             "scan",
             "tags",
+            "webhook",
         ],
         true,
     ),

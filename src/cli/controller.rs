@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::console;
 use super::controller_args::Controller;
+use crate::api::ObjectName;
 use crate::cluster::{Connect, Scope};
-use crate::controller::{self, Backoff, Election, Gates, Kinds, Settings, TokenCacheLimits};
-use crate::observe::{ListenAddressError, LogOptions, Redaction, UnknownName, host_name};
+use crate::controller::{self, Backoff, Election, Gates, Kinds, Settings, TokenCacheLimits, WebhookSettings};
+use crate::observe::{ListenAddress, ListenAddressError, LogOptions, Redaction, UnknownName, host_name};
 
 /// Runs until the process is asked to end.
 #[must_use]
@@ -95,10 +96,25 @@ fn settings(args: &Controller) -> Result<Settings, String> {
             .health_addr
             .parse()
             .map_err(|e: ListenAddressError| format!("--health-addr: {e}"))?,
+        webhooks: webhooks(args)?,
         events: Some(args.events_addr.clone()).filter(|address| !address.is_empty()),
         ssh_kex: given(&args.ssh_kex_algos),
         ssh_host_keys: given(&args.ssh_hostkey_algos),
     })
+}
+
+fn webhooks(args: &Controller) -> Result<Option<WebhookSettings>, String> {
+    let address = args.webhook_addr.parse();
+    let address: ListenAddress = address.map_err(|e: ListenAddressError| format!("--webhook-addr: {e}"))?;
+    if address == ListenAddress::Off {
+        return Ok(None);
+    }
+    let namespace =
+        own_namespace().ok_or("--webhook-addr needs RUNTIME_NAMESPACE, the namespace of the Secret with the tokens")?;
+    Ok(Some(WebhookSettings {
+        address,
+        secret: ObjectName::new(namespace, &args.webhook_secret),
+    }))
 }
 
 /// Flux' controllers do not start either when a default is set whose identity could never be used.

@@ -41,6 +41,14 @@ pub struct Controller {
     #[arg(long, value_name = "URL", default_value = "")]
     pub events_addr: String,
 
+    /// The address that webhooks of forges and registries are served at; without it there are none
+    #[arg(long, value_name = "ADDR", default_value = "")]
+    pub webhook_addr: String,
+
+    /// The Secret with the tokens of webhooks, in the namespace of this process
+    #[arg(long, value_name = "NAME", default_value = "bumpwright-webhooks")]
+    pub webhook_secret: String,
+
     /// The address that metrics are served at; 0 for none
     #[arg(long, value_name = "ADDR", default_value = ":8080")]
     pub metrics_addr: String,

@@ -27,6 +27,8 @@ pub const IMAGE_POLICY: Kind = v1(IMAGE, "ImagePolicy", "imagepolicies");
 pub const IMAGE_UPDATE_AUTOMATION: Kind = v1(IMAGE, "ImageUpdateAutomation", "imageupdateautomations");
 /// `GitRepository`
 pub const GIT_REPOSITORY: Kind = v1("source.toolkit.fluxcd.io", "GitRepository", "gitrepositories");
+/// `OCIRepository`
+pub const OCI_REPOSITORY: Kind = v1("source.toolkit.fluxcd.io", "OCIRepository", "ocirepositories");
 
 /// `Secret`
 pub const SECRET: Kind = v1(CORE, "Secret", "secrets");

@@ -18,6 +18,11 @@ pub(super) fn spelled(time: &gostd::Time) -> String {
     String::from_utf8_lossy(&time.format(RFC_3339)).into_owned()
 }
 
+/// A moment in RFC 3339 to the nanosecond, as `flux reconcile` asks with.
+pub(super) fn exact(time: &gostd::Time) -> String {
+    String::from_utf8_lossy(&time.format(b"2006-01-02T15:04:05.999999999Z07:00")).into_owned()
+}
+
 /// Whole seconds from one moment in RFC 3339 to another; none when one is not such a text, or the first is the later one.
 pub(super) fn seconds_between(from: &str, to: &str) -> Option<u64> {
     let read = |text: &str| gostd::Time::parse(RFC_3339, text.as_bytes()).ok();

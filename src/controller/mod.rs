@@ -30,8 +30,10 @@ mod skips;
 mod status;
 mod tokens;
 mod triggers;
+mod webhook_server;
+mod webhooks;
 
 pub use crate::cloud::TokenCacheLimits;
 pub use process::{StartError, run};
 pub use queue::Backoff;
-pub use settings::{Election, Gates, InvalidGate, Kinds, Settings};
+pub use settings::{Election, Gates, InvalidGate, Kinds, Settings, WebhookSettings};

@@ -19,6 +19,7 @@ use super::reconcile::{Driver, Reconcile};
 use super::settings::{Kinds, Settings};
 use super::tokens;
 use super::triggers;
+use super::webhooks::Webhooks;
 use crate::cluster::{
     Cache, Cluster, ClusterError, Connect, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION,
     Kind, Scope,
@@ -99,6 +100,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         recorder,
         settings,
     });
+    webhooks(&context, &mut background).await?;
     let queues = caches.wire(&context);
     caches.watch(&context, &mut background);
     let (end, ended) = watch::channel(End::NotYet);
@@ -221,6 +223,19 @@ fn lead_all(
         ));
     }
     groups
+}
+
+/// Serves webhooks, if the settings say so. Every replica does: who leads sees what they write.
+async fn webhooks(context: &Arc<Context>, background: &mut JoinSet<()>) -> Result<(), StartError> {
+    let Some(settings) = &context.settings.webhooks else {
+        return Ok(());
+    };
+    let bound = Server::bind(&settings.address, "webhooks", "--webhook-addr").await;
+    if let Some(server) = bound.map_err(|e| StartError::Listen(e.to_string()))? {
+        let webhooks = Webhooks::new(Arc::clone(context), settings.secret.clone());
+        background.spawn(webhooks.serve(server.into_listener()));
+    }
+    Ok(())
 }
 
 /// Serves metrics and probes.

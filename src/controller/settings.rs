@@ -44,12 +44,23 @@ pub struct Settings {
     pub metrics_addr: ListenAddress,
     /// Where probes are answered.
     pub health_addr: ListenAddress,
+    /// Webhooks; without it none are served.
+    pub webhooks: Option<WebhookSettings>,
     /// Where events are posted to.
     pub events: Option<String>,
     /// Key exchange algorithms for SSH.
     pub ssh_kex: Option<Vec<String>>,
     /// Host key algorithms for SSH.
     pub ssh_host_keys: Option<Vec<String>>,
+}
+
+/// How webhooks are served.
+#[derive(Clone, Debug)]
+pub struct WebhookSettings {
+    /// Where.
+    pub address: ListenAddress,
+    /// The Secret with the tokens that prove them.
+    pub secret: ObjectName,
 }
 
 /// Leader election.

@@ -87,6 +87,12 @@ impl Server {
         self.listener.local_addr()
     }
 
+    /// The address alone, for a server of another kind.
+    #[must_use]
+    pub fn into_listener(self) -> TcpListener {
+        self.listener
+    }
+
     /// Serves until `stop` is done: then takes no more connections, ends the idle ones, and waits some seconds for the
     /// pages on their way.
     pub async fn run(
