@@ -18,18 +18,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 use support::api_proxy::{ApiProxy, is_watch};
 use support::apiserver::Cluster;
-use support::controller_process::until;
 use support::http_server::Request;
 use support::image_world::ImageWorld;
 use support::reply::Reply;
+use support::waiting::until;
+use support::world::{AUTOMATION, IMAGE_REPOSITORY};
 
 const UP_TO_DATE: &str = "repository up-to-date";
-
-/// Waits until everything is settled at 1.0.0.
-fn await_settled(world: &ImageWorld<'_>) {
-    let done = |_: &str, message: &str| message == UP_TO_DATE;
-    world.await_ready("imageupdateautomations", "app", "True", done);
-}
 
 fn refusal(code: u16, reason: &str, message: &str) -> Reply {
     let status = json!({
@@ -53,27 +48,23 @@ fn assert_calm(log: &str) {
 fn an_api_server_that_comes_back_without_its_history_is_followed_again() {
     let Some(cluster) = Cluster::start() else { return };
     let world = ImageWorld::new(&cluster, "restart", "1h");
-    let mut controller = world.controller(&[]);
-    await_settled(&world);
+    let controller = world.controller(&[]);
+    world.settled();
     cluster.stop_apiserver();
-    until("the loss is told", || {
-        controller.log().contains("failed to watch").then_some(())
-    });
+    until("the loss is told", || controller.log().contains("failed to watch"));
     cluster.start_apiserver();
-    world.publish("app", "1.1.0");
-    world.request("imagerepositories", "app", "now");
-    world.await_commit("1.1.0", 2);
+    world.release("1.1.0");
+    world.committed("1.1.0", 2);
     cluster.stop_apiserver();
     cluster.start_apiserver();
     // Versions that nobody saw, and that nobody can ask for.
     for n in 0..3 {
-        world.request("imageupdateautomations", "app", &format!("{n}"));
+        world.request(AUTOMATION, "app", &format!("{n}"));
     }
     cluster.compact();
-    world.publish("app", "1.2.0");
-    world.request("imagerepositories", "app", "again");
-    world.await_commit("1.2.0", 3);
-    await_settled(&world);
+    world.release("1.2.0");
+    world.committed("1.2.0", 3);
+    world.settled();
     assert!(controller.is_running());
     assert_calm(&controller.log());
 }
@@ -84,15 +75,14 @@ fn watches_that_break_off_go_on_where_they_were() {
     let world = ImageWorld::new(cluster, "cut", "1h");
     let proxy = ApiProxy::start(cluster);
     let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
-    await_settled(&world);
+    world.settled();
     let (lists, watches) = (proxy.lists("imagerepositories"), proxy.watches("imagerepositories"));
     proxy.cut_watches();
     until("the watch is begun anew", || {
-        (proxy.watches("imagerepositories") > watches).then_some(())
+        proxy.watches("imagerepositories") > watches
     });
-    world.publish("app", "1.1.0");
-    world.request("imagerepositories", "app", "now");
-    world.await_commit("1.1.0", 2);
+    world.release("1.1.0");
+    world.committed("1.1.0", 2);
     assert_eq!(
         proxy.lists("imagerepositories"),
         lists,
@@ -108,7 +98,7 @@ fn a_version_that_is_gone_makes_a_new_list() {
     let world = ImageWorld::new(cluster, "gone", "1h");
     let proxy = ApiProxy::start(cluster);
     let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
-    await_settled(&world);
+    world.settled();
     let lists = proxy.lists("imagerepositories");
     let once = AtomicBool::new(true);
     proxy.intercept(move |request| {
@@ -122,19 +112,16 @@ fn a_version_that_is_gone_makes_a_new_list() {
         })
     });
     proxy.cut_watches();
-    until("there is a new list", || {
-        (proxy.lists("imagerepositories") > lists).then_some(())
-    });
-    world.publish("app", "1.1.0");
-    world.request("imagerepositories", "app", "now");
-    world.await_commit("1.1.0", 2);
+    until("there is a new list", || proxy.lists("imagerepositories") > lists);
+    world.release("1.1.0");
+    world.committed("1.1.0", 2);
     assert_calm(&controller.log());
 }
 
 /// The connection is there, and nothing comes on it: the other end may be gone for good.
 #[test]
 fn a_watch_that_falls_silent_is_begun_anew() {
-    use bumpwright::cluster::{Cache, Change, Cluster as Client, Connect, IMAGE_REPOSITORY, Scope};
+    use bumpwright::cluster::{self as client, Cache, Change, Cluster as Client, Connect, Scope};
     let Some(cluster) = Cluster::shared() else { return };
     let world = ImageWorld::new(cluster, "silent", "1h");
     let proxy = ApiProxy::start(cluster);
@@ -144,7 +131,7 @@ fn a_watch_that_falls_silent_is_begun_anew() {
         ..Connect::default()
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let cache = Arc::new(Cache::new(&IMAGE_REPOSITORY));
+    let cache = Arc::new(Cache::new(&client::IMAGE_REPOSITORY));
     let seen = Arc::new(AtomicUsize::new(0));
     let counting = Arc::clone(&seen);
     cache.listen(move |change| {
@@ -160,12 +147,10 @@ fn a_watch_that_falls_silent_is_begun_anew() {
     let watching = Arc::clone(&cache);
     runtime.spawn(async move { watching.run(&client, &scope, |_| {}).await });
     runtime.block_on(cache.listed());
-    until("there is a watch", || {
-        (proxy.watches("imagerepositories") > 0).then_some(())
-    });
+    until("there is a watch", || proxy.watches("imagerepositories") > 0);
     proxy.freeze_watches();
-    world.request("imagerepositories", "app", "now");
-    until("the change is seen", || (seen.load(Ordering::SeqCst) > 0).then_some(()));
+    world.request(IMAGE_REPOSITORY, "app", "now");
+    until("the change is seen", || seen.load(Ordering::SeqCst) > 0);
 }
 
 #[test]
@@ -183,20 +168,20 @@ fn a_list_that_fails_is_tried_again_and_readyz_says_why() {
     until("the failure is told twice", || {
         let log = controller.log();
         let told = log.lines().filter(|line| line.contains("etcdserver: no leader"));
-        (told
-            .filter(|line| line.contains("\"resource\":\"imagepolicies\""))
+        told.filter(|line| line.contains("\"resource\":\"imagepolicies\""))
             .count()
-            > 1)
-        .then_some(())
+            > 1
     });
-    assert_eq!(controller.probe("healthz").unwrap().0, 200);
+    assert_eq!(until("it tells", || controller.probe("healthz")).0, 200);
     assert_eq!(controller.probe("readyz").unwrap().0, 500);
     let (_, why) = controller.probe("readyz/watches").unwrap();
     let wanted = "imagepolicies are not listed yet: failed to perform initial object list: ";
     assert!(why.contains(wanted) && why.contains("no leader"), "{why}");
     broken.store(false, Ordering::SeqCst);
-    await_settled(&world);
-    assert_eq!(controller.probe("readyz").unwrap(), (200, "ok".to_owned()));
+    world.settled();
+    until("it is ready", || {
+        controller.probe("readyz") == Some((200, "ok".to_owned()))
+    });
 }
 
 #[test]
@@ -211,15 +196,13 @@ fn a_kind_that_may_not_be_watched_is_named_and_the_others_work() {
             .ends_with("/imagerepositories")
             .then(|| refusal(403, "Forbidden", words))
     });
-    let mut controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
+    let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
     // Without tags the policy chooses nothing, which the second line tells.
-    world.await_ready("imageupdateautomations", "app", "True", |_, message| {
-        message.starts_with(UP_TO_DATE)
-    });
+    world.ready(AUTOMATION, "app", "True", |_, message| message.starts_with(UP_TO_DATE));
     until("the refusal is told", || {
         let log = controller.log();
         let told = |line: &str| line.contains("\"resource\":\"imagerepositories\"") && line.contains("is forbidden");
-        log.lines().any(told).then_some(())
+        log.lines().any(told)
     });
     let asked = Instant::now();
     controller.signal("TERM");
@@ -247,7 +230,7 @@ fn a_server_that_is_too_busy_is_given_the_time_that_it_asks_for() {
         first.then(|| refusal(429, "TooManyRequests", "please try again later").header("Retry-After", "1"))
     });
     let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
-    await_settled(&world);
+    world.settled();
     let tries = tries.lock().unwrap();
     assert!(tries[1] - tries[0] >= Duration::from_secs(1));
     assert!(!controller.log().contains("Reconciler error"), "{}", controller.log());
@@ -269,17 +252,14 @@ fn a_token_that_was_replaced_on_disk_is_read_again() {
     std::fs::write(&file, "first").unwrap();
     let kubeconfig = proxy.kubeconfig(world.folder.path(), Some(&file));
     let controller = world.controller_at(&kubeconfig, "controller", &[]);
-    await_settled(&world);
+    world.settled();
     "second".clone_into(&mut valid.lock().unwrap());
     proxy.cut_watches();
-    until("the refusal is told", || {
-        controller.log().contains("Unauthorized").then_some(())
-    });
+    until("the refusal is told", || controller.log().contains("Unauthorized"));
     std::fs::write(&file, "second").unwrap();
-    world.publish("app", "1.1.0");
-    world.request("imagerepositories", "app", "now");
-    world.await_commit("1.1.0", 2);
-    await_settled(&world);
+    world.release("1.1.0");
+    world.committed("1.1.0", 2);
+    world.settled();
 }
 
 /// Somebody else writes between our reading and our writing, at the finalizers and at the status.
@@ -289,7 +269,7 @@ fn what_others_write_at_the_same_time_stays() {
     let world = ImageWorld::new(cluster, "conflict", "1h");
     let proxy = ApiProxy::start(cluster);
     let (finalizers, statuses) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let path = world.path("imagerepositories", "app");
+    let path = world.path(IMAGE_REPOSITORY, "app");
     proxy.intercept(move |request| {
         if request.method != "PATCH" || !request.path.starts_with(&path) {
             return None;
@@ -301,14 +281,15 @@ fn what_others_write_at_the_same_time_stays() {
                 .then(|| json!({"metadata": {"finalizers": ["example.com/rival"]}})),
         };
         if let Some(patch) = rival {
-            let answer = cluster.request("PATCH", &path, "application/merge-patch+json", &patch.to_string());
+            let answer = cluster.merge_patch(&path, &patch);
             assert_eq!(answer.status, 200);
         }
         None
     });
     let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
-    await_settled(&world);
-    let object = world.object("imagerepositories", "app");
+    world.settled();
+    world.app_ready(IMAGE_REPOSITORY);
+    let object = world.get(IMAGE_REPOSITORY, "app");
     assert_eq!(object["metadata"]["labels"]["rival"], "true");
     let finalizers: Vec<&str> = object["metadata"]["finalizers"]
         .as_array()
@@ -336,11 +317,11 @@ fn a_status_that_cannot_be_written_is_written_later() {
     world.publish("app", "1.1.0");
     let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
     until("the failure is told twice", || {
-        (controller.log().matches("others wrote at the same time").count() > 1).then_some(())
+        controller.log().matches("others wrote at the same time").count() > 1
     });
     refuses.store(false, Ordering::SeqCst);
-    await_settled(&world);
-    world.await_commit("1.1.0", 2);
+    world.settled();
+    world.committed("1.1.0", 2);
 }
 
 /// The commit is pushed, and then nobody can say so: the next attempts find it and make no other.
@@ -350,26 +331,25 @@ fn a_push_whose_status_cannot_be_written_is_not_repeated() {
     let world = ImageWorld::new(cluster, "unsaid", "1h");
     let proxy = ApiProxy::start(cluster);
     let controller = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "controller", &[]);
-    await_settled(&world);
+    world.settled();
     let refuses = Arc::new(AtomicBool::new(true));
     let looking = Arc::clone(&refuses);
     proxy.intercept(move |request| {
         let ours = is_status_patch(request) && request.path.contains("/imageupdateautomations/");
         (ours && looking.load(Ordering::SeqCst)).then(|| refusal(500, "InternalError", "etcdserver: request timed out"))
     });
-    world.publish("app", "1.1.0");
-    world.request("imagerepositories", "app", "now");
-    world.await_commit("1.1.0", 2);
+    world.release("1.1.0");
+    world.committed("1.1.0", 2);
     until("the failure is told twice", || {
-        (controller.log().matches("etcdserver: request timed out").count() > 1).then_some(())
+        controller.log().matches("etcdserver: request timed out").count() > 1
     });
     refuses.store(false, Ordering::SeqCst);
     let revision = format!("main@sha1:{}", world.repo.rev("main").unwrap());
     until("the status says so", || {
-        let status = world.object("imageupdateautomations", "app")["status"].clone();
-        (status["observedSourceRevision"] == revision).then_some(())
+        let status = world.get(AUTOMATION, "app")["status"].clone();
+        status["observedSourceRevision"] == revision
     });
-    world.await_commit("1.1.0", 2);
+    world.committed("1.1.0", 2);
 }
 
 #[test]
@@ -378,16 +358,13 @@ fn an_object_that_is_deleted_at_work_goes_away() {
     let world = ImageWorld::new(cluster, "deleted", "1h");
     world.hold("slow");
     world.publish("slow", "2.0.0");
-    world.image_repository("slow", "slow", "1h");
-    let mut controller = world.controller(&[]);
+    world.add_image_repository("slow", "slow", "1h");
+    let controller = world.controller(&[]);
     world.await_held();
-    let path = world.path("imagerepositories", "slow");
-    assert_eq!(cluster.request("DELETE", &path, "", "").status, 200);
-    world.release();
-    until("it is gone", || {
-        (cluster.request("GET", &path, "", "").status == 404).then_some(())
-    });
-    await_settled(&world);
+    assert_eq!(world.delete(IMAGE_REPOSITORY, "slow").status, 200);
+    world.let_go();
+    world.gone(IMAGE_REPOSITORY, "slow");
+    world.settled();
     assert!(controller.is_running());
     assert!(!controller.log().contains("Reconciler error"), "{}", controller.log());
 }
@@ -400,21 +377,18 @@ fn an_object_that_is_made_anew_at_work_does_not_get_the_status_of_the_old_one() 
     world.hold("old");
     world.publish("old", "9.0.0");
     world.publish("new", "1.0.0");
-    world.image_repository("slow", "old", "1h");
+    world.add_image_repository("slow", "old", "1h");
     let controller = world.controller(&[]);
     world.await_held();
-    let path = world.path("imagerepositories", "slow");
-    cluster.request("DELETE", &path, "", "");
-    world.patch("imagerepositories", "slow", &json!({"metadata": {"finalizers": null}}));
-    until("the old one is gone", || {
-        (cluster.request("GET", &path, "", "").status == 404).then_some(())
-    });
-    world.image_repository("slow", "new", "1h");
-    let made = world.object("imagerepositories", "slow");
-    world.release();
+    world.delete(IMAGE_REPOSITORY, "slow");
+    world.patch(IMAGE_REPOSITORY, "slow", &json!({"metadata": {"finalizers": null}}));
+    world.gone(IMAGE_REPOSITORY, "slow");
+    world.add_image_repository("slow", "new", "1h");
+    let made = world.get(IMAGE_REPOSITORY, "slow");
+    world.let_go();
     let canonical = format!("{}/new", world.registry.host());
     until("the new one is scanned", || {
-        (world.object("imagerepositories", "slow")["status"]["canonicalImageName"] == canonical).then_some(())
+        world.get(IMAGE_REPOSITORY, "slow")["status"]["canonicalImageName"] == canonical
     });
     for state in states_since(&world, &made) {
         let latest = &state["status"]["lastScanResult"]["latestTags"];
@@ -428,8 +402,8 @@ fn states_since(world: &ImageWorld<'_>, since: &Json) -> Vec<Json> {
     let version = since["metadata"]["resourceVersion"].as_str().unwrap();
     let name = since["metadata"]["name"].as_str().unwrap();
     let path = format!(
-        "{}?watch=true&resourceVersion={version}&timeoutSeconds=1&fieldSelector=metadata.name={name}",
-        world.path("imagerepositories", "").trim_end_matches('/')
+        "{}?watch=true&resourceVersion={version}&timeoutSeconds=3&fieldSelector=metadata.name={name}",
+        world.list_path(IMAGE_REPOSITORY)
     );
     let answer = world.cluster.request("GET", &path, "", "");
     // One event is JSON as a whole, several are a text of lines.

@@ -12,13 +12,13 @@ mod support;
 
 use std::time::Duration;
 
-use serde_json::json;
 use support::apiserver::Cluster;
-use support::controller_process::{until, until_within};
-use support::image_world::{IMAGES, ImageWorld};
-use support::repo::{Change, Repo};
+use support::image_world::ImageWorld;
+use support::repo::Change;
+use support::waiting::{until_within, wait_for};
+use support::world::{AUTOMATION, GIT_REPOSITORY, git_repository};
 
-const IMAGES_COUNT: usize = 100;
+const IMAGES: usize = 100;
 const AUTOMATIONS: usize = 30;
 
 /// What may be held, in KiB. The code itself, which is larger without optimization, is not counted.
@@ -29,12 +29,12 @@ const MOST: u64 = 40 << 10;
 fn an_idle_controller_is_small() {
     let Some(cluster) = Cluster::shared() else { return };
     let world = ImageWorld::new(cluster, "memory", "1h");
-    for n in 0..IMAGES_COUNT {
+    for n in 0..IMAGES {
         let image = format!("image{n}");
         for tag in 0..10 {
             world.publish(&image, &format!("1.{tag}.0"));
         }
-        world.image(&image, "1h");
+        world.add_image(&image, "1h");
     }
     for n in 0..AUTOMATIONS {
         automation(&world, n);
@@ -49,10 +49,10 @@ fn an_idle_controller_is_small() {
         (counted("ImagePolicy"), counted("ImageUpdateAutomation"))
     };
     until_within(Duration::from_secs(300), "all is reconciled", || {
-        (conditions() == (IMAGES_COUNT + 1, AUTOMATIONS + 1)).then_some(())
+        conditions() == (IMAGES + 1, AUTOMATIONS + 1)
     });
     for n in 0..AUTOMATIONS {
-        world.await_ready("imageupdateautomations", &format!("auto{n}"), "True", |_, _| true);
+        world.ready(AUTOMATION, &format!("auto{n}"), "True", |_, _| true);
     }
     let figures = || {
         (
@@ -61,36 +61,23 @@ fn an_idle_controller_is_small() {
             controller.memory("RssAnon"),
         )
     };
-    let mut least = figures();
     // Threads end and pages are given back after a while.
-    let small = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        until("it is small", || {
-            least = figures();
-            (least.2 <= MOST).then_some(())
-        });
-    }));
-    println!("{AUTOMATIONS} automations, {IMAGES_COUNT} images: peak, resident, own = {least:?} KiB");
-    assert!(small.is_ok(), "peak, resident, own: {least:?} KiB");
+    wait_for(
+        || figures().2 <= MOST,
+        || format!("peak, resident, own: {:?} KiB", figures()),
+    );
+    println!(
+        "{AUTOMATIONS} automations, {IMAGES} images: peak, resident, own = {:?} KiB",
+        figures()
+    );
 }
 
 fn automation(world: &ImageWorld<'_>, n: usize) {
     let name = format!("auto{n}");
-    let repo = Repo::init(world.folder.path().join(format!("git/{name}.git")));
+    let path = format!("{name}.git");
+    let repo = world.repository(&path);
     let file = world.marked("1.0.0");
     repo.commit("main", "first", &[Change::File("app.yaml", file.as_bytes())]);
-    world.apply(
-        "source.toolkit.fluxcd.io/v1",
-        "GitRepository",
-        &name,
-        json!({"interval": "1h", "url": world.git.url(&format!("{name}.git")), "ref": {"branch": "main"}}),
-    );
-    world.apply(
-        IMAGES,
-        "ImageUpdateAutomation",
-        &name,
-        json!({
-            "interval": "1h", "sourceRef": {"kind": "GitRepository", "name": name}, "update": {"path": "./"},
-            "git": {"commit": {"author": {"name": "bot", "email": "bot@example.com"}}},
-        }),
-    );
+    world.add(GIT_REPOSITORY, &name, git_repository(&world.git.url(&path)));
+    world.add(AUTOMATION, &name, support::world::automation(&name));
 }

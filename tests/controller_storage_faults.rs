@@ -15,26 +15,18 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use serde_json::json;
 use support::apiserver::Cluster;
-use support::controller_process::{Controller, until};
+use support::controller::Controller;
 use support::git_http::Fault;
-use support::image_world::{ImageWorld, condition};
-
-const REPOSITORIES: &str = "imagerepositories";
-const AUTOMATIONS: &str = "imageupdateautomations";
-
-fn await_settled(world: &ImageWorld<'_>) {
-    world.await_ready(AUTOMATIONS, "app", "True", |_, message| {
-        message == "repository up-to-date"
-    });
-}
+use support::image_world::ImageWorld;
+use support::waiting::until;
+use support::world::{AUTOMATION, IMAGE_POLICY, IMAGE_REPOSITORY, QUICK, condition_of};
 
 /// Removes a folder into which somebody may be writing.
 fn remove(folder: &std::path::Path) {
     until("the folder is removed", || {
         let _ = fs::remove_dir_all(folder);
-        (!folder.exists()).then_some(())
+        !folder.exists()
     });
 }
 
@@ -43,16 +35,14 @@ fn a_storage_folder_that_is_deleted_is_made_again() {
     let Some(cluster) = Cluster::shared() else { return };
     let world = ImageWorld::new(cluster, "folder", "1h");
     let controller = world.controller(&[]);
-    await_settled(&world);
-    let data = world.folder.path().join("controller/data");
+    world.settled();
+    let data = world.folder_of("controller").join("data");
     remove(&data);
-    world.publish("app", "1.1.0");
-    world.request(REPOSITORIES, "app", "now");
-    world.await_commit("1.1.0", 2);
+    world.release("1.1.0");
+    world.committed("1.1.0", 2);
     remove(&data.join("mirrors"));
-    world.publish("app", "1.2.0");
-    world.request(REPOSITORIES, "app", "again");
-    world.await_commit("1.2.0", 3);
+    world.release("1.2.0");
+    world.committed("1.2.0", 3);
     assert!(data.join("tags.redb").exists());
     assert!(!controller.log().contains("panicked"), "{}", controller.log());
 }
@@ -62,16 +52,15 @@ fn a_storage_folder_that_is_deleted_is_made_again() {
 fn a_storage_folder_that_cannot_be_made_is_told_and_waited_for() {
     let Some(cluster) = Cluster::shared() else { return };
     let world = ImageWorld::new(cluster, "nofolder", "1h");
-    let mut controller = world.controller(&[]);
-    await_settled(&world);
-    let data = world.folder.path().join("controller/data");
+    let controller = world.controller(&[]);
+    world.settled();
+    let data = world.folder_of("controller").join("data");
     until("the folder is replaced", || {
         let _ = fs::remove_dir_all(&data);
         fs::write(&data, "somebody's file").ok()
     });
-    world.publish("app", "1.1.0");
-    world.request(REPOSITORIES, "app", "now");
-    let why = world.await_ready(REPOSITORIES, "app", "False", |reason, _| {
+    world.release("1.1.0");
+    let why = world.ready(IMAGE_REPOSITORY, "app", "False", |reason, _| {
         reason == "ReadOperationFailed"
     });
     let wanted = format!(
@@ -80,13 +69,13 @@ fn a_storage_folder_that_cannot_be_made_is_told_and_waited_for() {
         data.display()
     );
     assert!(why.starts_with(&wanted), "{why}");
-    world.request(AUTOMATIONS, "app", "now");
-    let why = world.await_ready(AUTOMATIONS, "app", "False", |_, _| true);
+    world.request(AUTOMATION, "app", "now");
+    let why = world.ready(AUTOMATION, "app", "False", |_, _| true);
     assert!(why.contains(&data.display().to_string()), "{why}");
-    assert!(controller.log().contains(&data.display().to_string()));
+    controller.says(&data.display().to_string());
     fs::remove_file(&data).unwrap();
-    world.await_commit("1.1.0", 2);
-    await_settled(&world);
+    world.committed("1.1.0", 2);
+    world.settled();
     assert!(controller.is_running());
 }
 
@@ -95,37 +84,36 @@ fn a_storage_folder_that_cannot_be_made_is_told_and_waited_for() {
 fn a_full_disk_is_told_and_waited_for() {
     let Some(cluster) = Cluster::shared() else { return };
     let world = ImageWorld::new(cluster, "full", "1h");
-    let folder = world.folder.path().join("controller");
-    let controller = Controller::start_on_disk(64 << 20, &cluster.kubeconfig(), "full", &folder, &[]);
-    let Some(mut controller) = controller else { return };
-    await_settled(&world);
+    let folder = world.folder_of("controller");
+    let Some(starter) = Controller::ours_on_disk(64 << 20, &cluster.kubeconfig(), "full", &folder) else {
+        return;
+    };
+    let controller = starter.flags(&QUICK).start();
+    world.settled();
     let filler = controller.disk().join("filler");
     fill(&filler);
     // More than the free pages of the database hold.
     for n in 0..40_000 {
         world.publish("app", &format!("0.0.{n}"));
     }
-    world.publish("app", "1.1.0");
-    world.request(REPOSITORIES, "app", "now");
-    let why = world.await_ready(REPOSITORIES, "app", "False", |reason, _| {
+    world.release("1.1.0");
+    let why = world.ready(IMAGE_REPOSITORY, "app", "False", |reason, _| {
         reason == "ReadOperationFailed"
     });
     assert!(
         why.contains("failed to set tags") && why.contains("No space left on device"),
         "{why}"
     );
-    until("the log says so", || {
-        controller.log().contains("No space left on device").then_some(())
-    });
+    controller.says("No space left on device");
     let file = world.marked("1.0.0");
     let change = support::repo::Change::File("more.yaml", file.as_bytes());
     world.repo.commit("main", "second", &[change]);
-    world.request(AUTOMATIONS, "app", "now");
-    let why = world.await_ready(AUTOMATIONS, "app", "False", |reason, _| reason == "GitOperationFailed");
+    world.request(AUTOMATION, "app", "now");
+    let why = world.ready(AUTOMATION, "app", "False", |reason, _| reason == "GitOperationFailed");
     assert!(why.contains("No space left on device"), "{why}");
     fs::remove_file(&filler).unwrap();
-    world.await_commit("1.1.0", 3);
-    await_settled(&world);
+    world.committed("1.1.0", 3);
+    world.settled();
     assert!(controller.is_running());
     assert!(!controller.log().contains("panicked"), "{}", controller.log());
 }
@@ -145,11 +133,11 @@ fn a_damaged_database_costs_a_scan_and_nothing_else() {
     let Some(cluster) = Cluster::shared() else { return };
     for (namespace, damage) in [("torn", 0), ("garbage", 1)] {
         let world = ImageWorld::new(cluster, namespace, "1h");
-        let mut controller = world.controller(&[]);
-        await_settled(&world);
+        let controller = world.controller(&[]);
+        world.settled();
         controller.signal("KILL");
         controller.ended();
-        let file = world.folder.path().join("controller/data/tags.redb");
+        let file = world.folder_of("controller").join("data/tags.redb");
         let mut bytes = fs::read(&file).unwrap();
         match damage {
             0 => bytes.truncate(bytes.len() / 3),
@@ -159,11 +147,10 @@ fn a_damaged_database_costs_a_scan_and_nothing_else() {
         world.publish("app", "1.1.0");
         let controller = world.controller(&[]);
         // Nothing else would have them scanned before an hour is over.
-        world.await_commit("1.1.0", 2);
-        await_settled(&world);
-        let log = controller.log();
+        world.committed("1.1.0", 2);
+        world.settled();
         let told = |line: &str| line.contains("\"level\":\"error\"") && line.contains("tags.redb is damaged");
-        assert!(log.lines().any(told), "{log}");
+        until("the damage is told", || controller.log().lines().any(told));
         assert!(file.with_extension("redb.unreadable").exists());
     }
 }
@@ -173,28 +160,24 @@ fn a_registry_that_is_down_for_a_while_is_asked_again() {
     let Some(cluster) = Cluster::shared() else { return };
     let world = ImageWorld::new(cluster, "registry", "1s");
     let _controller = world.controller(&[]);
-    await_settled(&world);
+    world.settled();
     world.registry_down(true);
-    let why = world.await_ready(REPOSITORIES, "app", "False", |reason, _| {
+    let why = world.ready(IMAGE_REPOSITORY, "app", "False", |reason, _| {
         reason == "ReadOperationFailed"
     });
     assert!(why.contains("503"), "{why}");
     let asked = world.registry.count();
-    until("three further scans fail", || {
-        (world.registry.count() >= asked + 12).then_some(())
+    until("three further scans fail", || world.registry.count() >= asked + 12);
+    world.condition(IMAGE_REPOSITORY, "app", "Reconciling", "True", |reason, _| {
+        reason == "ProgressingWithRetry"
     });
-    let repository = world.object(REPOSITORIES, "app");
-    assert_eq!(
-        condition(&repository, "Reconciling").unwrap()["reason"],
-        "ProgressingWithRetry"
-    );
-    let policy = world.object("imagepolicies", "app");
-    assert_eq!(condition(&policy, "Ready").unwrap()["status"], "True");
+    let policy = world.get(IMAGE_POLICY, "app");
+    assert_eq!(condition_of(&policy, "Ready").unwrap()["status"], "True");
     assert_eq!(policy["status"]["latestRef"]["tag"], "1.0.0");
     world.publish("app", "1.1.0");
     world.registry_down(false);
-    world.await_commit("1.1.0", 2);
-    world.await_ready(REPOSITORIES, "app", "True", |_, message| {
+    world.committed("1.1.0", 2);
+    world.ready(IMAGE_REPOSITORY, "app", "True", |_, message| {
         message.contains("found 2 tags")
     });
 }
@@ -205,7 +188,7 @@ fn a_git_server_that_is_down_for_a_while_gets_one_commit() {
     let Some(cluster) = Cluster::shared() else { return };
     let world = ImageWorld::new(cluster, "gitdown", "1s");
     let _controller = world.controller(&[]);
-    await_settled(&world);
+    world.settled();
     let (down, refused) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
     let (looking, counting) = (Arc::clone(&down), Arc::clone(&refused));
     world.git.intercept(move |_| {
@@ -214,24 +197,26 @@ fn a_git_server_that_is_down_for_a_while_gets_one_commit() {
             Fault::Status(503, "closed for repairs\n".to_owned())
         })
     });
-    let why = world.await_ready(AUTOMATIONS, "app", "False", |reason, _| reason == "GitOperationFailed");
+    let why = world.ready(AUTOMATION, "app", "False", |reason, _| reason == "GitOperationFailed");
     let url = world.git.url("app.git");
     let wanted = format!("failed to checkout source: unable to clone '{url}': ");
     assert!(why.starts_with(&wanted) && why.contains("503"), "{why}");
     for tag in ["1.1.0", "1.2.0"] {
         world.publish("app", tag);
         until("the policy has chosen it", || {
-            (world.object("imagepolicies", "app")["status"]["latestRef"]["tag"] == tag).then_some(())
+            world.get(IMAGE_POLICY, "app")["status"]["latestRef"]["tag"] == tag
         });
     }
     let so_far = refused.load(Ordering::SeqCst);
     until("it is tried three times more", || {
-        (refused.load(Ordering::SeqCst) >= so_far + 3).then_some(())
+        refused.load(Ordering::SeqCst) >= so_far + 3
     });
     down.store(false, Ordering::SeqCst);
-    world.await_commit("1.2.0", 2);
-    await_settled(&world);
-    let status = world.object(AUTOMATIONS, "app")["status"].clone();
-    assert_eq!(status["lastPushCommit"], json!(world.repo.rev("main").unwrap()));
-    assert_eq!(condition(&json!({ "status": status }), "Reconciling"), None);
+    world.committed("1.2.0", 2);
+    world.settled();
+    let automation = until("nothing is under way", || {
+        let automation = world.get(AUTOMATION, "app");
+        condition_of(&automation, "Reconciling").is_none().then_some(automation)
+    });
+    assert_eq!(automation["status"]["lastPushCommit"], world.repo.rev("main").unwrap());
 }

@@ -18,9 +18,11 @@ use std::process::Command;
 use serde_json::json;
 
 use support::apiserver::Cluster;
-use support::cli::{Bench, Ran, ran};
-use support::controllers::{Controller, wait_for};
-use support::image_fleet::{AUTOMATION, ImageFleet, POLICY, REPOSITORY};
+use support::cli::{Ran, ran};
+use support::controller::{Controller, ELECTION};
+use support::image_world::ImageWorld;
+use support::waiting::wait_for;
+use support::world::{AUTOMATION, IMAGE_POLICY, IMAGE_REPOSITORY};
 
 /// `flux` for one cluster and namespace.
 struct Flux {
@@ -62,34 +64,34 @@ impl Flux {
     }
 }
 
-/// A cluster with our definitions, a fleet in a namespace, and our controllers for that namespace.
-struct World {
+/// An image world without objects, our controllers for it, and `flux`.
+struct Shown {
     flux: Flux,
-    fleet: ImageFleet,
+    // Before the folder that has its log and storage goes.
     controller: Controller,
+    world: ImageWorld<'static>,
 }
 
-impl World {
+impl Shown {
     fn start(namespace: &str) -> Option<Self> {
         let cluster = Cluster::shared()?;
         let flux = Flux::new(cluster, namespace)?;
-        cluster.apply(&Bench::new().ok(&["crds"]).out);
-        let fleet = ImageFleet::start(cluster, namespace)?;
-        let storage = format!("--storage-path={}", fleet.folder().join("data").display());
-        let arguments = [storage.as_str(), "--watch-all-namespaces=false"];
-        let controller = Controller::ours(&cluster.kubeconfig(), namespace, fleet.folder(), &arguments);
+        cluster.define();
+        let world = ImageWorld::bare(cluster, namespace);
+        let controller = world.controller(&ELECTION);
         Some(Self {
             flux,
-            fleet,
             controller,
+            world,
         })
     }
 
     fn all_ready(&self) {
-        self.fleet.apply_all();
-        for plural in [REPOSITORY, POLICY, AUTOMATION] {
-            self.fleet.ready(plural, |status, _| status == "True");
+        self.world.add_all("1h");
+        for kind in [IMAGE_REPOSITORY, IMAGE_POLICY, AUTOMATION] {
+            self.world.app_ready(kind);
         }
+        self.world.settled();
     }
 }
 
@@ -103,60 +105,58 @@ fn rows(table: &str) -> Vec<String> {
 
 #[test]
 fn get_shows_all_kinds() {
-    let Some(world) = World::start("get") else { return };
-    world.all_ready();
-    let shown = rows(&world.flux.ok("get images all"));
-    let has = |wanted: &[&str]| shown.iter().any(|row| wanted.iter().all(|part| row.contains(part)));
-    assert!(has(&["NAME LAST SCAN SUSPENDED READY MESSAGE"]), "{shown:#?}");
+    let Some(shown) = Shown::start("get") else { return };
+    shown.all_ready();
+    let table = rows(&shown.flux.ok("get images all"));
+    let has = |wanted: &[&str]| table.iter().any(|row| wanted.iter().all(|part| row.contains(part)));
+    assert!(has(&["NAME LAST SCAN SUSPENDED READY MESSAGE"]), "{table:#?}");
     assert!(
         has(&["imagerepository/app", "False True successful scan: found 1 tags"]),
-        "{shown:#?}"
+        "{table:#?}"
     );
-    let image = world.fleet.image();
+    let image = shown.world.image("app");
     assert!(
         has(&["imagepolicy/app", &image, "1.0.0 True Latest image tag for"]),
-        "{shown:#?}"
+        "{table:#?}"
     );
     assert!(
         has(&["imageupdateautomation/app", "False True repository up-to-date"]),
-        "{shown:#?}"
+        "{table:#?}"
     );
 }
 
 #[test]
 fn reconcile_waits_until_it_is_done() {
-    let Some(world) = World::start("reconcile") else { return };
-    world.all_ready();
-    world.fleet.registry.images().tags("app", &["1.1.0"]);
-    let said = world.flux.ok("reconcile image repository app");
+    let Some(shown) = Shown::start("reconcile") else { return };
+    shown.all_ready();
+    shown.world.publish("app", "1.1.0");
+    let said = shown.flux.ok("reconcile image repository app");
     assert!(
         said.contains("ImageRepository annotated") && said.contains("scan fetched 2 tags"),
         "{said}"
     );
-    let said = world.flux.ok("reconcile image policy app");
+    let said = shown.flux.ok("reconcile image policy app");
     assert!(
         said.contains("ImagePolicy annotated") && said.contains("1.1.0"),
         "{said}"
     );
-    let said = world.flux.ok("reconcile image update app");
+    let said = shown.flux.ok("reconcile image update app");
     assert!(said.contains("ImageUpdateAutomation annotated"), "{said}");
-    world.fleet.in_git("1.1.0");
+    shown.world.in_git("1.1.0");
     // Once more, with nothing to do.
-    let said = world.flux.ok("reconcile image update app");
+    let said = shown.flux.ok("reconcile image update app");
     assert!(said.contains("repository up-to-date"), "{said}");
 }
 
 /// What waits for somebody to change it is told at once; what is tried again is waited for, as with Flux.
 #[test]
 fn a_failure_is_told_by_reconcile() {
-    let Some(world) = World::start("reconcile-fails") else {
+    let Some(shown) = Shown::start("reconcile-fails") else {
         return;
     };
     let spec = json!({"interval": "1h", "sourceRef": {"kind": "GitRepository", "name": "app"}});
-    world
-        .fleet
-        .apply(&world.fleet.object("v1", "ImageUpdateAutomation", spec));
-    let ran = world.flux.run("reconcile image update app");
+    shown.world.add(AUTOMATION, "app", spec);
+    let ran = shown.flux.run("reconcile image update app");
     assert_ne!(ran.code, 0);
     let words = "source kind 'GitRepository' necessitates field .spec.git: invalid source configuration";
     assert!(ran.err.contains(words), "{}", ran.err);
@@ -164,13 +164,17 @@ fn a_failure_is_told_by_reconcile() {
 
 #[test]
 fn suspend_and_resume() {
-    let Some(world) = World::start("suspend") else { return };
-    world.all_ready();
-    for (kind, plural) in [("repository", REPOSITORY), ("policy", POLICY), ("update", AUTOMATION)] {
-        let said = world.flux.ok(&format!("suspend image {kind} app"));
+    let Some(shown) = Shown::start("suspend") else { return };
+    shown.all_ready();
+    for (kind, suspended) in [
+        ("repository", IMAGE_REPOSITORY),
+        ("policy", IMAGE_POLICY),
+        ("update", AUTOMATION),
+    ] {
+        let said = shown.flux.ok(&format!("suspend image {kind} app"));
         assert!(said.contains("suspended"), "{said}");
-        assert_eq!(world.fleet.get(plural)["spec"]["suspend"], true);
-        let ran = world.flux.run(&format!("reconcile image {kind} app"));
+        assert_eq!(shown.world.get(suspended, "app")["spec"]["suspend"], true);
+        let ran = shown.flux.run(&format!("reconcile image {kind} app"));
         assert!(
             ran.code != 0 && ran.err.contains("resource is suspended"),
             "{}",
@@ -178,23 +182,23 @@ fn suspend_and_resume() {
         );
     }
     // Nothing happens meanwhile.
-    world.fleet.registry.images().tags("app", &["1.1.0"]);
-    world.fleet.request(REPOSITORY, "while suspended");
-    let last = |path: &str| world.fleet.get(REPOSITORY).pointer(path).cloned();
+    shown.world.publish("app", "1.1.0");
+    shown.world.request(IMAGE_REPOSITORY, "app", "while suspended");
+    let last = |path: &str| shown.world.get(IMAGE_REPOSITORY, "app").pointer(path).cloned();
     let scanned = last("/status/lastScanResult/scanTime");
     for kind in ["update", "policy", "repository"] {
-        let said = world.flux.ok(&format!("resume image {kind} app"));
+        let said = shown.flux.ok(&format!("resume image {kind} app"));
         assert!(said.contains("resumed"), "{said}");
     }
-    world.fleet.in_git("1.1.0");
+    shown.world.in_git("1.1.0");
     assert_ne!(last("/status/lastScanResult/scanTime"), scanned);
 }
 
 #[test]
 fn what_create_exports_is_reconciled() {
-    let Some(world) = World::start("create") else { return };
-    world.fleet.apply_source();
-    let image = world.fleet.image();
+    let Some(shown) = Shown::start("create") else { return };
+    shown.world.add_source();
+    let image = shown.world.image("app");
     for arguments in [
         format!("create image repository app --image={image} --interval=1h --export"),
         "create image policy app --image-ref=app --select-semver=* --export".to_owned(),
@@ -202,29 +206,29 @@ fn what_create_exports_is_reconciled() {
          --author-email=bot@example.com --interval=1h --export"
             .to_owned(),
     ] {
-        let manifest = world.flux.run(&arguments);
+        let manifest = shown.flux.run(&arguments);
         assert_eq!(manifest.code, 0, "{}", manifest.err);
-        world.fleet.cluster.apply(&manifest.out);
+        shown.world.cluster.apply(&manifest.out);
     }
-    world.fleet.ready(AUTOMATION, |status, _| status == "True");
-    world.fleet.registry.images().tags("app", &["1.1.0"]);
-    world.flux.ok("reconcile image repository app");
-    world.fleet.in_git("1.1.0");
+    shown.world.app_ready(AUTOMATION);
+    shown.world.publish("app", "1.1.0");
+    shown.flux.ok("reconcile image repository app");
+    shown.world.in_git("1.1.0");
     // Without --export it waits until the controller has done its part.
-    let said = world
+    let said = shown
         .flux
         .ok(&format!("create image repository second --image={image} --interval=1h"));
     assert!(said.contains("ImageRepository reconciliation completed"), "{said}");
-    let said = world
+    let said = shown
         .flux
         .ok("create image policy second --image-ref=second --select-semver=*");
     assert!(said.contains("ImagePolicy reconciliation completed"), "{said}");
-    let said = world.flux.ok("export image repository second");
+    let said = shown.flux.ok("export image repository second");
     assert!(
         said.contains(&format!("image: {image}")) && !said.contains("status:"),
         "{said}"
     );
-    let said = world.flux.ok("delete image policy second --silent");
+    let said = shown.flux.ok("delete image policy second --silent");
     assert!(
         said.contains("image policy deleted") || said.contains("imagepolicies deleted"),
         "{said}"
@@ -233,31 +237,25 @@ fn what_create_exports_is_reconciled() {
 
 #[test]
 fn events_are_found() {
-    let Some(world) = World::start("events") else { return };
-    world.all_ready();
-    world.fleet.registry.images().tags("app", &["1.1.0"]);
-    world.flux.ok("reconcile image repository app");
-    world.fleet.in_git("1.1.0");
-    let shown = wait_for(
-        || Some(rows(&world.flux.ok("events"))).filter(|shown| shown.iter().any(|row| row.contains("pushed commit"))),
-        || world.flux.ok("events") + &world.controller.log(),
-    );
-    let has = |wanted: &str| shown.iter().any(|row| row.contains(wanted));
-    assert!(has("LAST SEEN TYPE REASON OBJECT MESSAGE"), "{shown:#?}");
-    assert!(
-        has("Normal Succeeded ImageRepository/app successful scan"),
-        "{shown:#?}"
-    );
-    assert!(
-        has("Normal Succeeded ImagePolicy/app Latest image tag for"),
-        "{shown:#?}"
-    );
-    assert!(
-        has("Normal Succeeded ImageUpdateAutomation/app pushed commit"),
-        "{shown:#?}"
-    );
+    let Some(shown) = Shown::start("events") else { return };
+    shown.all_ready();
+    shown.world.publish("app", "1.1.0");
+    shown.flux.ok("reconcile image repository app");
+    shown.world.in_git("1.1.0");
+    // They are sent by a thread of their own.
+    for wanted in [
+        "LAST SEEN TYPE REASON OBJECT MESSAGE",
+        "Normal Succeeded ImageRepository/app successful scan",
+        "Normal Succeeded ImagePolicy/app Latest image tag for",
+        "Normal Succeeded ImageUpdateAutomation/app pushed commit",
+    ] {
+        wait_for(
+            || rows(&shown.flux.ok("events")).iter().any(|row| row.contains(wanted)),
+            || format!("{wanted}: {}\n{}", shown.flux.ok("events"), shown.controller.log()),
+        );
+    }
     // Of an object, and of the one that it names.
-    let of_one = rows(&world.flux.ok("events --for ImagePolicy/app"));
+    let of_one = rows(&shown.flux.ok("events --for ImagePolicy/app"));
     assert!(of_one.iter().any(|row| row.contains("ImagePolicy/app")), "{of_one:#?}");
     assert!(
         !of_one.iter().any(|row| row.contains("ImageUpdateAutomation")),

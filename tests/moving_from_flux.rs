@@ -20,8 +20,10 @@ use std::process::Command;
 use serde_json::{Value as Json, json};
 
 use support::apiserver::Cluster;
-use support::controllers::{Controller, wait_for};
-use support::image_fleet::{AUTOMATION, ImageFleet, POLICY, REPOSITORY};
+use support::controller::{Controller, ELECTION, Starter};
+use support::image_world::ImageWorld;
+use support::waiting::{until, wait_for};
+use support::world::{AUTOMATION, IMAGE_POLICY, IMAGE_REPOSITORY};
 
 const OURS: &str = "bumpwright";
 const REFLECTOR: &str = "image-reflector-controller";
@@ -41,39 +43,38 @@ impl Document {
 }
 
 /// A cluster with Flux's image controllers in it.
-struct Moving {
-    cluster: &'static Cluster,
+struct Moving<'a> {
+    cluster: &'a Cluster,
     document: Document,
     processes: BTreeMap<&'static str, Controller>,
     folder: tempfile::TempDir,
 }
 
-impl Moving {
-    /// Flux's definitions and Deployments, its two controllers at work. None without the programs.
-    fn start() -> Option<Self> {
-        let definitions = support::tool("flux-crds")?;
-        for program in [REFLECTOR, AUTOMATOR, "flux", "registry"] {
-            support::tool(program)?;
-        }
-        if !support::has("kubectl", "kubernetes-client") {
-            return None;
-        }
-        // It lives as long as the process.
-        let cluster: &'static Cluster = Box::leak(Box::new(Cluster::start()?));
+/// A cluster of its own. None without the programs.
+fn cluster() -> Option<Cluster> {
+    for program in [REFLECTOR, AUTOMATOR, "flux", "flux-crds"] {
+        support::tool(program)?;
+    }
+    support::has("kubectl", "kubernetes-client").then(Cluster::start)?
+}
+
+impl<'a> Moving<'a> {
+    /// Flux's definitions and Deployments, its two controllers at work.
+    fn start(cluster: &'a Cluster) -> Self {
         let mut moving = Self {
             cluster,
             document: Document::read(),
             processes: BTreeMap::new(),
             folder: tempfile::tempdir().unwrap(),
         };
-        apply_definitions(cluster, &definitions);
+        apply_definitions(cluster);
         cluster
             .apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "flux-system"}}).to_string());
         for name in [REFLECTOR, AUTOMATOR] {
             cluster.apply(&deployment_of_flux(name).to_string());
         }
         moving.settle();
-        Some(moving)
+        moving
     }
 
     /// Runs the next commands of the document, which must be these; gives what the last one printed.
@@ -143,9 +144,9 @@ impl Moving {
                 .get(name)
                 .map_or(0, |one| one["spec"]["replicas"].as_u64().unwrap());
             match (replicas, self.processes.remove(name)) {
-                (0, Some(running)) => running.stop(),
+                (0, Some(running)) => drop(running.stop()),
                 (1, None) => {
-                    let started = self.process(name, &wanted[name]);
+                    let started = self.starter(name, &wanted[name]).flags(&ELECTION).start();
                     self.processes.insert(name, started);
                 }
                 (_, Some(running)) => drop(self.processes.insert(name, running)),
@@ -157,36 +158,35 @@ impl Moving {
         }
     }
 
-    fn process(&self, name: &'static str, deployment: &Json) -> Controller {
+    fn starter(&self, name: &'static str, deployment: &Json) -> Starter {
         let folder = self.folder.path().join(name);
-        std::fs::create_dir_all(folder.join("data")).unwrap();
         let kubeconfig = self.cluster.kubeconfig();
-        let storage = format!("--storage-path={}", folder.join("data").display());
         if name == OURS {
             let given = deployment
                 .pointer("/spec/template/spec/containers/0/args")
                 .unwrap()
                 .as_array()
                 .unwrap();
-            let mut arguments: Vec<String> = given
+            let arguments: Vec<String> = given
                 .iter()
                 .skip(1)
                 .map(|one| one.as_str().unwrap().replace("$(RUNTIME_NAMESPACE)", "flux-system"))
                 .filter(|one| !one.starts_with("--storage-path") && !one.starts_with("--enable-leader-election"))
                 .collect();
-            arguments.push(storage);
-            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            return Controller::ours(&kubeconfig, "flux-system", &folder, &arguments);
+            return Controller::ours(&kubeconfig, "flux-system", &folder).flags(&arguments);
         }
         // A lease that is soon over, for the time when nobody gives it back.
-        let mut arguments = vec![
-            "--leader-election-lease-duration=6s",
-            "--leader-election-renew-deadline=4s",
-        ];
-        if name == REFLECTOR {
-            arguments.push(&storage);
+        let starter = Controller::of_flux(name, &kubeconfig, "flux-system", &folder).unwrap();
+        let starter = starter.flags(&[
+            "--leader-election-lease-duration=12s",
+            "--leader-election-renew-deadline=10s",
+        ]);
+        if name == AUTOMATOR {
+            return starter;
         }
-        Controller::of_flux(name, &kubeconfig, "flux-system", &folder, &arguments).unwrap()
+        let storage = folder.join("data");
+        std::fs::create_dir_all(&storage).unwrap();
+        starter.flags(&[format!("--storage-path={}", storage.display())])
     }
 
     fn tell(&self, deployment: &Json, replicas: u64) {
@@ -220,9 +220,8 @@ impl Moving {
 
     /// Waits until our process leads for the kinds of a controller, by its own metrics; gives its identity.
     fn ours_leads(&self, controller: &str) -> String {
-        let line = format!("leader_election_master_status{{name=\"{controller}-leader-election\"}} 1");
-        let leads = || self.processes[OURS].metrics().lines().any(|one| one == line);
-        wait_for(|| leads().then_some(()), || self.processes[OURS].log());
+        let lease = format!("{controller}-leader-election");
+        until("ours leads", || self.processes[OURS].leads(&lease));
         self.holder(controller)
     }
 
@@ -239,7 +238,9 @@ impl Moving {
     }
 }
 
-fn apply_definitions(cluster: &Cluster, folder: &Path) {
+/// Flux's.
+fn apply_definitions(cluster: &Cluster) {
+    let folder = support::tool("flux-crds").unwrap();
     for file in ["imagepolicies", "imagerepositories", "imageupdateautomations"] {
         let text = std::fs::read_to_string(folder.join(format!("image.toolkit.fluxcd.io_{file}.yaml"))).unwrap();
         cluster.apply(&text);
@@ -265,30 +266,24 @@ fn deployment_of_flux(name: &str) -> Json {
 }
 
 /// The tag that a policy has chosen.
-fn chosen(fleet: &ImageFleet) -> String {
-    fleet.get(POLICY)["status"]["latestRef"]["tag"]
+fn chosen(world: &ImageWorld<'_>) -> String {
+    world.get(IMAGE_POLICY, "app")["status"]["latestRef"]["tag"]
         .as_str()
         .unwrap_or_default()
         .to_owned()
 }
 
-fn release(fleet: &ImageFleet, tag: &str) {
-    fleet.registry.images().tags("app", &[tag]);
-    fleet.request(REPOSITORY, tag);
-}
-
 /// There, in the order of the document, and back.
 #[test]
 fn the_document_can_be_followed() {
-    let Some(mut moving) = Moving::start() else { return };
-    let Some(fleet) = ImageFleet::start(moving.cluster, "apps") else {
-        return;
-    };
-    fleet.apply_all();
-    fleet.ready(AUTOMATION, |status, _| status == "True");
-    release(&fleet, "1.1.0");
-    fleet.in_git("1.1.0");
-    let uid = fleet.get(POLICY)["metadata"]["uid"].clone();
+    let Some(cluster) = cluster() else { return };
+    let mut moving = Moving::start(&cluster);
+    let world = ImageWorld::bare(&cluster, "apps");
+    world.add_all("1h");
+    world.app_ready(AUTOMATION);
+    world.release("1.1.0");
+    world.in_git("1.1.0");
+    let uid = world.get(IMAGE_POLICY, "app")["metadata"]["uid"].clone();
 
     // 1. Flux is at work.
     let said = moving.run(&[
@@ -304,8 +299,8 @@ fn the_document_can_be_followed() {
         "bumpwright install --beside-flux",
         "kubectl -n flux-system rollout status",
     ]);
-    release(&fleet, "1.2.0");
-    fleet.in_git("1.2.0");
+    world.release("1.2.0");
+    world.in_git("1.2.0");
     assert_eq!((moving.holder(REFLECTOR), moving.holder(AUTOMATOR)), before);
     for kind in ["ImageRepository", "ImagePolicy", "ImageUpdateAutomation"] {
         assert_eq!(moving.reconciled(kind), 0, "{kind}");
@@ -319,8 +314,8 @@ fn the_document_can_be_followed() {
         "flux get image update",
     ]);
     assert!(said.contains("repository up-to-date"), "{said}");
-    release(&fleet, "1.3.0");
-    fleet.in_git("1.3.0");
+    world.release("1.3.0");
+    world.in_git("1.3.0");
     assert_eq!(moving.holder(REFLECTOR), before.0);
     assert_eq!(
         (moving.reconciled("ImageRepository"), moving.reconciled("ImagePolicy")),
@@ -330,24 +325,24 @@ fn the_document_can_be_followed() {
     // 4. All is ours. There is no tag database at first, and the policy loses nothing.
     moving.run(&["kubectl -n flux-system scale deployment image-reflector-controller --replicas=0"]);
     assert_eq!(moving.ours_leads(REFLECTOR), identity, "one process has both");
-    let seen: Vec<String> = (0..10).map(|_| chosen(&fleet)).collect();
+    let seen: Vec<String> = (0..10).map(|_| chosen(&world)).collect();
     assert!(seen.iter().all(|tag| tag == "1.3.0"), "{seen:?}");
     wait_for(
-        || (moving.reconciled("ImagePolicy") > 0 && moving.reconciled("ImageRepository") > 0).then_some(()),
+        || moving.reconciled("ImagePolicy") > 0 && moving.reconciled("ImageRepository") > 0,
         || moving.processes[OURS].log(),
     );
-    fleet.ready(POLICY, |status, message| status == "True" && message.contains("1.3.0"));
-    release(&fleet, "1.4.0");
-    fleet.in_git("1.4.0");
+    world.ready(IMAGE_POLICY, "app", "True", |_, message| message.contains("1.3.0"));
+    world.release("1.4.0");
+    world.in_git("1.4.0");
     moving.run(&[
         "kubectl -n flux-system get lease image-reflector",
         "flux get images all",
     ]);
 
     // A kustomize-controller puts Flux's definitions back; ours goes on, and the guard against pruning stays.
-    apply_definitions(moving.cluster, &support::tool("flux-crds").unwrap());
-    release(&fleet, "1.4.1");
-    fleet.in_git("1.4.1");
+    apply_definitions(moving.cluster);
+    world.release("1.4.1");
+    world.in_git("1.4.1");
     let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/imagepolicies.image.toolkit.fluxcd.io";
     let annotations = moving.cluster.get(definition)["metadata"]["annotations"].clone();
     assert_eq!(annotations["kustomize.toolkit.fluxcd.io/prune"], "disabled");
@@ -363,10 +358,14 @@ fn the_document_can_be_followed() {
         said.contains(concat!("bumpwright: v", env!("CARGO_PKG_VERSION"))),
         "{said}"
     );
-    assert_eq!(fleet.get(POLICY)["metadata"]["uid"], uid, "objects are the same ones");
+    assert_eq!(
+        world.get(IMAGE_POLICY, "app")["metadata"]["uid"],
+        uid,
+        "objects are the same ones"
+    );
 
     // Back: Flux's definitions replace ours, its controllers take the leases.
-    apply_definitions(moving.cluster, &support::tool("flux-crds").unwrap());
+    apply_definitions(moving.cluster);
     for name in [REFLECTOR, AUTOMATOR] {
         let mut deployment = deployment_of_flux(name);
         deployment["spec"]["replicas"] = json!(0);
@@ -376,32 +375,28 @@ fn the_document_can_be_followed() {
         "kubectl -n flux-system scale deployment bumpwright --replicas=0",
         "kubectl -n flux-system scale deployment",
     ]);
-    release(&fleet, "1.5.0");
-    fleet.in_git("1.5.0");
+    world.release("1.5.0");
+    world.in_git("1.5.0");
     assert!(moving.holder(AUTOMATOR) != identity && moving.holder(REFLECTOR) != identity);
     let said = moving.run(&["flux get images all"]);
     assert!(said.contains("1.5.0"), "{said}");
     assert!(moving.document.0.is_empty(), "not run: {:?}", moving.document.0);
 
     // Their finalizers are ours and ours theirs: Flux lets go of objects that we had in hand.
-    for plural in [AUTOMATION, POLICY, REPOSITORY] {
-        moving.cluster.request("DELETE", &fleet.path(plural), "", "");
-        wait_for(
-            || (moving.cluster.request("GET", &fleet.path(plural), "", "").status == 404).then_some(()),
-            || format!("{plural} stays"),
-        );
+    for kind in [AUTOMATION, IMAGE_POLICY, IMAGE_REPOSITORY] {
+        world.delete(kind, "app");
+        world.gone(kind, "app");
     }
 }
 
 /// A controller of Flux that ends without giving its lease back is waited for, and then followed.
 #[test]
 fn a_lease_that_nobody_renews_is_taken_over() {
-    let Some(mut moving) = Moving::start() else { return };
-    let Some(fleet) = ImageFleet::start(moving.cluster, "apps") else {
-        return;
-    };
-    fleet.apply_all();
-    fleet.ready(AUTOMATION, |status, _| status == "True");
+    let Some(cluster) = cluster() else { return };
+    let mut moving = Moving::start(&cluster);
+    let world = ImageWorld::bare(&cluster, "apps");
+    world.add_all("1h");
+    world.app_ready(AUTOMATION);
     moving.shell("bumpwright install --beside-flux");
     moving.settle();
     let before = moving.holder(AUTOMATOR);
@@ -409,15 +404,16 @@ fn a_lease_that_nobody_renews_is_taken_over() {
     assert_eq!(moving.holder(AUTOMATOR), before, "it was not given back");
     let identity = moving.ours_leads(AUTOMATOR);
     assert_ne!(identity, before);
-    release(&fleet, "1.1.0");
-    fleet.in_git("1.1.0");
+    world.release("1.1.0");
+    world.in_git("1.1.0");
     assert_ne!(moving.holder(REFLECTOR), identity);
 }
 
 /// Where old Flux has stored older versions, ours can be installed, and `flux migrate` makes the way free for Flux's newer definitions.
 #[test]
 fn stored_versions_do_not_stand_in_the_way() {
-    let Some(moving) = Moving::start() else { return };
+    let Some(cluster) = cluster() else { return };
+    let moving = Moving::start(&cluster);
     let name = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/imagepolicies.image.toolkit.fluxcd.io";
     moving.shell("bumpwright install --beside-flux");
     // As a cluster is whose Flux once stored v1beta2.

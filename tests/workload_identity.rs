@@ -12,20 +12,27 @@
 
 mod support;
 
+use std::ops::Deref;
 use std::process::Command;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value as Json, json};
 use support::apiserver::Cluster;
-use support::controller::{self, Controller, awaited};
-use support::git_http::{Fault, GitHttp, Options, Seen};
+use support::controller::Controller;
+use support::git_http::{Fault, Options, Seen};
 use support::http_server::Request;
+use support::image_world::add_choice;
 use support::proxy::Proxy;
 use support::reply::Reply;
 use support::repo::{Change, Repo};
 use support::stub_http::StubHttp;
 use support::tls::Certificates;
+use support::waiting::until;
+use support::world::{
+    AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, Kind, SECRET, SERVICE_ACCOUNT, World,
+    automation, git_repository,
+};
 
 /// Part of every secret that the stubs give.
 const HUNTER: &str = "hunter2";
@@ -111,81 +118,61 @@ fn registry(host: &str, request: &Request) -> Reply {
     }
 }
 
-/// A namespace with a controller, whose ways to the clouds lead to the stubs.
-struct World {
-    cluster: &'static Cluster,
-    namespace: &'static str,
-    internet: StubHttp,
-    git: GitHttp,
+/// A world with a controller, whose ways to the clouds lead to the stubs.
+struct Clouds {
+    // Before the folder that has its log and storage goes.
     controller: Controller,
-    folder: tempfile::TempDir,
+    world: World<'static>,
+    internet: StubHttp,
 }
 
-impl World {
+impl Deref for Clouds {
+    type Target = World<'static>;
+
+    fn deref(&self) -> &World<'static> {
+        &self.world
+    }
+}
+
+impl Clouds {
     /// None without the programs.
-    fn start(namespace: &'static str, arguments: &[&str]) -> Option<Self> {
+    fn start(namespace: &'static str, flags: &[&str]) -> Option<Self> {
         let cluster = Cluster::shared()?;
         let hosts = HOSTS.iter().chain(&GIT_HOSTS).copied().collect::<Vec<_>>();
         let certificates = Certificates::for_host(&hosts.join(",DNS:"))?;
-        controller::define(cluster);
-        let folder = tempfile::tempdir().unwrap();
+        cluster.define();
         let tls = Some(certificates.server_config(false));
         let internet = StubHttp::with(tls.clone(), internet);
-        let git = GitHttp::with(
-            &folder.path().join("git"),
-            Options {
-                tls,
-                ..Options::default()
-            },
-        );
+        let options = Options {
+            tls,
+            ..Options::default()
+        };
+        let world = World::with_git(cluster, namespace, options);
         let ports: Vec<String> = hosts.iter().map(|host| format!("{host}:443")).collect();
         let leads = ports.iter().zip(&hosts).map(|(port, host)| {
             let to = if GIT_HOSTS.contains(host) {
-                git.address()
+                world.git.address()
             } else {
                 internet.address()
             };
             (port.as_str(), to)
         });
         let proxy = Proxy::leading(None, &leads.collect::<Vec<_>>());
-        let ca = folder.path().join("ca.pem");
-        std::fs::write(&ca, &certificates.ca).unwrap();
-        let variables = [("SSL_CERT_FILE", ca.to_str().unwrap())];
-        let controller = Controller::start(cluster, namespace, folder.path(), arguments, &variables);
-        let world = Self {
-            cluster,
-            namespace,
-            internet,
-            git,
-            controller,
-            folder,
-        };
-        world.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
         let address = format!("http://{}", proxy.address);
-        world.add("v1", "Secret", "proxy", &json!({"stringData": {"address": address}}));
-        Some(world)
-    }
-
-    fn apply(&self, object: &Json) {
-        self.cluster.apply(&object.to_string());
-    }
-
-    fn add(&self, api_version: &str, kind: &str, name: &str, fields: &Json) {
-        let mut object = fields.clone();
-        object["apiVersion"] = json!(api_version);
-        object["kind"] = json!(kind);
-        object["metadata"]["name"] = json!(name);
-        object["metadata"]["namespace"] = json!(self.namespace);
-        self.apply(&object);
+        world.put(SECRET, "proxy", json!({"stringData": {"address": address}}));
+        let ca = world.folder.path().join("ca.pem");
+        std::fs::write(&ca, &certificates.ca).unwrap();
+        let starter = world.starter("controller").flags(flags);
+        let controller = starter.variable("SSL_CERT_FILE", &ca).start();
+        Some(Self {
+            controller,
+            world,
+            internet,
+        })
     }
 
     fn account(&self, name: &str, annotations: &Json) {
-        self.add(
-            "v1",
-            "ServiceAccount",
-            name,
-            &json!({"metadata": {"annotations": annotations}}),
-        );
+        self.put(SERVICE_ACCOUNT, name, json!({"metadata": {"annotations": annotations}}));
     }
 
     /// A ServiceAccount for each cloud, of its name.
@@ -213,67 +200,39 @@ impl World {
         if !account.is_empty() {
             spec["serviceAccountName"] = json!(account);
         }
-        self.add(
-            "image.toolkit.fluxcd.io/v1",
-            "ImageRepository",
-            name,
-            &json!({"spec": spec}),
-        );
+        self.add(IMAGE_REPOSITORY, name, spec);
     }
 
     /// A repository with a marker at an address of a provider, and an automation for it.
     fn automation(&self, name: &str, url: &str, provider: &str, account: &str) -> Repo {
         let path = url.split('/').skip(3).collect::<Vec<_>>().join("/");
-        let repo = Repo::init(self.folder.path().join("git").join(path));
+        let repo = self.repository(&path);
         let file = format!(
             "image: ghcr.io/o/app:1.0.0 # {{\"$imagepolicy\": \"{}:app\"}}\n",
             self.namespace
         );
         repo.commit("main", "first", &[Change::File("a.yaml", file.as_bytes())]);
-        let mut spec = json!({
-            "interval": "1h", "url": url, "provider": provider, "ref": {"branch": "main"},
-            "proxySecretRef": {"name": "proxy"},
-        });
+        let mut spec = git_repository(url);
+        spec["provider"] = json!(provider);
+        spec["proxySecretRef"] = json!({"name": "proxy"});
         if !account.is_empty() {
             spec["serviceAccountName"] = json!(account);
         }
-        self.add(
-            "source.toolkit.fluxcd.io/v1",
-            "GitRepository",
-            name,
-            &json!({"spec": spec}),
-        );
-        let spec = json!({
-            "interval": "1h", "sourceRef": {"kind": "GitRepository", "name": name},
-            "git": {"commit": {"author": {"name": "bot", "email": "bot@example.com"}}}, "update": {"path": "./"},
-        });
-        self.add(
-            "image.toolkit.fluxcd.io/v1",
-            "ImageUpdateAutomation",
-            name,
-            &json!({"spec": spec}),
-        );
+        self.add(GIT_REPOSITORY, name, spec);
+        self.add(AUTOMATION, name, automation(name));
         repo
     }
 
-    fn path(&self, plural: &str, name: &str) -> String {
-        format!(
-            "/apis/image.toolkit.fluxcd.io/v1/namespaces/{}/{plural}/{name}",
-            self.namespace
-        )
-    }
-
-    fn awaits(&self, plural: &str, name: &str, kind: &str, reason: &str, message: &str) {
-        let wanted = |condition: &Json| {
-            let text = |field: &str| condition[field].as_str().unwrap_or_default();
-            text("reason") == reason && text("message").starts_with(message)
-        };
-        awaited(self.cluster, &self.path(plural, name), kind, wanted);
+    /// Waits until an object says so of its success, or of its failure.
+    fn says(&self, kind: Kind, name: &str, wanted: &str, message: &str) {
+        let status = if wanted == "Succeeded" { "True" } else { "False" };
+        self.ready(kind, name, status, |reason, said| {
+            reason == wanted && said.starts_with(message)
+        });
     }
 
     fn scanned(&self, name: &str) {
-        let found = "successful scan: found 2 tags";
-        self.awaits("imagerepositories", name, "Ready", "Succeeded", found);
+        self.says(IMAGE_REPOSITORY, name, "Succeeded", "successful scan: found 2 tags");
     }
 
     /// The tokens that a service was shown, with the field that they came in.
@@ -300,17 +259,10 @@ impl World {
 
     /// Nothing of a secret is in the log, in any object of the namespace or in any event.
     fn keeps_secrets(&self) {
-        let mut seen = self.controller.log() + &self.controller.page();
-        for plural in ["imagerepositories", "imagepolicies", "imageupdateautomations"] {
-            seen += &self
-                .cluster
-                .get(self.path(plural, "").trim_end_matches('/'))
-                .to_string();
+        let mut seen = self.controller.log() + &self.controller.metrics();
+        for kind in [IMAGE_REPOSITORY, IMAGE_POLICY, AUTOMATION, EVENT] {
+            seen += &self.cluster.get(&self.list_path(kind)).to_string();
         }
-        seen += &self
-            .cluster
-            .get(&format!("/api/v1/namespaces/{}/events", self.namespace))
-            .to_string();
         // Each token of Kubernetes begins with the same header.
         for secret in [HUNTER, "eyJ"] {
             assert!(!seen.contains(secret), "{seen}");
@@ -320,7 +272,7 @@ impl World {
 
 #[test]
 fn n_050_images_are_scanned_as_their_service_accounts_at_each_cloud() {
-    let Some(world) = World::start(
+    let Some(world) = Clouds::start(
         "wi-images",
         &["--controllers=image-reflector", GATE, "--log-level=trace"],
     ) else {
@@ -396,13 +348,9 @@ fn n_050_images_are_scanned_as_their_service_accounts_at_each_cloud() {
 
     // Asked again, nothing is fetched anew.
     let before = world.internet.requests().len();
-    let patch = json!({"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": "now"}}}).to_string();
-    let path = world.path("imagerepositories", "aws");
-    world
-        .cluster
-        .request("PATCH", &path, "application/merge-patch+json", &patch);
-    awaited(world.cluster, &path, "Ready", |_| {
-        world.cluster.get(&path)["status"]["lastHandledReconcileAt"] == "now"
+    world.request(IMAGE_REPOSITORY, "aws", "now");
+    until("the request is handled", || {
+        world.get(IMAGE_REPOSITORY, "aws")["status"]["lastHandledReconcileAt"] == "now"
     });
     let asked = world.internet.requests().split_off(before);
     assert!(!asked.is_empty() && asked.iter().all(|request| request.path.starts_with("/v2/")));
@@ -422,26 +370,20 @@ fn comes_as(seen: &Seen) -> bool {
 
 #[test]
 fn n_004_n_006_git_repositories_are_pushed_to_as_their_service_accounts() {
-    let Some(world) = World::start("wi-git", &["--controllers=image-automation", GATE, "--log-level=trace"]) else {
+    let Some(world) = Clouds::start("wi-git", &["--controllers=image-automation", GATE, "--log-level=trace"]) else {
         return;
     };
     world
         .git
         .intercept(|seen| (!comes_as(seen)).then(|| Fault::Unauthorized("no".to_owned())));
     world.accounts();
-    controller::policy(world.cluster, "wi-git", "app", "1.1.0");
+    add_choice(&world, "app", "1.1.0");
     let repos = [
         world.automation("aws", &format!("https://{CODECOMMIT}/v1/repos/app"), "aws", "aws"),
         world.automation("azure", &format!("https://{DEVOPS}/o/p/_git/r"), "azure", "azure"),
     ];
     for (name, repo) in ["aws", "azure"].into_iter().zip(repos) {
-        world.awaits(
-            "imageupdateautomations",
-            name,
-            "Ready",
-            "Succeeded",
-            "repository up-to-date",
-        );
+        world.says(AUTOMATION, name, "Succeeded", "repository up-to-date");
         assert!(
             String::from_utf8(repo.show("main", "a.yaml"))
                 .unwrap()
@@ -457,33 +399,36 @@ fn n_004_n_006_git_repositories_are_pushed_to_as_their_service_accounts() {
     let series = "gotk_token_cache_events_total{event_type=\"cache_miss\",kind=\"ImageUpdateAutomation\",name=\"azure\",\
                   namespace=\"wi-git\",operation=\"reconcile\"}";
     assert_eq!(world.controller.metric(series), Some(1.0));
-    assert_eq!(world.controller.metric("bumpwright_pushes_total"), Some(2.0));
+    world.controller.counts("bumpwright_pushes_total", 2.0);
     world.keeps_secrets();
 }
 
 #[test]
 fn n_024_without_the_gate_objects_with_a_service_account_stall() {
-    let Some(world) = World::start("wi-gate", &["--default-service-account=tenant"]) else {
+    let Some(world) = Clouds::start("wi-gate", &["--default-service-account=tenant"]) else {
         return;
     };
     world.images("app", &format!("{ECR}/app"), "aws", "scanner");
     world.automation("app", &format!("https://{DEVOPS}/o/p/_git/r"), "azure", "sync");
     let message = "to use spec.serviceAccountName for provider authentication please enable the \
                    ObjectLevelWorkloadIdentity feature gate in the controller";
-    for plural in ["imagerepositories", "imageupdateautomations"] {
-        for kind in ["Stalled", "Ready"] {
-            world.awaits(plural, "app", kind, "FeatureGateDisabled", message);
+    for kind in [IMAGE_REPOSITORY, AUTOMATION] {
+        for (condition, status) in [("Stalled", "True"), ("Ready", "False")] {
+            world.condition(kind, "app", condition, status, |reason, said| {
+                reason == "FeatureGateDisabled" && said.starts_with(message)
+            });
         }
     }
     assert!(world.internet.requests().is_empty() && world.git.requests().is_empty());
     // What Flux' image controllers would take for a lockdown is none here, and that is said.
-    let said = "--default-service-account is for Kustomizations only";
-    assert!(world.controller.log().contains(said));
+    world
+        .controller
+        .says("--default-service-account is for Kustomizations only");
 }
 
 #[test]
 fn n_050_what_is_wrong_with_a_service_account_is_said_in_the_words_of_flux() {
-    let Some(world) = World::start("wi-wrong", &[GATE]) else {
+    let Some(world) = Clouds::start("wi-wrong", &[GATE]) else {
         return;
     };
     world.account("bare", &json!({}));
@@ -509,19 +454,12 @@ fn n_050_what_is_wrong_with_a_service_account_is_said_in_the_words_of_flux() {
              in the service account annotation azure.workload.identity/tenant-id",
         ),
     ] {
-        world.awaits(
-            "imagerepositories",
-            name,
-            "Ready",
-            "ReadOperationFailed",
-            &format!("{token}{said}"),
-        );
+        world.says(IMAGE_REPOSITORY, name, "ReadOperationFailed", &format!("{token}{said}"));
     }
     world.automation("git", &format!("https://{DEVOPS}/o/p/_git/r"), "azure", "nobody");
-    world.awaits(
-        "imageupdateautomations",
+    world.says(
+        AUTOMATION,
         "git",
-        "Ready",
         "SourceManagerFailed",
         "failed configuring source manager: failed to configure authentication options: failed to get access token for Git \
          repository: failed to get service account 'wi-wrong/nobody': ServiceAccount \"nobody\" not found",
@@ -542,21 +480,21 @@ fn n_050_what_is_wrong_with_a_service_account_is_said_in_the_words_of_flux() {
                 arn:aws:iam::1:role/echo by a web identity token: https://sts.eu-west-1.amazonaws.com/ answered 403 \
                 AccessDenied: not for ***";
     let message = format!("{token}{said}");
-    world.awaits("imagerepositories", "echo", "Ready", "ReadOperationFailed", &message);
+    world.says(IMAGE_REPOSITORY, "echo", "ReadOperationFailed", &message);
     world.keeps_secrets();
 }
 
 #[test]
 fn n_037_the_default_account_counts_for_objects_that_name_none() {
     let arguments = [GATE, "--default-workload-service-account=aws"];
-    let Some(world) = World::start("wi-default", &arguments) else {
+    let Some(world) = Clouds::start("wi-default", &arguments) else {
         return;
     };
     world.images("app", &format!("{ECR}/app"), "aws", "");
     let message = "scan failed: failed to get access token for artifact registry: failed to \
                    get service account 'wi-default/aws': the specified default service account does not exist in the object \
                    namespace. your cluster is subject to multi-tenant workload identity lockdown";
-    world.awaits("imagerepositories", "app", "Ready", "ReadOperationFailed", message);
+    world.says(IMAGE_REPOSITORY, "app", "ReadOperationFailed", message);
     world.accounts();
     world.scanned("app");
     let shown = world.shown("sts.eu-west-1.amazonaws.com", "WebIdentityToken");

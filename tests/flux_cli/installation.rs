@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::support::apiserver::Cluster;
 use super::support::cli::Bench;
-use super::support::controllers::{Controller, wait_for};
+use super::support::controller::ELECTION;
 use super::support::http_server::Request;
-use super::support::image_fleet::{AUTOMATION, ImageFleet, REPOSITORY};
+use super::support::image_world::ImageWorld;
 use super::support::reply::Reply;
 use super::support::stub_http::StubHttp;
 use super::support::tls::Certificates;
@@ -85,11 +85,7 @@ fn check_and_version_see_the_installation() {
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/imagepolicies.image.toolkit.fluxcd.io",
     ] {
         // A definition goes once its objects have.
-        let answer = || cluster.request("GET", gone, "", "");
-        wait_for(
-            || (answer().status == 404).then_some(()),
-            || format!("{gone}: {}", answer().body),
-        );
+        cluster.gone(gone);
     }
 }
 
@@ -136,28 +132,24 @@ fn pod(cluster: &Cluster) {
 #[test]
 fn logs_are_found_and_filtered() {
     let Some(cluster) = Cluster::start() else { return };
-    // It lives as long as the process, which is as long as the fleet asks for.
-    let cluster: &'static Cluster = Box::leak(Box::new(cluster));
-    let Some(flux) = Flux::new(cluster, "logs") else { return };
+    let Some(flux) = Flux::new(&cluster, "logs") else {
+        return;
+    };
     let Some(certificates) = Certificates::make() else {
         return;
     };
-    install(cluster, &[]);
-    let Some(fleet) = ImageFleet::start(cluster, "logs") else {
-        return;
-    };
-    let storage = format!("--storage-path={}", fleet.folder().join("data").display());
-    let controller = Controller::ours(&cluster.kubeconfig(), "logs", fleet.folder(), &[&storage]);
-    fleet.apply_all();
-    fleet.ready(AUTOMATION, |status, _| status == "True");
-    fleet.registry.images().tags("app", &["1.1.0"]);
-    fleet.request(REPOSITORY, "now");
-    fleet.in_git("1.1.0");
+    install(&cluster, &[]);
+    let world = ImageWorld::bare(&cluster, "logs");
+    world.add_all("1h");
+    let controller = world.controller(&ELECTION);
+    world.settled();
+    world.release("1.1.0");
+    world.in_git("1.1.0");
     controller.says("pushed commit");
     let controller = Arc::new(controller);
     let of = Arc::clone(&controller);
-    let _kubelet = node_with_log(cluster, &certificates, move || of.log());
-    pod(cluster);
+    let _kubelet = node_with_log(&cluster, &certificates, move || of.log());
+    pod(&cluster);
     let all = rows(&flux.ok("logs"));
     let about = |kind: &str| all.iter().any(|row| row.contains(&format!(" info {kind}/app.logs - ")));
     for kind in ["ImageRepository", "ImagePolicy", "ImageUpdateAutomation"] {
@@ -182,7 +174,7 @@ fn tree_shows_image_objects_as_leaves() {
     let Some(flux) = Flux::new(cluster, "default") else {
         return;
     };
-    cluster.apply(&Bench::new().ok(&["crds"]).out);
+    cluster.define();
     let mut kustomization = json!({
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "tree", "namespace": "default"},
         "spec": {"interval": "1h", "prune": false, "sourceRef": {"kind": "GitRepository", "name": "app"}},

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Value as Json;
 
 use super::support::apiserver::Cluster;
-use super::support::controllers::{Controller, wait_for};
-use super::support::image_fleet::{AUTOMATION, ImageFleet};
+use super::support::controller::ELECTION;
+use super::support::image_world::ImageWorld;
 use super::support::repo::Change;
+use super::support::waiting::wait_for;
+use super::support::world::AUTOMATION;
 use super::{deploy, exported, kustomized, text};
 
 fn dashboard() -> Json {
@@ -50,37 +52,22 @@ fn samples(page: &str) -> BTreeSet<String> {
 #[test]
 fn every_metric_of_the_dashboard_is_shown_by_a_process() {
     let Some(cluster) = Cluster::shared() else { return };
-    for object in exported(&[])
-        .values()
-        .filter(|one| text(one, "/kind") == "CustomResourceDefinition")
-    {
-        cluster.apply(&object.to_string());
-    }
-    let Some(fleet) = ImageFleet::start(cluster, "dashboard") else {
-        return;
-    };
+    let world = ImageWorld::new(cluster, "dashboard", "1h");
     let odd = "odd: a:1 # {\"$imagepolicy\": \"dashboard:nobody\"}\n";
-    fleet.repo.commit(
+    world.repo.commit(
         "main",
         "a marker of no policy",
         &[Change::File("odd.yaml", odd.as_bytes())],
     );
-    fleet.apply_all();
-    let storage = format!("--storage-path={}", fleet.folder().join("data").display());
-    let arguments = [
-        storage.as_str(),
-        "--events-addr=http://127.0.0.1:9/",
-        "--watch-all-namespaces=false",
-    ];
-    let controller = Controller::ours(&cluster.kubeconfig(), "dashboard", fleet.folder(), &arguments);
-    fleet.registry.images().tags("app", &["1.1.0"]);
-    fleet.ready(AUTOMATION, |status, _| status == "True");
-    fleet.in_git("1.1.0");
+    world.publish("app", "1.1.0");
+    let controller = world.controller(&[&ELECTION[..], &["--events-addr=http://127.0.0.1:9/"]].concat());
+    world.app_ready(AUTOMATION);
+    world.in_git("1.1.0");
     let asked: BTreeSet<String> = expressions(&dashboard()).iter().flat_map(|one| metrics(one)).collect();
     assert!(asked.len() > 12, "{asked:?}");
     let missing = || -> Vec<String> { asked.difference(&samples(&controller.metrics())).cloned().collect() };
     wait_for(
-        || missing().is_empty().then_some(()),
+        || missing().is_empty(),
         || format!("not shown: {:?}\n{}", missing(), controller.metrics()),
     );
 }

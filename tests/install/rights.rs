@@ -1,17 +1,21 @@
 //! The controllers with the ServiceAccount of the manifests and nothing else.
 
-use std::time::SystemTime;
-
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::support::apiserver::Cluster;
-use super::support::controllers::{Controller, wait_for};
-use super::support::image_fleet::{AUTOMATION, ImageFleet, POLICY, REPOSITORY};
+use super::support::controller::{Controller, ELECTION};
+use super::support::image_world::ImageWorld;
+use super::support::waiting::{until, wait_for};
+use super::support::world::{
+    AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, LEASE, SECRET, SERVICE_ACCOUNT, git_repository,
+    newest,
+};
 use super::{exported, text};
 
-/// A fleet in a namespace with an installation, and a token of its ServiceAccount.
-fn installed(cluster: &'static Cluster, namespace: &str, flags: &[&str]) -> Option<(ImageFleet, String)> {
-    let fleet = ImageFleet::start(cluster, namespace)?;
+/// An image world without objects in a namespace with an installation whose rights are in effect, and a token of its
+/// ServiceAccount.
+fn installed<'a>(cluster: &'a Cluster, namespace: &str, flags: &[&str]) -> (ImageWorld<'a>, String) {
+    let world = ImageWorld::bare(cluster, namespace);
     let namespace_flag = format!("--namespace={namespace}");
     let all = exported(&[&[namespace_flag.as_str()], flags].concat());
     // Definitions first.
@@ -26,42 +30,37 @@ fn installed(cluster: &'static Cluster, namespace: &str, flags: &[&str]) -> Opti
     let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
     let answer = cluster.request("POST", &path, "", &request.to_string());
     assert_eq!(answer.status, 201, "{}", answer.body);
-    Some((fleet, text(&answer.body, "/status/token").to_owned()))
+    // The server takes note of bindings a little later. There are two: for the work and for the leases.
+    for (verb, group, resource) in [("get", "", "secrets"), ("create", "coordination.k8s.io", "leases")] {
+        until("the rights are in effect", || {
+            may(cluster, namespace, verb, group, resource, namespace)
+        });
+    }
+    (world, text(&answer.body, "/status/token").to_owned())
 }
 
-/// The arguments that the Deployment has, but for the folder.
-fn arguments(fleet: &ImageFleet, flags: &[&str]) -> Vec<String> {
+/// The arguments that the Deployment has, but for what [`Controller::ours`] says itself.
+fn arguments(flags: &[&str]) -> Vec<String> {
     let all = exported(flags);
     let container = &all["Deployment flux-system/bumpwright"]["spec"]["template"]["spec"]["containers"][0];
-    let storage = format!("--storage-path={}", fleet.folder().join("data").display());
     let given = container["args"].as_array().unwrap().iter().skip(1);
-    let mut arguments: Vec<String> = given
+    given
         .map(|one| one.as_str().unwrap().to_owned())
         .filter(|one| !one.starts_with("--storage-path=") && !one.starts_with("--enable-leader-election"))
-        .collect();
-    arguments.push(storage);
-    arguments
+        .collect()
 }
 
-fn start(fleet: &ImageFleet, token: &str, flags: &[&str]) -> Controller {
-    let arguments = arguments(fleet, flags);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let kubeconfig = fleet.kubeconfig_with(token);
-    Controller::ours(&kubeconfig, &fleet.namespace, fleet.folder(), &arguments)
+fn start(world: &ImageWorld<'_>, token: &str, flags: &[&str]) -> Controller {
+    let kubeconfig = world.folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, world.cluster.kubeconfig_with(token)).unwrap();
+    let starter = Controller::ours(&kubeconfig, &world.namespace, &world.folder_of("controller"));
+    starter.flags(&arguments(flags)).flags(&ELECTION).start()
 }
 
-fn secret(fleet: &ImageFleet, namespace: &str, name: &str, data: Json) {
-    fleet.apply(&json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace}, "stringData": data,
-    }));
-}
-
-fn events(fleet: &ImageFleet) -> Vec<String> {
-    let list = fleet
-        .cluster
-        .get(&format!("/api/v1/namespaces/{}/events", fleet.namespace));
-    let items = list["items"].as_array().unwrap().iter();
-    items
+fn events(world: &ImageWorld<'_>) -> Vec<String> {
+    let events = world.list(EVENT);
+    let events = events.iter();
+    events
         .map(|event| format!("{} {}", text(event, "/involvedObject/kind"), text(event, "/reason")))
         .collect()
 }
@@ -69,61 +68,49 @@ fn events(fleet: &ImageFleet) -> Vec<String> {
 /// Leases, finalizers, status, events, Secrets, service accounts, labels of namespaces: all that a run asks for.
 #[test]
 fn the_rights_are_enough_for_all_namespaces() {
-    // Its own, since it acts in all namespaces; it lives as long as the process.
+    // Its own, since it acts in all namespaces.
     let Some(cluster) = Cluster::start() else { return };
-    let cluster: &'static Cluster = Box::leak(Box::new(cluster));
-    let Some((fleet, token)) = installed(cluster, "rights", &[]) else {
-        return;
-    };
-    let controller = start(&fleet, &token, &[]);
-    secret(
-        &fleet,
-        "rights",
-        "git",
-        json!({"username": "bot", "password": "secret"}),
+    let (world, token) = installed(&cluster, "rights", &[]);
+    let controller = start(&world, &token, &[]);
+    let login = json!({"username": "bot", "password": "secret"});
+    world.put(SECRET, "git", json!({ "stringData": login }));
+    world.put(
+        SERVICE_ACCOUNT,
+        "puller",
+        json!({"imagePullSecrets": [{"name": "pull"}]}),
     );
-    fleet.apply(&json!({
-        "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "puller", "namespace": "rights"},
-        "imagePullSecrets": [{"name": "pull"}],
-    }));
-    let docker = json!({"auths": {fleet.registry.host(): {"username": "a", "password": "b"}}});
-    fleet.apply(&json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull", "namespace": "rights"},
-        "type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": docker.to_string()},
-    }));
-    fleet.apply_all();
-    fleet.apply(&fleet.object(
-        "v1",
-        "ImageRepository",
-        json!({
-            "image": fleet.image(), "interval": "1h", "insecure": true, "serviceAccountName": "puller",
-            "accessFrom": {"namespaceSelectors": [{"matchLabels": {"may": "read"}}]},
-        }),
-    ));
-    fleet.apply(&json!({
-        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
-        "metadata": {"name": "app", "namespace": "rights"},
-        "spec": {"interval": "1h", "url": fleet.git.url("fleet.git"), "ref": {"branch": "main"}, "secretRef": {"name": "git"}},
-    }));
-    fleet.ready(REPOSITORY, |status, message| {
-        status == "True" && message.starts_with("successful scan")
+    let docker = json!({"auths": {world.registry.host(): {"username": "a", "password": "b"}}});
+    let data = json!({".dockerconfigjson": docker.to_string()});
+    world.put(
+        SECRET,
+        "pull",
+        json!({"type": "kubernetes.io/dockerconfigjson", "stringData": data}),
+    );
+    world.add_all("1h");
+    let mut spec = world.scanning("app");
+    spec["serviceAccountName"] = json!("puller");
+    spec["accessFrom"] = json!({"namespaceSelectors": [{"matchLabels": {"may": "read"}}]});
+    world.add(IMAGE_REPOSITORY, "app", spec);
+    let mut spec = git_repository(&world.git.url("app.git"));
+    spec["secretRef"] = json!({"name": "git"});
+    world.add(GIT_REPOSITORY, "app", spec);
+    world.ready(IMAGE_REPOSITORY, "app", "True", |_, message| {
+        message.starts_with("successful scan")
     });
-    fleet.ready(AUTOMATION, |status, message| {
-        status == "True" && message.starts_with("repository up-to-date")
-    });
-    fleet.registry.images().tags("app", &["1.0.0", "1.1.0"]);
-    fleet.request(REPOSITORY, "now");
-    fleet.in_git("1.1.0");
+    world.settled();
+    world.release("1.1.0");
+    world.in_git("1.1.0");
     // A policy of another namespace, which the repository lets in.
-    fleet.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "rights-guest", "labels": {"may": "read"}}}));
-    fleet.apply(&json!({
-        "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImagePolicy",
-        "metadata": {"name": "guest", "namespace": "rights-guest"},
-        "spec": {"imageRepositoryRef": {"name": "app", "namespace": "rights"}, "policy": {"semver": {"range": "*"}}},
+    world.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "rights-guest", "labels": {"may": "read"}}}));
+    let mut spec = newest("app");
+    spec["imageRepositoryRef"]["namespace"] = json!("rights");
+    world.apply(&json!({
+        "apiVersion": IMAGE_POLICY.api_version, "kind": IMAGE_POLICY.kind,
+        "metadata": {"name": "guest", "namespace": "rights-guest"}, "spec": spec,
     }));
     let guest = "/apis/image.toolkit.fluxcd.io/v1/namespaces/rights-guest/imagepolicies/guest";
     wait_for(
-        || (cluster.get(guest)["status"]["latestRef"]["tag"] == "1.1.0").then_some(()),
+        || cluster.get(guest)["status"]["latestRef"]["tag"] == "1.1.0",
         || format!("{:#}", cluster.get(guest)["status"]),
     );
     let wanted = [
@@ -132,33 +119,24 @@ fn the_rights_are_enough_for_all_namespaces() {
         "ImageUpdateAutomation Succeeded",
     ];
     wait_for(
-        || {
-            wanted
-                .iter()
-                .all(|one| events(&fleet).iter().any(|event| event == one))
-                .then_some(())
-        },
-        || format!("{:?}", events(&fleet)),
+        || wanted.iter().all(|one| events(&world).iter().any(|event| event == one)),
+        || format!("{:?}", events(&world)),
     );
     for name in [
         "image-reflector-controller-leader-election",
         "image-automation-controller-leader-election",
     ] {
-        let lease = cluster.get(&format!("/apis/coordination.k8s.io/v1/namespaces/rights/leases/{name}"));
-        assert!(!text(&lease, "/spec/holderIdentity").is_empty());
+        assert!(!text(&world.get(LEASE, name), "/spec/holderIdentity").is_empty());
     }
     // Finalizers are taken off.
-    for plural in [POLICY, REPOSITORY, AUTOMATION] {
+    for kind in [IMAGE_POLICY, IMAGE_REPOSITORY, AUTOMATION] {
         assert_eq!(
-            fleet.get(plural)["metadata"]["finalizers"],
+            world.get(kind, "app")["metadata"]["finalizers"],
             json!(["finalizers.fluxcd.io"]),
-            "{plural}"
+            "{kind:?}"
         );
-        cluster.request("DELETE", &fleet.path(plural), "", "");
-        wait_for(
-            || (cluster.request("GET", &fleet.path(plural), "", "").status == 404).then_some(()),
-            || format!("{:#}", fleet.get(plural)["metadata"]),
-        );
+        world.delete(kind, "app");
+        world.gone(kind, "app");
     }
     let log = controller.log();
     assert!(!log.contains("forbidden"), "{log}");
@@ -170,15 +148,12 @@ fn the_rights_are_enough_for_all_namespaces() {
 fn the_rights_are_enough_for_one_namespace() {
     let Some(cluster) = Cluster::shared() else { return };
     let flags = ["--watch-all-namespaces=false"];
-    let Some((fleet, token)) = installed(cluster, "rights-one", &flags) else {
-        return;
-    };
-    let controller = start(&fleet, &token, &flags);
-    fleet.apply_all();
-    fleet.ready(AUTOMATION, |status, _| status == "True");
-    fleet.registry.images().tags("app", &["1.0.0", "1.1.0"]);
-    fleet.request(REPOSITORY, "now");
-    fleet.in_git("1.1.0");
+    let (world, token) = installed(cluster, "rights-one", &flags);
+    let controller = start(&world, &token, &flags);
+    world.add_all("1h");
+    world.settled();
+    world.release("1.1.0");
+    world.in_git("1.1.0");
     let log = controller.log();
     assert!(!log.contains("forbidden"), "{log}");
     assert!(!may(cluster, "rights-one", "get", "", "secrets", "default"));
@@ -207,15 +182,9 @@ fn may(cluster: &Cluster, account: &str, verb: &str, group: &str, resource: &str
 #[test]
 fn the_rights_are_not_more() {
     let Some(cluster) = Cluster::shared() else { return };
-    let started = SystemTime::now();
-    let Some(_) = installed(cluster, "rights-bounds", &[]) else {
-        return;
-    };
+    installed(cluster, "rights-bounds", &[]);
     let may = |verb, group, resource, namespace| may(cluster, "rights-bounds", verb, group, resource, namespace);
-    wait_for(
-        || may("get", "", "secrets", "default").then_some(()),
-        || format!("the binding is not in effect after {:?}", started.elapsed()),
-    );
+    assert!(may("get", "", "secrets", "default"));
     let image = "image.toolkit.fluxcd.io";
     for (verb, group, resource) in [
         ("list", "", "secrets"),

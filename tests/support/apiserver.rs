@@ -4,18 +4,20 @@
 //! and ends its program when the pipe closes. So a cluster can be a static that all tests of a file share.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
+use super::ports::free_port;
 use super::tls::Certificates;
+use super::waiting::wait_for;
 
 /// Whoever has it may do everything.
 const TOKEN: &str = "bumpwright-tests";
@@ -31,6 +33,7 @@ pub struct Cluster {
     agent: ureq::Agent,
     apiserver: Supervised,
     etcd: Supervised,
+    defined: Once,
     dir: tempfile::TempDir,
 }
 
@@ -74,9 +77,10 @@ impl Cluster {
                 apiserver,
                 &apiserver_arguments(dir.path(), client, secure, certificates),
             ),
+            defined: Once::new(),
             dir,
         };
-        std::fs::write(cluster.kubeconfig(), cluster.kubeconfig_text()).unwrap();
+        std::fs::write(cluster.kubeconfig(), cluster.kubeconfig_with(TOKEN)).unwrap();
         cluster.is_ready().then_some(cluster)
     }
 
@@ -161,13 +165,14 @@ impl Cluster {
         self.dir.path().join("kubeconfig")
     }
 
-    fn kubeconfig_text(&self) -> String {
+    /// The text of such a file, with another token.
+    pub fn kubeconfig_with(&self, token: &str) -> String {
         use base64::Engine;
         let ca = base64::engine::general_purpose::STANDARD.encode(&self.ca);
         json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "test",
             "clusters": [{"name": "test", "cluster": {"server": self.url, "certificate-authority-data": ca}}],
-            "users": [{"name": "test", "user": {"token": TOKEN}}],
+            "users": [{"name": "test", "user": {"token": token}}],
             "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": "default"}}],
         })
         .to_string()
@@ -211,6 +216,27 @@ impl Cluster {
     pub fn table(&self, path: &str) -> Json {
         let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
         self.send("GET", path, "", "", accept).unwrap().body
+    }
+
+    /// Changes an object by a merge patch.
+    pub fn merge_patch(&self, path: &str, patch: &Json) -> Answer {
+        self.request("PATCH", path, "application/merge-patch+json", &patch.to_string())
+    }
+
+    /// Waits until the object at a path is gone.
+    pub fn gone(&self, path: &str) {
+        let look = || self.request("GET", path, "", "");
+        wait_for(|| look().status == 404, || format!("{path} is gone: {:#}", look().body));
+    }
+
+    /// Makes all kinds of `crds/` known: once for a cluster, however many tests want it.
+    pub fn define(&self) {
+        self.defined.call_once(|| {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
+            let files = std::fs::read_dir(folder).unwrap();
+            let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+            self.apply(&texts.collect::<Vec<_>>().join("\n---\n"));
+        });
     }
 
     /// Applies all documents server-side, and waits until kinds that they define are served.
@@ -325,10 +351,6 @@ fn configured(ca: &[u8], patience: Option<Duration>) -> ureq::Agent {
         .timeout_global(patience)
         .build()
         .new_agent()
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 fn etcd_arguments(client: u16, peer: u16) -> Vec<String> {

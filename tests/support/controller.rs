@@ -1,121 +1,263 @@
-//! `bumpwright controller` as a process before a real API server, in a namespace of its own.
+//! A controller as a process before a test's API server: ours, or one of Flux's own.
+//!
+//! ```ignore
+//! let controller = Controller::ours(&kubeconfig, "apps", &folder).flags(&["--log-level=debug"]).start();
+//! until("it is ready", || controller.probe("readyz").is_some_and(|(status, _)| status == 200));
+//! assert_eq!(controller.stop(), Some(0));
+//! ```
+//!
+//! Most suites start theirs by [`super::world::World::controller`]. When a test fails, the end of the log is printed.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::Mutex;
+use std::time::Duration;
 
-use serde_json::{Value as Json, json};
+use super::ports::free_port;
+use super::waiting::{until, wait_for};
 
-use super::apiserver::Cluster;
+/// Flags for a controller that others may stand in for. Without them it leads from the start.
+pub const ELECTION: [&str; 2] = ["--enable-leader-election=true", "--leader-election-retry-period=1s"];
 
-/// How long an object may take to say what is wanted; on a busy machine a reconciliation takes some seconds.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// What is shown of a log when a test fails, in lines.
+const LAST: usize = 30;
+
+/// A controller that is about to be started. Its log, its home, and for ours its storage are in a folder of its own.
+pub struct Starter {
+    command: Command,
+    kubeconfig: PathBuf,
+    is_ours: bool,
+    folder: PathBuf,
+}
+
+impl Starter {
+    fn new(command: Command, is_ours: bool, kubeconfig: &Path, namespace: &str, folder: &Path) -> Self {
+        let mut starter = Self {
+            command,
+            kubeconfig: kubeconfig.to_owned(),
+            is_ours,
+            folder: folder.to_owned(),
+        };
+        starter.command.env("RUNTIME_NAMESPACE", namespace);
+        starter
+    }
+
+    /// After those that came so far.
+    pub fn flags<T: AsRef<str>>(mut self, flags: &[T]) -> Self {
+        self.command.args(flags.iter().map(AsRef::as_ref));
+        self
+    }
+
+    /// An environment variable.
+    pub fn variable(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Another way to the API server.
+    pub fn kubeconfig(mut self, file: &Path) -> Self {
+        file.clone_into(&mut self.kubeconfig);
+        self
+    }
+
+    pub fn start(mut self) -> Controller {
+        let (metrics, health) = (free_port(), free_port());
+        let temp = self.folder.join("tmp");
+        std::fs::create_dir_all(&temp).unwrap();
+        // Ours takes both; this way both are seen to work.
+        if self.is_ours {
+            let flag = format!("--kubeconfig={}", self.kubeconfig.display());
+            self.command.arg(flag).env_remove("KUBECONFIG");
+        } else {
+            self.command.env("KUBECONFIG", &self.kubeconfig);
+        }
+        let log = self.folder.join("log");
+        let child = self
+            .command
+            .arg(format!("--metrics-addr=127.0.0.1:{metrics}"))
+            .arg(format!("--health-addr=127.0.0.1:{health}"))
+            .env("HOME", &self.folder)
+            .env("TMPDIR", temp)
+            .stdin(Stdio::null())
+            .stdout(std::fs::File::create(&log).unwrap())
+            .stderr(std::fs::OpenOptions::new().append(true).open(&log).unwrap())
+            .spawn()
+            .unwrap();
+        Controller {
+            id: child.id(),
+            child: Mutex::new(child),
+            folder: self.folder,
+            metrics,
+            health,
+        }
+    }
+}
 
 /// Runs until it is dropped.
 pub struct Controller {
+    id: u32,
+    child: Mutex<Child>,
+    folder: PathBuf,
     metrics: u16,
-    log: PathBuf,
-    process: Child,
+    health: u16,
 }
 
 impl Controller {
-    /// `arguments` come after those that every test wants; storage and log are in `folder`.
-    pub fn start(
-        cluster: &Cluster,
-        namespace: &str,
-        folder: &Path,
-        arguments: &[&str],
-        variables: &[(&str, &str)],
-    ) -> Self {
-        let (metrics, log) = (free_port(), folder.join("log"));
-        let process = Command::new(env!("CARGO_BIN_EXE_bumpwright"))
-            .arg("controller")
-            .arg(format!("--kubeconfig={}", cluster.kubeconfig().display()))
-            .arg(format!("--storage-path={}", folder.join("data").display()))
-            .arg(format!("--metrics-addr=127.0.0.1:{metrics}"))
-            .args(["--health-addr=127.0.0.1:0", "--watch-all-namespaces=false"])
-            .args(arguments)
-            .env("RUNTIME_NAMESPACE", namespace)
-            .envs(variables.iter().copied())
-            .stderr(std::fs::File::create(&log).unwrap())
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
-        Self { metrics, log, process }
+    /// `bumpwright controller` with its leases in `namespace` and its storage in `folder`.
+    pub fn ours(kubeconfig: &Path, namespace: &str, folder: &Path) -> Starter {
+        let program = Command::new(env!("CARGO_BIN_EXE_bumpwright"));
+        Self::ours_by(program, kubeconfig, namespace, folder)
     }
 
-    /// What `/metrics` shows now.
-    pub fn page(&self) -> String {
-        let url = format!("http://127.0.0.1:{}/metrics", self.metrics);
-        ureq::get(&url).call().unwrap().body_mut().read_to_string().unwrap()
+    /// With its storage on a disk of its own of this many bytes, at [`Controller::disk`]. None where users may not mount.
+    pub fn ours_on_disk(size: usize, kubeconfig: &Path, namespace: &str, folder: &Path) -> Option<Starter> {
+        const SCRIPT: &str = r#"mkdir -p "$1" && mount -t tmpfs -o size="$2" none "$1" && shift 2 && exec "$@""#;
+        let mounting = || {
+            let mut command = Command::new("unshare");
+            command.args(["--user", "--map-root-user", "--mount", "sh", "-c", SCRIPT, "sh"]);
+            command.arg(folder.join("data")).arg(size.to_string());
+            command
+        };
+        if !mounting().arg("true").status().is_ok_and(|status| status.success()) {
+            println!("skipped: a disk of its own needs user namespaces");
+            return None;
+        }
+        let mut program = mounting();
+        program.arg(env!("CARGO_BIN_EXE_bumpwright"));
+        Some(Self::ours_by(program, kubeconfig, namespace, folder))
     }
 
-    /// The value of a series, written as on the page; none when it is not there.
+    fn ours_by(mut program: Command, kubeconfig: &Path, namespace: &str, folder: &Path) -> Starter {
+        program.arg("controller");
+        let storage = format!("--storage-path={}", folder.join("data").display());
+        Starter::new(program, true, kubeconfig, namespace, folder).flags(&[storage])
+    }
+
+    /// One of Flux's controllers, which `tests/tools/prepare` builds, with its leases in `namespace`. What of its storage it
+    /// wants to be told is up to the caller's flags. None when it is missing.
+    pub fn of_flux(name: &str, kubeconfig: &Path, namespace: &str, folder: &Path) -> Option<Starter> {
+        let program = Command::new(super::tool(name)?);
+        Some(Starter::new(program, false, kubeconfig, namespace, folder))
+    }
+
+    /// The storage folder of ours, as the process sees it.
+    pub fn disk(&self) -> PathBuf {
+        let storage = self.folder.join("data");
+        Path::new(&format!("/proc/{}/root", self.id)).join(storage.strip_prefix("/").unwrap())
+    }
+
+    /// Everything that it has logged so far.
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.folder.join("log")).unwrap()).into_owned()
+    }
+
+    /// Waits until it has logged this.
+    pub fn says(&self, text: &str) {
+        until(&format!("{text:?} is logged"), || self.log().contains(text));
+    }
+
+    /// Its metrics, as soon as it shows them.
+    pub fn metrics(&self) -> String {
+        let look = || {
+            let shown = page(self.metrics, "metrics");
+            assert!(
+                shown.is_some() || self.is_running(),
+                "there are no metrics: it has ended"
+            );
+            shown
+        };
+        until("it shows its metrics", look).1
+    }
+
+    /// The value of a series, written as in the metrics; none when it is not there.
     pub fn metric(&self, series: &str) -> Option<f64> {
-        let page = self.page();
-        let value = page
-            .lines()
-            .find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        let page = self.metrics();
+        let mut lines = page.lines();
+        let value = lines.find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
         value.map(|value| value.parse().unwrap())
     }
 
-    /// All that it has logged.
-    pub fn log(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap()
+    /// Waits until a series has this value. What counts an action is shown a little later than what the action has done.
+    pub fn counts(&self, series: &str, value: f64) {
+        wait_for(
+            || self.metric(series) == Some(value),
+            || format!("{series} {value}, but it is {:?}", self.metric(series)),
+        );
+    }
+
+    /// Whether it leads for a lease, by its own word.
+    pub fn leads(&self, lease: &str) -> bool {
+        self.metric(&format!("leader_election_master_status{{name=\"{lease}\"}}")) == Some(1.0)
+    }
+
+    /// Status and text of a page of probes, `readyz` for one; none while nobody answers.
+    pub fn probe(&self, path: &str) -> Option<(u16, String)> {
+        page(self.health, path)
+    }
+
+    /// Sends a signal, `STOP` for one.
+    pub fn signal(&self, name: &str) {
+        let id = self.id.to_string();
+        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.child.lock().unwrap().try_wait().unwrap().is_none()
+    }
+
+    /// Waits for the end of the process; gives its exit code, none when a signal has ended it.
+    pub fn ended(&self) -> Option<i32> {
+        until("the controller ends", || self.child.lock().unwrap().try_wait().unwrap()).code()
+    }
+
+    /// Asks it to end, as the kubelet does when a Deployment is scaled down, and waits until it has. It gives its leases back.
+    pub fn stop(self) -> Option<i32> {
+        self.signal("TERM");
+        self.ended()
+    }
+
+    /// Ends it without a chance to give its leases back, as when a node is lost.
+    pub fn kill(self) {
+        self.signal("KILL");
+        self.ended();
+    }
+
+    /// A figure of the process in KiB, as `/proc` has it: `VmRSS`, `RssAnon`.
+    pub fn memory(&self, name: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id)).unwrap();
+        let mut lines = status.lines();
+        let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.unwrap().trim().trim_end_matches(" kB").parse().unwrap()
     }
 }
 
 impl Drop for Controller {
     fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-/// The kinds of the image controllers and GitRepository.
-pub fn define(cluster: &Cluster) {
-    let definitions = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
-    for file in std::fs::read_dir(definitions).unwrap() {
-        let file = file.unwrap().path();
-        let name = file.file_name().unwrap().to_str().unwrap();
-        if name.starts_with("image.") || name.ends_with("_gitrepositories.yaml") {
-            cluster.apply(&std::fs::read_to_string(file).unwrap());
+        // Whoever held the lock has failed; the process is to end all the same.
+        let child = self.child.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _ = child.kill();
+        let _ = child.wait();
+        if std::thread::panicking() {
+            let log = std::fs::read(self.folder.join("log")).unwrap_or_default();
+            let log = String::from_utf8_lossy(&log);
+            let lines: Vec<&str> = log.lines().collect();
+            println!("{}:", self.folder.display());
+            lines[lines.len().saturating_sub(LAST)..]
+                .iter()
+                .for_each(|line| println!("{line}"));
         }
     }
 }
 
-/// The object at a path, once a condition of it is liked.
-pub fn awaited(cluster: &Cluster, path: &str, kind: &str, wanted: impl Fn(&Json) -> bool) -> Json {
-    let began = Instant::now();
-    loop {
-        let object = cluster.get(path);
-        let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        if conditions
-            .iter()
-            .any(|condition| condition["type"] == kind && wanted(condition))
-        {
-            return object;
-        }
-        assert!(began.elapsed() < PATIENCE, "{path}: {:#}", object["status"]);
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
-/// A policy whose status says this tag of `ghcr.io/o/NAME`; no repository of it exists, so only we write that.
-pub fn policy(cluster: &Cluster, namespace: &str, name: &str, tag: &str) {
-    let policy = json!({
-        "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImagePolicy",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"imageRepositoryRef": {"name": name}, "policy": {"semver": {"range": "*"}}},
-    });
-    cluster.apply(&policy.to_string());
-    let path = format!("{}/status", cluster.path_of(&policy));
-    let status = json!({"status": {"latestRef": {"name": format!("ghcr.io/o/{name}"), "tag": tag}}});
-    let answer = cluster.request("PATCH", &path, "application/merge-patch+json", &status.to_string());
-    assert_eq!(answer.status, 200, "{:?}", answer.body);
+/// Status and text; none while nobody answers, be it that the process is paused.
+fn page(port: u16, path: &str) -> Option<(u16, String)> {
+    let agent = ureq::Agent::config_builder()
+        .proxy(None)
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(20)))
+        .build()
+        .new_agent();
+    let mut answer = agent.get(format!("http://127.0.0.1:{port}/{path}")).call().ok()?;
+    let text = answer.body_mut().read_to_string().ok()?;
+    Some((answer.status().as_u16(), text))
 }

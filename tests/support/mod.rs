@@ -16,17 +16,15 @@ pub mod api_proxy;
 pub mod apiserver;
 pub mod cli;
 pub mod controller;
-pub mod controller_process;
-pub mod controllers;
 pub mod forge;
 pub mod gerrit;
 pub mod git_http;
 pub mod http_server;
-pub mod image_fleet;
 pub mod image_world;
 pub mod images;
 pub mod mirror;
 pub mod packets;
+pub mod ports;
 pub mod proxy;
 pub mod registry;
 pub mod reply;
@@ -36,6 +34,8 @@ pub mod sshd;
 pub mod stub_http;
 pub mod tls;
 pub mod token_server;
+pub mod waiting;
+pub mod world;
 
 use std::path::{Path, PathBuf};
 

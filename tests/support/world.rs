@@ -1,0 +1,238 @@
+//! A namespace in a test's cluster, with a folder, a Git server and whatever objects a test puts there: what every suite about
+//! controllers begins with. What else a suite needs stands around it, as in [`super::image_world`].
+//!
+//! ```ignore
+//! let Some(cluster) = Cluster::shared() else { return };
+//! cluster.define();
+//! let world = World::new(cluster, "apps"); // one for each test: what it does is seen by nobody else
+//! let repo = world.repository("app.git");
+//! repo.commit("main", "first", &[Change::File("a.yaml", b"a: 1\n")]);
+//! world.add(GIT_REPOSITORY, "app", git_repository(&world.git.url("app.git")));
+//! let controller = world.controller(&["--controllers=source"]);
+//! world.ready(GIT_REPOSITORY, "app", "True", |reason, _| reason == "Succeeded");
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use super::apiserver::{Answer, Cluster};
+use super::controller::{Controller, Starter};
+use super::git_http::{GitHttp, Options};
+use super::repo::Repo;
+use super::waiting::wait_for;
+
+/// Where the API has the objects of a kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    pub api_version: &'static str,
+    pub kind: &'static str,
+    pub plural: &'static str,
+}
+
+const fn kind(api_version: &'static str, kind: &'static str, plural: &'static str) -> Kind {
+    Kind {
+        api_version,
+        kind,
+        plural,
+    }
+}
+
+const IMAGES: &str = "image.toolkit.fluxcd.io/v1";
+pub const IMAGE_REPOSITORY: Kind = kind(IMAGES, "ImageRepository", "imagerepositories");
+pub const IMAGE_POLICY: Kind = kind(IMAGES, "ImagePolicy", "imagepolicies");
+pub const AUTOMATION: Kind = kind(IMAGES, "ImageUpdateAutomation", "imageupdateautomations");
+pub const GIT_REPOSITORY: Kind = kind("source.toolkit.fluxcd.io/v1", "GitRepository", "gitrepositories");
+pub const LEASE: Kind = kind("coordination.k8s.io/v1", "Lease", "leases");
+pub const EVENT: Kind = kind("v1", "Event", "events");
+pub const SECRET: Kind = kind("v1", "Secret", "secrets");
+pub const SERVICE_ACCOUNT: Kind = kind("v1", "ServiceAccount", "serviceaccounts");
+
+/// The annotation by which `flux reconcile` asks.
+const REQUESTED: &str = "reconcile.fluxcd.io/requestedAt";
+
+/// Ours looks at its namespace only, and tries again soon and not at a random moment.
+pub const QUICK: [&str; 3] = [
+    "--watch-all-namespaces=false",
+    "--interval-jitter-percentage=0",
+    "--max-retry-delay=1s",
+];
+
+/// In a namespace of its own. Its folder goes when it is dropped; its objects stay as long as the cluster.
+pub struct World<'a> {
+    pub cluster: &'a Cluster,
+    pub namespace: String,
+    pub folder: tempfile::TempDir,
+    /// Serves [`World::repository`].
+    pub git: GitHttp,
+}
+
+impl<'a> World<'a> {
+    pub fn new(cluster: &'a Cluster, namespace: &str) -> Self {
+        Self::with_git(cluster, namespace, Options::default())
+    }
+
+    /// With a Git server that wants a login, or speaks TLS.
+    pub fn with_git(cluster: &'a Cluster, namespace: &str, git: Options) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let git = GitHttp::with(&folder.path().join("git"), git);
+        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+        cluster.apply(&object.to_string());
+        Self {
+            cluster,
+            namespace: namespace.to_owned(),
+            folder,
+            git,
+        }
+    }
+
+    /// An empty repository, at this path of the Git server.
+    pub fn repository(&self, path: &str) -> Repo {
+        Repo::init(self.folder.path().join("git").join(path))
+    }
+
+    /// `bumpwright controller` for this namespace, which leads from the start.
+    pub fn controller(&self, flags: &[&str]) -> Controller {
+        self.starter("controller").flags(flags).start()
+    }
+
+    /// As [`World::controller`], with another way to the API server and its own folder.
+    pub fn controller_at(&self, kubeconfig: &Path, folder: &str, flags: &[&str]) -> Controller {
+        self.starter(folder).kubeconfig(kubeconfig).flags(flags).start()
+    }
+
+    /// As [`World::controller`], not started yet; its log and storage will be in this folder of the world.
+    pub fn starter(&self, folder: &str) -> Starter {
+        let folder = self.folder_of(folder);
+        Controller::ours(&self.cluster.kubeconfig(), &self.namespace, &folder).flags(&QUICK)
+    }
+
+    /// Where a controller of that folder has its `log` and its storage, `data`.
+    pub fn folder_of(&self, controller: &str) -> PathBuf {
+        self.folder.path().join(controller)
+    }
+
+    /// Applies any object.
+    pub fn apply(&self, object: &Json) {
+        self.cluster.apply(&object.to_string());
+    }
+
+    /// Applies an object with this spec.
+    pub fn add(&self, kind: Kind, name: &str, spec: Json) {
+        self.put(kind, name, json!({ "spec": spec }));
+    }
+
+    /// Applies an object with these fields, among them perhaps some of its metadata.
+    pub fn put(&self, kind: Kind, name: &str, mut fields: Json) {
+        fields["apiVersion"] = json!(kind.api_version);
+        fields["kind"] = json!(kind.kind);
+        fields["metadata"]["name"] = json!(name);
+        fields["metadata"]["namespace"] = json!(self.namespace);
+        self.apply(&fields);
+    }
+
+    /// Where the API server has an object.
+    pub fn path(&self, kind: Kind, name: &str) -> String {
+        format!("{}/{name}", self.list_path(kind))
+    }
+
+    /// Where the API server has all objects of a kind in this namespace.
+    pub fn list_path(&self, kind: Kind) -> String {
+        let root = if kind.api_version.contains('/') { "apis" } else { "api" };
+        format!(
+            "/{root}/{}/namespaces/{}/{}",
+            kind.api_version, self.namespace, kind.plural
+        )
+    }
+
+    pub fn get(&self, kind: Kind, name: &str) -> Json {
+        self.cluster.get(&self.path(kind, name))
+    }
+
+    /// All objects of a kind in this namespace.
+    pub fn list(&self, kind: Kind) -> Vec<Json> {
+        let mut list = self.cluster.get(&self.list_path(kind));
+        serde_json::from_value(list["items"].take()).unwrap()
+    }
+
+    /// Changes an object by a merge patch.
+    pub fn patch(&self, kind: Kind, name: &str, patch: &Json) {
+        self.patch_at(&self.path(kind, name), patch);
+    }
+
+    /// Changes an object's status, as its controller would.
+    pub fn patch_status(&self, kind: Kind, name: &str, status: &Json) {
+        let path = format!("{}/status", self.path(kind, name));
+        self.patch_at(&path, &json!({ "status": status }));
+    }
+
+    fn patch_at(&self, path: &str, patch: &Json) {
+        let answer = self.cluster.merge_patch(path, patch);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+    }
+
+    /// Asks for a reconciliation at once, as `flux reconcile` does; `at` must be another one each time.
+    pub fn request(&self, kind: Kind, name: &str, at: &str) {
+        self.patch(kind, name, &json!({"metadata": {"annotations": {REQUESTED: at}}}));
+    }
+
+    /// Asks for the deletion of an object.
+    pub fn delete(&self, kind: Kind, name: &str) -> Answer {
+        self.cluster.request("DELETE", &self.path(kind, name), "", "")
+    }
+
+    /// Waits until an object is gone.
+    pub fn gone(&self, kind: Kind, name: &str) {
+        self.cluster.gone(&self.path(kind, name));
+    }
+
+    /// Waits until Ready has this status, and a reason and a message that are liked; gives the message.
+    pub fn ready(&self, kind: Kind, name: &str, status: &str, liked: impl Fn(&str, &str) -> bool) -> String {
+        self.condition(kind, name, "Ready", status, liked)
+    }
+
+    /// As [`World::ready`], for another condition.
+    pub fn condition(
+        &self,
+        kind: Kind,
+        name: &str,
+        condition: &str,
+        status: &str,
+        liked: impl Fn(&str, &str) -> bool,
+    ) -> String {
+        let look = || {
+            let object = self.get(kind, name);
+            let found = condition_of(&object, condition)?;
+            let text = |field: &str| found[field].as_str().unwrap_or_default();
+            (text("status") == status && liked(text("reason"), text("message"))).then(|| text("message").to_owned())
+        };
+        wait_for(look, || {
+            let object = self.get(kind, name);
+            format!("{condition} {status} of {}/{name}: {:#}", kind.plural, object["status"])
+        })
+    }
+}
+
+/// A condition of an object, if it has it.
+pub fn condition_of<'a>(object: &'a Json, condition: &str) -> Option<&'a Json> {
+    let conditions = object["status"]["conditions"].as_array()?;
+    conditions.iter().find(|one| one["type"] == condition)
+}
+
+/// The spec of a GitRepository: the branch main at this address.
+pub fn git_repository(url: &str) -> Json {
+    json!({"interval": "1h", "url": url, "ref": {"branch": "main"}})
+}
+
+/// The spec of an ImageUpdateAutomation for all files of a GitRepository.
+pub fn automation(git_repository: &str) -> Json {
+    json!({
+        "interval": "1h", "sourceRef": {"kind": "GitRepository", "name": git_repository}, "update": {"path": "./"},
+        "git": {"commit": {"author": {"name": "bot", "email": "bot@example.com"}}},
+    })
+}
+
+/// The spec of an ImagePolicy for the newest version in an ImageRepository.
+pub fn newest(image_repository: &str) -> Json {
+    json!({"imageRepositoryRef": {"name": image_repository}, "policy": {"semver": {"range": "*"}}})
+}
