@@ -21,6 +21,7 @@ use serde_json::{Value as Json, json};
 
 use support::apiserver::Cluster;
 use support::controller::{Controller, ELECTION, Starter};
+use support::deployments;
 use support::image_world::ImageWorld;
 use support::waiting::{until, wait_for};
 use support::world::{AUTOMATION, IMAGE_POLICY, IMAGE_REPOSITORY};
@@ -153,7 +154,7 @@ impl<'a> Moving<'a> {
                 (_, None) => {}
             }
             if let Some(deployment) = wanted.get(name) {
-                self.tell(deployment, replicas);
+                deployments::tell(self.cluster, deployment, replicas);
             }
         }
     }
@@ -187,26 +188,6 @@ impl<'a> Moving<'a> {
         let storage = folder.join("data");
         std::fs::create_dir_all(&storage).unwrap();
         starter.flags(&[format!("--storage-path={}", storage.display())])
-    }
-
-    fn tell(&self, deployment: &Json, replicas: u64) {
-        let mut deployment = deployment.clone();
-        deployment["metadata"]
-            .as_object_mut()
-            .unwrap()
-            .remove("resourceVersion");
-        // Items of a list do not say what they are.
-        deployment["apiVersion"] = json!("apps/v1");
-        deployment["kind"] = json!("Deployment");
-        deployment["status"] = json!({
-            "observedGeneration": deployment["metadata"]["generation"], "replicas": replicas, "updatedReplicas": replicas,
-            "readyReplicas": replicas, "availableReplicas": replicas,
-            "conditions": [
-                {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": ""},
-                {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": ""},
-            ],
-        });
-        self.cluster.put_status(&deployment).unwrap();
     }
 
     fn holder(&self, controller: &str) -> String {

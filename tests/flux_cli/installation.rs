@@ -7,6 +7,7 @@ use serde_json::json;
 use super::support::apiserver::Cluster;
 use super::support::cli::Bench;
 use super::support::controller::ELECTION;
+use super::support::deployments;
 use super::support::http_server::Request;
 use super::support::image_world::ImageWorld;
 use super::support::reply::Reply;
@@ -21,16 +22,7 @@ fn install(cluster: &Cluster, flags: &[&str]) {
     let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
     Bench::new().ok(&[&["install", &kubeconfig], flags].concat());
     let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
-    let mut deployment = cluster.get(path);
-    deployment["status"] = json!({
-        "observedGeneration": deployment["metadata"]["generation"], "replicas": 1, "updatedReplicas": 1,
-        "readyReplicas": 1, "availableReplicas": 1,
-        "conditions": [
-                {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": ""},
-                {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": ""},
-            ],
-    });
-    cluster.put_status(&deployment).unwrap();
+    deployments::tell(cluster, &cluster.get(path), 1);
 }
 
 /// `flux check` and `flux version` in a cluster that has never seen Flux.

@@ -16,6 +16,7 @@ pub mod api_proxy;
 pub mod apiserver;
 pub mod cli;
 pub mod controller;
+pub mod deployments;
 pub mod forge;
 pub mod gerrit;
 pub mod git_http;

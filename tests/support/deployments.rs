@@ -1,0 +1,26 @@
+//! The part of a Deployment's controller and of a kubelet, which the API server of a test lacks.
+
+use serde_json::{Value as Json, json};
+
+use super::apiserver::Cluster;
+
+/// Says of a Deployment, as it was read, that so many replicas of it run.
+pub fn tell(cluster: &Cluster, deployment: &Json, replicas: u64) {
+    let mut deployment = deployment.clone();
+    deployment["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("resourceVersion");
+    // Items of a list do not say what they are.
+    deployment["apiVersion"] = json!("apps/v1");
+    deployment["kind"] = json!("Deployment");
+    deployment["status"] = json!({
+        "observedGeneration": deployment["metadata"]["generation"], "replicas": replicas, "updatedReplicas": replicas,
+        "readyReplicas": replicas, "availableReplicas": replicas,
+        "conditions": [
+            {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": ""},
+            {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": ""},
+        ],
+    });
+    cluster.put_status(&deployment).unwrap();
+}
