@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use bumpwright::git::{Auth, KnownHosts, Protocol, Remote, RemoteUrl, Service, Transport, TransportError, open};
 use bumpwright::net::{Proxy, Secret};
 use support::packets::{list, read};
+use support::ports::free_port;
 use support::repo::{Change, Repo, run};
 use support::sshd::{Agent, Sshd, keygen};
 
@@ -43,7 +44,8 @@ impl Place {
     fn remote(&self, key: &Path, known: &str) -> Remote {
         let identity = Secret::new(fs::read_to_string(key).unwrap());
         let mut remote = Remote::new(RemoteUrl::parse(&self.server.url(&self.repo.dir)).unwrap());
-        remote.timeout = Duration::from_secs(20);
+        // Nothing waits for it to pass.
+        remote.timeout = Duration::from_secs(120);
         remote.auth = Auth::SshKey {
             identity,
             passphrase: None,
@@ -283,7 +285,7 @@ fn servers_that_are_silent_or_absent() {
     let error = failing(&remote);
     assert!(matches!(error, TransportError::Timeout { .. }), "{error}");
     assert!(start.elapsed() < Duration::from_secs(5));
-    drop(listener);
+    remote.url = RemoteUrl::parse(&format!("ssh://git@127.0.0.1:{}/r", free_port())).unwrap();
     let error = failing(&remote);
     assert!(matches!(error, TransportError::Connect { .. }), "{error}");
 }
@@ -293,9 +295,16 @@ fn the_deadline_holds_while_reading() {
     let Some(place) = place() else { return };
     let key = place.server.key("k", &["-t", "ed25519"]);
     let mut remote = place.remote(&key, &place.server.host_line("ed25519"));
-    remote.timeout = Duration::from_secs(2);
-    let transport = open(&remote).unwrap();
-    let mut connection = transport.connect(Service::UploadPack, Protocol::V2).unwrap();
+    remote.timeout = Duration::from_secs(1);
+    // The login has to come within it, which it may not on a busy machine.
+    let (_transport, mut connection) = loop {
+        let transport = open(&remote).unwrap();
+        match transport.connect(Service::UploadPack, Protocol::V2) {
+            Ok(connection) => break (transport, connection),
+            Err(TransportError::Timeout { .. }) if remote.timeout < Duration::from_secs(60) => remote.timeout *= 2,
+            Err(error) => panic!("{error}"),
+        }
+    };
     // Nothing is asked, so git waits for ever after its greeting.
     let error = connection
         .advertisement()
@@ -370,7 +379,7 @@ fn keys_of_the_user() {
     if std::env::var_os("BUMPWRIGHT_TEST_SSH_URL").is_some() {
         let remote = Remote {
             auth: Auth::User,
-            timeout: Duration::from_secs(20),
+            timeout: Duration::from_secs(120),
             ..Remote::new(RemoteUrl::parse(&std::env::var("BUMPWRIGHT_TEST_SSH_URL").unwrap()).unwrap())
         };
         list(open(&remote).unwrap().as_ref()).unwrap();
@@ -421,9 +430,5 @@ fn keys_of_the_user() {
     fs::write(ssh.join("config"), config).unwrap();
     let (ok, text) = child(&format!("ssh://fleet{path}"), Some(&agent.socket));
     assert!(ok, "{text}");
-    assert!(
-        place.server.log().matches("Accepted publickey").count() == 3,
-        "{}",
-        place.server.log()
-    );
+    assert!(place.server.logins() == 3, "{}", place.server.log());
 }

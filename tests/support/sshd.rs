@@ -1,15 +1,12 @@
 //! A real OpenSSH server with keys of its own, run by the current user on a free port.
 
-use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::{Duration, Instant};
 
+use super::ports::free_port;
 use super::repo::run;
+use super::waiting::{until, wait_for};
 
 const PROGRAM: &str = "/usr/sbin/sshd";
 
@@ -19,7 +16,6 @@ pub struct Sshd {
     /// Holds keys, configuration and, for tests, whatever they put there.
     pub dir: tempfile::TempDir,
     child: Child,
-    log: Arc<Mutex<String>>,
 }
 
 /// Makes a key pair with ssh-keygen; gives the path of the private one.
@@ -45,7 +41,7 @@ impl Sshd {
         std::fs::write(path("authorized"), "").unwrap();
         // Its default, which is wanted when it is started by root.
         let _ = std::fs::create_dir_all("/run/sshd");
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let shown = dir.path().display();
         let config = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {shown}/host_ed25519\nHostKey {shown}/host_rsa\n\
@@ -54,36 +50,33 @@ impl Sshd {
              AcceptEnv GIT_PROTOCOL\nSetEnv GIT_CONFIG_GLOBAL=/dev/null\nMaxStartups 10:100:10\n"
         );
         std::fs::write(path("config"), config).unwrap();
+        // Into a file: what it has said is there at once, whatever threads of ours are about to do.
         let mut child = Command::new(PROGRAM)
-            .args(["-D", "-e", "-f"])
+            .arg("-D")
+            .arg("-E")
+            .arg(path("log"))
+            .arg("-f")
             .arg(path("config"))
             .stdin(Stdio::null())
-            .stderr(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let log = Arc::new(Mutex::new(String::new()));
-        let (kept, stderr) = (Arc::clone(&log), child.stderr.take().unwrap());
-        thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                *kept.lock().unwrap() += &format!("{line}\n");
-            }
-        });
-        let server = Self { port, dir, child, log };
-        server.wait();
-        Some(server)
-    }
-
-    fn wait(&self) {
-        let end = Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            assert!(Instant::now() < end, "sshd does not listen: {}", self.log());
-            thread::sleep(Duration::from_millis(20));
-        }
+        let log = || std::fs::read_to_string(path("log")).unwrap_or_default();
+        // Not by a connection, which would be counted among those of the tests at some later time.
+        wait_for(
+            || {
+                let is_over = child.try_wait().unwrap().is_some();
+                assert!(!is_over, "sshd does not start: {}", log());
+                log().contains("Server listening")
+            },
+            || format!("sshd listens: {}", log()),
+        );
+        Some(Self { port, dir, child })
     }
 
     /// What it has said so far.
     pub fn log(&self) -> String {
-        self.log.lock().unwrap().clone()
+        std::fs::read_to_string(self.dir.path().join("log")).unwrap()
     }
 
     /// How often somebody connected. The server says so before it asks for anything; what it says after a
@@ -92,7 +85,7 @@ impl Sshd {
         self.log().matches("Connection from").count()
     }
 
-    /// How often somebody logged in.
+    /// How often somebody logged in. The server says so before it runs anything for them.
     pub fn logins(&self) -> usize {
         self.log().matches("Accepted publickey").count()
     }
@@ -159,11 +152,7 @@ impl Agent {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let end = Instant::now() + Duration::from_secs(10);
-        while !socket.exists() {
-            assert!(Instant::now() < end, "ssh-agent makes no socket");
-            thread::sleep(Duration::from_millis(10));
-        }
+        until("ssh-agent makes its socket", || socket.exists());
         Self { socket, child }
     }
 
