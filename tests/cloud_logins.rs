@@ -17,7 +17,6 @@ mod support;
 #[path = "cloud/workload.rs"]
 mod workload;
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +31,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 use support::http_server::Request;
+use support::ports::free_port;
 use support::reply::Reply;
 use support::rsa::Rsa;
 use support::stub_http::StubHttp;
@@ -40,7 +40,7 @@ use url::Url;
 const HUNTER: &str = "hunter2/hunter2+hunter2=";
 
 fn soon() -> Deadline {
-    Deadline::after(Duration::from_secs(30))
+    Deadline::after(Duration::from_secs(120))
 }
 
 /// The endpoints of this test are on this machine, whatever proxies it has.

@@ -135,7 +135,7 @@ fn secret(namespace: &str, name: &str, values: &[(&str, &str)]) -> String {
 }
 
 fn soon() -> Deadline {
-    Deadline::after(Duration::from_secs(30))
+    Deadline::after(Duration::from_secs(120))
 }
 
 fn now() -> u64 {

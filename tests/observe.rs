@@ -27,6 +27,7 @@ use bumpwright::observe::{
     SinkOptions, metrics_page,
 };
 use serde_json::{Value, json};
+use support::ports::free_port;
 use support::reply::Reply;
 use support::stub_http::StubHttp;
 
@@ -506,7 +507,8 @@ mod pages {
     impl Running {
         fn new(answer: impl Fn(&PageRequest) -> Page + Send + Sync + 'static) -> Self {
             let runtime = Runtime::new().unwrap();
-            let address: ListenAddress = "127.0.0.1:0".parse().unwrap();
+            // Not just any free one: it is looked at when the server is gone, and nobody else is to be there then.
+            let address: ListenAddress = format!("127.0.0.1:{}", free_port()).parse().unwrap();
             let server = runtime
                 .block_on(Server::bind(&address, "probes", "--health-addr"))
                 .unwrap()
@@ -911,6 +913,7 @@ mod sink {
             sending.recorder.record(event(EventType::Normal, "x"));
             assert_eq!(sending.outcomes(1), counted([(outcome, 1)]), "{answers:?}");
             assert_eq!(server.count(), requests, "{answers:?}");
+            assert_eq!(sending.sink.drain(LONG), 0, "it is told a little later than counted");
             let errors = sending.errors();
             let quiet = ["sent", "duplicate"].contains(&outcome);
             assert_eq!(errors.len(), usize::from(!quiet), "{errors:?}");
@@ -926,13 +929,10 @@ mod sink {
 
     #[test]
     fn a_receiver_that_is_not_there_is_tried_again() {
-        let gone = std::net::TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap();
-        let sending = Sending::to(&format!("http://{gone}/"), Level::Info);
+        let sending = Sending::to(&format!("http://127.0.0.1:{}/", free_port()), Level::Info);
         sending.recorder.record(event(EventType::Normal, "x"));
         assert_eq!(sending.outcomes(1), counted([("failed", 1)]));
+        assert_eq!(sending.sink.drain(LONG), 0, "it is told a little later than counted");
         assert!(
             sending.errors()[0].1.contains("giving up after 5 attempt(s)"),
             "{:?}",

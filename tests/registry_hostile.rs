@@ -185,7 +185,8 @@ fn a_list_without_an_end_is_given_up() {
         error.is_timeout() && error.to_string().ends_with("no answer within 500ms"),
         "{error}"
     );
-    assert!(start.elapsed() < Duration::from_secs(2));
+    // All pages would take some minutes.
+    assert!(start.elapsed() < Duration::from_secs(15));
 }
 
 #[test]

@@ -22,7 +22,8 @@ use support::repo::{Change, Repo, git};
 
 fn remote(url: &str) -> Remote {
     Remote {
-        timeout: Duration::from_secs(20),
+        // Nothing waits for it to pass.
+        timeout: Duration::from_secs(120),
         ..Remote::new(RemoteUrl::parse(url).unwrap())
     }
 }
@@ -426,11 +427,8 @@ fn http_server_that_hangs() {
 
 #[test]
 fn http_server_that_cannot_be_reached() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let error = list_at(&remote(&format!("http://{free}/r.git"))).unwrap_err();
+    let nobody = format!("http://127.0.0.1:{}/r.git", support::ports::free_port());
+    let error = list_at(&remote(&nobody)).unwrap_err();
     assert!(
         matches!(&error, TransportError::Connect { .. }) && error.to_string().contains("refused"),
         "{error}"

@@ -29,7 +29,8 @@ fn served() -> (tempfile::TempDir, String) {
 
 fn remote(url: &str) -> Remote {
     Remote {
-        timeout: Duration::from_secs(20),
+        // Nothing waits for it to pass.
+        timeout: Duration::from_secs(120),
         ..Remote::new(RemoteUrl::parse(url).unwrap())
     }
 }

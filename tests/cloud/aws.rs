@@ -289,7 +289,7 @@ fn credentials_of_a_machine() {
     // The token's answer never comes over two hops: version 1, unless that is switched off.
     let hops = ec2(|request| {
         let answer = match request.path.rsplit('/').next().unwrap() {
-            "token" => Reply::text(200, "late").after(Duration::from_secs(9)),
+            "token" => Reply::text(200, "late").after(Duration::from_secs(60)),
             "" => Reply::text(200, "node"),
             _ => {
                 Reply::json(&json!({"Code": "Success", "AccessKeyId": "AK1", "SecretAccessKey": "SK1", "Token": "ST1"}))
@@ -299,7 +299,7 @@ fn credentials_of_a_machine() {
     });
     let start = Instant::now();
     of(&hops, &[]).unwrap();
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < Duration::from_secs(30));
     assert_signed(api.requests().last().unwrap(), "AK1", "SK1", "eu-west-1/ecr");
     let said = of(&hops, &[("AWS_EC2_METADATA_V1_DISABLED", "true")]).unwrap_err();
     assert!(

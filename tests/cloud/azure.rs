@@ -155,8 +155,7 @@ fn managed_identities() {
 
 #[test]
 fn refusals() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let closed = format!("http://{free}/");
+    let closed = format!("http://127.0.0.1:{}/", free_port());
     let nowhere = cloud(&[("AZURE_POD_IDENTITY_AUTHORITY_HOST", &closed)]);
     let said = failure(&nowhere, Provider::Azure, ACR);
     assert!(

@@ -81,7 +81,7 @@ impl Connection for CountedConnection {
 /// The transport to a URL or path.
 pub fn transport(url: &str, speaks: Speaks) -> Arc<Counted> {
     let remote = Remote {
-        timeout: Duration::from_secs(60),
+        timeout: Duration::from_secs(120),
         ..Remote::new(RemoteUrl::parse(url).unwrap())
     };
     Arc::new(Counted {
