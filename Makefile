@@ -20,8 +20,7 @@ unit:
 	@bash tests/tools/cargo-test
 
 # Prints Markdown tables; takes some minutes. BENCH=--quick measures the smallest fleet and the smaller builds only.
-# Messages and policies need go; so does the scan, and the registry that `make prepare` builds; so do builds, unless the
-# real kustomize lies where tools are kept.
+# Messages, policies and the scan need go; the scan and builds need what `make prepare` builds.
 bench:
 	cargo build --locked --release --bins --benches
 	python3 -B benches/update.py $(BENCH)

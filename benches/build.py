@@ -15,10 +15,9 @@ import subprocess
 import sys
 
 import kustomizations
-from update import binary, scratch_folder
+from update import binary, scratch_folder, tool
 
 HERE = pathlib.Path(__file__).resolve().parent
-PEER = "sigs.k8s.io/kustomize/kustomize/v5@v5.8.2"
 SIZES = {"fleet": [0.5, 1, 2], "wide": [0.1, 0.2, 0.4], "deep": [1, 2, 4]}
 # Here the other needs more than a minute of CPU time for one build.
 LARGEST = {"wide": 1}
@@ -35,7 +34,7 @@ def main():
     options = parser.parse_args()
     command = options.command.split() if options.command else [binary(), "build"]
     with scratch_folder() as folder:
-        programs = {"kustomize": [peer(folder), "build"], "bumpwright": command}
+        programs = {"kustomize": [tool("kustomize"), "build"], "bumpwright": command}
         print(f"{os.cpu_count()} cores, median of {options.rounds}\n")
         print("| input | objects | program | wall s | CPU s | × kustomize | target | peak MB | × kustomize | target |")
         print("|---|--:|---|--:|--:|--:|--:|--:|--:|--:|")
@@ -43,17 +42,6 @@ def main():
     print(f"\n| growth of CPU time (target ≤ {GROWTH_TARGET}) | kustomize | bumpwright |\n|---|--:|--:|")
     for kind, (theirs, ours) in growth.items():
         print(f"| {kind} | {theirs} | {ours} |")
-
-
-def peer(folder):
-    """The real kustomize: from where tools are kept, or built into the scratch folder."""
-    tools = pathlib.Path(os.environ.get("BUMPWRIGHT_TOOLS", pathlib.Path.home() / ".cache/bumpwright/bin"))
-    if (tools / "kustomize").exists():
-        return str(tools / "kustomize")
-    if not shutil.which("go"):
-        sys.exit(f"neither {tools / 'kustomize'} nor go is there: there is nothing to compare with")
-    subprocess.run(["go", "install", PEER], check=True, env={**os.environ, "GOBIN": str(folder)})
-    return str(folder / "kustomize")
 
 
 def table(folder, programs, kind, options):

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+from update import tool
+
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parent
 CORPORA = pathlib.Path(os.environ.get("BUMPWRIGHT_CORPORA", PROJECT.parent / "shared"))
@@ -49,10 +51,9 @@ def main():
 
 def prepare(folder, binary):
     """The profile of the harness, with the program that is measured and the real parts side by side."""
-    tools = pathlib.Path(os.environ.get("BUMPWRIGHT_TOOLS", pathlib.Path.home() / ".cache/bumpwright/bin"))
     (folder / "bin").mkdir()
-    for tool in ("etcd", "kube-apiserver", "registry"):
-        (folder / "bin" / tool).symlink_to(tools / tool)
+    for name in ("etcd", "kube-apiserver", "registry"):
+        (folder / "bin" / name).symlink_to(tool(name))
     (folder / "bin/bumpwright").symlink_to(pathlib.Path(binary).resolve())
     os.environ["FLUXBOX_BIN"] = str(folder / "bin")
     text = (PROJECT / "tests/harness/profile.yaml").read_text().replace("CRDS", str(PROJECT / "crds"))

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-from update import binary, scratch_folder
+from update import binary, scratch_folder, tool
 
 HERE = pathlib.Path(__file__).resolve().parent
 REPOSITORIES, TAGS = 50, 2500
@@ -169,13 +169,6 @@ def tagged(repository, digest, names):
         os.makedirs(folder)
         # The files say the same, so they can be one.
         os.link(revision / "link", folder / "link")
-
-
-def tool(name):
-    """What tests/tools/prepare has built, or the user's own."""
-    tools = pathlib.Path(os.environ.get("BUMPWRIGHT_TOOLS", pathlib.Path.home() / ".cache/bumpwright/bin"))
-    found = tools / name if (tools / name).exists() else shutil.which(name)
-    return str(found) if found else sys.exit(f"{name} is missing; run `make prepare`")
 
 
 if __name__ == "__main__":

@@ -52,6 +52,18 @@ def binary():
     return str(path)
 
 
+def tools():
+    """Where tests/tools/prepare puts what it builds."""
+    return pathlib.Path(os.environ.get("BUMPWRIGHT_TOOLS", pathlib.Path.home() / ".cache/bumpwright/bin"))
+
+
+def tool(name):
+    """What tests/tools/prepare has built, or the user's own."""
+    tools = pathlib.Path(os.environ.get("BUMPWRIGHT_TOOLS", pathlib.Path.home() / ".cache/bumpwright/bin"))
+    found = tools / name if (tools / name).exists() else shutil.which(name)
+    return str(found) if found else sys.exit(f"{name} is missing; run `make prepare`")
+
+
 def git_version():
     return subprocess.run(["git", "--version"], check=True, capture_output=True, text=True).stdout.strip()
 
