@@ -235,20 +235,27 @@ impl Cluster {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
             let files = std::fs::read_dir(folder).unwrap();
             let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
-            self.apply(&texts.collect::<Vec<_>>().join("\n---\n"));
+            let definitions: Vec<Json> = texts.map(|text| serde_saphyr::from_str(&text).unwrap()).collect();
+            // All of them first: the server needs a moment for each, and takes it for all at once.
+            definitions.iter().for_each(|definition| self.apply_one(definition));
+            definitions.iter().for_each(|definition| self.await_served(definition));
         });
     }
 
     /// Applies all documents server-side, and waits until kinds that they define are served.
     pub fn apply(&self, yaml: &str) {
         for object in serde_saphyr::from_multiple::<Json>(yaml).unwrap() {
-            let path = format!("{}?fieldManager=test&force=true", self.path_of(&object));
-            let answer = self.request("PATCH", &path, "application/apply-patch+yaml", &object.to_string());
-            assert!(matches!(answer.status, 200 | 201), "{path}: {}", answer.body);
+            self.apply_one(&object);
             if object["kind"] == "CustomResourceDefinition" {
                 self.await_served(&object);
             }
         }
+    }
+
+    fn apply_one(&self, object: &Json) {
+        let path = format!("{}?fieldManager=test&force=true", self.path_of(object));
+        let answer = self.request("PATCH", &path, "application/apply-patch+yaml", &object.to_string());
+        assert!(matches!(answer.status, 200 | 201), "{path}: {}", answer.body);
     }
 
     fn await_served(&self, definition: &Json) {

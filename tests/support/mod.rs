@@ -1,5 +1,6 @@
 //! Real parts for tests and benches: repositories, a smart HTTP server, an SSH server, a registry; and servers for what real
-//! ones do not do.
+//! ones do not do. A suite about controllers begins with a cluster ([`apiserver`]) and a namespace in it ([`world`]); what comes
+//! later than the action is waited for ([`waiting`]).
 //!
 //! Each test binary uses some of it.
 #![allow(
