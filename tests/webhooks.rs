@@ -1,0 +1,185 @@
+//! Webhooks, before a real API server: who proves itself makes the objects look at once that its event is for
+//! (`docs/webhooks.md`). What providers send is in `crates/webhook/tests`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod support;
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value as Json, json};
+use sha2::Sha256;
+use support::apiserver::Cluster;
+use support::controller::Controller;
+use support::ports::free_port;
+use support::waiting::{until, wait_for};
+use support::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, SECRET, World};
+
+const TOKEN: &str = "s3cr3t-t0ken";
+
+/// A controller that serves webhooks.
+struct Served<'a> {
+    // Before the folder that has its log goes.
+    controller: Controller,
+    world: World<'a>,
+    port: u16,
+}
+
+impl<'a> Served<'a> {
+    fn start(cluster: &'a Cluster, namespace: &str) -> Self {
+        cluster.define();
+        let world = World::new(cluster, namespace);
+        let port = free_port();
+        let address = format!("--webhook-addr=127.0.0.1:{port}");
+        let controller = world.controller(&[&address, "--webhook-secret=hooks"]);
+        until("it is ready", || {
+            controller.probe("readyz").filter(|(status, _)| *status == 200)
+        });
+        Self {
+            controller,
+            world,
+            port,
+        }
+    }
+
+    fn tokens(&self) {
+        let data = json!({"stringData": {"github": TOKEN, "dockerhub": TOKEN}});
+        self.world.put(SECRET, "hooks", data);
+    }
+
+    /// The status and the text of the answer.
+    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> (u16, String) {
+        let mut request = http::Request::builder()
+            .method(method)
+            .uri(format!("http://127.0.0.1:{}{path}", self.port))
+            .header("Content-Type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .build()
+            .new_agent();
+        let mut answer = agent.run(request.body(body).unwrap()).unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+    }
+
+    /// As GitHub tells of a push, signed with `token`.
+    fn push(&self, repository: &str, token: &str) -> (u16, String) {
+        let body = json!({
+            "ref": "refs/heads/main", "after": "a".repeat(40),
+            "repository": {
+                "full_name": repository, "default_branch": "main",
+                "clone_url": format!("https://github.com/{repository}.git"),
+                "ssh_url": format!("git@github.com:{repository}.git"),
+                "html_url": format!("https://github.com/{repository}"),
+            },
+        });
+        let body = body.to_string();
+        let mut mac = Hmac::<Sha256>::new_from_slice(token.as_bytes()).unwrap();
+        mac.update(body.as_bytes());
+        let digest: String = mac
+            .finalize()
+            .into_bytes()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let signature = format!("sha256={digest}");
+        let headers = [("X-GitHub-Event", "push"), ("X-Hub-Signature-256", &signature)];
+        self.send("POST", "/hook/github", &headers, body.as_bytes())
+    }
+
+    fn asked(&self, kind: Kind, name: &str) -> Json {
+        self.world.get(kind, name)["metadata"]["annotations"]["reconcile.fluxcd.io/requestedAt"].clone()
+    }
+}
+
+fn git(url: &str) -> Json {
+    json!({"interval": "1h", "url": url, "ref": {"branch": "main"}})
+}
+
+#[test]
+fn a_push_makes_its_repositories_look_and_no_others() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let served = Served::start(cluster, "webhooks-push");
+    served.tokens();
+    served
+        .world
+        .add(GIT_REPOSITORY, "ours", git("ssh://git@github.com/acme/fleet"));
+    served
+        .world
+        .add(GIT_REPOSITORY, "other", git("https://github.com/acme/other"));
+    // The watch brings them when it does.
+    let (_, text) = wait_for(
+        || Some(served.push("acme/fleet", TOKEN)).filter(|(status, text)| *status == 202 && text.contains("1 object")),
+        || served.controller.log(),
+    );
+    assert!(served.asked(GIT_REPOSITORY, "ours").is_string(), "{text}");
+    assert!(served.asked(GIT_REPOSITORY, "other").is_null());
+    let first = served.asked(GIT_REPOSITORY, "ours");
+    assert_eq!(served.push("acme/fleet", TOKEN).0, 202);
+    assert_ne!(served.asked(GIT_REPOSITORY, "ours"), first, "each push asks anew");
+}
+
+#[test]
+fn an_image_is_scanned_when_its_registry_says_so() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let served = Served::start(cluster, "webhooks-image");
+    served.tokens();
+    let spec = json!({"image": "docker.io/acme/app", "interval": "1h", "suspend": false});
+    served.world.add(IMAGE_REPOSITORY, "app", spec);
+    let body = json!({
+        "push_data": {"tag": "1.2.3", "pusher": "ci", "pushed_at": 1}, "callback_url": "https://registry.hub.docker.com/x",
+        "repository": {"repo_name": "acme/app", "name": "app", "namespace": "acme"},
+    });
+    let body = body.to_string();
+    let authorization = format!("Bearer {TOKEN}");
+    let send = |path: &str, headers: &[(&str, &str)]| served.send("POST", path, headers, body.as_bytes());
+    wait_for(
+        || {
+            let answer = send("/hook/dockerhub", &[("Authorization", &authorization)]);
+            (answer.0 == 202 && answer.1.contains("1 object")).then_some(())
+        },
+        || served.controller.log(),
+    );
+    assert!(served.asked(IMAGE_REPOSITORY, "app").is_string());
+}
+
+#[test]
+fn strangers_are_refused() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let served = Served::start(cluster, "webhooks-strangers");
+    // There is no Secret: nobody can prove anything.
+    let (status, _) = served.push("acme/fleet", TOKEN);
+    assert!((401..=404).contains(&status), "{status}");
+    served.tokens();
+    served
+        .world
+        .add(GIT_REPOSITORY, "ours", git("https://github.com/acme/fleet"));
+    until("the new Secret is read", || {
+        (served.push("acme/fleet", TOKEN).0 == 202).then_some(())
+    });
+    let before = served.asked(GIT_REPOSITORY, "ours");
+    let (status, text) = served.push("acme/fleet", "wr0ng");
+    assert_eq!(status, 401, "{text}");
+    assert_eq!(
+        served
+            .send("POST", "/hook/github", &[("X-GitHub-Event", "push")], b"{}")
+            .0,
+        401
+    );
+    assert_eq!(served.send("GET", "/hook/github", &[], b"").0, 405);
+    assert_eq!(served.send("POST", "/elsewhere", &[], b"{}").0, 404);
+    assert_eq!(
+        served.send("POST", "/hook/github", &[], &vec![b' '; (1 << 20) + 1]).0,
+        413
+    );
+    assert_eq!(served.asked(GIT_REPOSITORY, "ours"), before);
+    let log = served.controller.log();
+    assert!(!log.contains(TOKEN) && !log.contains("wr0ng"), "{log}");
+}
