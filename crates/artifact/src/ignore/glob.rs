@@ -1,0 +1,200 @@
+//! Globs as Go's `path/filepath.Match` reads them, compiled once.
+//!
+//! Names are bytes. `?` and `[…]` take one rune, a byte that is no part of UTF-8 being the rune U+FFFD; after a `*` the
+//! search goes on byte by byte, so that a class can meet the second byte of a rune there, as it does in Go. Names have no `/`.
+
+use bumpwright_gostd::first_rune;
+
+/// A pattern for one component of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Glob {
+    /// No wildcard: the whole name.
+    Literal(Box<[u8]>),
+    /// `*.yaml`
+    Suffix(Box<[u8]>),
+    /// `values*`
+    Prefix(Box<[u8]>),
+    /// Anything else.
+    Chunks(Box<[Chunk]>, Tail),
+}
+
+/// Whether a pattern ends in `*`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tail {
+    Open,
+    Closed,
+}
+
+/// Tokens in a row, after any number of bytes when a `*` leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Chunk {
+    star: bool,
+    tokens: Box<[Token]>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    Byte(u8),
+    AnyRune,
+    Class { negated: bool, ranges: Box<[(char, char)]> },
+}
+
+impl Glob {
+    /// Reads a pattern. `None` is a malformed one (`[a`, `a\`): it matches nothing, and neither does what it is part of.
+    pub(super) fn parse(pattern: &[u8]) -> Option<Self> {
+        let mut chunks = Vec::new();
+        let mut rest = pattern;
+        while !rest.is_empty() {
+            let stars = rest.iter().take_while(|byte| **byte == b'*').count();
+            rest = rest.get(stars..).unwrap_or_default();
+            if rest.is_empty() {
+                return Some(Self::simplest(chunks, Tail::Open));
+            }
+            let (text, after) = rest.split_at_checked(chunk_len(rest))?;
+            let star = stars > 0;
+            let tokens = tokens(text)?;
+            chunks.push(Chunk { star, tokens });
+            rest = after;
+        }
+        Some(Self::simplest(chunks, Tail::Closed))
+    }
+
+    fn simplest(chunks: Vec<Chunk>, tail: Tail) -> Self {
+        let simple = match (chunks.as_slice(), tail) {
+            ([], Tail::Closed) => Some(Self::Literal(Box::default())),
+            ([], Tail::Open) => Some(Self::Prefix(Box::default())),
+            ([chunk], tail) => chunk.bytes().and_then(|bytes| match (chunk.star, tail) {
+                (false, Tail::Closed) => Some(Self::Literal(bytes)),
+                (false, Tail::Open) => Some(Self::Prefix(bytes)),
+                (true, Tail::Closed) => Some(Self::Suffix(bytes)),
+                (true, Tail::Open) => None,
+            }),
+            _ => None,
+        };
+        simple.unwrap_or_else(|| Self::Chunks(chunks.into(), tail))
+    }
+
+    /// Whether the whole name fits.
+    pub(super) fn matches(&self, name: &[u8]) -> bool {
+        match self {
+            Self::Literal(text) => name == &**text,
+            Self::Suffix(text) => name.ends_with(text),
+            Self::Prefix(text) => name.starts_with(text),
+            Self::Chunks(chunks, tail) => match_chunks(chunks, *tail, name),
+        }
+    }
+}
+
+/// Each chunk is taken at the first place where it fits; the last one where it reaches the end of the name.
+fn match_chunks(chunks: &[Chunk], tail: Tail, mut name: &[u8]) -> bool {
+    let last = chunks.len().saturating_sub(1);
+    for (index, chunk) in chunks.iter().enumerate() {
+        let must_end = index == last && tail == Tail::Closed;
+        let skips = if chunk.star { name.len() } else { 0 };
+        let after = (0..=skips).find_map(|skip| {
+            let after = chunk.strip_from(name.get(skip..)?)?;
+            (!must_end || after.is_empty()).then_some(after)
+        });
+        match after {
+            Some(after) => name = after,
+            None => return false,
+        }
+    }
+    tail == Tail::Open || name.is_empty()
+}
+
+impl Chunk {
+    /// What follows the chunk at the front of `name`.
+    fn strip_from<'a>(&self, mut name: &'a [u8]) -> Option<&'a [u8]> {
+        for token in &self.tokens {
+            let width = match token {
+                Token::Byte(byte) => (name.first()? == byte).then_some(1)?,
+                Token::AnyRune => first_rune(name)?.1,
+                Token::Class { negated, ranges } => {
+                    let (rune, width) = first_rune(name)?;
+                    let within = ranges.iter().any(|(low, high)| *low <= rune && rune <= *high);
+                    (within != *negated).then_some(width)?
+                }
+            };
+            name = name.get(width..)?;
+        }
+        Some(name)
+    }
+
+    /// The text of a chunk without wildcards.
+    fn bytes(&self) -> Option<Box<[u8]>> {
+        let byte = |token: &Token| match token {
+            Token::Byte(byte) => Some(*byte),
+            Token::AnyRune | Token::Class { .. } => None,
+        };
+        self.tokens.iter().map(byte).collect()
+    }
+}
+
+/// How many bytes there are before the next `*` that is no part of a class or an escape.
+fn chunk_len(pattern: &[u8]) -> usize {
+    let mut in_class = false;
+    let mut bytes = pattern.iter().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'\\' => drop(bytes.next()),
+            b'[' => in_class = true,
+            b']' => in_class = false,
+            b'*' if !in_class => return at,
+            _ => {}
+        }
+    }
+    pattern.len()
+}
+
+fn tokens(mut text: &[u8]) -> Option<Box<[Token]>> {
+    let mut tokens = Vec::new();
+    while let Some((first, after)) = text.split_first() {
+        text = after;
+        tokens.push(match first {
+            b'[' => class(&mut text)?,
+            b'?' => Token::AnyRune,
+            b'\\' => {
+                let (escaped, after) = text.split_first()?;
+                text = after;
+                Token::Byte(*escaped)
+            }
+            byte => Token::Byte(*byte),
+        });
+    }
+    Some(tokens.into())
+}
+
+/// A class whose `[` was read. An empty one is malformed; a `]` can be its member only when escaped.
+fn class(text: &mut &[u8]) -> Option<Token> {
+    let negated = text.first() == Some(&b'^');
+    if negated {
+        *text = text.get(1..)?;
+    }
+    let mut ranges = Vec::new();
+    while text.first() != Some(&b']') || ranges.is_empty() {
+        let low = class_rune(text)?;
+        let mut high = low;
+        if text.first() == Some(&b'-') {
+            *text = text.get(1..)?;
+            high = class_rune(text)?;
+        }
+        ranges.push((low, high));
+    }
+    *text = text.get(1..)?;
+    let ranges = ranges.into();
+    Some(Token::Class { negated, ranges })
+}
+
+/// A rune of a class, escaped or not. Something must follow it, the `]` at least.
+fn class_rune(text: &mut &[u8]) -> Option<char> {
+    let rest = match text.first()? {
+        b'-' | b']' => return None,
+        b'\\' => text.get(1..)?,
+        _ => *text,
+    };
+    let (rune, width) = first_rune(rest)?;
+    let is_broken = rune == char::REPLACEMENT_CHARACTER && width == 1;
+    *text = rest.get(width..).filter(|after| !after.is_empty() && !is_broken)?;
+    Some(rune)
+}

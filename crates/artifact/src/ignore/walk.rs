@@ -1,0 +1,75 @@
+//! Ignore rules over a whole tree, each directory building on what is known of its parent.
+//!
+//! A pattern that matches a directory matches all below it. So of a child only those patterns are asked that come after
+//! the one which decided its parent, and patterns without `/` are asked about the child's own name only.
+
+use super::{IgnoreRules, Verdict};
+
+/// A place in the tree: the root at first.
+///
+/// ```
+/// use bumpwright_artifact::{IgnoreRules, Verdict};
+/// let rules = IgnoreRules::of_tree([], Some("/*\n!/deploy\n*.md"));
+/// let mut walk = rules.walk();
+/// assert_eq!(walk.enter(b"docs"), Verdict::IgnoredWithAllBelow);
+/// walk.leave();
+/// assert_eq!(walk.enter(b"deploy"), Verdict::Kept);
+/// assert!(walk.ignores_file(b"README.md") && !walk.ignores_file(b"app.yaml"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Walk<'a> {
+    rules: &'a IgnoreRules,
+    /// Components of where we are; what is behind `deciders.len()` is left from former places, to be written over.
+    names: Vec<Vec<u8>>,
+    /// For each of them the last pattern that matches.
+    deciders: Vec<Option<usize>>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) const fn new(rules: &'a IgnoreRules) -> Self {
+        Self {
+            rules,
+            names: Vec::new(),
+            deciders: Vec::new(),
+        }
+    }
+
+    /// Goes into a directory of this one, which must be left again, whatever the verdict.
+    pub fn enter(&mut self, name: &[u8]) -> Verdict {
+        let decider = self.decider(name, true);
+        self.deciders.push(decider);
+        let path = self.names.get(..self.deciders.len()).unwrap_or_default();
+        self.rules.conclude(decider, path, true)
+    }
+
+    /// Goes back to the parent directory; at the root nothing happens.
+    pub fn leave(&mut self) {
+        self.deciders.pop();
+    }
+
+    /// Whether a file of this directory is left out.
+    pub fn ignores_file(&mut self, name: &[u8]) -> bool {
+        let decider = self.decider(name, false);
+        let path = self.names.get(..=self.deciders.len()).unwrap_or_default();
+        self.rules.conclude(decider, path, false) != Verdict::Kept
+    }
+
+    fn decider(&mut self, name: &[u8], is_directory: bool) -> Option<usize> {
+        let depth = self.deciders.len();
+        match self.names.get_mut(depth) {
+            Some(former) => {
+                former.clear();
+                former.extend_from_slice(name);
+            }
+            None => self.names.push(name.to_vec()),
+        }
+        let path = self.names.get(..=depth).unwrap_or_default();
+        let inherited = self.deciders.last().copied().flatten();
+        let first = inherited.map_or(0, |at| at + 1);
+        let asked = self.rules.patterns.get(first..).unwrap_or_default();
+        let found = asked
+            .iter()
+            .rposition(|pattern| pattern.matches_in_directory(path, is_directory));
+        found.map(|at| first + at).or(inherited)
+    }
+}

@@ -1,0 +1,21 @@
+//! What the artifact of a source is made of, as Flux's source-controller makes it: bytes in and out, no file system.
+//!
+//! ```text
+//! files ─▶ ignore (which of them)
+//! ```
+//!
+//! [`digest`] and [`revision`] are the texts by which `status.artifact` names content. Names of files are bytes
+//! throughout, as Git and tar have them.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+pub mod digest;
+pub mod ignore;
+pub mod revision;
+
+pub use digest::{Algorithm, Digest, DigestError, Digester};
+pub use ignore::{IgnoreFile, IgnoreRules, Verdict, Walk};
