@@ -1,7 +1,8 @@
 //! What the artifact of a source is made of, as Flux's source-controller makes it: bytes in and out, no file system.
 //!
 //! ```text
-//! files ─▶ ignore (which of them)
+//! files ─▶ ignore (which of them) ─▶ archive::Writer ─▶ tar.gz, its digest
+//! tar.gz (ours, a layer, of another controller) ─▶ archive::Reader (guarded) ─▶ files, one at a time
 //! ```
 //!
 //! [`digest`] and [`revision`] are the texts by which `status.artifact` names content. Names of files are bytes
@@ -13,9 +14,11 @@
     allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+pub mod archive;
 pub mod digest;
 pub mod ignore;
 pub mod revision;
 
+pub use archive::{Entry, Kind, Limits, Links, ReadError, Reader, WriteError, Writer, Written};
 pub use digest::{Algorithm, Digest, DigestError, Digester};
 pub use ignore::{IgnoreFile, IgnoreRules, Verdict, Walk};

@@ -30,6 +30,8 @@ pub(super) enum Tail {
 pub(super) struct Chunk {
     star: bool,
     tokens: Box<[Token]>,
+    /// Its text, if it has no wildcards.
+    text: Option<Box<[u8]>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +55,8 @@ impl Glob {
             let (text, after) = rest.split_at_checked(chunk_len(rest))?;
             let star = stars > 0;
             let tokens = tokens(text)?;
-            chunks.push(Chunk { star, tokens });
+            let text = plain(&tokens);
+            chunks.push(Chunk { star, tokens, text });
             rest = after;
         }
         Some(Self::simplest(chunks, Tail::Closed))
@@ -63,7 +66,7 @@ impl Glob {
         let simple = match (chunks.as_slice(), tail) {
             ([], Tail::Closed) => Some(Self::Literal(Box::default())),
             ([], Tail::Open) => Some(Self::Prefix(Box::default())),
-            ([chunk], tail) => chunk.bytes().and_then(|bytes| match (chunk.star, tail) {
+            ([chunk], tail) => chunk.text.clone().and_then(|bytes| match (chunk.star, tail) {
                 (false, Tail::Closed) => Some(Self::Literal(bytes)),
                 (false, Tail::Open) => Some(Self::Prefix(bytes)),
                 (true, Tail::Closed) => Some(Self::Suffix(bytes)),
@@ -90,11 +93,11 @@ fn match_chunks(chunks: &[Chunk], tail: Tail, mut name: &[u8]) -> bool {
     let last = chunks.len().saturating_sub(1);
     for (index, chunk) in chunks.iter().enumerate() {
         let must_end = index == last && tail == Tail::Closed;
-        let skips = if chunk.star { name.len() } else { 0 };
-        let after = (0..=skips).find_map(|skip| {
-            let after = chunk.strip_from(name.get(skip..)?)?;
-            (!must_end || after.is_empty()).then_some(after)
-        });
+        let after = match (&chunk.text, must_end) {
+            (Some(text), true) if chunk.star => name.ends_with(text).then_some(&[][..]),
+            (Some(text), false) if chunk.star => after_first(name, text),
+            _ => chunk.find_in(name, must_end),
+        };
         match after {
             Some(after) => name = after,
             None => return false,
@@ -103,7 +106,30 @@ fn match_chunks(chunks: &[Chunk], tail: Tail, mut name: &[u8]) -> bool {
     tail == Tail::Open || name.is_empty()
 }
 
+/// What follows the first place where the text is.
+fn after_first<'a>(name: &'a [u8], text: &[u8]) -> Option<&'a [u8]> {
+    let (first, _) = text.split_first()?;
+    let mut rest = name;
+    while let Some(at) = rest.iter().position(|byte| byte == first) {
+        rest = rest.get(at..)?;
+        if let Some(after) = rest.strip_prefix(text) {
+            return Some(after);
+        }
+        rest = rest.get(1..)?;
+    }
+    None
+}
+
 impl Chunk {
+    /// What follows the first place where the chunk fits; when it must end the name, where it does.
+    fn find_in<'a>(&self, name: &'a [u8], must_end: bool) -> Option<&'a [u8]> {
+        let skips = if self.star { name.len() } else { 0 };
+        (0..=skips).find_map(|skip| {
+            let after = self.strip_from(name.get(skip..)?)?;
+            (!must_end || after.is_empty()).then_some(after)
+        })
+    }
+
     /// What follows the chunk at the front of `name`.
     fn strip_from<'a>(&self, mut name: &'a [u8]) -> Option<&'a [u8]> {
         for token in &self.tokens {
@@ -120,15 +146,15 @@ impl Chunk {
         }
         Some(name)
     }
+}
 
-    /// The text of a chunk without wildcards.
-    fn bytes(&self) -> Option<Box<[u8]>> {
-        let byte = |token: &Token| match token {
-            Token::Byte(byte) => Some(*byte),
-            Token::AnyRune | Token::Class { .. } => None,
-        };
-        self.tokens.iter().map(byte).collect()
-    }
+/// The text of tokens without wildcards.
+fn plain(tokens: &[Token]) -> Option<Box<[u8]>> {
+    let byte = |token: &Token| match token {
+        Token::Byte(byte) => Some(*byte),
+        Token::AnyRune | Token::Class { .. } => None,
+    };
+    tokens.iter().map(byte).collect()
 }
 
 /// How many bytes there are before the next `*` that is no part of a class or an escape.

@@ -20,13 +20,15 @@ pub(super) struct Pattern {
     pub(super) effect: Effect,
     /// A `/` at the end: files of this name do not match, files below directories of this name do.
     directories_only: bool,
+    /// What the last component to match must be like. `None` matches nothing: a malformed glob, or no component at all.
+    last: Option<Glob>,
     form: Form,
 }
 
 #[derive(Debug, Clone)]
 enum Form {
-    /// Without a `/`: any component of the path. `None` is a malformed glob.
-    Name(Option<Glob>),
+    /// Without a `/`: any component of the path.
+    Name,
     /// With a `/`: components from the domain on.
     Path(Box<[Step]>),
 }
@@ -56,41 +58,30 @@ impl Pattern {
             text = text.get(..text.len() - spaces).unwrap_or_default();
         }
         let unslashed = text.strip_suffix(b"/");
+        let (form, last) = Form::parse(unslashed.unwrap_or(text));
         Self {
             domain: domain.into(),
             effect,
             directories_only: unslashed.is_some(),
-            form: Form::parse(unslashed.unwrap_or(text)),
+            last,
+            form,
         }
     }
 
-    /// Whether the path matches, given from the root on.
-    pub(super) fn matches<P: AsRef<[u8]>>(&self, path: &[P], is_directory: bool) -> bool {
-        let Some(path) = below(path, &self.domain).filter(|path| !path.is_empty()) else {
-            return false;
-        };
-        match &self.form {
-            Form::Name(glob) => {
-                let found = path.iter().position(|name| fits(glob.as_ref(), name.as_ref()));
-                found.is_some_and(|at| !self.directories_only || is_directory || at + 1 < path.len())
-            }
-            Form::Path(steps) => {
-                let rest = walk(steps, path);
-                rest.is_some_and(|rest| !self.directories_only || is_directory || rest > 0)
-            }
-        }
-    }
-
-    /// Whether the path matches, when it is known that its directory does not.
+    /// Whether the path, given from the root on, matches, when it is known that its directory does not.
+    ///
+    /// Then the pattern must have used up the whole path: had it left the last component over, it would match the directory,
+    /// too. So the last component is looked at first, which nearly always settles it.
     pub(super) fn matches_in_directory<P: AsRef<[u8]>>(&self, path: &[P], is_directory: bool) -> bool {
-        match &self.form {
-            Form::Name(_) if self.directories_only && !is_directory => false,
-            Form::Name(glob) => {
-                let is_below = || below(path, &self.domain).is_some_and(|path| !path.is_empty());
-                path.last().is_some_and(|name| fits(glob.as_ref(), name.as_ref())) && is_below()
-            }
-            Form::Path(_) => self.matches(path, is_directory),
+        if self.directories_only && !is_directory {
+            return false;
         }
+        let fits_last = path.last().is_some_and(|name| fits(self.last.as_ref(), name.as_ref()));
+        fits_last
+            && below(path, &self.domain).is_some_and(|path| match &self.form {
+                Form::Name => !path.is_empty(),
+                Form::Path(steps) => walk(steps, path),
+            })
     }
 
     /// Whether something below the directory could match. True when in doubt.
@@ -119,9 +110,10 @@ impl Pattern {
 }
 
 impl Form {
-    fn parse(text: &[u8]) -> Self {
+    /// The form, and the glob of the last component to match.
+    fn parse(text: &[u8]) -> (Self, Option<Glob>) {
         if !text.contains(&b'/') {
-            return Self::Name(Glob::parse(text));
+            return (Self::Name, Glob::parse(text));
         }
         let step = |component: &[u8]| match component {
             b"" => Step::Empty,
@@ -129,16 +121,20 @@ impl Form {
             other if other.windows(2).any(|pair| pair == b"**") => Step::Never,
             other => Step::One(Glob::parse(other)),
         };
-        Self::Path(text.split(|byte| *byte == b'/').map(step).collect())
+        let steps: Box<[Step]> = text.split(|byte| *byte == b'/').map(step).collect();
+        let last = steps.iter().rev().find_map(|step| match step {
+            Step::One(glob) => Some(glob.clone()),
+            _ => None,
+        });
+        (Self::Path(steps), last.flatten())
     }
 }
 
-/// Goes through the steps of a pattern with a `/` as go-git's `globMatch` does. Gives how many components are left over
-/// when all steps matched.
+/// Goes through the steps of a pattern with a `/` as go-git's `globMatch` does.
 ///
 /// After `**` the next component is looked for and the first find is taken for good, without another try when what follows
 /// does not match; so `**/a/b` does not match `a/a/b`.
-fn walk<P: AsRef<[u8]>>(steps: &[Step], path: &[P]) -> Option<usize> {
+fn walk<P: AsRef<[u8]>>(steps: &[Step], path: &[P]) -> bool {
     let (mut path, mut matched, mut any_depth) = (path, false, false);
     for (index, step) in steps.iter().enumerate() {
         let glob = match step {
@@ -151,10 +147,12 @@ fn walk<P: AsRef<[u8]>>(steps: &[Step], path: &[P]) -> Option<usize> {
                 any_depth = true;
                 continue;
             }
-            Step::Never => return None,
+            Step::Never => return false,
             Step::One(glob) => glob.as_ref(),
         };
-        let (first, after) = path.split_first()?;
+        let Some((first, after)) = path.split_first() else {
+            return false;
+        };
         if any_depth {
             any_depth = false;
             let found = path.iter().position(|name| fits(glob, name.as_ref()));
@@ -164,10 +162,10 @@ fn walk<P: AsRef<[u8]>>(steps: &[Step], path: &[P]) -> Option<usize> {
             matched = true;
             path = after;
         } else {
-            return None;
+            return false;
         }
     }
-    matched.then_some(path.len())
+    matched
 }
 
 fn fits(glob: Option<&Glob>, name: &[u8]) -> bool {

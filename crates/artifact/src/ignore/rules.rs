@@ -112,9 +112,25 @@ impl IgnoreRules {
 
     /// The last pattern that matches.
     fn decider<P: AsRef<[u8]>>(&self, path: &[P], is_directory: bool) -> Option<usize> {
-        self.patterns
+        (1..=path.len()).fold(None, |inherited, depth| {
+            let above = path.get(..depth).unwrap_or(path);
+            self.decider_in_directory(inherited, above, is_directory || depth < path.len())
+        })
+    }
+
+    /// The same, with the one that decided the directory of the path. Since it matches all below, only later ones are asked.
+    pub(super) fn decider_in_directory<P: AsRef<[u8]>>(
+        &self,
+        inherited: Option<usize>,
+        path: &[P],
+        is_directory: bool,
+    ) -> Option<usize> {
+        let first = inherited.map_or(0, |at| at + 1);
+        let asked = self.patterns.get(first..).unwrap_or_default();
+        let found = asked
             .iter()
-            .rposition(|pattern| pattern.matches(path, is_directory))
+            .rposition(|pattern| pattern.matches_in_directory(path, is_directory));
+        found.map(|at| first + at).or(inherited)
     }
 
     fn effect(&self, decider: Option<usize>) -> Option<Effect> {

@@ -1,7 +1,7 @@
 //! Ignore rules over a whole tree, each directory building on what is known of its parent.
 //!
 //! A pattern that matches a directory matches all below it. So of a child only those patterns are asked that come after
-//! the one which decided its parent, and patterns without `/` are asked about the child's own name only.
+//! the one which decided its parent.
 
 use super::{IgnoreRules, Verdict};
 
@@ -65,11 +65,6 @@ impl<'a> Walk<'a> {
         }
         let path = self.names.get(..=depth).unwrap_or_default();
         let inherited = self.deciders.last().copied().flatten();
-        let first = inherited.map_or(0, |at| at + 1);
-        let asked = self.rules.patterns.get(first..).unwrap_or_default();
-        let found = asked
-            .iter()
-            .rposition(|pattern| pattern.matches_in_directory(path, is_directory));
-        found.map(|at| first + at).or(inherited)
+        self.rules.decider_in_directory(inherited, path, is_directory)
     }
 }

@@ -1,0 +1,85 @@
+//! gzip whose bytes depend on nothing but what was written.
+//!
+//! The header has no name and no time. Input reaches the compressor in pieces of one size, however it came, so that no
+//! piece can end a block of its own; and the level and the implementation are fixed (`zlib-rs`, whose matching is the same
+//! on every processor).
+
+use crate::digest::{Algorithm, Digest, Digester};
+use flate2::{Compression, GzBuilder, write::GzEncoder};
+use std::io::{self, Write};
+
+/// Bytes that the compressor gets at once.
+const PIECE: usize = 64 * 1024;
+
+/// Chosen by measurement (`tests/speed.rs`): on 30 MB of manifests it takes 0.35 of the time that Go's default takes for 1.09
+/// times its size, and on sources and pictures for the same size. Level 6: 0.53 of the time, 1.01 times the size.
+const LEVEL: u32 = 4;
+
+/// Compresses into `W`, hashing and counting what arrives there.
+#[derive(Debug)]
+pub(super) struct Compressor<W: Write> {
+    piece: Vec<u8>,
+    gzip: GzEncoder<Hashed<W>>,
+}
+
+impl<W: Write> Compressor<W> {
+    pub(super) fn new(inner: W, algorithm: Algorithm) -> Self {
+        let hashed = Hashed {
+            inner,
+            digester: algorithm.digester(),
+            count: 0,
+        };
+        // 255: of an unknown system, as Go has it.
+        let header = GzBuilder::new().mtime(0).operating_system(255);
+        Self {
+            piece: Vec::with_capacity(PIECE),
+            gzip: header.write(hashed, Compression::new(LEVEL)),
+        }
+    }
+
+    /// The output with its digest and size in bytes.
+    pub(super) fn finish(mut self) -> io::Result<(W, Digest, u64)> {
+        self.gzip.write_all(&self.piece)?;
+        let mut hashed = self.gzip.finish()?;
+        hashed.flush()?;
+        Ok((hashed.inner, hashed.digester.finish(), hashed.count))
+    }
+}
+
+impl<W: Write> Write for Compressor<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = PIECE - self.piece.len();
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        self.piece.extend_from_slice(taken);
+        if self.piece.len() == PIECE {
+            self.gzip.write_all(&self.piece)?;
+            self.piece.clear();
+        }
+        Ok(taken.len())
+    }
+
+    /// Does nothing: an end of a block would show in the bytes.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Hashed<W> {
+    inner: W,
+    digester: Digester,
+    count: u64,
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.digester.update(bytes.get(..written).unwrap_or(bytes));
+        self.count += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

@@ -1,0 +1,162 @@
+//! The decompressed bytes of an archive: gzip with any number of members, their checksums, and the bound on how much they grow.
+
+use super::fault::{ReadError, TooMuch};
+use flate2::bufread::GzDecoder;
+use std::io::{self, BufRead, BufReader, Read};
+
+/// Below this many bytes it does not matter how much they were compressed.
+const FREE: u64 = 16 << 20;
+
+/// Decompresses what `R` gives.
+#[derive(Debug)]
+pub(super) struct Inflated<R> {
+    state: State<R>,
+    ratio: u64,
+    read: u64,
+    members: u64,
+}
+
+#[derive(Debug)]
+enum State<R> {
+    /// Before the header of a member.
+    Between(Counted<BufReader<R>>),
+    /// Within one.
+    Member(Box<GzDecoder<Counted<BufReader<R>>>>),
+    /// Behind the last one.
+    Ended { trailing: bool },
+}
+
+impl<R: Read> Inflated<R> {
+    pub(super) fn new(source: R, ratio: u64) -> Self {
+        let inner = BufReader::with_capacity(32 * 1024, source);
+        Self {
+            state: State::Between(Counted { inner, count: 0 }),
+            ratio,
+            read: 0,
+            members: 0,
+        }
+    }
+
+    /// Whether something that is no gzip follows the archive. It is not read.
+    pub(super) const fn has_trailing_bytes(&self) -> bool {
+        matches!(self.state, State::Ended { trailing: true })
+    }
+
+    /// Fills the buffer, or as much of it as there is.
+    pub(super) fn read_full(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.read(rest)? {
+                0 => break,
+                count => filled += count,
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Some bytes, none at the end of the last member only.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            match std::mem::replace(&mut self.state, State::Ended { trailing: false }) {
+                State::Ended { trailing } => {
+                    self.state = State::Ended { trailing };
+                    return Ok(0);
+                }
+                State::Between(source) => self.begin(source)?,
+                State::Member(mut member) => match member.read(buffer) {
+                    Ok(0) => self.state = State::Between(member.into_inner()),
+                    Ok(count) => {
+                        self.read += count as u64;
+                        let compressed = member.get_ref().count;
+                        self.state = State::Member(member);
+                        self.check_growth(compressed)?;
+                        return Ok(count);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => self.state = State::Member(member),
+                    Err(error) if self.members == 1 && member.header().is_none() && is_malformed(&error) => {
+                        return Err(ReadError::NotGzip);
+                    }
+                    Err(error) => return Err(fault(error)),
+                },
+            }
+        }
+    }
+
+    /// Looks whether another member follows.
+    fn begin(&mut self, mut source: Counted<BufReader<R>>) -> Result<(), ReadError> {
+        let next = loop {
+            match source.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other.map_err(ReadError::Source)?.first().copied(),
+            }
+        };
+        match next {
+            Some(0x1f) => {
+                self.members += 1;
+                self.state = State::Member(Box::new(GzDecoder::new(source)));
+            }
+            other if self.members > 0 => {
+                self.state = State::Ended {
+                    trailing: other.is_some(),
+                };
+            }
+            _ => return Err(ReadError::NotGzip),
+        }
+        Ok(())
+    }
+
+    fn check_growth(&self, compressed: u64) -> Result<(), ReadError> {
+        if self.read <= FREE || self.read / self.ratio.max(1) <= compressed {
+            return Ok(());
+        }
+        Err(ReadError::TooMuch {
+            what: TooMuch::Ratio,
+            name: format!("byte {}", self.read),
+            limit: self.ratio,
+        })
+    }
+}
+
+/// What a failed read means. The decompressor's own errors have two kinds; all others are the source's.
+fn fault(error: io::Error) -> ReadError {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => ReadError::Truncated,
+        _ if is_malformed(&error) => ReadError::Damaged {
+            reason: error.to_string(),
+        },
+        _ => ReadError::Source(error),
+    }
+}
+
+fn is_malformed(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData)
+}
+
+/// Counts what is taken.
+#[derive(Debug)]
+struct Counted<R> {
+    inner: R,
+    count: u64,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.count += count as u64;
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.inner.consume(count);
+        self.count += count as u64;
+    }
+}

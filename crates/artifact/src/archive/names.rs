@@ -1,0 +1,164 @@
+//! The names of an archive: which are allowed, and what each stands for so far.
+
+use super::fault::{ReadError, TooMuch, shown};
+use super::limits::Limits;
+use std::collections::HashMap;
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Node {
+    Directory,
+    File,
+    /// A symbolic link that was left out.
+    Symlink,
+}
+
+/// The components of a name without empty ones and `.`; none for the root.
+///
+/// What upstream refuses is refused: an empty name, an absolute one, a `\` or a `../` anywhere, even in `a../b`. So is a
+/// `..` at the end, which upstream lets pass.
+pub(super) fn components<'a>(name: &'a [u8], limits: &Limits) -> Result<Vec<&'a [u8]>, ReadError> {
+    let refused = |reason| ReadError::Name {
+        name: shown(name),
+        reason,
+    };
+    if name.is_empty() {
+        return Err(refused("is empty"));
+    }
+    if name.starts_with(b"/") {
+        return Err(refused("is absolute; names must be relative to the archive's root"));
+    }
+    if name.contains(&b'\\') {
+        return Err(refused("has a backslash"));
+    }
+    if name.contains(&0) {
+        return Err(refused("has a NUL"));
+    }
+    let parents = name.windows(3).any(|part| part == b"../");
+    let names: Vec<&[u8]> = name
+        .split(|byte| *byte == b'/')
+        .filter(|part| !matches!(*part, b"" | b"."))
+        .collect();
+    if parents || names.contains(&&b".."[..]) {
+        return Err(refused("has \"..\", so it could lead out of the archive's root"));
+    }
+    let too_much = |what, limit: usize| ReadError::TooMuch {
+        what,
+        name: shown(name),
+        limit: limit as u64,
+    };
+    if name.len() > limits.path {
+        return Err(too_much(TooMuch::Path, limits.path));
+    }
+    if names.len() > limits.depth {
+        return Err(too_much(TooMuch::Depth, limits.depth));
+    }
+    if names.iter().any(|part| part.len() > limits.component) {
+        return Err(too_much(TooMuch::Component, limits.component));
+    }
+    Ok(names)
+}
+
+/// All names so far, as a tree, so that its size is that of the names whatever they have in common.
+#[derive(Debug)]
+pub(super) struct Names {
+    /// Each directory's, the root's first.
+    children: Vec<HashMap<Box<[u8]>, Child>>,
+    bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Child {
+    Directory(usize),
+    File,
+    Symlink,
+}
+
+impl Names {
+    pub(super) fn new() -> Self {
+        Self {
+            children: vec![HashMap::new()],
+            bytes: 0,
+        }
+    }
+
+    /// Adds a name. True when it stood for a file already.
+    pub(super) fn add(&mut self, path: &[&[u8]], node: Node, limits: &Limits) -> Result<bool, ReadError> {
+        let Some((name, parents)) = path.split_last() else {
+            return Ok(false);
+        };
+        let mut directory = 0;
+        for (depth, parent) in parents.iter().enumerate() {
+            let conflict = |reason| {
+                let name = shown(&path.get(..=depth).unwrap_or(path).join(&b'/'));
+                ReadError::Conflict { name, reason }
+            };
+            directory = match self.child(directory, parent) {
+                Some(Child::Directory(child)) => child,
+                Some(Child::File) => return Err(conflict("is a file, and another entry is below it")),
+                Some(Child::Symlink) => return Err(conflict("is a symbolic link, and another entry is below it")),
+                None => self.insert(directory, parent, Node::Directory, limits)?,
+            };
+        }
+        let conflict = |reason| ReadError::Conflict {
+            name: shown(&path.join(&b'/')),
+            reason,
+        };
+        match (self.child(directory, name), node) {
+            (None, _) | (Some(Child::Symlink), Node::File | Node::Symlink) => {
+                self.insert(directory, name, node, limits).map(|_| false)
+            }
+            (Some(Child::Directory(_)), Node::Directory) => Ok(false),
+            (Some(Child::File), Node::File | Node::Symlink) => Ok(true),
+            (Some(Child::File), Node::Directory) => Err(conflict("is a file and a directory")),
+            (Some(Child::Directory(_)), Node::File) => Err(conflict("is a directory and a file")),
+            (Some(Child::Directory(_)), Node::Symlink) | (Some(Child::Symlink), Node::Directory) => {
+                Err(conflict("is a directory and a symbolic link"))
+            }
+        }
+    }
+
+    /// Whether the name stands for a file.
+    pub(super) fn has_file(&self, path: &[&[u8]]) -> bool {
+        let Some((name, parents)) = path.split_last() else {
+            return false;
+        };
+        let directory = parents
+            .iter()
+            .try_fold(0, |directory, parent| match self.child(directory, parent) {
+                Some(Child::Directory(child)) => Some(child),
+                _ => None,
+            });
+        let child = directory.and_then(|directory| self.child(directory, name));
+        matches!(child, Some(Child::File))
+    }
+
+    fn child(&self, directory: usize, name: &[u8]) -> Option<Child> {
+        self.children.get(directory)?.get(name).copied()
+    }
+
+    /// Adds what is not there; gives the number of a directory.
+    fn insert(&mut self, directory: usize, name: &[u8], node: Node, limits: &Limits) -> Result<usize, ReadError> {
+        self.bytes += name.len() as u64 + 64;
+        if self.bytes > limits.names {
+            return Err(ReadError::TooMuch {
+                what: TooMuch::Names,
+                name: shown(name),
+                limit: limits.names,
+            });
+        }
+        let next = self.children.len();
+        let child = match node {
+            Node::Directory => {
+                self.children.push(HashMap::new());
+                Child::Directory(next)
+            }
+            Node::File => Child::File,
+            Node::Symlink => Child::Symlink,
+        };
+        if let Some(children) = self.children.get_mut(directory) {
+            children.insert(name.into(), child);
+        }
+        Ok(next)
+    }
+}

@@ -1,0 +1,447 @@
+//! Reads a tar.gz of unknown origin, one entry at a time: ours, another controller's, or a layer of an OCI artifact.
+//!
+//! What `fluxcd/pkg/tar.Untar` refuses is refused. So is more: damage and a cut after the last entry, `..` as a last component,
+//! entries below links, hard links that lead nowhere, files with holes, and what exceeds [`Limits`].
+
+use super::block::BLOCK;
+use super::fault::{ReadError, TooMuch, shown};
+use super::header::{self, Header};
+use super::inflate::Inflated;
+use super::limits::{Limits, Links};
+use super::names::{Names, Node, components};
+use super::pax::Records;
+use std::io::{self, Read};
+
+/// What an entry is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// A directory. Those that only the paths of files name have no entry.
+    Directory,
+    /// A file, whose content is read from the entry.
+    File {
+        /// Whether anyone may execute it.
+        executable: bool,
+        /// Its length in bytes.
+        size: u64,
+    },
+    /// Another name for a file that came before. (Untar makes an empty file of it.)
+    HardLink {
+        /// The path of that file.
+        target: Vec<u8>,
+    },
+}
+
+/// What was read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Entries, with the ones that were left out.
+    pub entries: u64,
+    /// Bytes of all files.
+    pub content: u64,
+    /// Symbolic links that were left out.
+    pub links: u64,
+    /// Whether something that is no gzip follows the archive; it was not read.
+    pub has_trailing_bytes: bool,
+}
+
+/// Gives the entries of an archive in their order.
+#[derive(Debug)]
+pub struct Reader<R> {
+    stream: Inflated<R>,
+    limits: Limits,
+    links: Links,
+    names: Names,
+    /// Bytes of the current entry that were not read, and of what fills its last block.
+    remaining: u64,
+    padding: u64,
+    /// Bytes of all entries and of all extended headers so far.
+    unpacked: u64,
+    extensions: u64,
+    /// For errors: the name of the current entry.
+    current: Vec<u8>,
+    /// What went wrong while the content of an entry was read.
+    fault: Option<ReadError>,
+    is_done: bool,
+    summary: Summary,
+}
+
+/// An entry that may be unpacked; reads as the content of its file.
+#[derive(Debug)]
+pub struct Entry<'a, R> {
+    /// Its path from the root, without `.` and doubled `/`, never empty, with `/` between components.
+    pub path: Vec<u8>,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether a file of this path came before; this one takes its place.
+    pub replaces: bool,
+    reader: &'a mut Reader<R>,
+}
+
+/// Gives all entries of an archive to `visit` and checks it to its end.
+///
+/// # Errors
+/// When the archive is damaged or must not be unpacked, and when `visit` fails. What was visited before is of no use then.
+pub fn unpack<R: Read>(
+    source: R,
+    limits: Limits,
+    links: Links,
+    mut visit: impl FnMut(&mut Entry<'_, R>) -> io::Result<()>,
+) -> Result<Summary, ReadError> {
+    let mut reader = Reader::new(source, limits, links);
+    while let Some(mut entry) = reader.next_entry()? {
+        if let Err(source) = visit(&mut entry) {
+            let name = shown(&entry.path);
+            return Err(reader.fault.take().unwrap_or(ReadError::Visitor { name, source }));
+        }
+    }
+    Ok(reader.summary())
+}
+
+impl<R: Read> Reader<R> {
+    /// Nothing is read yet.
+    pub fn new(source: R, limits: Limits, links: Links) -> Self {
+        Self {
+            stream: Inflated::new(source, limits.ratio),
+            limits,
+            links,
+            names: Names::new(),
+            remaining: 0,
+            padding: 0,
+            unpacked: 0,
+            extensions: 0,
+            current: Vec::new(),
+            fault: None,
+            is_done: false,
+            summary: Summary::default(),
+        }
+    }
+
+    /// What was read so far.
+    pub const fn summary(&self) -> Summary {
+        Summary {
+            has_trailing_bytes: self.stream.has_trailing_bytes(),
+            ..self.summary
+        }
+    }
+
+    /// The next entry, after what was not read of the one before. `None` at the end, when all checksums were right.
+    ///
+    /// # Errors
+    /// When the archive is damaged or must not be unpacked. Nothing more comes of it then.
+    pub fn next_entry(&mut self) -> Result<Option<Entry<'_, R>>, ReadError> {
+        if let Some(fault) = self.fault.take() {
+            self.is_done = true;
+            return Err(fault);
+        }
+        while !self.is_done {
+            // Stays so if anything fails.
+            self.is_done = true;
+            self.skip_content()?;
+            let Some(raw) = self.next_raw()? else {
+                self.finish()?;
+                return Ok(None);
+            };
+            self.is_done = false;
+            let accepted = self.accept(raw);
+            self.is_done = accepted.is_err();
+            if let Some((path, kind, replaces)) = accepted? {
+                let reader = self;
+                return Ok(Some(Entry {
+                    path,
+                    kind,
+                    replaces,
+                    reader,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next header that is not about another one, with what those before said of it.
+    fn next_raw(&mut self) -> Result<Option<Header>, ReadError> {
+        let mut records = None;
+        let (mut long_name, mut long_link) = (Vec::new(), Vec::new());
+        loop {
+            let Some(mut header) = self.read_header()? else {
+                return Ok(None);
+            };
+            match header.kind {
+                b'x' => records = Some(self.read_records(&header)?),
+                b'g' => {
+                    // Nobody's next entry: Go forgets what came before it, and Untar makes an empty file of it.
+                    self.read_records(&header)?;
+                    records = None;
+                    (long_name, long_link) = (Vec::new(), Vec::new());
+                    self.count_entry()?;
+                }
+                b'L' => long_name = header::text(&self.read_extension(&header)?).to_vec(),
+                b'K' => long_link = header::text(&self.read_extension(&header)?).to_vec(),
+                _ => {
+                    if let Some(records) = records {
+                        self.apply(&mut header, records)?;
+                    }
+                    let replace = |field: &mut Vec<u8>, long: Vec<u8>| {
+                        if !long.is_empty() {
+                            *field = long;
+                        }
+                    };
+                    replace(&mut header.name, long_name);
+                    replace(&mut header.link, long_link);
+                    if header.kind == 0 {
+                        // Before POSIX, directories were files whose names end so.
+                        header.kind = if header.name.ends_with(b"/") { b'5' } else { b'0' };
+                    }
+                    if header.kind == b'S' {
+                        let name = shown(&header.name);
+                        return Err(ReadError::Sparse { name });
+                    }
+                    return Ok(Some(header));
+                }
+            }
+        }
+    }
+
+    fn apply(&self, header: &mut Header, records: Records) -> Result<(), ReadError> {
+        if !records.is_well_formed() {
+            return Err(self.bad_header());
+        }
+        header.name = records.path.unwrap_or_else(|| std::mem::take(&mut header.name));
+        header.link = records.link.unwrap_or_else(|| std::mem::take(&mut header.link));
+        header.size = records.size.unwrap_or(header.size);
+        if records.sparse {
+            let name = shown(&header.name);
+            return Err(ReadError::Sparse { name });
+        }
+        Ok(())
+    }
+
+    /// One block, or `None` at the end: two blocks of zeros, one, or none at all, as Go takes them.
+    fn read_header(&mut self) -> Result<Option<Header>, ReadError> {
+        let mut block = [0; BLOCK];
+        if !self.read_block(&mut block)? {
+            return Ok(None);
+        }
+        if block.iter().all(|byte| *byte == 0) {
+            return match self.read_block(&mut block)? {
+                true if block.iter().any(|byte| *byte != 0) => Err(self.bad_header()),
+                _ => Ok(None),
+            };
+        }
+        let header = Header::parse(&block).ok_or_else(|| self.bad_header())?;
+        if header.size < 0 && has_content(header.kind) {
+            return Err(self.bad_header());
+        }
+        Ok(Some(header))
+    }
+
+    fn read_block(&mut self, block: &mut [u8; BLOCK]) -> Result<bool, ReadError> {
+        match self.stream.read_full(block)? {
+            0 if self.stream.has_trailing_bytes() => Err(ReadError::Damaged {
+                reason: "something else than gzip comes before the end of the tar file".to_owned(),
+            }),
+            0 => Ok(false),
+            BLOCK => Ok(true),
+            _ => Err(ReadError::Truncated),
+        }
+    }
+
+    fn read_records(&mut self, header: &Header) -> Result<Records, ReadError> {
+        let text = self.read_extension(header)?;
+        Records::parse(&text).ok_or_else(|| self.bad_header())
+    }
+
+    /// The content of a header that says something of another one.
+    fn read_extension(&mut self, header: &Header) -> Result<Vec<u8>, ReadError> {
+        let size = header.size.cast_unsigned();
+        self.extensions = self.extensions.saturating_add(size);
+        for (count, limit) in [(size, self.limits.extension), (self.extensions, self.limits.extensions)] {
+            self.check(count, limit, TooMuch::Extension, &header.name)?;
+        }
+        let padded = usize::try_from(size.next_multiple_of(BLOCK as u64)).unwrap_or(usize::MAX);
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let mut text = vec![0; padded];
+        if self.stream.read_full(&mut text)? < size {
+            return Err(ReadError::Truncated);
+        }
+        text.truncate(size);
+        Ok(text)
+    }
+
+    /// Decides about an entry as Untar does, in its order: sizes, name, kind. `None` leaves it out.
+    fn accept(&mut self, header: Header) -> Result<Option<(Vec<u8>, Kind, bool)>, ReadError> {
+        let size = header.size.max(0).cast_unsigned();
+        if has_content(header.kind) {
+            if header.size < 0 {
+                return Err(self.bad_header());
+            }
+            (self.remaining, self.padding) = (size, size.next_multiple_of(BLOCK as u64) - size);
+        }
+        self.current.clone_from(&header.name);
+        self.count_entry()?;
+        self.unpacked = self.unpacked.saturating_add(size);
+        self.check(self.unpacked, self.limits.unpacked, TooMuch::Unpacked, &header.name)?;
+        let path = components(&header.name, &self.limits)?;
+        let name = || shown(&header.name);
+        let (kind, node) = match nature(&header) {
+            Nature::Directory => (Some(Kind::Directory), Node::Directory),
+            Nature::Special(kind) => return Err(ReadError::Special { name: name(), kind }),
+            Nature::Symlink if self.links == Links::Refuse => return Err(ReadError::Symlink { name: name() }),
+            Nature::Symlink => {
+                self.summary.links += 1;
+                (None, Node::Symlink)
+            }
+            Nature::File if path.is_empty() => {
+                let reason = "is the root, and not a directory";
+                return Err(ReadError::Conflict { name: name(), reason });
+            }
+            Nature::File if header.kind == b'1' => (Some(self.hard_link(&header, &path)?), Node::File),
+            Nature::File => {
+                self.summary.content += size;
+                let executable = header.mode & 0o111 != 0;
+                (Some(Kind::File { executable, size }), Node::File)
+            }
+        };
+        let replaces = self.names.add(&path, node, &self.limits)?;
+        let kind = kind.filter(|_| !path.is_empty());
+        Ok(kind.map(|kind| (path.join(&b'/'), kind, replaces)))
+    }
+
+    /// A hard link must lead to a file that came before. With a size, Untar takes it for cut off.
+    fn hard_link(&self, header: &Header, path: &[&[u8]]) -> Result<Kind, ReadError> {
+        let refused = |reason| ReadError::HardLink {
+            name: shown(&header.name),
+            target: shown(&header.link),
+            reason,
+        };
+        let Ok(target) = components(&header.link, &self.limits) else {
+            return Err(refused("leads out of the archive's root, or has no valid target"));
+        };
+        if target == path {
+            return Err(refused("leads to itself"));
+        }
+        if header.size != 0 {
+            return Err(refused("has a size of its own"));
+        }
+        if !self.names.has_file(&target) {
+            return Err(refused("leads to no file that came before it"));
+        }
+        let target = target.join(&b'/');
+        Ok(Kind::HardLink { target })
+    }
+
+    fn count_entry(&mut self) -> Result<(), ReadError> {
+        self.summary.entries += 1;
+        self.check(
+            self.summary.entries,
+            self.limits.entries,
+            TooMuch::Entries,
+            &self.current,
+        )
+    }
+
+    fn check(&self, count: u64, limit: u64, what: TooMuch, name: &[u8]) -> Result<(), ReadError> {
+        if count <= limit {
+            return Ok(());
+        }
+        let name = shown(name);
+        Err(ReadError::TooMuch { what, name, limit })
+    }
+
+    fn bad_header(&self) -> ReadError {
+        let after = match &*self.current {
+            [] => "the start".to_owned(),
+            name => shown(name),
+        };
+        ReadError::Header { after }
+    }
+
+    /// Passes over what was not read. A cut within the padding is none for Go.
+    fn skip_content(&mut self) -> Result<(), ReadError> {
+        while self.remaining > 0 {
+            let count = self.discard(self.remaining)?;
+            if count == 0 {
+                return Err(ReadError::Truncated);
+            }
+            self.remaining -= count;
+        }
+        while self.padding > 0 {
+            match self.discard(self.padding)? {
+                0 => self.padding = 0,
+                count => self.padding -= count,
+            }
+        }
+        Ok(())
+    }
+
+    fn discard(&mut self, count: u64) -> Result<u64, ReadError> {
+        let mut buffer = [0; 8 * 1024];
+        let wanted = usize::try_from(count).unwrap_or(usize::MAX).min(buffer.len());
+        let read = self.stream.read(buffer.get_mut(..wanted).unwrap_or_default())?;
+        Ok(read as u64)
+    }
+
+    /// Reads on to the end of the compressed data, so that its checksum is checked. What comes after the end of the tar file
+    /// is nobody's, but counts.
+    fn finish(&mut self) -> Result<(), ReadError> {
+        let limit = self.limits.unpacked.max(1 << 20);
+        let mut behind: u64 = 0;
+        loop {
+            match self.discard(u64::MAX)? {
+                0 => return Ok(()),
+                count => behind += count,
+            }
+            self.check(behind, limit, TooMuch::Unpacked, b"the end")?;
+        }
+    }
+}
+
+impl<R: Read> Read for Entry<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let reader = &mut *self.reader;
+        let wanted = usize::try_from(reader.remaining)
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
+        if wanted == 0 || matches!(self.kind, Kind::Directory) {
+            return Ok(0);
+        }
+        let read = reader.stream.read(buffer.get_mut(..wanted).unwrap_or_default());
+        let fault = match read {
+            Ok(0) => ReadError::Truncated,
+            Ok(count) => {
+                reader.remaining -= count as u64;
+                return Ok(count);
+            }
+            Err(fault) => fault,
+        };
+        let text = fault.to_string();
+        reader.fault = Some(fault);
+        Err(io::Error::other(text))
+    }
+}
+
+/// Whether blocks of content follow a header of this kind.
+const fn has_content(kind: u8) -> bool {
+    !matches!(kind, b'1'..=b'6')
+}
+
+enum Nature {
+    Directory,
+    File,
+    Symlink,
+    Special(&'static str),
+}
+
+/// What an entry is: by its kind, and by the file type in its mode, which Go's `FileInfo` heeds, too. Kinds that nobody
+/// knows are files.
+const fn nature(header: &Header) -> Nature {
+    let file_type = (header.mode & 0xffff_ffff) >> 12;
+    match (file_type, header.kind) {
+        (0o04, _) | (_, b'5') => Nature::Directory,
+        (0o12, _) | (_, b'2') => Nature::Symlink,
+        (0o02, _) | (_, b'3') => Nature::Special("character device"),
+        (0o06, _) | (_, b'4') => Nature::Special("block device"),
+        (0o01, _) | (_, b'6') => Nature::Special("FIFO"),
+        (0o14, _) => Nature::Special("socket"),
+        _ => Nature::File,
+    }
+}

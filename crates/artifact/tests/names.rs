@@ -1,0 +1,135 @@
+//! Digests and revisions as texts.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+use bumpwright_artifact::revision::{Revision, digest_text, modern, same};
+use bumpwright_artifact::{Algorithm, Digest};
+
+#[test]
+fn digests_are_those_of_go() {
+    let text = b"hello world";
+    for (algorithm, digest) in [
+        (Algorithm::Sha1, "sha1:2aae6c35c94fcfb415dbe95f408b9ce91ee846ed"),
+        (
+            Algorithm::Sha256,
+            "sha256:b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9",
+        ),
+        (
+            Algorithm::Sha384,
+            "sha384:fdbd8e75a67f29f701a4e040385e2e23986303ea10239211af907fcbb83578b3e417cb71ce646efd0819dd8c088de1bd",
+        ),
+        (
+            Algorithm::Sha512,
+            "sha512:309ecc489c12d6eb4cc40f50c902f2b4d0ed77ee511a7c7a9bcd3ca86d4cd86f989dd35bc5ff499670da34255b45b0cfd830e81f605dcf7dc5542e93ae9cd76f",
+        ),
+        (
+            Algorithm::Blake3,
+            "blake3:d74981efa70a0c880b8d8c1985d075dbcbf679b99a5f9914e5aaf96b831a9e24",
+        ),
+    ] {
+        assert_eq!(algorithm.digest(text).to_string(), digest);
+        let parsed: Digest = digest.parse().unwrap();
+        assert_eq!((parsed.algorithm(), parsed.to_string().as_str()), (algorithm, digest));
+        assert!(parsed.is_of(text) && !parsed.is_of(b"hello"));
+        assert_eq!(algorithm.name().parse(), Ok(algorithm));
+    }
+}
+
+#[test]
+fn what_is_no_digest_is_refused_with_its_reason() {
+    let zeros = "0".repeat(63);
+    for (text, reason) in [
+        ("", "it must be <algorithm>:<hash>"),
+        ("sha256", "it must be <algorithm>:<hash>"),
+        ("sha256:", "it must be <algorithm>:<hash>"),
+        (":abc", "it must be <algorithm>:<hash>"),
+        ("SHA256:abc", "it must be <algorithm>:<hash>"),
+        ("md5:!", "it must be <algorithm>:<hash>"),
+        ("sha256:abc", "sha256 has 64 digits"),
+        (&format!("sha256:{zeros}A"), "in lower case"),
+        (&format!("sha256:{zeros}g"), "0-9 and a-f"),
+        (
+            "md5:d41d8cd98f00b204e9800998ecf8427e",
+            "unsupported digest algorithm: md5",
+        ),
+        (
+            "sha256+b64u:LCa0a2j_xo_5m0U8HTBBNBNCLXBkg7-g",
+            "unsupported digest algorithm: sha256+b64u",
+        ),
+    ] {
+        let error = text.parse::<Digest>().unwrap_err().to_string();
+        assert!(error.contains(reason), "{text}: {error}");
+    }
+}
+
+const SHA1: &str = "5394cb7f48332b2de7c17dd8b8384bbc84b7e738";
+const SHA256: &str = "5ac85ca617f3774baff4ae0a420b810b2546dbc9af9f346b1d55c5ed9873c55c";
+
+/// The cases of source-controller's TransformLegacyRevision.
+#[test]
+fn old_revisions_become_modern() {
+    for (old, new) in [
+        (format!("HEAD/{SHA1}"), format!("sha1:{SHA1}")),
+        (format!("main/{SHA1}"), format!("main@sha1:{SHA1}")),
+        (format!("feature/branch/{SHA1}"), format!("feature/branch@sha1:{SHA1}")),
+        (format!("tag/{SHA256}"), format!("tag@sha256:{SHA256}")),
+        (SHA256.to_owned(), format!("sha256:{SHA256}")),
+        (SHA1.to_owned(), format!("sha1:{SHA1}")),
+    ] {
+        assert_eq!(modern(&old), new);
+        assert!(same(&old, &new) && same(&new, &old));
+    }
+    let others = [
+        "",
+        "v1.0.0",
+        "v1.0.0-rc1+metadata",
+        "arbitrary/revision",
+        "5394cb7f48332b2de7c17dd8b8384bbc84b7xxxx",
+    ];
+    let modern_ones = [
+        format!("main@sha1:{SHA1}"),
+        format!("sha1:{SHA1}"),
+        format!("latest@sha256:{SHA256}"),
+    ];
+    for text in others.into_iter().chain(modern_ones.iter().map(String::as_str)) {
+        assert_eq!(modern(text), text);
+    }
+}
+
+#[test]
+fn revisions_have_two_parts() {
+    for (text, pointer, hash) in [
+        ("main@sha1:abc", "main", "abc"),
+        ("feature/branch@sha1:abc", "feature/branch", "abc"),
+        ("odd@branch@sha1:abc", "odd@branch", "abc"),
+        ("sha1:abc", "", "abc"),
+        ("main/abc", "main", "abc"),
+        ("feature/branch/abc", "feature/branch", "abc"),
+        ("HEAD/abc", "", "abc"),
+        ("abc", "", "abc"),
+        ("", "", ""),
+    ] {
+        assert_eq!(Revision::parse(text), Revision { pointer, hash }, "{text}");
+    }
+    assert_eq!(digest_text("v1@sha256:abc"), "sha256:abc");
+    assert_eq!(digest_text("sha256:abc"), "sha256:abc");
+}
+
+#[test]
+fn commits_have_revisions() {
+    for (reference, hash, text) in [
+        ("refs/heads/main", SHA1, format!("main@sha1:{SHA1}")),
+        ("refs/heads/feature/branch", SHA1, format!("feature/branch@sha1:{SHA1}")),
+        ("refs/tags/v1", SHA256, format!("v1@sha256:{SHA256}")),
+        ("", SHA1, format!("sha1:{SHA1}")),
+        ("HEAD", SHA1, format!("sha1:{SHA1}")),
+        ("refs/heads/main", "abc", "main@<unknown>:abc".to_owned()),
+    ] {
+        assert_eq!(Revision::of_commit(reference, hash).to_string(), text);
+    }
+}
