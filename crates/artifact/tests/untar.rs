@@ -66,7 +66,10 @@ fn read(archive: &[u8], links: Links) -> Result<Unpacked, ReadError> {
             found.tree.insert(path[..=at].to_owned(), String::new());
         }
         let content = match entry.kind.clone() {
-            Kind::Directory => return Ok(drop(found.tree.insert(format!("{path}/"), String::new()))),
+            Kind::Directory => {
+                found.tree.insert(format!("{path}/"), String::new());
+                return Ok(());
+            }
             Kind::File { executable, size } => {
                 let mut content = Vec::new();
                 entry.read_to_end(&mut content)?;

@@ -28,7 +28,9 @@ impl Header {
             size: number(124, 12)?,
         };
         // Owners and time are of no interest, but must be numbers.
-        (number(108, 8)?, number(116, 8)?, number(136, 12)?);
+        for (at, len) in [(108, 8), (116, 8), (136, 12)] {
+            number(at, len)?;
+        }
         let prefix = prefix(block)?;
         if !prefix.is_empty() {
             header.name = [prefix, b"/", &header.name].concat();
@@ -45,7 +47,9 @@ fn prefix(block: &[u8; BLOCK]) -> Option<&[u8]> {
     if !is_posix && !is_gnu {
         return Some(b"");
     }
-    (number(329, 8)?, number(337, 8)?);
+    for at in [329, 337] {
+        number(at, 8)?;
+    }
     if is_gnu {
         // Go before 1.8 wrote a prefix here, over two times.
         let is_time = |at| field(block, at, 1) == b"\0" || number(at, 12).is_some();
@@ -54,7 +58,9 @@ fn prefix(block: &[u8; BLOCK]) -> Option<&[u8]> {
         return Some(if is_old { prefix } else { b"" });
     }
     if field(block, 508, 4) == b"tar\0" {
-        (number(476, 12)?, number(488, 12)?);
+        for at in [476, 488] {
+            number(at, 12)?;
+        }
         return Some(text(field(block, 345, 131)));
     }
     Some(text(field(block, 345, 155)))
