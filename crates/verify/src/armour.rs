@@ -1,0 +1,218 @@
+//! Armour: what kind of signature a text is, and the bytes inside of PEM (as Go's `encoding/pem` finds them) and of OpenPGP's
+//! armour (as ProtonMail/go-crypto v1.4.1 `openpgp/armor` does).
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+
+/// Go's `base64.StdEncoding`: padded, and with no look at bits that nothing needs.
+pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
+/// What a signature is, going by its first line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignatureKind {
+    /// `-----BEGIN PGP SIGNATURE-----`
+    OpenPgp,
+    /// `-----BEGIN SSH SIGNATURE-----`
+    Ssh,
+    /// `-----BEGIN SIGNED MESSAGE-----`: S/MIME, which nothing here verifies.
+    X509,
+    /// No signature.
+    Empty,
+    /// Anything else.
+    Unknown,
+}
+
+impl SignatureKind {
+    /// The kind of a signature as it is stored (`signature.GetSignatureType` of fluxcd/pkg).
+    #[must_use]
+    pub fn of(signature: &[u8]) -> Self {
+        let trimmed = trim(signature);
+        let starts = |prefix: &str| trimmed.starts_with(prefix.as_bytes());
+        if starts("-----BEGIN PGP SIGNATURE-----") {
+            Self::OpenPgp
+        } else if starts("-----BEGIN SSH SIGNATURE-----") {
+            Self::Ssh
+        } else if starts("-----BEGIN SIGNED MESSAGE-----") {
+            Self::X509
+        } else if signature.is_empty() {
+            Self::Empty
+        } else {
+            Self::Unknown
+        }
+    }
+}
+
+impl fmt::Display for SignatureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OpenPgp => "openpgp",
+            Self::Ssh => "ssh",
+            Self::X509 => "x509",
+            Self::Empty => "empty",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+/// Without the white space around.
+pub(crate) fn trim(text: &[u8]) -> &[u8] {
+    let white = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
+    let start = text.iter().position(|byte| !white(byte)).unwrap_or(text.len());
+    let end = text
+        .iter()
+        .rposition(|byte| !white(byte))
+        .map_or(start, |last| last + 1);
+    text.get(start..end).unwrap_or_default()
+}
+
+/// A block of PEM.
+#[derive(Debug)]
+pub(crate) struct Pem {
+    pub(crate) label: String,
+    pub(crate) content: Vec<u8>,
+}
+
+const BEGIN: &[u8] = b"-----BEGIN ";
+const END: &[u8] = b"-----END ";
+const DASHES: &[u8] = b"-----";
+
+/// The first sound block of PEM in a text, whatever stands before it.
+pub(crate) fn pem(text: &[u8]) -> Option<Pem> {
+    let mut opened: Option<(String, Vec<&[u8]>)> = None;
+    for line in text.split(|byte| *byte == b'\n') {
+        let line = line.trim_ascii_end();
+        if let Some(label) = line.strip_prefix(BEGIN) {
+            // The last line that opens a block before one that closes it.
+            let label = label.strip_suffix(DASHES);
+            opened = label.map(|label| (String::from_utf8_lossy(label).into_owned(), Vec::new()));
+        } else if let Some(label) = line.strip_prefix(END) {
+            let (label, opened) = (label.strip_suffix(DASHES), opened.take());
+            if let Some((begun, lines)) = opened
+                && label == Some(begun.as_bytes())
+                && let Some(content) = pem_content(&lines)
+            {
+                return Some(Pem { label: begun, content });
+            }
+        } else if let Some((_, lines)) = &mut opened {
+            lines.push(line);
+        }
+    }
+    None
+}
+
+fn pem_content(lines: &[&[u8]]) -> Option<Vec<u8>> {
+    let body = lines.iter().skip_while(|line| line.contains(&b':'));
+    let digits = body.flat_map(|line| line.iter().copied());
+    let digits: Vec<u8> = digits.filter(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).collect();
+    BASE64.decode(digits).ok()
+}
+
+/// Why OpenPGP's armour cannot be opened, in go-crypto's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ArmourError {
+    #[error("openpgp: invalid argument: no armored data found")]
+    None,
+    #[error("openpgp: invalid data: armor invalid")]
+    Corrupt,
+    #[error("illegal base64 data at input byte {0}")]
+    Base64(usize),
+    #[error("unexpected EOF")]
+    Cut,
+}
+
+/// Longest line of base64 in an armour.
+const MOST_LINE: usize = 96;
+
+/// The first block of OpenPGP's armour: what it says to be, and its bytes. Checksums are not looked at.
+pub(crate) fn openpgp(text: &[u8]) -> Result<Pem, ArmourError> {
+    let mut lines = text.split(|byte| *byte == b'\n').map(trim);
+    'block: loop {
+        let begin = lines.find(|line| line.len() > BEGIN.len() + DASHES.len() && line.starts_with(BEGIN));
+        let begin = begin.ok_or(ArmourError::None)?;
+        let label = begin.get(BEGIN.len()..begin.len() - DASHES.len()).unwrap_or_default();
+        let label = String::from_utf8_lossy(label).into_owned();
+        loop {
+            match lines.next() {
+                None => return Err(ArmourError::None),
+                Some([]) => break,
+                Some(header) if header.contains(&b':') => {}
+                Some(_) => continue 'block,
+            }
+        }
+        let mut digits = Vec::new();
+        for line in lines.by_ref() {
+            if line.starts_with(END) || (line.len() == 5 && line.starts_with(b"=")) {
+                break;
+            }
+            if line.len() > MOST_LINE {
+                return Err(ArmourError::Corrupt);
+            }
+            digits.extend_from_slice(line);
+        }
+        let content = BASE64.decode(digits).map_err(|error| match error {
+            base64::DecodeError::InvalidByte(at, _) => ArmourError::Base64(at),
+            _ => ArmourError::Cut,
+        })?;
+        return Ok(Pem { label, content });
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_go_by_the_first_line() {
+        for (signature, kind) in [
+            ("", "empty"),
+            (" ", "unknown"),
+            ("-----BEGIN PGP MESSAGE-----\n", "unknown"),
+            ("\n\t -----BEGIN PGP SIGNATURE-----\n", "openpgp"),
+            ("-----BEGIN SSH SIGNATURE-----", "ssh"),
+            ("-----BEGIN SIGNED MESSAGE-----\n", "x509"),
+            ("x-----BEGIN SSH SIGNATURE-----", "unknown"),
+        ] {
+            assert_eq!(
+                SignatureKind::of(signature.as_bytes()).to_string(),
+                kind,
+                "{signature:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn pem_is_found_among_other_text() {
+        let text = "junk\n-----BEGIN A-----\n-----BEGIN B-----\nx: y\n\nAA E=\n-----END B-----\n-----BEGIN C-----\n-----END C-----\n";
+        let block = pem(text.as_bytes()).unwrap();
+        assert_eq!((block.label.as_str(), &block.content[..]), ("B", &[0, 1][..]));
+        for text in [
+            "",
+            "-----BEGIN A-----\nAA==\n-----END B-----\n",
+            "-----BEGIN A-----\nA\n-----END A-----",
+        ] {
+            assert!(pem(text.as_bytes()).is_none(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn openpgp_armour_ends_at_its_checksum() {
+        let text =
+            "-----BEGIN X Y-----\nno header\n-----BEGIN PGP SIGNATURE-----\nVersion: 1\n\nAAAA\r\n AAE=\n=abcd\njunk\n";
+        let block = openpgp(text.as_bytes()).unwrap();
+        assert_eq!((block.label.as_str(), block.content.len()), ("PGP SIGNATURE", 5));
+        let long = format!("-----BEGIN X Y-----\n\n{}\n", "A".repeat(100));
+        assert_eq!(openpgp(long.as_bytes()).unwrap_err(), ArmourError::Corrupt);
+        assert_eq!(openpgp(b"-----BEGIN X Y-----").unwrap_err(), ArmourError::None);
+        assert_eq!(
+            openpgp(b"-----BEGIN X Y-----\n\nAA?A").unwrap_err(),
+            ArmourError::Base64(2)
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! A signature of OpenPGP over a digest, by the numbers of a key. sequoia reads the packets and hashes; its backend takes
+//! neither RSA beyond 4096 bits nor Brainpool's curves, which gpg makes and Flux verifies.
+
+use sequoia_openpgp as pgp;
+
+use pgp::crypto::mpi;
+use pgp::packet::key::{KeyParts, KeyRole};
+use pgp::packet::{Key, Signature};
+use pgp::types::{Curve, HashAlgorithm};
+
+use crate::bignum::{self, Dsa, PrimeCurve};
+use crate::digest::Hash;
+use crate::ecdsa::{self, NistCurve};
+
+/// The hashes that go-crypto takes in signatures of version 4.
+pub(super) const fn hash(algorithm: HashAlgorithm) -> Option<Hash> {
+    match algorithm {
+        HashAlgorithm::SHA1 => Some(Hash::Sha1),
+        HashAlgorithm::SHA224 => Some(Hash::Sha224),
+        HashAlgorithm::SHA256 => Some(Hash::Sha256),
+        HashAlgorithm::SHA384 => Some(Hash::Sha384),
+        HashAlgorithm::SHA512 => Some(Hash::Sha512),
+        HashAlgorithm::SHA3_256 => Some(Hash::Sha3_256),
+        HashAlgorithm::SHA3_512 => Some(Hash::Sha3_512),
+        _ => None,
+    }
+}
+
+/// The curves that can be verified with.
+enum Known {
+    Nist(NistCurve),
+    Other(PrimeCurve),
+}
+
+/// SEC 2's secp256k1 as an object identifier.
+const SECP256K1: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x0a];
+
+fn known(curve: &Curve) -> Option<Known> {
+    Some(match curve {
+        Curve::NistP256 => Known::Nist(NistCurve::P256),
+        Curve::NistP384 => Known::Nist(NistCurve::P384),
+        Curve::NistP521 => Known::Nist(NistCurve::P521),
+        Curve::BrainpoolP256 => Known::Other(PrimeCurve::BrainpoolP256),
+        Curve::BrainpoolP384 => Known::Other(PrimeCurve::BrainpoolP384),
+        Curve::BrainpoolP512 => Known::Other(PrimeCurve::BrainpoolP512),
+        other if other.oid() == SECP256K1 => Known::Other(PrimeCurve::Secp256k1),
+        _ => return None,
+    })
+}
+
+/// Whether the key is of an algorithm that signs, and its numbers are some that can be computed with.
+pub(super) fn can_sign<P: KeyParts, R: KeyRole>(key: &Key<P, R>) -> bool {
+    match key.mpis() {
+        mpi::PublicKey::RSA { .. } => key.pk_algo().for_signing(),
+        mpi::PublicKey::DSA { .. } | mpi::PublicKey::Ed25519 { .. } => true,
+        mpi::PublicKey::EdDSA { curve, .. } => *curve == Curve::Ed25519,
+        mpi::PublicKey::ECDSA { curve, q } => match known(curve) {
+            Some(Known::Nist(curve)) => ecdsa::is_point(curve, q.value()),
+            Some(Known::Other(curve)) => bignum::is_point(curve, q.value()),
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether a signature holds for a digest.
+pub(super) fn verify<P: KeyParts, R: KeyRole>(key: &Key<P, R>, signature: &Signature, digest: &[u8]) -> bool {
+    let Some(hash) = hash(signature.hash_algo()) else {
+        return false;
+    };
+    if key.pk_algo() != signature.pk_algo() {
+        return false;
+    }
+    match (key.mpis(), signature.mpis()) {
+        (mpi::PublicKey::RSA { e, n }, mpi::Signature::RSA { s }) => {
+            bignum::rsa(n.value(), e.value(), hash.pkcs1(), digest, s.value())
+        }
+        (mpi::PublicKey::DSA { p, q, g, y }, mpi::Signature::DSA { r, s }) => {
+            let [p, q, g, y] = [p, q, g, y].map(mpi::MPI::value);
+            Dsa { p, q, g, y }.verify(digest, r.value(), s.value())
+        }
+        (mpi::PublicKey::ECDSA { curve, q }, mpi::Signature::ECDSA { r, s }) => match known(curve) {
+            Some(Known::Nist(curve)) => ecdsa::verify(curve, q.value(), digest, r.value(), s.value()),
+            Some(Known::Other(curve)) => bignum::ecdsa(curve, q.value(), digest, r.value(), s.value()),
+            None => false,
+        },
+        (mpi::PublicKey::EdDSA { curve, q }, mpi::Signature::EdDSA { r, s }) => {
+            // A point in the form that OpenPGP calls native.
+            let point = q.value().strip_prefix(&[0x40]).filter(|_| *curve == Curve::Ed25519);
+            point.is_some_and(|point| ecdsa::ed25519_numbers(point, digest, r.value(), s.value()))
+        }
+        (mpi::PublicKey::Ed25519 { a }, mpi::Signature::Ed25519 { s }) => ecdsa::ed25519(a, digest, s.as_slice()),
+        _ => false,
+    }
+}
+
+/// What go-crypto says of a signature that does not hold.
+pub(super) fn refusal<P: KeyParts, R: KeyRole>(key: &Key<P, R>) -> String {
+    let algorithm = match key.mpis() {
+        mpi::PublicKey::RSA { .. } => "RSA",
+        mpi::PublicKey::DSA { .. } => "DSA",
+        mpi::PublicKey::ECDSA { .. } => "ECDSA",
+        mpi::PublicKey::EdDSA { .. } => "EdDSA",
+        _ => "Ed25519",
+    };
+    format!("openpgp: invalid signature: {algorithm} verification failure")
+}

@@ -1,0 +1,128 @@
+//! What the subpackets of a signature say, as go-crypto v1.4.1 (`packet/signature.go`) takes them: which are looked at where,
+//! what makes a signature one that is passed over, and when it has expired.
+
+use sequoia_openpgp as pgp;
+
+use pgp::packet::Signature;
+use pgp::packet::signature::subpacket::{Subpacket, SubpacketValue};
+use pgp::types::ReasonForRevocation;
+use pgp::{Fingerprint, KeyID};
+
+/// Subpackets that go-crypto knows; others must not be critical.
+const KNOWN: [u8; 23] = [
+    2, 3, 4, 5, 6, 9, 11, 16, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 32, 33, 35, 39,
+];
+
+/// The subpackets of a signature. Times are in seconds, since 1970-01-01 UTC where they are moments.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Details {
+    pub(super) made: i64,
+    lifetime: Option<i64>,
+    pub(super) key_lifetime: Option<i64>,
+    issuer: Option<KeyID>,
+    issuer_fingerprint: Option<Fingerprint>,
+    /// May the key make signatures? None when nothing is said of what it may.
+    pub(super) may_sign: Option<bool>,
+    pub(super) is_primary_id: bool,
+    compromised: bool,
+    pub(super) critical_notation: bool,
+    pub(super) embedded: Option<Box<Signature>>,
+}
+
+/// Why a signature packet gives no [`Details`].
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unusable {
+    /// It is passed over as if it were not there.
+    Unsupported,
+    /// What it is part of is damaged.
+    Structural(&'static str),
+}
+
+impl Details {
+    /// Reads both areas.
+    pub(super) fn of(signature: &Signature) -> Result<Self, Unusable> {
+        if signature.version() != 4 {
+            return Err(Unusable::Unsupported);
+        }
+        let mut details = Self::default();
+        let mut made = None;
+        for subpacket in signature.hashed_area().iter() {
+            details.hashed(subpacket, &mut made)?;
+        }
+        details.made = made.ok_or(Unusable::Structural("no creation time in signature"))?;
+        for subpacket in signature.unhashed_area().iter() {
+            details.anywhere(subpacket)?;
+        }
+        Ok(details)
+    }
+
+    fn hashed(&mut self, subpacket: &Subpacket, made: &mut Option<i64>) -> Result<(), Unusable> {
+        if subpacket.critical() && !KNOWN.contains(&subpacket.tag().into()) {
+            return Err(Unusable::Unsupported);
+        }
+        match subpacket.value() {
+            SubpacketValue::SignatureCreationTime(time) => *made = Some(i64::from(u32::from(*time))),
+            SubpacketValue::SignatureExpirationTime(time) => self.lifetime = Some(i64::from(u32::from(*time))),
+            SubpacketValue::KeyExpirationTime(time) => self.key_lifetime = Some(i64::from(u32::from(*time))),
+            SubpacketValue::ExportableCertification(false) => return Err(Unusable::Unsupported),
+            SubpacketValue::PrimaryUserID(primary) => self.is_primary_id = *primary,
+            SubpacketValue::KeyFlags(flags) => {
+                self.may_sign = Some(self.may_sign.unwrap_or(false) || flags.for_signing());
+            }
+            SubpacketValue::ReasonForRevocation { code, .. } => {
+                self.compromised = *code == ReasonForRevocation::KeyCompromised;
+            }
+            SubpacketValue::NotationData(_) => self.critical_notation |= subpacket.critical(),
+            _ => {}
+        }
+        self.anywhere(subpacket)
+    }
+
+    /// Subpackets that need not be signed: they are hints, or signed by themselves.
+    fn anywhere(&mut self, subpacket: &Subpacket) -> Result<(), Unusable> {
+        match subpacket.value() {
+            SubpacketValue::Issuer(id) => self.issuer = Some(id.clone()),
+            SubpacketValue::IssuerFingerprint(fingerprint) => {
+                self.issuer = Some(fingerprint.into());
+                self.issuer_fingerprint = Some(fingerprint.clone());
+            }
+            SubpacketValue::EmbeddedSignature(signature) => {
+                if self.embedded.is_some() {
+                    return Err(Unusable::Structural("Cannot have multiple embedded signatures"));
+                }
+                self.embedded = Some(Box::new(signature.clone()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The key that the signature says to be of.
+    pub(super) const fn issuer(&self) -> Option<&KeyID> {
+        self.issuer.as_ref()
+    }
+
+    /// Whether it says to be of this key.
+    pub(super) fn is_of(&self, fingerprint: &Fingerprint) -> bool {
+        match (&self.issuer_fingerprint, &self.issuer) {
+            (Some(said), _) => said == fingerprint,
+            (None, Some(said)) => *said == KeyID::from(fingerprint),
+            (None, None) => false,
+        }
+    }
+
+    /// Whether the signature is not valid at `now`, being of the future or past its time.
+    pub(super) fn has_expired(&self, now: i64) -> bool {
+        self.made > now || outlived(self.made, self.lifetime, now)
+    }
+
+    /// Whether a revocation holds at `now`. One for a stolen key holds at any time.
+    pub(super) fn revokes(&self, now: i64) -> bool {
+        self.compromised || !self.has_expired(now)
+    }
+}
+
+/// Whether something from `made` on has ended before `now`. Zero is for ever.
+pub(super) fn outlived(made: i64, lifetime: Option<i64>, now: i64) -> bool {
+    lifetime.is_some_and(|lifetime| lifetime != 0 && now > made.saturating_add(lifetime))
+}

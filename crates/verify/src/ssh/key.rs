@@ -1,0 +1,313 @@
+//! Public keys of SSH as `authorized_keys` has them, read as golang.org/x/crypto/ssh v0.53.0 reads them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+use super::wire::Wire;
+use crate::armour::BASE64;
+use crate::bignum::{self, Dsa};
+use crate::digest::Hash;
+use crate::ecdsa::{self, NistCurve};
+
+/// What a key computes with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Numbers {
+    Rsa {
+        e: Vec<u8>,
+        n: Vec<u8>,
+    },
+    Ecdsa {
+        curve: NistCurve,
+        point: Vec<u8>,
+    },
+    Ed25519 {
+        key: Vec<u8>,
+    },
+    Dsa {
+        p: Vec<u8>,
+        q: Vec<u8>,
+        g: Vec<u8>,
+        y: Vec<u8>,
+    },
+    /// Certificates: read, and never verify anything here.
+    Unsupported,
+}
+
+/// A public key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PublicKey {
+    algorithm: String,
+    /// All of it as it goes over the wire.
+    blob: Vec<u8>,
+    numbers: Numbers,
+    /// The application that a security key (FIDO) signs for; such keys sign something around the message.
+    application: Option<Vec<u8>>,
+}
+
+/// The most bits of RSA keys in SSH.
+const MOST_BITS: usize = 8192;
+/// Key types that Go reads as certificates.
+const UNSUPPORTED: [&str; 8] = [
+    "ssh-rsa-cert-v01@openssh.com",
+    "ssh-dss-cert-v01@openssh.com",
+    "ecdsa-sha2-nistp256-cert-v01@openssh.com",
+    "ecdsa-sha2-nistp384-cert-v01@openssh.com",
+    "ecdsa-sha2-nistp521-cert-v01@openssh.com",
+    "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com",
+    "ssh-ed25519-cert-v01@openssh.com",
+    "sk-ssh-ed25519-cert-v01@openssh.com",
+];
+/// Somebody touched the security key.
+const USER_PRESENT: u8 = 1;
+
+impl PublicKey {
+    /// Reads a key from its wire form.
+    pub(super) fn read(blob: &[u8]) -> Result<Self, String> {
+        let mut wire = Wire(blob);
+        let algorithm = wire.text().ok_or("ssh: short read")?;
+        let (numbers, application) = numbers(algorithm, &mut wire)?;
+        if wire.end().is_none() && numbers != Numbers::Unsupported {
+            return Err("ssh: trailing junk in public key".to_owned());
+        }
+        Ok(Self {
+            algorithm: algorithm.to_owned(),
+            blob: blob.to_vec(),
+            numbers,
+            application,
+        })
+    }
+
+    pub(super) fn is_rsa(&self) -> bool {
+        matches!(self.numbers, Numbers::Rsa { .. })
+    }
+
+    /// `SHA256:` and the hash, as ssh-keygen prints it.
+    pub(super) fn fingerprint(&self) -> String {
+        format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(&self.blob)))
+    }
+
+    /// Verifies a signature of SSH over a message.
+    pub(super) fn verify(&self, message: &[u8], signature: &Signature<'_>) -> Result<(), String> {
+        let format = signature.format;
+        let fits = if self.is_rsa() {
+            matches!(format, "ssh-rsa" | "rsa-sha2-256" | "rsa-sha2-512")
+        } else {
+            format == self.algorithm
+        };
+        if !fits {
+            return Err(format!("ssh: signature type {format} for key type {}", self.algorithm));
+        }
+        let no = || "ssh: signature did not verify".to_owned();
+        let message = match &self.application {
+            Some(application) => signature.around(application, message)?,
+            None => message.to_vec(),
+        };
+        match &self.numbers {
+            Numbers::Rsa { e, n } => {
+                let hash = rsa_hash(format);
+                let digest = hash.digest(&message).ok_or_else(no)?;
+                let long = signature.blob.len() > n.len();
+                let verified = !long && bignum::rsa(n, e, hash.pkcs1(), &digest, signature.blob);
+                verified.then_some(()).ok_or_else(|| RSA_REFUSED.to_owned())
+            }
+            Numbers::Ecdsa { curve, point } => {
+                let digest = ecdsa_hash(*curve).digest(&message).ok_or_else(no)?;
+                let mut wire = Wire(signature.blob);
+                let (r, s) = wire.number().zip(wire.number()).ok_or("ssh: short read")?;
+                wire.end().ok_or("ssh: short read")?;
+                ecdsa::verify(*curve, point, &digest, r, s).then_some(()).ok_or_else(no)
+            }
+            Numbers::Ed25519 { key } => ecdsa::ed25519(key, &message, signature.blob)
+                .then_some(())
+                .ok_or_else(no),
+            Numbers::Dsa { p, q, g, y } => {
+                let digest = Hash::Sha1.digest(&message).ok_or_else(no)?;
+                let halves = signature.blob.split_at_checked(20).filter(|(_, s)| s.len() == 20);
+                let (r, s) = halves.ok_or("ssh: DSA signature parse error")?;
+                let verified = Dsa { p, q, g, y }.verify(&digest, r, s);
+                verified.then_some(()).ok_or_else(no)
+            }
+            Numbers::Unsupported => Err(no()),
+        }
+    }
+}
+
+/// What Go's crypto/rsa says.
+pub(super) const RSA_REFUSED: &str = "crypto/rsa: verification error";
+
+const fn ecdsa_hash(curve: NistCurve) -> Hash {
+    match curve {
+        NistCurve::P256 => Hash::Sha256,
+        NistCurve::P384 => Hash::Sha384,
+        NistCurve::P521 => Hash::Sha512,
+    }
+}
+
+fn rsa_hash(format: &str) -> Hash {
+    match format {
+        "rsa-sha2-256" => Hash::Sha256,
+        "rsa-sha2-512" => Hash::Sha512,
+        _ => Hash::Sha1,
+    }
+}
+
+fn numbers(algorithm: &str, wire: &mut Wire<'_>) -> Result<(Numbers, Option<Vec<u8>>), String> {
+    let short = || "ssh: short read".to_owned();
+    match algorithm {
+        "ssh-rsa" => Ok((rsa(wire)?, None)),
+        "ssh-dss" => {
+            let mut number = || wire.number().map(<[u8]>::to_vec).ok_or_else(short);
+            let (p, q, g, y) = (number()?, number()?, number()?, number()?);
+            Ok((Numbers::Dsa { p, q, g, y }, None))
+        }
+        "ssh-ed25519" | "sk-ssh-ed25519@openssh.com" => {
+            let key = wire.string().ok_or_else(short)?;
+            if key.len() != 32 {
+                return Err(format!("invalid size {} for Ed25519 public key", key.len()));
+            }
+            let key = Numbers::Ed25519 { key: key.to_vec() };
+            Ok((key, application(algorithm, wire)?))
+        }
+        "ecdsa-sha2-nistp256"
+        | "ecdsa-sha2-nistp384"
+        | "ecdsa-sha2-nistp521"
+        | "sk-ecdsa-sha2-nistp256@openssh.com" => {
+            let key = ecdsa(algorithm, wire)?;
+            Ok((key, application(algorithm, wire)?))
+        }
+        _ if UNSUPPORTED.contains(&algorithm) => Ok((Numbers::Unsupported, None)),
+        _ => Err(format!("ssh: unknown key algorithm: {algorithm}")),
+    }
+}
+
+fn application(algorithm: &str, wire: &mut Wire<'_>) -> Result<Option<Vec<u8>>, String> {
+    if !algorithm.starts_with("sk-") {
+        return Ok(None);
+    }
+    let application = wire.string().ok_or("ssh: short read")?;
+    Ok(Some(application.to_vec()))
+}
+
+fn rsa(wire: &mut Wire<'_>) -> Result<Numbers, String> {
+    let (e, n) = wire.number().zip(wire.number()).ok_or("ssh: short read")?;
+    let plain = |number: &[u8]| {
+        let zeros = number.iter().take_while(|byte| **byte == 0).count();
+        number.get(zeros..).unwrap_or_default().to_vec()
+    };
+    let (e, n) = (plain(e), plain(n));
+    if n.len() > MOST_BITS / 8 {
+        return Err("ssh: rsa modulus too large".to_owned());
+    }
+    if e.len() > 3 {
+        return Err("ssh: exponent too large".to_owned());
+    }
+    let odd = e.last().is_some_and(|last| last & 1 == 1);
+    if !odd || e == [1] {
+        return Err("ssh: incorrect exponent".to_owned());
+    }
+    Ok(Numbers::Rsa { e, n })
+}
+
+fn ecdsa(algorithm: &str, wire: &mut Wire<'_>) -> Result<Numbers, String> {
+    let (name, point) = wire.text().zip(wire.string()).ok_or("ssh: short read")?;
+    let curve = match name {
+        "nistp256" => NistCurve::P256,
+        "nistp384" => NistCurve::P384,
+        "nistp521" => NistCurve::P521,
+        _ => return Err("ssh: unsupported curve".to_owned()),
+    };
+    if !algorithm.contains(name) {
+        return Err(format!(
+            "ssh: algorithm type mismatch: expected {algorithm:?}, found curve {name:?} (type \"ecdsa-sha2-{name}\")"
+        ));
+    }
+    if !ecdsa::is_point(curve, point) {
+        return Err("ssh: invalid curve point".to_owned());
+    }
+    let point = point.to_vec();
+    Ok(Numbers::Ecdsa { curve, point })
+}
+
+/// A signature as one of SSH's algorithms makes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signature<'a> {
+    pub(super) format: &'a str,
+    pub(super) blob: &'a [u8],
+    pub(super) rest: &'a [u8],
+}
+
+impl<'a> Signature<'a> {
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let mut wire = Wire(bytes);
+        let (format, blob) = wire.text().zip(wire.string())?;
+        Some(Self {
+            format,
+            blob,
+            rest: wire.0,
+        })
+    }
+
+    /// What a security key signs: hashes of the application and of the message, with flags and a counter between them.
+    fn around(&self, application: &[u8], message: &[u8]) -> Result<Vec<u8>, String> {
+        let mut wire = Wire(self.rest);
+        let (flags, counter) = wire.u8().zip(wire.u32()).ok_or("ssh: short read")?;
+        wire.end().ok_or("ssh: short read")?;
+        if flags & USER_PRESENT == 0 {
+            return Err("ssh: signature missing required user presence flag".to_owned());
+        }
+        let mut around = Sha256::digest(application).to_vec();
+        around.push(flags);
+        around.extend_from_slice(&counter.to_be_bytes());
+        around.extend_from_slice(&Sha256::digest(message));
+        Ok(around)
+    }
+}
+
+/// The keys of a text in the form of `authorized_keys`, one a line. One line that is no key spoils the text, since a key
+/// that is dropped in silence would be looked for in vain. Options before keys (`no-pty`, `cert-authority`…) say nothing here.
+pub(super) fn authorized(text: &str) -> Result<Vec<PublicKey>, String> {
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let keys = lines.map(|line| line_key(line).map_err(|error| format!("unable to parse authorized key: {error}")));
+    keys.collect()
+}
+
+fn line_key(line: &str) -> Result<PublicKey, String> {
+    let ignored = |error| format!("ssh: no key found; last parsing error for ignored line: {error}");
+    let Some((_, rest)) = line.split_once([' ', '\t']) else {
+        return Err("ssh: no key found".to_owned());
+    };
+    let first = match encoded_key(rest) {
+        Ok(key) => return Ok(key),
+        Err(error) => error,
+    };
+    let rest = after_options(line);
+    match rest.split_once([' ', '\t']) {
+        Some((_, rest)) => encoded_key(rest).map_err(ignored),
+        None => Err(ignored(first)),
+    }
+}
+
+/// A line without the options that it begins with; blanks inside quotes do not end them.
+fn after_options(line: &str) -> &str {
+    let (mut quoted, mut before) = (false, ' ');
+    for (at, sign) in line.char_indices() {
+        match sign {
+            ' ' | '\t' if !quoted => return line.get(at..).unwrap_or_default().trim_start(),
+            '"' if before != '\\' => quoted = !quoted,
+            _ => {}
+        }
+        before = sign;
+    }
+    ""
+}
+
+fn encoded_key(text: &str) -> Result<PublicKey, String> {
+    let digits = text.trim().split([' ', '\t']).next().unwrap_or_default();
+    let blob = BASE64.decode(digits).map_err(|error| match error {
+        base64::DecodeError::InvalidByte(at, _) => format!("illegal base64 data at input byte {at}"),
+        _ => format!("illegal base64 data at input byte {}", digits.len() / 4 * 4),
+    })?;
+    PublicKey::read(&blob)
+}

@@ -1,0 +1,177 @@
+//! SSH signatures over commits and tags (OpenSSH's PROTOCOL.sshsig), verified as `signature.VerifySSHSignature` of
+//! fluxcd/pkg git v0.52.0 does: against keys in the form of `authorized_keys`, in the namespace `git`. Principals, validity
+//! periods and namespaces of `allowed_signers` are nothing that it knows.
+
+mod key;
+mod wire;
+
+use key::{PublicKey, Signature};
+use wire::{Wire, push};
+
+use crate::armour::{self, SignatureKind, trim};
+use crate::digest::Hash;
+
+/// What git signs for, so that a signature over anything else is none over a commit.
+const NAMESPACE: &str = "git";
+const MAGIC: &[u8] = b"SSHSIG";
+const LABEL: &str = "SSH SIGNATURE";
+/// More keys than this are not tried for one signature.
+const MOST_KEYS: usize = 10_000;
+
+/// Why an SSH signature was not accepted, in upstream's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SshError {
+    /// There is nothing that was signed.
+    #[error("unable to verify payload: payload is empty")]
+    PayloadEmpty,
+    /// It is no SSH signature.
+    #[error("unable to verify SSH signature, detected signature format: {0}: signature format mismatch")]
+    Format(SignatureKind),
+    /// It is a damaged one, or one of another version.
+    #[error("unable to unarmor SSH signature: {0}")]
+    Armour(String),
+    /// No entry of the Secret could be read.
+    #[error("unable to parse authorized keys: {0}")]
+    Keys(String),
+    /// No key fits. What was wrong with each, line by line.
+    #[error("unable to verify payload with any of the given authorized keys: no matching key{}", lines(.0))]
+    NoMatchingKey(Vec<String>),
+}
+
+fn lines(errors: &[String]) -> String {
+    errors.iter().map(|error| format!("\n{error}")).collect()
+}
+
+/// A signature without its armour.
+struct SshSignature {
+    key: PublicKey,
+    namespace: String,
+    hash: Hash,
+    hash_name: String,
+    signature: Vec<u8>,
+}
+
+/// Verifies an armoured signature over a payload with texts of `authorized_keys`, in their order. Gives the fingerprint of
+/// the key that fits, `SHA256:…`.
+///
+/// # Errors
+/// [`SshError`] says why no key was accepted.
+pub fn verify(signature: &[u8], payload: &[u8], authorized: &[&str]) -> Result<String, SshError> {
+    let signature = trim(signature);
+    if payload.is_empty() {
+        return Err(SshError::PayloadEmpty);
+    }
+    let kind = SignatureKind::of(signature);
+    if kind != SignatureKind::Ssh {
+        return Err(SshError::Format(kind));
+    }
+    let signature = unarmour(signature).map_err(SshError::Armour)?;
+    let mut unread = None;
+    let mut refused = Refused::default();
+    let mut attempted = false;
+    let mut left = MOST_KEYS;
+    for text in authorized {
+        match key::authorized(text) {
+            Ok(keys) => {
+                attempted = true;
+                for key in keys.iter().take(left) {
+                    match signature.verify(payload, key) {
+                        Ok(()) => return Ok(key.fingerprint()),
+                        Err(error) => refused.add(error),
+                    }
+                }
+                left = left.saturating_sub(keys.len());
+            }
+            Err(error) => unread = unread.or(Some(error)),
+        }
+    }
+    match unread {
+        Some(error) if !attempted => Err(SshError::Keys(error)),
+        _ => Err(SshError::NoMatchingKey(refused.0)),
+    }
+}
+
+/// What was wrong with keys; what is the same value in Go is said once.
+#[derive(Default)]
+struct Refused(Vec<String>);
+
+/// Errors of which Go has one value each.
+const SENTINELS: [&str; 3] = [MISMATCH, OTHER_NAMESPACE, key::RSA_REFUSED];
+const MISMATCH: &str = "public key does not match";
+const OTHER_NAMESPACE: &str = "namespace does not match";
+/// Errors beyond these are not kept.
+const MOST_ERRORS: usize = 64;
+
+impl Refused {
+    fn add(&mut self, error: String) {
+        let said = SENTINELS.contains(&error.as_str()) && self.0.contains(&error);
+        if !said && self.0.len() < MOST_ERRORS {
+            self.0.push(error);
+        }
+    }
+}
+
+impl SshSignature {
+    fn verify(&self, payload: &[u8], key: &PublicKey) -> Result<(), String> {
+        if *key != self.key {
+            return Err(MISMATCH.to_owned());
+        }
+        if self.namespace != NAMESPACE {
+            return Err(OTHER_NAMESPACE.to_owned());
+        }
+        let mut signed = MAGIC.to_vec();
+        for part in [NAMESPACE, "", &self.hash_name] {
+            push(&mut signed, part.as_bytes());
+        }
+        push(&mut signed, &self.hash.digest(payload).unwrap_or_default());
+        let signature = Signature::read(&self.signature).ok_or("ssh: short read")?;
+        key.verify(&signed, &signature)
+    }
+}
+
+/// Reads a signature in its armour.
+fn unarmour(armoured: &[u8]) -> Result<SshSignature, String> {
+    let pem = armour::pem(armoured).ok_or("invalid PEM block")?;
+    if pem.label != LABEL {
+        return Err(format!("invalid PEM type {:?}: expected {LABEL:?}", pem.label));
+    }
+    let short = "ssh: parse error in message type 0";
+    let mut wire = Wire(&pem.content);
+    let magic = wire.take(MAGIC.len()).ok_or(short)?;
+    let version = wire.u32().ok_or(short)?;
+    let key = wire.string().ok_or(short)?;
+    let namespace = wire.string().ok_or(short)?;
+    let _reserved = wire.string().ok_or(short)?;
+    let hash_name = wire.text().ok_or(short)?;
+    let signature = wire.string().ok_or(short)?;
+    wire.end().ok_or(short)?;
+    if version != 1 {
+        return Err(format!("unsupported signature version {version}: expected 1"));
+    }
+    if magic != MAGIC {
+        let magic = String::from_utf8_lossy(magic);
+        return Err(format!("invalid magic preamble {magic:?}: expected \"SSHSIG\""));
+    }
+    let hash = match hash_name {
+        "sha256" => Hash::Sha256,
+        "sha512" => Hash::Sha512,
+        other => {
+            let must = "must be \"sha256\" or \"sha512\"";
+            return Err(format!("unsupported hash algorithm {other:?}: {must}"));
+        }
+    };
+    let format = Signature::read(signature).ok_or(short)?.format;
+    let key = PublicKey::read(key)?;
+    if key.is_rsa() && !matches!(format, "rsa-sha2-256" | "rsa-sha2-512") {
+        return Err(format!(
+            "invalid signature format {format:?}: expected \"rsa-sha2-256\" or \"rsa-sha2-512\""
+        ));
+    }
+    Ok(SshSignature {
+        key,
+        namespace: String::from_utf8_lossy(namespace).into_owned(),
+        hash,
+        hash_name: hash_name.to_owned(),
+        signature: signature.to_vec(),
+    })
+}
