@@ -59,7 +59,7 @@ impl Dsa<'_> {
         let [p, q, g, y] = [self.p, self.q, self.g, self.y].map(BigUint::from_bytes_be);
         let [r, s] = [r, s].map(BigUint::from_bytes_be);
         let sound = p.bits() <= MOST_DSA_BITS && p.bit(0) && q.bits() <= 512 && q.bits() % 8 == 0 && q < p;
-        if !sound || !in_range(&r, &q) || !in_range(&s, &q) {
+        if !sound || !in_range(&g, &p) || !in_range(&y, &p) || !in_range(&r, &q) || !in_range(&s, &q) {
             return false;
         }
         let Some(w) = s.modinv(&q) else { return false };

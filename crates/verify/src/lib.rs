@@ -6,6 +6,7 @@
 
 mod armour;
 mod bignum;
+pub mod cosign;
 mod digest;
 mod ecdsa;
 mod git;

@@ -1,0 +1,117 @@
+//! Where the signatures of an image are in its repository: tags, and layers of the manifests behind them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::CosignError;
+
+/// The most layers of a manifest that are looked at, and the most referrers: cosign's own bound for layers.
+pub const MOST_LAYERS: usize = 1_000;
+/// The annotation that holds a signature.
+const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
+/// Media types of sigstore's bundles begin so.
+const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
+
+/// A layer of a manifest. Its blob is to be fetched up to [`super::MOST_BLOB`] bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// `sha256:` and hexadecimal digits.
+    pub digest: String,
+    /// In bytes, as the manifest says.
+    pub size: u64,
+    /// The signature in base64, where the manifest has one for this layer.
+    pub signature: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest {
+    #[serde(default)]
+    layers: Vec<Descriptor>,
+}
+
+#[derive(Deserialize)]
+struct Index {
+    #[serde(default)]
+    manifests: Vec<Descriptor>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    #[serde(default)]
+    media_type: String,
+    digest: String,
+    #[serde(default)]
+    size: u64,
+    #[serde(default)]
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+impl From<Descriptor> for Layer {
+    fn from(descriptor: Descriptor) -> Self {
+        let mut annotations = descriptor.annotations.unwrap_or_default();
+        Self {
+            digest: descriptor.digest,
+            size: descriptor.size,
+            signature: annotations.remove(SIGNATURE),
+        }
+    }
+}
+
+/// The tag of the manifest with the simple signatures of an image: `sha256-HEX.sig`. None unless this is a digest.
+#[must_use]
+pub fn signature_tag(digest: &str) -> Option<String> {
+    Some(referrers_tag(digest)? + ".sig")
+}
+
+/// The tag of the index of what refers to an image, at registries without the referrers API: `sha256-HEX`.
+#[must_use]
+pub fn referrers_tag(digest: &str) -> Option<String> {
+    let (algorithm, hex) = digest.split_once(':')?;
+    let sound = !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let named = !algorithm.is_empty() && algorithm.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (sound && named).then(|| format!("{algorithm}-{hex}"))
+}
+
+/// The layers of the manifest behind [`signature_tag`].
+///
+/// # Errors
+/// When it is no manifest, or has more than [`MOST_LAYERS`] layers.
+pub fn signature_layers(manifest: &[u8]) -> Result<Vec<Layer>, CosignError> {
+    let manifest: Manifest = read(manifest)?;
+    bounded(manifest.layers.len())?;
+    Ok(manifest.layers.into_iter().map(Layer::from).collect())
+}
+
+/// The digests of what refers to an image (an index from the referrers API or behind [`referrers_tag`]). Each is the manifest
+/// of a bundle, if [`bundle_layer`] says so.
+///
+/// # Errors
+/// When it is no index, or has more than [`MOST_LAYERS`] entries.
+pub fn referrers(index: &[u8]) -> Result<Vec<String>, CosignError> {
+    let index: Index = read(index)?;
+    bounded(index.manifests.len())?;
+    Ok(index.manifests.into_iter().map(|manifest| manifest.digest).collect())
+}
+
+/// The one layer of a manifest that holds a bundle of sigstore. None for anything else that refers to an image.
+#[must_use]
+pub fn bundle_layer(manifest: &[u8]) -> Option<Layer> {
+    let manifest: Manifest = read(manifest).ok()?;
+    let mut layers = manifest.layers.into_iter();
+    let layer = layers.next().filter(|layer| layer.media_type.starts_with(BUNDLE))?;
+    layers.next().is_none().then(|| layer.into())
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, CosignError> {
+    serde_json::from_slice(text).map_err(|error| CosignError::Manifest(error.to_string()))
+}
+
+const fn bounded(layers: usize) -> Result<(), CosignError> {
+    if layers > MOST_LAYERS {
+        return Err(CosignError::TooMany(layers));
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Public keys of cosign: PEM blocks as sigstore v1.10.8 reads them (`cryptoutils.UnmarshalPEMToPublicKey`,
+//! `signature.LoadVerifier` with SHA-256 whatever the key).
+
+use super::der::Der;
+use crate::armour;
+use crate::bignum;
+use crate::digest::Hash;
+use crate::ecdsa::{self, NistCurve};
+
+/// A key that verifies signatures over messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PublicKey {
+    Ecdsa {
+        curve: NistCurve,
+        point: Vec<u8>,
+    },
+    Rsa {
+        n: Vec<u8>,
+        e: Vec<u8>,
+    },
+    Ed25519 {
+        key: Vec<u8>,
+    },
+    /// A curve that nothing here computes with: no signature is of it.
+    OtherCurve,
+}
+
+const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
+const EC: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
+const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
+/// Keys that Go reads and that make no signatures for cosign: DSA, X25519.
+const OTHERS: [&[u8]; 2] = [&[0x2a, 0x86, 0x48, 0xce, 0x38, 0x04, 0x01], &[0x2b, 0x65, 0x6e]];
+const P224: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x21];
+const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
+const P384: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x22];
+const P521: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x23];
+
+/// Said of bytes that are no public key in DER. Go tells more of it, in the words of its parser.
+const MALFORMED: &str = "x509: malformed public key";
+
+impl PublicKey {
+    /// Reads the first block of PEM in a text.
+    pub(super) fn read(text: &[u8]) -> Result<Self, String> {
+        let block = armour::pem(text).ok_or("PEM decoding failed")?;
+        match block.label.as_str() {
+            "PUBLIC KEY" => pkix(&block.content),
+            "RSA PUBLIC KEY" => pkcs1(&block.content),
+            other => Err(format!(
+                "unknown Public key PEM file type: {other}. Are you passing the correct public key?"
+            )),
+        }
+    }
+
+    /// Whether it made a signature over a message.
+    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
+        let Some(digest) = Hash::Sha256.digest(message) else {
+            return false;
+        };
+        match self {
+            Self::Ecdsa { curve, point } => {
+                numbers(signature).is_some_and(|(r, s)| ecdsa::verify(*curve, point, &digest, r, s))
+            }
+            Self::Rsa { n, e } => {
+                signature.len() == n.len() && bignum::rsa(n, e, Hash::Sha256.pkcs1(), &digest, signature)
+            }
+            Self::Ed25519 { key } => ecdsa::ed25519(key, message, signature),
+            Self::OtherCurve => false,
+        }
+    }
+}
+
+/// r and s of an ECDSA signature.
+fn numbers(signature: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut outer = Der(signature);
+    let mut inner = outer.sequence().filter(|_| outer.is_empty())?;
+    let pair = inner.number().zip(inner.number())?;
+    inner.is_empty().then_some(pair)
+}
+
+fn rsa(mut numbers: Der<'_>) -> Option<PublicKey> {
+    let (n, e) = numbers.number().zip(numbers.number())?;
+    let (n, e) = (n.to_vec(), e.to_vec());
+    numbers.is_empty().then_some(PublicKey::Rsa { n, e })
+}
+
+fn pkcs1(der: &[u8]) -> Result<PublicKey, String> {
+    let mut outer = Der(der);
+    let key = outer.sequence().and_then(rsa);
+    match key {
+        Some(key) if outer.is_empty() => Ok(key),
+        Some(_) => Err("x509: trailing data after ASN.1 of public-key".to_owned()),
+        None if pkix(der).is_ok() => {
+            Err("x509: failed to parse public key (use ParsePKIXPublicKey instead for this key format)".to_owned())
+        }
+        None => Err(MALFORMED.to_owned()),
+    }
+}
+
+fn pkix(der: &[u8]) -> Result<PublicKey, String> {
+    let mut outer = Der(der);
+    let mut parts = || {
+        let mut key = outer.sequence()?;
+        let mut algorithm = key.sequence()?;
+        let identifier = algorithm.object()?;
+        let curve = if identifier == EC {
+            Some(algorithm.object()?)
+        } else {
+            None
+        };
+        let content = key.bits().filter(|_| key.is_empty())?;
+        Some((identifier, curve, content, outer.is_empty()))
+    };
+    let Some((identifier, curve, content, is_all)) = parts() else {
+        let other = Der(der).sequence().and_then(rsa);
+        return Err(match other {
+            Some(_) => {
+                "x509: failed to parse public key (use ParsePKCS1PublicKey instead for this key format)".to_owned()
+            }
+            None => MALFORMED.to_owned(),
+        });
+    };
+    if !is_all {
+        return Err("x509: trailing data after ASN.1 of public-key".to_owned());
+    }
+    match (identifier, curve) {
+        (RSA, _) => Der(content)
+            .sequence()
+            .and_then(rsa)
+            .ok_or_else(|| MALFORMED.to_owned()),
+        (ED25519, _) if content.len() == 32 => Ok(PublicKey::Ed25519 { key: content.to_vec() }),
+        (ED25519, _) => Err("x509: wrong Ed25519 public key size".to_owned()),
+        (EC, Some(P256)) => point(NistCurve::P256, "P256", content),
+        (EC, Some(P384)) => point(NistCurve::P384, "P384", content),
+        (EC, Some(P521)) => point(NistCurve::P521, "P521", content),
+        (EC, Some(P224)) => Ok(PublicKey::OtherCurve),
+        (EC, _) => Err("x509: unsupported elliptic curve".to_owned()),
+        (other, _) if OTHERS.contains(&other) => Err("unsupported public key type".to_owned()),
+        _ => Err("x509: unknown public key algorithm".to_owned()),
+    }
+}
+
+fn point(curve: NistCurve, name: &str, point: &[u8]) -> Result<PublicKey, String> {
+    if !ecdsa::is_point(curve, point) {
+        return Err(format!("{name} point not on curve"));
+    }
+    let point = point.to_vec();
+    Ok(PublicKey::Ecdsa { curve, point })
+}

@@ -1,0 +1,64 @@
+//! The older format: a small JSON text for each signature, a layer of its own, signed as it is ("simple signing" of
+//! containers/image, with a type of cosign's).
+
+use base64::Engine as _;
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use super::manifest::Layer;
+use super::public_key::PublicKey;
+use crate::armour::BASE64;
+
+/// `critical.type` of what cosign signs.
+const TYPE: &str = "cosign container image signature";
+
+#[derive(Deserialize)]
+struct Payload {
+    critical: Critical,
+}
+
+#[derive(Deserialize)]
+struct Critical {
+    image: Image,
+    r#type: String,
+}
+
+#[derive(Deserialize)]
+struct Image {
+    #[serde(rename = "docker-manifest-digest")]
+    digest: String,
+}
+
+/// A layer with its content.
+#[derive(Clone, Copy, Debug)]
+pub struct SimpleSignature<'a> {
+    /// From the manifest.
+    pub layer: &'a Layer,
+    /// The layer's blob.
+    pub payload: &'a [u8],
+}
+
+impl SimpleSignature<'_> {
+    /// Whether the content is the layer's, is about this image, and is signed by the key. Flux compares the digest in it with
+    /// nothing, so there a signature of any image can be put before any other; cosign's own program compares.
+    pub(super) fn holds(&self, digest: &str, key: &PublicKey) -> bool {
+        let signature = self.layer.signature.as_ref().and_then(|text| BASE64.decode(text).ok());
+        let of_layer = || hex_digest(self.payload) == self.layer.digest;
+        signature.is_some_and(|signature| of_layer() && self.names(digest) && key.verify(self.payload, &signature))
+    }
+
+    fn names(&self, digest: &str) -> bool {
+        let payload: Result<Payload, _> = serde_json::from_slice(self.payload);
+        payload.is_ok_and(|payload| payload.critical.image.digest == digest && payload.critical.r#type == TYPE)
+    }
+}
+
+/// A digest as registries write it.
+fn hex_digest(content: &[u8]) -> String {
+    let digits = Sha256::digest(content);
+    let mut text = "sha256:".to_owned();
+    for byte in digits {
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
