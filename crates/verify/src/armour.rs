@@ -78,6 +78,16 @@ pub(crate) struct Pem {
     pub(crate) content: Vec<u8>,
 }
 
+/// A block of OpenPGP's armour.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) label: String,
+    /// The bytes up to the end, or to where the text is damaged.
+    pub(crate) content: Vec<u8>,
+    /// What is wrong there. Who needs no more than the bytes before does not hear of it, as in go-crypto.
+    pub(crate) damage: Option<ArmourError>,
+}
+
 const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
@@ -129,38 +139,60 @@ pub(crate) enum ArmourError {
 /// Longest line of base64 in an armour.
 const MOST_LINE: usize = 96;
 
-/// The first block of OpenPGP's armour: what it says to be, and its bytes. Checksums are not looked at.
-pub(crate) fn openpgp(text: &[u8]) -> Result<Pem, ArmourError> {
+/// The first block of OpenPGP's armour. Checksums are not looked at.
+pub(crate) fn openpgp(text: &[u8]) -> Result<Block, ArmourError> {
     let mut lines = text.split(|byte| *byte == b'\n').map(trim);
-    'block: loop {
-        let begin = lines.find(|line| line.len() > BEGIN.len() + DASHES.len() && line.starts_with(BEGIN));
-        let begin = begin.ok_or(ArmourError::None)?;
-        let label = begin.get(BEGIN.len()..begin.len() - DASHES.len()).unwrap_or_default();
-        let label = String::from_utf8_lossy(label).into_owned();
-        loop {
-            match lines.next() {
-                None => return Err(ArmourError::None),
-                Some([]) => break,
-                Some(header) if header.contains(&b':') => {}
-                Some(_) => continue 'block,
-            }
+    let label = begin(&mut lines).ok_or(ArmourError::None)?;
+    let mut digits = Vec::new();
+    let mut corrupt = None;
+    for line in lines {
+        if line.starts_with(END) || (line.len() == 5 && line.starts_with(b"=")) {
+            break;
         }
-        let mut digits = Vec::new();
-        for line in lines.by_ref() {
-            if line.starts_with(END) || (line.len() == 5 && line.starts_with(b"=")) {
-                break;
-            }
-            if line.len() > MOST_LINE {
-                return Err(ArmourError::Corrupt);
-            }
-            digits.extend_from_slice(line);
+        if line.len() > MOST_LINE {
+            corrupt = Some(ArmourError::Corrupt);
+            break;
         }
-        let content = BASE64.decode(digits).map_err(|error| match error {
-            base64::DecodeError::InvalidByte(at, _) => ArmourError::Base64(at),
-            _ => ArmourError::Cut,
-        })?;
-        return Ok(Pem { label, content });
+        digits.extend_from_slice(line);
     }
+    let (content, damage) = decoded(&digits);
+    let damage = damage.or(corrupt);
+    Ok(Block { label, content, damage })
+}
+
+/// Finds the line that begins a block and the empty line after its headers.
+fn begin<'a>(lines: &mut impl Iterator<Item = &'a [u8]>) -> Option<String> {
+    'block: loop {
+        let begin = lines.find(|line| line.len() > BEGIN.len() + DASHES.len() && line.starts_with(BEGIN))?;
+        let label = begin.get(BEGIN.len()..begin.len() - DASHES.len())?;
+        loop {
+            match lines.next()? {
+                [] => return Some(String::from_utf8_lossy(label).into_owned()),
+                header if header.contains(&b':') => {}
+                _ => continue 'block,
+            }
+        }
+    }
+}
+
+/// The bytes of base64 as far as it is sound.
+fn decoded(digits: &[u8]) -> (Vec<u8>, Option<ArmourError>) {
+    let damage = match BASE64.decode(digits) {
+        Ok(content) => return (content, None),
+        Err(base64::DecodeError::InvalidByte(at, _)) => ArmourError::Base64(at),
+        Err(_) => ArmourError::Cut,
+    };
+    let mut content = Vec::new();
+    for group in digits.chunks(4) {
+        match BASE64.decode(group) {
+            Ok(bytes) => content.extend_from_slice(&bytes),
+            Err(_) => break,
+        }
+        if group.contains(&b'=') {
+            break;
+        }
+    }
+    (content, Some(damage))
 }
 
 #[cfg(test)]
@@ -207,12 +239,11 @@ mod tests {
             "-----BEGIN X Y-----\nno header\n-----BEGIN PGP SIGNATURE-----\nVersion: 1\n\nAAAA\r\n AAE=\n=abcd\njunk\n";
         let block = openpgp(text.as_bytes()).unwrap();
         assert_eq!((block.label.as_str(), block.content.len()), ("PGP SIGNATURE", 5));
-        let long = format!("-----BEGIN X Y-----\n\n{}\n", "A".repeat(100));
-        assert_eq!(openpgp(long.as_bytes()).unwrap_err(), ArmourError::Corrupt);
+        let long = format!("-----BEGIN X Y-----\n\nAAAA\n{}\n", "A".repeat(100));
+        let block = openpgp(long.as_bytes()).unwrap();
+        assert_eq!((block.content.len(), block.damage), (3, Some(ArmourError::Corrupt)));
+        let block = openpgp(b"-----BEGIN X Y-----\n\nAAA=AA?A").unwrap();
+        assert_eq!((block.content.len(), block.damage.is_some()), (2, true));
         assert_eq!(openpgp(b"-----BEGIN X Y-----").unwrap_err(), ArmourError::None);
-        assert_eq!(
-            openpgp(b"-----BEGIN X Y-----\n\nAA?A").unwrap_err(),
-            ArmourError::Base64(2)
-        );
     }
 }

@@ -276,3 +276,128 @@ const SECP256K1: [&str; 6] = [
     "483ADA7726A3C4655DA4FBFC0E1108A8FD17B448A68554199C47D08FFB10D4B8",
     "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141",
 ];
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    const CURVES: [PrimeCurve; 4] = [
+        PrimeCurve::BrainpoolP256,
+        PrimeCurve::BrainpoolP384,
+        PrimeCurve::BrainpoolP512,
+        PrimeCurve::Secp256k1,
+    ];
+
+    /// `factor` times the base point, as a key and as its coordinates.
+    fn times(curve: &Curve, factor: &BigUint) -> (Vec<u8>, BigUint) {
+        let point = curve.sum(factor, &BigUint::ZERO, &infinity());
+        let inverse = point.z.modinv(&curve.p).unwrap();
+        let x = &point.x * &inverse * &inverse % &curve.p;
+        let y = &point.y * &inverse * &inverse % &curve.p * &inverse % &curve.p;
+        let length = usize::try_from(curve.p.bits().div_ceil(8)).unwrap();
+        let mut key = vec![4];
+        for number in [&x, &y] {
+            let bytes = number.to_bytes_be();
+            key.resize(key.len() + length - bytes.len(), 0);
+            key.extend_from_slice(&bytes);
+        }
+        (key, x)
+    }
+
+    /// Keys of which sums meet the base point, its opposite and infinity on the way, and one like any other.
+    #[test]
+    fn signatures_of_keys_at_the_edges_of_a_curve() {
+        for name in CURVES {
+            let curve = Curve::of(name).unwrap();
+            let one = BigUint::from(1u8);
+            let keys = [
+                one.clone(),
+                one.clone() + 1u8,
+                &curve.order - 1u8,
+                BigUint::from(u64::MAX),
+            ];
+            let made = [(0xa5, 7u8), (0, 1), (0xff, 255), (1, 9)];
+            for (private, (digest, nonce)) in keys.iter().zip(made) {
+                let (key, _) = times(&curve, private);
+                assert!(is_point(name, &key), "{name:?}");
+                let (_, x) = times(&curve, &BigUint::from(nonce));
+                let r = x % &curve.order;
+                let inverse = BigUint::from(nonce).modinv(&curve.order).unwrap();
+                let s = (leftmost(&[digest; 64], &curve.order) + &r * private) * inverse % &curve.order;
+                let (r, s) = (r.to_bytes_be(), s.to_bytes_be());
+                assert!(ecdsa(name, &key, &[digest; 64], &r, &s), "{name:?} {private}");
+                assert!(!ecdsa(name, &key, &[digest; 64], &s, &r), "{name:?} {private}");
+                assert!(!ecdsa(name, &key, &[0x5a; 64], &r, &s), "{name:?} {private}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_no_signatures_and_no_keys() {
+        for name in CURVES {
+            let curve = Curve::of(name).unwrap();
+            let (key, _) = times(&curve, &BigUint::from(5u8));
+            let order = curve.order.to_bytes_be();
+            for (r, s) in [(&[][..], &[1][..]), (&[1], &[0]), (&order, &[1]), (&[1], &order)] {
+                assert!(!ecdsa(name, &key, &[1; 32], r, s), "{name:?}");
+            }
+            let mut off = key.clone();
+            *off.last_mut().unwrap() ^= 1;
+            for wrong in [
+                &[][..],
+                &key[1..],
+                &key[..key.len() - 1],
+                &[&key[..], &[0]].concat(),
+                &off,
+            ] {
+                assert!(!is_point(name, wrong), "{name:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn rsa_keys_that_are_none_are_not_computed_with() {
+        let odd = |bits: usize| [&[0x80][..], &vec![0; bits / 8 - 2], &[1]].concat();
+        let sound = |modulus: &[u8], exponent: &[u8]| {
+            rsa_is_sound(&BigUint::from_bytes_be(modulus), &BigUint::from_bytes_be(exponent))
+        };
+        assert!(
+            sound(&odd(1024), &[3]) && sound(&odd(16384), &[1, 0, 1]) && sound(&odd(2048), &[0x7f, 0xff, 0xff, 0xff])
+        );
+        for (modulus, exponent) in [
+            (odd(1016), &[3][..]),
+            (odd(16392), &[3]),
+            (vec![0xfe; 256], &[3]),
+            (odd(2048), &[]),
+            (odd(2048), &[1]),
+            (odd(2048), &[4]),
+            (odd(2048), &[0x80, 0, 0, 1]),
+            (Vec::new(), &[3]),
+        ] {
+            assert!(!sound(&modulus, exponent), "{} {exponent:?}", modulus.len());
+            assert!(!rsa(&modulus, exponent, &[], &[0; 32], &[1]));
+        }
+        // A signature as large as the modulus, and a digest that there is no room for.
+        assert!(!rsa(&odd(1024), &[3], &[], &[0; 32], &odd(1024)));
+        assert!(!rsa(&odd(1024), &[3], &[], &[0; 120], &[1]));
+    }
+
+    #[test]
+    fn dsa_keys_that_are_none_are_not_computed_with() {
+        let p = [&[0x80][..], &[0; 126], &[1]].concat();
+        let q = [&[0x80][..], &[0; 18], &[1]].concat();
+        let long = vec![0xff; 1024];
+        for (p, q, g, y) in [
+            (&[][..], &[][..], &[][..], &[][..]),
+            (&p, &q, &[], &[2]),
+            (&p, &q, &[2], &[]),
+            (&p, &q, &p, &[2]),
+            (&p, &q, &[2], &p),
+            (&long, &q, &[2], &[2]),
+            (&q, &p, &[2], &[2]),
+        ] {
+            assert!(!Dsa { p, q, g, y }.verify(&[1; 32], &[1], &[1]));
+        }
+    }
+}

@@ -168,7 +168,7 @@ fn names(statement: &[u8], digest: &str) -> bool {
     let Some((algorithm, hex)) = digest.split_once(':') else {
         return false;
     };
-    let is_hex = |text: &str| text.len() % 2 == 0 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_hex = |text: &str| text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let digests = || statement.subject.iter().flat_map(|subject| &subject.digest);
     statement.subject.len() <= MOST_SUBJECTS
         && digests().all(|(_, hex)| is_hex(hex))

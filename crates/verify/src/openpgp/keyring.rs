@@ -7,16 +7,16 @@ use sequoia_openpgp as pgp;
 use pgp::crypto::hash::Hash as _;
 use pgp::packet::key::{KeyParts, KeyRole, PrimaryRole, PublicParts, SubordinateRole};
 use pgp::packet::{Key, Packet, Signature, UserID};
-use pgp::parse::{PacketParser, PacketParserResult, Parse as _};
 use pgp::types::SignatureType;
 use pgp::{Fingerprint, KeyID};
 
 use super::asymmetric;
 use super::details::{Details, Unusable, outlived};
+use super::framing::{FramingError, Packets};
 use crate::armour;
 
-/// Signatures that are checked for one key; honest keys have some dozens.
-const MOST_CHECKS: usize = 2_000;
+/// What checking the signatures of one key may cost ([`asymmetric::cost`]): some seconds. Honest keys have some dozens.
+const MOST_COST: usize = 4_000;
 
 /// Why a ring cannot be read, in go-crypto's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,17 +49,13 @@ impl Ring {
         if !matches!(block.label.as_str(), "PGP PUBLIC KEY BLOCK" | "PGP PRIVATE KEY BLOCK") {
             return Err(RingError::OtherBlock(block.label));
         }
-        let mut keys: Vec<Vec<Packet>> = Vec::new();
-        let mut stray = false;
-        for packet in packets(&block.content)? {
-            match (&packet, keys.last_mut()) {
-                (Packet::PublicKey(_) | Packet::SecretKey(_), _) => keys.push(vec![packet]),
-                (_, Some(key)) => key.push(packet),
-                (_, None) => stray = true,
-            }
-        }
+        let groups = groups(&block.content);
+        let (mut keys, mut refused) = match (groups, block.damage) {
+            (Ok(groups), None) => groups,
+            (Ok(_) | Err(RingError::Cut), Some(damage)) => return Err(damage.into()),
+            (Err(error), _) => return Err(error),
+        };
         // Go reads on as long as there is a single key that it can take.
-        let mut refused = stray.then(|| RingError::Structural("first packet was not a public/private key".to_owned()));
         keys.retain(|packets| match shape(packets) {
             Ok(()) => true,
             Err(error) => {
@@ -90,18 +86,43 @@ impl Ring {
     }
 }
 
-fn packets(bytes: &[u8]) -> Result<Vec<Packet>, RingError> {
-    if bytes.is_empty() {
-        return Ok(Vec::new());
+/// Keys as their packets, and what is wrong with some that were left out.
+type Groups = (Vec<Vec<Packet>>, Option<RingError>);
+
+/// The packets of a ring, key by key. A byte that begins no packet spoils the key that it is found in, and all of the ring
+/// unless another key or the end follows.
+fn groups(bytes: &[u8]) -> Result<Groups, RingError> {
+    let mut keys: Vec<Vec<Packet>> = Vec::new();
+    let mut refused = None;
+    let mut seeking = true;
+    for packet in Packets(bytes) {
+        match packet {
+            Ok(Some(packet @ (Packet::PublicKey(_) | Packet::SecretKey(_)))) => {
+                seeking = false;
+                keys.push(vec![packet]);
+            }
+            Ok(_) if seeking && keys.is_empty() && refused.is_none() => {
+                refused = Some(RingError::Structural(
+                    "first packet was not a public/private key".to_owned(),
+                ));
+            }
+            Ok(Some(packet)) if !seeking => keys.last_mut().into_iter().for_each(|key| key.push(packet.clone())),
+            Ok(_) => {}
+            Err(FramingError::Tag) => {
+                let error = RingError::Structural("tag byte does not have MSB set".to_owned());
+                if seeking && refused.is_some() {
+                    return Err(error);
+                }
+                if !seeking {
+                    keys.pop();
+                }
+                seeking = true;
+                refused = Some(error);
+            }
+            Err(FramingError::Cut) => return Err(RingError::Cut),
+        }
     }
-    let mut found = Vec::new();
-    let mut rest = PacketParser::from_bytes(bytes).map_err(|_| RingError::Cut)?;
-    while let PacketParserResult::Some(parser) = rest {
-        let (packet, next) = parser.next().map_err(|_| RingError::Cut)?;
-        found.push(packet);
-        rest = next;
-    }
-    Ok(found)
+    Ok((keys, refused))
 }
 
 /// What makes a key one at all, without any arithmetic.
@@ -185,7 +206,7 @@ impl Entity {
                 subkeys: Vec::new(),
                 revocations: Vec::new(),
             },
-            checks: 0,
+            cost: 0,
         };
         let mut rest = packets.get(1..).unwrap_or_default();
         while let Some((packet, after)) = rest.split_first() {
@@ -314,7 +335,7 @@ fn key_expired<P: KeyParts, R: KeyRole>(key: &Key<P, R>, signature: &Details, no
 struct Reader {
     fingerprint: Fingerprint,
     entity: Entity,
-    checks: usize,
+    cost: usize,
 }
 
 impl Reader {
@@ -325,9 +346,9 @@ impl Reader {
         signature: &Signature,
         hash: impl FnOnce(&mut pgp::crypto::hash::Context) -> pgp::Result<()>,
     ) -> Result<bool, RingError> {
-        self.checks += 1;
-        if self.checks > MOST_CHECKS {
-            return structural(format!("more than {MOST_CHECKS} signatures on one key"));
+        self.cost = self.cost.saturating_add(asymmetric::cost(key));
+        if self.cost > MOST_COST {
+            return structural("too many signatures on one key");
         }
         Ok(digest(signature, hash).is_some_and(|digest| asymmetric::verify(key, signature, &digest)))
     }

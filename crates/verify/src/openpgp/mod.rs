@@ -4,14 +4,15 @@
 
 mod asymmetric;
 mod details;
+mod framing;
 mod keyring;
 
 use sequoia_openpgp as pgp;
 
 use details::{Details, Unusable};
+use framing::Packets;
 use keyring::{Ring, RingError};
 use pgp::packet::{Packet, Signature};
-use pgp::parse::{PacketParser, PacketParserResult, Parse as _};
 use pgp::types::SignatureType;
 
 use crate::armour::{self, SignatureKind, trim};
@@ -75,27 +76,22 @@ fn read(armoured: &[u8]) -> Vec<(Signature, Details)> {
     let Ok(block) = armour::openpgp(armoured) else {
         return found;
     };
-    if block.label != "PGP SIGNATURE" || block.content.is_empty() {
+    if block.label != "PGP SIGNATURE" {
         return found;
     }
-    let Ok(mut rest) = PacketParser::from_bytes(&block.content) else {
-        return found;
-    };
-    while let PacketParserResult::Some(parser) = rest {
-        let Ok((packet, next)) = parser.next() else { break };
+    for packet in Packets(&block.content) {
         match packet {
-            Packet::Signature(signature) => match Details::of(&signature) {
+            Ok(Some(Packet::Signature(signature))) => match Details::of(&signature) {
                 Ok(details) if asymmetric::hash(signature.hash_algo()).is_some() => found.push((signature, details)),
                 Ok(_) | Err(Unusable::Unsupported) => {}
                 Err(Unusable::Structural(_)) => break,
             },
-            Packet::Unknown(_) | Packet::Marker(_) => {}
-            _ => break,
+            Ok(None | Some(Packet::Unknown(_) | Packet::Marker(_))) => {}
+            Ok(Some(_)) | Err(_) => break,
         }
         if found.len() >= MOST_SIGNATURES {
             break;
         }
-        rest = next;
     }
     found
 }

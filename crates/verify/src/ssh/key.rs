@@ -177,8 +177,14 @@ fn numbers(algorithm: &str, wire: &mut Wire<'_>) -> Result<(Numbers, Option<Vec<
             Ok((key, application(algorithm, wire)?))
         }
         _ if UNSUPPORTED.contains(&algorithm) => Ok((Numbers::Unsupported, None)),
-        _ => Err(format!("ssh: unknown key algorithm: {algorithm}")),
+        _ => Err(format!("ssh: unknown key algorithm: {}", shown(algorithm))),
     }
+}
+
+/// A name from the bytes of a key, unless they are anything else than a name.
+fn shown(algorithm: &str) -> &str {
+    let is_name = algorithm.len() <= 64 && algorithm.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_name { algorithm } else { "(no name)" }
 }
 
 fn application(algorithm: &str, wire: &mut Wire<'_>) -> Result<Option<Vec<u8>>, String> {

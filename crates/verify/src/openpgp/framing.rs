@@ -1,0 +1,82 @@
+//! Where packets begin and end (RFC 9580, 4.2), as go-crypto v1.4.1 finds them: it gives a ring up at the first byte that
+//! cannot begin a packet, where sequoia looks for the next one that can.
+
+use sequoia_openpgp as pgp;
+
+use pgp::packet::Packet;
+use pgp::parse::Parse as _;
+
+/// Why there is no next packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FramingError {
+    /// A byte that begins no packet.
+    Tag,
+    /// The text ends inside of a packet.
+    Cut,
+}
+
+/// The packets of some bytes. After [`FramingError::Tag`] it can be gone on with at the next byte.
+pub(super) struct Packets<'a>(pub(super) &'a [u8]);
+
+impl Iterator for Packets<'_> {
+    /// A packet, or None for one that nobody knows or whose content is damaged.
+    type Item = Result<Option<Packet>, FramingError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (tag, rest) = self.0.split_first()?;
+        if tag & 0x80 == 0 {
+            self.0 = rest;
+            return Some(Err(FramingError::Tag));
+        }
+        let length = if tag & 0x40 == 0 {
+            old_length(*tag, rest)
+        } else {
+            new_length(rest)
+        };
+        let whole = length.and_then(|length| self.0.split_at_checked(length.checked_add(1)?));
+        let Some((packet, rest)) = whole else {
+            self.0 = &[];
+            return Some(Err(FramingError::Cut));
+        };
+        self.0 = rest;
+        Some(Ok(Packet::from_bytes(packet).ok()))
+    }
+}
+
+fn number(digits: &[u8]) -> Option<usize> {
+    let bytes = digits
+        .iter()
+        .fold(0_u64, |number, digit| number << 8 | u64::from(*digit));
+    usize::try_from(bytes).ok()
+}
+
+/// How long content and length together are, in the format of old.
+fn old_length(tag: u8, rest: &[u8]) -> Option<usize> {
+    let digits = match tag & 3 {
+        0 => 1,
+        1 => 2,
+        2 => 4,
+        // As long as there is something.
+        _ => return Some(rest.len()),
+    };
+    number(rest.get(..digits)?)?.checked_add(digits)
+}
+
+/// The same in today's format; content may come in parts, each with a length.
+fn new_length(rest: &[u8]) -> Option<usize> {
+    let mut before = 0_usize;
+    loop {
+        let here = rest.get(before..)?;
+        let first = *here.first()?;
+        let part = match first {
+            0..=191 => 1 + usize::from(first),
+            192..=223 => 2 + (usize::from(first) - 192) * 256 + usize::from(*here.get(1)?) + 192,
+            224..=254 => 1 + (1_usize << (first & 0x1f)),
+            255 => number(here.get(1..5)?)?.checked_add(5)?,
+        };
+        before = before.checked_add(part)?;
+        if !(224..=254).contains(&first) {
+            return Some(before);
+        }
+    }
+}
