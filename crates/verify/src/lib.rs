@@ -4,6 +4,8 @@
 //! it is verified is an argument, in seconds since 1970-01-01 UTC. Keys are public ones, and no error holds what an entry
 //! of a Secret says: someone may have put a private key there.
 
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod armour;
 mod bignum;
 pub mod cosign;

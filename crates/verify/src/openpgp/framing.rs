@@ -11,7 +11,8 @@ use pgp::parse::Parse as _;
 pub(super) enum FramingError {
     /// A byte that begins no packet.
     Tag,
-    /// The text ends inside of a packet.
+    /// The text ends inside of a packet, or a signature ends inside of itself. It may have been a revocation, so it must not
+    /// be passed over.
     Cut,
 }
 
@@ -39,8 +40,37 @@ impl Iterator for Packets<'_> {
             return Some(Err(FramingError::Cut));
         };
         self.0 = rest;
-        Some(Ok(Packet::from_bytes(packet).ok()))
+        let read = Packet::from_bytes(packet).ok();
+        let is_known = matches!(&read, Some(packet) if !matches!(packet, Packet::Unknown(_)));
+        if !is_known && is_signature(packet) {
+            return Some(Err(FramingError::Cut));
+        }
+        Some(Ok(read))
     }
+}
+
+/// Whether a packet says to be a signature of version 4, which can be read whole whatever its algorithms are.
+fn is_signature(packet: &[u8]) -> bool {
+    let Some((tag, rest)) = packet.split_first() else {
+        return false;
+    };
+    let (kind, digits) = if tag & 0x40 == 0 {
+        let digits = match tag & 3 {
+            0 => 1,
+            1 => 2,
+            2 => 4,
+            _ => 0,
+        };
+        (tag >> 2 & 0xf, digits)
+    } else {
+        let digits = match rest.first() {
+            Some(192..=223) => 2,
+            Some(255) => 5,
+            _ => 1,
+        };
+        (tag & 0x3f, digits)
+    };
+    kind == 2 && rest.get(digits) == Some(&4)
 }
 
 fn number(digits: &[u8]) -> Option<usize> {

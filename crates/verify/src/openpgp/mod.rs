@@ -4,6 +4,7 @@
 
 mod asymmetric;
 mod details;
+mod entity;
 mod framing;
 mod keyring;
 
@@ -128,8 +129,8 @@ fn signed_by(
 
 fn digest(signature: &Signature, payload: &[u8]) -> Option<Vec<u8>> {
     match signature.typ() {
-        SignatureType::Binary => keyring::message_digest(signature, payload),
-        SignatureType::Text => keyring::message_digest(signature, &with_crlf(payload)),
+        SignatureType::Binary => entity::message_digest(signature, payload),
+        SignatureType::Text => entity::message_digest(signature, &with_crlf(payload)),
         _ => None,
     }
 }
