@@ -23,6 +23,8 @@
 //! | [`gostd`] | pure | Go's quoting, numbers, durations, dates and URLs, to the letter |
 //! | [`yaml`] | pure | YAML as Go's libraries read and write it, in nodes that know their place |
 //! | [`kustomize`] | pure | kustomize's build engine, over trees of files in memory |
+//! | [`artifact`] | pure | archives of sources, ignore rules, digests and revisions |
+//! | [`verify`] | pure | signatures of commits, tags and OCI artifacts, verified |
 //! | [`storage`] | IO | the folder of artifacts, and the server that hands them out |
 //! | [`webhook`] | pure | webhooks of forges and registries: who sent one, what it tells, which objects it is for |
 //! | [`compare`] | pure | what differs between two sets of objects, by object and field |
@@ -59,6 +61,7 @@ pub mod edit;
 pub mod forge;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads and writes repositories, here and on servers
 pub mod git;
+pub use bumpwright_artifact as artifact;
 pub use bumpwright_gostd as gostd;
 pub use bumpwright_kustomize as kustomize;
 pub mod message;
@@ -70,6 +73,7 @@ pub mod observe;
 pub mod policy;
 pub use bumpwright_re2 as re2;
 pub use bumpwright_storage as storage;
+pub use bumpwright_verify as verify;
 pub use bumpwright_webhook as webhook;
 pub use bumpwright_yaml as yaml;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to registries, runs credential helpers
