@@ -146,6 +146,43 @@ fn kustomize_makes_the_same_with_changes() {
     );
 }
 
+/// What listens, what leads there, what lets it in, and the right to ask; all else stays as it is.
+#[test]
+fn webhooks_are_a_component() {
+    let base = kustomized("resources: [DEPLOY]\n");
+    let with = kustomized("resources: [DEPLOY]\ncomponents: [DEPLOY/webhooks]\n");
+    let (Some(base), Some(mut with)) = (base, with) else {
+        return;
+    };
+    let mut more: Vec<String> = with.keys().filter(|name| !base.contains_key(*name)).cloned().collect();
+    more.sort();
+    assert_eq!(
+        more,
+        [
+            "ClusterRole bumpwright-webhooks",
+            "ClusterRoleBinding bumpwright-webhooks",
+            "NetworkPolicy flux-system/bumpwright-webhooks",
+            "Service flux-system/bumpwright-webhooks",
+        ]
+    );
+    let service = &with["Service flux-system/bumpwright-webhooks"]["spec"];
+    let pod = with["Deployment flux-system/bumpwright"]["spec"]["template"].clone();
+    let container = &pod["spec"]["containers"][0];
+    let port = container["ports"].as_array().unwrap().last().unwrap();
+    assert_eq!(service["ports"][0]["targetPort"], port["name"]);
+    assert_eq!(service["selector"]["app"], pod["metadata"]["labels"]["app"]);
+    let ingress = &with["NetworkPolicy flux-system/bumpwright-webhooks"]["spec"]["ingress"][0];
+    assert_eq!(ingress["ports"][0]["port"], port["containerPort"]);
+    let flag = container["args"].as_array().unwrap().last().unwrap();
+    assert_eq!(flag, &json!(format!("--webhook-addr=:{}", port["containerPort"])));
+    with.retain(|name, _| base.contains_key(name));
+    let container =
+        &mut with.get_mut("Deployment flux-system/bumpwright").unwrap()["spec"]["template"]["spec"]["containers"][0];
+    container["args"].as_array_mut().unwrap().pop();
+    container["ports"].as_array_mut().unwrap().pop();
+    assert_eq!(with, base);
+}
+
 /// kustomize reads no file outside its folder, so `deploy/` has copies.
 #[test]
 fn definitions_are_those_of_the_folder_of_definitions() {
