@@ -105,6 +105,24 @@ impl Objects {
         CommitInfo::parse(id, &self.read(id, Kind::Commit)?)
     }
 
+    /// The bytes of a commit as they are, for those who check its signature.
+    ///
+    /// # Errors
+    /// As [`Objects::commit`].
+    pub fn commit_bytes(&self, id: ObjectId) -> Result<Vec<u8>, GitError> {
+        self.read(id, Kind::Commit)
+    }
+
+    /// The bytes of an annotated tag as they are; none for another object, to which a lightweight tag leads at once.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`] when it is missing or cannot be read.
+    pub fn tag_bytes(&self, id: ObjectId) -> Result<Option<Vec<u8>>, GitError> {
+        let mut buffer = Vec::new();
+        let object = self.find_object(id, &mut buffer)?;
+        Ok((object.kind == Kind::Tag).then(|| object.data.to_vec()))
+    }
+
     /// What is at `path` (slashes between names; an empty path is the tree itself) below the root `tree`.
     ///
     /// # Errors

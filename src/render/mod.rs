@@ -9,7 +9,6 @@
 mod disk;
 mod git_tree;
 mod programs;
-mod submodules;
 mod world;
 
 pub use disk::DiskTree;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use url::Url;
 
 use super::git_tree::GitTree;
-use super::{programs, submodules};
-use crate::git::{Checkout, Fetched, GitError, Mirror};
+use super::programs;
+use crate::git::{Checkout, Fetched, GitError, Mirror, address_of_submodule, submodules_named};
 use crate::kustomize::tree::{Command, PluginFile, RepoUrl, Tree, World, WorldError};
 use crate::net::{Client, Deadline, Patience, Peer, Request};
 
@@ -74,11 +74,11 @@ impl<M: Mirrors> RealWorld<M> {
         if depth >= DEEPEST {
             return Err(format!("{parent}: submodules more than {DEEPEST} deep"));
         }
-        for module in submodules::named(&text).map_err(|error| format!("{parent}: {error}"))? {
+        for module in submodules_named(&text).map_err(|error| format!("{parent}: {error}"))? {
             let Some(commit) = tree.module_at(&module.path) else {
                 continue;
             };
-            let address = submodules::address(parent, &module.url);
+            let address = address_of_submodule(parent, &module.url);
             let failed = |error: String| format!("{parent}: submodule {}: {address}: {error}", module.path);
             let mirror = self.mirrors.mirror(&address, timeout).map_err(failed)?;
             let id = commit.to_string();

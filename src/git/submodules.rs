@@ -1,21 +1,21 @@
 //! Which submodules a repository has, and where they come from (`gitmodules(5)`).
 
-use crate::git::RemoteUrl;
+use super::RemoteUrl;
 
 /// One of the submodules that `.gitmodules` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Submodule {
+pub struct Submodule {
     /// Its folder.
-    pub(super) path: String,
+    pub path: String,
     /// Where it comes from, as written.
-    pub(super) url: String,
+    pub url: String,
 }
 
 /// The submodules that a `.gitmodules` names.
 ///
 /// # Errors
 /// It is no configuration of Git.
-pub(super) fn named(text: &[u8]) -> Result<Vec<Submodule>, String> {
+pub fn submodules_named(text: &[u8]) -> Result<Vec<Submodule>, String> {
     let file = gix::config::File::from_bytes_no_includes(
         text,
         gix::config::file::Metadata::default(),
@@ -33,7 +33,8 @@ pub(super) fn named(text: &[u8]) -> Result<Vec<Submodule>, String> {
 }
 
 /// The address of a submodule: one that begins with `./` or `../` counts from the repository that names it.
-pub(super) fn address(parent: &str, url: &str) -> String {
+#[must_use]
+pub fn address_of_submodule(parent: &str, url: &str) -> String {
     if !url.starts_with("./") && !url.starts_with("../") {
         return url.to_owned();
     }
@@ -70,8 +71,8 @@ mod tests {
             path: "third/lib".to_owned(),
             url: "../lib.git".to_owned(),
         };
-        assert_eq!(named(text).unwrap(), [lib]);
-        assert!(named(b"[submodule").is_err());
+        assert_eq!(submodules_named(text).unwrap(), [lib]);
+        assert!(submodules_named(b"[submodule").is_err());
     }
 
     #[test]
@@ -83,7 +84,7 @@ mod tests {
             ("git@x.org:a/b.git", "../c.git", "git@x.org:a/c.git"),
             ("file:///srv/a", "https://x.org/c", "https://x.org/c"),
         ] {
-            assert_eq!(address(parent, url), expected, "{parent} {url}");
+            assert_eq!(address_of_submodule(parent, url), expected, "{parent} {url}");
         }
     }
 }

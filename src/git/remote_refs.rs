@@ -1,0 +1,33 @@
+//! What the references of a remote are, without their objects: `git ls-remote`.
+
+use super::conversation::Conversation;
+use super::listing::MAX_NAME;
+use super::mirror::Mirror;
+use super::resolve::commit_of;
+use super::{GitError, RemoteRef};
+
+impl Mirror {
+    /// Asks the remote for its references that begin with one of `prefixes`; one round trip. Nothing is fetched.
+    ///
+    /// # Errors
+    /// [`GitError::Transport`], [`GitError::Protocol`]; [`GitError::Invalid`] for what cannot begin a name.
+    pub fn remote_refs(&self, prefixes: &[String]) -> Result<Vec<RemoteRef>, GitError> {
+        if prefixes
+            .iter()
+            .any(|name| name.len() > MAX_NAME || name.contains(['\n', '\0']))
+        {
+            return Err(GitError::Invalid(
+                "a name of a reference has a line break or is too long".to_owned(),
+            ));
+        }
+        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
+        let listing = talk.list(prefixes)?;
+        talk.finish();
+        let seen = listing.refs.iter().map(|listed| RemoteRef {
+            reference: listed.name.clone(),
+            commit: commit_of(listed),
+            object: listed.id,
+        });
+        Ok(seen.collect())
+    }
+}
