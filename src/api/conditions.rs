@@ -73,6 +73,12 @@ impl Conditions {
         self.get(kind).is_some_and(|condition| condition.status == is.word())
     }
 
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     /// The message of a condition; empty without one.
     #[must_use]
     pub fn message(&self, kind: &str) -> &str {
@@ -117,6 +123,24 @@ impl Conditions {
         self.remove(RECONCILING);
         self.set(STALLED, Is::True, reason, message);
         self.set(READY, Is::False, reason, message);
+    }
+
+    /// Sets Ready from other conditions (`conditions.SetSummary`): bad news first. Of equally weighty ones that counts which comes
+    /// first in `order`; those in `bad` are bad news when they hold. Without any of them Ready stays as it is.
+    pub fn summarise(&mut self, order: &[&str], bad: &[&str]) {
+        let weight = |condition: &Condition| match (condition.status.as_str(), bad.contains(&condition.kind.as_str())) {
+            ("True", true) => (0, Is::False),
+            ("False", false) => (1, Is::False),
+            ("True", false) => (2, Is::True),
+            ("False", true) => (3, Is::True),
+            _ => (4, Is::Unknown),
+        };
+        let there = order.iter().filter_map(|kind| self.get(kind));
+        let Some(first) = there.min_by_key(|condition| weight(condition).0) else {
+            return;
+        };
+        let (is, reason, message) = (weight(first).1, first.reason.clone(), first.message.clone());
+        self.set(READY, is, &reason, &message);
     }
 
     /// Ready as Flux counts it: neither stalled nor at work.
@@ -205,6 +229,26 @@ mod tests {
         same.set(READY, Is::True, "Succeeded", "other");
         let ready = same.get(READY).unwrap();
         assert_eq!(ready.last_transition_time.as_deref(), Some("2026-02-02T00:00:00Z"));
+    }
+
+    #[test]
+    fn ready_says_the_worst_that_others_say() {
+        let order = ["FetchFailed", "Outdated", "Stored", "Verified", STALLED, RECONCILING];
+        let bad = ["FetchFailed", "Outdated", STALLED, RECONCILING];
+        let mut all = conditions();
+        all.summarise(&order, &bad);
+        assert_eq!(all.get(READY), None);
+        all.set("Verified", Is::True, "Succeeded", "verified");
+        all.set("Stored", Is::True, "Succeeded", "stored");
+        all.summarise(&order, &bad);
+        assert_eq!((all.is(READY, Is::True), all.message(READY)), (true, "stored"));
+        all.set("Verified", Is::False, "Unsigned", "no signature");
+        all.summarise(&order, &bad);
+        assert_eq!((all.is(READY, Is::False), all.message(READY)), (true, "no signature"));
+        all.set(RECONCILING, Is::True, "Progressing", "at it");
+        all.set("FetchFailed", Is::True, "Failed", "no route");
+        all.summarise(&order, &bad);
+        assert_eq!((all.is(READY, Is::False), all.message(READY)), (true, "no route"));
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! `GitRepository` of `source.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): where to clone, and with what.
+//! `GitRepository` of `source.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): where to clone, with what, and what to make of it.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+use super::artifact::Artifact;
 use super::duration::GoDuration;
 use super::meta::{LocalRef, Metadata};
 
@@ -14,7 +15,7 @@ pub struct GitRepository {
     pub spec: GitRepositorySpec,
 }
 
-/// The connection settings of a repository; what only makes artifacts is left out (IUA-024).
+/// The settings of a repository. Automations use those of the connection only (IUA-024).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GitRepositorySpec {
@@ -40,9 +41,23 @@ pub struct GitRepositorySpec {
     /// Whether no artifacts are made.
     #[serde(default)]
     pub suspend: bool,
+    /// Which signatures are checked.
+    pub verify: Option<GitVerification>,
+    /// Files that are left out, in the format of `.gitignore`.
+    pub ignore: Option<String>,
+    /// Files of other repositories to add.
+    #[serde(default)]
+    pub include: Vec<GitInclude>,
+    /// Whether the files of submodules belong to the artifact.
+    #[serde(default)]
+    pub recurse_submodules: bool,
+    /// Folders to check out; all when there are none.
+    #[serde(default)]
+    pub sparse_checkout: Vec<String>,
 }
 
-/// What to check out. Order of precedence: `commit` (with `branch`), `name`, `semver`, `tag`, `branch`.
+/// What to check out. Order of precedence: `commit` (with `branch`), `name`, `tag`, `semver`, `branch`; automations take `semver`
+/// before `tag`, as the document says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 pub struct GitRef {
     /// A branch.
@@ -55,4 +70,79 @@ pub struct GitRef {
     pub name: Option<String>,
     /// A commit id.
     pub commit: Option<String>,
+}
+
+/// Which signatures are checked.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GitVerification {
+    /// `HEAD`, `head`, `Tag`, `TagAndHEAD`.
+    #[serde(default)]
+    pub mode: String,
+    /// Secret with the public keys: `.asc` OpenPGP, `.sshpub` SSH.
+    pub secret_ref: Option<LocalRef>,
+}
+
+impl GitVerification {
+    /// The mode with its default, as the status has it.
+    #[must_use]
+    pub fn mode(&self) -> &'static str {
+        match self.mode.as_str() {
+            "Tag" => "Tag",
+            "TagAndHEAD" => "TagAndHEAD",
+            _ => "HEAD",
+        }
+    }
+}
+
+/// Files of another repository of the namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GitInclude {
+    /// The repository.
+    pub repository: LocalRef,
+    /// What of its artifact; all when empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub from_path: String,
+    /// Where to; a folder with the name of the repository when empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub to_path: String,
+}
+
+impl GitInclude {
+    /// Where the files are put.
+    #[must_use]
+    pub fn to(&self) -> &str {
+        match self.to_path.as_str() {
+            "" => &self.repository.name,
+            path => path,
+        }
+    }
+}
+
+/// What a controller says of a repository, besides the conditions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GitRepositoryStatus {
+    /// What was made last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<Artifact>,
+    /// The artifacts of the repositories that were included.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub included_artifacts: Vec<Artifact>,
+    /// `spec.ignore` of the artifact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_ignore: Option<String>,
+    /// `spec.include` of the artifact.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub observed_include: Vec<GitInclude>,
+    /// `spec.recurseSubmodules` of the artifact.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub observed_recurse_submodules: bool,
+    /// `spec.sparseCheckout` of the artifact.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub observed_sparse_checkout: Vec<String>,
+    /// Which signatures were checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_verification_mode: Option<String>,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The namespace of an object that names none, as `kubectl` and `flux` have it.
 pub const DEFAULT_NAMESPACE: &str = "default";
@@ -67,7 +67,7 @@ impl fmt::Display for ObjectName {
 }
 
 /// A reference to an object of a known kind in the same namespace (`LocalObjectReference`).
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct LocalRef {
     /// The object's name.
     pub name: String,

@@ -11,7 +11,9 @@
 //! One type serves all versions of a kind: it is the superset of their fields, and what a reader does follows the
 //! fields that are present, never `apiVersion` (DECISIONS, *versions*). Fields that no version has are left out.
 
+mod artifact;
 mod automation;
+mod bucket;
 mod conditions;
 mod crd;
 mod crd_bucket;
@@ -32,6 +34,7 @@ mod latest_image;
 mod manifests;
 mod meta;
 mod objects;
+mod oci_repository;
 mod pull_request;
 mod schema;
 mod schema_meta;
@@ -41,14 +44,16 @@ mod selector;
 mod service_account;
 mod tree;
 
+pub use artifact::{Artifact, ExternalArtifact, ExternalArtifactStatus};
 pub use automation::{
     AutomationSpec, Checkout, Commit, CommitUser, GitSpec, ImageUpdateAutomation, Push, SigningKey, SigningKeyType,
     SourceKind, SourceRef, Strategy, Update,
 };
+pub use bucket::{Bucket, BucketSpec, BucketStatus, BucketSts};
 pub use conditions::{Conditions, Is, READY, RECONCILING, STALLED};
 pub use crd::{CustomResource, custom_resources};
 pub use duration::{GoDuration, InvalidDuration};
-pub use git_repository::{GitRef, GitRepository, GitRepositorySpec};
+pub use git_repository::{GitInclude, GitRef, GitRepository, GitRepositorySpec, GitRepositoryStatus, GitVerification};
 pub use image_policy::{
     AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImagePolicyStatus,
     ImageRepositoryRef, NumericalPolicy, SemverPolicy, StatusRef,
@@ -58,6 +63,9 @@ pub use latest_image::{InvalidLatestImage, parse_latest_image};
 pub use manifests::{Cause, Document, Lenient, ManifestError, Object, Place, could_hold, read, read_leniently};
 pub use meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
 pub use objects::{Conflict, Objects};
+pub use oci_repository::{
+    OciLayerSelector, OciRef, OciRepository, OciRepositorySpec, OciRepositoryStatus, OciVerification, OidcIdentity,
+};
 pub use pull_request::{API_URL, BRANCH, ForgeKind, PullRequestAnnotations, api_url, branch_name};
 pub use secret::{InvalidSecret, Secret};
 pub use selector::{InvalidSelector, LabelSelector, Requirement};
