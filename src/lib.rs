@@ -23,7 +23,6 @@
 //! | [`gostd`] | pure | Go's quoting, numbers, durations, dates and URLs, to the letter |
 //! | [`yaml`] | pure | YAML as Go's libraries read and write it, in nodes that know their place |
 //! | [`kustomize`] | pure | kustomize's build engine, over trees of files in memory |
-//! | [`artifact`] | pure | archives of sources, ignore rules, digests and revisions |
 //! | [`verify`] | pure | signatures of commits, tags and OCI artifacts, verified |
 //! | [`storage`] | IO | the folder of artifacts, and the server that hands them out |
 //! | [`webhook`] | pure | webhooks of forges and registries: who sent one, what it tells, which objects it is for |
@@ -34,6 +33,8 @@
 //! | [`access`] | pure | Secrets as the settings of a peer and as signers: certificates, proxies, signing keys |
 //! | [`signing`] | pure | signatures over commits: OpenPGP, SSH |
 //! | [`cluster`] | IO | the Kubernetes API server: read, watch, write |
+//! | [`source`] | glue | what a reference of a repository is now, and its files as a tree for an archive |
+//! | [`artifact`] | pure | archives of sources, ignore rules, digests and revisions |
 //! | [`tags`] | IO | the tags that were scanned, on disk |
 //! | [`registry`] | IO | OCI distribution: logins, tags, digests, ages of images |
 //! | [`cloud`] | IO | logins at AWS, Azure and Google |
@@ -72,8 +73,6 @@ pub mod net;
 pub mod observe;
 pub mod policy;
 pub use bumpwright_re2 as re2;
-pub use bumpwright_storage as storage;
-pub use bumpwright_verify as verify;
 pub use bumpwright_webhook as webhook;
 pub use bumpwright_yaml as yaml;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to registries, runs credential helpers
@@ -85,7 +84,10 @@ pub mod render;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // scans on several threads
 pub mod scan;
 pub mod signing;
+pub mod source;
 pub mod sprig;
+pub use bumpwright_storage as storage;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // a database on disk
 pub mod tags;
 pub mod template;
+pub use bumpwright_verify as verify;

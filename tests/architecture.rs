@@ -20,6 +20,7 @@ const fn room(name: &'static str, imports: &'static [&'static str], world: bool)
 const ROOMS: &[Room] = &[
     room("access", &["api", "cloud", "net", "signing"], false),
     room("api", &["gostd", "policy"], false),
+    room("artifact", &["gostd"], false),
     room(
         "automation",
         &[
@@ -63,6 +64,7 @@ const ROOMS: &[Room] = &[
         &[
             "access",
             "api",
+            "artifact",
             "automation",
             "cloud",
             "cluster",
@@ -75,7 +77,10 @@ const ROOMS: &[Room] = &[
             "policy",
             "remotes",
             "scan",
+            "source",
+            "storage",
             "tags",
+            "verify",
             "webhook",
         ],
         true,
@@ -100,11 +105,12 @@ const ROOMS: &[Room] = &[
     ),
     room("render", &["git", "kustomize", "net"], true),
     room("signing", &["gostd", "net"], false),
+    room("source", &["api", "artifact", "git", "policy"], false),
     room("sprig", &["gostd", "policy", "re2", "template"], false),
+    room("storage", &["gostd"], true),
     room("tags", &[], true),
     room("template", &["gostd"], false),
     room("artifact", &["gostd"], false),
-    room("storage", &["gostd"], true),
     room("verify", &[], false),
     room("webhook", &[], false),
     room("yaml", &["gostd"], false),

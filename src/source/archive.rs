@@ -1,0 +1,116 @@
+//! From a tree to an archive: the ignore rules that are in it, and what they leave.
+
+use std::io::Write;
+
+use super::tree::{Directory, Files, Found, Node};
+use crate::artifact::{IgnoreFile, IgnoreRules, Verdict, Walk, WriteError, Writer};
+use crate::git::GitError;
+
+/// Why a tree cannot be archived.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// A file cannot be read.
+    #[error("cannot read a file: {0}")]
+    Read(#[from] GitError),
+    /// The archive cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// The ignore rules of a tree: those of its `.sourceignore` files, and `spec`, which is `spec.ignore` (`LoadIgnorePatterns`).
+///
+/// # Errors
+/// One of the files cannot be read.
+pub fn rules(files: &Files, spec: Option<&str>) -> Result<IgnoreRules, GitError> {
+    let mut found = Vec::new();
+    collect(files, &files.root, &mut Vec::new(), &mut found)?;
+    let texts = found.iter().map(|(directory, text)| IgnoreFile { directory, text });
+    Ok(IgnoreRules::of_tree(texts, spec))
+}
+
+/// Folder and text of each ignore file.
+type Texts = Vec<(Vec<u8>, Vec<u8>)>;
+
+fn collect(files: &Files, directory: &Directory, path: &mut Vec<u8>, found: &mut Texts) -> Result<(), GitError> {
+    for (name, node) in &directory.entries {
+        if name.as_slice() == IgnoreRules::FILE_NAME.as_bytes() {
+            // A link is followed, within the tree.
+            let here = String::from_utf8_lossy(path).into_owned() + IgnoreRules::FILE_NAME;
+            let file = match node {
+                Node::Link(_) => files.root.resolve(&here).and_then(|path| files.root.at(&path)),
+                node => Some(Found::Other(node)),
+            };
+            if let Some(Found::Other(Node::File(file))) = file {
+                found.push((path.clone(), files.read(&file.content)?.into_owned()));
+            }
+        }
+        if let Node::Directory(inner) = node {
+            let length = path.len();
+            path.extend_from_slice(name);
+            path.push(b'/');
+            collect(files, inner, path, found)?;
+            path.truncate(length);
+        }
+    }
+    Ok(())
+}
+
+/// Writes what the rules leave of a tree, in the order of archives.
+///
+/// # Errors
+/// [`ArchiveError`]
+pub fn archive(files: &Files, rules: &IgnoreRules, writer: &mut Writer<impl Write>) -> Result<(), ArchiveError> {
+    let mut archiving = Archiving {
+        files,
+        walk: rules.walk(),
+        writer,
+        path: Vec::new(),
+    };
+    archiving.directory(&files.root)
+}
+
+struct Archiving<'a, W: Write> {
+    files: &'a Files,
+    walk: Walk<'a>,
+    writer: &'a mut Writer<W>,
+    path: Vec<u8>,
+}
+
+impl<W: Write> Archiving<'_, W> {
+    fn directory(&mut self, directory: &Directory) -> Result<(), ArchiveError> {
+        for (name, node) in &directory.entries {
+            let length = self.path.len();
+            if length > 0 {
+                self.path.push(b'/');
+            }
+            self.path.extend_from_slice(name);
+            self.node(name, node)?;
+            self.path.truncate(length);
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, name: &[u8], node: &Node) -> Result<(), ArchiveError> {
+        match node {
+            Node::Directory(inner) => {
+                let verdict = self.walk.enter(name);
+                if verdict == Verdict::Kept {
+                    self.writer.directory(&self.path)?;
+                }
+                if verdict != Verdict::IgnoredWithAllBelow {
+                    self.directory(inner)?;
+                }
+                self.walk.leave();
+            }
+            Node::File(file) => {
+                if !self.walk.ignores_file(name) {
+                    let bytes = self.files.read(&file.content)?;
+                    let size = bytes.len() as u64;
+                    self.writer.file(&self.path, file.executable, size, &*bytes)?;
+                }
+            }
+            Node::Link(_) => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+//! Sources of files: what a reference of a repository is now, and its files as a tree that an archive is written from.
+//!
+//! ```text
+//! reference ─▶ checkout (mirror) ─▶ commit ─▶ git_tree (+ submodules) ─▶ tree ─▶ archive
+//!                                                        include ─────────┘
+//! ```
+//!
+//! There is no checkout on disk: a tree knows its files by the ids of their blobs, and the archive reads them one by one. Words
+//! and odd rules are those of source-controller v1.9 and its Git library, go-git v5.19 (`fluxcd/pkg/git/gogit`).
+
+mod archive;
+mod checkout;
+mod git_tree;
+mod include;
+mod reference;
+mod refusal;
+mod tree;
+
+pub use archive::{ArchiveError, archive, rules};
+pub use checkout::{Commit, ReferencingTag, Seen, Wanted, checkout};
+pub use git_tree::{Modules, check_sparse};
+pub use include::{IncludeError, put, unpacked};
+pub use reference::Reference;
+pub use refusal::CheckoutError;
+pub use tree::{Content, Directory, File, Files, Found, Node};
