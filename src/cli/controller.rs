@@ -7,8 +7,11 @@ use super::console;
 use super::controller_args::Controller;
 use crate::api::ObjectName;
 use crate::cluster::{Connect, Scope};
-use crate::controller::{self, Backoff, Election, Gates, Kinds, Settings, TokenCacheLimits, WebhookSettings};
+use crate::controller::{
+    self, ArtifactSettings, Backoff, Election, Gates, Kinds, Settings, TokenCacheLimits, WebhookSettings,
+};
 use crate::observe::{ListenAddress, ListenAddressError, LogOptions, Redaction, UnknownName, host_name};
+use crate::storage;
 
 /// Runs until the process is asked to end.
 #[must_use]
@@ -97,6 +100,7 @@ fn settings(args: &Controller) -> Result<Settings, String> {
             .parse()
             .map_err(|e: ListenAddressError| format!("--health-addr: {e}"))?,
         webhooks: webhooks(args)?,
+        artifacts: artifacts(args)?,
         events: Some(args.events_addr.clone()).filter(|address| !address.is_empty()),
         ssh_kex: given(&args.ssh_kex_algos),
         ssh_host_keys: given(&args.ssh_hostkey_algos),
@@ -130,19 +134,39 @@ fn default_account(args: &Controller, gates: Gates) -> Result<Option<String>, St
     }
 }
 
+/// How artifacts are kept, if any are made.
+fn artifacts(args: &Controller) -> Result<Option<ArtifactSettings>, String> {
+    if !kinds(&args.controllers)?.source {
+        return Ok(None);
+    }
+    let host = storage::advertised_host(&args.storage_addr, &args.storage_adv_addr, storage::host_name);
+    let algorithm = args.artifact_digest_algo.parse();
+    Ok(Some(ArtifactSettings {
+        listen: args.storage_addr.clone(),
+        host: host.map_err(|error| error.to_string())?,
+        retention: storage::Retention {
+            ttl: args.artifact_retention_ttl.as_std(),
+            records: args.artifact_retention_records,
+        },
+        algorithm: algorithm.map_err(|error| format!("--artifact-digest-algo: {error}"))?,
+    }))
+}
+
 /// The kinds that `--controllers` names.
 pub(super) fn kinds(names: &[String]) -> Result<Kinds, String> {
     let mut kinds = Kinds {
         reflector: false,
         automation: false,
+        source: false,
     };
     for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
         match name.strip_suffix("-controller").unwrap_or(name) {
             "image-reflector" => kinds.reflector = true,
             "image-automation" => kinds.automation = true,
+            "source" => kinds.source = true,
             other => {
                 return Err(format!(
-                    "--controllers: {other:?} is none of image-reflector, image-automation"
+                    "--controllers: {other:?} is none of image-reflector, image-automation, source"
                 ));
             }
         }

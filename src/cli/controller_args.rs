@@ -7,7 +7,7 @@ use clap::{ArgAction, Args};
 use crate::api::GoDuration;
 
 /// All kinds, as `--controllers` names them.
-pub const ALL_CONTROLLERS: &str = "image-reflector,image-automation";
+pub const DEFAULT_CONTROLLERS: &str = "image-reflector,image-automation";
 
 /// Arguments of `controller`.
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ pub struct Controller {
         long,
         value_name = "KINDS",
         value_delimiter = ',',
-        default_value = ALL_CONTROLLERS
+        default_value = DEFAULT_CONTROLLERS
     )]
     pub controllers: Vec<String>,
 
@@ -29,13 +29,25 @@ pub struct Controller {
     #[arg(long, value_name = "DIR", default_value = "/data")]
     pub storage_path: PathBuf,
 
-    /// The address that serves artifacts
-    #[arg(long, value_name = "ADDR", default_value = ":9090")]
+    /// The address that artifacts are served at
+    #[arg(long, value_name = "ADDR", default_value = ":9090", env = "STORAGE_ADDRESS")]
     pub storage_addr: String,
 
-    /// The address of artifacts as others see it
-    #[arg(long, value_name = "ADDR")]
-    pub storage_adv_addr: Option<String>,
+    /// The host and port of artifacts as others see it
+    #[arg(long, value_name = "HOST:PORT", default_value = "", env = "STORAGE_ADV_ADDR")]
+    pub storage_adv_addr: String,
+
+    /// How long old artifacts are kept
+    #[arg(long, value_name = "DURATION", default_value = "1m")]
+    pub artifact_retention_ttl: GoDuration,
+
+    /// How many artifacts of an object are kept at most
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub artifact_retention_records: usize,
+
+    /// How digests of artifacts are made: sha256, sha384 or sha512
+    #[arg(long, value_name = "NAME", default_value = "sha256")]
+    pub artifact_digest_algo: String,
 
     /// The address of the events receiver
     #[arg(long, value_name = "URL", default_value = "")]

@@ -163,7 +163,12 @@ fn log_level(level: &str) -> Result<&str, InstallError> {
 /// What `--controllers` is to say in the Deployment; nothing when it is what the process does by itself.
 fn controllers(names: &[String]) -> Result<Option<String>, InstallError> {
     let kinds = kinds(names).map_err(InstallError::Controllers)?;
-    if kinds == Kinds::ALL {
+    if kinds.source {
+        // Rights, a volume and a Service are needed that the manifests do not have.
+        let refusal = "--controllers: source is not part of the manifests yet; leave it to Flux's source-controller";
+        return Err(InstallError::Controllers(refusal.to_owned()));
+    }
+    if kinds == Kinds::DEFAULT {
         return Ok(None);
     }
     let mut names: Vec<&str> = names

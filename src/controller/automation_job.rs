@@ -159,7 +159,8 @@ fn fetched(
     let metadata = &automation.metadata;
     if let GitIdentity::Provider { service_account, .. } = &mut identity {
         let (given, namespace) = (tokens::given_by_git(repository), metadata.namespace_or_default());
-        tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName").map_err(Refused::Stalled)?;
+        tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName")
+            .map_err(|closed| Refused::Stalled(closed.into()))?;
         let account = tokens::of_git(&context.accounts, repository, namespace);
         let account = account.and_then(|name| objects.service_account(&name));
         let annotations = account.map(|account| &account.metadata.annotations);

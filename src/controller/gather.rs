@@ -56,6 +56,26 @@ pub(super) async fn of_git(
     secrets(&context.cluster, names, objects).await
 }
 
+/// Reads the Secrets that a Git repository names as a source, others, and the ServiceAccount that acts for it.
+///
+/// # Errors
+/// As [`of_images`].
+pub(super) async fn of_source(
+    context: &Context,
+    repository: &GitRepository,
+    others: impl IntoIterator<Item = ObjectName>,
+) -> Result<Objects, ClusterError> {
+    let spec = &repository.spec;
+    let namespace = repository.metadata.namespace_or_default();
+    let references = [&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref];
+    let mut names = named(namespace, references);
+    names.extend(others);
+    let mut objects = Objects::default();
+    let account = tokens::of_git(&context.accounts, repository, namespace);
+    identity(&context.cluster, account, &mut objects).await?;
+    secrets(&context.cluster, names, objects).await
+}
+
 /// Reads the ServiceAccount whose identity at a cloud is used.
 async fn identity(cluster: &Cluster, name: Option<ObjectName>, objects: &mut Objects) -> Result<(), ClusterError> {
     let Some(name) = name else { return Ok(()) };

@@ -39,8 +39,8 @@ impl Reconcile for ImageRepositories {
             Err(error) => return Outcome::stalled("InvalidSpec", &error),
         };
         let given = tokens::given_by_images(&repository);
-        if let Err(refused) = tokens::check_gate(self.0.settings.gates, given, "spec.serviceAccountName") {
-            return refused;
+        if let Err(closed) = tokens::check_gate(self.0.settings.gates, given, "spec.serviceAccountName") {
+            return closed.into();
         }
         let canonical = match repository_reference(&repository.spec.image) {
             Ok(reference) => reference.context(),

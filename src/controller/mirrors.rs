@@ -47,6 +47,14 @@ impl Mirrors {
         }
     }
 
+    /// The mirror of a remote, for those who only read.
+    ///
+    /// # Errors
+    /// As [`Mirrors::place`].
+    pub(super) fn mirror(&self, remote: &Remote) -> Result<Arc<Mirror>, String> {
+        self.place(remote).map(|place| place.mirror)
+    }
+
     /// The mirror of a remote, to be reached as the remote says. The objects are shared; credentials never are: each run
     /// has a transport of its own, and the mirror is used only once the server has accepted it.
     ///

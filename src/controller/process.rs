@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use super::announce;
 use super::context::Context;
 use super::counting;
+use super::git_repository::GitRepositories;
 use super::image_policy::ImagePolicies;
 use super::image_repository::ImageRepositories;
 use super::image_update_automation::ImageUpdateAutomations;
@@ -31,6 +32,7 @@ use crate::observe::{
 };
 use crate::remotes::GitIdentities;
 use crate::scan::{Missing, Scanner, Surroundings};
+use crate::storage::{self, FileServer, Storage, StorageError};
 use crate::tags::{TagStore, TagsError};
 
 /// How long what is begun may take after the process was asked to end.
@@ -48,6 +50,9 @@ pub enum StartError {
     /// The storage folder.
     #[error("--storage-path: {0}")]
     Tags(#[from] TagsError),
+    /// The folder of artifacts.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     /// An address to listen at.
     #[error("{0}")]
     Listen(String),
@@ -81,9 +86,11 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     };
     let (recorder, sink, told) = recorder(&settings, &log, &metrics)?;
     let mut background = JoinSet::new();
-    let caches = Caches::new();
+    let caches = Caches::new(&settings);
+    let storage = artifact_storage(&settings)?;
     serve(&settings, &metrics, caches.readiness(settings.kinds), &mut background).await?;
     background.spawn(announce::deliver(cluster.clone(), told, log.clone()));
+    serve_artifacts(&settings, storage.as_ref(), &log, &mut background).await?;
     let context = Arc::new(Context {
         cluster,
         accounts,
@@ -104,7 +111,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let queues = caches.wire(&context);
     caches.watch(&context, &mut background);
     let (end, ended) = watch::channel(End::NotYet);
-    let mut groups = lead_all(&context, &caches, &queues, ended);
+    let mut groups = lead_all(&context, &caches, &queues, storage, ended);
     warn(&context.settings, &setup);
     setup.info("starting manager");
     let mut stop = std::pin::pin!(stop);
@@ -128,6 +135,44 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     background.shutdown().await;
     setup.info("stopped");
     context.log.flush(DRAIN);
+    Ok(())
+}
+
+/// Where artifacts are kept, if any are made: beside mirrors and tags, which nobody is served.
+fn artifact_storage(settings: &Settings) -> Result<Option<Storage>, StartError> {
+    let Some(artifacts) = &settings.artifacts else {
+        return Ok(None);
+    };
+    let path = settings.storage.join("artifacts");
+    std::fs::create_dir_all(&path).map_err(|cause| StorageError::Folder {
+        path: path.clone(),
+        cause,
+    })?;
+    let storage = Storage::new(storage::Settings {
+        path,
+        host: artifacts.host.clone(),
+        retention: artifacts.retention,
+        algorithm: artifacts.algorithm,
+    })?;
+    Ok(Some(storage))
+}
+
+/// Serves artifacts. Whoever leads or not: what is in the folder may be had.
+async fn serve_artifacts(
+    settings: &Settings,
+    storage: Option<&Storage>,
+    log: &Log,
+    background: &mut JoinSet<()>,
+) -> Result<(), StartError> {
+    let (Some(artifacts), Some(storage)) = (&settings.artifacts, storage) else {
+        return Ok(());
+    };
+    let listener = storage::listen(&artifacts.listen).await;
+    let listener = listener.map_err(|e| StartError::Listen(e.to_string()))?;
+    let log = log.named("artifacts");
+    let told = move |fault: &StorageError| log.error(fault, "unable to serve an artifact");
+    let server = FileServer::new(listener, storage.clone(), storage::Limits::default(), told);
+    background.spawn(server.run(std::future::pending()));
     Ok(())
 }
 
@@ -182,6 +227,7 @@ fn lead_all(
     context: &Arc<Context>,
     caches: &Caches,
     queues: &Queues,
+    storage: Option<Storage>,
     ended: watch::Receiver<End>,
 ) -> JoinSet<Option<String>> {
     let mut groups = JoinSet::new();
@@ -219,8 +265,21 @@ fn lead_all(
             Arc::clone(context),
             ImageUpdateAutomations::CONTROLLER,
             drivers,
-            ended,
+            ended.clone(),
         ));
+    }
+    if let Some(storage) = storage {
+        let repositories = GitRepositories {
+            context: Arc::clone(context),
+            storage,
+        };
+        let drivers = vec![driver(
+            context,
+            repositories,
+            &caches.git_repositories,
+            &queues.git_repositories,
+        )];
+        groups.spawn(lead(Arc::clone(context), GitRepositories::CONTROLLER, drivers, ended));
     }
     groups
 }
@@ -338,22 +397,31 @@ struct Caches {
     policies: Arc<Cache>,
     automations: Arc<Cache>,
     sources: Arc<Cache>,
+    /// Those that artifacts are made of. The same as `sources` unless only some of them are ours to make.
+    git_repositories: Arc<Cache>,
 }
 
 struct Queues {
     repositories: Arc<Queue>,
     policies: Arc<Queue>,
     automations: Arc<Queue>,
+    git_repositories: Arc<Queue>,
 }
 
 impl Caches {
-    fn new() -> Self {
+    fn new(settings: &Settings) -> Self {
         let of = |kind: &'static Kind| Arc::new(Cache::new(kind));
+        let sources = of(&GIT_REPOSITORY);
+        let git_repositories = match settings.scope.labels {
+            Some(_) => of(&GIT_REPOSITORY),
+            None => Arc::clone(&sources),
+        };
         Self {
+            git_repositories,
             repositories: of(&IMAGE_REPOSITORY),
             policies: of(&IMAGE_POLICY),
             automations: of(&IMAGE_UPDATE_AUTOMATION),
-            sources: of(&GIT_REPOSITORY),
+            sources,
         }
     }
 
@@ -368,7 +436,11 @@ impl Caches {
             repositories: queue(&IMAGE_REPOSITORY),
             policies: queue(&IMAGE_POLICY),
             automations: queue(&IMAGE_UPDATE_AUTOMATION),
+            git_repositories: queue(&GIT_REPOSITORY),
         };
+        if context.settings.kinds.source {
+            triggers::own(&self.git_repositories, &queues.git_repositories);
+        }
         triggers::own(&self.repositories, &queues.repositories);
         triggers::own(&self.policies, &queues.policies);
         triggers::own(&self.automations, &queues.automations);
@@ -380,11 +452,13 @@ impl Caches {
 
     /// The kinds that are watched, each with whether only the objects with our labels are.
     fn wanted(&self, kinds: Kinds) -> Vec<(&Arc<Cache>, bool)> {
+        let is_shared = Arc::ptr_eq(&self.sources, &self.git_repositories);
         let all = [
             (&self.repositories, kinds.reflector, true),
             (&self.policies, kinds.reflector || kinds.automation, kinds.reflector),
             (&self.automations, kinds.automation, true),
-            (&self.sources, kinds.automation, false),
+            (&self.sources, kinds.automation || (kinds.source && is_shared), false),
+            (&self.git_repositories, kinds.source && !is_shared, true),
         ];
         let wanted = all.into_iter().filter(|(_, wanted, _)| *wanted);
         wanted.map(|(cache, _, labelled)| (cache, labelled)).collect()

@@ -1,5 +1,6 @@
 //! One reconciliation of one object, the same for every kind: finalizer, suspension, status, event, and when to come back.
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,6 +37,22 @@ pub(super) trait Reconcile: Send + Sync + 'static {
 
     /// Does what the object asks for. What is learnt goes into `status`; conditions follow from the outcome.
     fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> impl Future<Output = Outcome> + Send;
+
+    /// Says in the status what the reconciliation came to. Gives the event that this is worth, if it was not told already.
+    fn conclude(&self, status: &mut Status, outcome: &Outcome) -> Option<Notice> {
+        Some(status.end(outcome))
+    }
+
+    /// Says in the status that a suspended object was looked at. It keeps what its status says; a spec that changed meanwhile has
+    /// been seen.
+    fn suspend(&self, status: &mut Status) {
+        status.observe();
+    }
+
+    /// Takes away what was kept for an object that is deleted; until that works it is tried again.
+    fn leave(&self, _turn: &Turn<'_>) -> impl Future<Output = Result<(), String>> + Send {
+        async { Ok(()) }
+    }
 }
 
 /// One reconciliation.
@@ -60,13 +77,21 @@ struct Writer<'a> {
 impl Turn<'_> {
     /// Tells of something that needs eyes although the object gets ready.
     pub(super) fn warn(&self, reason: &str, message: String) {
+        self.tell(Weight::Warning, reason, message, BTreeMap::new());
+    }
+
+    /// Tells of something at once, with what goes beside the message.
+    pub(super) fn tell(&self, weight: Weight, reason: &str, message: String, annotations: BTreeMap<String, String>) {
         let notice = Notice {
-            weight: Weight::Warning,
+            weight,
             reason: reason.to_owned(),
             message,
         };
         self.log.info(&notice.message);
-        let event = announce::event(self.object, self.writer.cache.kind(), self.writer.manager, notice);
+        let mut event = announce::event(self.object, self.writer.cache.kind(), self.writer.manager, notice);
+        for (key, value) in annotations {
+            event.annotations.entry(key).or_insert(value);
+        }
         self.writer.context.recorder.record(event);
     }
 
@@ -154,7 +179,15 @@ impl<R: Reconcile> Driver<R> {
 
     /// Gives when to come back; an error comes back sooner each first time and later each next time.
     async fn reconcile(&self, object: &Arc<Object>, log: &Log) -> Result<Option<Duration>, String> {
+        let now = clock::spelled(&clock::now());
+        let turn_on = |object| Turn {
+            object,
+            now: &now,
+            log,
+            writer: self.writer(),
+        };
         if object.deleting {
+            self.reconciler.leave(&turn_on(object)).await?;
             return self.let_go(object).await.map(|()| None);
         }
         let object = self.claim(object).await?;
@@ -162,14 +195,8 @@ impl<R: Reconcile> Driver<R> {
             log.info("reconciliation is suspended for this object");
             return self.suspend(&object).await.map(|()| None);
         }
-        let now = clock::spelled(&clock::now());
         let mut status = Status::of(&object, &now);
-        let turn = Turn {
-            object: &object,
-            now: &now,
-            log,
-            writer: self.writer(),
-        };
+        let turn = turn_on(&object);
         if status.begin() {
             self.writer()
                 .write(&object, &mut status)
@@ -177,8 +204,9 @@ impl<R: Reconcile> Driver<R> {
                 .map_err(|error| error.to_string())?;
         }
         let outcome = self.reconciler.reconcile(&turn, &mut status).await;
-        let notice = status.end(&outcome);
-        self.announce(&object, notice, log);
+        if let Some(notice) = self.reconciler.conclude(&mut status, &outcome) {
+            self.announce(&object, notice, log);
+        }
         self.writer()
             .write(&object, &mut status)
             .await
@@ -191,10 +219,9 @@ impl<R: Reconcile> Driver<R> {
         }
     }
 
-    /// A suspended object keeps what its status says; a spec that changed meanwhile has been seen.
     async fn suspend(&self, object: &Object) -> Result<(), String> {
         let mut status = Status::of(object, &clock::spelled(&clock::now()));
-        status.observe();
+        self.reconciler.suspend(&mut status);
         let written = self.writer().write(object, &mut status).await;
         written.map_err(|error| error.to_string())
     }

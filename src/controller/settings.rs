@@ -8,6 +8,7 @@ use crate::api::ObjectName;
 use crate::cloud::TokenCacheLimits;
 use crate::cluster::{Lease, Scope, lease_name};
 use crate::observe::{ListenAddress, LogOptions};
+use crate::storage::{Algorithm, Retention};
 
 /// Everything that can be set about the controllers.
 #[derive(Clone, Debug)]
@@ -46,6 +47,8 @@ pub struct Settings {
     pub health_addr: ListenAddress,
     /// Webhooks; without it none are served.
     pub webhooks: Option<WebhookSettings>,
+    /// How artifacts are kept and served; None when no source is reconciled.
+    pub artifacts: Option<ArtifactSettings>,
     /// Where events are posted to.
     pub events: Option<String>,
     /// Key exchange algorithms for SSH.
@@ -61,6 +64,19 @@ pub struct WebhookSettings {
     pub address: ListenAddress,
     /// The Secret with the tokens that prove them.
     pub secret: ObjectName,
+}
+
+/// How artifacts are kept and served.
+#[derive(Clone, Debug)]
+pub struct ArtifactSettings {
+    /// The address to listen at (`--storage-addr`).
+    pub listen: String,
+    /// The host in the addresses of artifacts.
+    pub host: String,
+    /// Which old artifacts are kept.
+    pub retention: Retention,
+    /// How digests are made.
+    pub algorithm: Algorithm,
 }
 
 /// Leader election.
@@ -101,13 +117,16 @@ pub struct Kinds {
     pub reflector: bool,
     /// `ImageUpdateAutomation`.
     pub automation: bool,
+    /// `GitRepository`.
+    pub source: bool,
 }
 
 impl Kinds {
-    /// All that there are.
-    pub const ALL: Self = Self {
+    /// Those that are reconciled unless `--controllers` says otherwise.
+    pub const DEFAULT: Self = Self {
         reflector: true,
         automation: true,
+        source: false,
     };
 }
 

@@ -189,8 +189,7 @@ impl Status {
     /// The object was looked at and nothing was done: what is settled counts for this generation too.
     pub fn observe(&mut self) {
         if self.conditions.ready() || self.conditions.is(STALLED, Is::True) {
-            self.fields
-                .insert("observedGeneration".to_owned(), json!(self.generation));
+            self.mark_observed();
         }
     }
 
@@ -211,13 +210,9 @@ impl Status {
             }
         }
         if observed {
-            self.fields
-                .insert("observedGeneration".to_owned(), json!(self.generation));
+            self.mark_observed();
         }
-        if let Some(requested) = &self.requested {
-            self.fields
-                .insert("lastHandledReconcileAt".to_owned(), json!(requested));
-        }
+        self.mark_handled();
         self.notice(outcome)
     }
 
@@ -250,6 +245,20 @@ impl Status {
     /// The object has this version now.
     pub fn move_to(&mut self, object: &Object) {
         self.version.clone_from(&object.resource_version);
+    }
+
+    /// The spec was acted on as it is now.
+    pub fn mark_observed(&mut self) {
+        let generation = json!(self.generation);
+        self.fields.insert("observedGeneration".to_owned(), generation);
+    }
+
+    /// Somebody's wish for a reconciliation was fulfilled.
+    pub fn mark_handled(&mut self) {
+        if let Some(requested) = &self.requested {
+            self.fields
+                .insert("lastHandledReconcileAt".to_owned(), json!(requested));
+        }
     }
 
     /// What has to be written, as a JSON merge patch (RFC 7396); none when the cluster has all of it.

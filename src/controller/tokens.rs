@@ -28,19 +28,32 @@ pub(super) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAcc
     }
 }
 
+/// An object names a ServiceAccount for its provider while the gate is off.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "to use {field} for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller"
+)]
+pub(super) struct GateClosed {
+    field: &'static str,
+}
+
+impl GateClosed {
+    pub(super) const REASON: &str = "FeatureGateDisabled";
+}
+
+impl From<GateClosed> for Outcome {
+    fn from(closed: GateClosed) -> Self {
+        Self::stalled(GateClosed::REASON, &closed)
+    }
+}
+
 /// Refuses an object that names the ServiceAccount `given` for its provider while the gate is off. `field` is what its message
 /// calls the field.
-pub(super) fn check_gate(gates: Gates, given: &str, field: &str) -> Result<(), Outcome> {
-    if given.is_empty() || gates.object_level_identity {
-        return Ok(());
+pub(super) fn check_gate(gates: Gates, given: &str, field: &'static str) -> Result<(), GateClosed> {
+    match given.is_empty() || gates.object_level_identity {
+        true => Ok(()),
+        false => Err(GateClosed { field }),
     }
-    Err(Outcome::Stalled {
-        reason: "FeatureGateDisabled",
-        message: format!(
-            "to use {field} for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the \
-             controller"
-        ),
-    })
 }
 
 /// The ServiceAccount that a repository of images names for its provider; empty when it names none.

@@ -1,0 +1,155 @@
+//! The remote of a GitRepository that is a source, with source-controller's refusals in its order (v1.9, `getAuthOpts`).
+
+use super::context::Context;
+use super::source_status::{FETCH_FAILED, failed, stalled};
+use super::status::{Outcome, Status};
+use super::tokens::{self, GateClosed};
+use crate::access;
+use crate::api::{GitRepository, ObjectName, Objects, Secret};
+use crate::cloud::{Asker, GitIdentity, Use};
+use crate::cluster::GIT_REPOSITORY;
+use crate::git::{Auth, Remote, Scheme};
+use crate::gostd;
+use crate::net::Deadline;
+use crate::remotes::{self, Reached, RemoteError};
+
+/// Why there is no remote.
+enum Refusal {
+    Failed(&'static str, String),
+    Stalled(&'static str, String),
+}
+
+const ACCESS: &str = "AuthenticationFailed";
+
+impl Refusal {
+    fn access(error: &dyn std::fmt::Display) -> Self {
+        Self::Failed(ACCESS, format!("failed to configure authentication options: {error}"))
+    }
+}
+
+/// The remote, or what becomes of the reconciliation without one. Identities are asked for their login, so this blocks.
+pub(super) fn remote(
+    context: &Context,
+    repository: &GitRepository,
+    objects: &Objects,
+    status: &mut Status,
+) -> Result<Remote, Outcome> {
+    reached(context, repository, objects).map_err(|refusal| match refusal {
+        Refusal::Failed(reason, message) => failed(status, FETCH_FAILED, reason, message),
+        Refusal::Stalled(reason, message) => stalled(status, FETCH_FAILED, reason, message),
+    })
+}
+
+fn reached(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, Refusal> {
+    let spec = &repository.spec;
+    let beside = |name: &str| ObjectName::new(repository.metadata.namespace_or_default(), name);
+    if let Some(reference) = &spec.proxy_secret_ref {
+        let unfit = |error: &dyn std::fmt::Display| {
+            Refusal::Failed(ACCESS, format!("failed to configure proxy options: {error}"))
+        };
+        let name = beside(&reference.name);
+        let secret = objects.secret(&name).ok_or_else(|| unfit(&not_found(&name)))?;
+        access::proxy(secret).map_err(|error| unfit(&error))?;
+    }
+    let url = gostd::Url::parse(spec.url.as_bytes())
+        .map_err(|error| Refusal::Stalled("URLInvalid", format!("failed to parse url '{}': {error}", spec.url)))?;
+    let secret = match &spec.secret_ref {
+        Some(reference) => {
+            let name = beside(&reference.name);
+            let found = objects.secret(&name).ok_or_else(|| {
+                let twice = format!("failed to get secret '{name}': {}", not_found_words(&name));
+                Refusal::Failed(ACCESS, format!("failed to get secret '{name}': {twice}"))
+            })?;
+            Some(found)
+        }
+        None => None,
+    };
+    refuse_password_alone(&url, secret)?;
+    let Reached {
+        mut remote, identity, ..
+    } = remotes::of_repository(&spec.url, repository, objects).map_err(|error| refused(error, secret.is_none()))?;
+    if !matches!(remote.url.scheme(), Scheme::Http | Scheme::Https | Scheme::Ssh) {
+        // Folders of this machine hold what belongs to others.
+        let message = format!("url '{}' is none of http://, https:// and ssh://", spec.url);
+        return Err(Refusal::Stalled("URLInvalid", message));
+    }
+    if remote.url.scheme() == Scheme::Ssh && matches!(remote.auth, Auth::None) {
+        return Err(Refusal::access(&"invalid 'ssh' auth option: 'identity' is required"));
+    }
+    remote.ssh.kex.clone_from(&context.settings.ssh_kex);
+    remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
+    if let Some(identity) = identity {
+        remote.auth = fetched(context, repository, objects, identity, &remote)?;
+    }
+    Ok(remote)
+}
+
+fn not_found_words(name: &ObjectName) -> String {
+    format!("secrets {:?} not found", name.name)
+}
+
+fn not_found(name: &ObjectName) -> String {
+    format!("secret '{name}' not found")
+}
+
+fn refuse_password_alone(url: &gostd::Url, secret: Option<&Secret>) -> Result<(), Refusal> {
+    let Some(secret) = secret else { return Ok(()) };
+    let has = |key: &str| {
+        let value = secret.get(key).map_err(|error| Refusal::access(&error))?;
+        Ok(value.is_some_and(|value| !value.is_empty()))
+    };
+    let is_web = url.scheme != b"ssh";
+    let has_token = secret.get("bearerToken").ok().flatten().is_some();
+    let has_user = has("username")? || url.user.as_ref().is_some_and(|user| !user.text().is_empty());
+    if is_web && !has_token && !has_user && has("password")? {
+        let scheme = String::from_utf8_lossy(&url.scheme);
+        return Err(Refusal::access(&format!(
+            "invalid '{scheme}' auth option: 'password' requires 'username' to be set"
+        )));
+    }
+    Ok(())
+}
+
+fn refused(error: RemoteError, without_secret: bool) -> Refusal {
+    const REASON: &str = "InvalidProviderConfiguration";
+    match error {
+        RemoteError::Source(message) if without_secret => Refusal::Stalled(REASON, message),
+        RemoteError::Source(message) => Refusal::Failed(REASON, message),
+        RemoteError::Credentials { error, .. } => Refusal::access(&error),
+        RemoteError::Url(message) => Refusal::Stalled("URLInvalid", message),
+        other => Refusal::access(&other),
+    }
+}
+
+/// The credentials of an identity, which is tried here: what is wrong with it is no fault of Git's.
+fn fetched(
+    context: &Context,
+    repository: &GitRepository,
+    objects: &Objects,
+    mut identity: GitIdentity,
+    remote: &Remote,
+) -> Result<Auth, Refusal> {
+    let metadata = &repository.metadata;
+    if let GitIdentity::Provider { service_account, .. } = &mut identity {
+        let (given, namespace) = (tokens::given_by_git(repository), metadata.namespace_or_default());
+        tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName")
+            .map_err(|closed| Refusal::Stalled(GateClosed::REASON, closed.to_string()))?;
+        let account = tokens::of_git(&context.accounts, repository, namespace);
+        let account = account.and_then(|name| objects.service_account(&name));
+        let annotations = account.map(|account| &account.metadata.annotations);
+        let found = context.accounts.identity(namespace, given, annotations, Use::Git);
+        *service_account = found.map_err(|error| Refusal::access(&error))?;
+    }
+    let asker = Asker {
+        kind: GIT_REPOSITORY.kind,
+        namespace: metadata.namespace_or_default().to_owned(),
+        name: metadata.name.clone(),
+    };
+    let auth = context.identities.auth(identity, remote, Some(asker));
+    let auth = auth.map_err(|message| Refusal::Failed(ACCESS, message))?;
+    if let Auth::Fetched(source) = &auth {
+        let login = source.login(None, Deadline::after(remote.timeout));
+        login.map_err(|error| Refusal::access(&error))?;
+    }
+    Ok(auth)
+}
