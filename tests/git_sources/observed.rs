@@ -1,0 +1,257 @@
+//! What anybody can see of a source: its status, its artifact unpacked, its events. Written so that two controllers' can be
+//! compared: times, digests of archives, hosts and namespaces are left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
+
+use crate::support::apiserver::Cluster;
+
+/// What shows of one source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    pub status: Json,
+    /// Mode and digest of each file, mode of each folder.
+    pub files: BTreeMap<String, String>,
+    pub events: BTreeSet<String>,
+}
+
+impl Shown {
+    /// Whether nothing is under way.
+    pub fn is_settled(&self) -> bool {
+        is_settled(&self.status)
+    }
+}
+
+/// Whether a status says how it went, and not that something is under way.
+pub fn is_settled(status: &Json) -> bool {
+    let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+    let reads = |kind: &str, field: &str| {
+        let found = conditions.iter().find(|condition| condition["type"] == kind);
+        found.map(|condition| condition[field].as_str().unwrap_or_default().to_owned())
+    };
+    reads("Ready", "status").is_some_and(|status| status != "Unknown")
+        && reads("Reconciling", "reason").is_none_or(|reason| reason == "ProgressingWithRetry")
+}
+
+/// One of the two controllers' side.
+pub struct Side<'a> {
+    pub cluster: &'a Cluster,
+    pub namespace: &'a str,
+    pub folder: &'a Path,
+}
+
+impl Side<'_> {
+    pub fn path(&self, name: &str) -> String {
+        let namespace = self.namespace;
+        format!("/apis/source.toolkit.fluxcd.io/v1/namespaces/{namespace}/gitrepositories/{name}")
+    }
+
+    pub fn status(&self, name: &str) -> Json {
+        self.cluster.get(&self.path(name))["status"].clone()
+    }
+
+    /// The events of all sources, by name.
+    pub fn events(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let list = self
+            .cluster
+            .get(&format!("/api/v1/namespaces/{}/events", self.namespace));
+        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for event in list["items"].as_array().unwrap() {
+            let text = |field: &str| event[field].as_str().unwrap_or_default();
+            let shown = format!(
+                "{} {}: {}",
+                text("type"),
+                text("reason"),
+                self.anywhere(text("message"))
+            );
+            let name = event["involvedObject"]["name"].as_str().unwrap().to_owned();
+            found.entry(name).or_default().insert(shown);
+        }
+        found
+    }
+
+    pub fn shown(&self, name: &str, events: &BTreeMap<String, BTreeSet<String>>) -> Shown {
+        let status = self.status(name);
+        let files = match status["artifact"]["url"].as_str() {
+            Some(url) => self.unpacked(name, url, &status["artifact"]),
+            None => BTreeMap::new(),
+        };
+        Shown {
+            status: self.comparable(&status),
+            files,
+            events: events.get(name).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn comparable(&self, status: &Json) -> Json {
+        let mut status = status.clone();
+        let fields = status.as_object_mut().unwrap();
+        for condition in fields
+            .get_mut("conditions")
+            .and_then(Json::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            condition.as_object_mut().unwrap().remove("lastTransitionTime");
+            condition["message"] = json!(self.anywhere(condition["message"].as_str().unwrap()));
+        }
+        let included = fields.get_mut("includedArtifacts").and_then(Json::as_array_mut);
+        let mut artifacts: Vec<Json> = included.map(std::mem::take).unwrap_or_default();
+        artifacts.iter_mut().for_each(|artifact| self.make_comparable(artifact));
+        if !artifacts.is_empty() {
+            fields.insert("includedArtifacts".to_owned(), json!(artifacts));
+        }
+        if let Some(artifact) = fields.get_mut("artifact") {
+            self.make_comparable(artifact);
+        }
+        status
+    }
+
+    fn make_comparable(&self, artifact: &mut Json) {
+        let fields = artifact.as_object_mut().unwrap();
+        fields.remove("lastUpdateTime").unwrap();
+        // A file is as long as its compressor is good.
+        assert!(fields.remove("size").unwrap().as_u64() > Some(0));
+        assert!(
+            fields
+                .remove("digest")
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .starts_with("sha256:")
+        );
+        for field in ["path", "url"] {
+            fields[field] = json!(self.anywhere(fields[field].as_str().unwrap()));
+        }
+    }
+
+    /// A text without what differs from side to side and from run to run.
+    fn anywhere(&self, text: &str) -> String {
+        let text = text.trim_end().replace(&format!("{}/", self.namespace), "NS/");
+        let text = without_system_calls(&text);
+        let mut words: Vec<String> = Vec::new();
+        for word in text.split(' ') {
+            let host = word.find("http://127.0.0.1:").filter(|_| word.contains(".tar.gz"));
+            let temporary = word.find("/tmp/").filter(|_| word.contains("gitrepository-"));
+            words.push(match (host, temporary) {
+                (Some(at), _) => {
+                    let path = word[at + 7..].split_once('/').unwrap().1;
+                    format!("{}http://HOST/{path}", &word[..at])
+                }
+                (_, Some(at)) => {
+                    let rest = &word[word.find("gitrepository-").unwrap()..];
+                    let inside = rest.find('/').map_or("", |slash| &rest[slash..]);
+                    format!("{}TMP{inside}", &word[..at])
+                }
+                _ => word.to_owned(),
+            });
+        }
+        words.join(" ")
+    }
+
+    /// Fetches the archive as another controller would, and checks it against the status.
+    fn unpacked(&self, name: &str, url: &str, artifact: &Json) -> BTreeMap<String, String> {
+        let bytes = ureq::get(url)
+            .call()
+            .and_then(|mut answer| answer.body_mut().read_to_vec());
+        let bytes = bytes.unwrap_or_else(|error| panic!("{url}: {error}"));
+        let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
+        assert_eq!(artifact["digest"], json!(digest), "{url}");
+        assert_eq!(artifact["size"], json!(bytes.len()), "{url}");
+        let (archive, folder) = (
+            self.folder.join("archive"),
+            self.folder.join(format!("unpacked-{name}")),
+        );
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(&archive, bytes).unwrap();
+        let mut tar = Command::new("tar");
+        tar.args(["-x", "-z", "--same-permissions", "--no-same-owner", "-f"])
+            .arg(&archive)
+            .arg("-C")
+            .arg(&folder);
+        let out = tar.output().unwrap();
+        assert!(out.status.success(), "{url}: {}", String::from_utf8_lossy(&out.stderr));
+        let mut files = BTreeMap::new();
+        collect(&folder, "", &mut files);
+        std::fs::remove_dir_all(&folder).unwrap();
+        files
+    }
+}
+
+/// Flux works on a disk and says so: `cannot stat /tmp/…: no such file or directory`. What went wrong is the end of it.
+fn without_system_calls(text: &str) -> String {
+    let calls = ["lstat /", "link error: ", "cannot stat /"];
+    let call = calls.iter().filter_map(|call| text.find(call)).min();
+    match (call, text.rsplit_once(": ")) {
+        (Some(at), Some((_, last))) => format!("{}{last}", &text[..at]),
+        _ => text.to_owned(),
+    }
+}
+
+fn collect(folder: &Path, below: &str, files: &mut BTreeMap<String, String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let path = format!("{below}{}", entry.file_name().to_string_lossy());
+        let data = entry.metadata().unwrap();
+        let mode = data.permissions().mode() & 0o7777;
+        if data.is_dir() {
+            files.insert(format!("{path}/"), format!("{mode:o}"));
+            collect(&entry.path(), &format!("{path}/"), files);
+        } else if data.is_file() {
+            let digest = hex(&Sha256::digest(std::fs::read(entry.path()).unwrap()));
+            files.insert(path, format!("{mode:o} {digest}"));
+        } else {
+            files.insert(path, format!("{mode:o} {:?}", data.file_type()));
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What differs, line by line; empty when nothing does.
+pub fn differences(flux: &Shown, ours: &Shown) -> Vec<String> {
+    let mut found = Vec::new();
+    compare("status", &flux.status, &ours.status, &mut found);
+    let paths: BTreeSet<&String> = flux.files.keys().chain(ours.files.keys()).collect();
+    for path in paths {
+        let (theirs, our) = (flux.files.get(path), ours.files.get(path));
+        if theirs != our {
+            found.push(format!("file {path}: Flux {theirs:?}, ours {our:?}"));
+        }
+    }
+    let kept = |shown: &Shown| -> BTreeSet<String> {
+        // Who comes first is chance.
+        let is_chance = |event: &String| event.starts_with("Normal NoArtifact: ") && shown.events.len() > 1;
+        let kept = shown.events.iter().filter(|event| !is_chance(event));
+        kept.cloned().collect()
+    };
+    let (flux, ours) = (kept(flux), kept(ours));
+    found.extend(flux.difference(&ours).map(|event| format!("only Flux says: {event}")));
+    found.extend(ours.difference(&flux).map(|event| format!("only we say: {event}")));
+    found
+}
+
+fn compare(place: &str, flux: &Json, ours: &Json, found: &mut Vec<String>) {
+    match (flux, ours) {
+        (Json::Object(a), Json::Object(b)) => {
+            let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            keys.into_iter()
+                .for_each(|key| compare(&format!("{place}.{key}"), &flux[key], &ours[key], found));
+        }
+        (Json::Array(a), Json::Array(b)) if a.len() == b.len() => {
+            for (index, (a, b)) in a.iter().zip(b).enumerate() {
+                compare(&format!("{place}[{index}]"), a, b, found);
+            }
+        }
+        _ if flux != ours => found.push(format!("{place}:\n    Flux {flux}\n    ours {ours}")),
+        _ => {}
+    }
+}
