@@ -51,13 +51,10 @@ pub(super) fn verify(
         return Ok(());
     };
     let verified = verified(verify, repository, objects, fetched);
-    let message = verified.map_err(|refused| {
-        let (reason, message) = match &refused {
-            Outcome::Stalled { reason, message } | Outcome::Failed { reason, message } => (*reason, message),
-            _ => return refused,
-        };
-        status.conditions.set(VERIFIED, Is::False, reason, message);
-        refused
+    let message = verified.inspect_err(|refused| {
+        if let Outcome::Stalled { reason, message } | Outcome::Failed { reason, message } = refused {
+            status.conditions.set(VERIFIED, Is::False, reason, message);
+        }
     })?;
     let mode = json!(verify.mode());
     status.fields.insert("sourceVerificationMode".to_owned(), mode);
