@@ -52,6 +52,7 @@ const ROOMS: &[Room] = &[
             "render",
             "scan",
             "signing",
+            "storage",
             "template",
             "yaml",
         ],

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use bumpwright::api::{GitRepository, ImagePolicy, ImageRepository, ImageUpdateAutomation};
+use bumpwright::api::{Bucket, GitRepository, ImagePolicy, ImageRepository, ImageUpdateAutomation, OciRepository};
 use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
@@ -23,17 +23,14 @@ const UNREAD: &[(&str, &[&str])] = &[
     (
         "GitRepository",
         &[
-            // What only makes artifacts, for the controller of sources.
-            "spec.verify",
-            "spec.ignore",
-            "spec.include",
-            "spec.recurseSubmodules",
-            "spec.sparseCheckout",
+            // Of the betas, and never asked by Flux for Git.
             "spec.accessFrom",
             // Accepted without effect.
             "spec.gitImplementation",
         ],
     ),
+    ("OCIRepository", &[]),
+    ("Bucket", &["spec.accessFrom"]),
 ];
 
 /// Names that a type takes from manifests though no version has them.
@@ -49,6 +46,8 @@ fn every_field_that_a_type_reads_is_in_its_schema_and_the_other_way_round() {
     check::<ImageRepository>("ImageRepository");
     check::<ImageUpdateAutomation>("ImageUpdateAutomation");
     check::<GitRepository>("GitRepository");
+    check::<OciRepository>("OCIRepository");
+    check::<Bucket>("Bucket");
 }
 
 /// The walk itself: it must see what is missing on either side.
