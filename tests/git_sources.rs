@@ -23,7 +23,6 @@ mod repositories;
 mod specs;
 mod support;
 
-use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
@@ -32,7 +31,8 @@ use observed::{Shown, Side, differences};
 use repositories::World;
 use specs::{Case, cases, secrets};
 use support::apiserver::Cluster;
-use support::controllers::Controller;
+use support::controller::Controller;
+use support::ports::free_port;
 use support::repo::Change;
 
 /// Sources that are as Flux's. It only ever rises.
@@ -134,35 +134,24 @@ const FLAGS: [&str; 5] = [
 ];
 
 fn flags(side: &Side<'_>) -> Vec<String> {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let storage = side.folder.join("data");
-    std::fs::create_dir_all(&storage).unwrap();
+    std::fs::create_dir_all(side.folder.join("data")).unwrap();
+    let address = format!("127.0.0.1:{}", free_port());
     let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
-    flags.push(format!("--storage-path={}", storage.display()));
     flags.push(format!("--storage-addr={address}"));
     flags.push(format!("--storage-adv-addr={address}"));
     flags
 }
 
 fn start_flux(side: &Side<'_>) -> Controller {
-    let mut flags = flags(side);
-    flags.push("--events-addr=".to_owned());
-    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    Controller::of_flux(
-        "source-controller",
-        &side.cluster.kubeconfig(),
-        side.namespace,
-        side.folder,
-        &flags,
-    )
-    .unwrap()
+    let storage = format!("--storage-path={}", side.folder.join("data").display());
+    let kubeconfig = side.cluster.kubeconfig();
+    let starter = Controller::of_flux("source-controller", &kubeconfig, side.namespace, side.folder).unwrap();
+    starter.flags(&flags(side)).flags(&[&storage, "--events-addr="]).start()
 }
 
 fn start_ours(side: &Side<'_>) -> Controller {
-    let mut flags = flags(side);
-    flags.push("--controllers=source".to_owned());
-    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    Controller::ours(&side.cluster.kubeconfig(), side.namespace, side.folder, &flags)
+    let starter = Controller::ours(&side.cluster.kubeconfig(), side.namespace, side.folder);
+    starter.flags(&flags(side)).flags(&["--controllers=source"]).start()
 }
 
 /// Asks for all sources again, with other specs for some.
