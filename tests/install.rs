@@ -159,8 +159,8 @@ fn webhooks_are_a_component() {
     assert_eq!(
         more,
         [
-            "ClusterRole bumpwright-webhooks",
-            "ClusterRoleBinding bumpwright-webhooks",
+            "ClusterRole /bumpwright-webhooks",
+            "ClusterRoleBinding /bumpwright-webhooks",
             "NetworkPolicy flux-system/bumpwright-webhooks",
             "Service flux-system/bumpwright-webhooks",
         ]

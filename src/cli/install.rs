@@ -164,8 +164,9 @@ fn log_level(level: &str) -> Result<&str, InstallError> {
 fn controllers(names: &[String]) -> Result<Option<String>, InstallError> {
     let kinds = kinds(names).map_err(InstallError::Controllers)?;
     if kinds.source {
-        // Rights, a volume and a Service are needed that the manifests do not have.
-        let refusal = "--controllers: source is not part of the manifests yet; leave it to Flux's source-controller";
+        // More rights and a Service are needed, which a component has.
+        let refusal =
+            "--controllers: sources need the component deploy/source-controller; apply deploy/ with it by kustomize";
         return Err(InstallError::Controllers(refusal.to_owned()));
     }
     if kinds == Kinds::DEFAULT {

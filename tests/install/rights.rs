@@ -1,23 +1,31 @@
 //! The controllers with the ServiceAccount of the manifests and nothing else.
 
-use serde_json::json;
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
 
 use super::support::apiserver::Cluster;
 use super::support::controller::{Controller, ELECTION};
 use super::support::image_world::ImageWorld;
+use super::support::ports::free_port;
+use super::support::repo::Change;
 use super::support::waiting::{until, wait_for};
 use super::support::world::{
     AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, LEASE, SECRET, SERVICE_ACCOUNT, git_repository,
     newest,
 };
-use super::{exported, text};
+use super::{exported, kustomized, text};
 
 /// An image world without objects in a namespace with an installation whose rights are in effect, and a token of its
 /// ServiceAccount.
 fn installed<'a>(cluster: &'a Cluster, namespace: &str, flags: &[&str]) -> (ImageWorld<'a>, String) {
-    let world = ImageWorld::bare(cluster, namespace);
     let namespace_flag = format!("--namespace={namespace}");
     let all = exported(&[&[namespace_flag.as_str()], flags].concat());
+    installed_from(cluster, namespace, &all)
+}
+
+fn installed_from<'a>(cluster: &'a Cluster, namespace: &str, all: &BTreeMap<String, Json>) -> (ImageWorld<'a>, String) {
+    let world = ImageWorld::bare(cluster, namespace);
     // Definitions first.
     let (first, then): (Vec<_>, Vec<_>) = all
         .values()
@@ -40,9 +48,9 @@ fn installed<'a>(cluster: &'a Cluster, namespace: &str, flags: &[&str]) -> (Imag
 }
 
 /// The arguments that the Deployment has, but for what [`Controller::ours`] says itself.
-fn arguments(flags: &[&str]) -> Vec<String> {
-    let all = exported(flags);
-    let container = &all["Deployment flux-system/bumpwright"]["spec"]["template"]["spec"]["containers"][0];
+fn arguments(all: &BTreeMap<String, Json>) -> Vec<String> {
+    let (_, deployment) = all.iter().find(|(name, _)| name.starts_with("Deployment ")).unwrap();
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
     let given = container["args"].as_array().unwrap().iter().skip(1);
     given
         .map(|one| one.as_str().unwrap().to_owned())
@@ -54,7 +62,7 @@ fn start(world: &ImageWorld<'_>, token: &str, flags: &[&str]) -> Controller {
     let kubeconfig = world.folder.path().join("kubeconfig");
     std::fs::write(&kubeconfig, world.cluster.kubeconfig_with(token)).unwrap();
     let starter = Controller::ours(&kubeconfig, &world.namespace, &world.folder_of("controller"));
-    starter.flags(&arguments(flags)).flags(&ELECTION).start()
+    starter.flags(&arguments(&exported(flags))).flags(&ELECTION).start()
 }
 
 fn events(world: &ImageWorld<'_>) -> Vec<String> {
@@ -141,6 +149,53 @@ fn the_rights_are_enough_for_all_namespaces() {
     let log = controller.log();
     assert!(!log.contains("forbidden"), "{log}");
     controller.stop();
+}
+
+/// The component for sources: a GitRepository gets an artifact, which is fetched from where its status says.
+#[test]
+fn the_rights_are_enough_for_sources() {
+    // Its own, since it acts in all namespaces.
+    let Some(cluster) = Cluster::start() else { return };
+    let kustomization = "resources: [DEPLOY]\ncomponents: [DEPLOY/source-controller]\nnamespace: rights-sources\n";
+    let Some(all) = kustomized(kustomization) else { return };
+    let (world, token) = installed_from(&cluster, "rights-sources", &all);
+    until("the right to write a status is in effect", || {
+        may(
+            &cluster,
+            "rights-sources",
+            "patch",
+            "source.toolkit.fluxcd.io",
+            "gitrepositories/status",
+            "default",
+        )
+    });
+    let kubeconfig = world.folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, cluster.kubeconfig_with(&token)).unwrap();
+    let address = format!("127.0.0.1:{}", free_port());
+    // The Service cannot be reached here.
+    let mut flags = arguments(&all);
+    flags.retain(|flag| !flag.starts_with("--storage-adv-addr="));
+    let addresses = [
+        format!("--storage-addr={address}"),
+        format!("--storage-adv-addr={address}"),
+    ];
+    let starter = Controller::ours(&kubeconfig, &world.namespace, &world.folder_of("controller"));
+    let controller = starter.flags(&flags).flags(&addresses).flags(&ELECTION).start();
+    let repo = world.repository("fleet.git");
+    repo.commit("main", "first", &[Change::File("a.yaml", b"a: 1\n")]);
+    world.add(GIT_REPOSITORY, "fleet", git_repository(&world.git.url("fleet.git")));
+    world.ready(GIT_REPOSITORY, "fleet", "True", |_, message| {
+        message.starts_with("stored artifact")
+    });
+    let status = &world.get(GIT_REPOSITORY, "fleet")["status"];
+    let mut answer = ureq::get(text(status, "/artifact/url")).call().unwrap();
+    let artifact = answer.body_mut().read_to_vec().unwrap();
+    assert_eq!(status["artifact"]["size"], artifact.len());
+    assert!(artifact.starts_with(&[0x1f, 0x8b]), "no gzip");
+    world.delete(GIT_REPOSITORY, "fleet");
+    world.gone(GIT_REPOSITORY, "fleet");
+    let log = controller.log();
+    assert!(!log.contains("forbidden"), "{log}");
 }
 
 /// Roles of one namespace are enough for that namespace.
