@@ -21,8 +21,10 @@ use support::apiserver::Cluster;
 use support::cli::{Ran, ran};
 use support::controller::{Controller, ELECTION};
 use support::image_world::ImageWorld;
+use support::ports::free_port;
+use support::repo::{Change, Repo};
 use support::waiting::wait_for;
-use support::world::{AUTOMATION, IMAGE_POLICY, IMAGE_REPOSITORY};
+use support::world::{AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, World};
 
 /// `flux` for one cluster and namespace.
 struct Flux {
@@ -123,6 +125,51 @@ fn get_shows_all_kinds() {
         has(&["imageupdateautomation/app", "False True repository up-to-date"]),
         "{table:#?}"
     );
+}
+
+#[test]
+fn sources_are_shown_and_reconciled() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let Some(flux) = Flux::new(cluster, "sources") else {
+        return;
+    };
+    cluster.define();
+    let world = World::new(cluster, "sources");
+    let repo = world.repository("app.git");
+    repo.commit("main", "first", &[Change::File("a.yaml", b"a: 1\n")]);
+    let address = format!("127.0.0.1:{}", free_port());
+    let addresses = [
+        format!("--storage-addr={address}"),
+        format!("--storage-adv-addr={address}"),
+    ];
+    let starter = world.starter("controller").flags(&["--controllers=source"]);
+    let _controller = starter.flags(&addresses).start();
+    let url = world.git.url("app.git");
+    let said = flux.ok(&format!(
+        "create source git app --url={url} --branch=main --interval=1h"
+    ));
+    let stored = |repo: &Repo| format!("main@sha1:{}", repo.rev("main").unwrap());
+    assert!(said.contains(&format!("fetched revision: {}", stored(&repo))), "{said}");
+    repo.commit("main", "second", &[Change::File("a.yaml", b"a: 2\n")]);
+    let said = flux.ok("reconcile source git app");
+    assert!(said.contains(&format!("fetched revision {}", stored(&repo))), "{said}");
+    let table = rows(&flux.ok("get sources all"));
+    let short = stored(&repo)[.."main@sha1:".len() + 8].to_owned();
+    let row = table.iter().find(|row| row.starts_with("gitrepository/app"));
+    let row = row.unwrap_or_else(|| panic!("{table:#?}"));
+    assert!(
+        row.contains(&short) && row.contains("False True stored artifact for revision"),
+        "{row}"
+    );
+    flux.ok("suspend source git app");
+    assert!(
+        rows(&flux.ok("get sources git"))
+            .iter()
+            .any(|row| row.contains("True True stored artifact"))
+    );
+    flux.ok("resume source git app");
+    flux.ok("delete source git app --silent");
+    world.gone(GIT_REPOSITORY, "app");
 }
 
 #[test]

@@ -1,0 +1,204 @@
+//! Sources in a cluster: what becomes of their artifacts when the storage loses or damages them, when they grow old, and when the
+//! object goes. What they show beside Flux's is in `git_sources.rs`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod support;
+
+use std::path::PathBuf;
+
+use serde_json::{Value as Json, json};
+use support::apiserver::Cluster;
+use support::controller::Controller;
+use support::ports::free_port;
+use support::repo::{Change, Repo};
+use support::waiting::{until, wait_for};
+use support::world::{EVENT, GIT_REPOSITORY, World, git_repository};
+
+/// A controller that serves the GitRepository `app`.
+struct Serving<'a> {
+    // Before the folder that has its log and storage goes.
+    controller: Controller,
+    world: World<'a>,
+    repo: Repo,
+}
+
+impl<'a> Serving<'a> {
+    fn start(cluster: &'a Cluster, namespace: &str, flags: &[&str]) -> Self {
+        cluster.define();
+        let world = World::new(cluster, namespace);
+        let repo = world.repository("app.git");
+        repo.commit("main", "first", &[Change::File("a.yaml", b"a: 1\n")]);
+        world.add(GIT_REPOSITORY, "app", git_repository(&world.git.url("app.git")));
+        let address = format!("127.0.0.1:{}", free_port());
+        let storage = [
+            "--controllers=source".to_owned(),
+            format!("--storage-addr={address}"),
+            format!("--storage-adv-addr={address}"),
+        ];
+        let controller = world.starter("controller").flags(&storage).flags(flags).start();
+        let serving = Self {
+            controller,
+            world,
+            repo,
+        };
+        serving.stored();
+        serving
+    }
+
+    /// Waits until the newest commit is stored; gives the artifact.
+    fn stored(&self) -> Json {
+        let head = self.repo.rev("main").unwrap();
+        let message = self.world.ready(GIT_REPOSITORY, "app", "True", |_, message| {
+            message == format!("stored artifact for revision 'main@sha1:{head}'")
+        });
+        assert!(!message.is_empty());
+        self.artifact()
+    }
+
+    fn artifact(&self) -> Json {
+        self.world.get(GIT_REPOSITORY, "app")["status"]["artifact"].clone()
+    }
+
+    /// Asks for a reconciliation and waits for its end.
+    fn again(&self, at: &str) {
+        self.world.request(GIT_REPOSITORY, "app", at);
+        wait_for(
+            || self.world.get(GIT_REPOSITORY, "app")["status"]["lastHandledReconcileAt"] == at,
+            || self.controller.log(),
+        );
+    }
+
+    /// Where the storage has all artifacts.
+    fn folder(&self) -> PathBuf {
+        self.world.folder_of("controller").join("data/artifacts")
+    }
+
+    /// The archives of `app`.
+    fn files(&self) -> Vec<PathBuf> {
+        let folder = self
+            .folder()
+            .join("gitrepository")
+            .join(&self.world.namespace)
+            .join("app");
+        let Ok(entries) = std::fs::read_dir(folder) else {
+            return Vec::new();
+        };
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths
+            .filter(|path| path.extension().is_some_and(|extension| extension == "gz"))
+            .collect()
+    }
+
+    /// The status of the answer to a request for the artifact, and its bytes.
+    fn fetch(&self) -> (u16, Vec<u8>) {
+        let url = self.artifact()["url"].as_str().unwrap().to_owned();
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .build()
+            .new_agent();
+        let mut answer = agent.get(url).call().unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_vec().unwrap())
+    }
+
+    fn event(&self, reason: &str) {
+        wait_for(
+            || self.world.list(EVENT).iter().any(|event| event["reason"] == reason),
+            || format!("no event {reason}\n{}", self.controller.log()),
+        );
+    }
+}
+
+#[test]
+fn a_lost_or_damaged_artifact_is_made_again() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let serving = Serving::start(cluster, "sources-lost", &[]);
+    let (artifact, (status, bytes)) = (serving.artifact(), serving.fetch());
+    assert_eq!(status, 200);
+    assert_eq!(artifact["size"], bytes.len());
+
+    // The volume is gone.
+    std::fs::remove_dir_all(serving.folder()).unwrap();
+    assert_eq!(serving.fetch().0, 404);
+    serving.again("lost");
+    serving.stored();
+    assert_eq!(serving.fetch(), (200, bytes.clone()));
+    assert_eq!(
+        serving.artifact()["digest"],
+        artifact["digest"],
+        "equal files give equal bytes"
+    );
+
+    // A byte of it is another one.
+    let file = serving.files().remove(0);
+    let mut damaged = bytes.clone();
+    damaged[bytes.len() / 2] ^= 1;
+    std::fs::write(&file, &damaged).unwrap();
+    serving.again("damaged");
+    serving.stored();
+    assert_eq!(serving.fetch(), (200, bytes));
+    serving.event("ArtifactVerificationFailed");
+}
+
+#[test]
+fn old_artifacts_go_and_the_newest_stays() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let flags = ["--artifact-retention-ttl=1s", "--artifact-retention-records=1"];
+    let serving = Serving::start(cluster, "sources-old", &flags);
+    for number in 0..3 {
+        let text = format!("a: {number}{number}\n");
+        serving
+            .repo
+            .commit("main", "next", &[Change::File("a.yaml", text.as_bytes())]);
+        serving.again(&format!("commit {number}"));
+        serving.stored();
+    }
+    let mut turn = 0;
+    until("only the newest artifact is left", || {
+        turn += 1;
+        serving.again(&format!("turn {turn}"));
+        serving.files().len() == 1
+    });
+    assert_eq!(serving.fetch().0, 200);
+    serving.event("GarbageCollectionSucceeded");
+}
+
+#[test]
+fn a_source_that_is_deleted_leaves_nothing() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let serving = Serving::start(cluster, "sources-gone", &[]);
+    assert_eq!(serving.files().len(), 1);
+    serving.world.delete(GIT_REPOSITORY, "app");
+    serving.world.gone(GIT_REPOSITORY, "app");
+    assert!(serving.files().is_empty());
+}
+
+/// A source looks at what it includes when it is its own turn, as with Flux.
+#[test]
+fn a_source_takes_what_it_includes_as_it_is() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let serving = Serving::start(cluster, "sources-include", &["--requeue-dependency=1s"]);
+    let other = serving.world.repository("other.git");
+    other.commit("main", "first", &[Change::File("b.yaml", b"b: 1\n")]);
+    let mut spec = git_repository(&serving.world.git.url("other.git"));
+    spec["include"] = json!([{"repository": {"name": "app"}, "fromPath": "./", "toPath": "app"}]);
+    serving.world.add(GIT_REPOSITORY, "outer", spec);
+    let included = || serving.world.get(GIT_REPOSITORY, "outer")["status"]["includedArtifacts"][0]["revision"].clone();
+    serving.world.ready(GIT_REPOSITORY, "outer", "True", |_, _| true);
+    let first = included();
+    assert_eq!(first, serving.artifact()["revision"]);
+    serving
+        .repo
+        .commit("main", "second", &[Change::File("a.yaml", b"a: 2\n")]);
+    serving.again("second");
+    let second = serving.stored();
+    assert_ne!(second["revision"], first);
+    serving.world.request(GIT_REPOSITORY, "outer", "second");
+    wait_for(|| included() == second["revision"], || serving.controller.log());
+}
