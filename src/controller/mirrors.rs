@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::clock;
 use super::counting::CountedTransport;
 use crate::automation::{Index, Lanes, Place};
-use crate::git::{Mirror, MirrorOptions, Remote, open};
+use crate::git::{Mirror, MirrorAtRest, MirrorOptions, Remote, open};
 use crate::observe::Counter;
 
 /// So many are kept open; beyond that, those that no run uses are closed. On disk they stay.
@@ -24,7 +24,7 @@ pub(super) struct Mirrors {
 
 #[derive(Clone)]
 struct Opened {
-    mirror: Arc<Mirror>,
+    mirror: MirrorAtRest,
     index: Arc<Index>,
     lanes: Arc<Lanes>,
 }
@@ -67,12 +67,8 @@ impl Mirrors {
         });
         let key = remote.mirror_name();
         let mut known = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let opened = match known.get(&key) {
-            Some(opened) => Opened {
-                mirror: Arc::new(opened.mirror.with_transport(transport)),
-                index: Arc::clone(&opened.index),
-                lanes: Arc::clone(&opened.lanes),
-            },
+        let (mirror, opened) = match known.get(&key) {
+            Some(opened) => (opened.mirror.with_transport(transport), opened.clone()),
             None => {
                 std::fs::create_dir_all(&self.folder).map_err(|e| format!("{}: {e}", self.folder.display()))?;
                 let mirror = Mirror::open(&self.folder, &key, transport, self.options).map_err(|e| e.to_string())?;
@@ -80,16 +76,16 @@ impl Mirrors {
                     known.retain(|_, opened| Arc::strong_count(&opened.index) > 1);
                 }
                 let opened = Opened {
-                    mirror: Arc::new(mirror),
+                    mirror: mirror.at_rest(),
                     index: Arc::new(Index::open(&self.folder.join(format!("{key}.index")))),
                     lanes: Arc::default(),
                 };
                 known.insert(key, opened.clone());
-                opened
+                (mirror, opened)
             }
         };
         Ok(Place {
-            mirror: opened.mirror,
+            mirror: Arc::new(mirror),
             index: opened.index,
             lanes: opened.lanes,
             now: || clock::now().unix_seconds(),

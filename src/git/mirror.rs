@@ -70,6 +70,27 @@ struct Opened {
     damaged: Arc<AtomicBool>,
 }
 
+/// A mirror through which nobody talks: it keeps what is known, and no connection with its buffers and credentials.
+#[derive(Clone)]
+pub struct MirrorAtRest(Arc<State>);
+
+impl MirrorAtRest {
+    /// The mirror, talking through this.
+    #[must_use]
+    pub fn with_transport(&self, transport: Arc<dyn Transport>) -> Mirror {
+        Mirror {
+            state: Arc::clone(&self.0),
+            transport,
+        }
+    }
+}
+
+impl std::fmt::Debug for MirrorAtRest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("MirrorAtRest").field(&self.0.layout.root()).finish()
+    }
+}
+
 impl std::fmt::Debug for Mirror {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Mirror")
@@ -116,10 +137,13 @@ impl Mirror {
     /// The same mirror, talking with other credentials. What is known of the server is shared.
     #[must_use]
     pub fn with_transport(&self, transport: Arc<dyn Transport>) -> Self {
-        Self {
-            state: Arc::clone(&self.state),
-            transport,
-        }
+        self.at_rest().with_transport(transport)
+    }
+
+    /// The same mirror without its transport, for the next who talks to the server.
+    #[must_use]
+    pub fn at_rest(&self) -> MirrorAtRest {
+        MirrorAtRest(Arc::clone(&self.state))
     }
 
     /// Adds a pack of new objects to the mirror, so that later runs and later fetches know them. `objects` is what the

@@ -52,7 +52,7 @@ pub use commit::{Commit, CommitInfo, Person, add_signature};
 pub use edits::NewObjects;
 pub use error::GitError;
 pub use gix::ObjectId;
-pub use mirror::{Mirror, MirrorOptions};
+pub use mirror::{Mirror, MirrorAtRest, MirrorOptions};
 pub use objects::{Found, Objects};
 pub use pack::Pack;
 pub use push::{Push, PushStatus, RefUpdate};
