@@ -79,6 +79,9 @@ pub fn agent(peer: &Peer, target: &Url) -> Result<Agent, String> {
         .max_idle_connections(16)
         .max_idle_connections_per_host(8)
         .max_idle_age(Duration::from_secs(15))
+        // Of each connection, also while it is idle.
+        .input_buffer_size(32 << 10)
+        .output_buffer_size(16 << 10)
         .build()
         .new_agent())
 }
