@@ -37,6 +37,7 @@
 //! | [`artifact`] | pure | archives of sources, ignore rules, digests and revisions |
 //! | [`tags`] | IO | the tags that were scanned, on disk |
 //! | [`registry`] | IO | OCI distribution: logins, tags, digests, ages of images |
+//! | [`bucket`] | IO | objects of S3, Google Cloud Storage and Azure Blob Storage |
 //! | [`cloud`] | IO | logins at AWS, Azure and Google |
 //! | [`forge`] | IO | pull requests at GitHub, Gitea and Forgejo |
 //! | [`git`] | IO | mirror, transports, fetch, trees, commits, packs, push |
@@ -49,6 +50,8 @@ pub mod access;
 pub mod api;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // edits folders in place, keeps its index on disk
 pub mod automation;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to stores of objects
+pub mod bucket;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads arguments, environment and files
 pub mod cli;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // asks metadata endpoints, reads the environment

@@ -28,6 +28,7 @@ const ROOMS: &[Room] = &[
         ],
         true,
     ),
+    room("bucket", &["cloud", "gostd", "net"], true),
     room(
         "cli",
         &[

@@ -1,5 +1,8 @@
 //! AWS' signature of requests, version 4, in the `Authorization` header (IAM User Guide, *Create a signed AWS API
 //! request*).
+//!
+//! S3 is special in two ways (S3 API Reference, *Signature Calculations for the Authorization Header*): paths are not escaped
+//! a second time, and the body's hash is the value of a header of its own.
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,39 +19,48 @@ use crate::net::Secret;
 /// A request that is to be signed. `headers` are signed besides `host`, `x-amz-date` and `x-amz-security-token`; a name
 /// comes once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unsigned<'a> {
-    pub(super) method: &'a str,
-    pub(super) url: &'a Url,
-    pub(super) headers: &'a [(&'a str, &'a str)],
-    pub(super) body: &'a [u8],
+pub(crate) struct Unsigned<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) url: &'a Url,
+    pub(crate) headers: &'a [(&'a str, &'a str)],
+    pub(crate) body: &'a [u8],
 }
+
+/// The service of the signature that is special.
+pub(crate) const S3: &str = "s3";
+
+/// The header that has the hash of the body at S3.
+pub(crate) const CONTENT_HASH: &str = "x-amz-content-sha256";
+
+/// The hash of no body.
+pub(crate) const EMPTY_HASH: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// The headers that make a request a signed one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Signed {
+pub(crate) struct Signed {
     /// `x-amz-date`.
-    pub(super) date: String,
+    pub(crate) date: String,
     /// `x-amz-security-token`.
-    pub(super) token: Option<Secret>,
+    pub(crate) token: Option<Secret>,
     /// `authorization`.
-    pub(super) authorization: Secret,
+    pub(crate) authorization: Secret,
 }
 
 /// Whose signature it is, and where it counts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Signer<'a> {
-    pub(super) credentials: &'a AwsCredentials,
-    pub(super) region: &'a str,
-    pub(super) service: &'a str,
+pub(crate) struct Signer<'a> {
+    pub(crate) credentials: &'a AwsCredentials,
+    pub(crate) region: &'a str,
+    pub(crate) service: &'a str,
 }
 
 impl Signer<'_> {
     /// Signs a request; the signature counts for some minutes around `at`.
-    pub(super) fn sign(&self, request: Unsigned<'_>, at: SystemTime) -> Signed {
+    pub(crate) fn sign(&self, request: Unsigned<'_>, at: SystemTime) -> Signed {
         let date = basic_date(at);
         let day = date.get(..8).unwrap_or_default();
         let token = self.credentials.session_token.as_ref();
-        let (names, canonical) = canonical_request(request, &date, token);
+        let (names, canonical) = canonical_request(request, self.service == S3, &date, token);
         let scope = format!("{day}/{}/{}/aws4_request", self.region, self.service);
         let to_sign = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hash(canonical.as_bytes()));
         let signature = hexadecimal(&hmac(&*self.key(day), to_sign.as_bytes()));
@@ -87,7 +99,12 @@ impl Signer<'_> {
 }
 
 /// The names of the signed headers, and the text that the signature is for.
-fn canonical_request(request: Unsigned<'_>, date: &str, token: Option<&Secret>) -> (String, Zeroizing<String>) {
+fn canonical_request(
+    request: Unsigned<'_>,
+    is_s3: bool,
+    date: &str,
+    token: Option<&Secret>,
+) -> (String, Zeroizing<String>) {
     let host = host(request.url);
     let given = request
         .headers
@@ -104,14 +121,19 @@ fn canonical_request(request: Unsigned<'_>, date: &str, token: Option<&Secret>) 
 
     let names: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
     let names = names.join(";");
-    let path = escaped(request.url.path(), true);
+    let path = match is_s3 {
+        true => request.url.path().to_owned(),
+        false => escaped(request.url.path(), true),
+    };
     let mut text = Zeroizing::new(format!("{}\n{path}\n{}\n", request.method, query(request.url)));
     for (name, value) in &headers {
         let words: Vec<&str> = value.split_ascii_whitespace().collect();
         // Writing to a string does not fail.
         let _ = writeln!(text, "{name}:{}", words.join(" "));
     }
-    let _ = write!(text, "\n{names}\n{}", hash(request.body));
+    let given = headers.iter().find(|(name, _)| is_s3 && name == CONTENT_HASH);
+    let hash = given.map_or_else(|| hash(request.body), |(_, value)| (*value).to_owned());
+    let _ = write!(text, "\n{names}\n{hash}");
     (names, text)
 }
 
@@ -135,7 +157,7 @@ fn host(url: &Url) -> String {
 
 /// `%XX` for all bytes but the unreserved ones of RFC 3986. A path comes escaped and is escaped once more, as all
 /// services but S3 want it.
-fn escaped(text: &str, is_path: bool) -> String {
+pub(crate) fn escaped(text: &str, is_path: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

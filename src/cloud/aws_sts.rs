@@ -41,7 +41,7 @@ impl Aws<'_> {
             ("RoleSessionName", session.unwrap_or(&own)),
             ("WebIdentityToken", token.expose()),
         ]);
-        let url = endpoint(self.environment, STS, self.region)?;
+        let url = self.sts()?;
         let request = Request::post(url, FORM, body);
         let answer = self.services.ask(&doing, request, &[token], self.deadline)?;
         credentials(&doing, answer)
@@ -59,7 +59,7 @@ impl Aws<'_> {
             ("DurationSeconds", &duration),
         ];
         fields.extend(role.external_id.as_deref().map(|id| ("ExternalId", id)));
-        let url = endpoint(self.environment, STS, self.region)?;
+        let url = self.sts()?;
         let signer = Signer {
             credentials: with,
             region: self.region,
@@ -69,6 +69,15 @@ impl Aws<'_> {
         let secrets: Vec<&Secret> = secrets.iter().collect();
         let answer = self.services.ask(&doing, request, &secrets, self.deadline)?;
         credentials(&doing, answer)
+    }
+}
+
+impl Aws<'_> {
+    fn sts(&self) -> Result<Url, CloudError> {
+        match &self.endpoints.aws_sts {
+            Some(given) => Ok(given.clone()),
+            None => endpoint(self.environment, STS, self.region),
+        }
     }
 }
 

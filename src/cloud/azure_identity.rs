@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime};
 
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use rustls::SignatureScheme;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
@@ -54,7 +54,45 @@ pub(super) struct Azure<'a> {
 struct Proof<'a> {
     tenant: &'a str,
     client: &'a str,
+    /// Who issues its tokens, instead of whom the environment names.
+    authority: Option<&'a str>,
     how: How<'a>,
+}
+
+/// An application or a managed identity that a Secret describes (`spec.secretRef` of a Bucket).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntraClient {
+    /// The application's id, or the managed identity's.
+    pub id: String,
+    /// How it proves that it is itself; a managed identity is known to the machine.
+    pub proof: EntraProof,
+}
+
+/// How an [`EntraClient`] proves that it is itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntraProof {
+    /// The machine knows it.
+    ManagedIdentity,
+    /// Its password.
+    Secret {
+        /// The tenant, by id or domain.
+        tenant: String,
+        /// Who issues its tokens; the cloud's usual authority otherwise.
+        authority: Option<String>,
+        /// The password.
+        secret: Secret,
+    },
+    /// A certificate and its key.
+    Certificate {
+        /// The tenant, by id or domain.
+        tenant: String,
+        /// Who issues its tokens; the cloud's usual authority otherwise.
+        authority: Option<String>,
+        /// Both in PEM.
+        pem: Secret,
+        /// Whether the certificates are sent along, for applications that name their issuer and not them.
+        send_chain: bool,
+    },
 }
 
 enum How<'a> {
@@ -90,14 +128,15 @@ impl Azure<'_> {
         } else {
             tried.push("AZURE_TENANT_ID and AZURE_CLIENT_ID are not both set".to_owned());
         }
-        self.of_managed_identity(scope)?.map_err(|why| {
-            tried.push(why);
-            CloudError::Absent {
-                what: WHAT,
-                tried,
-                way_out: WAY_OUT,
-            }
-        })
+        self.of_managed_identity(self.environment.get(CLIENT), scope)?
+            .map_err(|why| {
+                tried.push(why);
+                CloudError::Absent {
+                    what: WHAT,
+                    tried,
+                    way_out: WAY_OUT,
+                }
+            })
     }
 
     /// A token for the bearer of a signed assertion, such as a ServiceAccount's token.
@@ -108,20 +147,69 @@ impl Azure<'_> {
         assertion: &Secret,
         scope: &str,
     ) -> Result<AccessToken, CloudError> {
-        let how = How::Assertion(assertion);
-        self.issued(&Proof { tenant, client, how }, scope)
+        let proof = Proof {
+            tenant,
+            client,
+            authority: None,
+            how: How::Assertion(assertion),
+        };
+        self.issued(&proof, scope)
+    }
+
+    /// A token of what a Secret describes.
+    pub(super) fn of_client(&self, client: &EntraClient, scope: &str) -> Result<AccessToken, CloudError> {
+        let issued = |tenant, authority: &Option<String>, how| {
+            let proof = Proof {
+                tenant,
+                client: &client.id,
+                authority: authority.as_deref(),
+                how,
+            };
+            self.issued(&proof, scope)
+        };
+        match &client.proof {
+            EntraProof::ManagedIdentity => {
+                let token = self.of_managed_identity(Some(&client.id), scope)?;
+                token.map_err(|why| CloudError::Absent {
+                    what: WHAT,
+                    tried: vec![why],
+                    way_out: "give the machine the managed identity, or the Secret a tenantId and a clientSecret",
+                })
+            }
+            EntraProof::Secret {
+                tenant,
+                authority,
+                secret,
+            } => issued(tenant, authority, How::Secret(secret)),
+            EntraProof::Certificate {
+                tenant,
+                authority,
+                pem,
+                send_chain,
+            } => {
+                let endpoint = self.endpoint(tenant, authority.as_deref())?;
+                let assertion = assertion_of_certificate(&client.id, &endpoint, pem, *send_chain)
+                    .map_err(|detail| CloudError::settings("clientCertificate", detail))?;
+                issued(tenant, authority, How::Assertion(&assertion))
+            }
+        }
     }
 
     fn of_service_principal(&self, tenant: &str, client: &str, scope: &str) -> Result<Option<AccessToken>, CloudError> {
         const CERTIFICATE: &str = "AZURE_CLIENT_CERTIFICATE_PATH";
         if let Some(secret) = self.environment.get("AZURE_CLIENT_SECRET") {
-            let how = How::Secret(&Secret::new(secret));
-            return self.issued(&Proof { tenant, client, how }, scope).map(Some);
+            let proof = Proof {
+                tenant,
+                client,
+                authority: None,
+                how: How::Secret(&Secret::new(secret)),
+            };
+            return self.issued(&proof, scope).map(Some);
         }
         if let Some(path) = self.environment.get(CERTIFICATE) {
             let pem = files::text(path, CERTIFICATE)?;
-            let endpoint = self.endpoint(tenant)?;
-            let assertion = assertion_of_certificate(client, &endpoint, &pem)
+            let endpoint = self.endpoint(tenant, None)?;
+            let assertion = assertion_of_certificate(client, &endpoint, &pem, false)
                 .map_err(|detail| CloudError::settings(format!("{CERTIFICATE} ({path})"), detail))?;
             return self.by_assertion(tenant, client, &assertion, scope).map(Some);
         }
@@ -159,14 +247,14 @@ impl Azure<'_> {
                 assertion
             }
         };
-        let request = Request::post(self.endpoint(proof.tenant)?, FORM, form(&fields));
+        let request = Request::post(self.endpoint(proof.tenant, proof.authority)?, FORM, form(&fields));
         let start = SystemTime::now();
         let answer = self.services.ask(&doing, request, &[secret], self.deadline)?;
         access_token(&doing, answer, start)
     }
 
-    fn endpoint(&self, tenant: &str) -> Result<Url, CloudError> {
-        const AUTHORITY: &str = "AZURE_AUTHORITY_HOST";
+    fn endpoint(&self, tenant: &str, authority: Option<&str>) -> Result<Url, CloudError> {
+        const VARIABLE: &str = "AZURE_AUTHORITY_HOST";
         let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
         if !tenant.bytes().all(good) || tenant.trim_matches('.').is_empty() {
             return Err(CloudError::settings(
@@ -174,11 +262,17 @@ impl Azure<'_> {
                 format!("{tenant:?} is neither an id nor a domain"),
             ));
         }
-        let authority = self.environment.get(AUTHORITY).unwrap_or(self.cloud.authority());
-        let mut url = address(AUTHORITY, authority)?;
+        let (name, authority) = match authority {
+            Some(given) => ("authorityHost", given),
+            None => (
+                VARIABLE,
+                self.environment.get(VARIABLE).unwrap_or(self.cloud.authority()),
+            ),
+        };
+        let mut url = address(name, authority)?;
         // Secrets go there.
         if url.scheme() != "https" && !is_this_machine(&url) {
-            return Err(CloudError::settings(AUTHORITY, "must begin with https://"));
+            return Err(CloudError::settings(name, "must begin with https://"));
         }
         url.set_path(&format!("/{tenant}/oauth2/v2.0/token"));
         Ok(url)
@@ -196,14 +290,18 @@ fn is_this_machine(url: &Url) -> bool {
 
 /// An assertion that is signed with a certificate's key (Microsoft identity platform, *Application authentication
 /// certificate credentials*). Both are in one PEM file.
-fn assertion_of_certificate(client: &str, endpoint: &Url, pem: &Secret) -> Result<Secret, String> {
+fn assertion_of_certificate(client: &str, endpoint: &Url, pem: &Secret, send_chain: bool) -> Result<Secret, String> {
     let certificate = CertificateDer::from_pem_slice(pem.expose().as_bytes())
         .map_err(|_| "holds no certificate in PEM; PKCS #12 files must be converted".to_owned())?;
     let thumbprint = URL_SAFE_NO_PAD.encode(Sha256::digest(&certificate));
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|e| format!("cannot be used without dice: {e}"))?;
     let now = SystemTime::now();
-    let header = json!({"alg": "PS256", "typ": "JWT", "x5t#S256": thumbprint});
+    let mut header = json!({"alg": "PS256", "typ": "JWT", "x5t#S256": thumbprint});
+    if send_chain {
+        let chain = CertificateDer::pem_slice_iter(pem.expose().as_bytes()).filter_map(Result::ok);
+        header["x5c"] = chain.map(|certificate| STANDARD.encode(certificate)).collect();
+    }
     let claims = json!({
         "aud": endpoint.as_str(),
         "exp": jwt::seconds(now + Duration::from_secs(600)),

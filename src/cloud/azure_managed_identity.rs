@@ -12,17 +12,20 @@ use super::token::{AccessToken, access_token};
 use crate::net::{Request, Secret};
 
 impl Azure<'_> {
-    /// The token; or, inside, why the machine has no identity.
+    /// The token of an identity, or of the machine's own one; or, inside, why the machine has none.
     ///
     /// # Errors
     /// When the endpoint is there and refuses.
-    pub(super) fn of_managed_identity(&self, scope: &str) -> Result<Result<AccessToken, String>, CloudError> {
+    pub(super) fn of_managed_identity(
+        &self,
+        client: Option<&str>,
+        scope: &str,
+    ) -> Result<Result<AccessToken, String>, CloudError> {
         let resource = scope.strip_suffix("/.default").unwrap_or(scope);
         let Endpoint { url, header, secret } = self.managed_identity()?;
         if let Err(why) = self.services.present(&url) {
             return Ok(Err(format!("the managed identity's endpoint at {why}")));
         }
-        let client = self.environment.get("AZURE_CLIENT_ID");
         let doing = match client {
             Some(client) => format!("get an Entra token for {scope} as the managed identity {client}"),
             None => format!(

@@ -5,9 +5,11 @@ use url::Url;
 use super::CloudError;
 use super::services::address;
 
-/// Where services are instead of where they usually are; by default nowhere else. For tests.
+/// Where services are instead of where they usually are; by default nowhere else. For tests, but for `aws_sts`.
 #[derive(Clone, Debug, Default)]
 pub struct Endpoints {
+    /// AWS' Security Token Service, before what the environment says (`spec.sts.endpoint` of a Bucket).
+    pub aws_sts: Option<Url>,
     /// What `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` is relative to.
     pub aws_container: Option<Url>,
     /// Instead of the Azure registry itself, which exchanges tokens for logins.

@@ -9,7 +9,13 @@ use crate::net::Secret;
 
 /// What the vendors' libraries read; nothing else of the process' environment is kept.
 const PREFIXES: [&str; 7] = ["AWS_", "AZURE_", "CLOUDSDK_", "GCE_", "GOOGLE_", "IDENTITY_", "MSI_"];
-const NAMES: [&str; 4] = ["APPDATA", "HOME", "IMDS_ENDPOINT", "USERPROFILE"];
+const NAMES: [&str; 5] = [
+    "APPDATA",
+    "HOME",
+    "IMDS_ENDPOINT",
+    "STORAGE_EMULATOR_HOST",
+    "USERPROFILE",
+];
 
 /// Variables by name. Values may be secrets: they are wiped, and `Debug` shows names only.
 #[derive(Clone, Default)]

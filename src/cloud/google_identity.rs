@@ -119,6 +119,26 @@ impl Google<'_> {
         Some(folder.join(NAME))
     }
 
+    /// A token of a key that somebody else than the owner of this process gave. What would read files, ask addresses or run
+    /// programs here is none.
+    pub(super) fn of_given_key(&self, subject: &str, text: &Secret) -> Result<AccessToken, CloudError> {
+        let parsed = serde_json::from_str(text.expose());
+        let file: CredentialsFile = parsed.map_err(|e| CloudError::settings(subject, no_json(&e)))?;
+        match file.kind.as_str() {
+            "service_account" | "authorized_user" => self.of_file(subject, &file),
+            "" => Err(CloudError::settings(
+                subject,
+                "lacks type; give a service account's key",
+            )),
+            other => Err(CloudError::settings(
+                subject,
+                format!(
+                    "is of type {other:?}, which is taken from this process' own surroundings only; give a service account's key"
+                ),
+            )),
+        }
+    }
+
     fn of_text(&self, subject: &str, text: &Secret) -> Result<AccessToken, CloudError> {
         let parsed = serde_json::from_str(text.expose());
         let file: CredentialsFile = parsed.map_err(|e| CloudError::settings(subject, no_json(&e)))?;

@@ -3,9 +3,13 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
 use super::aws_credentials::{Aws, AwsCredentials};
 use super::aws_registry::AwsRegistry;
-use super::azure_identity::{Azure, AzureCloud};
+use super::azure_identity::{Azure, AzureCloud, EntraClient, EntraProof};
 use super::azure_registry::AzureRegistry;
 use super::git_login::Lasting;
 use super::google_identity::Google;
@@ -71,6 +75,11 @@ impl Cloud {
             world: Arc::clone(&self.world),
             kept: self.kept.asked_by(asker),
         }
+    }
+
+    /// A variable of the environment that identities come from.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        self.world.environment.get(name)
     }
 
     pub(super) fn services(&self) -> &Services {
@@ -168,6 +177,56 @@ impl Cloud {
             .get(("token", &key), deadline, |token: &AccessToken| token.expires, make)
     }
 
+    /// A Google access token of a service account's key, as a file of it has it. `subject` is what an error calls it.
+    ///
+    /// # Errors
+    /// [`CloudError`] when it is no key, or Google gives no token for it.
+    pub fn google_token_of_key(
+        &self,
+        subject: &str,
+        key: &Secret,
+        deadline: Deadline,
+    ) -> Result<AccessToken, CloudError> {
+        let google = Google {
+            environment: &self.world.environment,
+            endpoints: &self.world.endpoints,
+            services: &self.world.services,
+            deadline,
+        };
+        let name = format!("key {}", fingerprint(key.expose()));
+        let ends = |token: &AccessToken| token.expires;
+        let make = || google.of_given_key(subject, key);
+        self.kept.get(("token", &name), deadline, ends, make)
+    }
+
+    /// An Entra token of an application or a managed identity that a Secret describes.
+    ///
+    /// # Errors
+    /// [`CloudError`] when Entra gives none.
+    pub fn entra_token_of(
+        &self,
+        client: &EntraClient,
+        scope: &str,
+        deadline: Deadline,
+    ) -> Result<AccessToken, CloudError> {
+        let azure = self.azure(AzureCloud::Public, deadline);
+        let how = match &client.proof {
+            EntraProof::ManagedIdentity => String::new(),
+            EntraProof::Secret {
+                tenant,
+                authority,
+                secret,
+            } => format!("{tenant} {authority:?} {}", fingerprint(secret.expose())),
+            EntraProof::Certificate {
+                tenant, authority, pem, ..
+            } => format!("{tenant} {authority:?} {}", fingerprint(pem.expose())),
+        };
+        let name = format!("client {} {how} {scope}", client.id);
+        let ends = |token: &AccessToken| token.expires;
+        self.kept
+            .get(("token", &name), deadline, ends, || azure.of_client(client, scope))
+    }
+
     /// Lets go what a server refused, and what it was made of.
     pub(super) fn let_go(&self, refused: &Login) {
         self.kept.let_go(|kept: &Lasting| kept.login == *refused);
@@ -244,6 +303,11 @@ impl Cloud {
             deadline,
         }
     }
+}
+
+/// What stands for a secret in a cache.
+fn fingerprint(secret: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(secret))
 }
 
 /// What tells one identity from another in a cache.

@@ -13,7 +13,7 @@ use super::error::shown;
 use super::explain::gone;
 use super::patience::{Patience, asked, means_later};
 use super::web::leads_inside;
-use super::{Answer, Deadline, NetError, Request, Sent, bare, location, trusted};
+use super::{Answer, Deadline, NetError, Request, Sent, Streamed, bare, location, trusted};
 
 /// How many redirects are followed, as by Go's client.
 const REDIRECTS: usize = 10;
@@ -79,17 +79,57 @@ impl Client {
         }
     }
 
+    /// Sends a request without a body and gives what is answered as it comes, the request's limit at most; inside, the
+    /// answer when it is not a success, as [`Client::send`] would give it. It waits and sends again as that does, but not
+    /// once the body has begun. Reading must end within the peer's timeout.
+    ///
+    /// # Errors
+    /// [`NetError`] when there is no answer within the deadline.
+    pub fn stream(&self, request: &Request, deadline: Deadline) -> Result<Result<Streamed, Answer>, NetError> {
+        let mut next = 2;
+        loop {
+            let result =
+                self.reach(request, deadline)
+                    .and_then(|reached| match reached.response.status().is_success() {
+                        true => Ok(Ok(Streamed::new(
+                            reached.response,
+                            reached.target,
+                            request.limit,
+                            reached.deadline,
+                        ))),
+                        false => reached.read(request.limit).map(Err),
+                    });
+            let wait = match &result {
+                Ok(Err(answer)) if means_later(answer.status) => asked(answer),
+                Err(error) if error.is_passing() && request.reconnects => None,
+                _ => return result,
+            };
+            let pause = self.patience.pause(next, wait).filter(|_| request.repeatable);
+            match pause {
+                Some(pause) if pause < deadline.left() => thread::sleep(pause),
+                _ => return result,
+            }
+            next += 1;
+        }
+    }
+
     fn follow(&self, request: &Request, deadline: Deadline) -> Result<Answer, NetError> {
+        self.reach(request, deadline)?.read(request.limit)
+    }
+
+    /// Sends a request to where it leads in the end.
+    fn reach(&self, request: &Request, deadline: Deadline) -> Result<Reached, NetError> {
         let mut target = bare(&request.url);
         for redirects in 0..=REDIRECTS {
             let deadline = deadline.within(self.peer.timeout);
             let response = self.send_once(request, &target, deadline)?;
             match location(&target, &response).filter(|next| follows(request, response.status(), next)) {
                 None => {
-                    let answer = read(response, target, request.limit, deadline)?;
-                    return Ok(Answer {
+                    return Ok(Reached {
+                        response,
+                        target,
                         redirected: redirects > 0,
-                        ..answer
+                        deadline,
                     });
                 }
                 Some(next) => target = allowed(&target, &next)?,
@@ -159,6 +199,24 @@ impl Client {
     }
 }
 
+/// The head of an answer, and where it came from.
+struct Reached {
+    response: Response<Body>,
+    target: Url,
+    redirected: bool,
+    deadline: Deadline,
+}
+
+impl Reached {
+    fn read(self, limit: usize) -> Result<Answer, NetError> {
+        let answer = read(self.response, self.target, limit, self.deadline)?;
+        Ok(Answer {
+            redirected: self.redirected,
+            ..answer
+        })
+    }
+}
+
 fn head(request: &Request, target: &Url) -> Result<http::Request<()>, http::Error> {
     let mut head = http::Request::builder()
         .method(request.method.clone())
@@ -180,6 +238,7 @@ fn head(request: &Request, target: &Url) -> Result<http::Request<()>, http::Erro
 /// sent again, and does not leave its host: the body may hold secrets.
 fn follows(request: &Request, status: StatusCode, next: &Url) -> bool {
     match request.body {
+        _ if !request.redirects => false,
         None => matches!(request.method, Method::GET | Method::HEAD),
         Some(_) => request.repeatable && matches!(status.as_u16(), 307 | 308) && trusted(&request.url, next),
     }

@@ -1,6 +1,6 @@
 //! How a server is reached: secrets, trust, proxies, time limits, and one HTTP client for each peer.
 //!
-//! `agent` is for those who speak HTTP in their own way (Git streams its answers); [`Client`] is for short requests: it
+//! `agent` is for those who speak HTTP in their own way (Git streams its answers); [`Client`] is for requests that are short: it
 //! follows redirects without carrying credentials to another host, bounds answers, and waits and tries again when a
 //! server asks for patience.
 
@@ -15,6 +15,7 @@ mod proxy;
 mod request;
 mod secret;
 mod sent;
+mod streamed;
 mod tls;
 mod web;
 
@@ -29,5 +30,6 @@ pub use proxy::{Proxy, ProxyParts};
 pub use request::{Answer, Request};
 pub use secret::Secret;
 pub use sent::Sent;
+pub use streamed::Streamed;
 pub use tls::Tls;
 pub use web::{bare, basic_header, decoded, leads_inside, location, trusted};

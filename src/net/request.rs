@@ -21,6 +21,7 @@ pub struct Request {
     pub(super) limit: usize,
     pub(super) repeatable: bool,
     pub(super) reconnects: bool,
+    pub(super) redirects: bool,
 }
 
 impl Request {
@@ -55,6 +56,7 @@ impl Request {
             limit: LIMIT,
             repeatable: true,
             reconnects: true,
+            redirects: true,
         }
     }
 
@@ -109,6 +111,13 @@ impl Request {
     #[must_use]
     pub fn without_reconnecting(mut self) -> Self {
         self.reconnects = false;
+        self
+    }
+
+    /// Takes a redirect for the answer.
+    #[must_use]
+    pub fn without_redirects(mut self) -> Self {
+        self.redirects = false;
         self
     }
 }

@@ -1,0 +1,39 @@
+//! Objects of S3, Google Cloud Storage and Azure Blob Storage, for Bucket sources (source-controller,
+//! `internal/bucket/{minio,gcp,azure}`).
+//!
+//! A [`Bucket`] says whether it exists, lists its objects page by page, and gives one as a stream. There are no SDKs: each
+//! step is one request. [`Index`] is what a bucket holds: keys and etags, whose digest is the revision; [`fetch`] gets all of
+//! it. Where anything comes to lie, and what is ignored, the caller says.
+//!
+//! ```text
+//! Settings ─▶ Bucket ─▶ s3 ─ s3_address, s3_login, s3_refusal │ gcs │ azure ─ azure_login, shared_key
+//!               └─ exists, list ─▶ Index ─▶ fetch ─▶ the caller's store
+//! ```
+//!
+//! Redirects are not followed: a bucket has no other place than the one that it is asked for at, and signatures would be for
+//! the wrong host.
+
+mod azure;
+mod azure_list;
+mod azure_login;
+mod error;
+mod fetch;
+mod gcs;
+mod index;
+mod object;
+mod place;
+mod s3;
+mod s3_address;
+mod s3_list;
+mod s3_login;
+mod s3_refusal;
+mod settings;
+mod shared_key;
+mod store;
+
+pub use error::{BucketError, ObjectError};
+pub use fetch::{Store, fetch};
+pub use index::{Index, Limits};
+pub use object::{Contents, Object};
+pub use settings::{BucketProvider, Keys, Settings, Sts, StsProvider};
+pub use store::{Bucket, Objects};

@@ -1,0 +1,97 @@
+//! Where objects come to lie: their keys as paths. What is no path is refused before anything is fetched, so that the same
+//! bucket gives the same files each time.
+
+use std::collections::BTreeMap;
+
+/// The path of a key, without empty parts (`securejoin.SecureJoin` and `filepath.Clean` in Go).
+///
+/// # Errors
+/// In words. source-controller resolves `..` within its folder, and lets one object overwrite another.
+pub(super) fn place(key: &str) -> Result<String, String> {
+    if key.contains('\0') {
+        return Err("it holds a NUL byte".to_owned());
+    }
+    let parts: Vec<&str> = key.split('/').filter(|part| !part.is_empty()).collect();
+    if let Some(part) = parts.iter().find(|part| matches!(**part, "." | "..")) {
+        return Err(format!("it has a part {part:?}"));
+    }
+    if let Some(part) = parts.iter().find(|part| part.len() > 255) {
+        return Err(format!("it has a part of {} bytes, 255 at most", part.len()));
+    }
+    match parts.is_empty() {
+        true => Err("it names nothing".to_owned()),
+        false => Ok(parts.join("/")),
+    }
+}
+
+/// The paths of all keys.
+///
+/// # Errors
+/// A key, and what is wrong with it: it is no path, or the path is that of another one, or of a folder of another one.
+pub(super) fn places<'k>(keys: impl Iterator<Item = &'k str>) -> Result<Vec<(&'k str, String)>, (&'k str, String)> {
+    let mut taken: BTreeMap<String, &'k str> = BTreeMap::new();
+    for key in keys {
+        let place = place(key).map_err(|detail| (key, detail))?;
+        if let Some(other) = taken.insert(place, key) {
+            return Err((key, format!("it has the same path as {other:?}")));
+        }
+    }
+    for (place, key) in &taken {
+        let mut above = place.as_str();
+        while let Some((folder, _)) = above.rsplit_once('/') {
+            if let Some(file) = taken.get(folder) {
+                return Err((file, format!("it is a file, and a folder of {key:?}")));
+            }
+            above = folder;
+        }
+    }
+    Ok(taken.into_iter().map(|(place, key)| (key, place)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_as_paths() {
+        for (key, expected) in [
+            ("a/b.yaml", Some("a/b.yaml")),
+            ("/etc/passwd", Some("etc/passwd")),
+            ("a//b", Some("a/b")),
+            ("a\\..\\b", Some("a\\..\\b")),
+            ("a\nb\u{1b}", Some("a\nb\u{1b}")),
+            ("..a/b..", Some("..a/b..")),
+            ("../../etc/passwd", None),
+            ("a/../b", None),
+            ("a/./b", None),
+            ("..", None),
+            ("a\0b", None),
+            ("///", None),
+            ("", None),
+            (&"a".repeat(256), None),
+        ] {
+            assert_eq!(place(key).ok().as_deref(), expected, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn one_path_each() {
+        let all = |keys: &[&'static str]| places(keys.iter().copied());
+        assert_eq!(
+            all(&["b", "a/c"]),
+            Ok(vec![("a/c", "a/c".to_owned()), ("b", "b".to_owned())])
+        );
+        assert_eq!(
+            all(&["a/b", "a//b"]),
+            Err(("a//b", "it has the same path as \"a/b\"".to_owned()))
+        );
+        for keys in [["a", "a/b"], ["a/b", "a"]] {
+            assert_eq!(
+                all(&keys),
+                Err(("a", "it is a file, and a folder of \"a/b\"".to_owned()))
+            );
+        }
+        assert_eq!(all(&["a-b", "a/b", "ab"]).map(|all| all.len()), Ok(3));
+        assert!(all(&["a", "a-b", "a/b"]).is_err());
+    }
+}

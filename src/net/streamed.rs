@@ -1,0 +1,70 @@
+//! An answer that is read as it comes, for what is too large for memory.
+
+use std::io::{self, Read};
+
+use ureq::http::{HeaderMap, Response};
+use ureq::{Body, BodyReader};
+use url::Url;
+
+use super::error::shown;
+use super::{Deadline, NetError};
+
+/// A successful answer whose body is still to be read: this is a reader of it. A body that breaks off, takes too long or
+/// is too large is an error that holds a [`NetError`].
+pub struct Streamed {
+    /// The headers.
+    pub headers: HeaderMap,
+    url: Url,
+    body: BodyReader<'static>,
+    limit: usize,
+    left: usize,
+    deadline: Deadline,
+}
+
+impl Streamed {
+    pub(super) fn new(response: Response<Body>, url: Url, limit: usize, deadline: Deadline) -> Self {
+        let (head, body) = response.into_parts();
+        Self {
+            headers: head.headers,
+            url,
+            body: body.into_reader(),
+            limit,
+            left: limit,
+            deadline,
+        }
+    }
+
+    /// A header's value, when it is ASCII text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The size of the body in bytes, if the server says it.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        self.header("content-length")?.trim().parse().ok()
+    }
+
+    /// The address, as it may be shown.
+    #[must_use]
+    pub fn place(&self) -> String {
+        shown(&self.url)
+    }
+}
+
+impl Read for Streamed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self
+            .body
+            .read(buffer)
+            .map_err(|e| io::Error::other(NetError::of(e.into(), &self.url, self.deadline)))?;
+        self.left = self.left.checked_sub(count).ok_or_else(|| {
+            io::Error::other(NetError::TooLarge {
+                url: shown(&self.url),
+                limit: self.limit,
+            })
+        })?;
+        Ok(count)
+    }
+}
