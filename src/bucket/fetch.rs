@@ -42,7 +42,7 @@ pub fn fetch(
         store,
         deadline,
         limits,
-        left: AtomicU64::new(limits.bytes),
+        left: AtomicU64::new(limits.bytes.min(USED_UP - 1)),
         stop: AtomicBool::new(false),
         work: Mutex::new(work.into_iter()),
         failed: Mutex::default(),
@@ -145,7 +145,7 @@ impl Fetching<'_> {
     fn fail(&self, key: &str, cause: ObjectError) {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         self.stop.store(true, Ordering::Relaxed);
-        let used_up = self.left.load(Ordering::Relaxed) == u64::MAX;
+        let used_up = self.left.load(Ordering::Relaxed) == USED_UP;
         let error = match used_up {
             true => too_much(self.bucket, self.limits),
             false => BucketError::Object {
@@ -158,7 +158,10 @@ impl Fetching<'_> {
     }
 }
 
-/// Takes what is read from what may still come; `u64::MAX` once that is used up.
+/// What is left when more came than may.
+const USED_UP: u64 = u64::MAX;
+
+/// Takes what is read from what may still come.
 struct Counted<'c, R> {
     inner: &'c mut R,
     left: &'c AtomicU64,
@@ -169,7 +172,7 @@ impl<R: Read> Read for Counted<'_, R> {
         let count = self.inner.read(buffer)?;
         let taken = u64::try_from(count).unwrap_or(u64::MAX);
         let less = |left: u64| match left {
-            u64::MAX => None,
+            USED_UP => None,
             left => left.checked_sub(taken),
         };
         if self
@@ -177,7 +180,7 @@ impl<R: Read> Read for Counted<'_, R> {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
             .is_err()
         {
-            self.left.store(u64::MAX, Ordering::Relaxed);
+            self.left.store(USED_UP, Ordering::Relaxed);
             return Err(io::Error::other("too many bytes"));
         }
         Ok(count)

@@ -88,7 +88,10 @@ impl Gcs {
                 };
                 (text, Who::Nobody)
             }
-            None => (USUAL.to_owned(), Who::of(settings)?),
+            None => {
+                let given = settings.cloud.google_storage().map(ToString::to_string);
+                (given.unwrap_or_else(|| USUAL.to_owned()), Who::of(settings)?)
+            }
         };
         if let Some(secret) = &settings.secret {
             key_of(secret)?;

@@ -190,6 +190,9 @@ mod tests {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(index(&[]).revision(), format!("sha256:{empty}"));
         let some = index(&[("foo", "bar"), ("bar", "baz"), ("baz", "qux")]);
-        assert_eq!(some.revision(), "sha256:a261322706782c1e1a170a605c12835c0e2e7fd8ae44639c0d4f9308085bc19f");
+        assert_eq!(
+            some.revision(),
+            "sha256:a261322706782c1e1a170a605c12835c0e2e7fd8ae44639c0d4f9308085bc19f"
+        );
     }
 }

@@ -18,6 +18,8 @@ pub struct Endpoints {
     pub google_token: Option<Url>,
     /// Google's Security Token Service, when a credentials file does not say.
     pub google_sts: Option<Url>,
+    /// Google Cloud Storage.
+    pub google_storage: Option<Url>,
     /// Google's IAM Service Account Credentials API.
     pub google_credentials: Option<Url>,
 }

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
+use url::Url;
 
 use super::aws_credentials::{Aws, AwsCredentials};
 use super::aws_registry::AwsRegistry;
@@ -80,6 +81,11 @@ impl Cloud {
     /// A variable of the environment that identities come from.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.world.environment.get(name)
+    }
+
+    /// Where Google Cloud Storage is, if not where it usually is.
+    pub(crate) fn google_storage(&self) -> Option<&Url> {
+        self.world.endpoints.google_storage.as_ref()
     }
 
     pub(super) fn services(&self) -> &Services {

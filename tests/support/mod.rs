@@ -15,6 +15,7 @@
 
 pub mod api_proxy;
 pub mod apiserver;
+pub mod aws_signature;
 pub mod cli;
 pub mod controller;
 pub mod deployments;
@@ -25,6 +26,7 @@ pub mod http_server;
 pub mod image_world;
 pub mod images;
 pub mod mirror;
+pub mod moto;
 pub mod packets;
 pub mod ports;
 pub mod proxy;

@@ -1,0 +1,71 @@
+//! AWS' signature, version 4, made anew from what came over the wire (IAM User Guide, *Create a signed AWS API request*).
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+
+use super::http_server::Request;
+
+/// A key, and where it counts.
+#[derive(Clone, Copy, Debug)]
+pub struct AwsKey<'k> {
+    pub id: &'k str,
+    pub secret: &'k str,
+    pub region: &'k str,
+    pub service: &'k str,
+}
+
+impl AwsKey<'_> {
+    /// Whether this key signed a request without a body; else what is wrong.
+    pub fn check(&self, request: &Request) -> Result<(), String> {
+        let header = |name: &str| request.header(name).ok_or_else(|| format!("no {name}"));
+        let authorization = header("authorization")?;
+        let part = |name: &str| {
+            authorization
+                .split(name)
+                .nth(1)
+                .and_then(|rest| rest.split(", ").next())
+        };
+        let names = part("SignedHeaders=").ok_or("no SignedHeaders")?;
+        let date = header("x-amz-date")?;
+        let scope = format!("{}/{}/{}/aws4_request", &date[..8], self.region, self.service);
+        let mut headers = String::new();
+        for name in names.split(';') {
+            headers.push_str(&format!("{name}:{}\n", header(name)?));
+        }
+        for name in ["host", "x-amz-content-sha256", "x-amz-date"] {
+            if !names.split(';').any(|signed| signed == name) {
+                return Err(format!("{name} is not signed"));
+            }
+        }
+        let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
+        let mut pairs: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty()).collect();
+        pairs.sort_unstable();
+        let canonical = format!(
+            "{}\n{path}\n{}\n{headers}\n{names}\n{}",
+            request.method,
+            pairs.join("&"),
+            header("x-amz-content-sha256")?
+        );
+        let to_sign = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hex(&Sha256::digest(canonical)));
+        let first = format!("AWS4{}", self.secret).into_bytes();
+        let key = scope.split('/').fold(first, |key, part| hmac(&key, part));
+        let expected = (Some(format!("{}/{scope}", self.id)), Some(hex(&hmac(&key, &to_sign))));
+        let got = (
+            part("Credential=").map(str::to_owned),
+            part("Signature=").map(str::to_owned),
+        );
+        match got == expected {
+            true => Ok(()),
+            false => Err(format!("{got:?} instead of {expected:?}")),
+        }
+    }
+}
+
+fn hmac(key: &[u8], text: &str) -> Vec<u8> {
+    let mac = Hmac::<Sha256>::new_from_slice(key).unwrap().chain_update(text);
+    mac.finalize().into_bytes().to_vec()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,73 @@
+//! moto, which speaks as AWS' services do (PyPI: `moto[s3,server]`). It looks at no signature: stand `StubHttp` in front.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use super::http_server::Request;
+use super::reply::Reply;
+use super::stub_http::forward;
+
+/// A running server, with nothing in it; it ends when it is dropped.
+pub struct Moto {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Moto {
+    /// None when it is missing. A page of a list has three objects.
+    pub fn start() -> Option<Self> {
+        if !super::has("moto_server", "moto[s3,server] from PyPI") {
+            return None;
+        }
+        let mut child = Command::new("moto_server")
+            .args(["-H", "127.0.0.1", "-p", "0"])
+            .env("MOTO_S3_DEFAULT_MAX_KEYS", "3")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap())
+            .lines()
+            .map_while(Result::ok);
+        let address = lines.find_map(|line| {
+            let rest = line.split("Running on http://").nth(1)?.to_owned();
+            rest.split_whitespace().next()?.parse().ok()
+        });
+        // It writes a line for each request, which somebody must read.
+        thread::spawn(move || lines.for_each(drop));
+        Some(Self {
+            child,
+            address: address.expect("moto says where it listens"),
+        })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `PUT` of a path, which is escaped already.
+    pub fn put(&self, target: &str, body: impl Into<Vec<u8>>) -> Reply {
+        let request = Request {
+            method: "PUT".to_owned(),
+            target: target.to_owned(),
+            path: String::new(),
+            query: String::new(),
+            headers: [("host".to_owned(), self.address.to_string())].into(),
+            connection: 0,
+            number: 0,
+            body: body.into(),
+        };
+        let reply = forward(self.address, &request).unwrap();
+        assert_eq!(reply.status, 200, "{target}: {}", String::from_utf8_lossy(&reply.body));
+        reply
+    }
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
