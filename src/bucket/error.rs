@@ -32,7 +32,7 @@ pub enum BucketError {
         /// The bucket.
         bucket: String,
         /// What failed.
-        cause: ObjectError,
+        cause: Box<ObjectError>,
     },
     /// There is no such bucket.
     #[error("bucket '{bucket}' not found")]
@@ -46,7 +46,7 @@ pub enum BucketError {
         /// Its key.
         key: String,
         /// What failed.
-        cause: ObjectError,
+        cause: Box<ObjectError>,
     },
     /// A page of the list cannot be had.
     #[error(
@@ -56,7 +56,7 @@ pub enum BucketError {
         /// The bucket.
         bucket: String,
         /// What failed.
-        cause: ObjectError,
+        cause: Box<ObjectError>,
     },
     /// An object cannot be had, or the store did not take it.
     #[error("fetch from bucket '{bucket}' failed: failed to get '{key}' object: {cause}")]
@@ -66,7 +66,7 @@ pub enum BucketError {
         /// The object's key.
         key: String,
         /// What failed.
-        cause: ObjectError,
+        cause: Box<ObjectError>,
     },
     /// An object's key is no path.
     #[error(

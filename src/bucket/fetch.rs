@@ -151,7 +151,7 @@ impl Fetching<'_> {
             false => BucketError::Object {
                 bucket: self.bucket.name().to_owned(),
                 key: server_text(key.as_bytes(), 1024),
-                cause,
+                cause: Box::new(cause),
             },
         };
         failed.get_or_insert(error);

@@ -54,7 +54,12 @@ impl Index {
         match bucket.exists(deadline) {
             Ok(true) => {}
             Ok(false) => return Err(BucketError::NotFound { bucket: name() }),
-            Err(cause) => return Err(BucketError::Unconfirmed { bucket: name(), cause }),
+            Err(cause) => {
+                return Err(BucketError::Unconfirmed {
+                    bucket: name(),
+                    cause: Box::new(cause),
+                });
+            }
         }
         let read = || {
             let mut contents = bucket.get(&Object::named(IGNORE_FILE), RULES, deadline)?;
@@ -67,7 +72,7 @@ impl Index {
             Err(ObjectError::Missing(_)) => Ok(None),
             Err(cause) => Err(BucketError::IgnoreFile {
                 key: IGNORE_FILE.to_owned(),
-                cause,
+                cause: Box::new(cause),
             }),
         }
     }
@@ -87,7 +92,10 @@ impl Index {
         let too_much = |detail| BucketError::TooMuch { bucket: name(), detail };
         let mut index = Self::default();
         for (number, object) in bucket.list(prefix, deadline).enumerate() {
-            let object = object.map_err(|cause| BucketError::List { bucket: name(), cause })?;
+            let object = object.map_err(|cause| BucketError::List {
+                bucket: name(),
+                cause: Box::new(cause),
+            })?;
             if number >= limits.listed {
                 return Err(too_much(format!("it holds more than {} objects", limits.listed)));
             }

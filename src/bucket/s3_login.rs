@@ -17,7 +17,7 @@ use crate::net::{Client, Deadline, Patience, Request, Secret, scrubbed, shown};
 pub(super) enum Login {
     Nobody,
     Key(AwsCredentials),
-    Ldap(Ldap),
+    Ldap(Box<Ldap>),
 }
 
 /// A login at LDAP, and what the token service gave for it.
@@ -56,7 +56,9 @@ impl Login {
                     .map(Self::Key)
                     .map_err(BucketError::Identity)
             }
-            (None, _, Some(sts)) if sts.provider == StsProvider::Ldap => Ldap::of(sts).map(Self::Ldap),
+            (None, _, Some(sts)) if sts.provider == StsProvider::Ldap => {
+                Ldap::of(sts).map(|ldap| Self::Ldap(Box::new(ldap)))
+            }
             (None, ..) => Ok(Self::Nobody),
         }
     }

@@ -297,11 +297,12 @@ fn assertion_of_certificate(client: &str, endpoint: &Url, pem: &Secret, send_cha
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|e| format!("cannot be used without dice: {e}"))?;
     let now = SystemTime::now();
-    let mut header = json!({"alg": "PS256", "typ": "JWT", "x5t#S256": thumbprint});
-    if send_chain {
-        let chain = CertificateDer::pem_slice_iter(pem.expose().as_bytes()).filter_map(Result::ok);
-        header["x5c"] = chain.map(|certificate| STANDARD.encode(certificate)).collect();
-    }
+    let chain = CertificateDer::pem_slice_iter(pem.expose().as_bytes()).filter_map(Result::ok);
+    let chain: Vec<String> = chain.map(|certificate| STANDARD.encode(certificate)).collect();
+    let header = match send_chain {
+        true => json!({"alg": "PS256", "typ": "JWT", "x5t#S256": thumbprint, "x5c": chain}),
+        false => json!({"alg": "PS256", "typ": "JWT", "x5t#S256": thumbprint}),
+    };
     let claims = json!({
         "aud": endpoint.as_str(),
         "exp": jwt::seconds(now + Duration::from_secs(600)),
