@@ -1,4 +1,4 @@
-//! moto, which speaks as AWS' services do (PyPI: `moto[s3,server]`). It looks at no signature: stand `StubHttp` in front.
+//! moto, which speaks as AWS' services do (PyPI: `moto[s3,server]`, which `tests/tools/prepare` fetches). It looks at no signature: stand `StubHttp` in front.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -18,10 +18,7 @@ pub struct Moto {
 impl Moto {
     /// None when it is missing. A page of a list has three objects.
     pub fn start() -> Option<Self> {
-        if !super::has("moto_server", "moto[s3,server] from PyPI") {
-            return None;
-        }
-        let mut child = Command::new("moto_server")
+        let mut child = Command::new(super::tool("moto_server")?)
             .args(["-H", "127.0.0.1", "-p", "0"])
             .env("MOTO_S3_DEFAULT_MAX_KEYS", "3")
             .stdout(Stdio::null())
