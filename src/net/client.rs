@@ -1,8 +1,9 @@
-//! Short requests to one peer.
+//! Requests to one peer: short ones, and those whose answers are read as they come.
 
 use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use ureq::http::{self, HeaderValue, Method, Response, StatusCode};
 use ureq::{Agent, Body};
@@ -13,7 +14,7 @@ use super::error::shown;
 use super::explain::gone;
 use super::patience::{Patience, asked, means_later};
 use super::web::leads_inside;
-use super::{Answer, Deadline, NetError, Request, Sent, Streamed, bare, location, trusted};
+use super::{Answer, Deadline, NetError, Opened, Request, Sent, Streamed, bare, location, trusted};
 
 /// How many redirects are followed, as by Go's client.
 const REDIRECTS: usize = 10;
@@ -62,45 +63,58 @@ impl Client {
     /// # Errors
     /// [`NetError`] when there is no answer within the deadline, or one that is too large.
     pub fn send(&self, request: &Request, deadline: Deadline) -> Result<Answer, NetError> {
-        let mut next = 2;
-        loop {
-            let result = self.follow(request, deadline);
-            let wait = match &result {
-                Ok(answer) if means_later(answer.status) => asked(answer),
-                Err(error) if error.is_passing() && request.reconnects => None,
-                _ => return result,
-            };
-            let pause = self.patience.pause(next, wait).filter(|_| request.repeatable);
-            match pause {
-                Some(pause) if pause < deadline.left() => thread::sleep(pause),
-                _ => return result,
-            }
-            next += 1;
-        }
+        let once = || {
+            self.follow(request, deadline, Some(self.peer.timeout))?
+                .read(request.limit)
+        };
+        self.patiently(request, deadline, once, |answer| answer)
     }
 
-    /// Sends a request without a body and gives what is answered as it comes, the request's limit at most; inside, the
-    /// answer when it is not a success, as [`Client::send`] would give it. It waits and sends again as that does, but not
-    /// once the body has begun. Reading must end within the peer's timeout.
+    /// As [`Client::send`], but the body of a success (200) is left to be read, and may be of any size; the request's own limit is
+    /// for the bodies of other answers. The deadline counts for all of it, and the peer's time limit does not.
     ///
     /// # Errors
-    /// [`NetError`] when there is no answer within the deadline.
+    /// As [`Client::send`], until the body begins.
+    pub fn open(&self, request: &Request, deadline: Deadline) -> Result<Opened, NetError> {
+        self.opened(request, deadline, None)
+    }
+
+    /// As [`Client::open`], for a body of the request's limit at most, all of which comes within the peer's time limit. Inside is
+    /// the answer when it is no success.
+    ///
+    /// # Errors
+    /// As [`Client::open`].
     pub fn stream(&self, request: &Request, deadline: Deadline) -> Result<Result<Streamed, Answer>, NetError> {
+        let Opened { answer, body } = self.opened(request, deadline, Some(self.peer.timeout))?;
+        Ok(match body {
+            Some(body) => Ok(Streamed::new(answer.headers, body, request.limit)),
+            None => Err(answer),
+        })
+    }
+
+    fn opened(&self, request: &Request, deadline: Deadline, most: Option<Duration>) -> Result<Opened, NetError> {
+        let once = || {
+            let led = self.follow(request, deadline, most)?;
+            Ok(match led.response.status() {
+                StatusCode::OK => Opened::of(led.response, led.url, led.redirected, led.deadline),
+                _ => Opened::refused(led.read(request.limit)?),
+            })
+        };
+        self.patiently(request, deadline, once, |opened: &Opened| &opened.answer)
+    }
+
+    fn patiently<T>(
+        &self,
+        request: &Request,
+        deadline: Deadline,
+        once: impl Fn() -> Result<T, NetError>,
+        answer: impl Fn(&T) -> &Answer,
+    ) -> Result<T, NetError> {
         let mut next = 2;
         loop {
-            let result =
-                self.reach(request, deadline)
-                    .and_then(|reached| match reached.response.status().is_success() {
-                        true => Ok(Ok(Streamed::new(
-                            reached.response,
-                            reached.target,
-                            request.limit,
-                            reached.deadline,
-                        ))),
-                        false => reached.read(request.limit).map(Err),
-                    });
+            let result = once();
             let wait = match &result {
-                Ok(Err(answer)) if means_later(answer.status) => asked(answer),
+                Ok(found) if means_later(answer(found).status) => asked(answer(found)),
                 Err(error) if error.is_passing() && request.reconnects => None,
                 _ => return result,
             };
@@ -113,21 +127,17 @@ impl Client {
         }
     }
 
-    fn follow(&self, request: &Request, deadline: Deadline) -> Result<Answer, NetError> {
-        self.reach(request, deadline)?.read(request.limit)
-    }
-
-    /// Sends a request to where it leads in the end.
-    fn reach(&self, request: &Request, deadline: Deadline) -> Result<Reached, NetError> {
+    /// Gives the last answer. One request takes `most` at most.
+    fn follow(&self, request: &Request, deadline: Deadline, most: Option<Duration>) -> Result<Led, NetError> {
         let mut target = bare(&request.url);
         for redirects in 0..=REDIRECTS {
-            let deadline = deadline.within(self.peer.timeout);
+            let deadline = most.map_or(deadline, |most| deadline.within(most));
             let response = self.send_once(request, &target, deadline)?;
             match location(&target, &response).filter(|next| follows(request, response.status(), next)) {
                 None => {
-                    return Ok(Reached {
+                    return Ok(Led {
                         response,
-                        target,
+                        url: target,
                         redirected: redirects > 0,
                         deadline,
                     });
@@ -199,24 +209,6 @@ impl Client {
     }
 }
 
-/// The head of an answer, and where it came from.
-struct Reached {
-    response: Response<Body>,
-    target: Url,
-    redirected: bool,
-    deadline: Deadline,
-}
-
-impl Reached {
-    fn read(self, limit: usize) -> Result<Answer, NetError> {
-        let answer = read(self.response, self.target, limit, self.deadline)?;
-        Ok(Answer {
-            redirected: self.redirected,
-            ..answer
-        })
-    }
-}
-
 fn head(request: &Request, target: &Url) -> Result<http::Request<()>, http::Error> {
     let mut head = http::Request::builder()
         .method(request.method.clone())
@@ -237,8 +229,10 @@ fn head(request: &Request, target: &Url) -> Result<http::Request<()>, http::Erro
 /// Whether a request is sent where a redirect leads. One with a body goes there only when it is to stay the same, may be
 /// sent again, and does not leave its host: the body may hold secrets.
 fn follows(request: &Request, status: StatusCode, next: &Url) -> bool {
+    if !request.redirects {
+        return false;
+    }
     match request.body {
-        _ if !request.redirects => false,
         None => matches!(request.method, Method::GET | Method::HEAD),
         Some(_) => request.repeatable && matches!(status.as_u16(), 307 | 308) && trusted(&request.url, next),
     }
@@ -260,27 +254,37 @@ fn allowed(from: &Url, next: &Url) -> Result<Url, NetError> {
     }
 }
 
-fn read(response: Response<Body>, url: Url, limit: usize, deadline: Deadline) -> Result<Answer, NetError> {
-    let (head, body) = response.into_parts();
-    let mut bytes = Vec::new();
-    let most = match head.status.is_client_error() || head.status.is_server_error() {
-        true => limit.min(ERROR_BODY),
-        false => limit.saturating_add(1),
-    };
-    let most = u64::try_from(most).unwrap_or(u64::MAX);
-    let result = body.into_reader().take(most).read_to_end(&mut bytes);
-    result.map_err(|e| NetError::of(e.into(), &url, deadline))?;
-    if bytes.len() > limit {
-        return Err(NetError::TooLarge {
-            url: shown(&url),
-            limit,
-        });
+/// Where redirects have led.
+struct Led {
+    response: Response<Body>,
+    url: Url,
+    redirected: bool,
+    deadline: Deadline,
+}
+
+impl Led {
+    fn read(self, limit: usize) -> Result<Answer, NetError> {
+        let (head, body) = self.response.into_parts();
+        let mut bytes = Vec::new();
+        let most = match head.status.is_client_error() || head.status.is_server_error() {
+            true => limit.min(ERROR_BODY),
+            false => limit.saturating_add(1),
+        };
+        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        let result = body.into_reader().take(most).read_to_end(&mut bytes);
+        result.map_err(|e| NetError::of(e.into(), &self.url, self.deadline))?;
+        if bytes.len() > limit {
+            return Err(NetError::TooLarge {
+                url: shown(&self.url),
+                limit,
+            });
+        }
+        Ok(Answer {
+            url: self.url,
+            redirected: self.redirected,
+            status: head.status,
+            headers: head.headers,
+            body: bytes,
+        })
     }
-    Ok(Answer {
-        url,
-        redirected: false,
-        status: head.status,
-        headers: head.headers,
-        body: bytes,
-    })
 }

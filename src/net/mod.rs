@@ -1,6 +1,6 @@
 //! How a server is reached: secrets, trust, proxies, time limits, and one HTTP client for each peer.
 //!
-//! `agent` is for those who speak HTTP in their own way (Git streams its answers); [`Client`] is for requests that are short: it
+//! `agent` is for those who speak HTTP in their own way (Git streams its answers); [`Client`] is for all other requests: it
 //! follows redirects without carrying credentials to another host, bounds answers, and waits and tries again when a
 //! server asks for patience.
 
@@ -10,6 +10,7 @@ mod deadline;
 mod error;
 mod explain;
 mod login;
+mod opened;
 mod patience;
 mod proxy;
 mod request;
@@ -25,6 +26,7 @@ pub use deadline::Deadline;
 pub use error::{NetError, shown};
 pub use explain::{Fault, WORDS, explain, gone, scrubbed, server_text};
 pub use login::{FetchLogin, Fetched, Login};
+pub use opened::{Incoming, Opened};
 pub use patience::Patience;
 pub use proxy::{Proxy, ProxyParts};
 pub use request::{Answer, Request};

@@ -2,35 +2,27 @@
 
 use std::io::{self, Read};
 
-use ureq::http::{HeaderMap, Response};
-use ureq::{Body, BodyReader};
-use url::Url;
+use ureq::http::HeaderMap;
 
-use super::error::shown;
-use super::{Deadline, NetError};
+use super::{Incoming, NetError};
 
 /// A successful answer whose body is still to be read: this is a reader of it. A body that breaks off, takes too long or
 /// is too large is an error that holds a [`NetError`].
 pub struct Streamed {
     /// The headers.
     pub headers: HeaderMap,
-    url: Url,
-    body: BodyReader<'static>,
+    body: Incoming,
     limit: usize,
     left: usize,
-    deadline: Deadline,
 }
 
 impl Streamed {
-    pub(super) fn new(response: Response<Body>, url: Url, limit: usize, deadline: Deadline) -> Self {
-        let (head, body) = response.into_parts();
+    pub(super) fn new(headers: HeaderMap, body: Incoming, limit: usize) -> Self {
         Self {
-            headers: head.headers,
-            url,
-            body: body.into_reader(),
+            headers,
+            body,
             limit,
             left: limit,
-            deadline,
         }
     }
 
@@ -49,19 +41,16 @@ impl Streamed {
     /// The address, as it may be shown.
     #[must_use]
     pub fn place(&self) -> String {
-        shown(&self.url)
+        self.body.place()
     }
 }
 
 impl Read for Streamed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self
-            .body
-            .read(buffer)
-            .map_err(|e| io::Error::other(NetError::of(e.into(), &self.url, self.deadline)))?;
+        let count = self.body.read(buffer)?;
         self.left = self.left.checked_sub(count).ok_or_else(|| {
             io::Error::other(NetError::TooLarge {
-                url: shown(&self.url),
+                url: self.body.place(),
                 limit: self.limit,
             })
         })?;

@@ -17,6 +17,8 @@ pub struct Tls {
     pub beside_system: bool,
     /// A client certificate chain and its private key, both PEM.
     pub client: Option<(Vec<u8>, Secret)>,
+    /// Whether any certificate will do, as Flux has it for an OCIRepository with `insecure` and without `certSecretRef` only.
+    pub unverified: bool,
 }
 
 /// What the agent needs to trust a server and to prove who we are.
@@ -39,7 +41,11 @@ pub(super) fn config(settings: &Tls) -> Result<TlsConfig, String> {
         .as_ref()
         .map(|(chain, key)| client_certificate(chain, key))
         .transpose()?;
-    Ok(TlsConfig::builder().root_certs(roots).client_cert(client).build())
+    Ok(TlsConfig::builder()
+        .root_certs(roots)
+        .client_cert(client)
+        .disable_verification(settings.unverified)
+        .build())
 }
 
 fn given_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {

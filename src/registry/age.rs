@@ -4,10 +4,9 @@ use serde::Deserialize;
 use ureq::http::Method;
 
 use super::RegistryError;
-use super::manifest::{Descriptor, Manifest, ask, check, is_checkable, of_image};
+use super::manifest::{Descriptor, Manifest, by_digest, check, is_checkable, of_image, read};
 use super::session::{Ask, Session};
 use crate::gostd::Time;
-use crate::net::Answer;
 
 /// The largest configuration, in bytes.
 const LARGEST_CONFIG: usize = 8 << 20;
@@ -57,19 +56,6 @@ fn chosen(images: &[Descriptor]) -> Option<&Descriptor> {
         .find(|image| is(image, "linux", "amd64"))
         .or_else(|| sound().find(named))
         .or_else(|| sound().next())
-}
-
-fn by_digest(session: &mut Session<'_>, digest: &str) -> Result<Answer, RegistryError> {
-    let answer = session.fetch(&ask(session, Method::GET, digest)?)?;
-    check("manifest", digest, &answer.body, session)?;
-    Ok(answer)
-}
-
-fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, RegistryError> {
-    serde_json::from_slice(&answer.body).map_err(|error| {
-        let detail = format!("the answer is no manifest: {error}");
-        session.malformed(&Method::GET, answer, &detail)
-    })
 }
 
 /// What is no configuration of an image, such as that of a chart, says nothing.
@@ -131,6 +117,7 @@ mod tests {
                     os: (*os).to_owned(),
                     architecture: (*architecture).to_owned(),
                 }),
+                ..Descriptor::default()
             };
             let images: Vec<Descriptor> = platforms.iter().enumerate().map(descriptor).collect();
             chosen(&images).map(|image| u64::from_str_radix(image.digest.trim_start_matches("sha256:"), 16).unwrap())

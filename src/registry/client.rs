@@ -7,7 +7,7 @@ use super::flight::Flight;
 use super::ping::{Access, ping};
 use super::session::Session;
 use super::token::Tokens;
-use super::{Login, RegistryError, age, digest, tags};
+use super::{Blob, Image, Layer, Login, RegistryError, age, blob, digest, image, manifest, referrers, tags};
 use crate::gostd::Time;
 use crate::net::{Client, Deadline, NetError, Patience, Peer, Sent};
 use crate::policy::Reference;
@@ -84,6 +84,59 @@ impl Registry {
     /// When the registry cannot be asked, refuses, or gives something else than what was asked for by its digest.
     pub fn created(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Option<Time>, RegistryError> {
         age::created(&mut Session::open(self, image, login, deadline)?)
+    }
+
+    /// The digest of what a tag names, for a pull: where HEAD does not work the manifest is read, as Flux's source-controller does.
+    ///
+    /// # Errors
+    /// As [`Registry::digest`].
+    pub fn resolve(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<String, RegistryError> {
+        digest::of_pull(&mut Session::open(self, image, login, deadline)?)
+    }
+
+    /// The image that a tag or digest names. Of an index it is the image for linux/amd64, as which counts what has no platform.
+    ///
+    /// # Errors
+    /// As [`Registry::digest`]; [`RegistryError::Image`] when there is none.
+    pub fn image(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Image, RegistryError> {
+        image::of(&mut Session::open(self, image, login, deadline)?)
+    }
+
+    /// A layer of an image, as it is compressed. It is checked while it is read: its end comes only when size and digest are right.
+    ///
+    /// # Errors
+    /// When the registry cannot be asked, or refuses.
+    pub fn layer(
+        &self,
+        image: &Reference,
+        layer: &Layer,
+        login: &Login,
+        deadline: Deadline,
+    ) -> Result<Blob, RegistryError> {
+        blob::of_layer(&mut Session::open(self, image, login, deadline)?, layer)
+    }
+
+    /// The bytes of the manifest that a tag or digest names, checked when it is a digest.
+    ///
+    /// # Errors
+    /// As [`Registry::digest`].
+    pub fn manifest(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Vec<u8>, RegistryError> {
+        Ok(manifest::of_image(&mut Session::open(self, image, login, deadline)?)?.body)
+    }
+
+    /// The index of what refers to a digest: from the API for that, or behind the tag that stands in for it (distribution-spec v1.1,
+    /// *Listing Referrers*). None when nothing refers to it.
+    ///
+    /// # Errors
+    /// When the registry cannot be asked, or refuses.
+    pub fn referrers(
+        &self,
+        image: &Reference,
+        digest: &str,
+        login: &Login,
+        deadline: Deadline,
+    ) -> Result<Option<Vec<u8>>, RegistryError> {
+        referrers::of(&mut Session::open(self, image, login, deadline)?, digest)
     }
 
     pub(super) fn client(&self) -> &Client {

@@ -38,6 +38,26 @@ pub(super) fn of(session: &mut Session<'_>) -> Result<String, RegistryError> {
     Ok(digest)
 }
 
+/// The digest of what is to be pulled: by HEAD, and by the manifest itself when that does not work for whatever reason, so that
+/// errors say what the registry has to say (source-controller v1.9, `getRevision`).
+///
+/// # Errors
+/// As [`of`].
+pub(super) fn of_pull(session: &mut Session<'_>) -> Result<String, RegistryError> {
+    let head = ask(session, Method::HEAD, session.image.identifier().as_str())?;
+    match session.fetch(&head) {
+        Ok(answer) => match answer
+            .header("docker-content-digest")
+            .filter(|digest| is_sha256(digest))
+        {
+            Some(digest) => Ok(digest.to_owned()),
+            None => read(session),
+        },
+        Err(error) if error.is_timeout() => Err(error),
+        Err(_) => read(session),
+    }
+}
+
 fn read(session: &mut Session<'_>) -> Result<String, RegistryError> {
     let answer = of_image(session)?;
     let named = answer

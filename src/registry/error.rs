@@ -64,6 +64,12 @@ pub enum RegistryError {
         /// The image.
         image: String,
     },
+    /// What was asked for is no image, or none of its parts.
+    #[error("{0}")]
+    Image(String),
+    /// A blob is not what the manifest says.
+    #[error("{0}")]
+    Blob(String),
     /// An address that no request can be sent to.
     #[error("{0} is no address of a registry; check the image's name")]
     Address(String),

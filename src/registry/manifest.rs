@@ -12,7 +12,7 @@ use crate::net::Answer;
 use crate::policy::Identifier;
 
 /// The largest manifest, in bytes (distribution-spec v1.1, *Pushing Manifests*, asks registries to take so much).
-const LIMIT: usize = 4 << 20;
+pub(super) const LIMIT: usize = 4 << 20;
 
 /// What is asked for, in the order of go-containerregistry.
 const ACCEPT: &str = "application/vnd.docker.distribution.manifest.v1+json,\
@@ -29,6 +29,7 @@ pub(super) struct Manifest {
     pub(super) config: Option<Descriptor>,
     pub(super) manifests: Option<Vec<Descriptor>>,
     pub(super) annotations: Option<BTreeMap<String, String>>,
+    pub(super) layers: Option<Vec<Descriptor>>,
 }
 
 /// Something that a manifest points to.
@@ -37,6 +38,11 @@ pub(super) struct Manifest {
 pub(super) struct Descriptor {
     pub(super) digest: String,
     pub(super) platform: Option<Platform>,
+    pub(super) media_type: String,
+    /// Bytes.
+    pub(super) size: u64,
+    /// The content itself, in base64, where it is small (image-spec v1.1, *Descriptors*).
+    pub(super) data: Option<String>,
 }
 
 /// What an image of an index runs on.
@@ -71,6 +77,27 @@ pub(super) fn of_image(session: &mut Session<'_>) -> Result<Answer, RegistryErro
         check("manifest", wanted, &answer.body, session)?;
     }
     Ok(answer)
+}
+
+/// The manifest of a digest, checked.
+///
+/// # Errors
+/// As [`of_image`].
+pub(super) fn by_digest(session: &mut Session<'_>, digest: &str) -> Result<Answer, RegistryError> {
+    let answer = session.fetch(&ask(session, Method::GET, digest)?)?;
+    check("manifest", digest, &answer.body, session)?;
+    Ok(answer)
+}
+
+/// What an answer says, which is to be a manifest or an index.
+///
+/// # Errors
+/// [`RegistryError::Malformed`]
+pub(super) fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, RegistryError> {
+    serde_json::from_slice(&answer.body).map_err(|error| {
+        let detail = format!("the answer is no manifest: {error}");
+        session.malformed(&Method::GET, answer, &detail)
+    })
 }
 
 /// Whether bytes are those that a digest stands for.
@@ -127,7 +154,7 @@ fn is_digest(text: &str, algorithm: &str, length: usize) -> bool {
     })
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -1,4 +1,4 @@
-//! OCI distribution: which tags a repository has, what they point to, how old it is; and who logs in where.
+//! OCI distribution: which tags a repository has, what they point to, how old it is, what is in it; and who logs in where.
 //!
 //! [`Registry`] asks. What is asked goes through a `session`, which shows the login that the registry wants: `ping` ▶
 //! `challenge` ▶ `realm` ▶ `token`. Threads that need the same answer wait for one `flight`.
@@ -10,6 +10,7 @@ mod address;
 mod age;
 mod auth_field;
 mod auth_json;
+mod blob;
 mod challenge;
 mod client;
 mod config_fault;
@@ -19,6 +20,7 @@ mod digest;
 mod docker_config;
 mod error;
 mod flight;
+mod image;
 mod keychain;
 mod link;
 mod login;
@@ -27,6 +29,7 @@ mod manifest;
 mod ping;
 mod pull_secret;
 mod realm;
+mod referrers;
 mod refusal;
 mod session;
 mod tags;
@@ -35,11 +38,13 @@ mod token_answer;
 mod url_pattern;
 mod user_keychain;
 
+pub use blob::Blob;
 pub use client::Registry;
 pub use config_fault::{AuthFault, ConfigFault};
 pub use credential_helper::{CredentialHelpers, HelperError, HelperLogin};
 pub use docker_config::DockerConfig;
 pub use error::RegistryError;
+pub use image::{Image, Layer};
 pub use keychain::{Keychain, Unused};
 pub use login::Login;
 pub use login_error::LoginError;

@@ -9,7 +9,7 @@ use super::realm::Realm;
 use super::refusal::{request, unanswered};
 use super::token::{Token, Wanted, secrets};
 use super::{Login, Refusal, Registry, RegistryError};
-use crate::net::{Answer, Deadline, NetError, Request, Secret, basic_header, scrubbed};
+use crate::net::{Answer, Client, Deadline, Incoming, NetError, Opened, Request, Secret, basic_header, scrubbed};
 use crate::policy::Reference;
 
 /// The longest scope that is asked for on a server's behalf, in bytes.
@@ -24,6 +24,9 @@ pub(super) struct Ask {
     /// The largest answer, in bytes.
     pub(super) limit: usize,
 }
+
+/// How a request is sent.
+type Sending<T> = fn(&Client, &Request, Deadline) -> Result<T, NetError>;
 
 /// A conversation about one repository.
 pub(super) struct Session<'a> {
@@ -94,25 +97,51 @@ impl<'a> Session<'a> {
         let answer = self.ask(ask)?;
         match answer.status {
             StatusCode::OK => Ok(answer),
-            _ => Err(Refusal::of(&ask.method, &answer, &self.secrets()).into()),
+            _ => Err(self.refused(&ask.method, &answer)),
         }
+    }
+
+    /// The answer to a question whose answers are of any size, and its body, if it is a success.
+    ///
+    /// # Errors
+    /// As [`Session::fetch`].
+    pub(super) fn open_body(&mut self, ask: &Ask) -> Result<(Answer, Incoming), RegistryError> {
+        let Opened { answer, body } = self.asked(ask, Client::open, |opened| &opened.answer)?;
+        match body {
+            Some(body) => Ok((answer, body)),
+            None => Err(self.refused(&ask.method, &answer)),
+        }
+    }
+
+    /// An answer that is an error.
+    pub(super) fn refused(&self, method: &Method, answer: &Answer) -> RegistryError {
+        Refusal::of(method, answer, &self.secrets()).into()
+    }
+
+    /// The answer to a question, whatever it is.
+    ///
+    /// # Errors
+    /// When there is no answer, or no token for it.
+    pub(super) fn ask(&mut self, ask: &Ask) -> Result<Answer, RegistryError> {
+        self.asked(ask, Client::send, |answer| answer)
     }
 
     /// A refused token is renewed once. Only the registry itself is shown anything, and only its challenges count.
-    fn ask(&mut self, ask: &Ask) -> Result<Answer, RegistryError> {
+    fn asked<T>(&mut self, ask: &Ask, send: Sending<T>, answer: fn(&T) -> &Answer) -> Result<T, RegistryError> {
         let own = self.is_own(&ask.url);
         let authorization = if own { self.authorization(None, &[])? } else { None };
-        let answer = self.send(ask, authorization)?;
-        if answer.status != StatusCode::UNAUTHORIZED || !own || !self.is_own(&answer.url) {
-            return Ok(answer);
+        let first = self.send(ask, authorization, send)?;
+        let found = answer(&first);
+        if found.status != StatusCode::UNAUTHORIZED || !own || !self.is_own(&found.url) {
+            return Ok(first);
         }
-        match self.renewed(&challenges(&answer.headers))? {
-            Some(authorization) => self.send(ask, Some(authorization)),
-            None => Ok(answer),
+        match self.renewed(&challenges(&found.headers))? {
+            Some(authorization) => self.send(ask, Some(authorization), send),
+            None => Ok(first),
         }
     }
 
-    fn send(&self, ask: &Ask, authorization: Option<Secret>) -> Result<Answer, RegistryError> {
+    fn send<T>(&self, ask: &Ask, authorization: Option<Secret>, send: Sending<T>) -> Result<T, RegistryError> {
         let mut request = match ask.method {
             Method::HEAD => Request::head(ask.url.clone()),
             _ => Request::get(ask.url.clone()),
@@ -123,7 +152,7 @@ impl<'a> Session<'a> {
         if let Some(authorization) = authorization {
             request = request.authorization(authorization);
         }
-        let result = self.registry.client().send(&request.limit(ask.limit), self.deadline);
+        let result = send(self.registry.client(), &request.limit(ask.limit), self.deadline);
         if let Err(NetError::Broken { .. }) = result {
             // It may be spoken to in another way by the next time.
             self.registry.forget(self.image.registry());
@@ -217,7 +246,7 @@ impl<'a> Session<'a> {
     }
 
     /// What the registry has seen.
-    fn secrets(&self) -> Vec<Secret> {
+    pub(super) fn secrets(&self) -> Vec<Secret> {
         let mut seen = secrets(self.login);
         seen.extend(self.token.as_ref().map(|token| token.text.clone()));
         if let Login::Basic { username, password } = self.login {
