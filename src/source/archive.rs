@@ -2,16 +2,15 @@
 
 use std::io::Write;
 
-use super::tree::{Directory, Files, Found, Node};
+use super::tree::{Directory, FileError, Files, Found, Node};
 use crate::artifact::{IgnoreFile, IgnoreRules, Verdict, Walk, WriteError, Writer};
-use crate::git::GitError;
 
 /// Why a tree cannot be archived.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// A file cannot be read.
     #[error("cannot read a file: {0}")]
-    Read(#[from] GitError),
+    Read(#[from] FileError),
     /// The archive cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -21,7 +20,7 @@ pub enum ArchiveError {
 ///
 /// # Errors
 /// One of the files cannot be read.
-pub fn rules(files: &Files, spec: Option<&str>) -> Result<IgnoreRules, GitError> {
+pub fn rules(files: &Files, spec: Option<&str>) -> Result<IgnoreRules, FileError> {
     let mut found = Vec::new();
     collect(files, &files.root, &mut Vec::new(), &mut found)?;
     let texts = found.iter().map(|(directory, text)| IgnoreFile { directory, text });
@@ -31,7 +30,7 @@ pub fn rules(files: &Files, spec: Option<&str>) -> Result<IgnoreRules, GitError>
 /// Folder and text of each ignore file.
 type Texts = Vec<(Vec<u8>, Vec<u8>)>;
 
-fn collect(files: &Files, directory: &Directory, path: &mut Vec<u8>, found: &mut Texts) -> Result<(), GitError> {
+fn collect(files: &Files, directory: &Directory, path: &mut Vec<u8>, found: &mut Texts) -> Result<(), FileError> {
     for (name, node) in &directory.entries {
         if name.as_slice() == IgnoreRules::FILE_NAME.as_bytes() {
             // A link is followed, within the tree.
@@ -41,7 +40,7 @@ fn collect(files: &Files, directory: &Directory, path: &mut Vec<u8>, found: &mut
                 node => Some(Found::Other(node)),
             };
             if let Some(Found::Other(Node::File(file))) = file {
-                found.push((path.clone(), files.read(&file.content)?.into_owned()));
+                found.push((path.clone(), files.read(&file.content)?));
             }
         }
         if let Node::Directory(inner) = node {
@@ -104,9 +103,8 @@ impl<W: Write> Archiving<'_, W> {
             }
             Node::File(file) => {
                 if !self.walk.ignores_file(name) {
-                    let bytes = self.files.read(&file.content)?;
-                    let size = bytes.len() as u64;
-                    self.writer.file(&self.path, file.executable, size, &*bytes)?;
+                    let (size, bytes) = self.files.open(&file.content)?;
+                    self.writer.file(&self.path, file.executable, size, bytes)?;
                 }
             }
             Node::Link(_) => {}

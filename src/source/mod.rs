@@ -3,15 +3,20 @@
 //! ```text
 //! reference ─▶ checkout (mirror) ─▶ commit ─▶ git_tree (+ submodules) ─▶ tree ─▶ archive
 //!                                                        include ─────────┘
+//! OCI reference ─▶ oci_pull (registry) ─▶ oci_evidence (signatures) ─▶ oci_layer ─▶ tree ─▶ archive
 //! ```
 //!
-//! There is no checkout on disk: a tree knows its files by the ids of their blobs, and the archive reads them one by one. Words
-//! and odd rules are those of source-controller v1.9 and its Git library, go-git v5.19 (`fluxcd/pkg/git/gogit`).
+//! There is no checkout on disk: a tree knows its files by the ids of their blobs (or where an unpacked layer keeps them), and the
+//! archive reads them one by one. Words and odd rules are those of source-controller v1.9 and its Git library, go-git v5.19 (`fluxcd/pkg/git/gogit`).
 
 mod archive;
 mod checkout;
 mod git_tree;
 mod include;
+mod oci_evidence;
+mod oci_layer;
+mod oci_pull;
+mod oci_reference;
 mod reference;
 mod refusal;
 mod tree;
@@ -20,6 +25,10 @@ pub use archive::{ArchiveError, archive, rules};
 pub use checkout::{Commit, ReferencingTag, Seen, Wanted, checkout};
 pub use git_tree::{Modules, check_sparse};
 pub use include::{IncludeError, put, unpacked};
+pub use oci_evidence::verify_cosign;
+pub use oci_layer::{Keeping, select_layer, unpack_layer};
+pub use oci_pull::OciRemote;
+pub use oci_reference::{OciPick, digest_of_revision, newest_tag, oci_repository};
 pub use reference::Reference;
 pub use refusal::CheckoutError;
-pub use tree::{Content, Directory, File, Files, Found, Node};
+pub use tree::{Content, Directory, File, FileError, Files, Found, Keep, Node};

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Cursor, Read};
+use std::sync::Arc;
 
 use crate::git::{GitError, ObjectId, Objects};
 
@@ -11,6 +14,27 @@ pub struct Files {
     /// The root.
     pub root: Directory,
     mirrors: Vec<Objects>,
+    kept: Option<Arc<dyn Keep>>,
+}
+
+/// Where the bytes of many files are kept one after the other, such as a temporary file.
+pub trait Keep: fmt::Debug + Send + Sync {
+    /// Fills a buffer with the bytes from `offset` on.
+    ///
+    /// # Errors
+    /// There are not so many, or they cannot be read.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+/// Why a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The mirror that it is in is damaged.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// What keeps it fails.
+    #[error("read what was unpacked: {0}")]
+    Kept(#[from] io::Error),
 }
 
 /// A folder. Names are in the order of their bytes, which is the order of archives too.
@@ -52,6 +76,13 @@ pub enum Content {
     },
     /// Here.
     Bytes(Vec<u8>),
+    /// In what the [`Files`] are kept in.
+    Kept {
+        /// Where it begins.
+        offset: u64,
+        /// Bytes.
+        size: u64,
+    },
 }
 
 /// A larger file is taken for a mistake, in bytes.
@@ -67,18 +98,71 @@ impl Files {
         self.mirrors.len() - 1
     }
 
-    /// The bytes of a file.
+    /// Files that are kept somewhere.
+    #[must_use]
+    pub fn kept_in(root: Directory, keep: Arc<dyn Keep>) -> Self {
+        Self {
+            root,
+            mirrors: Vec::new(),
+            kept: Some(keep),
+        }
+    }
+
+    /// The size of a file in bytes, and the bytes as they are read.
     ///
     /// # Errors
-    /// [`GitError::Damaged`], [`GitError::TooLarge`].
-    pub fn read<'a>(&self, content: &'a Content) -> Result<Cow<'a, [u8]>, GitError> {
-        match content {
-            Content::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
+    /// [`FileError`]
+    pub fn open<'a>(&'a self, content: &'a Content) -> Result<(u64, Box<dyn Read + 'a>), FileError> {
+        let bytes = match content {
+            Content::Bytes(bytes) => Cow::Borrowed(bytes.as_slice()),
             Content::Blob { mirror, id } => match self.mirrors.get(*mirror) {
-                Some(objects) => objects.blob(*id, LARGEST).map(Cow::Owned),
-                None => Err(GitError::Invalid(format!("blob {id} is in no mirror"))),
+                Some(objects) => objects.blob(*id, LARGEST).map(Cow::Owned)?,
+                None => return Err(GitError::Invalid(format!("blob {id} is in no mirror")).into()),
             },
-        }
+            Content::Kept { offset, size } => {
+                let keep = self
+                    .kept
+                    .as_deref()
+                    .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+                let reader = KeptReader {
+                    keep,
+                    offset: *offset,
+                    left: *size,
+                };
+                return Ok((*size, Box::new(reader)));
+            }
+        };
+        Ok((bytes.len() as u64, Box::new(Cursor::new(bytes))))
+    }
+
+    /// All bytes of a file.
+    ///
+    /// # Errors
+    /// [`FileError`]
+    pub fn read(&self, content: &Content) -> Result<Vec<u8>, FileError> {
+        let (_, mut reader) = self.open(content)?;
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+struct KeptReader<'a> {
+    keep: &'a dyn Keep,
+    offset: u64,
+    left: u64,
+}
+
+impl Read for KeptReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let Some(room) = buffer.get_mut(..most) else {
+            return Ok(0);
+        };
+        self.keep.read_at(room, self.offset)?;
+        self.offset += most as u64;
+        self.left -= most as u64;
+        Ok(most)
     }
 }
 
