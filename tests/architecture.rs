@@ -77,6 +77,7 @@ const ROOMS: &[Room] = &[
             "net",
             "observe",
             "policy",
+            "registry",
             "remotes",
             "scan",
             "source",
@@ -107,7 +108,13 @@ const ROOMS: &[Room] = &[
     ),
     room("render", &["git", "kustomize", "net"], true),
     room("signing", &["gostd", "net"], false),
-    room("source", &["api", "artifact", "git", "policy"], false),
+    room(
+        "source",
+        &[
+            "api", "artifact", "git", "gostd", "net", "policy", "re2", "registry", "verify",
+        ],
+        false,
+    ),
     room("sprig", &["gostd", "policy", "re2", "template"], false),
     room("storage", &["gostd"], true),
     room("tags", &[], true),

@@ -6,7 +6,8 @@ use super::context::Context;
 use super::tokens;
 use crate::api::Object;
 use crate::api::{
-    GitRepository, ImageRepository, ImageUpdateAutomation, LocalRef, ObjectName, Objects, Secret, ServiceAccount,
+    GitRepository, ImageRepository, ImageUpdateAutomation, LocalRef, ObjectName, Objects, OciRepository, Secret,
+    ServiceAccount,
 };
 use crate::cluster::{Cluster, ClusterError, SECRET, SERVICE_ACCOUNT};
 
@@ -22,11 +23,7 @@ pub(super) async fn of_images(context: &Context, repository: &ImageRepository) -
     let mut objects = Objects::default();
     if !spec.service_account_name.is_empty() && repository.provider() == "generic" {
         let name = repository.beside(&spec.service_account_name);
-        if let Some(account) = found(cluster.read::<ServiceAccount>(&SERVICE_ACCOUNT, &name).await)? {
-            let pulls = account.image_pull_secrets.iter();
-            names.extend(pulls.map(|reference| ObjectName::new(&name.namespace, &reference.name)));
-            objects.put(Object::ServiceAccount(account));
-        }
+        names.extend(pull_secrets(cluster, &name, &mut objects).await?);
     }
     identity(cluster, tokens::of_images(&context.accounts, repository), &mut objects).await?;
     secrets(cluster, names, objects).await
@@ -74,6 +71,46 @@ pub(super) async fn of_source(
     let account = tokens::of_git(&context.accounts, repository, namespace);
     identity(&context.cluster, account, &mut objects).await?;
     secrets(&context.cluster, names, objects).await
+}
+
+/// Reads what an OCI repository names, with its ServiceAccount and the pull secrets of that.
+///
+/// # Errors
+/// As [`of_images`].
+pub(super) async fn of_oci(context: &Context, repository: &OciRepository) -> Result<Objects, ClusterError> {
+    let cluster = &context.cluster;
+    let spec = &repository.spec;
+    let namespace = repository.metadata.namespace_or_default();
+    let mut names = named(
+        namespace,
+        [&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref],
+    );
+    let keys = spec.verify.as_ref().and_then(|verify| verify.secret_ref.as_ref());
+    names.extend(keys.map(|reference| ObjectName::new(namespace, &reference.name)));
+    let mut objects = Objects::default();
+    if !spec.service_account_name.is_empty() {
+        let name = ObjectName::new(namespace, &spec.service_account_name);
+        names.extend(pull_secrets(cluster, &name, &mut objects).await?);
+    }
+    identity(cluster, tokens::of_oci(&context.accounts, repository), &mut objects).await?;
+    secrets(cluster, names, objects).await
+}
+
+/// Reads a ServiceAccount; gives the names of its image pull secrets.
+async fn pull_secrets(
+    cluster: &Cluster,
+    name: &ObjectName,
+    objects: &mut Objects,
+) -> Result<Vec<ObjectName>, ClusterError> {
+    let Some(account) = found(cluster.read::<ServiceAccount>(&SERVICE_ACCOUNT, name).await)? else {
+        return Ok(Vec::new());
+    };
+    let pulls = account.image_pull_secrets.iter();
+    let names = pulls
+        .map(|reference| ObjectName::new(&name.namespace, &reference.name))
+        .collect();
+    objects.put(Object::ServiceAccount(account));
+    Ok(names)
 }
 
 /// Reads the ServiceAccount whose identity at a cloud is used.

@@ -14,6 +14,7 @@ use super::image_policy::ImagePolicies;
 use super::image_repository::ImageRepositories;
 use super::image_update_automation::ImageUpdateAutomations;
 use super::mirrors::Mirrors;
+use super::oci_repository::OciRepositories;
 use super::policy_book::PolicyBook;
 use super::queue::Queue;
 use super::reconcile::{Driver, Reconcile};
@@ -23,7 +24,7 @@ use super::triggers;
 use super::webhooks::Webhooks;
 use crate::cluster::{
     Cache, Cluster, ClusterError, Connect, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION,
-    Kind, Scope,
+    Kind, OCI_REPOSITORY, Scope,
 };
 use crate::net::Peer;
 use crate::observe::{
@@ -269,16 +270,18 @@ fn lead_all(
         ));
     }
     if let Some(storage) = storage {
-        let repositories = GitRepositories {
+        let git = GitRepositories {
+            context: Arc::clone(context),
+            storage: storage.clone(),
+        };
+        let oci = OciRepositories {
             context: Arc::clone(context),
             storage,
         };
-        let drivers = vec![driver(
-            context,
-            repositories,
-            &caches.git_repositories,
-            &queues.git_repositories,
-        )];
+        let drivers = vec![
+            driver(context, git, &caches.git_repositories, &queues.git_repositories),
+            driver(context, oci, &caches.oci_repositories, &queues.oci_repositories),
+        ];
         groups.spawn(lead(Arc::clone(context), GitRepositories::CONTROLLER, drivers, ended));
     }
     groups
@@ -399,6 +402,7 @@ struct Caches {
     sources: Arc<Cache>,
     /// Those that artifacts are made of. The same as `sources` unless only some of them are ours to make.
     git_repositories: Arc<Cache>,
+    oci_repositories: Arc<Cache>,
 }
 
 struct Queues {
@@ -406,6 +410,7 @@ struct Queues {
     policies: Arc<Queue>,
     automations: Arc<Queue>,
     git_repositories: Arc<Queue>,
+    oci_repositories: Arc<Queue>,
 }
 
 impl Caches {
@@ -418,6 +423,7 @@ impl Caches {
         };
         Self {
             git_repositories,
+            oci_repositories: of(&OCI_REPOSITORY),
             repositories: of(&IMAGE_REPOSITORY),
             policies: of(&IMAGE_POLICY),
             automations: of(&IMAGE_UPDATE_AUTOMATION),
@@ -437,9 +443,11 @@ impl Caches {
             policies: queue(&IMAGE_POLICY),
             automations: queue(&IMAGE_UPDATE_AUTOMATION),
             git_repositories: queue(&GIT_REPOSITORY),
+            oci_repositories: queue(&OCI_REPOSITORY),
         };
         if context.settings.kinds.source {
             triggers::own(&self.git_repositories, &queues.git_repositories);
+            triggers::own(&self.oci_repositories, &queues.oci_repositories);
         }
         triggers::own(&self.repositories, &queues.repositories);
         triggers::own(&self.policies, &queues.policies);
@@ -459,6 +467,7 @@ impl Caches {
             (&self.automations, kinds.automation, true),
             (&self.sources, kinds.automation || (kinds.source && is_shared), false),
             (&self.git_repositories, kinds.source && !is_shared, true),
+            (&self.oci_repositories, kinds.source, true),
         ];
         let wanted = all.into_iter().filter(|(_, wanted, _)| *wanted);
         wanted.map(|(cache, _, labelled)| (cache, labelled)).collect()

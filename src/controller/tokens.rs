@@ -6,7 +6,7 @@ use tokio::runtime::Handle;
 
 use super::settings::Gates;
 use super::status::Outcome;
-use crate::api::{GitRepository, ImageRepository, ObjectName};
+use crate::api::{GitRepository, ImageRepository, ObjectName, OciRepository};
 use crate::cloud::{ServiceAccounts, TokenRequest};
 use crate::cluster::Cluster;
 use crate::net::{Deadline, Secret};
@@ -72,6 +72,15 @@ pub(super) fn of_images(accounts: &ServiceAccounts, repository: &ImageRepository
     }
     let name = accounts.name(&repository.spec.service_account_name)?;
     Some(repository.beside(name))
+}
+
+/// The ServiceAccount that stands for an OCI repository at a cloud.
+pub(super) fn of_oci(accounts: &ServiceAccounts, repository: &OciRepository) -> Option<ObjectName> {
+    if matches!(repository.spec.provider.as_str(), "" | "generic") {
+        return None;
+    }
+    let name = accounts.name(&repository.spec.service_account_name)?;
+    Some(ObjectName::new(repository.metadata.namespace_or_default(), name))
 }
 
 /// The ServiceAccount that stands for an automation at the cloud of its Git repository. It is looked for beside the automation,

@@ -5,11 +5,16 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::access::{Access, Source, access};
 use super::error::{MOST_EXCLUSIONS, ScanError};
 use crate::api::{ImagePolicy, ImageRepository, Metadata, Objects};
-use crate::cloud::{Asker, Cloud, Endpoints, Environment, ServiceAccounts, TokenCache};
+use crate::cloud::{
+    Asker, Cloud, CloudError, Endpoints, Environment, Provider, ServiceAccounts, TokenCache, WorkloadIdentity,
+};
 use crate::gostd::Time;
 use crate::net::{Deadline, Peer, Proxy, Sent};
 use crate::policy::{Exclusions, Reference, Validation};
 use crate::registry::{Login, LoginError, Places, Registry, UserKeychain};
+
+/// So many registries are remembered.
+const MOST_REGISTRIES: usize = 256;
 
 /// What is done about Secrets with logins that are not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +146,49 @@ impl Scanner {
         Ok(registry.created(&tagged(repository, tag)?, &login, deadline)?)
     }
 
+    /// The login at a registry of a cloud's, as `asker`.
+    ///
+    /// # Errors
+    /// [`CloudError`]
+    pub fn cloud_login(
+        &self,
+        at: (Provider, &Reference),
+        identity: Option<&WorkloadIdentity>,
+        proxy: Option<&Proxy>,
+        asker: Asker,
+        deadline: Deadline,
+    ) -> Result<Login, CloudError> {
+        let (provider, reference) = at;
+        let cloud = self.cloud(proxy).asked_by(asker);
+        let login = cloud.registry_login(provider, reference.registry(), identity, deadline)?;
+        Ok(Login::Basic {
+            username: login.username,
+            password: login.password,
+        })
+    }
+
+    /// The registry of a repository, which shares connections and tokens with others that are reached in the same way.
+    #[must_use]
+    pub fn registry_of(&self, reference: &Reference, peer: &Peer, insecure: bool) -> Arc<Registry> {
+        let key = Key {
+            registry: reference.registry().to_owned(),
+            insecure,
+            peer: peer.clone(),
+        };
+        let mut registries = self.registries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, registry)) = registries.iter().find(|(known, _)| *known == key) {
+            return Arc::clone(registry);
+        }
+        let sent = self.surroundings.sent.clone();
+        let registry = Arc::new(Registry::telling(peer.clone(), insecure, sent));
+        if registries.len() >= MOST_REGISTRIES {
+            // Certificates and proxies that have changed leave some behind that nobody asks any more.
+            registries.remove(0);
+        }
+        registries.push((key, Arc::clone(&registry)));
+        registry
+    }
+
     fn access(&self, repository: &ImageRepository, objects: &Objects) -> Result<Access, ScanError> {
         access(repository, objects, self.missing, self.surroundings.accounts.as_ref())
     }
@@ -154,26 +202,8 @@ impl Scanner {
         // The time limit spans the login and the questions, as in the controller.
         let deadline = Deadline::after(repository.timeout());
         let login = self.login(access, asker, deadline)?;
-        Ok((self.registry(access), login, deadline))
-    }
-
-    fn registry(&self, access: &Access) -> Arc<Registry> {
-        let key = Key {
-            registry: access.reference.registry().to_owned(),
-            insecure: access.insecure,
-            peer: access.peer.clone(),
-        };
-        let mut registries = self.registries.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, registry)) = registries.iter().find(|(known, _)| *known == key) {
-            return Arc::clone(registry);
-        }
-        let registry = Arc::new(Registry::telling(
-            access.peer.clone(),
-            access.insecure,
-            self.surroundings.sent.clone(),
-        ));
-        registries.push((key, Arc::clone(&registry)));
-        registry
+        let registry = self.registry_of(&access.reference, &access.peer, access.insecure);
+        Ok((registry, login, deadline))
     }
 
     fn login(&self, access: &Access, asker: &Asker, deadline: Deadline) -> Result<Login, ScanError> {
@@ -186,13 +216,8 @@ impl Scanner {
                 if own != Login::Anonymous {
                     return Ok(own);
                 }
-                let cloud = self.cloud(access.peer.proxy.as_ref()).asked_by(asker.clone());
-                let login =
-                    cloud.registry_login(*provider, access.reference.registry(), identity.as_ref(), deadline)?;
-                Ok(Login::Basic {
-                    username: login.username,
-                    password: login.password,
-                })
+                let (at, proxy) = ((*provider, &access.reference), access.peer.proxy.as_ref());
+                Ok(self.cloud_login(at, identity.as_ref(), proxy, asker.clone(), deadline)?)
             }
         }
     }

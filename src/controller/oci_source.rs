@@ -1,0 +1,200 @@
+//! The part of an OCIRepository's reconciliation that waits for registries and disks: pulling a layer, making the artifact.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Seek as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::artifacts::{self, shown};
+use super::git_source::Refused;
+use super::source_status::{FETCH_FAILED, STORAGE_FAILED};
+use crate::api::{Artifact, ObjectName, OciRepositorySpec};
+use crate::artifact::Writer;
+use crate::cluster::OCI_REPOSITORY;
+use crate::net::NetError;
+use crate::registry::{Layer, RegistryError};
+use crate::source::{self, Directory, Files, Keep, Keeping, OciRemote};
+use crate::storage::{LATEST, Storage};
+
+const LAYER_FAILED: &str = "OCIArtifactLayerOperationFailed";
+pub(super) const PULL_FAILED: &str = "OCIArtifactPullFailed";
+
+/// A layer that breaks off is asked for so often.
+const TRIES: usize = 3;
+
+/// What was pulled.
+pub(super) struct Pulled {
+    /// What its maker says of it.
+    metadata: BTreeMap<String, String>,
+    content: Content,
+}
+
+enum Content {
+    /// The layer as it is.
+    Layer(File),
+    /// What is in it.
+    Files(Files),
+}
+
+/// What to do with a layer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Extract,
+    Copy,
+}
+
+fn layer_failed(message: String) -> Refused {
+    Refused {
+        condition: Some(FETCH_FAILED),
+        reason: LAYER_FAILED,
+        message,
+    }
+}
+
+/// Pulls the layer that is wanted of the image with this digest. `folder` is for temporary files, which have no names in it.
+pub(super) fn pull(
+    remote: &OciRemote,
+    spec: &OciRepositorySpec,
+    digest: &str,
+    folder: &Path,
+) -> Result<Pulled, Refused> {
+    let image = remote.image(digest).map_err(|error| match error {
+        RegistryError::Malformed { .. } => layer_failed(format!("failed to parse artifact manifest: {error}")),
+        error => Refused {
+            condition: Some(FETCH_FAILED),
+            reason: PULL_FAILED,
+            message: format!("failed to pull artifact from '{}': {error}", spec.url),
+        },
+    })?;
+    let layer = source::select_layer(&image, spec.layer_selector.as_ref()).map_err(layer_failed)?;
+    let named = spec.layer_selector.as_ref().map(|selector| selector.operation.as_str());
+    let operation = match named.unwrap_or_default() {
+        "" | "extract" => Operation::Extract,
+        "copy" => Operation::Copy,
+        other => return Err(layer_failed(format!("unsupported layer operation: {other}"))),
+    };
+    let file = spool(remote, layer, operation, folder)?;
+    let content = match operation {
+        Operation::Copy => Content::Layer(file),
+        Operation::Extract => Content::Files(unpacked(&file, folder)?),
+    };
+    Ok(Pulled {
+        metadata: image.annotations,
+        content,
+    })
+}
+
+/// A file without a name: nothing is left of it, whatever happens.
+fn temporary(folder: &Path) -> Result<File, Refused> {
+    tempfile::tempfile_in(folder).map_err(|error| Refused {
+        condition: Some(STORAGE_FAILED),
+        reason: "DirectoryCreationFailed",
+        message: format!("failed to create temporary file in {}: {error}", folder.display()),
+    })
+}
+
+fn spool(remote: &OciRemote, layer: &Layer, operation: Operation, folder: &Path) -> Result<File, Refused> {
+    let mut file = temporary(folder)?;
+    let mut tries = 1;
+    loop {
+        let blob = remote.layer(layer);
+        let mut blob =
+            blob.map_err(|error| layer_failed(format!("failed to extract the first layer from artifact: {error}")))?;
+        match io::copy(&mut blob, &mut file) {
+            Ok(_) => return Ok(file),
+            Err(error) if tries < TRIES && is_passing(&error) => {
+                tries += 1;
+                let again = file.set_len(0).and_then(|()| file.rewind());
+                again.map_err(|error| broken(operation, &error))?;
+            }
+            Err(error) => return Err(broken(operation, &error)),
+        }
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|error| error.downcast_ref::<RegistryError>());
+    match inner {
+        Some(RegistryError::Net(error)) => !matches!(error, NetError::Timeout { .. }),
+        // An end that came too soon.
+        Some(RegistryError::Blob(_)) => true,
+        _ => false,
+    }
+}
+
+fn broken(operation: Operation, error: &dyn std::fmt::Display) -> Refused {
+    layer_failed(match operation {
+        Operation::Extract => format!("failed to extract layer contents from artifact: {error}"),
+        Operation::Copy => format!("failed to copy layer from artifact: {error}"),
+    })
+}
+
+fn unpacked(layer: &File, folder: &Path) -> Result<Files, Refused> {
+    let failed = |error: &dyn std::fmt::Display| broken(Operation::Extract, error);
+    let mut layer = layer;
+    layer.rewind().map_err(|error| failed(&error))?;
+    let kept = temporary(folder)?;
+    let mut keeping = Keeping::new(BufWriter::with_capacity(128 << 10, &kept));
+    let root: Directory = source::unpack_layer(BufReader::with_capacity(128 << 10, layer), &mut keeping)
+        .map_err(|error| failed(&error))?;
+    drop(keeping);
+    Ok(Files::kept_in(root, Arc::new(Kept(kept))))
+}
+
+/// What was unpacked.
+#[derive(Debug)]
+struct Kept(File);
+
+impl Keep for Kept {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.read_exact_at(buffer, offset)
+    }
+}
+
+/// Writes the artifact.
+pub(super) fn make(
+    storage: &Storage,
+    name: &ObjectName,
+    ignore: Option<&str>,
+    revision: &str,
+    pulled: Pulled,
+) -> Result<Artifact, Refused> {
+    let doing = match &pulled.content {
+        Content::Layer(_) => "copy",
+        Content::Files(_) => "archive",
+    };
+    let unable = |error: &dyn std::fmt::Display| Refused {
+        condition: Some(STORAGE_FAILED),
+        reason: "ArchiveOperationFailed",
+        message: format!("unable to {doing} artifact to storage: {error}"),
+    };
+    let folder = artifacts::folder(&OCI_REPOSITORY, name).map_err(|error| unable(&error))?;
+    let file = format!("{}.tar.gz", source::digest_of_revision(revision));
+    let artifact = storage
+        .artifact(&folder, &file, revision)
+        .map_err(|error| unable(&error))?;
+    let Pulled { metadata, content } = pulled;
+    let written = match content {
+        Content::Layer(mut layer) => storage.write(&artifact, Some(LATEST), |mut out| {
+            layer.rewind()?;
+            io::copy(&mut layer, &mut out)?;
+            Ok(metadata)
+        }),
+        Content::Files(files) => {
+            let rules = source::rules(&files, ignore).map_err(|error| Refused {
+                condition: None,
+                reason: "SourceIgnoreError",
+                message: format!("failed to load source ignore patterns from repository: {error}"),
+            })?;
+            storage.write(&artifact, Some(LATEST), |out| {
+                let mut writer = Writer::new(out)?;
+                source::archive(&files, &rules, &mut writer)?;
+                writer.finish()?;
+                Ok(metadata)
+            })
+        }
+    };
+    written.map(shown).map_err(|error| unable(&error))
+}
