@@ -77,6 +77,7 @@ fn sources_show_what_fluxs_show() {
         cluster,
         namespace,
         folder,
+        plural: "gitrepositories",
     });
     sides.iter().for_each(|side| fill(side, &world, &cases));
     let _controllers = [start_flux(&sides[0]), start_ours(&sides[1])];

@@ -264,6 +264,7 @@ fn an_own_authority_and_client_certificates() {
                 ca: ca.then(|| certificates.ca.clone()),
                 beside_system: true,
                 client: client.then(|| (certificate.clone(), key)),
+                ..Tls::default()
             },
             ..Peer::default()
         }

@@ -4,6 +4,7 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use super::context::Context;
+use super::oci_source::{PULL_FAILED, READ_FAILED};
 use super::source_status::{FETCH_FAILED, failed, stalled};
 use super::status::{Outcome, Status};
 use super::tokens;
@@ -14,13 +15,15 @@ use crate::cluster::OCI_REPOSITORY;
 use crate::net::{Deadline, Peer, Proxy, Tls};
 use crate::policy::Reference;
 use crate::registry::{Keychain, Login, PullSecret, SecretError};
-use crate::source::{OciRemote, oci_repository};
+use crate::source::{OciPick, OciRemote, oci_repository};
 
 /// Why there is no way to the registry.
 enum Refusal {
     /// Of access: credentials, certificates, proxy.
     Access(String),
     Url(String),
+    /// No login of the cloud. Upstream asks for it in the middle of its first question to the registry.
+    Cloud(CloudError),
     /// A feature is not switched on.
     Gate,
 }
@@ -43,6 +46,18 @@ pub(super) fn remote(
     asking.reach().map_err(|refusal| match refusal {
         Refusal::Access(message) => failed(status, FETCH_FAILED, "AuthenticationFailed", message),
         Refusal::Url(message) => stalled(status, FETCH_FAILED, "URLInvalid", message),
+        Refusal::Cloud(error) => {
+            let url = &repository.spec.url;
+            let (reason, message) = match OciPick::of(repository.spec.reference.as_ref()) {
+                OciPick::Digest(_) => (PULL_FAILED, format!("failed to pull artifact from '{url}': {error}")),
+                OciPick::Tag(_) => (PULL_FAILED, format!("failed to determine artifact digest: {error}")),
+                OciPick::Semver { .. } => {
+                    let message = format!("failed to determine the artifact tag for '{url}': {error}");
+                    (READ_FAILED, message)
+                }
+            };
+            failed(status, FETCH_FAILED, reason, message)
+        }
         Refusal::Gate => Outcome::Stalled {
             reason: "FeatureGateDisabled",
             message: "to use spec.serviceAccountName for provider authentication please enable the \
@@ -174,8 +189,7 @@ impl Asking<'_> {
         if !given.is_empty() && !context.settings.gates.object_level_identity {
             return Err(Refusal::Gate);
         }
-        let refused = |error: &CloudError| access(&format!("failed to get credential from {provider}"), error);
-        let cloud = Provider::from_str(provider).map_err(|error| refused(&error))?;
+        let cloud = Provider::from_str(provider).map_err(Refusal::Cloud)?;
         let account = tokens::of_oci(&context.accounts, self.repository);
         let account = account.and_then(|name| self.objects.service_account(&name));
         let annotations = account.map(|account| &account.metadata.annotations);
@@ -191,7 +205,7 @@ impl Asking<'_> {
             let scanner = &context.scanner;
             scanner.cloud_login((cloud, name), identity.as_ref(), proxy, asker, deadline)
         });
-        login.map_err(|error| refused(&error))
+        login.map_err(Refusal::Cloud)
     }
 }
 

@@ -12,7 +12,7 @@ use super::context::Context;
 use super::gather;
 use super::git_source::Refused;
 use super::oci_remote;
-use super::oci_source::{PULL_FAILED, make, pull};
+use super::oci_source::{PULL_FAILED, Pulled, READ_FAILED, make, pull};
 use super::reconcile::{Reconcile, Turn};
 use super::source_status::{self, FETCH_FAILED, IN_STORAGE, OUTDATED, STORAGE_FAILED, VERIFIED, failed};
 use super::status::{Notice, Outcome, Status, Weight};
@@ -189,7 +189,7 @@ impl Reconciling<'_> {
             let (reason, message) = match of_tag {
                 true => {
                     let message = format!("failed to determine the artifact tag for '{}': {error}", spec.url);
-                    ("ReadOperationFailed", message)
+                    (READ_FAILED, message)
                 }
                 false => (PULL_FAILED, format!("failed to determine artifact digest: {error}")),
             };
@@ -246,7 +246,7 @@ impl Reconciling<'_> {
         judged.unwrap_or_else(|error| Err(CosignError::Manifest(error)))
     }
 
-    async fn pulled(&self, status: &mut Status, remote: &OciRemote, revision: &str) -> Step<super::oci_source::Pulled> {
+    async fn pulled(&self, status: &mut Status, remote: &OciRemote, revision: &str) -> Step<Pulled> {
         let (remote, spec) = (remote.clone(), self.repository.spec.clone());
         let digest = digest_of_revision(revision).to_owned();
         let folder = self.all.context.settings.storage.clone();
@@ -255,7 +255,7 @@ impl Reconciling<'_> {
         pulled.map_err(|refused| refuse(status, refused))
     }
 
-    async fn make(&self, status: &mut Status, revision: &str, pulled: super::oci_source::Pulled) -> Step<()> {
+    async fn make(&self, status: &mut Status, revision: &str, pulled: Pulled) -> Step<()> {
         let (storage, name) = (self.all.storage.clone(), self.repository.metadata.object_name());
         let (ignore, revision) = (self.repository.spec.ignore.clone(), revision.to_owned());
         let made = blocking::run(move || make(&storage, &name, ignore.as_deref(), &revision, pulled)).await;

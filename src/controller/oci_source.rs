@@ -20,6 +20,7 @@ use crate::storage::{LATEST, Storage};
 
 const LAYER_FAILED: &str = "OCIArtifactLayerOperationFailed";
 pub(super) const PULL_FAILED: &str = "OCIArtifactPullFailed";
+pub(super) const READ_FAILED: &str = "ReadOperationFailed";
 
 /// A layer that breaks off is asked for so often.
 const TRIES: usize = 3;
