@@ -31,8 +31,6 @@ use observed::{Shown, Side, differences};
 use repositories::World;
 use specs::{Case, cases, secrets};
 use support::apiserver::Cluster;
-use support::controller::Controller;
-use support::ports::free_port;
 use support::repo::Change;
 
 /// Sources that are as Flux's. It only ever rises.
@@ -80,7 +78,7 @@ fn sources_show_what_fluxs_show() {
         plural: "gitrepositories",
     });
     sides.iter().for_each(|side| fill(side, &world, &cases));
-    let _controllers = [start_flux(&sides[0]), start_ours(&sides[1])];
+    let _controllers = sides.each_ref().map(Side::controller);
     let wanted = only();
     let mut failed = vec![Vec::new(); cases.len()];
     settle(&sides, &cases, "");
@@ -123,36 +121,6 @@ fn fill(side: &Side<'_>, world: &World, cases: &[Case]) {
             .create(&kind, "")
             .unwrap_or_else(|error| panic!("{}: {error}", case.name));
     }
-}
-
-/// Pauses grow as they do by default: what fails for good must not keep all workers busy.
-const FLAGS: [&str; 5] = [
-    "--watch-all-namespaces=false",
-    "--concurrent=6",
-    "--requeue-dependency=5s",
-    "--interval-jitter-percentage=0",
-    "--log-level=debug",
-];
-
-fn flags(side: &Side<'_>) -> Vec<String> {
-    std::fs::create_dir_all(side.folder.join("data")).unwrap();
-    let address = format!("127.0.0.1:{}", free_port());
-    let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
-    flags.push(format!("--storage-addr={address}"));
-    flags.push(format!("--storage-adv-addr={address}"));
-    flags
-}
-
-fn start_flux(side: &Side<'_>) -> Controller {
-    let storage = format!("--storage-path={}", side.folder.join("data").display());
-    let kubeconfig = side.cluster.kubeconfig();
-    let starter = Controller::of_flux("source-controller", &kubeconfig, side.namespace, side.folder).unwrap();
-    starter.flags(&flags(side)).flags(&[&storage, "--events-addr="]).start()
-}
-
-fn start_ours(side: &Side<'_>) -> Controller {
-    let starter = Controller::ours(&side.cluster.kubeconfig(), side.namespace, side.folder);
-    starter.flags(&flags(side)).flags(&["--controllers=source"]).start()
 }
 
 /// Asks for all sources again, with other specs for some.

@@ -21,7 +21,6 @@ mod specs;
 mod support;
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
@@ -30,7 +29,6 @@ use artifacts::World;
 use observed::{Shown, Side, differences};
 use specs::{Case, cases, objects};
 use support::apiserver::Cluster;
-use support::controllers::Controller;
 
 /// Sources that are as Flux's. It only ever rises.
 const FLOOR: usize = 57;
@@ -77,7 +75,7 @@ fn oci_sources_show_what_fluxs_show() {
         plural: "ocirepositories",
     });
     sides.iter().for_each(|side| fill(side, &world, &cases));
-    let _controllers = [start(&sides[0]), start(&sides[1])];
+    let _controllers = sides.each_ref().map(Side::controller);
     let mut failed = vec![Vec::new(); cases.len()];
     settle(&sides, &cases, "");
     compare(&sides, &cases, "first", &mut failed);
@@ -119,33 +117,6 @@ fn fill(side: &Side<'_>, world: &World, cases: &[Case]) {
         let created = cluster.create(&object, "");
         created.unwrap_or_else(|error| panic!("{}: {error}", case.name));
     }
-}
-
-/// Pauses grow as they do by default: what fails for good must not keep all workers busy.
-fn start(side: &Side<'_>) -> Controller {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let storage = side.folder.join("data");
-    std::fs::create_dir_all(&storage).unwrap();
-    let places = [
-        format!("--storage-path={}", storage.display()),
-        format!("--storage-addr={address}"),
-        format!("--storage-adv-addr={address}"),
-    ];
-    let mut flags = vec![
-        "--watch-all-namespaces=false",
-        "--concurrent=6",
-        "--requeue-dependency=5s",
-        "--interval-jitter-percentage=0",
-        "--log-level=debug",
-    ];
-    flags.extend(places.iter().map(String::as_str));
-    let (kubeconfig, namespace) = (side.cluster.kubeconfig(), side.namespace);
-    if namespace == "flux" {
-        flags.push("--events-addr=");
-        return Controller::of_flux("source-controller", &kubeconfig, namespace, side.folder, &flags).unwrap();
-    }
-    flags.push("--controllers=source");
-    Controller::ours(&kubeconfig, namespace, side.folder, &flags)
 }
 
 /// Asks for all sources again, with other specs for some.

@@ -7,7 +7,7 @@ use super::context::Context;
 use super::oci_source::{PULL_FAILED, READ_FAILED};
 use super::source_status::{FETCH_FAILED, failed, stalled};
 use super::status::{Outcome, Status};
-use super::tokens;
+use super::tokens::{self, GateClosed};
 use crate::access;
 use crate::api::{InvalidSecret, ObjectName, Objects, OciRepository, Secret};
 use crate::cloud::{Asker, CloudError, Provider, Use};
@@ -25,7 +25,7 @@ enum Refusal {
     /// No login of the cloud. Upstream asks for it in the middle of its first question to the registry.
     Cloud(CloudError),
     /// A feature is not switched on.
-    Gate,
+    Gate(GateClosed),
 }
 
 /// The time limit where the spec has none.
@@ -58,12 +58,7 @@ pub(super) fn remote(
             };
             failed(status, FETCH_FAILED, reason, message)
         }
-        Refusal::Gate => Outcome::Stalled {
-            reason: "FeatureGateDisabled",
-            message: "to use spec.serviceAccountName for provider authentication please enable the \
-                      ObjectLevelWorkloadIdentity feature gate in the controller"
-                .to_owned(),
-        },
+        Refusal::Gate(closed) => closed.into(),
     })
 }
 
@@ -186,9 +181,7 @@ impl Asking<'_> {
             &self.repository.spec.service_account_name,
             &self.repository.spec.provider,
         );
-        if !given.is_empty() && !context.settings.gates.object_level_identity {
-            return Err(Refusal::Gate);
-        }
+        tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName").map_err(Refusal::Gate)?;
         let cloud = Provider::from_str(provider).map_err(Refusal::Cloud)?;
         let account = tokens::of_oci(&context.accounts, self.repository);
         let account = account.and_then(|name| self.objects.service_account(&name));

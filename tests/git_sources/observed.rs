@@ -10,6 +10,8 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
 use crate::support::apiserver::Cluster;
+use crate::support::controller::Controller;
+use crate::support::ports::free_port;
 
 /// What shows of one source.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +49,36 @@ pub struct Side<'a> {
     pub plural: &'static str,
 }
 
+/// Pauses grow as they do by default: what fails for good must not keep all workers busy.
+const FLAGS: [&str; 5] = [
+    "--watch-all-namespaces=false",
+    "--concurrent=6",
+    "--requeue-dependency=5s",
+    "--interval-jitter-percentage=0",
+    "--log-level=debug",
+];
+
 impl Side<'_> {
+    /// The controller of this side: Flux's where the namespace is `flux`, else ours.
+    pub fn controller(&self) -> Controller {
+        let storage = self.folder.join("data");
+        std::fs::create_dir_all(&storage).unwrap();
+        let (kubeconfig, address) = (self.cluster.kubeconfig(), format!("127.0.0.1:{}", free_port()));
+        let starter = if self.namespace == "flux" {
+            let starter = Controller::of_flux("source-controller", &kubeconfig, self.namespace, self.folder);
+            let storage = format!("--storage-path={}", storage.display());
+            starter.unwrap().flags(&[&storage, "--events-addr="])
+        } else {
+            let starter = Controller::ours(&kubeconfig, self.namespace, self.folder);
+            starter.flags(&["--controllers=source"])
+        };
+        let addresses = [
+            format!("--storage-addr={address}"),
+            format!("--storage-adv-addr={address}"),
+        ];
+        starter.flags(&FLAGS).flags(&addresses).start()
+    }
+
     pub fn path(&self, name: &str) -> String {
         let (namespace, plural) = (self.namespace, self.plural);
         format!("/apis/source.toolkit.fluxcd.io/v1/namespaces/{namespace}/{plural}/{name}")
