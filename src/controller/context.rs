@@ -28,6 +28,7 @@ pub(super) struct Context {
     pub(super) policy_book: PolicyBook,
     pub(super) repositories: Arc<Cache>,
     pub(super) sources: Arc<Cache>,
+    pub(super) oci_repositories: Arc<Cache>,
     pub(super) log: Log,
     pub(super) metrics: Metrics,
     pub(super) recorder: Recorder,

@@ -103,6 +103,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         policy_book: PolicyBook::new(Arc::clone(&caches.policies)),
         repositories: Arc::clone(&caches.repositories),
         sources: Arc::clone(&caches.sources),
+        oci_repositories: Arc::clone(&caches.oci_repositories),
         log,
         metrics,
         recorder,

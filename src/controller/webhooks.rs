@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -10,10 +11,10 @@ use super::clock;
 use super::context::Context;
 use super::status::REQUESTED_AT;
 use super::webhook_server::{self, Call, Reply};
-use crate::api::{GitRepository, ImageRepository, ObjectName, Secret};
-use crate::cluster::{ClusterError, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY, Object, SECRET};
+use crate::api::{GitRepository, ImageRepository, Metadata, ObjectName, OciRepository, Secret};
+use crate::cluster::{Cache, ClusterError, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY, SECRET};
 use crate::observe::Log;
-use crate::webhook::{self, Event, GitReference, Id, MAX_BODY, Refusal, Request, Source, Tokens};
+use crate::webhook::{self, Event, GitReference, Id, MAX_BODY, OciReference, Refusal, Request, Source, Tokens};
 
 /// So long the tokens are good that were read, so that strangers cannot make us ask the API server.
 const TOKENS_KEPT: Duration = Duration::from_secs(10);
@@ -123,27 +124,22 @@ impl Webhooks {
     }
 
     fn select(&self, events: &[Event]) -> Vec<Id> {
-        let (sources, images) = (
-            self.context.sources.list(|_| true),
-            self.context.repositories.list(|_| true),
-        );
-        let read = |object: &Arc<Object>| object.read::<GitRepository>(&GIT_REPOSITORY).ok();
-        let repositories: Vec<GitRepository> = sources.iter().filter_map(read).collect();
-        let read = |object: &Arc<Object>| object.read::<ImageRepository>(&IMAGE_REPOSITORY).ok();
-        let images: Vec<ImageRepository> = images.iter().filter_map(read).collect();
-        let git = repositories.iter().map(|repository| webhook::Object {
-            namespace: repository.metadata.namespace_or_default(),
-            name: &repository.metadata.name,
-            suspended: repository.spec.suspend,
-            source: Source::Git(&repository.spec.url, reference(repository)),
+        let git: Vec<GitRepository> = read(&self.context.sources);
+        let oci: Vec<OciRepository> = read(&self.context.oci_repositories);
+        let images: Vec<ImageRepository> = read(&self.context.repositories);
+        let git = git.iter().map(|repository| {
+            let source = Source::Git(&repository.spec.url, git_reference(repository));
+            object(&repository.metadata, repository.spec.suspend, source)
         });
-        let images = images.iter().map(|repository| webhook::Object {
-            namespace: repository.metadata.namespace_or_default(),
-            name: &repository.metadata.name,
-            suspended: repository.spec.suspend,
-            source: Source::Image(&repository.spec.image),
+        let oci = oci.iter().map(|repository| {
+            let source = Source::Oci(&repository.spec.url, oci_reference(repository));
+            object(&repository.metadata, repository.spec.suspend, source)
         });
-        let objects: Vec<webhook::Object<'_>> = git.chain(images).collect();
+        let images = images.iter().map(|repository| {
+            let source = Source::Image(&repository.spec.image);
+            object(&repository.metadata, repository.spec.suspend, source)
+        });
+        let objects: Vec<webhook::Object<'_>> = git.chain(oci).chain(images).collect();
         webhook::select(events, &objects)
     }
 
@@ -186,7 +182,25 @@ fn entries(secret: &Secret) -> impl Iterator<Item = (&str, &[u8])> {
     secret.keys().filter_map(move |key| Some((key, value(key)?)))
 }
 
-fn reference(repository: &GitRepository) -> GitReference<'_> {
+/// The objects of a kind, but for those that the schema of their kind should have kept out.
+fn read<T: DeserializeOwned>(cache: &Cache) -> Vec<T> {
+    let objects = cache.list(|_| true);
+    objects
+        .iter()
+        .filter_map(|object| object.read(cache.kind()).ok())
+        .collect()
+}
+
+fn object<'a>(metadata: &'a Metadata, suspended: bool, source: Source<'a>) -> webhook::Object<'a> {
+    webhook::Object {
+        namespace: metadata.namespace_or_default(),
+        name: &metadata.name,
+        suspended,
+        source,
+    }
+}
+
+fn git_reference(repository: &GitRepository) -> GitReference<'_> {
     let Some(reference) = &repository.spec.reference else {
         return GitReference::default();
     };
@@ -196,5 +210,16 @@ fn reference(repository: &GitRepository) -> GitReference<'_> {
         semver: reference.semver.as_deref(),
         name: reference.name.as_deref(),
         commit: reference.commit.as_deref(),
+    }
+}
+
+fn oci_reference(repository: &OciRepository) -> OciReference<'_> {
+    let Some(reference) = &repository.spec.reference else {
+        return OciReference::default();
+    };
+    OciReference {
+        tag: reference.tag.as_deref(),
+        semver: reference.semver.as_deref(),
+        digest: reference.digest.as_deref(),
     }
 }
