@@ -90,6 +90,15 @@ impl Secret {
         })
     }
 
+    /// All entries with their values.
+    ///
+    /// # Errors
+    /// As [`Secret::get`], for the first that cannot be read.
+    pub fn entries(&self) -> Result<Vec<(&str, &[u8])>, InvalidSecret> {
+        let entries = self.keys().map(|key| Ok((key, self.get(key)?.unwrap_or_default())));
+        entries.collect()
+    }
+
     /// The keys, in order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)

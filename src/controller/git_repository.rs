@@ -249,13 +249,7 @@ impl Reconciling<'_> {
         let includes = making.includes.clone();
         let made = blocking::run(move || make(&storage, &repository, making)).await;
         let made = made.map_err(|error| Outcome::failed("Failed", &error))?;
-        let artifact = made.map_err(|refused| match refused.condition {
-            Some(condition) => failed(status, condition, refused.reason, refused.message),
-            None => Outcome::Failed {
-                reason: refused.reason,
-                message: refused.message,
-            },
-        })?;
+        let artifact = made.map_err(|refused| refused.conclude(status))?;
         artifacts::set(status, &artifact);
         self.observe(status, includes);
         status.conditions.remove(STORAGE_FAILED);

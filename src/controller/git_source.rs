@@ -2,7 +2,8 @@
 
 use super::artifacts::{self, shown, stored};
 use super::mirrors::Mirrors;
-use super::source_status::STORAGE_FAILED;
+use super::source_status::{STORAGE_FAILED, failed};
+use super::status::{Outcome, Status};
 use crate::api::{Artifact, GitRepository};
 use crate::artifact::Writer;
 use crate::cluster::GIT_REPOSITORY;
@@ -89,6 +90,19 @@ pub(super) struct Refused {
 }
 
 impl Refused {
+    /// Sets the condition, and gives what becomes of the reconciliation.
+    pub(super) fn conclude(self, status: &mut Status) -> Outcome {
+        let Self {
+            condition,
+            reason,
+            message,
+        } = self;
+        match condition {
+            Some(condition) => failed(status, condition, reason, message),
+            None => Outcome::Failed { reason, message },
+        }
+    }
+
     fn storage(reason: &'static str, message: String) -> Self {
         Self {
             condition: Some(STORAGE_FAILED),

@@ -10,13 +10,12 @@ use super::artifacts::{self, Before, stored};
 use super::blocking;
 use super::context::Context;
 use super::gather;
-use super::git_source::Refused;
 use super::oci_remote;
 use super::oci_source::{PULL_FAILED, Pulled, READ_FAILED, make, pull};
 use super::reconcile::{Reconcile, Turn};
 use super::source_status::{self, FETCH_FAILED, IN_STORAGE, OUTDATED, STORAGE_FAILED, VERIFIED, failed};
 use super::status::{Notice, Outcome, Status, Weight};
-use crate::api::{InvalidSecret, Is, ObjectName, Objects, OciRepository, OciRepositoryStatus, OciVerification};
+use crate::api::{Is, ObjectName, Objects, OciRepository, OciRepositoryStatus, OciVerification};
 use crate::cluster::{Kind, OCI_REPOSITORY};
 use crate::source::{OciPick, OciRemote, digest_of_revision, verify_cosign};
 use crate::storage::{LATEST, Storage};
@@ -238,9 +237,7 @@ impl Reconciling<'_> {
         let name = self.beside(&reference.name);
         let missing = || CosignError::Key(format!("secrets {:?} not found", name.name));
         let secret = objects.secret(&name).ok_or_else(missing)?;
-        let entries = secret.keys().map(|key| Ok((key, secret.get(key)?.unwrap_or_default())));
-        let entries: Result<Vec<_>, InvalidSecret> = entries.collect();
-        let keys = CosignKeys::from_entries(entries.map_err(|error| CosignError::Key(error.to_string()))?);
+        let keys = CosignKeys::from_entries(secret.entries().map_err(|error| CosignError::Key(error.to_string()))?);
         let (remote, digest) = (remote.clone(), digest_of_revision(revision).to_owned());
         let judged = blocking::run(move || verify_cosign(&remote, &digest, &keys)).await;
         judged.unwrap_or_else(|error| Err(CosignError::Manifest(error)))
@@ -252,7 +249,7 @@ impl Reconciling<'_> {
         let folder = self.all.context.settings.storage.clone();
         let pulled = blocking::run(move || pull(&remote, &spec, &digest, &folder)).await;
         let pulled = pulled.map_err(|error| Outcome::failed("Failed", &error))?;
-        pulled.map_err(|refused| refuse(status, refused))
+        pulled.map_err(|refused| refused.conclude(status))
     }
 
     async fn make(&self, status: &mut Status, revision: &str, pulled: Pulled) -> Step<()> {
@@ -260,7 +257,7 @@ impl Reconciling<'_> {
         let (ignore, revision) = (self.repository.spec.ignore.clone(), revision.to_owned());
         let made = blocking::run(move || make(&storage, &name, ignore.as_deref(), &revision, pulled)).await;
         let made = made.map_err(|error| Outcome::failed("Failed", &error))?;
-        let artifact = made.map_err(|refused| refuse(status, refused))?;
+        let artifact = made.map_err(|refused| refused.conclude(status))?;
         let spec = &self.repository.spec;
         let observed = OciRepositoryStatus {
             artifact: Some(artifact),
@@ -308,18 +305,6 @@ impl Reconciling<'_> {
             }
             _ => message,
         }
-    }
-}
-
-fn refuse(status: &mut Status, refused: Refused) -> Outcome {
-    let Refused {
-        condition,
-        reason,
-        message,
-    } = refused;
-    match condition {
-        Some(condition) => failed(status, condition, reason, message),
-        None => Outcome::Failed { reason, message },
     }
 }
 

@@ -40,11 +40,8 @@ pub(super) const FAILURES: [&str; 3] = [FETCH_FAILED, INCLUDE_UNAVAILABLE, STORA
 /// its kind has told already.
 pub(super) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<Notice> {
     status.mark_handled();
-    if !matches!(outcome, Outcome::Ready { .. }) && status.conditions.get(RECONCILING).is_some() {
-        let doing = status.conditions.message(RECONCILING).to_owned();
-        status
-            .conditions
-            .set(RECONCILING, Is::True, "ProgressingWithRetry", &doing);
+    if !matches!(outcome, Outcome::Ready { .. }) {
+        go_on(status);
     }
     match outcome {
         Outcome::Ready { .. } => {
@@ -78,17 +75,22 @@ pub(super) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<Notice>
 /// A suspended source was looked at; its spec has been seen.
 pub(super) fn suspend(status: &mut Status) {
     status.mark_handled();
+    go_on(status);
+    if !status.conditions.is_empty() {
+        status.mark_observed();
+    }
+    status.conditions.remove(STALLED);
+    sum_up(status);
+}
+
+/// What was being done will be tried again.
+fn go_on(status: &mut Status) {
     if status.conditions.get(RECONCILING).is_some() {
         let doing = status.conditions.message(RECONCILING).to_owned();
         status
             .conditions
             .set(RECONCILING, Is::True, "ProgressingWithRetry", &doing);
     }
-    if !status.conditions.is_empty() {
-        status.mark_observed();
-    }
-    status.conditions.remove(STALLED);
-    sum_up(status);
 }
 
 fn sum_up(status: &mut Status) {

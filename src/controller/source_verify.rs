@@ -9,7 +9,7 @@ use super::git_source::Fetched;
 use super::reconcile::Turn;
 use super::source_status::VERIFIED;
 use super::status::{Outcome, Status, Weight};
-use crate::api::{GitRepository, GitVerification, InvalidSecret, Is, ObjectName, Objects};
+use crate::api::{GitRepository, GitVerification, Is, ObjectName, Objects};
 use crate::verify::object::ObjectFormat;
 use crate::verify::{CheckedOut, GitKeys, GitMode, ReferencingTag, verify_source};
 
@@ -78,9 +78,7 @@ fn verified(
     let unusable = |error: &dyn std::fmt::Display| {
         Outcome::failed("VerificationError", &format!("public keys secret error: {error}"))
     };
-    let entries = secret.keys().map(|key| Ok((key, secret.get(key)?.unwrap_or_default())));
-    let entries: Result<Vec<_>, InvalidSecret> = entries.collect();
-    let keys = GitKeys::from_entries(entries.map_err(|error| unusable(&error))?);
+    let keys = GitKeys::from_entries(secret.entries().map_err(|error| unusable(&error))?);
     let commit = &fetched.commit;
     let tag = commit.tag.as_ref().map(|tag| match &tag.object {
         Some((id, raw)) => ReferencingTag::Annotated { id, raw },
