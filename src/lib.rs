@@ -23,6 +23,7 @@
 //! | [`gostd`] | pure | Go's quoting, numbers, durations, dates and URLs, to the letter |
 //! | [`yaml`] | pure | YAML as Go's libraries read and write it, in nodes that know their place |
 //! | [`kustomize`] | pure | kustomize's build engine, over trees of files in memory |
+//! | [`overlay`] | pure | from an artifact's files and a Kustomization's spec to built objects |
 //! | [`verify`] | pure | signatures of commits, tags and OCI artifacts, verified |
 //! | [`storage`] | IO | the folder of artifacts, and the server that hands them out |
 //! | [`webhook`] | pure | webhooks of forges and registries: who sent one, what it tells, which objects it is for |
@@ -74,6 +75,7 @@ pub mod migrate;
 pub mod net;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // writes logs, serves metrics and probes, sends events
 pub mod observe;
+pub use bumpwright_overlay as overlay;
 pub mod policy;
 pub use bumpwright_re2 as re2;
 pub use bumpwright_webhook as webhook;

@@ -97,6 +97,7 @@ const ROOMS: &[Room] = &[
     room("migrate", &["api", "edit"], false),
     room("net", &["gostd"], true),
     room("observe", &["gostd", "net"], true),
+    room("overlay", &["gostd", "kustomize", "yaml"], false),
     room("policy", &["gostd", "re2"], false),
     room("re2", &["gostd"], false),
     room("registry", &["gostd", "net", "policy"], true),

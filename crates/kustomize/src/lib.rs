@@ -33,6 +33,6 @@ pub mod tree;
 #[cfg(test)]
 mod testing;
 
-pub use accumulate::{Build, BuildError, Cause, Options, Order, build};
+pub use accumulate::{Build, BuildError, Cause, Options, Order, Rewritten, build, build_rewritten};
 pub use growth::{Growth, Overgrown};
 pub use gvk::Gvk;

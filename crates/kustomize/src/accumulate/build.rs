@@ -11,7 +11,7 @@ use crate::reference::{fix_references, resolve_vars};
 use crate::resource::{ResMap, Resource, check};
 use crate::transform::Metadata;
 use crate::tree::{LoadRestrictions, Loader, Tree, World};
-use bumpwright_yaml::{Node, WriteError, write_sigs};
+use bumpwright_yaml::{Files, Node, WriteError, write_sigs};
 
 /// How to build.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +43,17 @@ pub struct Build {
     pub objects: Vec<Resource>,
     /// What the user should know, as kustomize says it.
     pub warnings: Vec<String>,
+    /// The names of the files that the places of `objects` are in.
+    pub files: Files,
+}
+
+/// A kustomization that takes the place of what is in the file of the target, which must be there all the same.
+#[derive(Debug, Clone)]
+pub struct Rewritten {
+    /// The kustomization. Its places with a file are those in the target's own; what was added has none.
+    pub node: Node,
+    /// The text that these places are in.
+    pub text: Vec<u8>,
 }
 
 impl Build {
@@ -74,16 +85,49 @@ const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 ///
 /// Something that it needs is missing or wrong.
 pub fn build(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World) -> Result<Build, BuildError> {
-    let context = Context::new(world, options)?;
-    let objects = run(&context, tree, target).map_err(|error| error.resolved(&context.files()))?;
-    let warnings = context.warnings.take();
-    Ok(Build { objects, warnings })
+    build_with(tree, target, None, options, world)
 }
 
-fn run(context: &Context<'_>, tree: &dyn Tree, target: &str) -> Result<Vec<Resource>, BuildError> {
+/// As [`build`], with another kustomization for the target than its file has, so that errors still name places in that file.
+///
+/// # Errors
+///
+/// As [`build`].
+pub fn build_rewritten(
+    tree: &dyn Tree,
+    target: &str,
+    kustomization: &Rewritten,
+    options: &Options,
+    world: &dyn World,
+) -> Result<Build, BuildError> {
+    build_with(tree, target, Some(kustomization), options, world)
+}
+
+fn build_with(
+    tree: &dyn Tree,
+    target: &str,
+    rewritten: Option<&Rewritten>,
+    options: &Options,
+    world: &dyn World,
+) -> Result<Build, BuildError> {
+    let context = Context::new(world, options)?;
+    let objects = run(&context, tree, target, rewritten).map_err(|error| error.resolved(&context.files()))?;
+    Ok(Build {
+        objects,
+        warnings: context.warnings.take(),
+        files: context.into_files(),
+    })
+}
+
+fn run(
+    context: &Context<'_>,
+    tree: &dyn Tree,
+    target: &str,
+    rewritten: Option<&Rewritten>,
+) -> Result<Vec<Resource>, BuildError> {
     let loader = Loader::new(tree, context.world, target, context.options.restrictions)?;
     let loader = loader.shown_from(context.options.shown_from.as_deref());
-    let mut root = Target::load(context, loader)?;
+    let mut root = Target::load(context, loader, rewritten)?;
     context.choose_schema(&root.loader, &root.kustomization)?;
     root.track_origins();
     let mut accumulated = root.accumulate()?;

@@ -51,6 +51,11 @@ impl<'a> Context<'a> {
         self.files.borrow()
     }
 
+    /// The names of files, when all is done.
+    pub(super) fn into_files(self) -> Files {
+        self.files.into_inner()
+    }
+
     /// Something that the user should know and that stops nothing.
     pub(super) fn warn(&self, place: Place, text: &str) {
         let place = self

@@ -92,7 +92,7 @@ impl<'c> Target<'c, '_> {
         if loads > MAX_LOADS {
             return Err(Cause::Number(MAX_LOADS).into());
         }
-        let mut below = Box::new(Target::load(self.context, loader)?);
+        let mut below = Box::new(Target::load(self.context, loader, None)?);
         below.depth = self.depth + 1;
         below.origin = self.origin_of(name);
         below.helm_namespace = match self.kustomization.namespace.text.as_str() {

@@ -21,6 +21,6 @@ mod target;
 mod transform;
 mod validate;
 
-pub use build::{Build, Options, build};
+pub use build::{Build, Options, Rewritten, build, build_rewritten};
 pub use error::{BuildError, Cause};
 pub use order::Order;

@@ -1,5 +1,6 @@
 //! One kustomization: its steps in their order.
 
+use super::build::Rewritten;
 use super::context::Context;
 use super::error::BuildError;
 use crate::fields::FieldConfig;
@@ -61,11 +62,19 @@ impl Accumulated {
 }
 
 impl<'c, 'a> Target<'c, 'a> {
-    /// Reads the kustomization of a directory.
-    pub(super) fn load(context: &'c Context<'a>, loader: Loader<'c>) -> Result<Self, BuildError> {
+    /// Reads the kustomization of a directory, or takes what it was rewritten to.
+    pub(super) fn load(
+        context: &'c Context<'a>,
+        loader: Loader<'c>,
+        rewritten: Option<&Rewritten>,
+    ) -> Result<Self, BuildError> {
         let found = find(&loader)?;
         let file = context.file(&loader.shown(found.name));
-        let mut kustomization = Kustomization::read(&found.bytes, file).map_err(|error| {
+        let read = match rewritten {
+            Some(rewritten) => Kustomization::of_node(&rewritten.node, &rewritten.text),
+            None => Kustomization::read(&found.bytes, file),
+        };
+        let mut kustomization = read.map_err(|error| {
             BuildError::from(error).at(bumpwright_yaml::Place {
                 file,
                 ..Default::default()

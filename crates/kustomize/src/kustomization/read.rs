@@ -69,7 +69,16 @@ impl Kustomization {
     /// It is no YAML, is empty, or a field is unknown or has a wrong value.
     pub fn read(bytes: &[u8], file: FileId) -> Result<Self, KustomizationError> {
         let node = read_first(bytes, &ReadOptions::sigs(file))?.unwrap_or_else(Node::null);
-        let mut fields = Fields::of(&node, WHAT)?.knowing(&FIELDS);
+        Self::of_node(&node, bytes)
+    }
+
+    /// Reads a kustomization from what is in a text.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`], YAML apart.
+    pub fn of_node(node: &Node, text_of: &[u8]) -> Result<Self, KustomizationError> {
+        let mut fields = Fields::of(node, WHAT)?.knowing(&FIELDS);
         let kind = text(&mut fields, "kind")?;
         let api_version = text(&mut fields, "apiVersion")?;
         let mut kustomization = Self {
@@ -85,11 +94,11 @@ impl Kustomization {
             fields.finish(),
         ];
         ConfigError::all(read.into_iter().filter_map(Result::err).collect())?;
-        if says_nothing(&node) {
+        if says_nothing(node) {
             return Err(KustomizationError::Empty);
         }
         kustomization.is_component = check_type(&kind.text, &api_version.text)?;
-        kustomization.mark_literals(bytes);
+        kustomization.mark_literals(text_of);
         Ok(kustomization)
     }
 

@@ -1,0 +1,304 @@
+//! The build and the stages around it, in the order of kustomize-controller's `build`.
+
+use super::error::OverlayError;
+use super::mount::ROOT;
+use super::object::{Object, node_of};
+use super::prepare::{Prepared, of_manifests};
+use super::rewrite::read;
+use super::sources::decrypt_sources;
+use super::stages::{Decrypt, Stages, Substitute};
+use bumpwright_kustomize::resource::Resource;
+use bumpwright_kustomize::tree::{Command, LoadRestrictions, PluginFile, RepoUrl, Tree, World, WorldError};
+use bumpwright_kustomize::{self as kustomize, Build, Options};
+use bumpwright_yaml::{FileId, Files, Node, write_json, write_sigs};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// What a Kustomization builds.
+#[derive(Debug)]
+pub struct Built {
+    /// The objects in kustomize's order, lists taken apart, kustomize's own kinds left out.
+    pub objects: Vec<Object>,
+    /// `sha256:…` of the YAML of all that was built: `status.history[].digest`.
+    pub digest: String,
+    /// What the user should know and that stops nothing.
+    pub warnings: Vec<String>,
+}
+
+impl Prepared<'_> {
+    /// Builds it.
+    ///
+    /// # Errors
+    ///
+    /// A source or an object cannot be decrypted, the build fails, variables cannot be replaced, or what comes out is no
+    /// object.
+    pub fn build(mut self, world: &dyn World, stages: &Stages<'_>) -> Result<Built, OverlayError> {
+        let built = self.run(world, stages);
+        built.map_err(|error| of_manifests(&self.mount, &self.manifests).unwrap_or(error))
+    }
+
+    fn run(&mut self, world: &dyn World, stages: &Stages<'_>) -> Result<Built, OverlayError> {
+        let mut is_rewritten = true;
+        if let Some(decrypt) = stages.decrypt {
+            for (path, plain) in decrypt_sources(&self.mount, &self.directory, decrypt)? {
+                is_rewritten &= path != self.file;
+                self.mount.cover(&path, plain);
+            }
+        }
+        let mut build = self.kustomize(world, is_rewritten).map_err(Box::new)?;
+        let mut names = Names::default();
+        for at in 0..build.objects.len() {
+            let Some(resource) = build.objects.get_mut(at) else {
+                break;
+            };
+            if change(resource, &build.files, stages)? {
+                names.check(&build, at)?;
+            }
+        }
+        finish(&build)
+    }
+
+    fn kustomize(&self, world: &dyn World, is_rewritten: bool) -> Result<Build, kustomize::BuildError> {
+        let options = Options {
+            restrictions: LoadRestrictions::None,
+            shown_from: Some(ROOT.to_owned()),
+            ..Options::default()
+        };
+        let world = Outside {
+            world,
+            no_remote_bases: self.no_remote_bases,
+        };
+        let (tree, directory) = (&self.mount as &dyn Tree, &self.directory);
+        match is_rewritten {
+            true => kustomize::build_rewritten(tree, directory, &self.rewritten, &options, &world),
+            false => kustomize::build(tree, directory, &options, &world),
+        }
+    }
+}
+
+/// What a build may ask for: repositories and files behind URLs, and never programs.
+struct Outside<'w> {
+    world: &'w dyn World,
+    no_remote_bases: bool,
+}
+
+impl World for Outside<'_> {
+    fn repository(&self, url: &RepoUrl) -> Result<Arc<dyn Tree>, WorldError> {
+        if self.no_remote_bases {
+            let problem = "remote bases are off (--no-remote-bases); put the files into the source itself";
+            return Err(WorldError::Other(problem.to_owned()));
+        }
+        self.world.repository(url)
+    }
+
+    fn fetch(&self, url: &str) -> Result<Vec<u8>, WorldError> {
+        self.world.fetch(url)
+    }
+
+    fn plugin(&self, _: &str, _: &str, kind: &str) -> PluginFile {
+        PluginFile::Absent(format!("{kind}: a controller runs no plugins"))
+    }
+
+    fn run(&self, command: &Command<'_>) -> Result<Vec<u8>, WorldError> {
+        Err(WorldError::Sealed(format!("the program {}", command.program)))
+    }
+}
+
+/// Decrypts an object and replaces its variables; tells whether another one stands there now.
+fn change(resource: &mut Resource, files: &Files, stages: &Stages<'_>) -> Result<bool, OverlayError> {
+    let text = |key| resource.node.get(key).and_then(Node::as_str).unwrap_or_default();
+    if [text("apiVersion"), text("kind"), resource.name()].contains(&"") {
+        return Err(OverlayError::Nameless(shown(resource, files)));
+    }
+    let place = resource.node.place;
+    let mut changed = None;
+    if let Some(decrypt) = stages.decrypt {
+        changed = decrypted(resource, decrypt)?;
+    }
+    if let Some(node) = &mut changed {
+        std::mem::swap(&mut resource.node, node);
+    }
+    if let Some(substitute) = stages.substitute
+        && let Some(node) = substituted(resource, substitute)?
+    {
+        changed = Some(std::mem::replace(&mut resource.node, node));
+    }
+    resource.node.place = place;
+    Ok(changed.is_some())
+}
+
+/// `app/a.yaml:1:1: Kind name`, as far as is known.
+fn shown(resource: &Resource, files: &Files) -> String {
+    let place = files.show(resource.node.place).map(|place| format!("{place}: "));
+    format!("{}{}", place.unwrap_or_default(), label(resource))
+}
+
+/// Type and name, as `Secret.v1.[noGrp]/creds`.
+fn label(resource: &Resource) -> String {
+    format!("{}/{}", resource.id().gvk, resource.name())
+}
+
+fn decrypted(resource: &Resource, decrypt: &dyn Decrypt) -> Result<Option<Node>, OverlayError> {
+    let failed = |error| OverlayError::Decryption {
+        object: label(resource),
+        error,
+    };
+    let value = value_of(&resource.node).map_err(|problem| failed(problem.into()))?;
+    let plain = decrypt.object(&value).map_err(failed)?;
+    Ok(plain.as_ref().map(node_of))
+}
+
+const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
+
+fn substituted(resource: &Resource, substitute: &dyn Substitute) -> Result<Option<Node>, OverlayError> {
+    let failed = |error| OverlayError::Substitution {
+        object: label(resource),
+        error,
+    };
+    let mut text = String::new();
+    write_sigs(&resource.node, &mut text).map_err(|error| failed(error.go().into()))?;
+    let opts_out = |field| {
+        let mut pairs = resource.pairs(field);
+        pairs.any(|(key, value)| key == SUBSTITUTE && value == "disabled")
+    };
+    if opts_out("labels") || opts_out("annotations") {
+        return Ok(None);
+    }
+    let Some(text) = substitute.text(&text).map_err(failed)? else {
+        return Ok(None);
+    };
+    let node = read(text.as_bytes(), FileId::NONE);
+    let node = node.map_err(|error| failed(format!("envsubst error: YAMLToJSON: {}", error.go()).into()))?;
+    match node.value {
+        bumpwright_yaml::Value::Mapping(_) => Ok(Some(node)),
+        _ => Err(failed("UnmarshalJSON: what is left is no object".into())),
+    }
+}
+
+/// Finds objects that have got the name of another one.
+#[derive(Default)]
+struct Names {
+    counts: std::collections::HashMap<[String; 5], usize>,
+    of: Vec<[String; 5]>,
+}
+
+impl Names {
+    fn key(resource: &Resource) -> [String; 5] {
+        let text = |key| {
+            let text = resource.node.get(key).and_then(Node::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let namespace = match resource.id().cluster_scoped {
+            true => String::new(),
+            false if resource.namespace().is_empty() => "default".to_owned(),
+            false => resource.namespace().to_owned(),
+        };
+        let group = text("apiVersion");
+        [
+            group,
+            text("kind"),
+            resource.name().to_owned(),
+            namespace,
+            String::new(),
+        ]
+    }
+
+    /// Checks that the object at a place, which was changed, has a name of its own.
+    fn check(&mut self, build: &Build, at: usize) -> Result<(), OverlayError> {
+        if self.of.is_empty() {
+            self.of = build.objects.iter().map(Self::key).collect();
+            for key in &self.of {
+                *self.counts.entry(key.clone()).or_default() += 1;
+            }
+        }
+        let Some((resource, old)) = build.objects.get(at).zip(self.of.get_mut(at)) else {
+            return Ok(());
+        };
+        let key = Self::key(resource);
+        if key != *old {
+            if let Some(count) = self.counts.get_mut(old) {
+                *count -= 1;
+            }
+            *self.counts.entry(key.clone()).or_default() += 1;
+            old.clone_from(&key);
+        }
+        match self.counts.get(&key) {
+            Some(count) if *count > 1 => Err(OverlayError::Twice {
+                object: shown(resource, &build.files),
+                count: *count,
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A node as JSON, or Go's sentence for why it has no such form.
+fn value_of(node: &Node) -> Result<Value, String> {
+    let mut text = String::new();
+    write_json(node, &mut text).map_err(|error| error.go().to_owned())?;
+    serde_json::from_str(&text).map_err(|error| error.to_string())
+}
+
+/// Digest and objects of a build.
+fn finish(build: &Build) -> Result<Built, OverlayError> {
+    let mut built = Built {
+        objects: Vec::with_capacity(build.objects.len()),
+        digest: String::new(),
+        warnings: build.warnings.clone(),
+    };
+    let mut hasher = Sha256::new();
+    let mut text = String::new();
+    for (at, resource) in build.objects.iter().enumerate() {
+        text.clear();
+        if at > 0 {
+            text.push_str("---\n");
+        }
+        let unprintable =
+            |problem: &str| OverlayError::Unprintable(format!("{}: {problem}", shown(resource, &build.files)));
+        write_sigs(&resource.node, &mut text).map_err(|error| unprintable(&error.show(&build.files)))?;
+        hasher.update(text.as_bytes());
+        let object = Object {
+            value: value_of(&resource.node).map_err(|problem| unprintable(&problem))?,
+            origin: build.files.show(resource.node.place).map(Into::into),
+        };
+        add(&mut built, object)?;
+    }
+    built.digest.push_str("sha256:");
+    for byte in hasher.finalize() {
+        // Writing to a text does not fail.
+        let _ = write!(built.digest, "{byte:02x}");
+    }
+    Ok(built)
+}
+
+/// Adds an object, or the items of a list of objects, as fluxcd/pkg's `ReadObjects` does.
+fn add(built: &mut Built, object: Object) -> Result<(), OverlayError> {
+    let Object { mut value, origin } = object;
+    if let Some(Value::Array(items)) = value.get_mut("items") {
+        for item in std::mem::take(items) {
+            if !item.is_object() {
+                let list = Object { value, origin };
+                return Err(OverlayError::Item(list.shown()));
+            }
+            built.objects.push(Object {
+                value: item,
+                origin: origin.clone(),
+            });
+        }
+        return Ok(());
+    }
+    let object = Object { value, origin };
+    if object.is_kustomization() {
+        return Ok(());
+    }
+    if object.is_named() {
+        built.objects.push(object);
+    } else {
+        // Flux says nothing.
+        let warning = "has no apiVersion, kind or name once its variables are replaced; it is left out";
+        built.warnings.push(format!("{} {warning}", object.shown()));
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! What stops a Kustomization between its artifact and its objects.
+
+use super::stages::StageError;
+use bumpwright_kustomize::BuildError;
+
+/// What stops a Kustomization between its artifact and its objects. Messages begin with the words of kustomize-controller.
+#[derive(Debug, thiserror::Error)]
+pub enum OverlayError {
+    /// `spec.path` is not in the artifact (K-191).
+    #[error("kustomization path not found: {0}")]
+    Path(String),
+    /// The kustomization cannot be put where it belongs.
+    #[error("{0}")]
+    Unwritable(String),
+    /// `spec.components` names something that is no path in the artifact (K-080).
+    #[error("component path '{0}' must be local and relative")]
+    Component(String),
+    /// The kustomization at the path cannot be read.
+    #[error("{problem} ({place})")]
+    Kustomization {
+        /// What is wrong, as Flux says it.
+        problem: String,
+        /// `path:line:column`.
+        place: String,
+    },
+    /// Files below a path without a kustomization that are no manifests (K-159).
+    #[error("{}", .0.join("\n"))]
+    Manifests(Vec<String>),
+    /// A file that is named as a source of a Secret or as a patch cannot be decrypted.
+    #[error("error decrypting sources: {0}")]
+    Sources(#[source] StageError),
+    /// A kustomization on the way to such files cannot be used.
+    #[error("error decrypting sources: {0}")]
+    SourcePath(String),
+    /// The build fails.
+    #[error("kustomize build failed: {0}")]
+    Build(#[from] Box<BuildError>),
+    /// An object has no form as YAML.
+    #[error("kustomize build failed: {0}")]
+    Unprintable(String),
+    /// An object does not say what it is.
+    #[error("failed to decode Kubernetes apiVersion, kind and name from: {0}")]
+    Nameless(String),
+    /// An object cannot be decrypted.
+    #[error("decryption failed for '{object}': {error}")]
+    Decryption {
+        /// Its type and name, as `Secret.v1.[noGrp]/creds`.
+        object: String,
+        /// Why.
+        #[source]
+        error: StageError,
+    },
+    /// Variables of an object cannot be replaced.
+    #[error("post build failed for '{object}': {error}")]
+    Substitution {
+        /// Its type and name.
+        object: String,
+        /// Why.
+        #[source]
+        error: StageError,
+    },
+    /// Decryption or substitution gave two objects one name.
+    #[error("in Replace: id matched {count} resources: {object}")]
+    Twice {
+        /// Its type, name and namespace.
+        object: String,
+        /// How many have it.
+        count: usize,
+    },
+    /// A list holds something that is no object.
+    #[error("{0}: items member is not an object")]
+    Item(String),
+}
+
+impl OverlayError {
+    /// Whether the artifact lacks the path (reason `ArtifactFailed`); all else is a build that failed (`BuildFailed`).
+    #[must_use]
+    pub const fn is_missing_path(&self) -> bool {
+        matches!(self, Self::Path(_))
+    }
+}

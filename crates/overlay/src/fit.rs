@@ -1,0 +1,211 @@
+//! A kustomization on its way through Go's struct: fields that it has not are dropped, empty ones too, names of other case
+//! and numbers for strings are taken, and what does not fit is an error in Go's words.
+//!
+//! Nodes keep their places, so that a build can still tell where something stands that Flux has rewritten.
+
+use super::field_table::{Field, Shape, Struct};
+use bumpwright_gostd::format_float;
+use bumpwright_yaml::{Dialect, Mapping, Node, Place, Resolved, Scalar, Value, decode, write_json};
+
+/// A value that does not fit its field.
+#[derive(Debug)]
+pub(super) struct Misfit {
+    /// Go's sentence.
+    pub problem: String,
+    /// Where the value stands.
+    pub place: Place,
+}
+
+/// What `node` is as a struct. Nothing at all is an empty struct.
+pub(super) fn fit(node: &Node, to: &'static Struct) -> Result<Mapping, Misfit> {
+    let fitted = Fitter::default().fields(node, to, true)?;
+    Ok(match fitted.value {
+        Value::Mapping(mapping) => mapping,
+        _ => Mapping::default(),
+    })
+}
+
+/// The way from the root to a field.
+#[derive(Default)]
+struct Fitter {
+    /// The innermost struct.
+    inside: Option<&'static str>,
+    fields: Vec<&'static str>,
+}
+
+impl Fitter {
+    fn misfit(&self, node: &Node, shape: &str, with_number: bool) -> Misfit {
+        let found = match &node.value {
+            Value::Mapping(_) => "object".to_owned(),
+            Value::Sequence(_) => "array".to_owned(),
+            Value::Scalar(scalar) => match decode(scalar, Dialect::V2) {
+                Ok(Resolved::Bool(_)) => "bool".to_owned(),
+                Ok(Resolved::Int(_) | Resolved::Uint(_) | Resolved::Float(_)) if with_number => {
+                    format!("number {}", json(node))
+                }
+                Ok(Resolved::Int(_) | Resolved::Uint(_) | Resolved::Float(_)) => "number".to_owned(),
+                _ => "string".to_owned(),
+            },
+        };
+        let place = match self.inside {
+            Some(inside) => format!("struct field {inside}.{}", self.fields.join(".")),
+            None => "value".to_owned(),
+        };
+        Misfit {
+            problem: format!("json: cannot unmarshal {found} into Go {place} of type {shape}"),
+            place: node.place,
+        }
+    }
+
+    fn value(&mut self, node: &Node, shape: &Shape, coerces: bool) -> Result<Node, Misfit> {
+        if node.is_null() {
+            return Ok(zero(shape).at(node.place));
+        }
+        let wrong = |fitter: &Self| fitter.misfit(node, &shape.go_name(), matches!(shape, Shape::Number(_)));
+        match (shape, &node.value) {
+            (Shape::Pointer(of), _) => self.value(node, of, coerces),
+            (Shape::Struct(of), Value::Mapping(_)) => self.fields(node, of, coerces),
+            (Shape::List(of), Value::Sequence(sequence)) => {
+                let items = sequence.items.iter().map(|item| self.value(item, of, coerces));
+                Ok(Node::sequence(items.collect::<Result<_, _>>()?).at(node.place))
+            }
+            (Shape::Anything, Value::Mapping(_)) => Ok(node.clone()),
+            (Shape::TextMap, Value::Mapping(mapping)) => self.text_map(node, mapping, coerces),
+            (Shape::Text, Value::Scalar(scalar)) => {
+                let text = text_of(scalar, coerces).ok_or_else(|| wrong(self))?;
+                Ok(text.map_or_else(|| node.clone(), |text| Node::string(text).at(node.place)))
+            }
+            (Shape::Flag, Value::Scalar(scalar)) => match decode(scalar, Dialect::V2) {
+                Ok(Resolved::Bool(_)) => Ok(node.clone()),
+                _ => Err(wrong(self)),
+            },
+            (Shape::Number(_), Value::Scalar(_)) => match json(node).parse::<i64>() {
+                Ok(_) => Ok(node.clone()),
+                Err(_) => Err(wrong(self)),
+            },
+            _ => Err(wrong(self)),
+        }
+    }
+
+    fn text_map(&mut self, node: &Node, mapping: &Mapping, coerces: bool) -> Result<Node, Misfit> {
+        let mut fitted = Mapping::default();
+        for entry in in_order(mapping) {
+            let value = self.value(&entry.value, &Shape::Text, coerces)?;
+            let mut entry = entry.clone();
+            entry.value = value;
+            fitted.entries.push(entry);
+        }
+        Ok(Node::new(Value::Mapping(fitted)).at(node.place))
+    }
+
+    fn fields(&mut self, node: &Node, to: &'static Struct, coerces: bool) -> Result<Node, Misfit> {
+        let mut fitted = Mapping::default();
+        match &node.value {
+            Value::Mapping(mapping) => {
+                let outside = self.inside.replace(to.name);
+                for entry in in_order(mapping) {
+                    let Some(field) = named(to, &entry.key.text) else {
+                        continue;
+                    };
+                    self.fields.push(field.name);
+                    let value = self.value(&entry.value, &field.shape, coerces && !field.embedded)?;
+                    self.fields.pop();
+                    if !entry.value.is_null() || fitted.get(field.name).is_none() {
+                        fitted.remove(field.name);
+                        let mut entry = entry.clone();
+                        entry.key = Scalar::string(field.name);
+                        entry.value = value;
+                        fitted.entries.push(entry);
+                    }
+                }
+                self.inside = outside;
+            }
+            _ if node.is_null() => {}
+            _ => return Err(self.misfit(node, &format!("types.{}", to.name), false)),
+        }
+        settle(&mut fitted, to);
+        Ok(Node::new(Value::Mapping(fitted)).at(node.place))
+    }
+}
+
+/// Drops fields that are not written, and adds those that always are.
+fn settle(fitted: &mut Mapping, to: &Struct) {
+    for field in to.fields {
+        match fitted.get(field.name) {
+            Some(value) if !field.always && is_empty(value, &field.shape) => drop(fitted.remove(field.name)),
+            None if field.always => fitted.set(field.name, zero(&field.shape)),
+            _ => {}
+        }
+    }
+}
+
+/// The field that a name means; one of the same case before others.
+fn named(to: &'static Struct, name: &str) -> Option<&'static Field> {
+    let exact = to.fields.iter().find(|field| field.name == name);
+    exact.or_else(|| to.fields.iter().find(|field| field.name.eq_ignore_ascii_case(name)))
+}
+
+/// Entries in the order in which JSON has them.
+fn in_order(mapping: &Mapping) -> Vec<&bumpwright_yaml::Entry> {
+    let mut entries: Vec<_> = mapping.entries.iter().collect();
+    entries.sort_by(|one, other| one.key.text.as_bytes().cmp(other.key.text.as_bytes()));
+    entries
+}
+
+/// The text of a scalar: nothing new where it is a string, another one where it becomes one, and none where it cannot.
+#[allow(clippy::option_option)] // as said
+fn text_of(scalar: &Scalar, coerces: bool) -> Option<Option<String>> {
+    match decode(scalar, Dialect::V2).ok()? {
+        Resolved::Text(_) | Resolved::Timestamp(_) | Resolved::Bytes(_) => Some(None),
+        Resolved::Bool(value) => coerces.then(|| Some(value.to_string())),
+        Resolved::Int(value) => coerces.then(|| Some(value.to_string())),
+        Resolved::Uint(value) => coerces.then(|| Some(value.to_string())),
+        Resolved::Float(value) => coerces.then(|| Some(format_float(value, b'g', None, 32))),
+        Resolved::Null => Some(Some(String::new())),
+    }
+}
+
+/// What an absent value is.
+fn zero(shape: &Shape) -> Node {
+    match shape {
+        Shape::Text => Node::string(""),
+        Shape::Flag => Node::new(Value::Scalar(plain("false", bumpwright_yaml::Tag::Bool))),
+        Shape::Number(_) => Node::new(Value::Scalar(plain("0", bumpwright_yaml::Tag::Int))),
+        Shape::Anything | Shape::TextMap | Shape::List(_) | Shape::Pointer(_) => Node::null(),
+        Shape::Struct(of) => {
+            let mut fields = Mapping::default();
+            settle(&mut fields, of);
+            Node::new(Value::Mapping(fields))
+        }
+    }
+}
+
+fn plain(text: &str, tag: bumpwright_yaml::Tag) -> Scalar {
+    Scalar {
+        text: text.into(),
+        tag,
+        style: bumpwright_yaml::Style::Plain,
+    }
+}
+
+/// Whether Go's `omitempty` leaves a value out.
+fn is_empty(node: &Node, shape: &Shape) -> bool {
+    if node.is_null() {
+        return true;
+    }
+    match (shape, &node.value) {
+        (Shape::Text, Value::Scalar(scalar)) => scalar.text.is_empty(),
+        (Shape::Flag, Value::Scalar(scalar)) => decode(scalar, Dialect::V2) == Ok(Resolved::Bool(false)),
+        (Shape::Number(_), _) => json(node) == "0",
+        (Shape::Anything | Shape::TextMap, Value::Mapping(mapping)) => mapping.entries.is_empty(),
+        (Shape::List(_), Value::Sequence(sequence)) => sequence.items.is_empty(),
+        _ => false,
+    }
+}
+
+/// A scalar as JSON; what has no form there is no number either.
+fn json(node: &Node) -> String {
+    let mut text = String::new();
+    let _ = write_json(node, &mut text);
+    text
+}

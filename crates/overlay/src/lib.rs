@@ -1,0 +1,40 @@
+//! From a tree of files and the spec of a Flux Kustomization to built objects, as kustomize-controller v1.9 goes there.
+//!
+//! ```text
+//! tree + Overlay ─▶ prepare: path, kustomization found or generated, rewritten with the spec ─▶ Prepared
+//! Prepared + World + Stages ─▶ build: sources decrypted ─▶ kustomize ─▶ each object decrypted, substituted ─▶ Built
+//! ```
+//!
+//! - [`Overlay`]: the fields of a Kustomization's spec that decide what is built.
+//! - [`prepare`]: finds the path, finds or generates its `kustomization.yaml` and puts the spec's fields into it. The tree
+//!   is not changed and not copied: what differs from it lies above it, so one tree serves any number of Kustomizations.
+//! - [`Prepared::build`]: the objects and the digest of their YAML. Decryption and substitution come in as
+//!   [`Decrypt`] and [`Substitute`]: this room knows when they happen and not how.
+//! - [`Object`]: an object with the file and line that it comes from.
+//! - [`CommonMetadata`]: what an apply puts on all objects; it is in no digest.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+mod build;
+mod error;
+mod field_table;
+mod fit;
+mod manifests;
+mod mount;
+mod object;
+mod prepare;
+mod rewrite;
+mod sources;
+mod spec;
+mod stages;
+
+pub use build::Built;
+pub use error::OverlayError;
+pub use object::{CommonMetadata, Object};
+pub use prepare::{Prepared, prepare};
+pub use spec::{Image, JsonPatch, Operation, Overlay, Patch, Target};
+pub use stages::{Decrypt, SourceFile, SourceFormat, StageError, Stages, Substitute};

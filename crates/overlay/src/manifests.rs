@@ -1,0 +1,126 @@
+//! A directory without a kustomization: which files below it are its resources (*Generating a kustomization.yaml file*).
+
+use super::mount::Mount;
+use bumpwright_kustomize::resource::{ReadError, read_resources};
+use bumpwright_kustomize::schema::SchemaChoice;
+use bumpwright_kustomize::tree::{Tree, TreeError, path};
+use bumpwright_yaml::{FileId, Mapping, Node};
+use std::collections::BTreeMap;
+
+/// The names of kustomizations, the one that counts first.
+pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// Files that are told about when they are no manifests; of more only the number is told.
+const TOLD: usize = 10;
+
+/// The file of that name, if it is one; links followed.
+pub(super) fn is_file(tree: &Mount<'_>, path: &str) -> bool {
+    tree.canonical(path).is_ok_and(|found| !found.directory)
+}
+
+/// All manifests below `base` in the order of their paths, by path: files that end in `.yaml` or `.yml`, and directories
+/// with a kustomization of their own, which are not looked into. Links to directories are not followed.
+pub(super) fn scan(tree: &Mount<'_>, base: &str) -> Result<Vec<String>, TreeError> {
+    let mut manifests = Vec::new();
+    if !tree.canonical(base)?.directory {
+        return Ok(manifests);
+    }
+    let mut waiting = vec![base.to_owned()];
+    while let Some(next) = waiting.pop() {
+        let found = tree.canonical(&next);
+        let is_directory = found.is_ok_and(|found| found.directory && found.path == next);
+        if is_directory {
+            if next != base && NAMES.iter().any(|name| is_file(tree, &path::join(&next, name))) {
+                manifests.push(next);
+                continue;
+            }
+            let names = tree.list(&next)?;
+            waiting.extend(names.iter().rev().map(|name| format!("{next}/{name}")));
+        } else if next.ends_with(".yaml") || next.ends_with(".yml") {
+            manifests.push(next);
+        }
+    }
+    Ok(manifests)
+}
+
+/// What is wrong with the files among manifests, as kustomize-controller says it: it reads all of them before it builds,
+/// and stops at the first. A build reads them again, so this is asked only once that has failed.
+pub(super) fn faults(tree: &Mount<'_>, manifests: &[String]) -> Vec<String> {
+    let files = manifests
+        .iter()
+        .filter(|path| path.ends_with(".yaml") || path.ends_with(".yml"));
+    let files = files.filter(|path| {
+        let found = tree.canonical(path);
+        !found.is_ok_and(|found| found.directory && found.path == **path)
+    });
+    let mut faults: Vec<String> = files.filter_map(|path| fault(tree, path)).collect();
+    if let Some(more) = faults.len().checked_sub(TOLD).filter(|more| *more > 0) {
+        faults.truncate(TOLD);
+        faults.push(format!("and {more} more files that are no manifests"));
+    }
+    faults
+}
+
+fn fault(tree: &Mount<'_>, path: &str) -> Option<String> {
+    let bytes = match tree.read(path) {
+        Ok(bytes) => bytes,
+        Err(TreeError::Directory(_)) => return Some(format!("read {path}: is a directory")),
+        Err(TreeError::Missing(_)) => return Some(format!("open {path}: no such file or directory")),
+        Err(error) => return Some(format!("open {error}")),
+    };
+    let error = read_resources(&bytes, FileId::NONE, &SchemaChoice::default()).err()?;
+    let reason = reason(&error, &bytes);
+    Some(format!("failed to decode Kubernetes YAML from {path}: {reason}"))
+}
+
+/// kyaml's sentence for what is wrong.
+fn reason(error: &ReadError, bytes: &[u8]) -> String {
+    match error {
+        ReadError::Malformed(error) => format!("MalformedYAMLError: {}", error.go()),
+        ReadError::NoObject(_) => "missing Resource metadata".to_owned(),
+        ReadError::NoKind(place) => format!("missing kind in object {}", metadata(bytes, *place)),
+        ReadError::NoName { place, .. } => format!("missing metadata.name in object {}", metadata(bytes, *place)),
+        other => other.to_string(),
+    }
+}
+
+/// The metadata of the object at a place, as Go prints kyaml's `ResourceMeta`.
+fn metadata(bytes: &[u8], place: bumpwright_yaml::Place) -> String {
+    let documents = bumpwright_yaml::read_resources(bytes, place.file).unwrap_or_default();
+    let items = documents.iter().flat_map(|document| {
+        let items = document.get("items").and_then(Node::as_items);
+        items.unwrap_or_default()
+    });
+    let found = documents.iter().chain(items).find(|node| node.place == place);
+    let text = |path: &[&str]| {
+        let node = found.and_then(|node| node.lookup(path)).filter(|node| !node.is_null());
+        let scalar = node.and_then(Node::as_scalar);
+        scalar.map(|scalar| scalar.text.to_string()).unwrap_or_default()
+    };
+    let pairs = |field: &str| {
+        let mapping = found.and_then(|node| node.lookup(&["metadata", field])?.as_mapping());
+        go_map(mapping)
+    };
+    format!(
+        "{{{{{} {}}} {{{{{} {}}} {} {}}}}}",
+        text(&["apiVersion"]),
+        text(&["kind"]),
+        text(&["metadata", "name"]),
+        text(&["metadata", "namespace"]),
+        pairs("labels"),
+        pairs("annotations"),
+    )
+}
+
+/// A mapping of strings as Go prints a `map[string]string`.
+fn go_map(mapping: Option<&Mapping>) -> String {
+    let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
+    let pairs = entries.iter().map(|entry| {
+        let value = entry.value.as_scalar().filter(|_| !entry.value.is_null());
+        let value = value.map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        (entry.key.text.as_str(), value)
+    });
+    let pairs: BTreeMap<_, _> = pairs.collect();
+    let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}:{value}")).collect();
+    format!("map[{}]", pairs.join(" "))
+}

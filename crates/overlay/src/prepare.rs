@@ -1,0 +1,255 @@
+//! From an artifact and a spec to a kustomization that can be built.
+
+use super::error::OverlayError;
+use super::field_table::KUSTOMIZATION;
+use super::fit::fit;
+use super::manifests::{NAMES, faults, is_file, scan};
+use super::mount::{Mount, ROOT};
+use super::rewrite::{read, rewrite};
+use super::spec::Overlay;
+use bumpwright_kustomize::Rewritten;
+use bumpwright_kustomize::tree::{Tree, TreeError, path};
+use bumpwright_yaml::{FileId, Files, Mapping, Node, Place, Value, write_sigs};
+
+/// A kustomization that can be built, in a tree that has it.
+pub struct Prepared<'t> {
+    pub(super) mount: Mount<'t>,
+    /// The directory to build, without links.
+    pub(super) directory: String,
+    /// The path of its kustomization, without links.
+    pub(super) file: String,
+    pub(super) text: String,
+    pub(super) rewritten: Rewritten,
+    /// The manifests that were found, where the kustomization is generated from them.
+    pub(super) manifests: Vec<String>,
+    pub(super) no_remote_bases: bool,
+}
+
+/// Finds the path of a Kustomization in an artifact, and finds or generates the kustomization there with the spec's fields
+/// in it.
+///
+/// # Errors
+///
+/// The path is not there; the kustomization cannot be read; a component is not local; a file is no manifest.
+pub fn prepare<'t>(tree: &'t dyn Tree, overlay: &Overlay) -> Result<Prepared<'t>, OverlayError> {
+    let mut mount = Mount::new(tree);
+    let directory = find_path(&mount, &overlay.path)?;
+    let existing = NAMES.iter().map(|name| path::join(&directory, name));
+    let existing = existing.into_iter().find(|path| is_file(&mount, path));
+    let mut manifests = Vec::new();
+    let (mut kustomization, bytes) = match &existing {
+        Some(file) => read_kustomization(&mount, file)?,
+        None => {
+            manifests = scan(&mount, &directory).map_err(|error| unwritable(&error))?;
+            (generate(&directory, &manifests), Vec::new())
+        }
+    };
+    let file = existing.unwrap_or_else(|| path::join(&directory, "kustomization.yaml"));
+    let prepared = components(&mount, &directory, overlay).and_then(|components| {
+        rewrite(&mut kustomization, overlay, components);
+        check_place(&mount, &directory, &file)
+    });
+    if let Err(error) = prepared {
+        return Err(of_manifests(&mount, &manifests).unwrap_or(error));
+    }
+    let node = Node::new(Value::Mapping(kustomization));
+    let mut text = String::new();
+    write_sigs(&node, &mut text).map_err(|error| OverlayError::Kustomization {
+        problem: error.go().to_owned(),
+        place: relative(&file),
+    })?;
+    let file = mount.canonical(&file).map_or(file, |found| found.path);
+    mount.cover(&file, text.clone().into_bytes());
+    Ok(Prepared {
+        mount,
+        directory,
+        file,
+        text,
+        rewritten: Rewritten { node, text: bytes },
+        manifests,
+        no_remote_bases: overlay.no_remote_bases,
+    })
+}
+
+impl Prepared<'_> {
+    /// The kustomization, as Flux writes it into its copy of the artifact.
+    #[must_use]
+    pub fn kustomization(&self) -> &str {
+        &self.text
+    }
+}
+
+/// What is wrong with manifests: Flux reads them before all else, so this goes before other errors.
+pub(super) fn of_manifests(mount: &Mount<'_>, manifests: &[String]) -> Option<OverlayError> {
+    let faults = faults(mount, manifests);
+    (!faults.is_empty()).then_some(OverlayError::Manifests(faults))
+}
+
+/// A path as messages that are not Flux's own name it: from the root of the artifact.
+pub(super) fn relative(shown: &str) -> String {
+    let inside = Mount::inside(shown).unwrap_or(shown);
+    inside.trim_start_matches('/').to_owned()
+}
+
+/// The directory that `spec.path` names: links and `..` are held below the root (filepath-securejoin).
+fn find_path(mount: &Mount<'_>, wanted: &str) -> Result<String, OverlayError> {
+    let directory = secure_join(mount, wanted)?;
+    match mount.canonical(&directory) {
+        Ok(_) => Ok(directory),
+        Err(TreeError::Missing(_)) => Err(OverlayError::Path(format!(
+            "stat {directory}: no such file or directory"
+        ))),
+        Err(TreeError::File(_)) => Err(OverlayError::Path(format!("stat {directory}: not a directory"))),
+        Err(error) => Err(OverlayError::Path(format!("stat {error}"))),
+    }
+}
+
+/// A path joined to the root without ever leaving it; what is not there is taken as it is spelled.
+pub(super) fn secure_join(mount: &Mount<'_>, wanted: &str) -> Result<String, OverlayError> {
+    let mut done = ROOT.to_owned();
+    for part in wanted.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if done == ROOT => {}
+            ".." => done = path::parent(&done).to_owned(),
+            part => {
+                let next = path::join(&done, part);
+                done = match mount.canonical(&next) {
+                    Ok(found) => found.path,
+                    Err(TreeError::Circle(_)) => {
+                        let problem = format!("SecureJoin {ROOT}/{wanted}: too many levels of symbolic links");
+                        return Err(OverlayError::Unwritable(problem));
+                    }
+                    Err(_) => next,
+                };
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// The kustomization in a file, as far as Flux knows its fields, and its bytes.
+fn read_kustomization(mount: &Mount<'_>, file: &str) -> Result<(Mapping, Vec<u8>), OverlayError> {
+    let bytes = mount.read(file).map_err(|error| unwritable(&error))?.into_owned();
+    let mut kustomization =
+        read_fields(&bytes, file).map_err(|(problem, place)| OverlayError::Kustomization { problem, place })?;
+    if kustomization.get("resources").is_none() {
+        // Flux does so lest a kustomization be called empty; it shows in what generators make.
+        let origins = Node::sequence(vec![Node::string("originAnnotations")]);
+        kustomization.set("buildMetadata", origins);
+    }
+    Ok((kustomization, bytes))
+}
+
+/// The fields of a kustomization's text, or Go's sentence and the place.
+pub(super) fn read_fields(bytes: &[u8], file: &str) -> Result<Mapping, (String, String)> {
+    let mut files = Files::default();
+    // The first file of a build is the kustomization that it begins with, so these places are good there, too.
+    let id = files.add(&relative(file));
+    let show = |place: Place| match place.file {
+        FileId::NONE => relative(file),
+        _ => files.show(place).unwrap_or_default(),
+    };
+    let node = read(bytes, id).map_err(|error| {
+        let problem = format!("error converting YAML to JSON: {}", error.go());
+        (problem, show(error.place))
+    })?;
+    let mut fields = fit(&node, &KUSTOMIZATION).map_err(|misfit| {
+        let problem = format!("error unmarshaling JSON: while decoding JSON: {}", misfit.problem);
+        (problem, show(misfit.place))
+    })?;
+    for (field, value) in [("apiVersion", VERSION), ("kind", KIND)] {
+        let said = node.as_mapping().map(|mapping| says(mapping, field));
+        if !said.unwrap_or_default() {
+            fields.set(field, Node::string(value));
+        }
+    }
+    Ok(fields)
+}
+
+const VERSION: &str = "kustomize.config.k8s.io/v1beta1";
+const KIND: &str = "Kustomization";
+
+/// Whether a field is there and not null.
+fn says(mapping: &Mapping, field: &str) -> bool {
+    let mut entries = mapping.entries.iter();
+    entries.any(|entry| entry.key.text.eq_ignore_ascii_case(field) && !entry.value.is_null())
+}
+
+/// The kustomization of a directory that has none.
+fn generate(directory: &str, manifests: &[String]) -> Mapping {
+    let mut kustomization = Mapping::default();
+    kustomization.set("apiVersion", Node::string(VERSION));
+    kustomization.set("kind", Node::string(KIND));
+    if manifests.is_empty() {
+        // A kustomization that says nothing at all is an error.
+        kustomization.set("namespace", Node::string("_placeholder"));
+    } else {
+        let below = |path: &String| path.strip_prefix(directory).map(|below| format!(".{below}"));
+        let names = manifests.iter().filter_map(below).map(Node::string);
+        kustomization.set("resources", Node::sequence(names.collect()));
+    }
+    kustomization
+}
+
+/// The spec's components that are to be built.
+fn components(mount: &Mount<'_>, directory: &str, overlay: &Overlay) -> Result<Vec<String>, OverlayError> {
+    let mut components = Vec::new();
+    for component in &overlay.components {
+        if !is_local(component) {
+            return Err(OverlayError::Component(component.clone()));
+        }
+        let is_there = || mount.canonical(&path::join(directory, component)).is_ok();
+        if !overlay.ignore_missing_components || is_there() {
+            components.push(component.clone());
+        }
+    }
+    Ok(components)
+}
+
+/// Beginnings of what is no path in the artifact.
+const REMOTE: [&str; 8] = [
+    "git::",
+    "gh:",
+    "ssh://",
+    "https://",
+    "http://",
+    "git@",
+    "github.com:",
+    "github.com/",
+];
+
+/// Whether a component is a path relative to the kustomization (K-080).
+fn is_local(component: &str) -> bool {
+    let lower = component.to_ascii_lowercase();
+    let is_remote = REMOTE
+        .iter()
+        .any(|start| lower.len() > start.len() && lower.starts_with(start));
+    !is_remote && !lower.strip_prefix("file://").unwrap_or(&lower).starts_with('/')
+}
+
+/// Whether a kustomization can be put where it belongs; with Flux's words where not.
+fn check_place(mount: &Mount<'_>, directory: &str, file: &str) -> Result<(), OverlayError> {
+    let is_directory = mount.canonical(directory).is_ok_and(|found| found.directory);
+    if !is_directory {
+        let problem = format!("open {file}: not a directory remove {file}: not a directory");
+        return Err(OverlayError::Unwritable(problem));
+    }
+    match mount.canonical(file) {
+        Ok(found) if found.directory => {
+            let is_empty = mount.list(file).is_ok_and(|names| names.is_empty());
+            let removed = match is_empty {
+                true => "<nil>".to_owned(),
+                false => format!("remove {file}: directory not empty"),
+            };
+            Err(OverlayError::Unwritable(format!(
+                "open {file}: is a directory {removed}"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unwritable(error: &TreeError) -> OverlayError {
+    OverlayError::Unwritable(error.to_string())
+}

@@ -1,0 +1,167 @@
+//! Files that are decrypted before a build: sources of Secrets and patches, of the kustomization and of all that it
+//! includes (kustomize-controller's `DecryptSources`).
+
+use super::error::OverlayError;
+use super::manifests::NAMES;
+use super::mount::Mount;
+use super::prepare::{read_fields, relative, secure_join};
+use super::stages::{Decrypt, SourceFile, SourceFormat};
+use bumpwright_kustomize::tree::{Tree, TreeError, path};
+use bumpwright_yaml::{Mapping, Node};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The plain bytes of all files that were encrypted, by path.
+pub(super) fn decrypt_sources(
+    mount: &Mount<'_>,
+    directory: &str,
+    decrypt: &dyn Decrypt,
+) -> Result<BTreeMap<String, Vec<u8>>, OverlayError> {
+    let mut walk = Walk {
+        mount,
+        decrypt,
+        seen: BTreeSet::new(),
+        plain: BTreeMap::new(),
+    };
+    let mut visited = BTreeSet::new();
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(next) = waiting.pop() {
+        let directory = within(mount, &next)?;
+        if !visited.insert(directory.clone()) {
+            continue;
+        }
+        match mount.canonical(&directory) {
+            Ok(found) if found.directory => {}
+            // A file, or a URL.
+            Ok(_) | Err(TreeError::Missing(_)) => continue,
+            Err(error) => return Err(unusable(&directory, &error)),
+        }
+        let kustomization = load(mount, &directory)?;
+        walk.files_of(&kustomization, &next)?;
+        let included = ["resources", "components"]
+            .into_iter()
+            .flat_map(|field| texts(kustomization.get(field)));
+        let included: Vec<String> = included.map(|name| from(&next, name)).collect();
+        waiting.extend(included.into_iter().rev());
+    }
+    Ok(walk.plain)
+}
+
+struct Walk<'w> {
+    mount: &'w Mount<'w>,
+    decrypt: &'w dyn Decrypt,
+    /// Files that were looked at.
+    seen: BTreeSet<String>,
+    plain: BTreeMap<String, Vec<u8>>,
+}
+
+impl Walk<'_> {
+    /// Decrypts the files that a kustomization names.
+    fn files_of(&mut self, kustomization: &Mapping, directory: &str) -> Result<(), OverlayError> {
+        for generator in items(kustomization.get("secretGenerator")) {
+            for source in texts(generator.get("files")) {
+                let (key, file) = source.split_once('=').unwrap_or((source, source));
+                self.file(&from(directory, file), SourceFormat::of_name(key))?;
+            }
+            for file in texts(generator.get("envs")) {
+                let format = match SourceFormat::of_name(file) {
+                    SourceFormat::Binary => SourceFormat::Dotenv,
+                    format => format,
+                };
+                self.file(&from(directory, file), format)?;
+            }
+        }
+        for patch in items(kustomization.get("patches")) {
+            let file = patch.get("path").and_then(Node::as_str).unwrap_or_default();
+            if !file.is_empty() && !is_remote(file) {
+                self.file(&from(directory, file), SourceFormat::of_name(file))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, file: &str, format: SourceFormat) -> Result<(), OverlayError> {
+        let file = within(self.mount, file)?;
+        if !self.seen.insert(file.clone()) {
+            return Ok(());
+        }
+        let bytes = self.mount.read(&file).map_err(|error| match error {
+            TreeError::Directory(_) => {
+                let problem = "cannot decrypt irregular file as it has file mode type bits set";
+                OverlayError::SourcePath(format!("{problem} ({})", relative(&file)))
+            }
+            error => unusable(&file, &error),
+        })?;
+        let source = SourceFile {
+            path: &relative(&file),
+            format,
+            bytes: &bytes,
+        };
+        if let Some(plain) = self.decrypt.file(&source).map_err(OverlayError::Sources)? {
+            self.plain.insert(file, plain);
+        }
+        Ok(())
+    }
+}
+
+/// A path that a kustomization in `directory` names; not held below the root yet.
+fn from(directory: &str, name: &str) -> String {
+    if path::is_absolute(name) {
+        name.to_owned()
+    } else {
+        path::join(directory, name)
+    }
+}
+
+/// A path without links, held below the root. One that is absolute counts from the root of the artifact.
+fn within(mount: &Mount<'_>, absolute: &str) -> Result<String, OverlayError> {
+    let cleaned = path::clean(absolute);
+    let inside = Mount::inside(&cleaned).unwrap_or(&cleaned);
+    let joined = secure_join(mount, inside);
+    joined.map_err(|error| OverlayError::SourcePath(error.to_string()))
+}
+
+fn unusable(path: &str, error: &TreeError) -> OverlayError {
+    let path = relative(path);
+    OverlayError::SourcePath(match error {
+        TreeError::Missing(_) => format!("lstat {path}: no such file or directory"),
+        TreeError::File(_) => format!("lstat {path}: not a directory"),
+        error => format!("lstat {path}: {error}"),
+    })
+}
+
+/// The only kustomization of a directory.
+fn load(mount: &Mount<'_>, directory: &str) -> Result<Mapping, OverlayError> {
+    let problem = |problem: String| OverlayError::SourcePath(format!("{problem} ({})", relative(directory)));
+    let mut found = None;
+    for name in NAMES {
+        let file = path::join(directory, name);
+        match mount.canonical(&file) {
+            Ok(at) if at.directory => return Err(problem(format!("expected {name} to be a regular file"))),
+            Ok(_) if found.is_some() => return Err(problem("found multiple kustomization files".to_owned())),
+            Ok(at) => found = Some(at.path),
+            Err(TreeError::Missing(_)) => {}
+            Err(error) => return Err(problem(format!("failed to lstat {name}: {error}"))),
+        }
+    }
+    let file = found.ok_or_else(|| problem("no kustomization file found".to_owned()))?;
+    let bytes = mount
+        .read(&file)
+        .map_err(|error| problem(format!("failed to read kustomization file: {error}")))?;
+    read_fields(&bytes, &file).map_err(|(problem, place)| {
+        let text = format!("failed to unmarshal kustomization file from '{file}': {problem} ({place})");
+        OverlayError::SourcePath(text)
+    })
+}
+
+fn items(list: Option<&Node>) -> &[Node] {
+    list.and_then(Node::as_items).unwrap_or_default()
+}
+
+fn texts(list: Option<&Node>) -> impl Iterator<Item = &str> {
+    items(list).iter().filter_map(Node::as_str)
+}
+
+/// Whether a patch is behind a URL: with a scheme and a host.
+fn is_remote(path: &str) -> bool {
+    bumpwright_gostd::Url::parse(path.as_bytes()).is_ok_and(|url| !url.scheme.is_empty() && !url.host.is_empty())
+}
