@@ -24,6 +24,8 @@
 //! | [`yaml`] | pure | YAML as Go's libraries read and write it, in nodes that know their place |
 //! | [`kustomize`] | pure | kustomize's build engine, over trees of files in memory |
 //! | [`overlay`] | pure | from an artifact's files and a Kustomization's spec to built objects |
+//! | [`substitute`] | pure | variables in objects after a build, as Flux' `postBuild` has them |
+//! | [`health`] | pure | how far an object of a cluster is (kstatus), and when a wait for many is over |
 //! | [`verify`] | pure | signatures of commits, tags and OCI artifacts, verified |
 //! | [`storage`] | IO | the folder of artifacts, and the server that hands them out |
 //! | [`webhook`] | pure | webhooks of forges and registries: who sent one, what it tells, which objects it is for |
@@ -68,6 +70,7 @@ pub mod forge;
 pub mod git;
 pub use bumpwright_artifact as artifact;
 pub use bumpwright_gostd as gostd;
+pub use bumpwright_health as health;
 pub use bumpwright_kustomize as kustomize;
 pub mod message;
 pub mod migrate;
@@ -78,6 +81,7 @@ pub mod observe;
 pub use bumpwright_overlay as overlay;
 pub mod policy;
 pub use bumpwright_re2 as re2;
+pub use bumpwright_substitute as substitute;
 pub use bumpwright_webhook as webhook;
 pub use bumpwright_yaml as yaml;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to registries, runs credential helpers

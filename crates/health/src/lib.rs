@@ -1,0 +1,47 @@
+//! How far an object of a cluster is, and what a wait for many of them comes to.
+//!
+//! ```text
+//! object as JSON ─▶ compute (kstatus) ─▶ Health ─▶ Wait (one for each set of objects) ─▶ go on, done, failed and why
+//! ```
+//!
+//! | to do | call |
+//! |---|---|
+//! | the status of an object | [`compute`] |
+//! | that of an object as Flux waits for it: Jobs must end, failed pods fail their owners | [`assess`] |
+//! | when a set of objects is ready, and the sentence when it is not | [`Wait`] |
+//!
+//! The rules and texts are those of kstatus in fluxcd/cli-utils v1.2, of the status readers in fluxcd/pkg/runtime and
+//! of `WaitForSet` in fluxcd/pkg/ssa. Documents: *Health checks* and *Wait* of the Kustomization API (CONTRACT K-045
+//! to K-060). What asks the cluster, and how often, is not here.
+//!
+//! ```
+//! use bumpwright_gostd::Time;
+//! use bumpwright_health::{Status, compute};
+//!
+//! let claim = serde_json::json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": "Pending"}});
+//! let health = compute(&claim, &Time::unix(1_760_000_000, 0))?;
+//! assert_eq!(health.status, Status::InProgress);
+//! assert_eq!(health.message, "PVC is not Bound. phase: Pending");
+//! # Ok::<(), bumpwright_health::HealthError>(())
+//! ```
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod condition;
+mod field;
+mod generic;
+mod go_value;
+mod identity;
+mod job;
+mod kind;
+mod pods;
+mod replicas;
+mod status;
+mod wait;
+
+pub use field::{AccessError, HealthError};
+pub use generic::compute;
+pub use identity::ObjectId;
+pub use pods::{PodOwner, assess, pod_owner};
+pub use status::{Condition, Health, Status};
+pub use wait::{Observed, Progress, Unready, Wait, Why};

@@ -1,0 +1,192 @@
+//! Waiting for a set of objects: when it is over, and the sentence about those that are not ready.
+//!
+//! A value that is told statuses one by one; the clock and the cluster are its owner's. Rules and texts: `WaitForSet`
+//! of fluxcd/pkg/ssa.
+
+use super::identity::ObjectId;
+use super::status::Status;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// What was seen of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    /// How far it is; [`Status::Unknown`] where that could not be told.
+    pub status: Status,
+    /// Why it could not be told.
+    pub error: Option<String>,
+}
+
+impl Observed {
+    /// A status that could be told.
+    #[must_use]
+    pub const fn status(status: Status) -> Self {
+        Self { status, error: None }
+    }
+
+    /// A status that could not, such as `no matches for kind "HelmRelease" in group "helm.toolkit.fluxcd.io"`.
+    pub fn unknown(error: impl Into<String>) -> Self {
+        Self {
+            status: Status::Unknown,
+            error: Some(error.into()),
+        }
+    }
+}
+
+/// Whether to go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// Something is still on its way.
+    GoOn,
+    /// All that was waited for is ready.
+    Done,
+    /// Something failed, and waiting changes nothing about it.
+    Failed(Unready),
+}
+
+/// Why a wait ended without all objects being ready; shown as Flux does.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: [{}]", .why, .objects.join(", "))]
+pub struct Unready {
+    /// What ended it.
+    pub why: Why,
+    /// `Kind/namespace/name status: 'InProgress'` for each object.
+    pub objects: Vec<String>,
+}
+
+/// What ended a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The time was over.
+    Timeout,
+    /// An object failed.
+    Stalled,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Timeout => "timeout waiting for",
+            Self::Stalled => "failed early due to stalled resources",
+        })
+    }
+}
+
+/// A wait for a set of objects.
+#[derive(Debug, Clone)]
+pub struct Wait {
+    /// In the order in which they are told of.
+    order: Vec<ObjectId>,
+    /// What was seen last; nothing before the first look.
+    seen: BTreeMap<ObjectId, Option<Observed>>,
+    /// How many objects have which status; Jobs that a deadline deletes after their end count as ready when gone.
+    counts: BTreeMap<Status, usize>,
+    fail_fast: bool,
+    jobs_with_ttl: BTreeSet<ObjectId>,
+}
+
+impl Wait {
+    /// A wait for `objects`; errors name them in this order. With `fail_fast` the first that fails ends it
+    /// (`DisableFailFastBehavior` turns that off). `jobs_with_ttl` are Jobs with `spec.ttlSecondsAfterFinished`: they have
+    /// ended when they are gone.
+    pub fn new(
+        objects: impl IntoIterator<Item = ObjectId>,
+        fail_fast: bool,
+        jobs_with_ttl: impl IntoIterator<Item = ObjectId>,
+    ) -> Self {
+        let mut wait = Self {
+            order: Vec::new(),
+            seen: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            fail_fast,
+            jobs_with_ttl: jobs_with_ttl.into_iter().collect(),
+        };
+        for id in objects {
+            if wait.seen.insert(id.clone(), None).is_none() {
+                wait.order.push(id);
+                *wait.counts.entry(Status::Unknown).or_default() += 1;
+            }
+        }
+        wait
+    }
+
+    /// The objects that are waited for, each once.
+    #[must_use]
+    pub fn objects(&self) -> &[ObjectId] {
+        &self.order
+    }
+
+    /// What was seen last of an object.
+    #[must_use]
+    pub fn last(&self, id: &ObjectId) -> Option<&Observed> {
+        self.seen.get(id)?.as_ref()
+    }
+
+    /// Takes note of what an object was seen to be; one that is not waited for changes nothing.
+    pub fn observe(&mut self, id: &ObjectId, observed: Observed) -> Progress {
+        let new = self.effective(id, observed.status);
+        if let Some(seen) = self.seen.get_mut(id) {
+            let old = seen.replace(observed).map_or(Status::Unknown, |old| old.status);
+            let old = self.effective(id, old);
+            if let Some(count) = self.counts.get_mut(&old) {
+                *count = count.saturating_sub(1);
+            }
+            *self.counts.entry(new).or_default() += 1;
+        }
+        self.progress()
+    }
+
+    /// Where the wait is.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        let count = |status| self.counts.get(&status).copied().unwrap_or_default();
+        let (current, failed) = (count(Status::Current), count(Status::Failed));
+        let ended = current + failed == self.order.len();
+        match failed {
+            0 if ended => Progress::Done,
+            1.. if ended || self.fail_fast => Progress::Failed(Unready {
+                why: Why::Stalled,
+                objects: self.named(|status| status == Status::Failed),
+            }),
+            _ => Progress::GoOn,
+        }
+    }
+
+    /// Ends the wait because the time is over: those that are not ready by now make it fail.
+    ///
+    /// # Errors
+    /// Names them, with what is known of each.
+    pub fn time_out(&self) -> Result<(), Unready> {
+        let objects = self.named(|status| status != Status::Current);
+        match objects.is_empty() {
+            true => Ok(()),
+            false => Err(Unready {
+                why: Why::Timeout,
+                objects,
+            }),
+        }
+    }
+
+    fn effective(&self, id: &ObjectId, status: Status) -> Status {
+        match status {
+            Status::NotFound if self.jobs_with_ttl.contains(id) => Status::Current,
+            status => status,
+        }
+    }
+
+    fn named(&self, counts: impl Fn(Status) -> bool) -> Vec<String> {
+        let looked = self.seen.values().any(Option::is_some);
+        let name = |id: &ObjectId| match self.last(id) {
+            Some(observed) if !counts(self.effective(id, observed.status)) => None,
+            Some(Observed { status, error }) => {
+                let error = error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+                Some(format!("{id} status: '{status}'{error}"))
+            }
+            // Those that were not looked at are unknown as soon as any was.
+            None if looked => counts(Status::Unknown).then(|| format!("{id} status: '{}'", Status::Unknown)),
+            None if self.jobs_with_ttl.contains(id) => None,
+            None => Some(format!("can't determine status for {id}")),
+        };
+        self.order.iter().filter_map(name).collect()
+    }
+}

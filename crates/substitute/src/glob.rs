@@ -1,0 +1,165 @@
+//! Patterns of the trimming operators: Go's `path.Match`, where `*` and `?` take slashes, too.
+
+use super::eval::{Budget, EvalError};
+use bumpwright_gostd::first_rune;
+
+/// Whether a pattern matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Match,
+    NoMatch,
+    /// Only found out where matching gets that far.
+    BadPattern,
+}
+
+/// What a piece of a pattern without stars left of a text.
+enum Rest<'n> {
+    Of(&'n [u8]),
+    NoMatch,
+    BadPattern,
+}
+
+/// Matches all of `name`. A star takes as little as lets the piece behind it match, and is not tried again.
+pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget) -> Result<Verdict, EvalError> {
+    while !pattern.is_empty() {
+        let (star, piece, behind) = split(pattern);
+        pattern = behind;
+        if star && piece.is_empty() {
+            return Ok(Verdict::Match);
+        }
+        // The last piece has to end where the name does.
+        let fits = |rest: &[u8]| rest.is_empty() || !behind.is_empty();
+        match match_piece(piece, name, budget)? {
+            Rest::Of(rest) if fits(rest) => {
+                name = rest;
+                continue;
+            }
+            Rest::BadPattern => return Ok(Verdict::BadPattern),
+            Rest::Of(_) | Rest::NoMatch => {}
+        }
+        let later = if star {
+            later(piece, name, fits, budget)?
+        } else {
+            Rest::NoMatch
+        };
+        match later {
+            Rest::Of(rest) => name = rest,
+            Rest::NoMatch => return Ok(Verdict::NoMatch),
+            Rest::BadPattern => return Ok(Verdict::BadPattern),
+        }
+    }
+    Ok(match name.is_empty() {
+        true => Verdict::Match,
+        false => Verdict::NoMatch,
+    })
+}
+
+/// Where a piece matches first behind the beginning of a name.
+fn later<'n>(
+    piece: &[u8],
+    name: &'n [u8],
+    fits: impl Fn(&[u8]) -> bool,
+    budget: &mut Budget,
+) -> Result<Rest<'n>, EvalError> {
+    for skipped in 1..=name.len() {
+        match match_piece(piece, name.get(skipped..).unwrap_or_default(), budget)? {
+            Rest::Of(rest) if !fits(rest) => {}
+            Rest::NoMatch => {}
+            found => return Ok(found),
+        }
+    }
+    Ok(Rest::NoMatch)
+}
+
+/// Whether a pattern begins with stars, its first piece without any, and what is behind that.
+fn split(pattern: &[u8]) -> (bool, &[u8], &[u8]) {
+    let stars = pattern.iter().take_while(|byte| **byte == b'*').count();
+    let (_, pattern) = pattern.split_at(stars);
+    let mut in_class = false;
+    let mut at = 0;
+    while let Some(byte) = pattern.get(at) {
+        match byte {
+            b'\\' if at + 1 < pattern.len() => at += 1,
+            b'[' => in_class = true,
+            b']' => in_class = false,
+            b'*' if !in_class => break,
+            _ => {}
+        }
+        at += 1;
+    }
+    let (piece, behind) = pattern.split_at(at);
+    (stars > 0, piece, behind)
+}
+
+fn match_piece<'n>(mut piece: &[u8], mut name: &'n [u8], budget: &mut Budget) -> Result<Rest<'n>, EvalError> {
+    budget.spend(1)?;
+    while let [operator, behind @ ..] = piece {
+        budget.spend(1)?;
+        let Some((ch, width)) = first_rune(name) else {
+            return Ok(Rest::NoMatch);
+        };
+        let literal = match operator {
+            b'[' => {
+                budget.spend(behind.len())?;
+                match class(behind, ch) {
+                    Some((true, behind)) => piece = behind,
+                    Some((false, _)) => return Ok(Rest::NoMatch),
+                    None => return Ok(Rest::BadPattern),
+                }
+                name = name.get(width..).unwrap_or_default();
+                continue;
+            }
+            b'?' => {
+                (piece, name) = (behind, name.get(width..).unwrap_or_default());
+                continue;
+            }
+            b'\\' => behind,
+            _ => piece,
+        };
+        let [wanted, behind @ ..] = literal else {
+            return Ok(Rest::BadPattern);
+        };
+        match name {
+            [found, rest @ ..] if found == wanted => (piece, name) = (behind, rest),
+            _ => return Ok(Rest::NoMatch),
+        }
+    }
+    Ok(Rest::Of(name))
+}
+
+/// Whether a character is in a class, given what is behind its `[`, and what is behind its `]`.
+fn class(pattern: &[u8], ch: char) -> Option<(bool, &[u8])> {
+    let (wanted, mut pattern) = match pattern {
+        [b'^', rest @ ..] => (false, rest),
+        pattern => (true, pattern),
+    };
+    let (mut found, mut ranges) = (false, 0);
+    loop {
+        if let [b']', rest @ ..] = pattern
+            && ranges > 0
+        {
+            return Some((found == wanted, rest));
+        }
+        let (low, rest) = class_character(pattern)?;
+        let (high, rest) = match rest {
+            [b'-', rest @ ..] => class_character(rest)?,
+            rest => (low, rest),
+        };
+        found |= (low..=high).contains(&ch);
+        pattern = rest;
+        ranges += 1;
+    }
+}
+
+/// A character of a class, and what is behind it, which must not be nothing.
+fn class_character(pattern: &[u8]) -> Option<(char, &[u8])> {
+    let pattern = match pattern {
+        [] | [b'-' | b']', ..] => return None,
+        [b'\\', rest @ ..] => rest,
+        pattern => pattern,
+    };
+    let (ch, width) = first_rune(pattern)?;
+    let rest = pattern.get(width..)?;
+    let invalid = ch == char::REPLACEMENT_CHARACTER && width == 1;
+    (!invalid && !rest.is_empty()).then_some((ch, rest))
+}

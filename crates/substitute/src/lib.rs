@@ -1,0 +1,45 @@
+//! Variables in objects after a build, as `spec.postBuild` of Flux' Kustomization has them.
+//!
+//! ```text
+//! ConfigMaps, Secrets, inline ─▶ Variables ┐
+//! object ─▶ YAML as kustomize prints it ─▶ eval ─▶ YAML read again ─▶ object
+//! ```
+//!
+//! | to do | call |
+//! |---|---|
+//! | `${name}` and its operators in a text | [`eval`] |
+//! | the variables of a Kustomization, in the order in which they win | [`Variables`] |
+//! | one object of a build | [`substitute`] |
+//!
+//! Rules and texts are those of fluxcd/pkg/envsubst v1.7 and of `SubstituteVariables` in fluxcd/pkg/kustomize; document:
+//! *Post build variable substitution* (CONTRACT K-082 to K-098). The object is printed and read again as there, so a
+//! value without quotes may turn a text into a number, and numbers are then floating point. Three things differ on
+//! purpose: what a text may grow to and how long it may take is bounded ([`EvalError::TooLarge`],
+//! [`EvalError::TooSlow`]); a length that is too large for its addition takes the rest of the value where Go panics;
+//! and errors of YAML do not quote what may come from a Secret.
+//!
+//! ```
+//! use bumpwright_substitute::eval;
+//!
+//! let region = |name: &str| (name == "region").then_some(&b"eu-central-1"[..]);
+//! let text = eval(b"${region^^} ${region:0:2} ${zone:=a} $region $${region}", region, true)?;
+//! assert_eq!(text, b"EU-CENTRAL-1 eu a $region ${region}");
+//! # Ok::<(), bumpwright_substitute::EvalError>(())
+//! ```
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod eval;
+mod glob;
+mod object;
+mod operator;
+mod parse;
+mod program;
+mod reread;
+mod scan;
+mod trim;
+mod variables;
+
+pub use eval::{EvalError, MAX_BYTES, eval};
+pub use object::{DISABLED, Options, SubstituteError, substitute};
+pub use variables::{SourceError, SourceKind, Variables};

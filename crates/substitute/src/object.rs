@@ -1,0 +1,117 @@
+//! One object of a build: printed, its variables put in, read again.
+
+use super::eval::{EvalError, eval};
+use super::reread::{reread, stays_itself};
+use super::variables::{NAME, Variables};
+use bumpwright_yaml::{FileId, Node, ReadOptions, WriteError, read_first, write_sigs};
+
+/// The label or annotation that exempts an object when it is `disabled` (CONTRACT K-093).
+pub const DISABLED: &str = "kustomize.toolkit.fluxcd.io/substitute";
+
+/// How to substitute.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Whether a variable that is missing and has no default is an error (`StrictPostBuildSubstitutions`).
+    pub strict: bool,
+    /// Whether to substitute where there are no variables (`substituteStrategy: Always`).
+    pub always: bool,
+}
+
+/// An object whose variables cannot be put in. The texts are those of Flux, without values of Secrets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubstituteError {
+    /// The object has no form in YAML.
+    #[error("{}", .0.go())]
+    Write(WriteError),
+    /// A variable has a name that is none.
+    #[error("envsubst error: '{0}' var name is invalid, must match '{NAME}'")]
+    Name(String),
+    /// An expression in it is wrong.
+    #[error("envsubst error: variable substitution failed: {0}")]
+    Eval(#[from] EvalError),
+    /// With the values put in it is no YAML.
+    #[error("envsubst error: YAMLToJSON: {0}")]
+    Malformed(String),
+    /// With the values put in it is no object but, say, an `array`.
+    #[error("UnmarshalJSON: json: cannot unmarshal {0} into Go value of type map[string]interface {{}}")]
+    NoObject(&'static str),
+}
+
+/// The object with variables put in; nothing where it stays as it is: substitution is disabled on it, there are no
+/// variables, or it holds no `$` and nothing else that the way through text would change.
+///
+/// What names the object may have changed. Nodes that were there before keep their places.
+///
+/// # Errors
+/// With Flux' words, for names, expressions and values that do not fit.
+pub fn substitute(object: &Node, variables: &Variables, options: Options) -> Result<Option<Node>, SubstituteError> {
+    if is_disabled(object) || (variables.is_empty() && !options.always) {
+        return Ok(None);
+    }
+    if let Some(name) = variables.wrong_name() {
+        return Err(SubstituteError::Name(name.to_owned()));
+    }
+    if stays_itself(object) {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    write_sigs(object, &mut text).map_err(SubstituteError::Write)?;
+    let text = eval(text.as_bytes(), |name| variables.get(name), options.strict)?;
+    let malformed = |sentence: &str| SubstituteError::Malformed(without_secrets(sentence, variables));
+    let read = read_first(&text, &ReadOptions::sigs(FileId::NONE)).map_err(|error| malformed(error.go()))?;
+    // A text without documents is null.
+    let read = read.unwrap_or_else(Node::null);
+    reread(read, object).map(Some).map_err(|error| match error {
+        SubstituteError::Malformed(sentence) => malformed(&sentence),
+        error => error,
+    })
+}
+
+fn is_disabled(object: &Node) -> bool {
+    ["labels", "annotations"].iter().any(|field| {
+        let value = object.lookup(&["metadata", field, DISABLED]).and_then(Node::as_scalar);
+        value.is_some_and(|value| value.is("disabled"))
+    })
+}
+
+/// What stands for a part of a secret.
+const HIDDEN: &str = "***";
+
+/// A sentence about YAML without the words that it quotes, where those may come from a Secret.
+fn without_secrets(sentence: &str, variables: &Variables) -> String {
+    let mut shown = String::with_capacity(sentence.len());
+    let mut rest = sentence;
+    while let Some((before, quote, quoted, behind)) = next_quoted(rest) {
+        shown.push_str(before);
+        shown.push(quote);
+        shown.push_str(match may_be_secret(quoted, variables) {
+            true => HIDDEN,
+            false => quoted,
+        });
+        shown.push(quote);
+        rest = behind;
+    }
+    // Numbers that are keys stand at the end, without quotes.
+    match rest.split_once("key: ") {
+        Some((before, _)) if variables.secrets().next().is_some() => shown + before + "key: " + HIDDEN,
+        _ => shown + rest,
+    }
+}
+
+/// What is before the next quoted word, its quotation mark, the word, and what is behind.
+fn next_quoted(text: &str) -> Option<(&str, char, &str, &str)> {
+    let at = text.find(['\'', '"', '`'])?;
+    let (before, from) = text.split_at_checked(at)?;
+    let quote = from.chars().next()?;
+    let (quoted, behind) = from.get(1..)?.split_once(quote)?;
+    Some((before, quote, quoted, behind))
+}
+
+/// Whether a word is part of a secret value, or holds one. Punctuation is what YAML's sentences are about.
+fn may_be_secret(word: &str, variables: &Variables) -> bool {
+    let word = word.as_bytes();
+    let says_something = word.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    let holds = |text: &[u8], part: &[u8]| !part.is_empty() && memchr::memmem::find(text, part).is_some();
+    let related = |secret: &[u8]| holds(secret, word) || holds(word, secret);
+    says_something && variables.secrets().any(related)
+}

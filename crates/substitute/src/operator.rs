@@ -1,0 +1,142 @@
+//! What the operators make of a value: bytes, as Go's strings are.
+
+use super::eval::{Budget, EvalError, Value};
+use super::program::Operator;
+use super::trim::{trim_prefix, trim_suffix};
+use bumpwright_gostd::unicode::{to_lower, to_upper};
+use bumpwright_gostd::{append_char, atoi, first_rune, runes};
+use memchr::memmem;
+use std::borrow::Cow;
+
+/// Carries out an operator.
+pub(crate) fn apply<'v>(
+    operator: Operator,
+    value: &'v [u8],
+    arguments: Vec<Value<'v>>,
+    budget: &mut Budget,
+) -> Result<Value<'v>, EvalError> {
+    let mut given = arguments.iter().map(|argument| &**argument);
+    let (first, second) = (given.next(), given.next());
+    Ok(match operator {
+        Operator::Value => Cow::Borrowed(value),
+        Operator::Default => return default(value, arguments, budget),
+        Operator::Length => Cow::Owned(value.len().to_string().into_bytes()),
+        Operator::Lower { first } => cased(value, first, to_lower, budget)?,
+        Operator::Upper { first } => cased(value, first, to_upper, budget)?,
+        Operator::TrimPrefix { longest } => trim_prefix(value, first.unwrap_or_default(), longest, budget)?,
+        Operator::TrimSuffix { longest } => trim_suffix(value, first.unwrap_or_default(), longest, budget)?,
+        Operator::Substring => Cow::Borrowed(substring(value, first.unwrap_or_default(), second)),
+        Operator::ReplaceFirst => replace(value, first, second.unwrap_or_default(), 1, budget)?,
+        Operator::ReplaceAll => replace(value, first, second.unwrap_or_default(), usize::MAX, budget)?,
+        Operator::ReplacePrefix => match (first, second) {
+            (Some(prefix), Some(new)) if value.starts_with(prefix) => replace(value, first, new, 1, budget)?,
+            _ => Cow::Borrowed(value),
+        },
+        Operator::ReplaceSuffix => match (first.and_then(|suffix| value.strip_suffix(suffix)), second) {
+            (Some(kept), Some(new)) => {
+                budget.room(kept.len() + new.len())?;
+                Cow::Owned([kept, new].concat())
+            }
+            _ => Cow::Borrowed(value),
+        },
+    })
+}
+
+/// The value, or where it is empty the arguments one behind the other.
+fn default<'v>(value: &'v [u8], mut arguments: Vec<Value<'v>>, budget: &mut Budget) -> Result<Value<'v>, EvalError> {
+    if !value.is_empty() {
+        return Ok(Cow::Borrowed(value));
+    }
+    if arguments.len() == 1 {
+        return Ok(arguments.pop().unwrap_or_default());
+    }
+    budget.room(arguments.iter().map(|argument| argument.len()).sum())?;
+    Ok(Cow::Owned(arguments.concat()))
+}
+
+/// All of a value, or its first character, in other case. Bytes that are no UTF-8 become U+FFFD, as in Go, unless the
+/// whole value is ASCII.
+fn cased<'v>(
+    value: &'v [u8],
+    only_first: bool,
+    case: fn(char) -> char,
+    budget: &mut Budget,
+) -> Result<Value<'v>, EvalError> {
+    // No character's other case is more than three times as long.
+    budget.room(value.len().saturating_mul(3))?;
+    let mut out = Vec::with_capacity(value.len());
+    if only_first {
+        let Some((ch, width)) = first_rune(value) else {
+            return Ok(Cow::Borrowed(value));
+        };
+        append_char(&mut out, case(ch));
+        out.extend_from_slice(value.get(width..).unwrap_or_default());
+    } else {
+        for (ch, _) in runes(value) {
+            append_char(&mut out, case(ch));
+        }
+    }
+    Ok(Cow::Owned(out))
+}
+
+/// `${a:position:length}` in bytes. Negative ones count from the end (a negative length as envsubst v1.7.1 has it; older
+/// ones panic); what is no number leaves the value alone.
+fn substring<'v>(value: &'v [u8], position: &[u8], length: Option<&[u8]>) -> &'v [u8] {
+    let Ok(position) = atoi(position) else { return value };
+    let size = i64::try_from(value.len()).unwrap_or(i64::MAX);
+    let from = match position < 0 {
+        true => position.saturating_add(size).max(0),
+        false => position,
+    };
+    let until = match length {
+        None => size,
+        Some(length) => match atoi(length) {
+            Err(_) => return value,
+            Ok(length) if length < 0 => size.saturating_add(length),
+            Ok(length) => from.saturating_add(length).min(size),
+        },
+    };
+    let bounds = usize::try_from(from).ok().zip(usize::try_from(until).ok());
+    let part = bounds.and_then(|(from, until)| value.get(from..until));
+    part.unwrap_or_default()
+}
+
+/// `strings.Replace`: an empty `old` stands before every character and at the end.
+fn replace<'v>(
+    value: &'v [u8],
+    old: Option<&[u8]>,
+    new: &[u8],
+    times: usize,
+    budget: &mut Budget,
+) -> Result<Value<'v>, EvalError> {
+    let Some(old) = old else {
+        return Ok(Cow::Borrowed(value));
+    };
+    let found: Vec<usize> = match old.is_empty() {
+        true => boundaries(value).take(times).collect(),
+        false => memmem::find_iter(value, old).take(times).collect(),
+    };
+    let grown = found
+        .len()
+        .checked_mul(new.len())
+        .and_then(|more| more.checked_add(value.len()));
+    budget.room(grown.ok_or(EvalError::TooLarge)?)?;
+    let mut out = Vec::new();
+    let mut done = 0;
+    for at in found {
+        out.extend_from_slice(value.get(done..at).unwrap_or_default());
+        out.extend_from_slice(new);
+        done = at + old.len();
+    }
+    out.extend_from_slice(value.get(done..).unwrap_or_default());
+    Ok(Cow::Owned(out))
+}
+
+/// Where characters begin, and the end.
+fn boundaries(value: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    let widths = runes(value).map(|(_, width)| width);
+    std::iter::once(0).chain(widths.scan(0, |at, width| {
+        *at += width;
+        Some(*at)
+    }))
+}

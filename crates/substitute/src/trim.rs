@@ -1,0 +1,70 @@
+//! `#`, `##`, `%` and `%%`: the shortest or longest beginning or end of a value that a pattern matches, taken away.
+
+use super::eval::{Budget, EvalError, Value};
+use super::glob::{Verdict, matches};
+use bumpwright_gostd::{append_char, runes};
+use std::borrow::Cow;
+
+/// Takes the match at the beginning away; a bad pattern leaves the value alone.
+pub(crate) fn trim_prefix<'v>(
+    value: &'v [u8],
+    pattern: &[u8],
+    longest: bool,
+    budget: &mut Budget,
+) -> Result<Value<'v>, EvalError> {
+    let length = matched(value, pattern, longest, budget)?;
+    Ok(Cow::Borrowed(value.get(length..).unwrap_or_default()))
+}
+
+/// Takes the match at the end away. As in envsubst, value and pattern are turned around, and so are ranges and
+/// escapes in the pattern; bytes that are no UTF-8 become U+FFFD on that way, even where nothing matches.
+pub(crate) fn trim_suffix<'v>(
+    value: &'v [u8],
+    pattern: &[u8],
+    longest: bool,
+    budget: &mut Budget,
+) -> Result<Value<'v>, EvalError> {
+    budget.room(value.len().saturating_mul(6))?;
+    let value = reverse(value);
+    let length = matched(&value, &reverse(pattern), longest, budget)?;
+    Ok(Cow::Owned(reverse(value.get(length..).unwrap_or_default())))
+}
+
+/// How many bytes at the beginning match: none where nothing does or the pattern is bad.
+///
+/// Lengths are tried from the longest on, since where the pattern turns out to be bad decides. Patterns that cannot be bad are
+/// tried from the shortest on for the shortest match.
+fn matched(value: &[u8], pattern: &[u8], longest: bool, budget: &mut Budget) -> Result<usize, EvalError> {
+    let cannot_be_bad = memchr::memchr2(b'[', b'\\', pattern).is_none();
+    if !longest && cannot_be_bad {
+        for length in 1..=value.len() {
+            if tries(value, length, pattern, budget)? == Verdict::Match {
+                return Ok(length);
+            }
+        }
+        return Ok(0);
+    }
+    let mut shortest = 0;
+    for length in (1..=value.len()).rev() {
+        match tries(value, length, pattern, budget)? {
+            Verdict::BadPattern => return Ok(0),
+            Verdict::Match if longest => return Ok(length),
+            Verdict::Match => shortest = length,
+            Verdict::NoMatch => {}
+        }
+    }
+    Ok(shortest)
+}
+
+fn tries(value: &[u8], length: usize, pattern: &[u8], budget: &mut Budget) -> Result<Verdict, EvalError> {
+    matches(pattern, value.get(..length).unwrap_or_default(), budget)
+}
+
+fn reverse(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let characters: Vec<char> = runes(text).map(|(ch, _)| ch).collect();
+    for ch in characters.into_iter().rev() {
+        append_char(&mut out, ch);
+    }
+    out
+}

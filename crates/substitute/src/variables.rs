@@ -1,0 +1,115 @@
+//! The variables of a Kustomization: those of ConfigMaps and Secrets in their order, then those that it names itself.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// What a name must be like; messages show it.
+pub(crate) const NAME: &str = "^[_[:alpha:]][_[:alpha:][:digit:]]*$";
+
+/// Values by name. What is added later wins, and line breaks are taken out of values (CONTRACT K-088, K-089).
+///
+/// Call [`Self::add_config_map`] and [`Self::add_secret`] in the order of `substituteFrom`, then [`Self::add_inline`].
+/// One that is optional and not there is left out. Flux reads them again for each object, and for none where there is
+/// no object or substitution is disabled on all: a reference that is wrong is no error then.
+#[derive(Default, Clone)]
+pub struct Variables {
+    values: BTreeMap<String, Variable>,
+}
+
+#[derive(Clone)]
+struct Variable {
+    value: Zeroizing<Vec<u8>>,
+    secret: bool,
+}
+
+/// What a reference of `substituteFrom` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceKind {
+    /// A ConfigMap.
+    ConfigMap,
+    /// A Secret.
+    Secret,
+}
+
+/// A reference of `substituteFrom` that cannot be read (CONTRACT K-084).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("substitute from '{kind}/{name}' error: {cause}")]
+pub struct SourceError {
+    /// What it names.
+    pub kind: SourceKind,
+    /// Its name.
+    pub name: String,
+    /// The API server's sentence, such as `configmaps "vars" not found`.
+    pub cause: String,
+}
+
+impl fmt::Display for SourceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ConfigMap => "ConfigMap",
+            Self::Secret => "Secret",
+        })
+    }
+}
+
+impl fmt::Debug for Variables {
+    /// Names only: values may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.values.keys()).finish()
+    }
+}
+
+impl Variables {
+    /// Adds `data` of a ConfigMap.
+    pub fn add_config_map<'d>(&mut self, data: impl IntoIterator<Item = (&'d String, &'d String)>) {
+        for (name, value) in data {
+            self.set(name, value.as_bytes(), false);
+        }
+    }
+
+    /// Adds `data` of a Secret, decoded from base64.
+    pub fn add_secret<'d, V: AsRef<[u8]> + 'd>(&mut self, data: impl IntoIterator<Item = (&'d String, &'d V)>) {
+        for (name, value) in data {
+            self.set(name, value.as_ref(), true);
+        }
+    }
+
+    /// Adds `spec.postBuild.substitute`.
+    pub fn add_inline<'d>(&mut self, substitute: impl IntoIterator<Item = (&'d String, &'d String)>) {
+        self.add_config_map(substitute);
+    }
+
+    fn set(&mut self, name: &str, value: &[u8], secret: bool) {
+        let lines = value.iter().copied().filter(|byte| *byte != b'\n');
+        let value = Zeroizing::new(lines.collect());
+        self.values.insert(name.to_owned(), Variable { value, secret });
+    }
+
+    /// Whether there are none: then Flux substitutes nothing, not even defaults, unless it is told to do so always.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The value of a variable.
+    pub(crate) fn get(&self, name: &str) -> Option<&[u8]> {
+        self.values.get(name).map(|variable| variable.value.as_slice())
+    }
+
+    /// The values that come from Secrets.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &[u8]> {
+        let secrets = self.values.values().filter(|variable| variable.secret);
+        secrets.map(|variable| variable.value.as_slice())
+    }
+
+    /// The first name that is none.
+    pub(crate) fn wrong_name(&self) -> Option<&str> {
+        self.values.keys().map(String::as_str).find(|name| !is_name(name))
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    word && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+}
