@@ -35,6 +35,7 @@
 //! | [`scan`] | glue | image repositories and policies: which tags there are, which image each policy gets |
 //! | [`access`] | pure | Secrets as the settings of a peer and as signers: certificates, proxies, signing keys |
 //! | [`signing`] | pure | signatures over commits: OpenPGP, SSH |
+//! | [`apply`] | IO | objects become what a cluster has: stages, dry runs, drift, inventory, pruning |
 //! | [`cluster`] | IO | the Kubernetes API server: read, watch, write |
 //! | [`source`] | glue | what a reference of a repository is now, and its files as a tree for an archive |
 //! | [`artifact`] | pure | archives of sources, ignore rules, digests and revisions |
@@ -51,6 +52,8 @@
 
 pub mod access;
 pub mod api;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)] // waits for a cluster
+pub mod apply;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // edits folders in place, keeps its index on disk
 pub mod automation;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to stores of objects

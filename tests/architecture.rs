@@ -20,6 +20,7 @@ const fn room(name: &'static str, imports: &'static [&'static str], world: bool)
 const ROOMS: &[Room] = &[
     room("access", &["api", "cloud", "net", "signing"], false),
     room("api", &["gostd", "policy"], false),
+    room("apply", &["api", "cluster", "gostd", "kustomize", "re2"], true),
     room("artifact", &["gostd"], false),
     room(
         "automation",
@@ -66,6 +67,7 @@ const ROOMS: &[Room] = &[
         &[
             "access",
             "api",
+            "apply",
             "artifact",
             "automation",
             "cloud",

@@ -13,6 +13,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use super::account::impersonating;
+use super::discovery::Discovery;
 use super::error::ClusterError;
 use super::kind::{Kind, SERVICE_ACCOUNT};
 use super::object::Object;
@@ -20,7 +22,7 @@ use super::watched::{OnAnswer, Watch};
 use crate::api::ObjectName;
 
 /// How long the API server may take to answer a plain request.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long a watch may be silent. Go's client finds a dead connection after 45 s: 30 s without a frame, 15 s for the answer to
 /// a ping (client-go `rest`, HTTP/2 health checks). 5 s come on top of ours.
@@ -61,15 +63,27 @@ pub struct Scope {
 pub struct Cluster {
     connect: Connect,
     told: OnAnswer,
-    clients: Arc<RwLock<Clients>>,
+    clients: Shared,
+    /// Those of an account that is impersonated, over the connections of `clients`.
+    acting: Option<Clients>,
+    account: Option<ObjectName>,
+    /// Host and port.
+    host: Arc<str>,
+    /// Whether `connect` says how the server is reached, so that it can be read again.
+    renewable: bool,
+    pub(super) discovery: Arc<Discovery>,
 }
 
+pub(super) type Shared = Arc<RwLock<Clients>>;
+
 #[derive(Clone)]
-struct Clients {
+pub(super) struct Clients {
     /// Tries again by itself when the server is too busy, after the time that it says.
-    plain: Client,
+    pub(super) plain: Client,
     /// Tells of each failure at once: a watch has pauses of its own, and whoever waits for it wants to know why.
-    watching: Client,
+    pub(super) watching: Client,
+    /// Host and port.
+    pub(super) host: Arc<str>,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -84,17 +98,59 @@ impl Cluster {
     /// # Errors
     /// [`ClusterError::Connect`]
     pub async fn connect(connect: &Connect, told: OnAnswer) -> Result<Self, ClusterError> {
-        Ok(Self {
-            clients: Arc::new(RwLock::new(Clients::new(connect, &told).await?)),
-            connect: connect.clone(),
+        let clients = Clients::new(connect, &told).await?;
+        Ok(Self::of(clients, connect.clone(), told, true))
+    }
+
+    /// A server whose settings are not on disk.
+    pub(super) fn of_config(config: Config, told: OnAnswer) -> Result<Self, ClusterError> {
+        let clients = Clients::of(config, &told)?;
+        Ok(Self::of(clients, Connect::default(), told, false))
+    }
+
+    fn of(clients: Clients, connect: Connect, told: OnAnswer, renewable: bool) -> Self {
+        let host = Arc::clone(&clients.host);
+        Self {
+            clients: Arc::new(RwLock::new(clients)),
+            acting: None,
+            account: None,
+            host,
+            discovery: Arc::default(),
+            connect,
             told,
+            renewable,
+        }
+    }
+
+    /// The same server, asked as an account of it: with the groups that the server gives every ServiceAccount
+    /// (fluxcd/pkg `runtime/client`, *Impersonator*). Connections are shared.
+    ///
+    /// # Errors
+    /// [`ClusterError::Connect`] when the name cannot be that of an account.
+    pub fn as_account(&self, account: &ObjectName) -> Result<Self, ClusterError> {
+        let acting = impersonating(&self.clients, account)?;
+        Ok(Self {
+            acting: Some(acting),
+            account: Some(account.clone()),
+            ..self.clone()
         })
+    }
+
+    /// Which server it is, and who asks: not the same for two who may see different things.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        match &self.account {
+            Some(account) => format!("{} as {account}", self.host),
+            None => self.host.to_string(),
+        }
     }
 
     /// Reads the settings again: a token that is refused may have been replaced on disk, and the client itself looks only
     /// once a minute. What cannot be read leaves everything as it was.
     pub(super) async fn renew(&self) {
-        if let Ok(clients) = Clients::new(&self.connect, &self.told).await {
+        if self.renewable
+            && let Ok(clients) = Clients::new(&self.connect, &self.told).await
+        {
             *self.clients.write().unwrap_or_else(PoisonError::into_inner) = clients;
         }
     }
@@ -114,7 +170,8 @@ impl Cluster {
     }
 
     fn clients(&self) -> Clients {
-        self.clients.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let shared = || self.clients.read().unwrap_or_else(PoisonError::into_inner).clone();
+        self.acting.clone().unwrap_or_else(shared)
     }
 
     pub(super) fn watched(&self, kind: &Kind, scope: &Scope) -> Api<DynamicObject> {
@@ -268,12 +325,17 @@ impl Clients {
             context: connect.context.clone(),
             ..KubeConfigOptions::default()
         };
-        let mut config = match file {
+        let config = match file {
             Some(file) => Config::from_custom_kubeconfig(file, &options)
                 .await
                 .map_err(|e| failed(&e))?,
             None => Config::infer().await.map_err(|e| failed(&e))?,
         };
+        Self::of(config, told)
+    }
+
+    fn of(mut config: Config, told: &OnAnswer) -> Result<Self, ClusterError> {
+        let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
         // A watch is silent for long; its own timeout is the server's.
         config.read_timeout = None;
         config.write_timeout = Some(PATIENCE);
@@ -282,9 +344,10 @@ impl Clients {
             .cluster_url
             .authority()
             .map_or("", |authority| authority.as_str());
+        let host: Arc<str> = Arc::from(host);
         let watch = Watch {
             told: Arc::clone(told),
-            host: Arc::from(host),
+            host: Arc::clone(&host),
         };
         let client = |config: Config| -> Result<Client, ClusterError> {
             let client = ClientBuilder::try_from(config).map_err(|e| failed(&e))?;
@@ -293,7 +356,7 @@ impl Clients {
         let plain = client(config.clone())?;
         config.default_retry = false;
         let watching = client(config)?;
-        Ok(Self { plain, watching })
+        Ok(Self { plain, watching, host })
     }
 }
 
@@ -318,7 +381,7 @@ pub(super) async fn bounded<T>(request: impl Future<Output = Result<T, kube::Err
 }
 
 /// A request that ends in time.
-async fn within<T>(
+pub(super) async fn within<T>(
     patience: Duration,
     request: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, ClusterError> {

@@ -8,6 +8,9 @@ pub enum ClusterError {
     /// There is no way to the cluster: kubeconfig, certificates, address.
     #[error("cannot connect to the cluster: {0}")]
     Connect(String),
+    /// A kubeconfig that cannot be used.
+    #[error("{0}")]
+    Remote(String),
     /// The object is not there, in the words of Go's client.
     #[error("{plural}{dot_group} {name:?} not found", dot_group = dotted(group))]
     NotFound {
@@ -21,11 +24,21 @@ pub enum ClusterError {
     /// Somebody else wrote first.
     #[error("{0}")]
     Conflict(String),
+    /// No kind of that name is served, in the words of Go's client.
+    #[error("no matches for kind {kind:?} in version {api_version:?}")]
+    NoMatch {
+        /// The kind.
+        kind: String,
+        /// `group/version`, or `v1`.
+        api_version: String,
+    },
     /// The API server refuses.
     #[error("{message}")]
     Refused {
         /// HTTP status.
         code: u16,
+        /// `metav1.StatusReason`; empty when the server gives none.
+        reason: String,
         /// Its words.
         message: String,
     },
@@ -57,9 +70,21 @@ impl ClusterError {
             kube::Error::Api(status) if status.code == 409 => Self::Conflict(status.message),
             kube::Error::Api(status) => Self::Refused {
                 code: status.code,
+                reason: status.reason,
                 message: status.message,
             },
             other => Self::Unreachable(other.to_string()),
+        }
+    }
+
+    /// Why the server refuses, as `metav1.StatusReason` has it; empty when it gives no reason, or did not answer.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::NotFound { .. } => "NotFound",
+            Self::Conflict(_) => "Conflict",
+            Self::Refused { reason, .. } => reason,
+            _ => "",
         }
     }
 

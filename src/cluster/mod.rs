@@ -3,18 +3,25 @@
 //! Objects are kept as JSON (`Object`) with the few metadata that every reconciler looks at taken out; `api` turns them into
 //! types. Nothing here knows what a kind is for.
 
+mod account;
+mod answer;
 mod apply;
 mod cache;
 mod client;
+mod discovery;
+mod dynamic;
 mod error;
 mod kind;
 mod lease;
 mod object;
 mod packed;
+mod remote;
 mod watched;
 
 pub use cache::{Cache, Change};
 pub use client::{Cluster, Connect, Scope};
+pub use discovery::{GroupVersionKind, Resource};
+pub use dynamic::{Apply, Deletion, Stamp};
 pub use error::ClusterError;
 pub use kind::{
     CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT, EVENT, GIT_REPOSITORY, IMAGE_POLICY,
@@ -23,4 +30,5 @@ pub use kind::{
 };
 pub use lease::{Lease, lease_name};
 pub use object::Object;
+pub use remote::RemoteRules;
 pub use watched::OnAnswer;

@@ -2,7 +2,7 @@
 
 use super::error::SelectorError;
 use bumpwright_gostd::parse_int;
-use bumpwright_yaml::{Node, Scalar};
+use bumpwright_yaml::Node;
 
 /// What labels (or annotations) must be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,15 +50,20 @@ impl LabelSelector {
             return true;
         }
         let labels = object.lookup(&["metadata", field]);
-        let text = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Node::as_scalar);
-        self.0.iter().all(|each| each.test.holds(text(&each.key)))
+        let scalar = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Node::as_scalar);
+        self.holds(|key| scalar(key).map(|scalar| scalar.text.as_str()))
+    }
+
+    /// Whether it holds for the labels whose values `value` gives.
+    pub fn holds<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> bool {
+        self.0.iter().all(|each| each.test.holds(value(&each.key)))
     }
 }
 
 impl Test {
-    fn holds(&self, value: Option<&Scalar>) -> bool {
-        let is_in = |values: &[String]| value.is_some_and(|value| values.iter().any(|each| value.is(each)));
-        let number = || parse_int(value?.text.as_bytes(), 10, 64).ok();
+    fn holds(&self, value: Option<&str>) -> bool {
+        let is_in = |values: &[String]| value.is_some_and(|value| values.iter().any(|each| value == each));
+        let number = || parse_int(value?.as_bytes(), 10, 64).ok();
         match self {
             Self::Exists => value.is_some(),
             Self::Missing => value.is_none(),

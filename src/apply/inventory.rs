@@ -1,0 +1,99 @@
+//! Which objects a Kustomization has applied (`.status.inventory`, CONTRACT K-209 to K-211).
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::change::ChangeSet;
+use super::identity::{InvalidId, ObjectId};
+use super::order;
+
+/// One object of an inventory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The object.
+    pub id: ObjectId,
+    /// The version that it was applied in.
+    pub version: String,
+}
+
+/// The objects, in the order in which they were applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// The objects.
+    pub entries: Vec<Entry>,
+}
+
+impl Inventory {
+    /// Reads `.status.inventory`; null is an empty one.
+    ///
+    /// # Errors
+    /// [`InvalidId`]
+    pub fn of_status(inventory: &Value) -> Result<Self, InvalidId> {
+        let entries = inventory.get("entries").and_then(Value::as_array);
+        let text = |entry: &Value, field: &str| {
+            let text = entry.get(field).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let entries = entries.into_iter().flatten().map(|entry| {
+            Ok(Entry {
+                id: ObjectId::parse(&text(entry, "id"))?,
+                version: text(entry, "v"),
+            })
+        });
+        Ok(Self {
+            entries: entries.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// As `.status.inventory` has it.
+    #[must_use]
+    pub fn to_status(&self) -> Value {
+        let entries = self.entries.iter();
+        let entries: Vec<Value> = entries
+            .map(|entry| json!({"id": entry.id.to_string(), "v": entry.version}))
+            .collect();
+        json!({ "entries": entries })
+    }
+
+    /// The objects of a change set, also those that were skipped.
+    #[must_use]
+    pub fn of_changes(changes: &ChangeSet) -> Self {
+        let changes = changes.changes.iter();
+        Self {
+            entries: changes
+                .map(|change| Entry {
+                    id: change.id.clone(),
+                    version: change.version.clone(),
+                })
+                .collect(),
+        }
+    }
+
+    /// The objects that `newer` does not have, in the order in which objects are applied. Versions do not count: an object
+    /// whose `apiVersion` changed is the same object.
+    #[must_use]
+    pub fn without(&self, newer: &Self) -> Vec<Entry> {
+        let kept: BTreeSet<&ObjectId> = newer.entries.iter().map(|entry| &entry.id).collect();
+        let mut seen = BTreeSet::new();
+        let stale = self.entries.iter();
+        let mut stale: Vec<Entry> = stale
+            .filter(|entry| !kept.contains(&entry.id) && seen.insert(&entry.id))
+            .cloned()
+            .collect();
+        stale.sort_by(|a, b| order::compare(&a.id, &b.id));
+        stale
+    }
+
+    /// Appends the objects that it does not have yet; whether there were any.
+    pub fn merge(&mut self, entries: impl IntoIterator<Item = Entry>) -> bool {
+        let mut seen: BTreeSet<ObjectId> = self.entries.iter().map(|entry| entry.id.clone()).collect();
+        let before = self.entries.len();
+        for entry in entries {
+            if seen.insert(entry.id.clone()) {
+                self.entries.push(entry);
+            }
+        }
+        self.entries.len() > before
+    }
+}

@@ -1,0 +1,297 @@
+//! Looking at one object: what would become of it if it were applied, and whether it has to be.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::change::{Action, Change};
+use super::drift::has_drifted;
+use super::error::{ApplyError, Refusal};
+use super::identity::ObjectId;
+use super::ignore::{IgnoreRules, without};
+use super::item::Item;
+use super::managers::{self, Manager};
+use super::metadata::{FORCE_ENABLED, RECONCILE_DISABLED, SSA_IF_NOT_PRESENT, SSA_IGNORE, SSA_MERGE};
+use super::normalize::is_built_in;
+use super::settings::Settings;
+use super::unknown_fields::drop_unknown;
+use crate::cluster::{Apply, Cluster, ClusterError, GroupVersionKind, Resource};
+use crate::re2::{Budget, Regexp};
+
+/// What is to be done with an object.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// Nothing: it is as it was.
+    Known(Change),
+    /// Nothing; what the server has of it.
+    Keep(Change, Option<Value>),
+    /// It is applied.
+    Write(Box<Plan>),
+    /// It is deleted and made again: fields change that cannot.
+    Replace(Refusal),
+}
+
+/// How an object is applied.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) change: Change,
+    /// What is taken out of the server's object before.
+    pub(super) cleanup: Vec<Value>,
+    /// What the server has and what it would make of it, when there are fields that are not looked at.
+    pub(super) yields: Option<Yield>,
+}
+
+#[derive(Debug)]
+pub(super) struct Yield {
+    pub(super) existing: Value,
+    pub(super) dry_run: Value,
+    pub(super) paths: Vec<String>,
+}
+
+/// What all objects of one apply share.
+pub(super) struct Looker<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) settings: &'a Settings,
+    pub(super) rules: IgnoreRules,
+    pub(super) managers: Vec<Manager>,
+    /// OpenAPI documents that were asked for, by group and version.
+    documents: Mutex<BTreeMap<String, Option<Arc<Value>>>>,
+}
+
+/// How long a kind may take to be served after its definition is established.
+pub(super) const SERVED: Duration = Duration::from_secs(10);
+pub(super) const PAUSE: Duration = Duration::from_millis(100);
+
+/// Whether somebody wants the object left alone.
+fn is_excluded(object: &Value) -> bool {
+    RECONCILE_DISABLED.is_in(object) || SSA_IGNORE.is_in(object)
+}
+
+impl<'a> Looker<'a> {
+    pub(super) fn new(cluster: &'a Cluster, settings: &'a Settings) -> Result<Self, ApplyError> {
+        Ok(Self {
+            cluster,
+            settings,
+            rules: IgnoreRules::of(&settings.ignore)?,
+            managers: managers::replaced(&settings.manager, &settings.override_managers),
+            documents: Mutex::default(),
+        })
+    }
+
+    /// What the server has; None when that is nothing, or when the account may not read it.
+    async fn existing(&self, item: &Item, resource: &Resource) -> Result<Option<Value>, Refusal> {
+        match self.cluster.fetch(resource, &item.id.name).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.is_not_found() || error.reason() == "Forbidden" => Ok(None),
+            Err(error) => Err(refusal(item, &error)),
+        }
+    }
+
+    /// Looks at an object. `is_new_kind` says that its kind was defined a moment ago.
+    pub(super) async fn look(
+        &self,
+        item: &mut Item,
+        resource: &Resource,
+        is_new_kind: bool,
+    ) -> Result<Verdict, Refusal> {
+        if is_excluded(&item.object) {
+            let existing = self.existing(item, resource).await?;
+            return Ok(skipped(item, existing));
+        }
+        let mut migrated = false;
+        if SSA_IF_NOT_PRESENT.is_in(&item.object) || self.settings.migrate_api_version {
+            let existing = self.existing(item, resource).await?;
+            let is_there = existing.is_some();
+            if is_there && (SSA_IF_NOT_PRESENT.is_in(&item.object) || existing.as_ref().is_some_and(is_excluded)) {
+                return Ok(skipped(item, existing));
+            }
+            migrated = self.migrate(item, resource, existing).await?;
+        }
+        let dry_run = match self.try_dry_run(item, resource, is_new_kind).await {
+            Ok(dry_run) => dry_run,
+            Err(error) => return self.refused(item, resource, &error).await,
+        };
+        if resource_version(&dry_run).is_empty() {
+            return Ok(write(&dry_run, Action::Created, Vec::new()));
+        }
+        let existing = self.existing(item, resource).await?;
+        if existing.as_ref().is_some_and(is_excluded) {
+            return Ok(skipped(item, existing));
+        }
+        Ok(self.compare(item, existing, dry_run, migrated))
+    }
+
+    /// Decides by what the server has and what it would make of it.
+    fn compare(&self, item: &Item, existing: Option<Value>, dry_run: Value, migrated: bool) -> Verdict {
+        let Some(existing) = existing else {
+            // It is there and cannot be read, or went this moment.
+            return write(&dry_run, Action::Configured, Vec::new());
+        };
+        let merges = SSA_MERGE.is_in(&item.object) || SSA_MERGE.is_in(&existing);
+        let cleanup = match merges {
+            true => Vec::new(),
+            false => managers::cleanup(&existing, &self.settings.manager, &self.managers),
+        };
+        let paths = self.rules.paths(&dry_run);
+        let drifted = match paths.is_empty() {
+            true => has_drifted(&existing, &dry_run),
+            false => has_drifted(&without(&existing, &paths), &without(&dry_run, &paths)),
+        };
+        if !migrated && cleanup.is_empty() && !drifted {
+            let is_same = resource_version(&existing) == resource_version(&dry_run);
+            let change = change(&dry_run, Action::Unchanged);
+            // If somebody wrote in between, which version is as it should be is not known.
+            return Verdict::Keep(change, is_same.then_some(existing));
+        }
+        let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
+        Verdict::Write(Box::new(Plan {
+            change: change(&dry_run, Action::Configured),
+            cleanup,
+            yields: (!paths.is_empty()).then(|| Yield {
+                existing,
+                dry_run,
+                paths,
+            }),
+        }))
+    }
+
+    /// Asks the server, again without the fields that it does not know, or when it does not serve the kind quite yet.
+    async fn try_dry_run(
+        &self,
+        item: &mut Item,
+        resource: &Resource,
+        is_new_kind: bool,
+    ) -> Result<Value, ClusterError> {
+        let end = Instant::now() + SERVED;
+        loop {
+            match self.dry_run(item, resource).await {
+                Err(error) if is_new_kind && is_unserved(&error) && Instant::now() < end => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error) if self.drop_unknown(item, &error).await? => return self.dry_run(item, resource).await,
+                answer => return answer,
+            }
+        }
+    }
+
+    pub(super) async fn dry_run(&self, item: &Item, resource: &Resource) -> Result<Value, ClusterError> {
+        let how = Apply {
+            manager: &self.settings.manager,
+            dry_run: true,
+        };
+        self.cluster
+            .apply_object(resource, &item.id.name, &item.object, how)
+            .await
+    }
+
+    /// Drops the fields that a kind of Kubernetes does not have; whether there were any.
+    async fn drop_unknown(&self, item: &mut Item, error: &ClusterError) -> Result<bool, ClusterError> {
+        let is_unknown = error.to_string().contains("field not declared in schema");
+        if !is_unknown || self.settings.strict_fields || !is_built_in(&item.gvk) {
+            return Ok(false);
+        }
+        let Some(document) = self.document(&item.gvk).await? else {
+            return Ok(false);
+        };
+        let dropped = drop_unknown(&mut item.object, &item.gvk, &document);
+        let is_any = !dropped.is_empty();
+        item.dropped.extend(dropped);
+        Ok(is_any)
+    }
+
+    async fn document(&self, gvk: &GroupVersionKind) -> Result<Option<Arc<Value>>, ClusterError> {
+        let mut documents = self.documents.lock().await;
+        if let Some(document) = documents.get(&gvk.api_version()) {
+            return Ok(document.clone());
+        }
+        let document = self.cluster.open_api(gvk).await?.map(Arc::new);
+        documents.insert(gvk.api_version(), document.clone());
+        Ok(document)
+    }
+
+    /// The server would not take it: perhaps nobody wants it to, or it can be made again.
+    async fn refused(&self, item: &Item, resource: &Resource, error: &ClusterError) -> Result<Verdict, Refusal> {
+        // What is looked at next may fail for the same reason, of which the first words are the ones to show.
+        let Ok(Some(existing)) = self.existing(item, resource).await else {
+            return Err(refusal(item, error));
+        };
+        if is_excluded(&existing) {
+            return Ok(skipped(item, Some(existing)));
+        }
+        let force = || self.settings.force || FORCE_ENABLED.is_in(&item.object) || FORCE_ENABLED.is_in(&existing);
+        match is_immutable(error) && force() {
+            true => Ok(Verdict::Replace(refusal(item, error))),
+            false => Err(refusal(item, error)),
+        }
+    }
+
+    /// Rewrites the version of the field managers; whether there was one to rewrite.
+    async fn migrate(&self, item: &Item, resource: &Resource, existing: Option<Value>) -> Result<bool, Refusal> {
+        let api_version = item.gvk.api_version();
+        let patch = existing.filter(|_| self.settings.migrate_api_version);
+        let Some(patch) = patch.and_then(|existing| managers::migrate(&existing, &api_version)) else {
+            return Ok(false);
+        };
+        let (name, manager) = (&item.id.name, &self.settings.manager);
+        let patched = self.cluster.json_patch(resource, name, manager, &patch).await;
+        patched.map(|_| true).map_err(|error| Refusal {
+            id: item.id.clone(),
+            origin: item.origin.clone(),
+            message: format!(
+                "{} failed to migrate API version: failed to migrate managed fields API version to {api_version}: {error}",
+                item.id.subject()
+            ),
+        })
+    }
+}
+
+pub(super) fn refusal(item: &Item, error: &ClusterError) -> Refusal {
+    Refusal::of(&item.id, item.origin.clone(), error)
+}
+
+pub(super) fn change(object: &Value, action: Action) -> Change {
+    Change {
+        id: ObjectId::of(object),
+        version: GroupVersionKind::of(object).version,
+        action,
+    }
+}
+
+pub(super) fn write(dry_run: &Value, action: Action, cleanup: Vec<Value>) -> Verdict {
+    Verdict::Write(Box::new(Plan {
+        change: change(dry_run, action),
+        cleanup,
+        yields: None,
+    }))
+}
+
+/// Named as the server has it, since that knows which kinds are in namespaces.
+fn skipped(item: &Item, existing: Option<Value>) -> Verdict {
+    let change = change(existing.as_ref().unwrap_or(&item.object), Action::Skipped);
+    Verdict::Keep(change, existing)
+}
+
+fn resource_version(object: &Value) -> &str {
+    let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+    version.unwrap_or_default()
+}
+
+/// What servers say of a path that they do not have (yet).
+fn is_unserved(error: &ClusterError) -> bool {
+    error.is_not_found() && error.to_string().contains("could not find the requested resource")
+}
+
+/// Whether fields change that cannot (fluxcd/pkg `ssa/errors`, *immutable*).
+fn is_immutable(error: &ClusterError) -> bool {
+    static WORDS: LazyLock<Option<Regexp>> = LazyLock::new(|| Regexp::new(r"is\simmutable|immutable\sfield").ok());
+    let says = |words: &Regexp| {
+        words
+            .is_match(error.to_string().as_bytes(), &mut Budget::default())
+            .unwrap_or(false)
+    };
+    matches!(error.reason(), "Conflict" | "Invalid") || WORDS.as_ref().is_some_and(says)
+}

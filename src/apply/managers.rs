@@ -1,0 +1,211 @@
+//! What others have left in an object's metadata: field managers that an apply takes the place of, and annotations and labels
+//! of older tools (fluxcd/pkg `ssa`, *patch*; CONTRACT K-167).
+
+use serde_json::{Map, Value, json};
+
+use super::metadata::texts;
+
+/// A field manager and what it did, `Apply` or `Update`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Manager {
+    /// What its name begins with.
+    pub(super) prefix: String,
+    pub(super) operation: &'static str,
+}
+
+/// `kubectl apply` in its two ways, and the controllers before they applied server-side; and those of `--override-manager`.
+pub(super) fn replaced(manager: &str, overridden: &[String]) -> Vec<Manager> {
+    let known = [
+        ("kubectl", "Apply"),
+        ("kubectl", "Update"),
+        ("before-first-apply", "Update"),
+        (manager, "Update"),
+    ];
+    let overridden = overridden
+        .iter()
+        .flat_map(|name| [(name.as_str(), "Apply"), (name.as_str(), "Update")]);
+    known
+        .into_iter()
+        .chain(overridden)
+        .map(|(prefix, operation)| Manager {
+            prefix: prefix.to_owned(),
+            operation,
+        })
+        .collect()
+}
+
+const ANNOTATIONS: [&str; 3] = [
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "kustomize.toolkit.fluxcd.io/checksum",
+    "fluxcd.io/sync-checksum",
+];
+const LABELS: [&str; 1] = ["fluxcd.io/sync-gc-mark"];
+
+/// The JSON patch that takes all of it out of what the server has; empty when there is nothing.
+pub(super) fn cleanup(existing: &Value, manager: &str, managers: &[Manager]) -> Vec<Value> {
+    let remove = |field: &str, keys: &[&str]| {
+        let there = texts(existing, field);
+        let keys = keys.iter().filter(|key| there.contains_key(**key));
+        keys.map(|key| json!({"op": "remove", "path": format!("/metadata/{field}/{}", key.replace('/', "~1"))}))
+            .collect::<Vec<_>>()
+    };
+    let mut patch = remove("annotations", &ANNOTATIONS);
+    patch.extend(remove("labels", &LABELS));
+    patch.extend(replace(existing, manager, managers));
+    patch
+}
+
+/// Gives the fields of others to `manager`.
+fn replace(existing: &Value, manager: &str, managers: &[Manager]) -> Option<Value> {
+    let entries = entries(existing);
+    let text = |entry: &Value, field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let is_ours = |entry: &Value| text(entry, "manager") == manager && text(entry, "operation") == "Apply";
+    let is_replaced = |entry: &Value| {
+        let (name, operation) = (text(entry, "manager"), text(entry, "operation"));
+        text(entry, "subresource").is_empty()
+            && managers
+                .iter()
+                .any(|each| each.operation == operation && name.starts_with(&each.prefix))
+    };
+    let ours = entries.iter().rposition(is_ours);
+    let mut merged = ours.and_then(|index| entries.get(index).cloned());
+    let mut kept = Vec::new();
+    let mut edited = false;
+    for (_, entry) in entries.iter().enumerate().filter(|(index, _)| Some(*index) != ours) {
+        if !is_replaced(entry) {
+            kept.push(entry.clone());
+            continue;
+        }
+        edited = true;
+        match &mut merged {
+            Some(merged) => take_fields(merged, entry),
+            // The first one becomes ours.
+            None => merged = Some(renamed(entry, manager)),
+        }
+    }
+    kept.extend(merged);
+    edited.then(|| json!({"op": "replace", "path": "/metadata/managedFields", "value": kept}))
+}
+
+fn renamed(entry: &Value, manager: &str) -> Value {
+    let mut entry = entry.clone();
+    if let Some(entry) = entry.as_object_mut() {
+        entry.insert("manager".to_owned(), manager.into());
+        entry.insert("operation".to_owned(), "Apply".into());
+    }
+    entry
+}
+
+fn take_fields(into: &mut Value, from: &Value) {
+    let fields = |entry: &Value| entry.get("fieldsV1").and_then(Value::as_object).cloned();
+    let union = match (fields(into), fields(from)) {
+        (Some(a), Some(b)) => union(a, b),
+        (a, b) => a.or(b).unwrap_or_default(),
+    };
+    if let Some(into) = into.as_object_mut() {
+        into.insert("fieldsV1".to_owned(), union.into());
+    }
+}
+
+/// The union of two sets of fields (structured-merge-diff, `fieldpath.Set`). A field is in the set when it stands without
+/// anything below, or with a dot below.
+fn union(mut a: Map<String, Value>, b: Map<String, Value>) -> Map<String, Value> {
+    for (key, theirs) in b {
+        let Some(ours) = a.get_mut(&key) else {
+            a.insert(key, theirs);
+            continue;
+        };
+        if let (Value::Object(ours), Value::Object(theirs)) = (ours, theirs) {
+            let itself = ours.is_empty() || theirs.is_empty();
+            let is_leaf = ours.is_empty() && theirs.is_empty();
+            *ours = union(std::mem::take(ours), theirs);
+            if itself && !is_leaf {
+                ours.insert(".".to_owned(), json!({}));
+            }
+        }
+    }
+    a
+}
+
+/// Rewrites the version of all entries, so that fields with defaults of a newer one can be applied (gate `MigrateAPIVersion`).
+pub(super) fn migrate(existing: &Value, api_version: &str) -> Option<Value> {
+    let mut entries = entries(existing);
+    let mut changed = false;
+    for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+        let version = entry.get("apiVersion").and_then(Value::as_str);
+        if version != Some(api_version) {
+            entry.insert("apiVersion".to_owned(), api_version.into());
+            changed = true;
+        }
+    }
+    changed.then(|| json!([{"op": "replace", "path": "/metadata/managedFields", "value": entries}]))
+}
+
+fn entries(existing: &Value) -> Vec<Value> {
+    let entries = existing.pointer("/metadata/managedFields").and_then(Value::as_array);
+    entries.cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
+        json!({"manager": manager, "operation": operation, "apiVersion": "v1", "fieldsV1": fields})
+    }
+
+    fn object(entries: &[Value]) -> Value {
+        json!({"metadata": {"managedFields": entries}})
+    }
+
+    fn cleaned(entries: &[Value]) -> Vec<Value> {
+        let managers = replaced("kustomize-controller", &["helm".to_owned()]);
+        cleanup(&object(entries), "kustomize-controller", &managers)
+    }
+
+    #[test]
+    fn fields_of_kubectl_become_ours() {
+        let fields = json!({"f:data": {"f:a": {}}});
+        let others = entry("hpa", "Update", &fields);
+        let patch = cleaned(&[entry("kubectl-client-side-apply", "Update", &fields), others.clone()]);
+        let value = json!([others, entry("kustomize-controller", "Apply", &fields)]);
+        let expected = json!({"op": "replace", "path": "/metadata/managedFields", "value": value});
+        assert_eq!(patch, [expected]);
+    }
+
+    #[test]
+    fn fields_are_united_with_those_that_are_ours() {
+        let theirs = entry("helm", "Update", &json!({"f:data": {"f:a": {}, "f:b": {}}, "f:x": {}}));
+        let ours = entry(
+            "kustomize-controller",
+            "Apply",
+            &json!({"f:data": {".": {}, "f:a": {}}, "f:x": {"f:y": {}}}),
+        );
+        let patch = cleaned(&[theirs, ours]);
+        let fields = patch.first().and_then(|patch| patch.pointer("/value/0/fieldsV1"));
+        let expected = json!({"f:data": {".": {}, "f:a": {}, "f:b": {}}, "f:x": {".": {}, "f:y": {}}});
+        assert_eq!(fields, Some(&expected));
+    }
+
+    #[test]
+    fn others_and_subresources_stay() {
+        let mut status = entry("kubectl-edit", "Update", &json!({}));
+        if let Some(status) = status.as_object_mut() {
+            status.insert("subresource".to_owned(), "status".into());
+        }
+        assert!(cleaned(&[status, entry("flux-client-side-apply", "Apply", &json!({}))]).is_empty());
+    }
+
+    #[test]
+    fn annotations_and_labels_of_older_tools_go() {
+        let object = json!({"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "a": "b"},
+            "labels": {"fluxcd.io/sync-gc-mark": "x"}}});
+        let patch = cleanup(&object, "kustomize-controller", &[]);
+        let paths = [
+            "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
+            "/metadata/labels/fluxcd.io~1sync-gc-mark",
+        ];
+        let expected = paths.map(|path| json!({"op": "remove", "path": path}));
+        assert_eq!(patch, expected);
+    }
+}

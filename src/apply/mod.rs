@@ -1,0 +1,44 @@
+//! Objects become what a cluster has: the part of Flux's kustomize-controller that applies, prunes and keeps the inventory
+//! (documents 000 and 001; fluxcd/pkg `ssa`).
+//!
+//! ```text
+//! objects ─▶ item (labels, normalize) ─▶ stages: recall (memory) ─▶ look (dry run, drift) ─▶ inventory ─▶ write ─▶ readiness
+//! ```
+//!
+//! Nothing of a stage is written before the server has accepted all of it. A reconciliation in which nothing changed asks for the
+//! versions of the objects, one list for each kind, and not for each object.
+
+mod change;
+mod drift;
+mod error;
+mod identity;
+mod ignore;
+mod inventory;
+mod item;
+mod look;
+mod managers;
+mod memory;
+mod metadata;
+mod normalize;
+mod order;
+mod prune;
+mod readiness;
+mod recall;
+mod run;
+mod settings;
+mod stage;
+mod unknown_fields;
+mod write;
+
+pub use change::{Action, Change, ChangeSet};
+pub use error::{ApplyError, Failed, PruneError, Refusal, Refusals};
+pub use identity::{InvalidId, ObjectId};
+pub use ignore::{IgnoreRule, IgnoreTarget};
+pub use inventory::{Entry, Inventory};
+pub use item::{Desired, Dropped};
+pub use memory::Memory;
+pub use order::parse_stage_kinds;
+pub use prune::{prune, terminated};
+pub use readiness::{Readiness, definition_readiness};
+pub use run::{Applied, Keep, apply};
+pub use settings::Settings;

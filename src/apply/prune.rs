@@ -1,0 +1,113 @@
+//! Deleting what a Kustomization does not have any more (fluxcd/pkg `ssa`, *manager_delete*; CONTRACT K-020 to K-031).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use tokio::time::Instant;
+
+use super::change::{Action, Change, ChangeSet};
+use super::error::PruneError;
+use super::inventory::Entry;
+use super::metadata::{PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE, is_owned};
+use super::order;
+use super::settings::Settings;
+use crate::cluster::{Cluster, ClusterError, Deletion, Resource};
+
+/// Deletes objects, in the reverse order of applying them. Those that somebody wants kept, and those of other owners, are skipped;
+/// those that are gone count as deleted. Nobody waits until they are gone.
+///
+/// # Errors
+/// [`PruneError`], after all were tried.
+pub async fn prune(cluster: &Cluster, mut stale: Vec<Entry>, settings: &Settings) -> Result<ChangeSet, PruneError> {
+    stale.sort_by(|a, b| order::compare(&b.id, &a.id));
+    let mut done = ChangeSet::default();
+    let (mut survivors, mut failures) = (Vec::new(), Vec::new());
+    for batch in stale.chunk_by(|a, b| a.id.kind == b.id.kind && a.id.group == b.id.group) {
+        let deletes = stream::iter(batch).map(|entry| async move { (entry, delete(cluster, entry, settings).await) });
+        let deletes: Vec<_> = deletes.buffered(settings.concurrency.max(1)).collect().await;
+        for (entry, deleted) in deletes {
+            match deleted {
+                Ok(action) => done.changes.push(Change {
+                    id: entry.id.clone(),
+                    version: entry.version.clone(),
+                    action,
+                }),
+                Err(words) => {
+                    failures.push(words);
+                    survivors.push(entry.clone());
+                }
+            }
+        }
+    }
+    match failures.is_empty() {
+        true => Ok(done),
+        false => Err(PruneError {
+            done,
+            survivors,
+            failures,
+        }),
+    }
+}
+
+async fn delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result<Action, String> {
+    let failed = |step: &str, error: &ClusterError| format!("{} {step} failed: {error}", entry.id.subject());
+    let found = look(cluster, entry).await.map_err(|error| failed("query", &error))?;
+    let Some((resource, object)) = found else {
+        return Ok(Action::Deleted);
+    };
+    let is_kept = [PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE]
+        .into_iter()
+        .any(|wish| wish.is_in(&object));
+    if is_kept || !is_owned(&object, &settings.owner) {
+        return Ok(Action::Skipped);
+    }
+    let uid = object.pointer("/metadata/uid").and_then(serde_json::Value::as_str);
+    let how = Deletion {
+        uid: uid.unwrap_or_default().to_owned(),
+    };
+    match cluster.delete_object(&resource, &entry.id.name, &how).await {
+        Err(error) if !error.is_not_found() => Err(failed("delete", &error)),
+        _ => Ok(Action::Deleted),
+    }
+}
+
+/// What the server has; None when that is nothing.
+async fn look(cluster: &Cluster, entry: &Entry) -> Result<Option<(Arc<Resource>, serde_json::Value)>, ClusterError> {
+    let Some(resource) = cluster.resource_at_any_version(&entry.id.at(&entry.version)).await? else {
+        return Ok(None);
+    };
+    match cluster.fetch_metadata(&resource, &entry.id.name).await {
+        Ok(object) => Ok(Some((resource, object))),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Waits until the deleted objects of a change set are gone: looks every `pause`, at most for `patience`.
+///
+/// # Errors
+/// The words of Flux about the first one that is there still.
+pub async fn terminated(
+    cluster: &Cluster,
+    changes: &ChangeSet,
+    pause: Duration,
+    patience: Duration,
+) -> Result<(), String> {
+    let end = Instant::now() + patience;
+    let deleted = changes.changes.iter().filter(|change| change.action == Action::Deleted);
+    for change in deleted {
+        let entry = Entry {
+            id: change.id.clone(),
+            version: change.version.clone(),
+        };
+        let failed = |why: &dyn std::fmt::Display| format!("{} termination timeout: {why}", change.id.subject());
+        while look(cluster, &entry).await.map_err(|error| failed(&error))?.is_some() {
+            if Instant::now() >= end {
+                return Err(failed(&"context deadline exceeded"));
+            }
+            tokio::time::sleep(pause.min(end - Instant::now())).await;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! Writing the objects of a stage, after the server has accepted all of them.
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::change::Action;
+use super::error::{ApplyError, Refusal};
+use super::ignore::yield_fields;
+use super::item::Item;
+use super::look::{Looker, PAUSE, Plan, Verdict, refusal, write};
+use crate::cluster::{Apply, ClusterError, Deletion, Resource};
+
+impl Looker<'_> {
+    /// Applies an object; what the server has then.
+    pub(super) async fn write(&self, item: &mut Item, resource: &Resource, plan: Plan) -> Result<Value, ApplyError> {
+        let (name, manager) = (&item.id.name, self.settings.manager.as_str());
+        let mut cleaned = None;
+        if !plan.cleanup.is_empty() {
+            let patch = Value::Array(plan.cleanup);
+            match self.cluster.json_patch(resource, name, manager, &patch).await {
+                Ok(object) => cleaned = Some(object),
+                // It went meanwhile, and is made again.
+                Err(error) if error.is_not_found() => {}
+                Err(error) => {
+                    return Err(ApplyError::write(
+                        &plan.change.id,
+                        "metadata.managedFields cleanup failed",
+                        error,
+                    ));
+                }
+            }
+        }
+        if let Some(yields) = plan.yields {
+            let paths: Vec<&str> = yields.paths.iter().map(String::as_str).collect();
+            let existing = cleaned.as_ref().unwrap_or(&yields.existing);
+            yield_fields(&mut item.object, existing, &yields.dry_run, &paths, manager);
+        }
+        let how = Apply {
+            manager,
+            dry_run: false,
+        };
+        let applied = self.cluster.apply_object(resource, name, &item.object, how).await;
+        applied.map_err(|error| ApplyError::write(&plan.change.id, "apply failed", error))
+    }
+
+    /// Deletes an object whose immutable fields change, and asks the server about it anew.
+    pub(super) async fn replace(&self, item: &Item, resource: &Resource) -> Result<Verdict, Replaced> {
+        let gone = |error: &ClusterError| error.is_not_found();
+        let deleted = self
+            .cluster
+            .delete_object(resource, &item.id.name, &Deletion::default())
+            .await;
+        if let Err(error) = deleted.or_else(|error| if gone(&error) { Ok(()) } else { Err(error) }) {
+            let step = "immutable field detected, failed to delete object";
+            return Err(Replaced::Failed(ApplyError::write(&item.id, step, error)));
+        }
+        let end = Instant::now() + self.settings.patience;
+        loop {
+            match self.cluster.fetch(resource, &item.id.name).await {
+                Err(error) if gone(&error) => break,
+                Err(error) => {
+                    let step = "immutable field detected, failed to wait for object to be deleted";
+                    return Err(Replaced::Failed(ApplyError::write(&item.id, step, error)));
+                }
+                Ok(_) if Instant::now() >= end => {
+                    let subject = item.id.subject();
+                    return Err(Replaced::Failed(ApplyError::Stays { subject }));
+                }
+                Ok(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
+        let dry_run = self.dry_run(item, resource).await;
+        let dry_run = dry_run.map_err(|error| Replaced::Refused(refusal(item, &error)))?;
+        Ok(write(&dry_run, Action::Created, Vec::new()))
+    }
+}
+
+/// Why an object was not made again.
+pub(super) enum Replaced {
+    /// The server does not take it even so.
+    Refused(Refusal),
+    /// It does not go.
+    Failed(ApplyError),
+}

@@ -1,0 +1,227 @@
+//! Which kinds the API server has, and where: each group and version is asked for when it is first needed, and again when a kind
+//! is missing from it, as a definition may have been made meanwhile.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::answer::Ask;
+use super::client::Cluster;
+use super::error::ClusterError;
+use crate::api::ObjectName;
+
+/// A kind at a version.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupVersionKind {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Version.
+    pub version: String,
+    /// The name of the kind.
+    pub kind: String,
+}
+
+impl GroupVersionKind {
+    /// What an object says that it is. An `apiVersion` without a slash is a version of the core group.
+    #[must_use]
+    pub fn of(object: &Value) -> Self {
+        let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: text("kind").to_owned(),
+        }
+    }
+
+    /// `group/version`, or `v1`.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        match self.group.as_str() {
+            "" => self.version.clone(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+
+    /// The folder of paths below which the server has the objects of the group and version.
+    fn base(&self) -> String {
+        match self.group.as_str() {
+            "" => format!("/api/{}", self.version),
+            group => format!("/apis/{group}/{}", self.version),
+        }
+    }
+}
+
+/// As Go's `schema.GroupVersionKind` writes it: `apps/v1, Kind=Deployment`.
+impl fmt::Display for GroupVersionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}, Kind={}", self.group, self.version, self.kind)
+    }
+}
+
+/// Where the server has the objects of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// The kind.
+    pub gvk: GroupVersionKind,
+    /// Its name in paths.
+    pub plural: String,
+    /// Whether its objects are in namespaces.
+    pub namespaced: bool,
+}
+
+impl Resource {
+    /// The path of an object. The namespace counts for kinds in namespaces only; without one the path leads nowhere, and the
+    /// server says so.
+    pub(super) fn path(&self, name: &ObjectName) -> String {
+        format!("{}/{}", self.collection(&name.namespace), segment(&name.name))
+    }
+
+    /// The path of the objects in a namespace, or in all with an empty one.
+    pub(super) fn collection(&self, namespace: &str) -> String {
+        let base = self.gvk.base();
+        match namespace {
+            namespace if self.namespaced && !namespace.is_empty() => {
+                format!("{base}/namespaces/{}/{}", segment(namespace), self.plural)
+            }
+            _ => format!("{base}/{}", self.plural),
+        }
+    }
+}
+
+/// A segment of a path: names may hold what ends one.
+fn segment(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@!$&'()*+,;=".contains(&byte);
+    text.bytes()
+        .map(|byte| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+/// What is known of the server's kinds, by `group/version`.
+#[derive(Debug, Default)]
+pub(super) struct Discovery {
+    versions: RwLock<BTreeMap<String, Vec<Arc<Resource>>>>,
+}
+
+/// `metav1.APIResourceList`
+#[derive(Deserialize)]
+struct ResourceList {
+    #[serde(default)]
+    resources: Vec<ListedResource>,
+}
+
+#[derive(Deserialize)]
+struct ListedResource {
+    name: String,
+    kind: String,
+    #[serde(default)]
+    namespaced: bool,
+}
+
+/// `metav1.APIGroup`
+#[derive(Deserialize)]
+struct Group {
+    #[serde(default)]
+    versions: Vec<ListedVersion>,
+}
+
+#[derive(Deserialize)]
+struct ListedVersion {
+    version: String,
+}
+
+impl Discovery {
+    fn find(&self, gvk: &GroupVersionKind) -> Option<Arc<Resource>> {
+        let versions = self.versions.read().unwrap_or_else(PoisonError::into_inner);
+        let resources = versions.get(&gvk.api_version())?;
+        resources.iter().find(|resource| resource.gvk.kind == gvk.kind).cloned()
+    }
+
+    fn put(&self, gvk: &GroupVersionKind, list: ResourceList) {
+        // Subresources are named `deployments/scale` and have kinds of their own.
+        let resources = list.resources.into_iter().filter(|listed| !listed.name.contains('/'));
+        let resources = resources.map(|listed| {
+            Arc::new(Resource {
+                gvk: GroupVersionKind {
+                    kind: listed.kind,
+                    ..gvk.clone()
+                },
+                plural: listed.name,
+                namespaced: listed.namespaced,
+            })
+        });
+        let mut versions = self.versions.write().unwrap_or_else(PoisonError::into_inner);
+        versions.insert(gvk.api_version(), resources.collect());
+    }
+}
+
+impl Cluster {
+    /// Where the server has a kind.
+    ///
+    /// # Errors
+    /// [`ClusterError::NoMatch`] when it has none of that name, and whatever else it says.
+    pub async fn resource(&self, gvk: &GroupVersionKind) -> Result<Arc<Resource>, ClusterError> {
+        if let Some(resource) = self.discovery.find(gvk) {
+            return Ok(resource);
+        }
+        let no_match = || ClusterError::NoMatch {
+            kind: gvk.kind.clone(),
+            api_version: gvk.api_version(),
+        };
+        match self.answer(Ask::get(&gvk.base())).await {
+            Ok(list) => self.discovery.put(gvk, list),
+            Err(error) if error.is_not_found() => return Err(no_match()),
+            Err(error) => return Err(error),
+        }
+        self.discovery.find(gvk).ok_or_else(no_match)
+    }
+
+    /// Where the server has a kind, at another version if need be; None when it does not have it at any.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn resource_at_any_version(&self, gvk: &GroupVersionKind) -> Result<Option<Arc<Resource>>, ClusterError> {
+        match self.resource(gvk).await {
+            Err(ClusterError::NoMatch { .. }) => {}
+            answer => return answer.map(Some),
+        }
+        let group: Group = match self.answer(Ask::get(&format!("/apis/{}", gvk.group))).await {
+            Ok(group) => group,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        for listed in group
+            .versions
+            .into_iter()
+            .filter(|listed| listed.version != gvk.version)
+        {
+            let at = GroupVersionKind {
+                version: listed.version,
+                ..gvk.clone()
+            };
+            match self.resource(&at).await {
+                Err(ClusterError::NoMatch { .. }) => {}
+                answer => return answer.map(Some),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The server's OpenAPI document (version 3) of a group and version; None when it has none.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn open_api(&self, gvk: &GroupVersionKind) -> Result<Option<Value>, ClusterError> {
+        match self.answer(Ask::get(&format!("/openapi/v3{}", gvk.base()))).await {
+            Ok(document) => Ok(Some(document)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

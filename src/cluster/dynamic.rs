@@ -1,0 +1,175 @@
+//! Requests about objects of any kind, as they are written: `serde_json::Value` in and out.
+
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::form_urlencoded::Serializer;
+
+use super::answer::Ask;
+use super::client::Cluster;
+use super::discovery::Resource;
+use super::error::ClusterError;
+use crate::api::ObjectName;
+
+/// How an object is applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Apply<'a> {
+    /// The field manager. Fields that others have are taken over.
+    pub manager: &'a str,
+    /// Whether the server only says what would become of it.
+    pub dry_run: bool,
+}
+
+/// How an object is deleted: dependents in the background.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deletion {
+    /// Only the object with this uid, and no other that has taken its name; empty for any.
+    pub uid: String,
+}
+
+/// Which version of an object there is (`metav1.PartialObjectMetadata`).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stamp {
+    /// The namespace; empty for objects of the cluster.
+    #[serde(default)]
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+    /// `metadata.uid`
+    #[serde(default)]
+    pub uid: String,
+    /// `metadata.resourceVersion`
+    #[serde(default)]
+    pub resource_version: String,
+}
+
+#[derive(Deserialize)]
+struct MetadataList {
+    #[serde(default)]
+    items: Vec<MetadataOnly>,
+}
+
+#[derive(Deserialize)]
+struct MetadataOnly {
+    metadata: Stamp,
+}
+
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+impl Cluster {
+    /// Reads an object whole.
+    ///
+    /// # Errors
+    /// One for which [`ClusterError::is_not_found`] holds when it is not there, and whatever else the server says.
+    pub async fn fetch(&self, resource: &Resource, name: &ObjectName) -> Result<Value, ClusterError> {
+        self.answer(Ask::get(&resource.path(name))).await
+    }
+
+    /// Reads the metadata of an object, with its `apiVersion` and `kind`.
+    ///
+    /// # Errors
+    /// As [`Cluster::fetch`].
+    pub async fn fetch_metadata(&self, resource: &Resource, name: &ObjectName) -> Result<Value, ClusterError> {
+        let path = resource.path(name);
+        let ask = Ask {
+            accept: METADATA,
+            ..Ask::get(&path)
+        };
+        self.answer(ask).await
+    }
+
+    /// Applies an object server-side, and gives what came of it.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn apply_object(
+        &self,
+        resource: &Resource,
+        name: &ObjectName,
+        object: &Value,
+        how: Apply<'_>,
+    ) -> Result<Value, ClusterError> {
+        let mut query = Serializer::new(String::new());
+        query
+            .append_pair("fieldManager", how.manager)
+            .append_pair("force", "true");
+        if how.dry_run {
+            query.append_pair("dryRun", "All");
+        }
+        let path = format!("{}?{}", resource.path(name), query.finish());
+        self.answer(Ask {
+            method: &Method::PATCH,
+            content_type: "application/apply-patch+yaml",
+            body: object.to_string().as_bytes(),
+            ..Ask::get(&path)
+        })
+        .await
+    }
+
+    /// Changes an object by a JSON patch (RFC 6902), and gives what came of it.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn json_patch(
+        &self,
+        resource: &Resource,
+        name: &ObjectName,
+        manager: &str,
+        patch: &Value,
+    ) -> Result<Value, ClusterError> {
+        let query = Serializer::new(String::new())
+            .append_pair("fieldManager", manager)
+            .finish();
+        let path = format!("{}?{query}", resource.path(name));
+        self.answer(Ask {
+            method: &Method::PATCH,
+            content_type: "application/json-patch+json",
+            body: patch.to_string().as_bytes(),
+            ..Ask::get(&path)
+        })
+        .await
+    }
+
+    /// Deletes an object: the server has taken note, and does so once its finalizers are done.
+    ///
+    /// # Errors
+    /// Whatever the server says, also that the object is not there.
+    pub async fn delete_object(
+        &self,
+        resource: &Resource,
+        name: &ObjectName,
+        how: &Deletion,
+    ) -> Result<(), ClusterError> {
+        let mut options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
+        if let (Some(options), false) = (options.as_object_mut(), how.uid.is_empty()) {
+            options.insert("preconditions".to_owned(), json!({"uid": how.uid}));
+        }
+        let (path, body) = (resource.path(name), options.to_string());
+        let ask = Ask {
+            method: &Method::DELETE,
+            content_type: "application/json",
+            body: body.as_bytes(),
+            ..Ask::get(&path)
+        };
+        self.answer::<Value>(ask).await.map(drop)
+    }
+
+    /// The versions of all objects of a kind with some labels, in a namespace or in all.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn stamps(&self, resource: &Resource, namespace: &str, labels: &str) -> Result<Vec<Stamp>, ClusterError> {
+        let query = Serializer::new(String::new())
+            .append_pair("labelSelector", labels)
+            .finish();
+        let path = format!("{}?{query}", resource.collection(namespace));
+        let ask = Ask {
+            accept: METADATA_LIST,
+            ..Ask::get(&path)
+        };
+        let list: MetadataList = self.answer(ask).await?;
+        Ok(list.items.into_iter().map(|item| item.metadata).collect())
+    }
+}
