@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::blocking;
 use super::reconcile::Turn;
-use super::source_status::{self, IN_STORAGE};
-use super::status::{Status, Weight};
+use super::source_status::{self, FETCH_FAILED, IN_STORAGE, failed, stalled};
+use super::status::{Outcome, Status, Weight};
 use crate::api::{Artifact, ObjectName};
 use crate::cluster::Kind;
 use crate::storage::{self, Folder, Storage, StorageError};
@@ -21,6 +21,50 @@ pub(super) fn current(status: &Status) -> Option<Artifact> {
 /// An artifact of a status; none when it cannot be read.
 pub(super) fn read(value: &Value) -> Option<Artifact> {
     serde_json::from_value(value.clone()).ok()
+}
+
+/// Whether there is an artifact of this revision.
+pub(super) fn is_of(status: &Status, revision: &str) -> bool {
+    current(status).is_some_and(|artifact| artifact.has_revision(revision))
+}
+
+/// Why there is no artifact.
+#[derive(Debug)]
+pub(super) struct Refused {
+    /// The condition that says so.
+    pub(super) condition: Option<&'static str>,
+    /// Whether somebody has to change something first.
+    pub(super) stalls: bool,
+    pub(super) reason: &'static str,
+    pub(super) message: String,
+}
+
+impl Refused {
+    /// Nothing was fetched; trying again may help.
+    pub(super) fn fetch(reason: &'static str, message: String) -> Self {
+        Self {
+            condition: Some(FETCH_FAILED),
+            stalls: false,
+            reason,
+            message,
+        }
+    }
+
+    /// Somebody has to change something first.
+    pub(super) fn for_good(self) -> Self {
+        Self { stalls: true, ..self }
+    }
+
+    /// Sets the condition, and gives what becomes of the reconciliation.
+    pub(super) fn conclude(self, status: &mut Status) -> Outcome {
+        let (reason, message) = (self.reason, self.message);
+        match (self.condition, self.stalls) {
+            (Some(condition), false) => failed(status, condition, reason, message),
+            (Some(condition), true) => stalled(status, condition, reason, message),
+            (None, false) => Outcome::Failed { reason, message },
+            (None, true) => Outcome::Stalled { reason, message },
+        }
+    }
 }
 
 /// The folder of the artifacts of an object.

@@ -1,147 +1,74 @@
 //! `GitRepository` as a source: from its reference to an artifact (source-controller v1.9, `GitRepositoryReconciler`).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use serde_json::{Value, json};
-
-use super::artifacts::{self, Before};
-use super::blocking;
-use super::context::Context;
+use super::artifacts::{self, Refused};
 use super::gather;
-use super::git_source::{Fetched, Fetching, Making, fetch, make};
-use super::reconcile::{Reconcile, Turn};
+use super::git_source::{Fetched, Fetching, Gathered, fetch, make};
 use super::source_remote;
-use super::source_status::{
-    self, FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, STORAGE_FAILED, VERIFIED, failed,
-};
+use super::source_status::{FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, VERIFIED, failed};
+use super::source_turn::{Source, SourceTurn, Step, blocking};
 use super::source_verify;
-use super::status::{Notice, Outcome, Status, Weight};
-use crate::api::{Artifact, GitRepository, GitRepositoryStatus, Is, ObjectName, Objects};
+use super::status::{Outcome, Status};
+use crate::api::{Artifact, GitRepository, GitRepositoryStatus, GoDuration, Is, Objects};
 use crate::cluster::{GIT_REPOSITORY, Kind};
 use crate::git::Remote;
 use crate::source::CheckoutError;
-use crate::storage::Storage;
 
-/// Reconciles `GitRepository` objects.
-#[derive(Debug)]
-pub(super) struct GitRepositories {
-    pub(super) context: Arc<Context>,
-    pub(super) storage: Storage,
-}
-
-/// What a step leads to when it is not the next one.
-type Step<T> = Result<T, Outcome>;
-
-impl Reconcile for GitRepositories {
+impl Source for GitRepository {
     const KIND: &'static Kind = &GIT_REPOSITORY;
-    const CONTROLLER: &'static str = "source-controller";
+    const LINK: Option<&'static str> = None;
+    type Observed = GitRepositoryStatus;
 
-    async fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Outcome {
-        let repository: GitRepository = match turn.object.read(&GIT_REPOSITORY) {
-            Ok(repository) => repository,
-            Err(error) => return Outcome::stalled("InvalidSpec", &error),
-        };
-        let before = Before::of(status);
-        let reconciling = Reconciling {
-            all: self,
-            turn,
-            repository: &repository,
-        };
-        status.conditions.remove(STORAGE_FAILED);
-        artifacts::check(turn, status, &self.storage).await;
-        match reconciling.run(status).await {
-            Ok(subject) => {
-                let message = format!("stored artifact for commit '{subject}'");
-                artifacts::tell_news(turn, status, &before, message);
-                Outcome::Ready {
-                    message: String::new(),
-                    news: None,
-                    trace: String::new(),
-                    after: Some(reconciling.interval()),
-                }
-            }
-            Err(outcome) => outcome,
-        }
+    fn interval(&self) -> Option<GoDuration> {
+        self.spec.interval
     }
 
-    fn conclude(&self, status: &mut Status, outcome: &Outcome) -> Option<Notice> {
-        source_status::conclude(status, outcome)
-    }
-
-    fn suspend(&self, status: &mut Status) {
-        source_status::suspend(status);
-    }
-
-    async fn leave(&self, turn: &Turn<'_>) -> Result<(), String> {
-        artifacts::remove_all(turn, &GIT_REPOSITORY, &self.storage).await
+    async fn run(turn: &mut SourceTurn<'_, Self>, status: &mut Status) -> Step<String> {
+        let subject = turn.run(status).await?;
+        Ok(format!("stored artifact for commit '{subject}'"))
     }
 }
 
-/// One reconciliation of one repository.
-struct Reconciling<'a> {
-    all: &'a GitRepositories,
-    turn: &'a Turn<'a>,
-    repository: &'a GitRepository,
-}
-
-impl Reconciling<'_> {
-    fn interval(&self) -> Duration {
-        let interval = self.repository.spec.interval;
-        interval.map_or(Duration::from_secs(60), |interval| interval.as_std())
-    }
-
+impl SourceTurn<'_, GitRepository> {
     /// All steps. Gives what was stored, for the event.
-    async fn run(&self, status: &mut Status) -> Step<String> {
+    async fn run(&mut self, status: &mut Status) -> Step<String> {
         if status.conditions.is(VERIFIED, Is::False) {
             status.conditions.remove(VERIFIED);
         }
         let objects = self.objects(status).await?;
         let remote = self.remote(status, &objects).await?;
         let includes = self.includes(status).await?;
-        if includes != observed(status).included_artifacts {
-            self.rebuild(
-                status,
-                "IncludeChange",
-                "included artifacts differ from last observed includes",
-            )
-            .await;
+        if includes != self.observed.included_artifacts {
+            let outdated = (!self.observed.included_artifacts.is_empty()).then_some("IncludeChange");
+            let message = "included artifacts differ from last observed includes";
+            self.rebuild(status, outdated, message).await;
         }
         status.conditions.remove(OUTDATED);
-        let mut fetched = match self.fetched(status, &remote, &includes, true).await? {
-            Some(fetched) => fetched,
-            None => {
-                let revision = artifacts::current(status).map(|artifact| artifact.revision);
-                let revision = revision.unwrap_or_default();
-                let message = format!("no changes since last reconciliation: observed revision '{revision}'");
-                self.turn
-                    .tell(Weight::Trace, "GitOperationSucceeded", message, BTreeMap::new());
-                status.conditions.remove(FETCH_FAILED);
-                in_storage(status, &revision);
-                return Ok(revision);
-            }
+        let Some(mut fetched) = self.fetched(status, &remote, &includes).await? else {
+            return Ok(self.unchanged(status));
         };
         status.conditions.remove(FETCH_FAILED);
-        source_verify::verify(self.turn, status, self.repository, &objects, &fetched)?;
+        source_verify::verify(self.turn, status, &self.object, &objects, &fetched)?;
+        self.observed.source_verification_mode = source_verify::mode(&self.object).map(str::to_owned);
         let revision = fetched.commit.revision.clone();
-        if !artifacts::current(status).is_some_and(|artifact| artifact.has_revision(&revision)) {
-            self.rebuild(status, "NewRevision", &format!("new upstream revision '{revision}'"))
-                .await;
+        if !artifacts::is_of(status, &revision) {
+            let outdated = artifacts::current(status).map(|_| "NewRevision");
+            let message = format!("new upstream revision '{revision}'");
+            self.rebuild(status, outdated, &message).await;
         }
         let subject = fetched.commit.short_message();
         match fetched.files.take() {
-            Some(_) if self.is_current(status, &revision, &includes) => self.up_to_date(&revision),
-            None => self.up_to_date(&revision),
-            Some(files) => {
-                let making = Making {
+            Some(files) if !(artifacts::is_of(status, &revision) && self.is_made_of(&includes)) => {
+                let gathered = Gathered {
                     files,
-                    includes: includes.clone(),
+                    includes,
                     commit: fetched.commit.id.clone(),
                     revision: revision.clone(),
                 };
-                self.make(status, making).await?;
+                self.make(status, gathered).await?;
             }
+            _ => self.up_to_date(&revision),
         }
         status.conditions.remove(INCLUDE_UNAVAILABLE);
         status.conditions.remove(OUTDATED);
@@ -149,10 +76,21 @@ impl Reconciling<'_> {
         Ok(subject)
     }
 
+    /// Nothing had to be fetched.
+    fn unchanged(&self, status: &mut Status) -> String {
+        let revision = artifacts::current(status).map(|artifact| artifact.revision);
+        let revision = revision.unwrap_or_default();
+        let message = format!("no changes since last reconciliation: observed revision '{revision}'");
+        self.trace("GitOperationSucceeded", message);
+        status.conditions.remove(FETCH_FAILED);
+        in_storage(status, &revision);
+        revision
+    }
+
     /// The Secrets and ServiceAccounts that it names.
     async fn objects(&self, status: &mut Status) -> Step<Objects> {
-        let keys = source_verify::secret(self.repository);
-        let gathered = gather::of_source(&self.all.context, self.repository, keys).await;
+        let keys = source_verify::secret(&self.object);
+        let gathered = gather::of_source(self.context, &self.object, keys).await;
         gathered.map_err(|error| {
             let message = format!("failed to configure authentication options: {error}");
             failed(status, FETCH_FAILED, "AuthenticationFailed", message)
@@ -160,24 +98,16 @@ impl Reconciling<'_> {
     }
 
     async fn remote(&self, status: &mut Status, objects: &Objects) -> Step<Remote> {
-        let (context, repository) = (Arc::clone(&self.all.context), self.repository.clone());
-        let (objects, mut copy) = (objects.clone(), status.clone());
-        let found = blocking::run(move || {
-            let remote = source_remote::remote(&context, &repository, &objects, &mut copy);
-            (remote, copy)
-        });
-        let (remote, after) = found.await.map_err(|error| Outcome::failed("Failed", &error))?;
-        *status = after;
-        remote
+        let (context, repository, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
+        blocking(status, move || source_remote::remote(&context, &repository, &objects)).await
     }
 
     /// The artifacts of the repositories that are included, in the order of the spec.
     async fn includes(&self, status: &mut Status) -> Step<Vec<Artifact>> {
         let mut found = Vec::new();
-        for include in &self.repository.spec.include {
+        for include in &self.object.spec.include {
             let name = &include.repository.name;
-            let object = ObjectName::new(self.repository.metadata.namespace_or_default(), name);
-            let other = self.all.context.watched(&self.all.context.sources, &object).await;
+            let other = self.context.watched(&self.context.sources, &self.beside(name)).await;
             let other = match other {
                 Ok(other) => other,
                 Err(error) => {
@@ -207,122 +137,64 @@ impl Reconciling<'_> {
         Outcome::Waiting {
             reason,
             message,
-            after: self.all.context.settings.requeue_dependency,
+            after: self.context.settings.requeue_dependency,
         }
     }
 
     /// The commit with its files, without them when the artifact is of the same commit and spec already. None when the reference is
     /// what it was and nothing else asks for more.
-    async fn fetched(
-        &self,
-        status: &mut Status,
-        remote: &Remote,
-        includes: &[Artifact],
-        may_skip: bool,
-    ) -> Step<Option<Fetched>> {
-        let same_content = self.same_content(status, includes);
-        let observed = artifacts::current(status)
-            .filter(|_| may_skip && same_content && status.conditions.is(IN_STORAGE, Is::True))
-            .map(|artifact| artifact.revision);
+    async fn fetched(&self, status: &mut Status, remote: &Remote, includes: &[Artifact]) -> Step<Option<Fetched>> {
+        let artifact = artifacts::current(status).filter(|_| self.is_made_of(includes));
+        let made = artifact.map(|artifact| artifact.revision);
         let fetching = Fetching {
             remote: remote.clone(),
-            repository: self.repository.clone(),
-            observed,
-            made: artifacts::current(status)
-                .map(|artifact| artifact.revision)
-                .filter(|_| same_content),
+            repository: self.object.clone(),
+            observed: made.clone().filter(|_| status.conditions.is(IN_STORAGE, Is::True)),
+            made,
         };
-        let context = Arc::clone(&self.all.context);
-        let done = blocking::run(move || fetch(&context.mirrors, &fetching)).await;
-        let done = done.unwrap_or_else(|error| Err(CheckoutError::Failed(error)));
-        done.map_err(|error| {
-            let reason = match error {
-                CheckoutError::Empty => "EmptyGitRepository",
-                CheckoutError::Failed(_) | CheckoutError::Sparse { .. } => "GitOperationFailed",
-            };
-            failed(status, FETCH_FAILED, reason, error.to_string())
-        })
+        let context = Arc::clone(self.context);
+        let fetched = move || {
+            fetch(&context.mirrors, &fetching).map_err(|error| {
+                let reason = match error {
+                    CheckoutError::Empty => "EmptyGitRepository",
+                    CheckoutError::Failed(_) | CheckoutError::Sparse { .. } => "GitOperationFailed",
+                };
+                Refused::fetch(reason, error.to_string())
+            })
+        };
+        blocking(status, fetched).await
     }
 
-    async fn make(&self, status: &mut Status, making: Making) -> Step<()> {
-        let (storage, repository) = (self.all.storage.clone(), self.repository.clone());
-        let includes = making.includes.clone();
-        let made = blocking::run(move || make(&storage, &repository, making)).await;
-        let made = made.map_err(|error| Outcome::failed("Failed", &error))?;
-        let artifact = made.map_err(|refused| refused.conclude(status))?;
-        artifacts::set(status, &artifact);
-        self.observe(status, includes);
-        status.conditions.remove(STORAGE_FAILED);
-        Ok(())
-    }
-
-    /// What the artifact was made from, besides its commit.
-    fn observe(&self, status: &mut Status, includes: Vec<Artifact>) {
-        let spec = &self.repository.spec;
-        let made = GitRepositoryStatus {
-            artifact: artifacts::current(status),
-            included_artifacts: includes,
+    async fn make(&mut self, status: &mut Status, gathered: Gathered) -> Step<()> {
+        let spec = &self.object.spec;
+        let observed = GitRepositoryStatus {
+            artifact: None,
+            included_artifacts: gathered.includes.clone(),
             observed_ignore: spec.ignore.clone(),
             observed_include: spec.include.clone(),
             observed_recurse_submodules: spec.recurse_submodules,
             observed_sparse_checkout: spec.sparse_checkout.clone(),
-            source_verification_mode: observed(status).source_verification_mode,
+            source_verification_mode: self.observed.source_verification_mode.clone(),
         };
-        let Value::Object(made) = json!(made) else { return };
-        for field in [
-            "includedArtifacts",
-            "observedIgnore",
-            "observedInclude",
-            "observedRecurseSubmodules",
-            "observedSparseCheckout",
-        ] {
-            status.fields.remove(field);
-        }
-        status.fields.extend(made);
-    }
-
-    fn up_to_date(&self, revision: &str) {
-        let message = format!("artifact up-to-date with remote revision: '{revision}'");
-        self.turn
-            .tell(Weight::Trace, "ArtifactUpToDate", message, BTreeMap::new());
-    }
-
-    /// Says that the artifact is not the newest, and lets the cluster see it.
-    async fn rebuild(&self, status: &mut Status, reason: &str, message: &str) {
-        let has_artifact = match reason {
-            "IncludeChange" => !observed(status).included_artifacts.is_empty(),
-            _ => artifacts::current(status).is_some(),
-        };
-        if has_artifact {
-            status.conditions.set(OUTDATED, Is::True, reason, message);
-        }
-        source_status::rebuilding(status, &format!("building artifact: {message}"));
-        self.turn.persist(status).await;
-    }
-
-    fn is_current(&self, status: &Status, revision: &str, includes: &[Artifact]) -> bool {
-        artifacts::current(status).is_some_and(|artifact| artifact.has_revision(revision))
-            && self.same_content(status, includes)
+        let (storage, repository) = (self.storage.clone(), self.object.clone());
+        let artifact = blocking(status, move || make(&storage, &repository, gathered)).await?;
+        self.store(status, &artifact, observed);
+        Ok(())
     }
 
     /// Whether the artifact was made from what the spec says now, commit aside (`gitContentConfigChanged`).
-    fn same_content(&self, status: &Status, includes: &[Artifact]) -> bool {
-        let (spec, observed) = (&self.repository.spec, observed(status));
+    fn is_made_of(&self, includes: &[Artifact]) -> bool {
+        let (spec, observed) = (&self.object.spec, &self.observed);
         let same_include =
             |(now, then): (&Artifact, &Artifact)| then.has_revision(&now.revision) && then.has_digest(&now.digest);
         spec.ignore == observed.observed_ignore
             && spec.recurse_submodules == observed.observed_recurse_submodules
             && spec.include == observed.observed_include
             && spec.sparse_checkout == observed.observed_sparse_checkout
-            && !source_verify::is_due(self.repository, observed.source_verification_mode.as_deref())
+            && !source_verify::is_due(&self.object, observed.source_verification_mode.as_deref())
             && includes.len() == observed.included_artifacts.len()
             && includes.iter().zip(&observed.included_artifacts).all(same_include)
     }
-}
-
-/// What the status says of the artifact.
-fn observed(status: &Status) -> GitRepositoryStatus {
-    serde_json::from_value(Value::Object(status.fields.clone())).unwrap_or_default()
 }
 
 fn in_storage(status: &mut Status, revision: &str) {

@@ -1,11 +1,11 @@
 //! The part of a GitRepository's reconciliation that waits for servers and disks: fetching the commit, making the archive.
 
-use super::artifacts::{self, shown, stored};
+use super::artifacts::{Refused, stored};
 use super::mirrors::Mirrors;
-use super::source_status::{STORAGE_FAILED, failed};
-use super::status::{Outcome, Status};
+use super::source_archive::{Making, rules};
+use super::source_status::STORAGE_FAILED;
+use super::source_turn::Source;
 use crate::api::{Artifact, GitRepository};
-use crate::artifact::Writer;
 use crate::cluster::GIT_REPOSITORY;
 use crate::git::{Auth, Remote, RemoteUrl, Scheme};
 use crate::source::{self, CheckoutError, Commit, Files, Reference, Seen, Wanted};
@@ -74,74 +74,37 @@ fn of_module(parent: &Remote, address: &str) -> Result<Remote, String> {
 }
 
 /// What an artifact is made from.
-pub(super) struct Making {
+pub(super) struct Gathered {
     pub(super) files: Files,
     pub(super) includes: Vec<Artifact>,
     pub(super) commit: String,
     pub(super) revision: String,
 }
 
-/// Why there is no artifact.
-pub(super) struct Refused {
-    /// The condition that says so.
-    pub(super) condition: Option<&'static str>,
-    pub(super) reason: &'static str,
-    pub(super) message: String,
-}
-
-impl Refused {
-    /// Sets the condition, and gives what becomes of the reconciliation.
-    pub(super) fn conclude(self, status: &mut Status) -> Outcome {
-        let Self {
-            condition,
-            reason,
-            message,
-        } = self;
-        match condition {
-            Some(condition) => failed(status, condition, reason, message),
-            None => Outcome::Failed { reason, message },
-        }
-    }
-
-    fn storage(reason: &'static str, message: String) -> Self {
-        Self {
-            condition: Some(STORAGE_FAILED),
-            reason,
-            message,
-        }
-    }
-}
-
 /// Adds what is included, and writes the archive.
-pub(super) fn make(storage: &Storage, repository: &GitRepository, mut making: Making) -> Result<Artifact, Refused> {
-    for (include, artifact) in repository.spec.include.iter().zip(&making.includes) {
+pub(super) fn make(storage: &Storage, repository: &GitRepository, mut gathered: Gathered) -> Result<Artifact, Refused> {
+    for (include, artifact) in repository.spec.include.iter().zip(&gathered.includes) {
         let (name, from, to) = (&include.repository.name, &include.from_path, include.to());
-        let failed = |error: &dyn std::fmt::Display| {
-            let message = format!("failed to copy '{name}' include from {from} to {to}: {error}");
-            Refused::storage("CopyFailure", message)
+        let failed = |error: &dyn std::fmt::Display| Refused {
+            condition: Some(STORAGE_FAILED),
+            stalls: false,
+            reason: "CopyFailure",
+            message: format!("failed to copy '{name}' include from {from} to {to}: {error}"),
         };
         let mut reader = storage.open(&stored(artifact)).map_err(|e| failed(&e))?;
         let other = source::unpacked(&mut reader).map_err(|e| failed(&e))?;
         reader.finish().map_err(|e| failed(&e))?;
-        source::put(&mut making.files.root, &other, from, to).map_err(|e| failed(&e))?;
+        source::put(&mut gathered.files.root, &other, from, to).map_err(|e| failed(&e))?;
     }
-    let unable = |error: &dyn std::fmt::Display| {
-        let message = format!("unable to archive artifact to storage: {error}");
-        Refused::storage("ArchiveOperationFailed", message)
+    let rules = rules(&gathered.files, repository.spec.ignore.as_deref())?;
+    let making = Making {
+        storage,
+        kind: &GIT_REPOSITORY,
+        name: &repository.metadata.object_name(),
+        stem: &gathered.commit,
+        revision: &gathered.revision,
+        link: GitRepository::LINK,
+        metadata: Default::default(),
     };
-    let folder = artifacts::folder(&GIT_REPOSITORY, &repository.metadata.object_name()).map_err(|e| unable(&e))?;
-    let artifact = storage.artifact(&folder, &format!("{}.tar.gz", making.commit), &making.revision);
-    let artifact = artifact.map_err(|e| unable(&e))?;
-    let rules = source::rules(&making.files, repository.spec.ignore.as_deref()).map_err(|error| Refused {
-        condition: None,
-        reason: "SourceIgnoreError",
-        message: format!("failed to load source ignore patterns from repository: {error}"),
-    })?;
-    let written = storage.write(&artifact, None, |out| {
-        let mut writer = Writer::new(out)?;
-        source::archive(&making.files, &rules, &mut writer)?;
-        writer.finish()?;
-        Ok(Default::default())
-    });
-    written.map(shown).map_err(|e| unable(&e))
+    making.archive(&gathered.files, &rules)
 }

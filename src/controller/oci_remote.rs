@@ -3,10 +3,9 @@
 use std::str::FromStr as _;
 use std::time::Duration;
 
+use super::artifacts::Refused;
 use super::context::Context;
 use super::oci_source::{PULL_FAILED, READ_FAILED};
-use super::source_status::{FETCH_FAILED, failed, stalled};
-use super::status::{Outcome, Status};
 use super::tokens::{self, GateClosed};
 use crate::access;
 use crate::api::{InvalidSecret, ObjectName, Objects, OciRepository, Secret};
@@ -31,21 +30,19 @@ enum Refusal {
 /// The time limit where the spec has none.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The registry, or what becomes of the reconciliation without it. Clouds are asked for a login, so this blocks.
-pub(super) fn remote(
-    context: &Context,
-    repository: &OciRepository,
-    objects: &Objects,
-    status: &mut Status,
-) -> Result<OciRemote, Outcome> {
+/// The registry. Clouds are asked for a login, so this blocks.
+///
+/// # Errors
+/// What refuses the turn.
+pub(super) fn remote(context: &Context, repository: &OciRepository, objects: &Objects) -> Result<OciRemote, Refused> {
     let asking = Asking {
         context,
         repository,
         objects,
     };
     asking.reach().map_err(|refusal| match refusal {
-        Refusal::Access(message) => failed(status, FETCH_FAILED, "AuthenticationFailed", message),
-        Refusal::Url(message) => stalled(status, FETCH_FAILED, "URLInvalid", message),
+        Refusal::Access(message) => Refused::fetch("AuthenticationFailed", message),
+        Refusal::Url(message) => Refused::fetch("URLInvalid", message).for_good(),
         Refusal::Cloud(error) => {
             let url = &repository.spec.url;
             let (reason, message) = match OciPick::of(repository.spec.reference.as_ref()) {
@@ -56,9 +53,12 @@ pub(super) fn remote(
                     (READ_FAILED, message)
                 }
             };
-            failed(status, FETCH_FAILED, reason, message)
+            Refused::fetch(reason, message)
         }
-        Refusal::Gate(closed) => closed.into(),
+        Refusal::Gate(closed) => Refused {
+            condition: None,
+            ..Refused::fetch(GateClosed::REASON, closed.to_string()).for_good()
+        },
     })
 }
 

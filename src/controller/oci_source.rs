@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek as _};
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::artifacts::{self, shown};
-use super::git_source::Refused;
-use super::source_status::{FETCH_FAILED, STORAGE_FAILED};
-use crate::api::{Artifact, ObjectName, OciRepositorySpec};
-use crate::artifact::Writer;
+use super::artifacts::Refused;
+use super::source_archive::{Making, rules};
+use super::source_spool::{Spooled, temporary};
+use super::source_turn::Source;
+use crate::api::{Artifact, ObjectName, OciRepository, OciRepositorySpec};
 use crate::cluster::OCI_REPOSITORY;
 use crate::net::NetError;
 use crate::registry::{Layer, RegistryError};
-use crate::source::{self, Directory, Files, Keep, Keeping, OciRemote};
-use crate::storage::{LATEST, Storage};
+use crate::source::{self, Directory, Files, Keeping, OciRemote};
+use crate::storage::Storage;
 
 const LAYER_FAILED: &str = "OCIArtifactLayerOperationFailed";
 pub(super) const PULL_FAILED: &str = "OCIArtifactPullFailed";
@@ -47,11 +46,7 @@ enum Operation {
 }
 
 fn layer_failed(message: String) -> Refused {
-    Refused {
-        condition: Some(FETCH_FAILED),
-        reason: LAYER_FAILED,
-        message,
-    }
+    Refused::fetch(LAYER_FAILED, message)
 }
 
 /// Pulls the layer that is wanted of the image with this digest. `folder` is for temporary files, which have no names in it.
@@ -63,11 +58,10 @@ pub(super) fn pull(
 ) -> Result<Pulled, Refused> {
     let image = remote.image(digest).map_err(|error| match error {
         RegistryError::Malformed { .. } => layer_failed(format!("failed to parse artifact manifest: {error}")),
-        error => Refused {
-            condition: Some(FETCH_FAILED),
-            reason: PULL_FAILED,
-            message: format!("failed to pull artifact from '{}': {error}", spec.url),
-        },
+        error => {
+            let message = format!("failed to pull artifact from '{}': {error}", spec.url);
+            Refused::fetch(PULL_FAILED, message)
+        }
     })?;
     let layer = source::select_layer(&image, spec.layer_selector.as_ref()).map_err(layer_failed)?;
     let named = spec.layer_selector.as_ref().map(|selector| selector.operation.as_str());
@@ -84,15 +78,6 @@ pub(super) fn pull(
     Ok(Pulled {
         metadata: image.annotations,
         content,
-    })
-}
-
-/// A file without a name: nothing is left of it, whatever happens.
-fn temporary(folder: &Path) -> Result<File, Refused> {
-    tempfile::tempfile_in(folder).map_err(|error| Refused {
-        condition: Some(STORAGE_FAILED),
-        reason: "DirectoryCreationFailed",
-        message: format!("failed to create temporary file in {}: {error}", folder.display()),
     })
 }
 
@@ -141,17 +126,7 @@ fn unpacked(layer: &File, folder: &Path) -> Result<Files, Refused> {
     let root: Directory = source::unpack_layer(BufReader::with_capacity(128 << 10, layer), &mut keeping)
         .map_err(|error| failed(&error))?;
     drop(keeping);
-    Ok(Files::kept_in(root, Arc::new(Kept(kept))))
-}
-
-/// What was unpacked.
-#[derive(Debug)]
-struct Kept(File);
-
-impl Keep for Kept {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.0.read_exact_at(buffer, offset)
-    }
+    Ok(Files::kept_in(root, Arc::new(Spooled(kept))))
 }
 
 /// Writes the artifact.
@@ -162,40 +137,20 @@ pub(super) fn make(
     revision: &str,
     pulled: Pulled,
 ) -> Result<Artifact, Refused> {
-    let doing = match &pulled.content {
-        Content::Layer(_) => "copy",
-        Content::Files(_) => "archive",
+    let making = Making {
+        storage,
+        kind: &OCI_REPOSITORY,
+        name,
+        stem: source::digest_of_revision(revision),
+        revision,
+        link: OciRepository::LINK,
+        metadata: pulled.metadata,
     };
-    let unable = |error: &dyn std::fmt::Display| Refused {
-        condition: Some(STORAGE_FAILED),
-        reason: "ArchiveOperationFailed",
-        message: format!("unable to {doing} artifact to storage: {error}"),
-    };
-    let folder = artifacts::folder(&OCI_REPOSITORY, name).map_err(|error| unable(&error))?;
-    let file = format!("{}.tar.gz", source::digest_of_revision(revision));
-    let artifact = storage
-        .artifact(&folder, &file, revision)
-        .map_err(|error| unable(&error))?;
-    let Pulled { metadata, content } = pulled;
-    let written = match content {
-        Content::Layer(mut layer) => storage.write(&artifact, Some(LATEST), |mut out| {
-            layer.rewind()?;
-            io::copy(&mut layer, &mut out)?;
-            Ok(metadata)
-        }),
-        Content::Files(files) => {
-            let rules = source::rules(&files, ignore).map_err(|error| Refused {
-                condition: None,
-                reason: "SourceIgnoreError",
-                message: format!("failed to load source ignore patterns from repository: {error}"),
-            })?;
-            storage.write(&artifact, Some(LATEST), |out| {
-                let mut writer = Writer::new(out)?;
-                source::archive(&files, &rules, &mut writer)?;
-                writer.finish()?;
-                Ok(metadata)
-            })
+    match pulled.content {
+        Content::Files(files) => making.archive(&files, &rules(&files, ignore)?),
+        Content::Layer(mut layer) => {
+            layer.rewind().map_err(|error| broken(Operation::Copy, &error))?;
+            making.copy(layer)
         }
-    };
-    written.map(shown).map_err(|error| unable(&error))
+    }
 }

@@ -9,19 +9,19 @@ use tokio::task::JoinSet;
 use super::announce;
 use super::context::Context;
 use super::counting;
-use super::git_repository::GitRepositories;
 use super::image_policy::ImagePolicies;
 use super::image_repository::ImageRepositories;
 use super::image_update_automation::ImageUpdateAutomations;
 use super::mirrors::Mirrors;
-use super::oci_repository::OciRepositories;
 use super::policy_book::PolicyBook;
 use super::queue::Queue;
 use super::reconcile::{Driver, Reconcile};
 use super::settings::{Kinds, Settings};
+use super::source_turn::Sources;
 use super::tokens;
 use super::triggers;
 use super::webhooks::Webhooks;
+use crate::api::{GitRepository, OciRepository};
 use crate::cluster::{
     Cache, Cluster, ClusterError, Connect, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION,
     Kind, OCI_REPOSITORY, Scope,
@@ -271,19 +271,18 @@ fn lead_all(
         ));
     }
     if let Some(storage) = storage {
-        let git = GitRepositories {
-            context: Arc::clone(context),
-            storage: storage.clone(),
-        };
-        let oci = OciRepositories {
-            context: Arc::clone(context),
-            storage,
-        };
+        let git = Sources::<GitRepository>::new(context, &storage);
+        let oci = Sources::<OciRepository>::new(context, &storage);
         let drivers = vec![
             driver(context, git, &caches.git_repositories, &queues.git_repositories),
             driver(context, oci, &caches.oci_repositories, &queues.oci_repositories),
         ];
-        groups.spawn(lead(Arc::clone(context), GitRepositories::CONTROLLER, drivers, ended));
+        groups.spawn(lead(
+            Arc::clone(context),
+            Sources::<GitRepository>::CONTROLLER,
+            drivers,
+            ended,
+        ));
     }
     groups
 }

@@ -1,10 +1,9 @@
 //! The remote of a GitRepository that is a source, with source-controller's refusals in its order (v1.9, `getAuthOpts`).
 
+use super::artifacts::Refused;
 use super::context::Context;
-use super::source_status::{FETCH_FAILED, failed, stalled};
-use super::status::{Outcome, Status};
 use super::tokens::{self, GateClosed};
-use crate::access;
+use crate::access::proxy;
 use crate::api::{GitRepository, ObjectName, Objects, Secret};
 use crate::cloud::{Asker, GitIdentity, Use};
 use crate::cluster::GIT_REPOSITORY;
@@ -13,52 +12,36 @@ use crate::gostd;
 use crate::net::Deadline;
 use crate::remotes::{self, Reached, RemoteError};
 
-/// Why there is no remote.
-enum Refusal {
-    Failed(&'static str, String),
-    Stalled(&'static str, String),
-}
-
 const ACCESS: &str = "AuthenticationFailed";
 
-impl Refusal {
-    fn access(error: &dyn std::fmt::Display) -> Self {
-        Self::Failed(ACCESS, format!("failed to configure authentication options: {error}"))
-    }
+fn access(error: &dyn std::fmt::Display) -> Refused {
+    Refused::fetch(ACCESS, format!("failed to configure authentication options: {error}"))
 }
 
-/// The remote, or what becomes of the reconciliation without one. Identities are asked for their login, so this blocks.
-pub(super) fn remote(
-    context: &Context,
-    repository: &GitRepository,
-    objects: &Objects,
-    status: &mut Status,
-) -> Result<Remote, Outcome> {
-    reached(context, repository, objects).map_err(|refusal| match refusal {
-        Refusal::Failed(reason, message) => failed(status, FETCH_FAILED, reason, message),
-        Refusal::Stalled(reason, message) => stalled(status, FETCH_FAILED, reason, message),
-    })
-}
-
-fn reached(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, Refusal> {
+/// The remote. Identities are asked for their login, so this blocks.
+///
+/// # Errors
+/// What refuses the turn.
+pub(super) fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, Refused> {
     let spec = &repository.spec;
     let beside = |name: &str| ObjectName::new(repository.metadata.namespace_or_default(), name);
     if let Some(reference) = &spec.proxy_secret_ref {
         let unfit = |error: &dyn std::fmt::Display| {
-            Refusal::Failed(ACCESS, format!("failed to configure proxy options: {error}"))
+            Refused::fetch(ACCESS, format!("failed to configure proxy options: {error}"))
         };
         let name = beside(&reference.name);
         let secret = objects.secret(&name).ok_or_else(|| unfit(&not_found(&name)))?;
-        access::proxy(secret).map_err(|error| unfit(&error))?;
+        proxy(secret).map_err(|error| unfit(&error))?;
     }
-    let url = gostd::Url::parse(spec.url.as_bytes())
-        .map_err(|error| Refusal::Stalled("URLInvalid", format!("failed to parse url '{}': {error}", spec.url)))?;
+    let url = gostd::Url::parse(spec.url.as_bytes()).map_err(|error| {
+        Refused::fetch("URLInvalid", format!("failed to parse url '{}': {error}", spec.url)).for_good()
+    })?;
     let secret = match &spec.secret_ref {
         Some(reference) => {
             let name = beside(&reference.name);
             let found = objects.secret(&name).ok_or_else(|| {
                 let twice = format!("failed to get secret '{name}': {}", not_found_words(&name));
-                Refusal::Failed(ACCESS, format!("failed to get secret '{name}': {twice}"))
+                Refused::fetch(ACCESS, format!("failed to get secret '{name}': {twice}"))
             })?;
             Some(found)
         }
@@ -71,10 +54,10 @@ fn reached(context: &Context, repository: &GitRepository, objects: &Objects) -> 
     if !matches!(remote.url.scheme(), Scheme::Http | Scheme::Https | Scheme::Ssh) {
         // Folders of this machine hold what belongs to others.
         let message = format!("url '{}' is none of http://, https:// and ssh://", spec.url);
-        return Err(Refusal::Stalled("URLInvalid", message));
+        return Err(Refused::fetch("URLInvalid", message).for_good());
     }
     if remote.url.scheme() == Scheme::Ssh && matches!(remote.auth, Auth::None) {
-        return Err(Refusal::access(&"invalid 'ssh' auth option: 'identity' is required"));
+        return Err(access(&"invalid 'ssh' auth option: 'identity' is required"));
     }
     remote.ssh.kex.clone_from(&context.settings.ssh_kex);
     remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
@@ -92,10 +75,10 @@ fn not_found(name: &ObjectName) -> String {
     format!("secret '{name}' not found")
 }
 
-fn refuse_password_alone(url: &gostd::Url, secret: Option<&Secret>) -> Result<(), Refusal> {
+fn refuse_password_alone(url: &gostd::Url, secret: Option<&Secret>) -> Result<(), Refused> {
     let Some(secret) = secret else { return Ok(()) };
     let has = |key: &str| {
-        let value = secret.get(key).map_err(|error| Refusal::access(&error))?;
+        let value = secret.get(key).map_err(|error| access(&error))?;
         Ok(value.is_some_and(|value| !value.is_empty()))
     };
     let is_web = url.scheme != b"ssh";
@@ -103,21 +86,21 @@ fn refuse_password_alone(url: &gostd::Url, secret: Option<&Secret>) -> Result<()
     let has_user = has("username")? || url.user.as_ref().is_some_and(|user| !user.text().is_empty());
     if is_web && !has_token && !has_user && has("password")? {
         let scheme = String::from_utf8_lossy(&url.scheme);
-        return Err(Refusal::access(&format!(
+        return Err(access(&format!(
             "invalid '{scheme}' auth option: 'password' requires 'username' to be set"
         )));
     }
     Ok(())
 }
 
-fn refused(error: RemoteError, without_secret: bool) -> Refusal {
+fn refused(error: RemoteError, without_secret: bool) -> Refused {
     const REASON: &str = "InvalidProviderConfiguration";
     match error {
-        RemoteError::Source(message) if without_secret => Refusal::Stalled(REASON, message),
-        RemoteError::Source(message) => Refusal::Failed(REASON, message),
-        RemoteError::Credentials { error, .. } => Refusal::access(&error),
-        RemoteError::Url(message) => Refusal::Stalled("URLInvalid", message),
-        other => Refusal::access(&other),
+        RemoteError::Source(message) if without_secret => Refused::fetch(REASON, message).for_good(),
+        RemoteError::Source(message) => Refused::fetch(REASON, message),
+        RemoteError::Credentials { error, .. } => access(&error),
+        RemoteError::Url(message) => Refused::fetch("URLInvalid", message).for_good(),
+        other => access(&other),
     }
 }
 
@@ -128,17 +111,17 @@ fn fetched(
     objects: &Objects,
     mut identity: GitIdentity,
     remote: &Remote,
-) -> Result<Auth, Refusal> {
+) -> Result<Auth, Refused> {
     let metadata = &repository.metadata;
     if let GitIdentity::Provider { service_account, .. } = &mut identity {
         let (given, namespace) = (tokens::given_by_git(repository), metadata.namespace_or_default());
         tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName")
-            .map_err(|closed| Refusal::Stalled(GateClosed::REASON, closed.to_string()))?;
+            .map_err(|closed| Refused::fetch(GateClosed::REASON, closed.to_string()).for_good())?;
         let account = tokens::of_git(&context.accounts, repository, namespace);
         let account = account.and_then(|name| objects.service_account(&name));
         let annotations = account.map(|account| &account.metadata.annotations);
         let found = context.accounts.identity(namespace, given, annotations, Use::Git);
-        *service_account = found.map_err(|error| Refusal::access(&error))?;
+        *service_account = found.map_err(|error| access(&error))?;
     }
     let asker = Asker {
         kind: GIT_REPOSITORY.kind,
@@ -146,10 +129,10 @@ fn fetched(
         name: metadata.name.clone(),
     };
     let auth = context.identities.auth(identity, remote, Some(asker));
-    let auth = auth.map_err(|message| Refusal::Failed(ACCESS, message))?;
+    let auth = auth.map_err(|message| Refused::fetch(ACCESS, message))?;
     if let Auth::Fetched(source) = &auth {
         let login = source.login(None, Deadline::after(remote.timeout));
-        login.map_err(|error| Refusal::access(&error))?;
+        login.map_err(|error| access(&error))?;
     }
     Ok(auth)
 }

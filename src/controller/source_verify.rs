@@ -30,6 +30,11 @@ pub(super) fn is_due(repository: &GitRepository, observed: Option<&str>) -> bool
     GitMode::read(verify.mode()).is_some_and(|mode| mode.is_due(observed))
 }
 
+/// What is verified, and how.
+pub(super) fn mode(repository: &GitRepository) -> Option<&str> {
+    wanted(repository).map(GitVerification::mode)
+}
+
 fn wanted(repository: &GitRepository) -> Option<&GitVerification> {
     repository.spec.verify.as_ref().filter(|verify| !verify.mode.is_empty())
 }

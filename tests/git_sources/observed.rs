@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value as Json, json};
@@ -43,8 +43,8 @@ pub fn is_settled(status: &Json) -> bool {
 /// One of the two controllers' side.
 pub struct Side<'a> {
     pub cluster: &'a Cluster,
-    pub namespace: &'a str,
-    pub folder: &'a Path,
+    pub namespace: &'static str,
+    pub folder: PathBuf,
     /// The kind of the sources, in plural: `gitrepositories`.
     pub plural: &'static str,
 }
@@ -65,11 +65,11 @@ impl Side<'_> {
         std::fs::create_dir_all(&storage).unwrap();
         let (kubeconfig, address) = (self.cluster.kubeconfig(), format!("127.0.0.1:{}", free_port()));
         let starter = if self.namespace == "flux" {
-            let starter = Controller::of_flux("source-controller", &kubeconfig, self.namespace, self.folder);
+            let starter = Controller::of_flux("source-controller", &kubeconfig, self.namespace, &self.folder);
             let storage = format!("--storage-path={}", storage.display());
             starter.unwrap().flags(&[&storage, "--events-addr="])
         } else {
-            let starter = Controller::ours(&kubeconfig, self.namespace, self.folder);
+            let starter = Controller::ours(&kubeconfig, self.namespace, &self.folder);
             starter.flags(&["--controllers=source"])
         };
         let addresses = [

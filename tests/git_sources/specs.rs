@@ -3,14 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::repositories::World;
-
-/// A GitRepository, and what becomes of it.
-pub struct Case {
-    pub name: &'static str,
-    pub spec: Json,
-    /// A merge patch of the spec for the second round; without one, only a reconciliation is asked for.
-    pub change: Option<Json>,
-}
+use crate::rounds::Case;
 
 fn case(name: &'static str, spec: Json) -> Case {
     Case {
@@ -28,9 +21,9 @@ fn changed(name: &'static str, spec: Json, change: Json) -> Case {
     }
 }
 
-/// The Secrets that the sources name: name and `stringData`.
-pub fn secrets(world: &World) -> Vec<(&'static str, Json)> {
-    vec![
+/// The Secrets that the sources name.
+pub fn secrets(world: &World) -> Vec<Json> {
+    let all = [
         ("login", json!({"username": "user", "password": "secret"})),
         ("wrong-login", json!({"username": "user", "password": "no"})),
         ("no-user", json!({"password": "secret"})),
@@ -52,7 +45,10 @@ pub fn secrets(world: &World) -> Vec<(&'static str, Json)> {
             json!({"a.asc": world.gpg_public, "b.asc": world.other_gpg_public, "c.sshpub": world.ssh_public}),
         ),
         ("bad-proxy", json!({"username": "user"})),
-    ]
+    ];
+    let secret =
+        |(name, data)| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data});
+    all.map(secret).into()
 }
 
 pub fn cases(world: &World) -> Vec<Case> {

@@ -5,14 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 
 use crate::artifacts::World;
-
-/// An OCIRepository, and what becomes of it.
-pub struct Case {
-    pub name: &'static str,
-    pub spec: Json,
-    /// A merge patch of the spec for the second round; without one, only a reconciliation is asked for.
-    pub change: Option<Json>,
-}
+use crate::rounds::Case;
 
 /// Secrets and ServiceAccounts.
 pub fn objects(world: &World) -> Vec<Json> {

@@ -1,0 +1,199 @@
+//! Sources of a kind before Flux's controller and before ours, each in a namespace of its own, in two rounds: what becomes of a source
+//! that is new, and what becomes of it when it is asked for again, after its spec or what it is made from has changed for some.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use crate::observed::{Shown, Side, differences, is_settled};
+use crate::support;
+use crate::support::apiserver::Cluster;
+use crate::support::controller::Controller;
+
+/// A source, and what becomes of it.
+pub struct Case {
+    pub name: &'static str,
+    pub spec: Json,
+    /// A merge patch of the spec for the second round; without one, only a reconciliation is asked for.
+    pub change: Option<Json>,
+}
+
+/// What is known of the outcome.
+pub struct Known {
+    /// Sources that are as Flux's. It only ever rises.
+    pub floor: usize,
+    /// Sources that are not, and why.
+    pub otherwise: &'static [(&'static str, &'static str)],
+}
+
+/// How long a round may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// How long the last events may take after everything else is there.
+const LAST_EVENTS: Duration = Duration::from_secs(12);
+
+/// Both sides, with their controllers at work.
+pub struct Rounds<'a> {
+    pub sides: [Side<'a>; 2],
+    cases: &'a [Case],
+    failed: Vec<Vec<String>>,
+    _controllers: [Controller; 2],
+}
+
+/// A cluster that knows the kinds of sources; none where one of the programs is missing.
+pub fn cluster() -> Option<&'static Cluster> {
+    let (cluster, definitions) = (Cluster::shared()?, support::tool("flux-crds")?);
+    support::tool("source-controller")?;
+    for file in std::fs::read_dir(definitions).unwrap() {
+        let file = file.unwrap().path();
+        if file.file_name().unwrap().to_str().unwrap().starts_with("source.") {
+            cluster.apply(&std::fs::read_to_string(file).unwrap());
+        }
+    }
+    Some(cluster)
+}
+
+impl<'a> Rounds<'a> {
+    /// Makes the sources of `cases`, with `objects` that they name, and starts the controllers; the first round.
+    pub fn first(
+        cluster: &'a Cluster,
+        (kind, plural): (&str, &'static str),
+        objects: &[Json],
+        cases: &'a [Case],
+        folder: &Path,
+    ) -> Self {
+        let sides = ["flux", "ours"].map(|namespace| {
+            let folder = folder.join(namespace);
+            std::fs::create_dir_all(&folder).unwrap();
+            Side {
+                cluster,
+                namespace,
+                folder,
+                plural,
+            }
+        });
+        sides.iter().for_each(|side| fill(side, kind, objects, cases));
+        let mut rounds = Self {
+            _controllers: sides.each_ref().map(Side::controller),
+            sides,
+            cases,
+            failed: vec![Vec::new(); cases.len()],
+        };
+        rounds.settle("");
+        rounds.compare("first");
+        rounds
+    }
+
+    /// Asks for all sources again, with other specs for some; the second round.
+    pub fn second(&mut self) {
+        for (side, case) in self
+            .sides
+            .iter()
+            .flat_map(|side| self.cases.iter().map(move |case| (side, case)))
+        {
+            let mut patch = json!({"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": "again"}}});
+            if let Some(change) = &case.change {
+                patch["spec"] = change.clone();
+            }
+            let answer = side.cluster.merge_patch(&side.path(case.name), &patch);
+            assert_eq!(answer.status, 200, "{}: {}", case.name, answer.body);
+        }
+        self.settle("again");
+        self.compare("second");
+    }
+
+    /// Waits until nothing is under way any more at Flux's side, and then at ours. Those that fail are tried again and again: once
+    /// is enough.
+    fn settle(&self, handled: &str) {
+        let end = Instant::now() + PATIENCE;
+        for side in &self.sides {
+            let mut under_way: Vec<&Case> = self.cases.iter().collect();
+            while !under_way.is_empty() && Instant::now() < end {
+                under_way.retain(|case| {
+                    let object: Json = side.cluster.get(&side.path(case.name));
+                    let status = &object["status"];
+                    let is_handled = status["lastHandledReconcileAt"].as_str().unwrap_or_default() == handled;
+                    !(is_handled && (object["spec"]["suspend"] == true || is_settled(status)))
+                });
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            let names: Vec<&str> = under_way.iter().map(|case| case.name).collect();
+            assert!(names.len() < self.cases.len(), "{}: nothing is done", side.namespace);
+            if !names.is_empty() {
+                println!("{}: still under way: {names:?}", side.namespace);
+            }
+        }
+    }
+
+    /// Compares until everything is equal or time is up: the last events come when they like.
+    fn compare(&mut self, round: &str) {
+        let end = Instant::now() + LAST_EVENTS;
+        let mut differing: Vec<(usize, Vec<String>)> = (0..self.cases.len()).map(|index| (index, Vec::new())).collect();
+        let mut last: Vec<[Option<Shown>; 2]> = vec![[None, None]; self.cases.len()];
+        while !differing.is_empty() {
+            let events = self.sides.each_ref().map(Side::events);
+            differing.retain_mut(|(index, found)| {
+                for (side, (events, last)) in self.sides.iter().zip(events.iter().zip(&mut last[*index])) {
+                    let shown = side.shown(self.cases[*index].name, events);
+                    // What is between two attempts counts, not what is in the middle of one.
+                    if shown.is_settled() || last.is_none() {
+                        *last = Some(shown);
+                    }
+                }
+                *found = match &last[*index] {
+                    [Some(flux), Some(ours)] => differences(flux, ours),
+                    _ => Vec::new(),
+                };
+                !found.is_empty()
+            });
+            if Instant::now() > end {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        for (index, found) in differing {
+            self.failed[index].extend(found.into_iter().map(|line| format!("{round} round: {line}")));
+        }
+    }
+
+    /// Shows what differs, and insists on what is known. `SOURCE` in the environment names a case to be shown, for work on it.
+    pub fn report(&self, known: &Known) {
+        let wanted = std::env::var("SOURCE").ok();
+        let shown = |case: &Case| wanted.as_deref().is_none_or(|wanted| case.name.contains(wanted));
+        for (case, lines) in self.cases.iter().zip(&self.failed) {
+            let otherwise = known.otherwise.iter().find(|(name, _)| *name == case.name);
+            if let Some((name, why)) = otherwise.filter(|_| wanted.is_none()) {
+                println!("--- {name}: {why}");
+            } else if !lines.is_empty() && shown(case) {
+                println!("--- {}\n{}", case.name, lines.join("\n"));
+            }
+        }
+        let same = self.failed.iter().filter(|lines| lines.is_empty()).count();
+        println!("sources: {same} of {}", self.cases.len());
+        assert!(
+            same >= known.floor,
+            "{same} sources are as Flux's, {} were",
+            known.floor
+        );
+    }
+}
+
+fn fill(side: &Side<'_>, kind: &str, objects: &[Json], cases: &[Case]) {
+    let (cluster, namespace) = (side.cluster, side.namespace);
+    cluster.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}).to_string());
+    for object in objects {
+        let mut object = object.clone();
+        object["metadata"]["namespace"] = json!(namespace);
+        cluster.apply(&object.to_string());
+    }
+    for case in cases {
+        let mut spec = case.spec.clone();
+        spec["interval"] = json!("10m");
+        let metadata = json!({"name": case.name, "namespace": namespace});
+        let object =
+            json!({"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": kind, "metadata": metadata, "spec": spec});
+        let created = cluster.create(&object, "");
+        created.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    }
+}
