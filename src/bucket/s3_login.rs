@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use url::Url;
 use zeroize::Zeroizing;
 
+use super::settings::no_identity;
 use super::{BucketError, BucketProvider, Keys, ObjectError, Settings, Sts, StsProvider};
 use crate::cloud::{AwsCredentials, xml};
 use crate::gostd::{Time, query_escape};
@@ -33,11 +34,15 @@ pub(super) struct Ldap {
 /// How long before their end credentials are renewed.
 const MARGIN: Duration = Duration::from_secs(10);
 
-/// Flux's text.
-const NO_REGION: &str = "AWS authentication failed: AWS_REGION environment variable is not set in the Flux controller. if \
+/// Flux's text where this process asks.
+const NO_REGION: &str = "AWS_REGION environment variable is not set in the Flux controller. if \
     you have properly configured IAM Roles for Service Accounts (IRSA) or EKS Pod Identity, please delete/replace the \
     controller pod so the EKS admission controllers can inject this environment variable, or set it manually if the cluster \
     is not EKS";
+
+/// Flux's text where a ServiceAccount asks, which gets no region of this process.
+const NO_REGION_OF_OBJECT: &str =
+    "an AWS region is required for authenticating with a service account. please configure one in the object spec";
 
 impl Login {
     /// # Errors
@@ -46,13 +51,16 @@ impl Login {
         match (&settings.secret, settings.provider, &settings.sts) {
             (Some(secret), ..) => Self::of_secret(secret),
             (None, BucketProvider::Aws, _) => {
+                let account = settings.service_account.as_ref();
                 let set = Some(settings.region.as_str()).filter(|region| !region.is_empty());
-                let region = set
-                    .or_else(|| settings.cloud.variable("AWS_REGION"))
-                    .ok_or_else(|| BucketError::Settings(NO_REGION.to_owned()))?;
+                let region = match account {
+                    Some(_) => set.ok_or(NO_REGION_OF_OBJECT),
+                    None => set.or_else(|| settings.cloud.variable("AWS_REGION")).ok_or(NO_REGION),
+                };
+                let region = region.map_err(|why| no_identity(account, why))?;
                 settings
                     .cloud
-                    .aws_credentials(region, settings.service_account.as_ref(), deadline)
+                    .aws_credentials(region, account, deadline)
                     .map(Self::Key)
                     .map_err(BucketError::Identity)
             }

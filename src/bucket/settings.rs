@@ -127,23 +127,22 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The address of AWS' token service, for [`crate::cloud::Endpoints`], where `spec.sts` names one.
+    /// The address of AWS' token service, for [`crate::cloud::Endpoints`], where `spec.sts` names one. `account` is who asks it.
     ///
     /// # Errors
     /// [`BucketError::Sts`] and [`BucketError::Settings`], in source-controller's words.
-    pub fn sts_of_aws(provider: BucketProvider, sts: Option<&Sts>) -> Result<Option<Url>, BucketError> {
+    pub fn sts_of_aws(
+        provider: BucketProvider,
+        sts: Option<&Sts>,
+        account: Option<&WorkloadIdentity>,
+    ) -> Result<Option<Url>, BucketError> {
         let Some(sts) = sts.filter(|_| provider == BucketProvider::Aws) else {
             return Ok(None);
         };
         fits(provider, sts)?;
         let address = Url::parse(&sts.endpoint).ok().filter(|_| is_sts_of_aws(&sts.endpoint));
-        let detail = || {
-            format!(
-                "AWS authentication failed: invalid STS endpoint: '{}'. must match {STS_PATTERN}",
-                sts.endpoint
-            )
-        };
-        address.map(Some).ok_or_else(|| BucketError::Settings(detail()))
+        let detail = || format!("invalid STS endpoint: '{}'. must match {STS_PATTERN}", sts.endpoint);
+        address.map(Some).ok_or_else(|| no_identity(account, &detail()))
     }
 
     /// Whether `spec.sts` goes with the provider, and its Secret with it.
@@ -168,6 +167,17 @@ impl Settings {
             _ => Ok(()),
         }
     }
+}
+
+/// Flux's words around what keeps somebody from an identity at AWS: the ServiceAccount, or this process.
+pub(super) fn no_identity(account: Option<&WorkloadIdentity>, why: &str) -> BucketError {
+    let whose = match account {
+        Some(account) => format!("service account '{}/{}'", account.namespace, account.name),
+        None => "the controller".to_owned(),
+    };
+    BucketError::Settings(format!(
+        "AWS authentication failed: failed to create provider access token for {whose}: {why}"
+    ))
 }
 
 fn fits(provider: BucketProvider, sts: &Sts) -> Result<(), BucketError> {

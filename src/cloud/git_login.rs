@@ -139,7 +139,7 @@ impl Cloud {
         url: &Url,
         deadline: Deadline,
     ) -> Result<Login, CloudError> {
-        let no_token = |e: CloudError| e.within(Use::Git.no_token());
+        let no_token = |e: CloudError| Use::Git.no_token(e);
         match provider {
             Provider::Azure => {
                 let token = self.entra_token(AzureCloud::Public, AZURE_DEVOPS, account, deadline);

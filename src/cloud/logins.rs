@@ -327,7 +327,7 @@ fn of_process(error: CloudError) -> CloudError {
 }
 
 fn no_identity(error: CloudError) -> CloudError {
-    error.within(Use::Registry.no_token())
+    Use::Registry.no_token(error)
 }
 
 fn no_login(error: CloudError) -> CloudError {

@@ -29,14 +29,17 @@ pub enum Use {
     Registry,
     /// A Git repository.
     Git,
+    /// The objects of a bucket.
+    Bucket,
 }
 
 impl Use {
-    /// Flux' words for what fails without a token.
-    pub(super) fn no_token(self) -> &'static str {
+    /// Flux' words around what fails without a token.
+    pub(super) fn no_token(self, error: CloudError) -> CloudError {
         match self {
-            Self::Registry => "failed to get access token for artifact registry",
-            Self::Git => "failed to get access token for Git repository",
+            Self::Registry => error.within("failed to get access token for artifact registry"),
+            Self::Git => error.within("failed to get access token for Git repository"),
+            Self::Bucket => error,
         }
     }
 }
@@ -70,7 +73,7 @@ impl ServiceAccounts {
                 _ => format!("ServiceAccount {name:?} not found"),
             };
             let doing = format!("failed to get service account '{namespace}/{name}'");
-            return Err(CloudError::Unfit(why).within(doing).within(wanted.no_token()));
+            return Err(wanted.no_token(CloudError::Unfit(why).within(doing)));
         };
         Ok(Some(WorkloadIdentity {
             namespace: namespace.to_owned(),

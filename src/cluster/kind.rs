@@ -29,6 +29,8 @@ pub const IMAGE_UPDATE_AUTOMATION: Kind = v1(IMAGE, "ImageUpdateAutomation", "im
 pub const GIT_REPOSITORY: Kind = v1("source.toolkit.fluxcd.io", "GitRepository", "gitrepositories");
 /// `OCIRepository`
 pub const OCI_REPOSITORY: Kind = v1("source.toolkit.fluxcd.io", "OCIRepository", "ocirepositories");
+/// `Bucket`
+pub const BUCKET: Kind = v1("source.toolkit.fluxcd.io", "Bucket", "buckets");
 
 /// `Secret`
 pub const SECRET: Kind = v1(CORE, "Secret", "secrets");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::clouds::Clouds;
 use super::mirrors::Mirrors;
 use super::policy_book::PolicyBook;
 use super::settings::Settings;
@@ -24,6 +25,7 @@ pub(super) struct Context {
     pub(super) tags: TagStore,
     pub(super) mirrors: Mirrors,
     pub(super) identities: GitIdentities,
+    pub(super) clouds: Clouds,
     pub(super) policies: Arc<Cache>,
     pub(super) policy_book: PolicyBook,
     pub(super) repositories: Arc<Cache>,

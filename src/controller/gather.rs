@@ -6,8 +6,8 @@ use super::context::Context;
 use super::tokens;
 use crate::api::Object;
 use crate::api::{
-    GitRepository, ImageRepository, ImageUpdateAutomation, LocalRef, ObjectName, Objects, OciRepository, Secret,
-    ServiceAccount,
+    Bucket, GitRepository, ImageRepository, ImageUpdateAutomation, LocalRef, ObjectName, Objects, OciRepository,
+    Secret, ServiceAccount,
 };
 use crate::cluster::{Cluster, ClusterError, SECRET, SERVICE_ACCOUNT};
 
@@ -94,6 +94,24 @@ pub(super) async fn of_oci(context: &Context, repository: &OciRepository) -> Res
     }
     identity(cluster, tokens::of_oci(&context.accounts, repository), &mut objects).await?;
     secrets(cluster, names, objects).await
+}
+
+/// Reads what a bucket names.
+///
+/// # Errors
+/// As [`of_images`].
+pub(super) async fn of_bucket(context: &Context, bucket: &Bucket) -> Result<Objects, ClusterError> {
+    let spec = &bucket.spec;
+    let namespace = bucket.metadata.namespace_or_default();
+    let references = [&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref];
+    let mut names = named(namespace, references);
+    if let Some(sts) = &spec.sts {
+        names.extend(named(namespace, [&sts.secret_ref, &sts.cert_secret_ref, &None]));
+    }
+    let mut objects = Objects::default();
+    let account = tokens::of_bucket(&context.accounts, bucket);
+    identity(&context.cluster, account, &mut objects).await?;
+    secrets(&context.cluster, names, objects).await
 }
 
 /// Reads a ServiceAccount; gives the names of its image pull secrets.

@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::announce;
+use super::clouds::Clouds;
 use super::context::Context;
 use super::counting;
 use super::image_policy::ImagePolicies;
@@ -21,10 +22,10 @@ use super::source_turn::Sources;
 use super::tokens;
 use super::triggers;
 use super::webhooks::Webhooks;
-use crate::api::{GitRepository, OciRepository};
+use crate::api::{Bucket, GitRepository, OciRepository};
 use crate::cluster::{
-    Cache, Cluster, ClusterError, Connect, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION,
-    Kind, OCI_REPOSITORY, Scope,
+    BUCKET, Cache, Cluster, ClusterError, Connect, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY,
+    IMAGE_UPDATE_AUTOMATION, Kind, OCI_REPOSITORY, Scope,
 };
 use crate::net::Peer;
 use crate::observe::{
@@ -98,7 +99,8 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         scanner: Scanner::within(Missing::Refused, surroundings),
         tags,
         mirrors: Mirrors::new(&settings.storage, settings.gates.shallow, metrics.git_requests()),
-        identities: GitIdentities::sharing(token_cache),
+        identities: GitIdentities::sharing(token_cache.clone()),
+        clouds: Clouds::new(token_cache),
         policies: Arc::clone(&caches.policies),
         policy_book: PolicyBook::new(Arc::clone(&caches.policies)),
         repositories: Arc::clone(&caches.repositories),
@@ -273,9 +275,11 @@ fn lead_all(
     if let Some(storage) = storage {
         let git = Sources::<GitRepository>::new(context, &storage);
         let oci = Sources::<OciRepository>::new(context, &storage);
+        let bucket = Sources::<Bucket>::new(context, &storage);
         let drivers = vec![
             driver(context, git, &caches.git_repositories, &queues.git_repositories),
             driver(context, oci, &caches.oci_repositories, &queues.oci_repositories),
+            driver(context, bucket, &caches.buckets, &queues.buckets),
         ];
         groups.spawn(lead(
             Arc::clone(context),
@@ -403,6 +407,7 @@ struct Caches {
     /// Those that artifacts are made of. The same as `sources` unless only some of them are ours to make.
     git_repositories: Arc<Cache>,
     oci_repositories: Arc<Cache>,
+    buckets: Arc<Cache>,
 }
 
 struct Queues {
@@ -411,6 +416,7 @@ struct Queues {
     automations: Arc<Queue>,
     git_repositories: Arc<Queue>,
     oci_repositories: Arc<Queue>,
+    buckets: Arc<Queue>,
 }
 
 impl Caches {
@@ -424,6 +430,7 @@ impl Caches {
         Self {
             git_repositories,
             oci_repositories: of(&OCI_REPOSITORY),
+            buckets: of(&BUCKET),
             repositories: of(&IMAGE_REPOSITORY),
             policies: of(&IMAGE_POLICY),
             automations: of(&IMAGE_UPDATE_AUTOMATION),
@@ -444,10 +451,12 @@ impl Caches {
             automations: queue(&IMAGE_UPDATE_AUTOMATION),
             git_repositories: queue(&GIT_REPOSITORY),
             oci_repositories: queue(&OCI_REPOSITORY),
+            buckets: queue(&BUCKET),
         };
         if context.settings.kinds.source {
             triggers::own(&self.git_repositories, &queues.git_repositories);
             triggers::own(&self.oci_repositories, &queues.oci_repositories);
+            triggers::own(&self.buckets, &queues.buckets);
         }
         triggers::own(&self.repositories, &queues.repositories);
         triggers::own(&self.policies, &queues.policies);
@@ -468,6 +477,7 @@ impl Caches {
             (&self.sources, kinds.automation || (kinds.source && is_shared), false),
             (&self.git_repositories, kinds.source && !is_shared, true),
             (&self.oci_repositories, kinds.source, true),
+            (&self.buckets, kinds.source, true),
         ];
         let wanted = all.into_iter().filter(|(_, wanted, _)| *wanted);
         wanted.map(|(cache, _, labelled)| (cache, labelled)).collect()

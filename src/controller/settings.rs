@@ -117,7 +117,7 @@ pub struct Kinds {
     pub reflector: bool,
     /// `ImageUpdateAutomation`.
     pub automation: bool,
-    /// `GitRepository`, `OCIRepository`.
+    /// `GitRepository`, `OCIRepository`, `Bucket`.
     pub source: bool,
 }
 

@@ -6,7 +6,7 @@ use tokio::runtime::Handle;
 
 use super::settings::Gates;
 use super::status::Outcome;
-use crate::api::{GitRepository, ImageRepository, ObjectName, OciRepository};
+use crate::api::{Bucket, GitRepository, ImageRepository, ObjectName, OciRepository};
 use crate::cloud::{ServiceAccounts, TokenRequest};
 use crate::cluster::Cluster;
 use crate::net::{Deadline, Secret};
@@ -76,11 +76,25 @@ pub(super) fn of_images(accounts: &ServiceAccounts, repository: &ImageRepository
 
 /// The ServiceAccount that stands for an OCI repository at a cloud.
 pub(super) fn of_oci(accounts: &ServiceAccounts, repository: &OciRepository) -> Option<ObjectName> {
-    if matches!(repository.spec.provider.as_str(), "" | "generic") {
+    if !has_identity(&repository.spec.provider) {
         return None;
     }
     let name = accounts.name(&repository.spec.service_account_name)?;
     Some(ObjectName::new(repository.metadata.namespace_or_default(), name))
+}
+
+/// Whether a provider is a cloud, which wants to know who asks.
+pub(super) fn has_identity(provider: &str) -> bool {
+    !matches!(provider, "" | "generic")
+}
+
+/// The ServiceAccount that stands for a bucket at its cloud.
+pub(super) fn of_bucket(accounts: &ServiceAccounts, bucket: &Bucket) -> Option<ObjectName> {
+    if !has_identity(&bucket.spec.provider) {
+        return None;
+    }
+    let name = accounts.name(&bucket.spec.service_account_name)?;
+    Some(ObjectName::new(bucket.metadata.namespace_or_default(), name))
 }
 
 /// The ServiceAccount that stands for an automation at the cloud of its Git repository. It is looked for beside the automation,

@@ -40,7 +40,11 @@ impl<W: Write> Keeping<W> {
         Self { out, written: 0 }
     }
 
-    fn keep(&mut self, from: &mut impl Read) -> io::Result<Content> {
+    /// Takes what is there to be read.
+    ///
+    /// # Errors
+    /// It cannot be read, or the bytes find no place.
+    pub fn keep(&mut self, from: &mut impl Read) -> io::Result<Content> {
         let (offset, size) = (self.written, io::copy(from, &mut self.out)?);
         self.written += size;
         Ok(Content::Kept { offset, size })

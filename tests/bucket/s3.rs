@@ -258,7 +258,7 @@ fn an_identity_of_the_surroundings() {
     let said = opening_fails(&aws(""));
     assert!(
         said.to_string()
-            .starts_with("AWS authentication failed: AWS_REGION environment variable is not set"),
+            .starts_with("AWS authentication failed: failed to create provider access token for the controller: AWS_REGION environment"),
         "{said}"
     );
     assert_eq!(said.reason(), "AuthenticationFailed");

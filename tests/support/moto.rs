@@ -44,14 +44,24 @@ impl Moto {
         self.address
     }
 
-    /// `PUT` of a path, which is escaped already.
+    /// `PUT` of a path, which is escaped already. What is put there anybody may read.
     pub fn put(&self, target: &str, body: impl Into<Vec<u8>>) -> Reply {
+        let address = self.address.to_string();
+        let headers = [
+            ("host", address.as_str()),
+            // Somebody has to be named to write over what is there.
+            (
+                "authorization",
+                "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request",
+            ),
+            ("x-amz-acl", "public-read"),
+        ];
         let request = Request {
             method: "PUT".to_owned(),
             target: target.to_owned(),
             path: String::new(),
             query: String::new(),
-            headers: [("host".to_owned(), self.address.to_string())].into(),
+            headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
             connection: 0,
             number: 0,
             body: body.into(),

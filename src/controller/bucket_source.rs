@@ -1,0 +1,152 @@
+//! The part of a Bucket's reconciliation that waits for servers and disks: its list, its objects, the archive of them.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::artifacts::Refused;
+use super::bucket_remote::refused;
+use super::source_archive::Making;
+use super::source_spool::{Spooled, temporary};
+use super::source_turn::Source;
+use crate::api::{self, Artifact, ObjectName};
+use crate::artifact::IgnoreRules;
+use crate::bucket::{Bucket, BucketError, Index, Limits, Settings, fetch};
+use crate::cluster::BUCKET;
+use crate::net::Deadline;
+use crate::source::{Content, Directory, Files, Keeping, Node};
+use crate::storage::Storage;
+
+/// What is wanted of a bucket.
+pub(super) struct Wanted {
+    pub(super) settings: Settings,
+    /// `spec.prefix`
+    pub(super) prefix: String,
+    /// `spec.ignore`
+    pub(super) ignore: Option<String>,
+    /// The revision of which nothing is wanted.
+    pub(super) made: Option<String>,
+    /// For the list, and again for the objects.
+    pub(super) timeout: Duration,
+}
+
+/// What a bucket holds.
+pub(super) struct Synced {
+    pub(super) index: Index,
+    /// None when the artifact has them.
+    pub(super) files: Option<Files>,
+    /// Those that were listed and are gone.
+    pub(super) gone: Vec<String>,
+}
+
+/// Reads the list, and fetches the objects unless the artifact has them (`syncBucketArtifacts`). `folder` is for temporary files,
+/// which have no names in it.
+pub(super) fn sync(wanted: &Wanted, folder: &Path) -> Result<Synced, Refused> {
+    let deadline = Deadline::after(wanted.timeout);
+    let bucket = Bucket::open(&wanted.settings, deadline).map_err(|error| refused(&error))?;
+    let listed = listed(&bucket, wanted, deadline);
+    let (rules, mut index) = listed.map_err(|error| refused(&error))?;
+    if wanted.made.as_deref().is_some_and(|made| index.is_at(made)) {
+        return Ok(Synced {
+            index,
+            files: None,
+            gone: Vec::new(),
+        });
+    }
+    let spool = Spool::new(temporary(folder)?);
+    let store = |place: &str, contents: &mut dyn Read| spool.take(place, contents);
+    let deadline = Deadline::after(wanted.timeout);
+    let gone = fetch(&bucket, &mut index, &store, Limits::default(), deadline).map_err(|error| refused(&error))?;
+    let files = spool.files(rules);
+    let files = files.map_err(|error| {
+        let name = bucket.name();
+        Refused::fetch(
+            "BucketOperationFailed",
+            format!("fetch from bucket '{name}' failed: {error}"),
+        )
+    })?;
+    Ok(Synced {
+        index,
+        files: Some(files),
+        gone,
+    })
+}
+
+/// The file of ignore rules, and what there is besides what it and the spec leave out.
+fn listed(bucket: &Bucket, wanted: &Wanted, deadline: Deadline) -> Result<(Option<Vec<u8>>, Index), BucketError> {
+    let file = Index::ignore_file(bucket, deadline)?;
+    let rules = IgnoreRules::of_bucket(file.as_deref(), wanted.ignore.as_deref());
+    let ignored = |key: &str| rules.ignored(&key.split('/').collect::<Vec<_>>(), false);
+    let index = Index::of(bucket, &wanted.prefix, ignored, Limits::default(), deadline)?;
+    Ok((file, index))
+}
+
+/// Up to this size objects are read side by side, in bytes; larger ones take turns.
+const SMALL: u64 = 256 << 10;
+
+/// Takes objects from several threads.
+struct Spool(Mutex<Taken>);
+
+struct Taken {
+    keeping: Keeping<BufWriter<File>>,
+    places: Vec<(String, Content)>,
+}
+
+impl Spool {
+    fn new(file: File) -> Self {
+        Self(Mutex::new(Taken {
+            keeping: Keeping::new(BufWriter::with_capacity(128 << 10, file)),
+            places: Vec::new(),
+        }))
+    }
+
+    fn take(&self, place: &str, contents: &mut dyn Read) -> io::Result<()> {
+        let mut first = Vec::new();
+        contents.take(SMALL).read_to_end(&mut first)?;
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = taken.keeping.keep(&mut first.chain(contents))?;
+        taken.places.push((place.to_owned(), kept));
+        Ok(())
+    }
+
+    /// All that was taken, with the file of ignore rules, which upstream archives too.
+    fn files(self, rules: Option<Vec<u8>>) -> io::Result<Files> {
+        let Taken { mut keeping, places } = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        keeping.out.flush()?;
+        let file = keeping.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let mut root = Directory::default();
+        let rules = rules.map(|rules| (IgnoreRules::FILE_NAME.to_owned(), Content::Bytes(rules)));
+        for (place, content) in rules.into_iter().chain(places) {
+            put(&mut root, &place, content)
+                .ok_or_else(|| io::Error::new(io::ErrorKind::NotADirectory, format!("'{place}' is below a file")))?;
+        }
+        Ok(Files::kept_in(root, Arc::new(Spooled(file))))
+    }
+}
+
+fn put(root: &mut Directory, place: &str, content: Content) -> Option<()> {
+    let mut path: Vec<Vec<u8>> = place.split('/').map(|name| name.as_bytes().to_vec()).collect();
+    let name = path.pop()?;
+    let file = crate::source::File {
+        executable: false,
+        content,
+    };
+    root.make(&path)?.entries.insert(name, Node::File(file));
+    Some(())
+}
+
+/// Writes the artifact. What is ignored was not fetched.
+pub(super) fn make(storage: &Storage, name: &ObjectName, revision: &str, files: &Files) -> Result<Artifact, Refused> {
+    let making = Making {
+        storage,
+        kind: &BUCKET,
+        name,
+        stem: revision.rsplit(':').next().unwrap_or_default(),
+        revision,
+        link: api::Bucket::LINK,
+        metadata: Default::default(),
+    };
+    making.archive(files, &IgnoreRules::of_bucket(None, None))
+}

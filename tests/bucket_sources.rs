@@ -1,0 +1,59 @@
+//! Buckets beside Flux's own source-controller, as `git_sources` does it for GitRepositories: objects that moto keeps, open to
+//! anybody and behind a guard that checks each signature. What anybody can see of the sources has to be the same: revision, files of
+//! the artifact, conditions, observed fields, events.
+//!
+//! Takes about half a minute.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+#[path = "bucket_sources/objects.rs"]
+mod objects;
+#[path = "git_sources/observed.rs"]
+mod observed;
+#[path = "git_sources/rounds.rs"]
+mod rounds;
+#[path = "bucket_sources/specs.rs"]
+mod specs;
+mod support;
+
+use objects::World;
+use rounds::{Known, Rounds};
+use specs::{cases, secrets};
+
+const KNOWN: Known = Known {
+    floor: 56,
+    otherwise: &[
+        (
+            "clash",
+            "Flux lets chance say which of two objects is refused, and names its folder",
+        ),
+        ("key-empty", "Flux asks where the bucket is although it signs nothing"),
+        ("nobody", "Flux asks where the bucket is although it signs nothing"),
+        ("ldap-wrong", "we say who refused"),
+        ("ldap-nobody", "we say who refused"),
+        ("tls-unknown", "words of Go's HTTP client"),
+        ("tls-of-plain", "words of Go's HTTP client"),
+        ("proxy-dead", "words of Go's HTTP client"),
+        ("nowhere", "words of Go's HTTP client"),
+        ("too-slow", "words of Go's HTTP client"),
+    ],
+};
+
+#[test]
+fn buckets_show_what_fluxs_show() {
+    let (Some(cluster), Some(world)) = (rounds::cluster(), World::build()) else {
+        return;
+    };
+    let (cases, kind) = (cases(&world), ("Bucket", "buckets"));
+    let mut rounds = Rounds::first(cluster, kind, &secrets(&world), &cases, world.folder());
+    world.go_on();
+    rounds.second();
+    rounds.report(&KNOWN);
+    assert!(!world.proxy.targets().is_empty(), "the proxy was used");
+}
