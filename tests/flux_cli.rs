@@ -8,6 +8,8 @@
     missing_docs
 )]
 
+#[path = "flux_cli/buckets.rs"]
+mod buckets;
 #[path = "flux_cli/installation.rs"]
 mod installation;
 mod support;

@@ -43,6 +43,7 @@ pub const IMAGE_REPOSITORY: Kind = kind(IMAGES, "ImageRepository", "imagereposit
 pub const IMAGE_POLICY: Kind = kind(IMAGES, "ImagePolicy", "imagepolicies");
 pub const AUTOMATION: Kind = kind(IMAGES, "ImageUpdateAutomation", "imageupdateautomations");
 pub const GIT_REPOSITORY: Kind = kind("source.toolkit.fluxcd.io/v1", "GitRepository", "gitrepositories");
+pub const BUCKET: Kind = kind("source.toolkit.fluxcd.io/v1", "Bucket", "buckets");
 pub const LEASE: Kind = kind("coordination.k8s.io/v1", "Lease", "leases");
 pub const EVENT: Kind = kind("v1", "Event", "events");
 pub const SECRET: Kind = kind("v1", "Secret", "secrets");
