@@ -120,7 +120,7 @@ const ROOMS: &[Room] = &[
         false,
     ),
     room("sprig", &["gostd", "policy", "re2", "template"], false),
-    room("storage", &["gostd"], true),
+    room("storage", &["artifact", "gostd"], true),
     room("substitute", &["gostd", "yaml"], false),
     room("tags", &[], true),
     room("template", &["gostd"], false),

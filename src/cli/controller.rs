@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use super::byte_size::ByteSize;
 use super::console;
 use super::controller_args::Controller;
 use crate::api::ObjectName;
@@ -149,6 +150,7 @@ fn artifacts(args: &Controller) -> Result<Option<ArtifactSettings>, String> {
             records: args.artifact_retention_records,
         },
         algorithm: algorithm.map_err(|error| format!("--artifact-digest-algo: {error}"))?,
+        max_size: args.max_artifact_size.map(ByteSize::bytes),
     }))
 }
 

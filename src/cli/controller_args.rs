@@ -4,10 +4,21 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 
+use super::byte_size::ByteSize;
+
 use crate::api::GoDuration;
 
 /// All kinds, as `--controllers` names them.
 pub const DEFAULT_CONTROLLERS: &str = "image-reflector,image-automation";
+
+/// The folder where neither flag nor environment names one.
+const STORAGE_PATH: &str = "/data";
+
+/// An empty variable counts as none, as with Flux's controllers.
+#[allow(clippy::unnecessary_wraps)] // clap wants it
+fn storage_path(text: &str) -> Result<PathBuf, std::convert::Infallible> {
+    Ok(PathBuf::from(if text.is_empty() { STORAGE_PATH } else { text }))
+}
 
 /// Arguments of `controller`.
 #[derive(Debug, Args)]
@@ -25,8 +36,8 @@ pub struct Controller {
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
-    /// The folder for mirrors of Git repositories and scanned tags
-    #[arg(long, value_name = "DIR", default_value = "/data")]
+    /// The folder for mirrors of Git repositories, scanned tags and artifacts
+    #[arg(long, value_name = "DIR", default_value = STORAGE_PATH, env = "STORAGE_PATH", value_parser = storage_path)]
     pub storage_path: PathBuf,
 
     /// The address that artifacts are served at
@@ -45,9 +56,13 @@ pub struct Controller {
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub artifact_retention_records: usize,
 
-    /// How digests of artifacts are made: sha256, sha384 or sha512
+    /// How digests of artifacts are made: sha256, sha384, sha512, blake3 or sha1
     #[arg(long, value_name = "NAME", default_value = "sha256")]
     pub artifact_digest_algo: String,
+
+    /// The most bytes that an artifact may have, such as 500Mi; without it there is no limit
+    #[arg(long, value_name = "SIZE")]
+    pub max_artifact_size: Option<ByteSize>,
 
     /// The address of the events receiver
     #[arg(long, value_name = "URL", default_value = "")]

@@ -6,6 +6,7 @@ mod author;
 mod build;
 pub mod build_args;
 mod building;
+mod byte_size;
 mod commit;
 mod console;
 mod controller;

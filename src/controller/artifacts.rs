@@ -10,6 +10,7 @@ use super::reconcile::Turn;
 use super::source_status::{self, FETCH_FAILED, IN_STORAGE, failed, stalled};
 use super::status::{Outcome, Status, Weight};
 use crate::api::{Artifact, ObjectName};
+use crate::artifact::revision;
 use crate::cluster::Kind;
 use crate::storage::{self, Folder, Storage, StorageError};
 
@@ -18,9 +19,13 @@ pub(super) fn current(status: &Status) -> Option<Artifact> {
     read(status.fields.get("artifact")?)
 }
 
-/// An artifact of a status; none when it cannot be read.
+/// An artifact of a status, its revision in the form of today (C04); none when it cannot be read.
 pub(super) fn read(value: &Value) -> Option<Artifact> {
-    serde_json::from_value(value.clone()).ok()
+    let artifact: Artifact = serde_json::from_value(value.clone()).ok()?;
+    Some(Artifact {
+        revision: revision::modern(&artifact.revision),
+        ..artifact
+    })
 }
 
 /// Whether there is an artifact of this revision.
@@ -85,6 +90,10 @@ pub(super) async fn check(turn: &Turn<'_>, status: &mut Status, storage: &Storag
         let checked = blocking::run(move || {
             let collected = storage.collect_garbage(&stored);
             let verified = storage.exists(&stored).then(|| storage.verify(&stored));
+            if matches!(verified, Some(Err(_))) {
+                // Where the digest is of no use it is still there.
+                let _ = storage.remove_artifact(&stored);
+            }
             (collected, verified)
         });
         match checked.await {

@@ -157,6 +157,7 @@ fn artifact_storage(settings: &Settings) -> Result<Option<Storage>, StartError> 
         host: artifacts.host.clone(),
         retention: artifacts.retention,
         algorithm: artifacts.algorithm,
+        max_size: artifacts.max_size,
     })?;
     Ok(Some(storage))
 }

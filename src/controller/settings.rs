@@ -77,6 +77,8 @@ pub struct ArtifactSettings {
     pub retention: Retention,
     /// How digests are made.
     pub algorithm: Algorithm,
+    /// The most bytes that an artifact may have.
+    pub max_size: Option<u64>,
 }
 
 /// Leader election.

@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         host: advertised_host(&address, "", host_name)?,
         retention: Retention::default(),
         algorithm: Algorithm::default(),
+        max_size: None,
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::artifact::{Artifact, Metadata};
-use crate::digest::Algorithm;
 use crate::garbage::Retention;
 use crate::layout::{Folder, LATEST};
 use crate::step::{Step, Steps};
 use crate::storage::{Settings, Storage};
 use crate::write::FillError;
+use bumpwright_artifact::Algorithm;
 
 const STEPS: [Step; 10] = [
     Step::MakeFolder,
@@ -37,6 +37,7 @@ fn storage(root: &Path, steps: Steps) -> Storage {
         host: "h".to_owned(),
         retention: Retention::default(),
         algorithm: Algorithm::default(),
+        max_size: None,
     };
     Storage::with_steps(settings, steps).unwrap()
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::digest::{Digest, DigestError};
 use crate::layout::NameError;
 use crate::write::FillError;
+use bumpwright_artifact::{Digest, DigestError};
 
 /// The storage could not do what it was asked.
 #[derive(Debug, Error)]
@@ -40,6 +40,17 @@ pub enum StorageError {
         path: PathBuf,
         /// Why.
         cause: FillError,
+    },
+    /// An artifact has more bytes than one may have.
+    #[error(
+        "the artifact {path} would have more than {most} bytes; leave files out with spec.ignore or .sourceignore, or raise \
+         --max-artifact-size"
+    )]
+    TooLarge {
+        /// Where it was to be.
+        path: PathBuf,
+        /// The limit, in bytes.
+        most: u64,
     },
     /// An artifact has no digest, or none that can be checked.
     #[error("cannot check the artifact {path}: {cause}")]

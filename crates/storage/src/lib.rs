@@ -20,7 +20,6 @@ mod artifact;
 mod collect;
 #[cfg(test)]
 mod crash_tests;
-mod digest;
 mod error;
 mod garbage;
 mod identity;
@@ -37,8 +36,8 @@ mod write;
 
 pub use address::{AddressError, advertised_host, host_name};
 pub use artifact::{Artifact, Metadata};
+pub use bumpwright_artifact::{Algorithm, Digest, DigestError};
 pub use collect::Collected;
-pub use digest::{Algorithm, Digest, DigestError};
 pub use error::StorageError;
 pub use garbage::{Found, GARBAGE_COUNT_LIMIT, Retention, garbage};
 pub use layout::{ArtifactPath, Folder, LATEST, NameError};

@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 
 use crate::artifact::Artifact;
-use crate::digest::{Digest, Hasher};
 use crate::error::StorageError;
 use crate::identity::Identity;
 use crate::layout::ArtifactPath;
 use crate::storage::Storage;
+use bumpwright_artifact::{Digest, Digester};
 
 impl Storage {
     /// Opens the file of an artifact. The end of the file is an error of kind `InvalidData` when the bytes are not those
@@ -28,7 +28,7 @@ impl Storage {
         })?;
         let file = open_regular(&name).map_err(StorageError::file("read", name))?;
         Ok(VerifiedReader {
-            hasher: Some(expected.algorithm().hasher()),
+            hasher: Some(expected.algorithm().digester()),
             storage: self.clone(),
             path,
             file,
@@ -53,7 +53,7 @@ pub struct VerifiedReader {
     file: File,
     expected: Digest,
     /// None once the end was seen and was right.
-    hasher: Option<Hasher>,
+    hasher: Option<Digester>,
 }
 
 impl VerifiedReader {
@@ -67,7 +67,7 @@ impl VerifiedReader {
         Ok(())
     }
 
-    fn end(&mut self, hasher: Hasher) -> io::Result<()> {
+    fn end(&mut self, hasher: Digester) -> io::Result<()> {
         let found = hasher.finish();
         if found == self.expected {
             return Ok(());

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use thiserror::Error;
 
-use crate::digest::Digest;
+use bumpwright_artifact::Digest;
 
 /// Why there is nothing to share.
 #[derive(Debug, Error)]

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::address::url;
 use crate::artifact::Artifact;
-use crate::digest::{Algorithm, Digest};
 use crate::error::StorageError;
 use crate::garbage::Retention;
 use crate::identity::Identity;
 use crate::layout::{ArtifactPath, Folder, NameError, PARTIAL};
 use crate::locks::Locks;
 use crate::step::Steps;
+use bumpwright_artifact::{Algorithm, Digest};
 
 /// What a storage is told.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Settings {
     pub retention: Retention,
     /// How digests are made (`--artifact-digest-algo`).
     pub algorithm: Algorithm,
+    /// The most bytes that a file may have (`--max-artifact-size`).
+    pub max_size: Option<u64>,
 }
 
 /// A folder of artifacts. Clones are the same storage.

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::artifact::Artifact;
-use crate::digest::{Algorithm, Digest};
 use crate::error::StorageError;
 use crate::identity::Identity;
 use crate::layout::ArtifactPath;
 use crate::read::open_regular;
 use crate::storage::{Known, Storage};
+use bumpwright_artifact::{Algorithm, Digest};
 
 /// A file that is as it was written.
 #[derive(Debug)]
@@ -165,7 +165,7 @@ impl Storage {
 
 /// Reads a file from its beginning, wherever its position is.
 fn digest_of(file: &File, algorithm: Algorithm) -> io::Result<Digest> {
-    let (mut hasher, mut bytes, mut offset) = (algorithm.hasher(), vec![0; 256 << 10], 0);
+    let (mut hasher, mut bytes, mut offset) = (algorithm.digester(), vec![0; 256 << 10], 0);
     loop {
         match file.read_at(&mut bytes, offset) {
             Ok(0) => return Ok(hasher.finish()),
@@ -195,6 +195,7 @@ mod tests {
             host: String::new(),
             retention: Retention::default(),
             algorithm: Algorithm::default(),
+            max_size: None,
         });
         let storage = storage.unwrap();
         let folder = Folder::new("Bucket", "apps", "podinfo").unwrap();

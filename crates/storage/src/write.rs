@@ -11,11 +11,11 @@ use bumpwright_gostd as gostd;
 use tempfile::NamedTempFile;
 
 use crate::artifact::{Artifact, Metadata};
-use crate::digest::{Digest, Hasher};
 use crate::error::StorageError;
 use crate::layout::{ArtifactPath, Folder, PARTIAL};
 use crate::step::Step;
 use crate::storage::{Known, Storage};
+use bumpwright_artifact::{Digest, Digester};
 
 /// Why the contents of an artifact could not be had.
 pub type FillError = Box<dyn Error + Send + Sync>;
@@ -127,8 +127,9 @@ impl Storage {
     ) -> Result<(NamedTempFile, Written), StorageError> {
         let sink = Sink {
             file: partial,
-            hasher: self.inner.settings.algorithm.hasher(),
+            hasher: self.inner.settings.algorithm.digester(),
             size: 0,
+            most: self.inner.settings.max_size.unwrap_or(u64::MAX),
             fault: None,
         };
         let mut buffered = BufWriter::with_capacity(BUFFER, sink);
@@ -138,9 +139,16 @@ impl Storage {
             false => Ok(()),
         };
         let (sink, _) = buffered.into_parts();
-        if let Some(cause) = sink.fault {
-            // What `fill` says of it may hide which file it was, and why.
-            return Err(StorageError::file("write", name)(cause));
+        // What `fill` says of it may hide which file it was, and why.
+        match sink.fault {
+            Some(Fault::System(cause)) => return Err(StorageError::file("write", name)(cause)),
+            Some(Fault::TooLarge) => {
+                return Err(StorageError::TooLarge {
+                    path: name.to_owned(),
+                    most: sink.most,
+                });
+            }
+            None => {}
         }
         let metadata = filled.map_err(|cause| StorageError::Fill {
             path: name.to_owned(),
@@ -205,17 +213,28 @@ struct Written {
     metadata: Metadata,
 }
 
+enum Fault {
+    System(io::Error),
+    TooLarge,
+}
+
 /// The file in the making, with what is to be known of its bytes.
 struct Sink {
     file: NamedTempFile,
-    hasher: Hasher,
+    hasher: Digester,
     size: u64,
-    /// Why the system refused bytes.
-    fault: Option<io::Error>,
+    most: u64,
+    /// Why bytes were refused.
+    fault: Option<Fault>,
 }
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let after = self.size.saturating_add(bytes.len() as u64);
+        if after > self.most {
+            self.fault = Some(Fault::TooLarge);
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         match self.file.write(bytes) {
             Ok(number) => {
                 self.hasher.update(bytes.get(..number).unwrap_or(bytes));
@@ -225,7 +244,7 @@ impl Write for Sink {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(e),
             Err(e) => {
                 let told = e.kind().into();
-                self.fault = Some(e);
+                self.fault = Some(Fault::System(e));
                 Err(told)
             }
         }

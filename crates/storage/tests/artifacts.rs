@@ -13,8 +13,8 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use bumpwright_storage::{Artifact, LATEST, Metadata, Storage, StorageError, advertised_host};
-use support::{filler, rows, settings, world};
+use bumpwright_storage::{Algorithm, Artifact, LATEST, Metadata, Storage, StorageError, advertised_host};
+use support::{World, filler, rows, settings, world};
 
 fn read(storage: &Storage, artifact: &Artifact) -> Result<Vec<u8>, std::io::Error> {
     let mut bytes = Vec::new();
@@ -81,6 +81,48 @@ fn an_artifact_is_written_and_described() {
     world.storage.verify(&written).unwrap();
     assert!(world.storage.remove_artifact(&written).unwrap());
     assert!(!world.storage.remove_artifact(&written).unwrap());
+}
+
+/// Of `foo`, as `--artifact-digest-algo` names them. What was written by another one before is checked by that.
+#[test]
+fn digests_are_made_by_every_algorithm() {
+    let digests = [
+        (Algorithm::Sha1, "sha1:0beec7b5ea3f0fdbc95d0dd47f3c5bc275da8a33"),
+        (
+            Algorithm::Blake3,
+            "blake3:04e0bb39f30b1a3feb89f536c93be15055482df748674b00d26e5a75777702e9",
+        ),
+    ];
+    for (algorithm, digest) in digests {
+        let before = world();
+        let old = before.write("old.tar.gz", b"foo");
+        let world = World::with(|settings| settings.algorithm = algorithm);
+        let written = world.write("4d2f.tar.gz", b"foo");
+        assert_eq!(written.digest, digest);
+        assert_eq!(read(&world.storage, &written).unwrap(), b"foo");
+        world.write("old.tar.gz", b"foo");
+        world.storage.verify(&old).unwrap();
+        fs::write(world.path(&written), b"fo0").unwrap();
+        let damaged = world.storage.verify(&written).unwrap_err();
+        assert!(matches!(damaged, StorageError::Damaged { .. }), "{damaged}");
+    }
+}
+
+#[test]
+fn an_artifact_has_no_more_bytes_than_it_may() {
+    let world = World::with(|settings| settings.max_size = Some(1000));
+    let written = world.write("1000.tar.gz", &[b'x'; 1000]);
+    assert_eq!(written.size, Some(1000));
+    let artifact = world.artifact("1001.tar.gz");
+    let large = world.storage.write(&artifact, None, filler(&[b'x'; 1001]));
+    let said = large.unwrap_err().to_string();
+    assert!(
+        said.contains("1001.tar.gz would have more than 1000 bytes") && said.contains("--max-artifact-size"),
+        "{said}"
+    );
+    assert!(!world.storage.exists(&artifact));
+    let names = world.names();
+    assert!(names.iter().all(|name| !name.starts_with('.')), "{names:?}");
 }
 
 #[test]

@@ -23,27 +23,25 @@ pub fn settings(root: &Path) -> Settings {
         host: "files.example.com".to_owned(),
         retention: Retention::default(),
         algorithm: Algorithm::default(),
+        max_size: None,
     }
 }
 
 pub fn world() -> World {
-    let root = tempfile::tempdir().unwrap();
-    let storage = Storage::new(settings(root.path())).unwrap();
-    World { root, storage }
+    World::with(|_| ())
 }
 
 impl World {
-    pub fn retaining(ttl: Duration, records: usize) -> Self {
+    pub fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let root = tempfile::tempdir().unwrap();
-        let retention = Retention { ttl, records };
-        let storage = Storage::new(Settings {
-            retention,
-            ..settings(root.path())
-        });
-        Self {
-            storage: storage.unwrap(),
-            root,
-        }
+        let mut settings = settings(root.path());
+        change(&mut settings);
+        let storage = Storage::new(settings).unwrap();
+        Self { root, storage }
+    }
+
+    pub fn retaining(ttl: Duration, records: usize) -> Self {
+        Self::with(|settings| settings.retention = Retention { ttl, records })
     }
 
     /// Writes an artifact of `apps/podinfo`.
