@@ -9,8 +9,11 @@ use std::borrow::Cow;
 /// object.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// Bytes copied and comparisons made, in all: a second or so.
-const MAX_WORK: usize = 1 << 28;
+/// What all of a text's expressions may take, counted in bytes copied: a second or so.
+const MAX_WORK: usize = 1 << 30;
+
+/// What a step of matching a pattern takes of that.
+const STEP: usize = 16;
 
 /// A text whose variables cannot be put in. The texts are envsubst's; those of the bounds are ours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,7 +59,12 @@ impl Budget {
         Self { held: 0, work: 0 }
     }
 
-    /// Takes note of steps.
+    /// Takes note of a step of matching.
+    pub(crate) const fn step(&mut self) -> Result<(), EvalError> {
+        self.spend(STEP)
+    }
+
+    /// Takes note of bytes looked at or copied.
     pub(crate) const fn spend(&mut self, work: usize) -> Result<(), EvalError> {
         self.work = self.work.saturating_add(work);
         match self.work > MAX_WORK {

@@ -2,6 +2,7 @@
 
 use super::eval::{Budget, EvalError};
 use bumpwright_gostd::first_rune;
+use memchr::memmem;
 
 /// Whether a pattern matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,9 +29,9 @@ pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget) 
             return Ok(Verdict::Match);
         }
         // The last piece has to end where the name does.
-        let fits = |rest: &[u8]| rest.is_empty() || !behind.is_empty();
+        let last = behind.is_empty();
         match match_piece(piece, name, budget)? {
-            Rest::Of(rest) if fits(rest) => {
+            Rest::Of(rest) if rest.is_empty() || !last => {
                 name = rest;
                 continue;
             }
@@ -38,7 +39,7 @@ pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget) 
             Rest::Of(_) | Rest::NoMatch => {}
         }
         let later = if star {
-            later(piece, name, fits, budget)?
+            later(piece, name, last, budget)?
         } else {
             Rest::NoMatch
         };
@@ -58,17 +59,39 @@ pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget) 
 fn later<'n>(
     piece: &[u8],
     name: &'n [u8],
-    fits: impl Fn(&[u8]) -> bool,
+    last: bool,
     budget: &mut Budget,
 ) -> Result<Rest<'n>, EvalError> {
+    if is_literal(piece) {
+        return later_literal(piece, name, last, budget);
+    }
     for skipped in 1..=name.len() {
         match match_piece(piece, name.get(skipped..).unwrap_or_default(), budget)? {
-            Rest::Of(rest) if !fits(rest) => {}
+            Rest::Of(rest) if last && !rest.is_empty() => {}
             Rest::NoMatch => {}
             found => return Ok(found),
         }
     }
     Ok(Rest::NoMatch)
+}
+
+fn is_literal(piece: &[u8]) -> bool {
+    memchr::memchr3(b'[', b'?', b'\\', piece).is_none()
+}
+
+/// The same for a piece that is plain text; the last one has to stand at the end.
+fn later_literal<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budget) -> Result<Rest<'n>, EvalError> {
+    let behind = name.get(1..).unwrap_or_default();
+    if last {
+        budget.step()?;
+        return Ok(match !name.is_empty() && behind.ends_with(piece) {
+            true => Rest::Of(b""),
+            false => Rest::NoMatch,
+        });
+    }
+    budget.spend(behind.len() + 1)?;
+    let found = memmem::find(behind, piece).and_then(|at| behind.get(at + piece.len()..));
+    Ok(found.map_or(Rest::NoMatch, Rest::Of))
 }
 
 /// Whether a pattern begins with stars, its first piece without any, and what is behind that.
@@ -92,9 +115,12 @@ fn split(pattern: &[u8]) -> (bool, &[u8], &[u8]) {
 }
 
 fn match_piece<'n>(mut piece: &[u8], mut name: &'n [u8], budget: &mut Budget) -> Result<Rest<'n>, EvalError> {
-    budget.spend(1)?;
+    budget.step()?;
+    if is_literal(piece) {
+        return Ok(name.strip_prefix(piece).map_or(Rest::NoMatch, Rest::Of));
+    }
     while let [operator, behind @ ..] = piece {
-        budget.spend(1)?;
+        budget.step()?;
         let Some((ch, width)) = first_rune(name) else {
             return Ok(Rest::NoMatch);
         };

@@ -32,6 +32,9 @@ pub enum SubstituteError {
     /// With the values put in it is no YAML.
     #[error("envsubst error: YAMLToJSON: {0}")]
     Malformed(String),
+    /// With the values put in it holds a text that kyaml cannot read back: lines of which the first begins with a tab.
+    #[error("UnmarshalJSON: {0}")]
+    Unreadable(String),
     /// With the values put in it is no object but, say, an `array`.
     #[error("UnmarshalJSON: json: cannot unmarshal {0} into Go value of type map[string]interface {{}}")]
     NoObject(&'static str),

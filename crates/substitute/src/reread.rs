@@ -3,8 +3,10 @@
 
 use super::object::SubstituteError;
 use bumpwright_gostd::format_float;
-use bumpwright_yaml::{Dialect, Entry, Mapping, Node, Resolved, Scalar, Style, Tag, Value, decode, plain_tag};
-use compact_str::CompactString;
+use bumpwright_yaml::{
+    Dialect, Entry, FileId, Node, ReadOptions, Resolved, Scalar, SequenceIndent, Style, Tag, Value, decode, plain_tag,
+    read_first, write_kyaml,
+};
 use std::collections::HashMap;
 
 /// Whole numbers of up to so many digits are exact in floating point.
@@ -43,83 +45,114 @@ fn scalar_stays(scalar: &Scalar) -> bool {
 /// they stood there.
 ///
 /// # Errors
-/// Where the root is no mapping, and for numbers that JSON has not.
-pub(crate) fn reread(read: Node, original: &Node) -> Result<Node, SubstituteError> {
-    match &read.value {
-        Value::Mapping(_) => convert(read, Some(original)),
-        Value::Sequence(_) => Err(SubstituteError::NoObject("array")),
+/// Where the root is no mapping, for numbers that JSON has not, and for texts that kyaml cannot read back.
+pub(crate) fn reread(mut read: Node, original: &Node) -> Result<Node, SubstituteError> {
+    check_root(&read)?;
+    if read.is_null() {
+        read = Node::mapping();
+    }
+    convert(&mut read)?;
+    if has_tabbed_block(&read) {
+        read = through_kyaml(&read)?;
+    }
+    put_places(&mut read, Some(original));
+    Ok(read)
+}
+
+fn check_root(read: &Node) -> Result<(), SubstituteError> {
+    let found = match &read.value {
+        Value::Mapping(_) => return Ok(()),
+        Value::Sequence(_) => "array",
         Value::Scalar(scalar) => match number(scalar)? {
-            Some(_) => Err(SubstituteError::NoObject("number")),
-            None if scalar.tag == Tag::Null => Ok(Node::mapping().at(original.place)),
-            None if scalar.tag == Tag::Bool => Err(SubstituteError::NoObject("bool")),
-            None => Err(SubstituteError::NoObject("string")),
+            Some(_) => "number",
+            None if scalar.tag == Tag::Null => return Ok(()),
+            None if scalar.tag == Tag::Bool => "bool",
+            None => "string",
         },
-    }
-}
-
-fn convert(mut read: Node, original: Option<&Node>) -> Result<Node, SubstituteError> {
-    let value = match read.value {
-        Value::Scalar(scalar) => Value::Scalar(convert_scalar(scalar)?),
-        Value::Sequence(mut sequence) => {
-            let before = original.and_then(Node::as_items).unwrap_or_default();
-            let mut items = Vec::with_capacity(sequence.items.len());
-            for (at, item) in sequence.items.into_iter().enumerate() {
-                items.push(convert(item, before.get(at))?);
-            }
-            sequence.items = items;
-            (sequence.flow, sequence.tag) = (false, None);
-            Value::Sequence(sequence)
-        }
-        Value::Mapping(mapping) => Value::Mapping(convert_mapping(mapping, original)?),
     };
-    read.value = value;
-    Ok(read.at(original.map(|node| node.place).unwrap_or_default()))
+    Err(SubstituteError::NoObject(found))
 }
 
-fn convert_mapping(mapping: Mapping, original: Option<&Node>) -> Result<Mapping, SubstituteError> {
-    let before = original.and_then(Node::as_mapping);
-    let before = before.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
-    let before: HashMap<&str, &Entry> = before.iter().map(|entry| (entry.key.text.as_str(), entry)).collect();
-    let mut entries = Vec::with_capacity(mapping.entries.len());
-    for entry in mapping.entries {
-        let old = before.get(entry.key.text.as_str());
-        entries.push(Entry {
-            key: text_scalar(entry.key.text),
-            place: old.map(|old| old.place).unwrap_or_default(),
-            value: convert(entry.value, old.map(|old| &old.value))?,
-        });
+/// Numbers become those of Go's maps, texts those that yaml.v3 writes and reads.
+fn convert(node: &mut Node) -> Result<(), SubstituteError> {
+    match &mut node.value {
+        Value::Scalar(scalar) => convert_scalar(scalar),
+        Value::Sequence(sequence) => {
+            (sequence.flow, sequence.tag) = (false, None);
+            sequence.items.iter_mut().try_for_each(convert)
+        }
+        Value::Mapping(mapping) => {
+            (mapping.flow, mapping.tag) = (false, None);
+            mapping.entries.iter_mut().try_for_each(|entry| {
+                settle_text(&mut entry.key);
+                convert(&mut entry.value)
+            })
+        }
     }
-    Ok(Mapping {
-        entries,
-        ..Mapping::default()
-    })
 }
 
-fn convert_scalar(scalar: Scalar) -> Result<Scalar, SubstituteError> {
-    if let Some(number) = number(&scalar)? {
+/// Whether a text of several lines begins with a tab: written as a block it is read as another one, or not at all.
+fn has_tabbed_block(node: &Node) -> bool {
+    let tabbed = |scalar: &Scalar| scalar.style == Style::Literal && scalar.text.starts_with('\t');
+    match &node.value {
+        Value::Scalar(scalar) => tabbed(scalar),
+        Value::Sequence(sequence) => sequence.items.iter().any(has_tabbed_block),
+        Value::Mapping(mapping) => mapping.entries.iter().any(|entry| has_tabbed_block(&entry.value)),
+    }
+}
+
+fn through_kyaml(node: &Node) -> Result<Node, SubstituteError> {
+    let mut text = String::new();
+    write_kyaml(node, SequenceIndent::Compact, &mut text);
+    let read = read_first(text.as_bytes(), &ReadOptions::kyaml(FileId::NONE));
+    let read = read.map_err(|error| SubstituteError::Unreadable(error.go().to_owned()))?;
+    Ok(read.unwrap_or_else(Node::mapping))
+}
+
+fn put_places(node: &mut Node, original: Option<&Node>) {
+    node.place = original.map(|original| original.place).unwrap_or_default();
+    match &mut node.value {
+        Value::Scalar(_) => {}
+        Value::Sequence(sequence) => {
+            let before = original.and_then(Node::as_items).unwrap_or_default();
+            for (at, item) in sequence.items.iter_mut().enumerate() {
+                put_places(item, before.get(at));
+            }
+        }
+        Value::Mapping(mapping) => {
+            let before = original.and_then(Node::as_mapping);
+            let before = before.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
+            let before: HashMap<&str, &Entry> = before.iter().map(|entry| (entry.key.text.as_str(), entry)).collect();
+            for entry in &mut mapping.entries {
+                let old = before.get(entry.key.text.as_str());
+                entry.place = old.map(|old| old.place).unwrap_or_default();
+                put_places(&mut entry.value, old.map(|old| &old.value));
+            }
+        }
+    }
+}
+
+fn convert_scalar(scalar: &mut Scalar) -> Result<(), SubstituteError> {
+    if let Some(number) = number(scalar)? {
         let text = format_float(number, b'g', None, 64);
-        return Ok(Scalar {
+        *scalar = Scalar {
             tag: plain_tag(&text, Dialect::V3),
             text: text.into(),
             style: Style::Plain,
-        });
+        };
+    } else if !matches!(scalar.tag, Tag::Null | Tag::Bool) {
+        settle_text(scalar);
     }
-    Ok(match scalar.tag {
-        Tag::Null | Tag::Bool => scalar,
-        _ => text_scalar(scalar.text),
-    })
+    Ok(())
 }
 
 /// A text as yaml.v3 writes and reads it: in a block where it has several lines.
-fn text_scalar(text: CompactString) -> Scalar {
-    let style = match text.contains('\n') {
+fn settle_text(scalar: &mut Scalar) {
+    scalar.tag = Tag::Str;
+    scalar.style = match scalar.text.contains('\n') {
         true => Style::Literal,
         false => Style::Plain,
     };
-    Scalar {
-        style,
-        ..Scalar::string(text)
-    }
 }
 
 /// The value of a number.
