@@ -56,12 +56,7 @@ pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget) 
 }
 
 /// Where a piece matches first behind the beginning of a name.
-fn later<'n>(
-    piece: &[u8],
-    name: &'n [u8],
-    last: bool,
-    budget: &mut Budget,
-) -> Result<Rest<'n>, EvalError> {
+fn later<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budget) -> Result<Rest<'n>, EvalError> {
     if is_literal(piece) {
         return later_literal(piece, name, last, budget);
     }

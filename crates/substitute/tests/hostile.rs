@@ -1,5 +1,11 @@
 //! Texts that are made to hurt: deep, growing, slow, cut off anywhere.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 use bumpwright_substitute::{EvalError, MAX_BYTES, eval};
 

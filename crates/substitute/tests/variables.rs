@@ -1,12 +1,21 @@
 //! Which value a variable has, what is exempt, and what is never told.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 use bumpwright_substitute::{Options, SourceError, SourceKind, SubstituteError, Variables, substitute};
 use bumpwright_yaml::{Files, Node, read_resources, write_sigs};
 use std::collections::BTreeMap;
 
 fn map<const N: usize>(pairs: [(&str, &str); N]) -> BTreeMap<String, String> {
-    pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).into(), (*value).into()))
+        .collect()
 }
 
 fn object(text: &str) -> Node {
@@ -16,7 +25,9 @@ fn object(text: &str) -> Node {
 }
 
 fn config_map(data: &str) -> Node {
-    object(&format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\ndata: {data}\n"))
+    object(&format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\ndata: {data}\n"
+    ))
 }
 
 fn printed(node: &Node) -> String {
@@ -119,7 +130,12 @@ fn places_are_kept() {
 fn large_numbers_lose_their_last_digits_as_in_flux() {
     let mut variables = Variables::default();
     variables.add_inline(&map([("a", "b")]));
-    let text = run(&config_map("{big: 9007199254740993, m: 1}"), &variables, Options::default()).unwrap();
+    let text = run(
+        &config_map("{big: 9007199254740993, m: 1}"),
+        &variables,
+        Options::default(),
+    )
+    .unwrap();
     assert!(text.contains("big: 9007199254740992\n"), "{text}");
 }
 
@@ -167,7 +183,14 @@ fn inline_values_are_in_errors() {
 fn binary_values_are_refused_where_they_are_used() {
     let mut variables = Variables::default();
     variables.add_secret(&BTreeMap::from([("s".to_owned(), b"\xff\x00\xfe".to_vec())]));
-    assert!(substitute(&config_map("{v: a}"), &variables, Options::default()).unwrap().is_none());
+    assert!(
+        substitute(&config_map("{v: a}"), &variables, Options::default())
+            .unwrap()
+            .is_none()
+    );
     let error = substitute(&config_map("{v: '${s}'}"), &variables, Options::default()).unwrap_err();
-    assert!(error.to_string().starts_with("envsubst error: YAMLToJSON: yaml: "), "{error}");
+    assert!(
+        error.to_string().starts_with("envsubst error: YAMLToJSON: yaml: "),
+        "{error}"
+    );
 }

@@ -70,7 +70,8 @@ fn answer_resource(row: &Value) -> Result<Vec<u8>, String> {
     let changed = substitute(&objects[0], &variables, options).map_err(|error| error.to_string())?;
     if row.get("object").is_none() {
         let mut yaml = String::new();
-        write_sigs(changed.as_ref().unwrap_or(&objects[0]), &mut yaml).map_err(|error| format!("AsYAML: {}", error.go()))?;
+        write_sigs(changed.as_ref().unwrap_or(&objects[0]), &mut yaml)
+            .map_err(|error| format!("AsYAML: {}", error.go()))?;
         return Ok(yaml.into_bytes());
     }
     let mut json = String::new();
