@@ -107,6 +107,7 @@ fn options(flags: &Building) -> Options {
             api_versions: flags.helm_api_versions.clone(),
             debug: flags.helm_debug,
         },
+        ..Options::default()
     }
 }
 

@@ -9,12 +9,15 @@ use super::sources::decrypt_sources;
 use super::stages::{Decrypt, Stages, Substitute};
 use bumpwright_kustomize::resource::Resource;
 use bumpwright_kustomize::tree::{Command, LoadRestrictions, PluginFile, RepoUrl, Tree, World, WorldError};
-use bumpwright_kustomize::{self as kustomize, Build, Options};
+use bumpwright_kustomize::{self as kustomize, Build, Options, Order};
 use bumpwright_yaml::{FileId, Files, Node, write_json, write_sigs};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::Arc;
+
+/// What `buildMetadata: [managedByLabel]` names: the version of kustomize that Flux's controller takes itself for.
+const MANAGER: &str = "kustomize-(devel)";
 
 /// What a Kustomization builds.
 #[derive(Debug)]
@@ -64,6 +67,8 @@ impl Prepared<'_> {
         let options = Options {
             restrictions: LoadRestrictions::None,
             shown_from: Some(ROOT.to_owned()),
+            order: Some(Order::Fifo),
+            manager: Some(MANAGER),
             ..Options::default()
         };
         let world = Outside {

@@ -7,7 +7,7 @@ use bumpwright_kustomize::BuildError;
 #[derive(Debug, thiserror::Error)]
 pub enum OverlayError {
     /// `spec.path` is not in the artifact (K-191).
-    #[error("kustomization path not found: {0}")]
+    #[error("{0}")]
     Path(String),
     /// The kustomization cannot be put where it belongs.
     #[error("{0}")]
@@ -68,7 +68,7 @@ pub enum OverlayError {
         count: usize,
     },
     /// A list holds something that is no object.
-    #[error("{0}: items member is not an object")]
+    #[error("items member is not an object: {0}")]
     Item(String),
 }
 

@@ -6,6 +6,8 @@
 pub(super) enum Shape {
     /// A string.
     Text,
+    /// A string that Go has a type of its own for.
+    NamedText(&'static str),
     /// A truth value.
     Flag,
     /// A whole number, and what Go calls its type.
@@ -36,8 +38,8 @@ pub(super) struct Field {
     pub shape: Shape,
     /// Whether it is written even where it is empty.
     pub always: bool,
-    /// Whether it belongs to a struct inside of the struct: then numbers do not become strings there.
-    pub embedded: bool,
+    /// The structs inside of the struct that it belongs to, each with a dot; then numbers do not become strings there.
+    pub embedded: &'static str,
 }
 
 impl Shape {
@@ -46,7 +48,7 @@ impl Shape {
         match self {
             Self::Text => "string".to_owned(),
             Self::Flag => "bool".to_owned(),
-            Self::Number(name) => (*name).to_owned(),
+            Self::Number(name) | Self::NamedText(name) => (*name).to_owned(),
             Self::Anything => "map[string]interface {}".to_owned(),
             Self::TextMap => "map[string]string".to_owned(),
             Self::List(Self::Pointer(of)) => format!("[]*{}", of.go_name()),
@@ -62,7 +64,7 @@ const fn field(name: &'static str, shape: Shape) -> Field {
         name,
         shape,
         always: false,
-        embedded: false,
+        embedded: "",
     }
 }
 
@@ -73,9 +75,9 @@ const fn always(name: &'static str, shape: Shape) -> Field {
     }
 }
 
-const fn embedded(name: &'static str, shape: Shape) -> Field {
+const fn embedded(within: &'static str, name: &'static str, shape: Shape) -> Field {
     Field {
-        embedded: true,
+        embedded: within,
         ..field(name, shape)
     }
 }
@@ -106,9 +108,9 @@ static TARGET: Struct = Struct {
     name: "Target",
     fields: &[
         field("apiVersion", Shape::Text),
-        embedded("group", Shape::Text),
-        embedded("version", Shape::Text),
-        embedded("kind", Shape::Text),
+        embedded("Gvk.", "group", Shape::Text),
+        embedded("Gvk.", "version", Shape::Text),
+        embedded("Gvk.", "kind", Shape::Text),
         always("name", Shape::Text),
         field("namespace", Shape::Text),
     ],
@@ -127,11 +129,11 @@ static TARGET_SELECTOR: Struct = Struct {
 static SOURCE_SELECTOR: Struct = Struct {
     name: "SourceSelector",
     fields: &[
-        embedded("group", Shape::Text),
-        embedded("version", Shape::Text),
-        embedded("kind", Shape::Text),
-        embedded("name", Shape::Text),
-        embedded("namespace", Shape::Text),
+        embedded("ResId.Gvk.", "group", Shape::Text),
+        embedded("ResId.Gvk.", "version", Shape::Text),
+        embedded("ResId.Gvk.", "kind", Shape::Text),
+        embedded("ResId.", "name", Shape::Text),
+        embedded("ResId.", "namespace", Shape::Text),
         field("fieldPath", Shape::Text),
         field("options", Shape::Pointer(&Shape::Struct(&FIELD_OPTIONS))),
     ],
@@ -148,11 +150,11 @@ static PATCH_ARGS: Struct = Struct {
 static SELECTOR: Struct = Struct {
     name: "Selector",
     fields: &[
-        embedded("group", Shape::Text),
-        embedded("version", Shape::Text),
-        embedded("kind", Shape::Text),
-        embedded("name", Shape::Text),
-        embedded("namespace", Shape::Text),
+        embedded("ResId.Gvk.", "group", Shape::Text),
+        embedded("ResId.Gvk.", "version", Shape::Text),
+        embedded("ResId.Gvk.", "kind", Shape::Text),
+        embedded("ResId.", "name", Shape::Text),
+        embedded("ResId.", "namespace", Shape::Text),
         field("annotationSelector", Shape::Text),
         field("labelSelector", Shape::Text),
     ],
@@ -161,9 +163,9 @@ static SELECTOR: Struct = Struct {
 static FIELD_SPEC: Struct = Struct {
     name: "FieldSpec",
     fields: &[
-        embedded("group", Shape::Text),
-        embedded("version", Shape::Text),
-        embedded("kind", Shape::Text),
+        embedded("Gvk.", "group", Shape::Text),
+        embedded("Gvk.", "version", Shape::Text),
+        embedded("Gvk.", "kind", Shape::Text),
         field("path", Shape::Text),
         field("create", Shape::Flag),
     ],
@@ -229,14 +231,18 @@ static HELM_GLOBALS: Struct = Struct {
 static SECRET_ARGS: Struct = Struct {
     name: "SecretArgs",
     fields: &[
-        embedded("namespace", Shape::Text),
-        embedded("name", Shape::Text),
-        embedded("behavior", Shape::Text),
-        embedded("literals", TEXTS),
-        embedded("files", TEXTS),
-        embedded("envs", TEXTS),
-        embedded("env", Shape::Text),
-        embedded("options", Shape::Pointer(&Shape::Struct(&GENERATOR_OPTIONS))),
+        embedded("GeneratorArgs.", "namespace", Shape::Text),
+        embedded("GeneratorArgs.", "name", Shape::Text),
+        embedded("GeneratorArgs.", "behavior", Shape::Text),
+        embedded("GeneratorArgs.KvPairSources.", "literals", TEXTS),
+        embedded("GeneratorArgs.KvPairSources.", "files", TEXTS),
+        embedded("GeneratorArgs.KvPairSources.", "envs", TEXTS),
+        embedded("GeneratorArgs.KvPairSources.", "env", Shape::Text),
+        embedded(
+            "GeneratorArgs.",
+            "options",
+            Shape::Pointer(&Shape::Struct(&GENERATOR_OPTIONS)),
+        ),
         field("type", Shape::Text),
     ],
 };
@@ -244,14 +250,18 @@ static SECRET_ARGS: Struct = Struct {
 static CONFIG_MAP_ARGS: Struct = Struct {
     name: "ConfigMapArgs",
     fields: &[
-        embedded("namespace", Shape::Text),
-        embedded("name", Shape::Text),
-        embedded("behavior", Shape::Text),
-        embedded("literals", TEXTS),
-        embedded("files", TEXTS),
-        embedded("envs", TEXTS),
-        embedded("env", Shape::Text),
-        embedded("options", Shape::Pointer(&Shape::Struct(&GENERATOR_OPTIONS))),
+        embedded("GeneratorArgs.", "namespace", Shape::Text),
+        embedded("GeneratorArgs.", "name", Shape::Text),
+        embedded("GeneratorArgs.", "behavior", Shape::Text),
+        embedded("GeneratorArgs.KvPairSources.", "literals", TEXTS),
+        embedded("GeneratorArgs.KvPairSources.", "files", TEXTS),
+        embedded("GeneratorArgs.KvPairSources.", "envs", TEXTS),
+        embedded("GeneratorArgs.KvPairSources.", "env", Shape::Text),
+        embedded(
+            "GeneratorArgs.",
+            "options",
+            Shape::Pointer(&Shape::Struct(&GENERATOR_OPTIONS)),
+        ),
     ],
 };
 
@@ -283,12 +293,17 @@ static REPLICA: Struct = Struct {
 static REPLACEMENT_FIELD: Struct = Struct {
     name: "ReplacementField",
     fields: &[
-        embedded("source", Shape::Pointer(&Shape::Struct(&SOURCE_SELECTOR))),
         embedded(
+            "Replacement.",
+            "source",
+            Shape::Pointer(&Shape::Struct(&SOURCE_SELECTOR)),
+        ),
+        embedded(
+            "Replacement.",
             "targets",
             Shape::List(&Shape::Pointer(&Shape::Struct(&TARGET_SELECTOR))),
         ),
-        embedded("sourceValue", Shape::Pointer(&Shape::Text)),
+        embedded("Replacement.", "sourceValue", Shape::Pointer(&Shape::Text)),
         field("path", Shape::Text),
     ],
 };
@@ -337,8 +352,8 @@ static OBJECT_META: Struct = Struct {
 pub(super) static KUSTOMIZATION: Struct = Struct {
     name: "Kustomization",
     fields: &[
-        embedded("kind", Shape::Text),
-        embedded("apiVersion", Shape::Text),
+        embedded("TypeMeta.", "kind", Shape::Text),
+        embedded("TypeMeta.", "apiVersion", Shape::Text),
         field("metadata", Shape::Pointer(&Shape::Struct(&OBJECT_META))),
         field("openapi", Shape::TextMap),
         field("namePrefix", Shape::Text),
@@ -347,7 +362,10 @@ pub(super) static KUSTOMIZATION: Struct = Struct {
         field("commonLabels", Shape::TextMap),
         field("labels", Shape::List(&Shape::Struct(&LABEL))),
         field("commonAnnotations", Shape::TextMap),
-        field("patchesStrategicMerge", TEXTS),
+        field(
+            "patchesStrategicMerge",
+            Shape::List(&Shape::NamedText("types.PatchStrategicMerge")),
+        ),
         field("patchesJson6902", Shape::List(&Shape::Struct(&PATCH))),
         field("patches", Shape::List(&Shape::Struct(&PATCH))),
         field("images", Shape::List(&Shape::Struct(&IMAGE))),

@@ -30,7 +30,7 @@ pub(super) fn fit(node: &Node, to: &'static Struct) -> Result<Mapping, Misfit> {
 struct Fitter {
     /// The innermost struct.
     inside: Option<&'static str>,
-    fields: Vec<&'static str>,
+    fields: Vec<&'static Field>,
 }
 
 impl Fitter {
@@ -48,7 +48,13 @@ impl Fitter {
             },
         };
         let place = match self.inside {
-            Some(inside) => format!("struct field {inside}.{}", self.fields.join(".")),
+            Some(inside) => {
+                let fields = self.fields.iter();
+                let fields: String = fields
+                    .map(|field| format!(".{}{}", field.embedded, field.name))
+                    .collect();
+                format!("struct field {inside}{fields}")
+            }
             None => "value".to_owned(),
         };
         Misfit {
@@ -71,7 +77,7 @@ impl Fitter {
             }
             (Shape::Anything, Value::Mapping(_)) => Ok(node.clone()),
             (Shape::TextMap, Value::Mapping(mapping)) => self.text_map(node, mapping, coerces),
-            (Shape::Text, Value::Scalar(scalar)) => {
+            (Shape::Text | Shape::NamedText(_), Value::Scalar(scalar)) => {
                 let text = text_of(scalar, coerces).ok_or_else(|| wrong(self))?;
                 Ok(text.map_or_else(|| node.clone(), |text| Node::string(text).at(node.place)))
             }
@@ -107,10 +113,11 @@ impl Fitter {
                     let Some(field) = named(to, &entry.key.text) else {
                         continue;
                     };
-                    self.fields.push(field.name);
-                    let value = self.value(&entry.value, &field.shape, coerces && !field.embedded)?;
+                    self.fields.push(field);
+                    let value = self.value(&entry.value, &field.shape, coerces && field.embedded.is_empty())?;
                     self.fields.pop();
-                    if !entry.value.is_null() || fitted.get(field.name).is_none() {
+                    // Null empties what can be nothing, and leaves all else as it is.
+                    if !entry.value.is_null() || value.is_null() || fitted.get(field.name).is_none() {
                         fitted.remove(field.name);
                         let mut entry = entry.clone();
                         entry.key = Scalar::string(field.name);
@@ -168,7 +175,7 @@ fn text_of(scalar: &Scalar, coerces: bool) -> Option<Option<String>> {
 /// What an absent value is.
 fn zero(shape: &Shape) -> Node {
     match shape {
-        Shape::Text => Node::string(""),
+        Shape::Text | Shape::NamedText(_) => Node::string(""),
         Shape::Flag => Node::new(Value::Scalar(plain("false", bumpwright_yaml::Tag::Bool))),
         Shape::Number(_) => Node::new(Value::Scalar(plain("0", bumpwright_yaml::Tag::Int))),
         Shape::Anything | Shape::TextMap | Shape::List(_) | Shape::Pointer(_) => Node::null(),
@@ -194,7 +201,7 @@ fn is_empty(node: &Node, shape: &Shape) -> bool {
         return true;
     }
     match (shape, &node.value) {
-        (Shape::Text, Value::Scalar(scalar)) => scalar.text.is_empty(),
+        (Shape::Text | Shape::NamedText(_), Value::Scalar(scalar)) => scalar.text.is_empty(),
         (Shape::Flag, Value::Scalar(scalar)) => decode(scalar, Dialect::V2) == Ok(Resolved::Bool(false)),
         (Shape::Number(_), _) => json(node) == "0",
         (Shape::Anything | Shape::TextMap, Value::Mapping(mapping)) => mapping.entries.is_empty(),

@@ -4,7 +4,7 @@ use super::mount::Mount;
 use bumpwright_kustomize::resource::{ReadError, read_resources};
 use bumpwright_kustomize::schema::SchemaChoice;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
-use bumpwright_yaml::{FileId, Mapping, Node};
+use bumpwright_yaml::{FileId, Mapping, Node, Tag, Value};
 use std::collections::BTreeMap;
 
 /// The names of kustomizations, the one that counts first.
@@ -69,18 +69,64 @@ fn fault(tree: &Mount<'_>, path: &str) -> Option<String> {
         Err(error) => return Some(format!("open {error}")),
     };
     let error = read_resources(&bytes, FileId::NONE, &SchemaChoice::default()).err()?;
-    let reason = reason(&error, &bytes);
+    let reason = reason(&error, &bytes)?;
     Some(format!("failed to decode Kubernetes YAML from {path}: {reason}"))
 }
 
-/// kyaml's sentence for what is wrong.
-fn reason(error: &ReadError, bytes: &[u8]) -> String {
-    match error {
+/// kyaml's sentence for what is wrong; none where it only shows in the build, since values are not looked at before.
+fn reason(error: &ReadError, bytes: &[u8]) -> Option<String> {
+    Some(match error {
+        ReadError::Malformed(error) if error.go().contains(TWICE) => return None,
+        ReadError::Malformed(error) if error.go().contains(KEY) => return reason_of_template(bytes),
         ReadError::Malformed(error) => format!("MalformedYAMLError: {}", error.go()),
         ReadError::NoObject(_) => "missing Resource metadata".to_owned(),
         ReadError::NoKind(place) => format!("missing kind in object {}", metadata(bytes, *place)),
         ReadError::NoName { place, .. } => format!("missing metadata.name in object {}", metadata(bytes, *place)),
+        ReadError::NoItems { place, kind } => {
+            let documents = bumpwright_yaml::read_resources(bytes, FileId::NONE).unwrap_or_default();
+            let mut items = documents.iter().filter_map(|document| document.get("items"));
+            let found = items.find(|items| items.place == *place).map(go_type);
+            let found = found.unwrap_or("something else");
+            format!("expected array in {kind}/items, but found {found}")
+        }
         other => other.to_string(),
+    })
+}
+
+/// What go-yaml says only once it makes values of nodes.
+const TWICE: &str = "already defined at line";
+const KEY: &str = "invalid map key";
+
+/// The reason for a text with mappings for keys: nearly always a template of Helm's, whose `{{ .x }}` is such a mapping.
+/// kyaml takes that, and misses what the template would have put there.
+fn reason_of_template(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.as_ref();
+    while let Some((before, (_, after))) = rest.split_once("{{").and_then(|(a, b)| Some((a, b.split_once("}}")?))) {
+        plain.push_str(before);
+        plain.push_str("{x: }");
+        rest = after;
+    }
+    plain.push_str(rest);
+    let error = read_resources(plain.as_bytes(), FileId::NONE, &SchemaChoice::default()).err()?;
+    match &error {
+        ReadError::Malformed(error) if error.go().contains(KEY) => None,
+        error => reason(error, plain.as_bytes()),
+    }
+}
+
+/// What Go calls the type of a value.
+fn go_type(node: &Node) -> &'static str {
+    match &node.value {
+        Value::Mapping(_) => "map[string]interface {}",
+        Value::Sequence(_) => "[]interface {}",
+        Value::Scalar(scalar) => match scalar.tag {
+            Tag::Bool => "bool",
+            Tag::Int => "int",
+            Tag::Float => "float64",
+            _ => "string",
+        },
     }
 }
 

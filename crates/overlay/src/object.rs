@@ -31,6 +31,7 @@ impl Object {
         let name = [self.text(&["metadata", "namespace"]), self.text(&["metadata", "name"])];
         shown.push(' ');
         shown.push_str(name.join("/").trim_start_matches('/'));
+        shown.truncate(shown.trim_end().len());
         shown
     }
 

@@ -94,14 +94,13 @@ pub(super) fn relative(shown: &str) -> String {
 /// The directory that `spec.path` names: links and `..` are held below the root (filepath-securejoin).
 fn find_path(mount: &Mount<'_>, wanted: &str) -> Result<String, OverlayError> {
     let directory = secure_join(mount, wanted)?;
-    match mount.canonical(&directory) {
-        Ok(_) => Ok(directory),
-        Err(TreeError::Missing(_)) => Err(OverlayError::Path(format!(
-            "stat {directory}: no such file or directory"
-        ))),
-        Err(TreeError::File(_)) => Err(OverlayError::Path(format!("stat {directory}: not a directory"))),
-        Err(error) => Err(OverlayError::Path(format!("stat {error}"))),
-    }
+    let problem = match mount.canonical(&directory) {
+        Ok(_) => return Ok(directory),
+        Err(TreeError::Missing(_)) => format!("stat {directory}: no such file or directory"),
+        Err(TreeError::File(_)) => format!("stat {directory}: not a directory"),
+        Err(error) => format!("stat {error}"),
+    };
+    Err(OverlayError::Path(format!("kustomization path not found: {problem}")))
 }
 
 /// A path joined to the root without ever leaving it; what is not there is taken as it is spelled.
@@ -118,7 +117,7 @@ pub(super) fn secure_join(mount: &Mount<'_>, wanted: &str) -> Result<String, Ove
                     Ok(found) => found.path,
                     Err(TreeError::Circle(_)) => {
                         let problem = format!("SecureJoin {ROOT}/{wanted}: too many levels of symbolic links");
-                        return Err(OverlayError::Unwritable(problem));
+                        return Err(OverlayError::Path(problem));
                     }
                     Err(_) => next,
                 };

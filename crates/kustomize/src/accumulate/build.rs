@@ -23,6 +23,8 @@ pub struct Options {
     pub order: Option<Order>,
     /// Whether to label objects as managed by kustomize (`--enable-managedby-label`).
     pub managed_by_label: bool,
+    /// What that label says, where it is not kustomize's own version.
+    pub manager: Option<&'static str>,
     /// Whether plugins may run (`--enable-alpha-plugins`).
     pub plugins: bool,
     /// Whether functions may be programs (`--enable-exec`).
@@ -156,7 +158,10 @@ fn run(
     let managed = context.options.managed_by_label || asks("managedByLabel");
     let label = Metadata {
         what: "labels",
-        pairs: vec![(MANAGED_BY.into(), Node::string(MANAGER))],
+        pairs: vec![(
+            MANAGED_BY.into(),
+            Node::string(context.options.manager.unwrap_or(MANAGER)),
+        )],
         fields: [FieldSpec::of_any("metadata/labels", true)].into_iter().collect(),
     };
     let mut objects = accumulated.map.into_list();

@@ -1,0 +1,498 @@
+//! The stages around a build: which files are decrypted before it, in which order objects are decrypted and their variables
+//! replaced, and what becomes of names, places and the digest.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+use bumpwright_kustomize::tree::{MemoryTree, RepoUrl, Sealed, Tree, World, WorldError};
+use bumpwright_overlay::{
+    Built, CommonMetadata, Decrypt, Overlay, OverlayError, SourceFile, SourceFormat, StageError, Stages, Substitute,
+    prepare,
+};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+fn tree(files: &[(&str, &str)]) -> MemoryTree {
+    let mut tree = MemoryTree::new();
+    for (path, text) in files {
+        tree.add_file(path, *text);
+    }
+    tree
+}
+
+fn at(path: &str) -> Overlay {
+    Overlay {
+        path: path.to_owned(),
+        ..Overlay::default()
+    }
+}
+
+fn build(files: &[(&str, &str)], stages: &Stages<'_>) -> Result<Built, OverlayError> {
+    prepare(&tree(files), &at("app"))?.build(&Sealed, stages)
+}
+
+/// Takes `ENC:` away, and says what it was asked about.
+#[derive(Default)]
+struct Rot {
+    files: RefCell<Vec<String>>,
+    objects: RefCell<Vec<String>>,
+}
+
+impl Decrypt for Rot {
+    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Vec<u8>>, StageError> {
+        let asked = format!("{} {:?}", file.path, file.format);
+        self.files.borrow_mut().push(asked);
+        if file.bytes == b"broken" {
+            return Err("no key fits".into());
+        }
+        Ok(file.bytes.strip_prefix(b"ENC:").map(<[u8]>::to_vec))
+    }
+
+    fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {
+        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+        self.objects.borrow_mut().push(name);
+        let mut plain = object.clone();
+        match object["data"]["secret"].as_str() {
+            Some("broken") => return Err("no key fits".into()),
+            Some(text) if text.starts_with("ENC:") => plain["data"]["secret"] = json!(&text[4..]),
+            _ => return Ok(None),
+        }
+        Ok(Some(plain))
+    }
+}
+
+/// Puts a text in the place of `${x}`.
+struct Put(&'static str);
+
+impl Substitute for Put {
+    fn text(&self, yaml: &str) -> Result<Option<String>, StageError> {
+        if yaml.contains("${broken}") {
+            return Err("envsubst error: variable not set".into());
+        }
+        Ok(Some(yaml.replace("${x}", self.0)))
+    }
+}
+
+fn config_map(name: &str, data: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  secret: {data}\n")
+}
+
+#[test]
+fn sources_of_secrets_and_patches_are_decrypted_before_the_build() {
+    let rot = Rot::default();
+    let decrypt = Stages {
+        decrypt: Some(&rot),
+        ..Stages::default()
+    };
+    let built = build(
+        &[
+            (
+                "app/kustomization.yaml",
+                "resources: [a.yaml, ../base, 'https://example.invalid/x.yaml?ref=1']\ncomponents: [../comp]\npatches: [{path: p.yaml}, \
+                 {path: 'https://example.invalid/p.yaml'}]\nsecretGenerator:\n- {name: s, files: [config.json=x.enc, y.txt], envs: \
+                 [e.enc, f.json], env: g.env}\nconfigMapGenerator:\n- {name: c, files: [z.yaml]}\n",
+            ),
+            ("app/a.yaml", &config_map("a", "v")),
+            ("app/p.yaml", &format!("ENC:{}", config_map("a", "patched"))),
+            ("app/x.enc", "ENC:{}"),
+            ("app/y.txt", "plain"),
+            ("app/e.enc", "ENC:K=v"),
+            ("app/f.json", "ENC:L=w"),
+            ("app/z.yaml", "ENC:never"),
+            (
+                "base/kustomization.yaml",
+                "resources: []\nsecretGenerator: [{name: b, files: [../app/x.enc, i.ini]}]",
+            ),
+            ("base/i.ini", "x"),
+            (
+                "comp/kustomization.yaml",
+                "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nsecretGenerator: [{name: k, envs: [k.env]}]",
+            ),
+            ("comp/k.env", "ENC:A=b"),
+        ],
+        &decrypt,
+    );
+    // The build is without network, but all sources were looked at, each once, as the entry says that comes first.
+    assert!(matches!(built, Err(OverlayError::Build(_))), "{built:?}");
+    let asked = [
+        "app/x.enc Json",
+        "app/y.txt Binary",
+        "app/e.enc Dotenv",
+        "app/f.json Json",
+        "app/p.yaml Yaml",
+        "base/i.ini Ini",
+        "comp/k.env Dotenv",
+    ];
+    assert_eq!(*rot.files.borrow(), asked);
+}
+
+#[test]
+fn a_build_sees_what_was_decrypted() {
+    let files = [
+        (
+            "app/kustomization.yaml",
+            "resources: [a.yaml]\npatches: [{path: p.yaml}]\nconfigMapGenerator: [{name: c, files: [x]}]\nsecretGenerator: [{name: s, \
+             files: [x]}]\ngeneratorOptions: {disableNameSuffixHash: true}\n",
+        ),
+        ("app/a.yaml", &config_map("a", "v")),
+        ("app/p.yaml", &format!("ENC:{}", config_map("a", "patched"))),
+        ("app/x", "ENC:text"),
+    ];
+    let rot = Rot::default();
+    let stages = Stages {
+        decrypt: Some(&rot),
+        ..Stages::default()
+    };
+    let built = build(&files, &stages).unwrap();
+    let values: Vec<&Value> = built.objects.iter().map(|object| &object.value).collect();
+    assert_eq!(values[0]["data"], json!({"secret": "patched"}));
+    assert_eq!(values[1]["data"], json!({"x": "text"}));
+    assert_eq!(values[2]["data"], json!({"x": "dGV4dA=="}));
+    assert_eq!(*rot.objects.borrow(), ["a", "c", "s"]);
+}
+
+#[test]
+fn a_source_that_cannot_be_decrypted_stops_the_build() {
+    let rot = Rot::default();
+    let stages = Stages {
+        decrypt: Some(&rot),
+        ..Stages::default()
+    };
+    for (kustomization, wanted) in [
+        ("secretGenerator: [{name: s, files: [bad]}]", "no key fits"),
+        (
+            "secretGenerator: [{name: s, files: [gone]}]",
+            "lstat app/gone: no such file or directory",
+        ),
+        (
+            "secretGenerator: [{name: s, envs: [bad/x]}]",
+            "lstat app/bad/x: not a directory",
+        ),
+        (
+            "secretGenerator: [{name: s, files: [../app]}]",
+            "cannot decrypt irregular file as it has file mode type bits set (app)",
+        ),
+        ("resources: [../none]", "no kustomization file found (none)"),
+        ("resources: [../two]", "found multiple kustomization files (two)"),
+        (
+            "resources: [../broken]",
+            "failed to unmarshal kustomization file from '/tmp/kustomization-0/broken/kustomization.yaml': error unmarshaling JSON: \
+             while decoding JSON: json: cannot unmarshal string into Go struct field Kustomization.resources of type []string \
+             (broken/kustomization.yaml:1:12)",
+        ),
+    ] {
+        let built = build(
+            &[
+                ("app/kustomization.yaml", kustomization),
+                ("app/bad", "broken"),
+                ("none/x.yaml", ""),
+                ("two/kustomization.yaml", ""),
+                ("two/Kustomization", ""),
+                ("broken/kustomization.yaml", "resources: x"),
+            ],
+            &stages,
+        );
+        let error = built.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("error decrypting sources: {wanted}"),
+            "{kustomization}"
+        );
+        assert!(!error.is_missing_path());
+    }
+}
+
+#[test]
+fn sources_outside_of_the_artifact_are_looked_for_inside() {
+    let rot = Rot::default();
+    let stages = Stages {
+        decrypt: Some(&rot),
+        ..Stages::default()
+    };
+    let built = build(
+        &[
+            (
+                "app/kustomization.yaml",
+                "secretGenerator: [{name: s, files: [../../../../etc/x, /tmp/kustomization-0/app/y]}]",
+            ),
+            ("etc/x", "inside"),
+            ("app/y", "inside"),
+        ],
+        &stages,
+    );
+    assert_eq!(*rot.files.borrow(), ["etc/x Binary", "app/y Binary"]);
+    let error = built.unwrap_err().to_string();
+    assert!(error.starts_with("kustomize build failed: "), "{error}");
+    assert!(error.contains("/etc/x"), "{error}");
+}
+
+#[test]
+fn objects_are_decrypted_and_then_their_variables_replaced() {
+    let (rot, put) = (Rot::default(), Put("1"));
+    let stages = Stages {
+        decrypt: Some(&rot),
+        substitute: Some(&put),
+    };
+    let text = [config_map("a", "'ENC:${x}'"), config_map("b", "${x}${x}")].join("---\n");
+    let built = build(&[("app/a.yaml", &text)], &stages).unwrap();
+    let values: Vec<&Value> = built
+        .objects
+        .iter()
+        .map(|object| &object.value["data"]["secret"])
+        .collect();
+    assert_eq!(values, [&json!(1), &json!(11)], "numbers are no texts any more (K-096)");
+    let yaml = "apiVersion: v1\ndata:\n  secret: 1\nkind: ConfigMap\nmetadata:\n  name: a\n---\napiVersion: v1\ndata:\n  \
+                secret: 11\nkind: ConfigMap\nmetadata:\n  name: b\n";
+    let digest: String = Sha256::digest(yaml).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(
+        built.digest,
+        format!("sha256:{digest}"),
+        "of what is applied, not of what was built"
+    );
+    assert_eq!(
+        built.objects[1].origin.as_deref(),
+        Some("app/a.yaml:8:1"),
+        "places survive"
+    );
+}
+
+#[test]
+fn errors_of_stages_name_the_object() {
+    let (rot, put) = (Rot::default(), Put("1"));
+    let stages = Stages {
+        decrypt: Some(&rot),
+        substitute: Some(&put),
+    };
+    for (data, wanted) in [
+        ("broken", "decryption failed for 'ConfigMap.v1.[noGrp]/a': no key fits"),
+        (
+            "${broken}",
+            "post build failed for 'ConfigMap.v1.[noGrp]/a': envsubst error: variable not set",
+        ),
+    ] {
+        let error = build(&[("app/a.yaml", &config_map("a", data))], &stages).unwrap_err();
+        assert_eq!(error.to_string(), wanted);
+    }
+    let breaks = Put("[");
+    let stages = Stages {
+        substitute: Some(&breaks),
+        ..Stages::default()
+    };
+    let error = build(&[("app/a.yaml", &config_map("a", "${x}"))], &stages).unwrap_err();
+    let start = "post build failed for 'ConfigMap.v1.[noGrp]/a': envsubst error: YAMLToJSON: yaml: ";
+    assert!(error.to_string().starts_with(start), "{error}");
+}
+
+/// K-093: by label or annotation.
+#[test]
+fn objects_can_opt_out_of_substitution() {
+    let put = Put("1");
+    let stages = Stages {
+        substitute: Some(&put),
+        ..Stages::default()
+    };
+    for (field, value, wanted) in [
+        ("labels", "disabled", json!("${x}")),
+        ("annotations", "disabled", json!("${x}")),
+        ("annotations", "Disabled", json!(1)),
+    ] {
+        let text = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  {field}:\n    kustomize.toolkit.fluxcd.io/substitute: {value}\ndata:\n  x: ${{x}}\n"
+        );
+        let built = build(&[("app/a.yaml", &text)], &stages).unwrap();
+        assert_eq!(built.objects[0].value["data"]["x"], wanted, "{field}: {value}");
+    }
+}
+
+#[test]
+fn a_substitution_cannot_give_two_objects_one_name() {
+    let put = Put("b");
+    let stages = Stages {
+        substitute: Some(&put),
+        ..Stages::default()
+    };
+    let text = [config_map("${x}", "v"), config_map("b", "v")].join("---\n");
+    let error = build(&[("app/a.yaml", &text)], &stages).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "in Replace: id matched 2 resources: app/a.yaml:1:1: ConfigMap.v1.[noGrp]/b"
+    );
+    let text = [config_map("${x}", "v"), config_map("c", "v")].join("---\n");
+    assert_eq!(build(&[("app/a.yaml", &text)], &stages).unwrap().objects.len(), 2);
+}
+
+#[test]
+fn an_object_that_loses_its_name_is_left_out_and_told_about() {
+    let put = Put("");
+    let stages = Stages {
+        substitute: Some(&put),
+        ..Stages::default()
+    };
+    let built = build(&[("app/a.yaml", &config_map("${x}", "v"))], &stages).unwrap();
+    assert_eq!(built.objects, []);
+    assert_eq!(built.warnings.len(), 1);
+    assert!(
+        built.warnings[0].starts_with("app/a.yaml:1:1: ConfigMap "),
+        "{:?}",
+        built.warnings
+    );
+}
+
+#[test]
+fn errors_of_a_rewritten_kustomization_name_places_in_the_file_of_the_user() {
+    let files = tree(&[
+        (
+            "app/kustomization.yaml",
+            "# first\nnamespace: ns\n\nresources:\n- a.yaml\npatches:\n- patch: |\n    - op: remove\n      path: /data/gone\n  target: {kind: ConfigMap}\n",
+        ),
+        ("app/a.yaml", &config_map("a", "v")),
+    ]);
+    let overlay = Overlay {
+        name_prefix: "p-".to_owned(),
+        ..at("app")
+    };
+    let error = prepare(&files, &overlay)
+        .unwrap()
+        .build(&Sealed, &Stages::default())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("app/kustomization.yaml:8"), "{error}");
+    let files = tree(&[
+        ("app/kustomization.yaml", "resources:\n- a.yaml\n- gone.yaml\n"),
+        ("app/a.yaml", "a: ["),
+    ]);
+    let prepared = prepare(&files, &at("app")).unwrap();
+    let error = prepared.build(&Sealed, &Stages::default()).unwrap_err().to_string();
+    assert!(error.contains("app/kustomization.yaml:3:3"), "{error}");
+    assert!(error.contains("app/a.yaml:"), "{error}");
+    assert!(error.starts_with("kustomize build failed: "), "{error}");
+}
+
+#[test]
+fn all_files_that_are_no_manifests_are_told_at_once() {
+    let files: Vec<(String, &str)> = (0..13).map(|at| (format!("app/{at:02}.yaml"), "foo: bar\n")).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let error = build(&files, &Stages::default()).unwrap_err().to_string();
+    let lines: Vec<&str> = error.lines().collect();
+    let first = "failed to decode Kubernetes YAML from /tmp/kustomization-0/app/00.yaml: missing Resource metadata";
+    assert_eq!(
+        (lines.len(), lines[0], lines[10]),
+        (11, first, "and 3 more files that are no manifests")
+    );
+}
+
+/// A world that has one repository.
+struct Remote(Arc<MemoryTree>);
+
+impl World for Remote {
+    fn repository(&self, _: &RepoUrl) -> Result<Arc<dyn Tree>, WorldError> {
+        Ok(self.0.clone())
+    }
+
+    fn fetch(&self, url: &str) -> Result<Vec<u8>, WorldError> {
+        Ok(config_map(url.rsplit('/').next().unwrap().trim_end_matches(".yaml"), "v").into())
+    }
+
+    fn plugin(&self, _: &str, _: &str, _: &str) -> bumpwright_kustomize::tree::PluginFile {
+        panic!("nobody asks for plugins")
+    }
+
+    fn run(&self, _: &bumpwright_kustomize::tree::Command<'_>) -> Result<Vec<u8>, WorldError> {
+        panic!("nothing is run")
+    }
+}
+
+#[test]
+fn remote_bases_can_be_refused_and_remote_files_cannot() {
+    let remote = Remote(Arc::new(tree(&[
+        ("kustomization.yaml", "resources: [a.yaml]"),
+        ("a.yaml", &config_map("far", "v")),
+    ])));
+    let files = tree(&[(
+        "app/kustomization.yaml",
+        "resources: ['https://example.invalid/o/r.git?ref=v1', 'https://example.invalid/file.yaml']",
+    )]);
+    let mut overlay = at("app");
+    let built = prepare(&files, &overlay).unwrap().build(&remote, &Stages::default());
+    assert_eq!(built.unwrap().objects.len(), 2);
+    overlay.no_remote_bases = true;
+    let error = prepare(&files, &overlay)
+        .unwrap()
+        .build(&remote, &Stages::default())
+        .unwrap_err();
+    assert!(error.to_string().contains("--no-remote-bases"), "{error}");
+    let files = tree(&[(
+        "app/kustomization.yaml",
+        "resources: ['https://example.invalid/file.yaml']",
+    )]);
+    let built = prepare(&files, &overlay).unwrap().build(&remote, &Stages::default());
+    assert_eq!(
+        built.unwrap().objects[0].shown(),
+        "https://example.invalid/file.yaml:1:1: ConfigMap file"
+    );
+}
+
+/// K-072.
+#[test]
+fn common_metadata_overrides_equal_keys() {
+    let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let common = CommonMetadata {
+        labels: pairs(&[("a", "new"), ("b", "c")]),
+        annotations: pairs(&[("x", "y")]),
+    };
+    let mut object =
+        json!({"kind": "X", "metadata": {"name": "n", "labels": {"a": "old", "z": "kept"}, "annotations": null}});
+    common.put_on(&mut object);
+    let wanted = json!({"kind": "X", "metadata": {"name": "n", "labels": {"a": "new", "b": "c", "z": "kept"}, "annotations": {"x": "y"}}});
+    assert_eq!(object, wanted);
+    let mut bare = json!({"kind": "X", "metadata": {"name": "n"}});
+    CommonMetadata::default().put_on(&mut bare);
+    assert_eq!(bare, json!({"kind": "X", "metadata": {"name": "n"}}));
+}
+
+#[test]
+fn many_kustomizations_share_one_tree() {
+    let mut tree = MemoryTree::new();
+    for app in 0..50 {
+        tree.add_file(&format!("apps/{app}/a.yaml"), config_map(&format!("c{app}"), "v"));
+    }
+    tree.add_file(
+        "comp/kustomization.yaml",
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: p-\n",
+    );
+    let prepared: Vec<_> = (0..50)
+        .map(|app| {
+            let overlay = Overlay {
+                components: vec!["../../comp".to_owned()],
+                ..at(&format!("apps/{app}"))
+            };
+            prepare(&tree, &overlay).unwrap()
+        })
+        .collect();
+    for (app, prepared) in prepared.into_iter().enumerate() {
+        let built = prepared.build(&Sealed, &Stages::default()).unwrap();
+        assert_eq!(built.objects[0].value["metadata"]["name"], json!(format!("p-c{app}")));
+    }
+}
+
+#[test]
+fn formats_follow_names() {
+    for (name, format) in [
+        ("x.yaml", SourceFormat::Yaml),
+        ("x.yml", SourceFormat::Yaml),
+        ("x.json", SourceFormat::Json),
+        (".dockerconfigjson", SourceFormat::Json),
+        ("x.env", SourceFormat::Dotenv),
+        ("x.ini", SourceFormat::Ini),
+        ("x.yaml.enc", SourceFormat::Binary),
+        ("x", SourceFormat::Binary),
+    ] {
+        assert_eq!(SourceFormat::of_name(name), format, "{name}");
+    }
+}
