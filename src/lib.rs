@@ -26,6 +26,7 @@
 //! | [`overlay`] | pure | from an artifact's files and a Kustomization's spec to built objects |
 //! | [`substitute`] | pure | variables in objects after a build, as Flux' `postBuild` has them |
 //! | [`health`] | pure | how far an object of a cluster is (kstatus), and when a wait for many is over |
+//! | [`cel`] | pure | CEL expressions as Flux reads and evaluates them, over JSON objects |
 //! | [`verify`] | pure | signatures of commits, tags and OCI artifacts, verified |
 //! | [`storage`] | IO | the folder of artifacts, and the server that hands them out |
 //! | [`webhook`] | pure | webhooks of forges and registries: who sent one, what it tells, which objects it is for |
@@ -72,6 +73,7 @@ pub mod forge;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads and writes repositories, here and on servers
 pub mod git;
 pub use bumpwright_artifact as artifact;
+pub use bumpwright_cel as cel;
 pub use bumpwright_gostd as gostd;
 pub use bumpwright_health as health;
 pub use bumpwright_kustomize as kustomize;

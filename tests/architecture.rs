@@ -60,6 +60,7 @@ const ROOMS: &[Room] = &[
         ],
         true,
     ),
+    room("cel", &["gostd", "re2"], false),
     room("cloud", &["gostd", "net"], true),
     room("cluster", &["api", "gostd"], true),
     room(

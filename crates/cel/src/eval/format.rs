@@ -1,0 +1,268 @@
+//! `'%s is %d'.format([name, count])`, as the second version of cel-go's `ext.Strings` formats.
+
+use bumpwright_gostd::{Digits, append_float, atoi, format_float};
+
+use super::budget::Budget;
+use super::call::Outcome;
+use crate::value::{Fault, Value, convert_seconds, moment};
+
+/// Digits behind the point when the clause names none.
+const DEFAULT_PRECISION: i64 = 6;
+/// Go's `fmt` takes no more digits than that.
+const MAX_PRECISION: i64 = 1_000_000;
+
+/// Puts values into a text.
+///
+/// # Errors
+/// When the text asks for something that a value is not, or for more values than there are.
+pub fn format(text: &str, list: &[Value], budget: &mut Budget) -> Outcome {
+    let mut out = Vec::new();
+    let mut rest = text.as_bytes();
+    let mut index = 0;
+    while let [first, behind @ ..] = rest {
+        match (first, behind) {
+            (b'%', [b'%', behind @ ..]) => {
+                out.push(b'%');
+                rest = behind;
+            }
+            (b'%', clause) => {
+                let Some(value) = list.get(index) else {
+                    return Err(Fault::new(format!("index {index} out of range")));
+                };
+                index += 1;
+                let (piece, behind) = one(clause, value)?;
+                budget.bytes(piece.len())?;
+                out.extend_from_slice(&piece);
+                rest = behind;
+            }
+            (byte, behind) => {
+                out.push(*byte);
+                rest = behind;
+            }
+        }
+    }
+    Ok(Value::string(&String::from_utf8_lossy(&out)))
+}
+
+fn one<'t>(clause: &'t [u8], value: &Value) -> Result<(Vec<u8>, &'t [u8]), Fault> {
+    if clause.is_empty() {
+        return Err(Fault::new("unexpected end of string"));
+    }
+    let wrong = |what: &str| Fault::new(format!("could not parse formatting clause: {what}"));
+    let (precision, behind) =
+        precision(clause).map_err(|what| wrong(&format!("error while parsing precision: {what}")))?;
+    let [verb, rest @ ..] = behind else {
+        return Err(wrong(
+            "error while parsing precision: could not find end of precision specifier",
+        ));
+    };
+    let piece = match verb {
+        b's' => string(value),
+        b'd' => decimal(value),
+        b'f' => float(value, b'f', precision, "fixed-point"),
+        b'e' => float(value, b'e', precision, "scientific"),
+        b'b' => binary(value),
+        b'x' | b'X' => hex(value, *verb == b'X'),
+        b'o' => octal(value),
+        other => {
+            let found = char::from(*other);
+            return Err(wrong(&format!("unrecognized formatting clause \"{found}\"")));
+        }
+    };
+    let piece = piece.map_err(|what| Fault::new(format!("error during formatting: {what}")))?;
+    Ok((piece, rest))
+}
+
+fn precision(clause: &[u8]) -> Result<(i64, &[u8]), String> {
+    let [b'.', rest @ ..] = clause else {
+        return Ok((DEFAULT_PRECISION, clause));
+    };
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, behind) = rest.split_at_checked(digits).unwrap_or((rest, &[]));
+    if behind.is_empty() {
+        return Err("could not find end of precision specifier".to_owned());
+    }
+    match atoi(number) {
+        Ok(precision) => Ok((precision, behind)),
+        Err(error) => Err(format!("error while converting precision to integer: {error}")),
+    }
+}
+
+type Piece = Result<Vec<u8>, String>;
+
+fn special(number: f64) -> Option<&'static str> {
+    if number.is_nan() {
+        Some("NaN")
+    } else if number == f64::NEG_INFINITY {
+        Some("-Infinity")
+    } else if number == f64::INFINITY {
+        Some("Infinity")
+    } else {
+        None
+    }
+}
+
+fn plain_double(number: f64) -> String {
+    special(number).map_or_else(|| format_float(number, b'f', None, 64), str::to_owned)
+}
+
+fn string(value: &Value) -> Piece {
+    let mut out = Vec::new();
+    append(&mut out, value)?;
+    Ok(out)
+}
+
+fn append(out: &mut Vec<u8>, value: &Value) -> Result<(), String> {
+    match value {
+        Value::Bool(value) => out.extend_from_slice(value.to_string().as_bytes()),
+        Value::Int(number) => out.extend_from_slice(number.to_string().as_bytes()),
+        Value::Uint(number) => out.extend_from_slice(number.to_string().as_bytes()),
+        Value::Double(number) => out.extend_from_slice(plain_double(*number).as_bytes()),
+        Value::Bytes(bytes) => out.extend_from_slice(bytes),
+        Value::String(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Duration(span) => out.extend_from_slice(convert_seconds(*span).as_bytes()),
+        Value::Timestamp(time) => {
+            let time = time.clone().in_zone(bumpwright_gostd::Zone::Utc);
+            out.extend_from_slice(moment(&time).as_bytes());
+        }
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Type(name) => out.extend_from_slice(name.as_bytes()),
+        Value::List(list) => {
+            out.push(b'[');
+            for (index, element) in list.iter().enumerate() {
+                if index > 0 {
+                    out.extend_from_slice(b", ");
+                }
+                append(out, element)?;
+            }
+            out.push(b']');
+        }
+        Value::Map(map) => {
+            let mut entries = Vec::with_capacity(map.len());
+            for (key, value) in map.iter() {
+                entries.push((string(&key.value())?, string(value)?));
+            }
+            entries.sort_by(|(left, _), (right, _)| left.cmp(right));
+            let entries: Vec<Vec<u8>> = entries
+                .into_iter()
+                .map(|(key, value)| [key.as_slice(), b": ", value.as_slice()].concat())
+                .collect();
+            out.push(b'{');
+            out.extend_from_slice(&entries.join(b", ".as_slice()));
+            out.push(b'}');
+        }
+        Value::Optional(_) => {
+            return Err(refusal(
+                "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, \
+                 and timestamps",
+                value,
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn refusal(what: &str, value: &Value) -> String {
+    format!("{what}, was given {}", value.type_name())
+}
+
+fn decimal(value: &Value) -> Piece {
+    match value {
+        Value::Int(number) => Ok(number.to_string().into_bytes()),
+        Value::Uint(number) => Ok(number.to_string().into_bytes()),
+        Value::Double(number) => Ok(plain_double(*number).into_bytes()),
+        _ => Err(refusal(
+            "decimal clause can only be used on ints, uints, and doubles",
+            value,
+        )),
+    }
+}
+
+/// Integers are no floats for Go's `fmt`, which says so within the text.
+fn float(value: &Value, verb: u8, precision: i64, name: &str) -> Piece {
+    let verb_name = char::from(verb);
+    let number = match value {
+        Value::Int(number) => {
+            return Ok(format!(
+                "%!{verb_name}(int64={})",
+                padded(*number < 0, number.unsigned_abs(), precision)
+            )
+            .into_bytes());
+        }
+        Value::Uint(number) => {
+            return Ok(format!("%!{verb_name}(uint64={})", padded(false, *number, precision)).into_bytes());
+        }
+        Value::Double(number) => *number,
+        _ => {
+            let what = format!("{name} clause can only be used on ints, uints, and doubles");
+            return Err(refusal(&what, value));
+        }
+    };
+    if let Some(special) = special(number) {
+        return Ok(special.as_bytes().to_vec());
+    }
+    if precision > MAX_PRECISION {
+        return Ok(format!("%!(BADPREC)%!{verb_name}(float64={number})").into_bytes());
+    }
+    let mut out = Vec::new();
+    append_float(&mut out, number, verb, usize::try_from(precision).ok(), 64);
+    Ok(out)
+}
+
+/// A number with at least so many digits.
+fn padded(negative: bool, number: u64, digits: i64) -> String {
+    let width = usize::try_from(digits.clamp(0, 1000)).unwrap_or(0);
+    let sign = if negative { "-" } else { "" };
+    format!("{sign}{number:0>width$}")
+}
+
+fn in_base(negative: bool, number: u64, base: u32) -> Vec<u8> {
+    let mut out = Vec::new();
+    if negative {
+        out.push(b'-');
+    }
+    out.extend_from_slice(Digits::new(number, base).bytes());
+    out
+}
+
+fn binary(value: &Value) -> Piece {
+    match value {
+        Value::Bool(value) => Ok(vec![b'0' + u8::from(*value)]),
+        Value::Int(number) => Ok(in_base(*number < 0, number.unsigned_abs(), 2)),
+        Value::Uint(number) => Ok(in_base(false, *number, 2)),
+        _ => Err(refusal("only ints, uints, and bools can be formatted as binary", value)),
+    }
+}
+
+fn octal(value: &Value) -> Piece {
+    match value {
+        Value::Int(number) => Ok(in_base(*number < 0, number.unsigned_abs(), 8)),
+        Value::Uint(number) => Ok(in_base(false, *number, 8)),
+        _ => Err(refusal("octal clause can only be used on ints and uints", value)),
+    }
+}
+
+fn hex(value: &Value, upper: bool) -> Piece {
+    let of_bytes = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .flat_map(|byte| bumpwright_gostd::hex_pair(*byte))
+            .collect()
+    };
+    let mut out: Vec<u8> = match value {
+        Value::Int(number) => in_base(*number < 0, number.unsigned_abs(), 16),
+        Value::Uint(number) => in_base(false, *number, 16),
+        Value::String(text) => of_bytes(text.as_bytes()),
+        Value::Bytes(bytes) => of_bytes(bytes),
+        _ => {
+            let what = "only ints, uints, bytes, and strings can be formatted as hex";
+            return Err(refusal(what, value));
+        }
+    };
+    if upper {
+        out.make_ascii_uppercase();
+    } else {
+        out.make_ascii_lowercase();
+    }
+    Ok(out)
+}

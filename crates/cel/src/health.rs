@@ -1,0 +1,151 @@
+//! The health of objects by expressions (`.spec.healthCheckExprs`, CONTRACT K-052 to K-057).
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use crate::error::{CompileError, EvalError};
+use crate::eval::Variables;
+use crate::expression::Expression;
+
+/// How an object is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// It is as it should be.
+    Current,
+    /// It will not become so.
+    Failed,
+    /// It is on the way.
+    InProgress,
+}
+
+/// The expressions of one health check.
+#[derive(Clone, Debug)]
+pub struct HealthExprs {
+    current: Expression,
+    in_progress: Option<Expression>,
+    failed: Option<Expression>,
+}
+
+impl HealthExprs {
+    /// Reads the expressions; an empty one, which `current` must not be, is not there.
+    ///
+    /// # Errors
+    /// When one of them is wrong.
+    pub fn new(current: &str, in_progress: &str, failed: &str) -> Result<Self, CompileError> {
+        if current.is_empty() {
+            return Err(CompileError::NoCurrent);
+        }
+        let current = named("Current", current)?;
+        let optional = |name, text: &str| (!text.is_empty()).then(|| named(name, text)).transpose();
+        let failed = optional("Failed", failed)?;
+        let in_progress = optional("InProgress", in_progress)?;
+        Ok(Self {
+            current,
+            in_progress,
+            failed,
+        })
+    }
+
+    /// The health of an object. While its `status.observedGeneration` is not its generation it is in progress, else the
+    /// first expression that holds decides: in progress, failed, current. When none does, it is in progress.
+    ///
+    /// # Errors
+    /// When an expression that is asked has no boolean value.
+    pub fn status(&self, object: &Json) -> Result<Health, EvalError> {
+        let observed = object.pointer("/status/observedGeneration").and_then(Json::as_i64);
+        let generation = object.pointer("/metadata/generation").and_then(Json::as_i64);
+        if let (Some(observed), Some(generation)) = (observed, generation)
+            && observed != generation
+        {
+            return Ok(Health::InProgress);
+        }
+        let variables = Variables::of_object(object);
+        let asked = [
+            (self.in_progress.as_ref(), Health::InProgress),
+            (self.failed.as_ref(), Health::Failed),
+            (Some(&self.current), Health::Current),
+        ];
+        for (expression, health) in asked {
+            if let Some(expression) = expression
+                && expression.evaluate(&variables)?
+            {
+                return Ok(health);
+            }
+        }
+        Ok(Health::InProgress)
+    }
+}
+
+fn named(name: &'static str, text: &str) -> Result<Expression, CompileError> {
+    Expression::parse(text).map_err(|error| CompileError::Of {
+        name,
+        error: Box::new(error),
+    })
+}
+
+/// A health check as it is written in an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HealthCheck {
+    /// `group/version`, or the version alone.
+    pub api_version: String,
+    /// The kind; all kinds of the group when it is empty.
+    pub kind: String,
+    /// When an object is current.
+    pub current: String,
+    /// When it is in progress; may be empty.
+    pub in_progress: String,
+    /// When it failed; may be empty.
+    pub failed: String,
+}
+
+/// Health checks by the kinds that they are for.
+#[derive(Clone, Debug, Default)]
+pub struct HealthChecks {
+    /// By group and kind.
+    checks: BTreeMap<(String, String), HealthExprs>,
+}
+
+impl HealthChecks {
+    /// Reads health checks (`NewStatusReader`).
+    ///
+    /// # Errors
+    /// When one is wrong, or two are for the same kind.
+    pub fn new(checks: &[HealthCheck]) -> Result<Self, CompileError> {
+        let mut all = Self::default();
+        for (index, check) in checks.iter().enumerate() {
+            let key = (group(&check.api_version).to_owned(), check.kind.clone());
+            if all.checks.contains_key(&key) {
+                let (group, kind) = key;
+                let kind = if group.is_empty() {
+                    kind
+                } else {
+                    format!("{kind}.{group}")
+                };
+                return Err(CompileError::Duplicate { kind, index });
+            }
+            let exprs = HealthExprs::new(&check.current, &check.in_progress, &check.failed);
+            let exprs = exprs.map_err(|error| CompileError::At {
+                index,
+                error: Box::new(error),
+            })?;
+            all.checks.insert(key, exprs);
+        }
+        Ok(all)
+    }
+
+    /// The expressions for an object's kind, or for all kinds of its group.
+    pub fn find(&self, api_version: &str, kind: &str) -> Option<&HealthExprs> {
+        let group = group(api_version).to_owned();
+        let own = self.checks.get(&(group.clone(), kind.to_owned()));
+        own.or_else(|| self.checks.get(&(group, String::new())))
+    }
+}
+
+/// The group of an API version; none when the version is not one.
+fn group(api_version: &str) -> &str {
+    match api_version.split_once('/') {
+        Some((group, version)) if !version.contains('/') => group,
+        _ => "",
+    }
+}

@@ -1,0 +1,725 @@
+//! The rules of the grammar, one function each, with the choices as the generated parser makes them.
+//!
+//! The numbers are the states of the generated automaton (see `sets`). Where more than one token decides, the comment
+//! says what the prediction of the reference parser comes to.
+
+use super::repair::{Parser, Place, Rule, Stop, Wrong};
+use super::report::{Halt, Reports};
+use super::sets::{EXPR, FACTOR_OPERATORS, MEMBER, OPT_EXPR, OPT_FIELD, RELATION_OPERATORS, TERM_OPERATORS, next};
+use super::token::{Kind, Set, Token};
+use super::tree::{Element, Field, Node, NodeId, Tree};
+
+type Step = Result<(), Stop>;
+
+const END: Set = Set::RULE_END;
+/// Bytes of stack that one nested expression may take, and how much is added when they are not there.
+const STACK_NEEDED: usize = 128 * 1024;
+const STACK_ADDED: usize = 2 * 1024 * 1024;
+
+/// Parses a whole text.
+pub fn parse(reports: &mut Reports) -> Result<Tree, Halt> {
+    let mut rules = Rules {
+        parser: Parser::new(reports),
+        tree: Tree::default(),
+    };
+    rules.start()?;
+    Ok(rules.tree)
+}
+
+struct Rules<'r> {
+    parser: Parser<'r>,
+    tree: Tree,
+}
+
+impl Rules<'_> {
+    /// Runs the steps of a rule on its node, mends when they fail, and keeps the node as far as it came.
+    fn rule<N>(
+        &mut self,
+        rule: Rule,
+        follow: Set,
+        mut node: N,
+        steps: impl FnOnce(&mut Self, &mut N) -> Step,
+    ) -> Result<N, Halt> {
+        self.parser.enter(rule, follow)?;
+        let ended = steps(self, &mut node);
+        self.parser.leave(rule, ended)?;
+        Ok(node)
+    }
+
+    fn start(&mut self) -> Result<(), Halt> {
+        let root = self.rule(Rule::Start, END, None, |rules, root| {
+            *root = Some(rules.expr(Set::of(&[Kind::Eof]))?);
+            rules.parser.take(35)?;
+            Ok(())
+        })?;
+        self.tree.root = root.unwrap_or(usize::MAX);
+        Ok(())
+    }
+
+    fn is(&mut self, kind: Kind) -> Result<bool, Halt> {
+        Ok(self.parser.kind(0)? == kind)
+    }
+
+    fn expr(&mut self, follow: Set) -> Result<NodeId, Halt> {
+        stacker::maybe_grow(STACK_NEEDED, STACK_ADDED, || self.expr_here(follow))
+    }
+
+    fn expr_here(&mut self, follow: Set) -> Result<NodeId, Halt> {
+        let start = self.parser.offset()?;
+        let parts: (Option<NodeId>, Option<Token>, Option<NodeId>, Option<NodeId>) = Default::default();
+        let (condition, question, then, otherwise) = self.rule(
+            Rule::Expr,
+            follow,
+            parts,
+            |rules, (condition, question, then, otherwise)| {
+                *condition = Some(rules.or(next(43))?);
+                rules.parser.sync(43, Place::Entry)?;
+                if rules.is(Kind::Question)? {
+                    *question = Some(rules.parser.take(38)?);
+                    *then = Some(rules.or(Set::of(&[Kind::Colon]))?);
+                    rules.parser.take(40)?;
+                    *otherwise = Some(rules.expr(END)?);
+                }
+                Ok(())
+            },
+        )?;
+        let node = match (question, condition) {
+            (Some(question), condition) => Node::Conditional {
+                condition,
+                question,
+                then,
+                otherwise,
+            },
+            (None, Some(only)) => return Ok(only),
+            (None, None) => Node::Broken,
+        };
+        Ok(self.tree.add(start, node))
+    }
+
+    fn or(&mut self, follow: Set) -> Result<NodeId, Halt> {
+        self.logic(Rule::Or, follow)
+    }
+
+    /// `conditionalOr` and `conditionalAnd`, which differ in operator and parts only.
+    fn logic(&mut self, rule: Rule, follow: Set) -> Result<NodeId, Halt> {
+        let start = self.parser.offset()?;
+        let is_and = matches!(rule, Rule::And);
+        let (kind, entry, operator_state, again) = match is_and {
+            true => (Kind::And, 58, 54, 60),
+            false => (Kind::Or, 50, 46, 52),
+        };
+        let parts: (Option<NodeId>, Vec<Token>, Vec<NodeId>) = Default::default();
+        let (first, operators, rest) = self.rule(rule, follow, parts, |rules, (first, operators, rest)| {
+            *first = Some(rules.operand(is_and, next(entry))?);
+            rules.parser.sync(entry, Place::Entry)?;
+            while rules.is(kind)? {
+                operators.push(rules.parser.take(operator_state)?);
+                rest.push(rules.operand(is_and, next(entry))?);
+                rules.parser.sync(again, Place::Again)?;
+            }
+            Ok(())
+        })?;
+        if let (Some(only), true) = (first, operators.is_empty()) {
+            return Ok(only);
+        }
+        let node = Node::Logic {
+            is_and,
+            first,
+            operators,
+            rest,
+        };
+        Ok(self.tree.add(start, node))
+    }
+
+    fn operand(&mut self, is_and: bool, follow: Set) -> Result<NodeId, Halt> {
+        if is_and {
+            self.relation(0, follow)
+        } else {
+            self.logic(Rule::And, follow)
+        }
+    }
+
+    fn relation(&mut self, precedence: u8, follow: Set) -> Result<NodeId, Halt> {
+        let start = self.parser.offset()?;
+        let node = self.rule(Rule::Relation, follow, None, |rules, node| {
+            let mut left = rules.calc(0, next(69))?;
+            *node = Some(left);
+            rules.parser.sync(69, Place::Entry)?;
+            // Operators bind to the left: the right side of one takes no further.
+            while precedence <= 1 && RELATION_OPERATORS.has(rules.parser.kind(0)?) {
+                left = rules.binary(start, left, node, 65, |rules| rules.relation(2, next(71)))?;
+                rules.parser.sync(71, Place::Again)?;
+            }
+            Ok(())
+        })?;
+        Ok(node.unwrap_or(usize::MAX))
+    }
+
+    fn calc(&mut self, precedence: u8, follow: Set) -> Result<NodeId, Halt> {
+        let start = self.parser.offset()?;
+        let node = self.rule(Rule::Calc, follow, None, |rules, node| {
+            let mut left = rules.unary(next(83))?;
+            *node = Some(left);
+            rules.parser.sync(83, Place::Entry)?;
+            loop {
+                let kind = rules.parser.kind(0)?;
+                if FACTOR_OPERATORS.has(kind) && precedence <= 2 {
+                    left = rules.binary(start, left, node, 76, |rules| rules.calc(3, next(85)))?;
+                } else if TERM_OPERATORS.has(kind) && precedence <= 1 {
+                    left = rules.binary(start, left, node, 79, |rules| rules.calc(2, next(85)))?;
+                } else {
+                    return Ok(());
+                }
+                rules.parser.sync(85, Place::Again)?;
+            }
+        })?;
+        Ok(node.unwrap_or(usize::MAX))
+    }
+
+    /// An operator that is there, and what is behind it.
+    fn binary(
+        &mut self,
+        start: i32,
+        left: NodeId,
+        node: &mut Option<NodeId>,
+        state: u16,
+        right: impl FnOnce(&mut Self) -> Result<NodeId, Halt>,
+    ) -> Result<NodeId, Halt> {
+        self.parser.state = state;
+        let operator = Some(self.parser.take_matched()?);
+        let right = Some(right(self)?);
+        let id = self.tree.add(start, Node::Binary { left, operator, right });
+        *node = Some(id);
+        Ok(id)
+    }
+
+    fn unary(&mut self, follow: Set) -> Result<NodeId, Halt> {
+        let start = self.parser.offset()?;
+        let parts: (bool, Vec<Token>, Option<NodeId>) = Default::default();
+        let (known, operators, member) =
+            self.rule(Rule::Unary, follow, parts, |rules, (known, operators, member)| {
+                rules.parser.sync(99, Place::Entry)?;
+                let alternative = rules.unary_alternative()?;
+                *known = true;
+                match alternative {
+                    Kind::Exclamation => rules.exclamations(operators)?,
+                    Kind::Minus => rules.minuses(operators)?,
+                    _ => {}
+                }
+                *member = Some(rules.member(END)?);
+                Ok(())
+            })?;
+        let node = match (known, member) {
+            (false, _) => Node::UnknownUnary,
+            (true, Some(member)) if operators.is_empty() => return Ok(member),
+            (true, member) => Node::Unary { operators, member },
+        };
+        Ok(self.tree.add(start, node))
+    }
+
+    /// `-` before a number is the number's sign; before anything else it is an operator.
+    fn unary_alternative(&mut self) -> Result<Kind, Stop> {
+        let kind = self.parser.kind(0)?;
+        if kind == Kind::Minus {
+            return match self.parser.kind(1)? {
+                Kind::Int | Kind::Float => Ok(Kind::Int),
+                ahead if MEMBER.has(ahead) => Ok(Kind::Minus),
+                _ => Err(no_alternative(1)),
+            };
+        }
+        if EXPR.has(kind) {
+            Ok(kind)
+        } else {
+            Err(no_alternative(0))
+        }
+    }
+
+    fn exclamations(&mut self, operators: &mut Vec<Token>) -> Step {
+        self.parser.sync(88, Place::Entry)?;
+        loop {
+            operators.push(self.parser.take(87)?);
+            self.parser.sync(90, Place::Again)?;
+            if !self.is(Kind::Exclamation)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn minuses(&mut self, operators: &mut Vec<Token>) -> Step {
+        self.parser.sync(94, Place::Entry)?;
+        loop {
+            operators.push(self.parser.take(93)?);
+            self.parser.sync(96, Place::Again)?;
+            let kind = self.parser.kind(0)?;
+            if kind != Kind::Minus {
+                return if MEMBER.has(kind) {
+                    Ok(())
+                } else {
+                    Err(no_alternative(0))
+                };
+            }
+            // The last `-` before a number could be its sign; it is taken as an operator.
+            if !MEMBER.has(self.parser.kind(1)?) {
+                return Err(no_alternative(1));
+            }
+        }
+    }
+
+    fn member(&mut self, follow: Set) -> Result<NodeId, Halt> {
+        let start = self.parser.offset()?;
+        let node = self.rule(Rule::Member, follow, None, |rules, node| {
+            let mut left = rules.primary(next(128))?;
+            *node = Some(left);
+            rules.parser.sync(128, Place::Entry)?;
+            while matches!(rules.parser.kind(0)?, Kind::Dot | Kind::OpenBracket) {
+                let mut suffix = Node::Broken;
+                let ended = rules.suffix(left, &mut suffix);
+                if !matches!(suffix, Node::Broken) {
+                    left = rules.tree.add(start, suffix);
+                    *node = Some(left);
+                }
+                ended?;
+                rules.parser.sync(130, Place::Again)?;
+            }
+            Ok(())
+        })?;
+        Ok(node.unwrap_or(usize::MAX))
+    }
+
+    /// `.field`, `.call(…)` or `[index]` behind a member.
+    fn suffix(&mut self, member: NodeId, node: &mut Node) -> Step {
+        self.parser.sync(126, Place::Entry)?;
+        if self.is(Kind::OpenBracket)? {
+            return self.index(member, node);
+        }
+        match self.parser.kind(1)? {
+            Kind::Identifier if self.parser.kind(2)? == Kind::OpenParen => self.member_call(member, node),
+            Kind::Identifier | Kind::EscapedIdentifier | Kind::Question => self.select(member, node),
+            _ => Err(no_alternative(1)),
+        }
+    }
+
+    fn select(&mut self, member: NodeId, node: &mut Node) -> Step {
+        let dot = Some(self.parser.take(105)?);
+        self.parser.sync(107, Place::Entry)?;
+        let optional = self.is(Kind::Question)?;
+        if optional {
+            self.parser.take(106)?;
+        }
+        let field = Some(self.escape_ident(next(130))?);
+        *node = Node::Select {
+            member,
+            dot,
+            optional,
+            field,
+        };
+        Ok(())
+    }
+
+    fn member_call(&mut self, member: NodeId, node: &mut Node) -> Step {
+        self.parser.take(111)?;
+        let mut name = None;
+        let mut open = None;
+        let mut arguments = None;
+        let ended = self.call_parts([112, 113, 115, 117], &mut name, &mut open, &mut arguments);
+        *node = Node::MemberCall {
+            member,
+            name,
+            open,
+            arguments,
+        };
+        ended
+    }
+
+    /// `name(arguments)`, with the states of name, parenthesis, choice and closing parenthesis.
+    fn call_parts(
+        &mut self,
+        [at_name, at_open, at_choice, at_close]: [u16; 4],
+        name: &mut Option<Token>,
+        open: &mut Option<Token>,
+        arguments: &mut Option<Vec<NodeId>>,
+    ) -> Step {
+        *name = Some(self.parser.take(at_name)?);
+        *open = Some(self.parser.take(at_open)?);
+        self.parser.sync(at_choice, Place::Entry)?;
+        if EXPR.has(self.parser.kind(0)?) {
+            *arguments = Some(self.expr_list()?);
+        }
+        self.parser.take(at_close)?;
+        Ok(())
+    }
+
+    fn index(&mut self, member: NodeId, node: &mut Node) -> Step {
+        let open = Some(self.parser.take(119)?);
+        let mut optional = false;
+        let mut index = None;
+        let ended = self.index_parts(&mut optional, &mut index);
+        *node = Node::Index {
+            member,
+            open,
+            optional,
+            index,
+        };
+        ended
+    }
+
+    fn index_parts(&mut self, optional: &mut bool, index: &mut Option<NodeId>) -> Step {
+        self.parser.sync(121, Place::Entry)?;
+        *optional = self.is(Kind::Question)?;
+        if *optional {
+            self.parser.take(120)?;
+        }
+        *index = Some(self.expr(Set::of(&[Kind::CloseBracket]))?);
+        self.parser.take(124)?;
+        Ok(())
+    }
+
+    fn primary(&mut self, follow: Set) -> Result<NodeId, Halt> {
+        let start = self.parser.offset()?;
+        let parts = (Node::Broken, None);
+        let (node, nested) = self.rule(Rule::Primary, follow, parts, |rules, (node, nested)| {
+            rules.parser.sync(184, Place::Entry)?;
+            match rules.parser.kind(0)? {
+                Kind::Dot | Kind::Identifier => rules.named(node),
+                Kind::OpenParen => rules.nested(nested),
+                Kind::OpenBracket => rules.list(node),
+                Kind::OpenBrace => rules.map(node),
+                kind if MEMBER.has(kind) => {
+                    *nested = Some(rules.literal()?);
+                    Ok(())
+                }
+                _ => Err(no_alternative(0)),
+            }
+        })?;
+        match nested {
+            Some(inner) => Ok(inner),
+            None => Ok(self.tree.add(start, node)),
+        }
+    }
+
+    /// An identifier, a call, or a message, which shows behind all of its dotted names.
+    fn named(&mut self, node: &mut Node) -> Step {
+        let dots = usize::from(self.is(Kind::Dot)?);
+        if self.parser.kind(dots)? != Kind::Identifier {
+            return Err(no_alternative(dots));
+        }
+        let mut last = dots;
+        while self.parser.kind(last + 1)? == Kind::Dot && self.parser.kind(last + 2)? == Kind::Identifier {
+            last += 2;
+        }
+        if self.parser.kind(last + 1)? == Kind::OpenBrace {
+            return self.message(node);
+        }
+        if self.parser.kind(dots + 1)? == Kind::OpenParen {
+            return self.global_call(node);
+        }
+        let leading_dot = self.leading_dot(132, 131)?;
+        let name = self.parser.take(134)?;
+        *node = Node::Identifier {
+            leading_dot,
+            name: Some(name),
+        };
+        Ok(())
+    }
+
+    fn leading_dot(&mut self, choice: u16, dot: u16) -> Result<bool, Stop> {
+        self.parser.sync(choice, Place::Entry)?;
+        let found = self.is(Kind::Dot)?;
+        if found {
+            self.parser.take(dot)?;
+        }
+        Ok(found)
+    }
+
+    fn global_call(&mut self, node: &mut Node) -> Step {
+        let leading_dot = self.leading_dot(136, 135)?;
+        let mut name = None;
+        let mut open = None;
+        let mut arguments = None;
+        let ended = self.call_parts([138, 139, 141, 143], &mut name, &mut open, &mut arguments);
+        *node = Node::GlobalCall {
+            leading_dot,
+            name,
+            open,
+            arguments,
+        };
+        ended
+    }
+
+    fn nested(&mut self, nested: &mut Option<NodeId>) -> Step {
+        self.parser.take(144)?;
+        *nested = Some(self.expr(Set::of(&[Kind::CloseParen]))?);
+        self.parser.take(146)?;
+        Ok(())
+    }
+
+    fn list(&mut self, node: &mut Node) -> Step {
+        let open = Some(self.parser.take(148)?);
+        let mut elements = Vec::new();
+        let ended = self.list_parts(&mut elements);
+        *node = Node::List { open, elements };
+        ended
+    }
+
+    fn list_parts(&mut self, elements: &mut Vec<Element>) -> Step {
+        self.parser.sync(150, Place::Entry)?;
+        if OPT_EXPR.has(self.parser.kind(0)?) {
+            *elements = self.list_init()?;
+        }
+        self.trailing_comma(153, 152)?;
+        self.parser.take(155)?;
+        Ok(())
+    }
+
+    fn trailing_comma(&mut self, choice: u16, comma: u16) -> Step {
+        self.parser.sync(choice, Place::Entry)?;
+        if self.is(Kind::Comma)? {
+            self.parser.take(comma)?;
+        }
+        Ok(())
+    }
+
+    fn map(&mut self, node: &mut Node) -> Step {
+        let open = Some(self.parser.take(156)?);
+        let mut entries = Entries::default();
+        let ended = self.map_parts(&mut entries);
+        *node = Node::Map {
+            open,
+            keys: entries.keys,
+            colons: entries.colons,
+            values: entries.values,
+        };
+        ended
+    }
+
+    fn map_parts(&mut self, entries: &mut Entries<Element>) -> Step {
+        self.parser.sync(158, Place::Entry)?;
+        if OPT_EXPR.has(self.parser.kind(0)?) {
+            *entries = self.map_init()?;
+        }
+        self.trailing_comma(161, 160)?;
+        self.parser.take(163)?;
+        Ok(())
+    }
+
+    fn message(&mut self, node: &mut Node) -> Step {
+        let leading_dot = self.leading_dot(165, 164)?;
+        let mut names = Vec::new();
+        let mut open = None;
+        let mut entries = Entries::default();
+        let ended = self.message_parts(&mut names, &mut open, &mut entries);
+        *node = Node::Message {
+            leading_dot,
+            names,
+            open,
+            fields_start: entries.start,
+            fields: entries.keys,
+            colons: entries.colons,
+            values: entries.values,
+        };
+        ended
+    }
+
+    fn message_parts(
+        &mut self,
+        names: &mut Vec<Token>,
+        open: &mut Option<Token>,
+        entries: &mut Entries<(bool, Option<Field>)>,
+    ) -> Step {
+        names.push(self.parser.take(167)?);
+        self.parser.sync(172, Place::Entry)?;
+        while self.is(Kind::Dot)? {
+            self.parser.take(168)?;
+            names.push(self.parser.take(169)?);
+            self.parser.sync(174, Place::Again)?;
+        }
+        *open = Some(self.parser.take(175)?);
+        self.parser.sync(177, Place::Entry)?;
+        if OPT_FIELD.has(self.parser.kind(0)?) {
+            *entries = self.field_list()?;
+        }
+        self.trailing_comma(180, 179)?;
+        self.parser.take(182)?;
+        Ok(())
+    }
+
+    fn expr_list(&mut self) -> Result<Vec<NodeId>, Halt> {
+        let follow = Set::of(&[Kind::CloseParen]);
+        self.rule(Rule::ExprList, follow, Vec::new(), |rules, list| {
+            list.push(rules.expr(next(191))?);
+            rules.parser.sync(191, Place::Entry)?;
+            while rules.is(Kind::Comma)? {
+                rules.parser.take(187)?;
+                list.push(rules.expr(next(191))?);
+                rules.parser.sync(193, Place::Again)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether a comma is followed by a further entry; otherwise it is left to the rule around the list.
+    fn goes_on(&mut self, first: Set) -> Result<bool, Halt> {
+        Ok(self.is(Kind::Comma)? && first.has(self.parser.kind(1)?))
+    }
+
+    fn list_init(&mut self) -> Result<Vec<Element>, Halt> {
+        self.rule(Rule::ListInit, next(153), Vec::new(), |rules, list| {
+            list.push(rules.opt_expr(next(199))?);
+            rules.parser.sync(199, Place::Entry)?;
+            while rules.goes_on(OPT_EXPR)? {
+                rules.parser.take(195)?;
+                list.push(rules.opt_expr(next(199))?);
+                rules.parser.sync(201, Place::Again)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn field_list(&mut self) -> Result<Entries<(bool, Option<Field>)>, Halt> {
+        let entries = Entries {
+            start: self.parser.offset()?,
+            ..Entries::default()
+        };
+        self.rule(Rule::Fields, next(180), entries, |rules, entries| {
+            rules.field_entry(entries, 203)?;
+            rules.parser.sync(212, Place::Entry)?;
+            while rules.goes_on(OPT_FIELD)? {
+                rules.parser.take(205)?;
+                rules.field_entry(entries, 207)?;
+                rules.parser.sync(214, Place::Again)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn field_entry(&mut self, entries: &mut Entries<(bool, Option<Field>)>, colon: u16) -> Step {
+        entries.keys.push(self.opt_field()?);
+        entries.colons.push(self.parser.take(colon)?);
+        entries.values.push(self.expr(next(212))?);
+        Ok(())
+    }
+
+    fn opt_field(&mut self) -> Result<(bool, Option<Field>), Halt> {
+        let follow = Set::of(&[Kind::Colon]);
+        self.rule(Rule::OptField, follow, (false, None), |rules, (optional, field)| {
+            rules.parser.sync(216, Place::Entry)?;
+            *optional = rules.is(Kind::Question)?;
+            if *optional {
+                rules.parser.take(215)?;
+            }
+            *field = Some(rules.escape_ident(END)?);
+            Ok(())
+        })
+    }
+
+    fn map_init(&mut self) -> Result<Entries<Element>, Halt> {
+        let entries = Entries::default();
+        self.rule(Rule::MapInit, next(161), entries, |rules, entries| {
+            rules.map_entry(entries, 221)?;
+            rules.parser.sync(230, Place::Entry)?;
+            while rules.goes_on(OPT_EXPR)? {
+                rules.parser.take(223)?;
+                rules.map_entry(entries, 225)?;
+                rules.parser.sync(232, Place::Again)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn map_entry(&mut self, entries: &mut Entries<Element>, colon: u16) -> Step {
+        entries.keys.push(self.opt_expr(Set::of(&[Kind::Colon]))?);
+        entries.colons.push(self.parser.take(colon)?);
+        entries.values.push(self.expr(next(230))?);
+        Ok(())
+    }
+
+    fn escape_ident(&mut self, follow: Set) -> Result<Field, Halt> {
+        let field = Field {
+            token: None,
+            escaped: false,
+            start: self.parser.offset()?,
+        };
+        self.rule(Rule::EscapeIdent, follow, field, |rules, field| {
+            rules.parser.sync(235, Place::Entry)?;
+            let state = match rules.parser.kind(0)? {
+                Kind::Identifier => 233,
+                Kind::EscapedIdentifier => 234,
+                _ => return Err(no_alternative(0)),
+            };
+            field.escaped = state == 234;
+            field.token = Some(rules.parser.take(state)?);
+            Ok(())
+        })
+    }
+
+    fn opt_expr(&mut self, follow: Set) -> Result<Element, Halt> {
+        let element = Element {
+            optional: false,
+            expression: None,
+        };
+        self.rule(Rule::OptExpr, follow, element, |rules, element| {
+            rules.parser.sync(238, Place::Entry)?;
+            element.optional = rules.is(Kind::Question)?;
+            if element.optional {
+                rules.parser.take(237)?;
+            }
+            element.expression = Some(rules.expr(END)?);
+            Ok(())
+        })
+    }
+
+    fn literal(&mut self) -> Result<NodeId, Halt> {
+        let start = self.parser.offset()?;
+        let parts: (bool, Option<Token>) = Default::default();
+        let (negative, token) = self.rule(Rule::Literal, END, parts, |rules, (negative, token)| {
+            rules.parser.sync(256, Place::Entry)?;
+            let first = rules.parser.kind(0)?;
+            *negative = first == Kind::Minus;
+            let ahead = usize::from(*negative);
+            let (choice, minus, state) = match rules.parser.kind(ahead)? {
+                Kind::Int => (Some(243), 242, 245),
+                Kind::Float => (Some(248), 247, 250),
+                _ if *negative => return Err(no_alternative(1)),
+                Kind::Uint => (None, 0, 246),
+                Kind::String => (None, 0, 251),
+                Kind::Bytes => (None, 0, 252),
+                Kind::True => (None, 0, 253),
+                Kind::False => (None, 0, 254),
+                Kind::Null => (None, 0, 255),
+                _ => return Err(no_alternative(0)),
+            };
+            if let Some(choice) = choice {
+                rules.parser.sync(choice, Place::Entry)?;
+            }
+            if *negative {
+                rules.parser.take(minus)?;
+            }
+            *token = Some(rules.parser.take(state)?);
+            Ok(())
+        })?;
+        Ok(self.tree.add(start, Node::Literal { negative, token }))
+    }
+}
+
+fn no_alternative(ahead: usize) -> Stop {
+    Stop::Wrong(Wrong::NoAlternative { ahead })
+}
+
+/// Keys, colons and values of maps and messages, as far as they were found.
+struct Entries<K> {
+    start: i32,
+    keys: Vec<K>,
+    colons: Vec<Token>,
+    values: Vec<NodeId>,
+}
+
+impl<K> Default for Entries<K> {
+    fn default() -> Self {
+        Self {
+            start: 0,
+            keys: Vec::new(),
+            colons: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+}
