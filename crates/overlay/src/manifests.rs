@@ -18,26 +18,36 @@ pub(super) fn is_file(tree: &Mount<'_>, path: &str) -> bool {
     tree.canonical(path).is_ok_and(|found| !found.directory)
 }
 
-/// All manifests below `base` in the order of their paths, by path: files that end in `.yaml` or `.yml`, and directories
-/// with a kustomization of their own, which are not looked into. Links to directories are not followed.
-pub(super) fn scan(tree: &Mount<'_>, base: &str) -> Result<Vec<String>, TreeError> {
-    let mut manifests = Vec::new();
+/// What is below a directory.
+#[derive(Debug, Default)]
+pub(super) struct Manifests {
+    /// Files that end in `.yaml` or `.yml`, and directories with a kustomization of their own, in the order of their paths.
+    pub paths: Vec<String>,
+    /// Whether a link with the name of a file is one to a directory: a build could use it, Flux stops.
+    pub has_disguised: bool,
+}
+
+/// All manifests below `base`. Directories with a kustomization of their own are not looked into, and links to directories
+/// are not followed.
+pub(super) fn scan(tree: &Mount<'_>, base: &str) -> Result<Manifests, TreeError> {
+    let mut manifests = Manifests::default();
     if !tree.canonical(base)?.directory {
         return Ok(manifests);
     }
     let mut waiting = vec![base.to_owned()];
     while let Some(next) = waiting.pop() {
-        let found = tree.canonical(&next);
-        let is_directory = found.is_ok_and(|found| found.directory && found.path == next);
-        if is_directory {
+        let found = tree.canonical(&next).ok().filter(|found| found.directory);
+        let is_link = found.as_ref().is_some_and(|found| found.path != next);
+        if found.is_some() && !is_link {
             if next != base && NAMES.iter().any(|name| is_file(tree, &path::join(&next, name))) {
-                manifests.push(next);
+                manifests.paths.push(next);
                 continue;
             }
             let names = tree.list(&next)?;
             waiting.extend(names.iter().rev().map(|name| format!("{next}/{name}")));
         } else if next.ends_with(".yaml") || next.ends_with(".yml") {
-            manifests.push(next);
+            manifests.has_disguised |= is_link;
+            manifests.paths.push(next);
         }
     }
     Ok(manifests)

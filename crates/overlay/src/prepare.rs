@@ -40,7 +40,11 @@ pub fn prepare<'t>(tree: &'t dyn Tree, overlay: &Overlay) -> Result<Prepared<'t>
     let (mut kustomization, bytes) = match &existing {
         Some(file) => read_kustomization(&mount, file)?,
         None => {
-            manifests = scan(&mount, &directory).map_err(|error| unwritable(&error))?;
+            let found = scan(&mount, &directory).map_err(|error| unwritable(&error))?;
+            manifests = found.paths;
+            if let Some(error) = found.has_disguised.then(|| of_manifests(&mount, &manifests)).flatten() {
+                return Err(error);
+            }
             (generate(&directory, &manifests), Vec::new())
         }
     };
