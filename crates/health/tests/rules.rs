@@ -187,9 +187,7 @@ fn ids_are_shown_as_flux_does() {
 /// Three thousand objects, each told of five times: a look at one does not cost a walk over all.
 #[test]
 fn many_objects_are_no_trouble() {
-    let ids: Vec<_> = (0..3_000)
-        .map(|number| id("Deployment", &number.to_string()))
-        .collect();
+    let ids: Vec<_> = (0..3_000).map(|number| id("Deployment", &number.to_string())).collect();
     let mut wait = Wait::new(ids.clone(), true, []);
     for _ in 0..4 {
         for id in &ids {
