@@ -4,13 +4,12 @@ use super::error::OverlayError;
 use super::mount::ROOT;
 use super::object::{Object, node_of};
 use super::prepare::{Prepared, of_manifests};
-use super::rewrite::read;
 use super::sources::decrypt_sources;
 use super::stages::{Decrypt, Stages, Substitute};
 use bumpwright_kustomize::resource::Resource;
 use bumpwright_kustomize::tree::{Command, LoadRestrictions, PluginFile, RepoUrl, Tree, World, WorldError};
 use bumpwright_kustomize::{self as kustomize, Build, Options, Order};
-use bumpwright_yaml::{FileId, Files, Node, write_json, write_sigs};
+use bumpwright_yaml::{Files, Node, write_json, write_sigs};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -162,8 +161,6 @@ fn substituted(resource: &Resource, substitute: &dyn Substitute) -> Result<Optio
         object: label(resource),
         error,
     };
-    let mut text = String::new();
-    write_sigs(&resource.node, &mut text).map_err(|error| failed(error.go().into()))?;
     let opts_out = |field| {
         let mut pairs = resource.pairs(field);
         pairs.any(|(key, value)| key == SUBSTITUTE && value == "disabled")
@@ -171,15 +168,7 @@ fn substituted(resource: &Resource, substitute: &dyn Substitute) -> Result<Optio
     if opts_out("labels") || opts_out("annotations") {
         return Ok(None);
     }
-    let Some(text) = substitute.text(&text).map_err(failed)? else {
-        return Ok(None);
-    };
-    let node = read(text.as_bytes(), FileId::NONE);
-    let node = node.map_err(|error| failed(format!("envsubst error: YAMLToJSON: {}", error.go()).into()))?;
-    match node.value {
-        bumpwright_yaml::Value::Mapping(_) => Ok(Some(node)),
-        _ => Err(failed("UnmarshalJSON: what is left is no object".into())),
-    }
+    substitute.object(&resource.node).map_err(failed)
 }
 
 /// Finds objects that have got the name of another one.

@@ -1,5 +1,6 @@
 //! What happens to files before a build and to objects after it, and is the matter of others: decryption, substitution.
 
+use bumpwright_yaml::Node;
 use serde_json::Value;
 
 /// The stages around a build. Those that are not there are left out.
@@ -71,11 +72,11 @@ impl SourceFormat {
 
 /// Replaces variables.
 pub trait Substitute {
-    /// The YAML of an object with its variables replaced; nothing where it stays as it is. Objects that opt out by
+    /// An object with its variables replaced; nothing where it stays as it is. Objects that opt out by
     /// `kustomize.toolkit.fluxcd.io/substitute: disabled` are not asked about (K-093).
     ///
     /// # Errors
     ///
     /// A variable is missing, or an expression is wrong.
-    fn text(&self, yaml: &str) -> Result<Option<String>, StageError>;
+    fn object(&self, object: &Node) -> Result<Option<Node>, StageError>;
 }

@@ -13,6 +13,7 @@ use bumpwright_overlay::{
     Built, CommonMetadata, Decrypt, Overlay, OverlayError, SourceFile, SourceFormat, StageError, Stages, Substitute,
     prepare,
 };
+use bumpwright_yaml::{FileId, Node, ReadOptions, read_first, write_sigs};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
@@ -71,11 +72,14 @@ impl Decrypt for Rot {
 struct Put(&'static str);
 
 impl Substitute for Put {
-    fn text(&self, yaml: &str) -> Result<Option<String>, StageError> {
+    fn object(&self, object: &Node) -> Result<Option<Node>, StageError> {
+        let mut yaml = String::new();
+        write_sigs(object, &mut yaml).unwrap();
         if yaml.contains("${broken}") {
             return Err("envsubst error: variable not set".into());
         }
-        Ok(Some(yaml.replace("${x}", self.0)))
+        let changed = yaml.replace("${x}", self.0);
+        Ok(read_first(changed.as_bytes(), &ReadOptions::sigs(FileId::NONE)).unwrap())
     }
 }
 
