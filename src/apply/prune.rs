@@ -24,7 +24,11 @@ pub async fn prune(cluster: &Cluster, mut stale: Vec<Entry>, settings: &Settings
     let mut done = ChangeSet::default();
     let (mut survivors, mut failures) = (Vec::new(), Vec::new());
     for batch in stale.chunk_by(|a, b| a.id.kind == b.id.kind && a.id.group == b.id.group) {
-        let deletes = stream::iter(batch).map(|entry| async move { (entry, delete(cluster, entry, settings).await) });
+        let deletes: Vec<_> = batch
+            .iter()
+            .map(|entry| async move { (entry, delete(cluster, entry, settings).await) })
+            .collect();
+        let deletes = stream::iter(deletes);
         let deletes: Vec<_> = deletes.buffered(settings.concurrency.max(1)).collect().await;
         for (entry, deleted) in deletes {
             match deleted {

@@ -79,15 +79,19 @@ pub(super) async fn wait(
     let end = Instant::now() + settings.patience;
     let mut pause = FIRST_PAUSE;
     loop {
-        let looks = stream::iter(objects.into_iter().map(|(id, resource)| async move {
+        let looks = objects.into_iter().map(|(id, resource)| async move {
             let state = match cluster.fetch(resource, &id.name).await {
                 Ok(object) => (settings.readiness)(&object),
                 Err(error) if error.is_not_found() => Readiness::Other("NotFound"),
                 Err(_) => Readiness::Other("Unknown"),
             };
             (id, resource, state)
-        }));
-        let looks: Vec<_> = looks.buffered(settings.concurrency.max(1)).collect().await;
+        });
+        let looks: Vec<_> = looks.collect();
+        let looks: Vec<_> = stream::iter(looks)
+            .buffered(settings.concurrency.max(1))
+            .collect()
+            .await;
         let open: Vec<_> = looks
             .into_iter()
             .filter(|(.., state)| *state != Readiness::Current)

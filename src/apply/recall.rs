@@ -36,8 +36,14 @@ impl Looker<'_> {
                 .or_insert_with(|| (Arc::clone(resource), BTreeSet::new()));
             namespaces.insert(namespace(item, resource));
         }
-        let lists = stream::iter(kinds.into_values()).map(|(resource, namespaces)| self.stamps(resource, namespaces));
-        let lists: Vec<Stamps> = lists.buffered(self.settings.concurrency.max(1)).collect().await;
+        let lists = kinds
+            .into_values()
+            .map(|(resource, namespaces)| self.stamps(resource, namespaces));
+        let lists: Vec<_> = lists.collect();
+        let lists: Vec<Stamps> = stream::iter(lists)
+            .buffered(self.settings.concurrency.max(1))
+            .collect()
+            .await;
         let stamps: Stamps = lists.into_iter().flatten().collect();
         let pairs = items.iter().zip(known);
         pairs

@@ -60,9 +60,13 @@ impl Progress<'_> {
         let refused = self.locate(&mut items).await;
         let recalled = self.looker.recall(&items, self.memory).await;
         let (looker, new_kinds) = (&self.looker, &self.new_kinds);
-        let looks = stream::iter(items.into_iter().zip(recalled).zip(refused))
-            .map(|((item, recalled), refused)| look(looker, new_kinds, item, recalled, refused));
-        let looks: Vec<_> = looks.buffered(looker.settings.concurrency.max(1)).collect().await;
+        let looks = items.into_iter().zip(recalled).zip(refused);
+        let looks = looks.map(|((item, recalled), refused)| look(looker, new_kinds, item, recalled, refused));
+        let looks: Vec<_> = looks.collect();
+        let looks: Vec<_> = stream::iter(looks)
+            .buffered(looker.settings.concurrency.max(1))
+            .collect()
+            .await;
         let mut looked = Vec::with_capacity(looks.len());
         let mut refusals = Vec::new();
         for look in looks {
@@ -163,8 +167,11 @@ impl Progress<'_> {
             let batch = std::iter::from_fn(|| rest.next_if(&is_same));
             let batch: Vec<Looked> = std::iter::once(first).chain(batch).collect();
             let looker = &self.looker;
-            let writes = stream::iter(batch).map(|look| write(looker, look));
-            let writes: Vec<_> = writes.buffered(looker.settings.concurrency.max(1)).collect().await;
+            let writes: Vec<_> = batch.into_iter().map(|look| write(looker, look)).collect();
+            let writes: Vec<_> = stream::iter(writes)
+                .buffered(looker.settings.concurrency.max(1))
+                .collect()
+                .await;
             let mut failed = None;
             for done in writes {
                 match done {

@@ -20,6 +20,19 @@ pub struct Apply<'a> {
     pub dry_run: bool,
 }
 
+impl Apply<'_> {
+    fn query(&self) -> String {
+        let mut query = Serializer::new(String::new());
+        query
+            .append_pair("fieldManager", self.manager)
+            .append_pair("force", "true");
+        if self.dry_run {
+            query.append_pair("dryRun", "All");
+        }
+        query.finish()
+    }
+}
+
 /// How an object is deleted: dependents in the background.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deletion {
@@ -91,14 +104,7 @@ impl Cluster {
         object: &Value,
         how: Apply<'_>,
     ) -> Result<Value, ClusterError> {
-        let mut query = Serializer::new(String::new());
-        query
-            .append_pair("fieldManager", how.manager)
-            .append_pair("force", "true");
-        if how.dry_run {
-            query.append_pair("dryRun", "All");
-        }
-        let path = format!("{}?{}", resource.path(name), query.finish());
+        let path = format!("{}?{}", resource.path(name), how.query());
         self.answer(Ask {
             method: &Method::PATCH,
             content_type: "application/apply-patch+yaml",
@@ -172,4 +178,23 @@ impl Cluster {
         let list: MetadataList = self.answer(ask).await?;
         Ok(list.items.into_iter().map(|item| item.metadata).collect())
     }
+
+    /// The objects of a kind with some labels, in a namespace or in all.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn list(&self, resource: &Resource, namespace: &str, labels: &str) -> Result<Vec<Value>, ClusterError> {
+        let query = Serializer::new(String::new())
+            .append_pair("labelSelector", labels)
+            .finish();
+        let path = format!("{}?{query}", resource.collection(namespace));
+        let list: ObjectList = self.answer(Ask::get(&path)).await?;
+        Ok(list.items)
+    }
+}
+
+#[derive(Deserialize)]
+struct ObjectList {
+    #[serde(default)]
+    items: Vec<Value>,
 }
