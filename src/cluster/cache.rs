@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures::{Stream, TryStreamExt as _};
 use kube::api::DynamicObject;
+use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
@@ -40,6 +41,8 @@ type Listener = Box<dyn Fn(&Change) + Send + Sync>;
 /// The objects of a kind.
 pub struct Cache {
     kind: &'static Kind,
+    /// Whether only metadata are watched.
+    only_metadata: bool,
     objects: RwLock<BTreeMap<ObjectName, Arc<Object>>>,
     listeners: Mutex<Vec<Listener>>,
     listed: watch::Sender<bool>,
@@ -59,10 +62,20 @@ impl Cache {
     pub fn new(kind: &'static Kind) -> Self {
         Self {
             kind,
+            only_metadata: false,
             objects: RwLock::default(),
             listeners: Mutex::default(),
             listed: watch::Sender::new(false),
             failure: Mutex::default(),
+        }
+    }
+
+    /// An empty cache of the metadata of objects; nothing else of them is ever sent.
+    #[must_use]
+    pub fn of_metadata(kind: &'static Kind) -> Self {
+        Self {
+            only_metadata: true,
+            ..Self::new(kind)
         }
     }
 
@@ -133,9 +146,15 @@ impl Cache {
             config = config.labels(labels);
         }
         loop {
-            let api = cluster.watched(self.kind, scope);
-            self.follow(watcher::watcher(api, config.clone()).default_backoff(), &failed)
-                .await;
+            if self.only_metadata {
+                let api = cluster.watched_metadata(self.kind, scope);
+                let events = watcher::watcher(api, config.clone()).default_backoff();
+                self.follow(events.map_ok(of_metadata), &failed).await;
+            } else {
+                let api = cluster.watched(self.kind, scope);
+                self.follow(watcher::watcher(api, config.clone()).default_backoff(), &failed)
+                    .await;
+            }
             // Somebody has replaced the token, or will.
             cluster.renew().await;
             tokio::time::sleep(UNKNOWN_PAUSE).await;
@@ -216,6 +235,22 @@ impl Cache {
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<ObjectName, Arc<Object>>> {
         self.objects.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An object of which only the metadata are known.
+fn of_metadata(event: Event<PartialObjectMeta<DynamicObject>>) -> Watched {
+    let object = |partial: PartialObjectMeta<DynamicObject>| DynamicObject {
+        types: partial.types,
+        metadata: partial.metadata,
+        data: serde_json::Value::Null,
+    };
+    match event {
+        Event::Apply(partial) => Event::Apply(object(partial)),
+        Event::Delete(partial) => Event::Delete(object(partial)),
+        Event::InitApply(partial) => Event::InitApply(object(partial)),
+        Event::Init => Event::Init,
+        Event::InitDone => Event::InitDone,
     }
 }
 

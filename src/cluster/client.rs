@@ -7,6 +7,7 @@ use std::time::Duration;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::PartialObjectMeta;
 use kube::{Client, Config};
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
@@ -180,6 +181,14 @@ impl Cluster {
             kind,
             scope.namespace.as_deref().unwrap_or_default(),
         )
+    }
+
+    pub(super) fn watched_metadata(&self, kind: &Kind, scope: &Scope) -> Api<PartialObjectMeta<DynamicObject>> {
+        let client = self.clients().watching;
+        match &scope.namespace {
+            None => Api::all_with(client, &kind.resource()),
+            Some(namespace) => Api::namespaced_with(client, namespace, &kind.resource()),
+        }
     }
 
     /// Asks about the objects of a kind in a namespace, or in none. Once more with what is on disk now, when the server

@@ -31,9 +31,15 @@ pub const GIT_REPOSITORY: Kind = v1("source.toolkit.fluxcd.io", "GitRepository",
 pub const OCI_REPOSITORY: Kind = v1("source.toolkit.fluxcd.io", "OCIRepository", "ocirepositories");
 /// `Bucket`
 pub const BUCKET: Kind = v1("source.toolkit.fluxcd.io", "Bucket", "buckets");
+/// `ExternalArtifact`
+pub const EXTERNAL_ARTIFACT: Kind = v1("source.toolkit.fluxcd.io", "ExternalArtifact", "externalartifacts");
+/// `Kustomization`
+pub const KUSTOMIZATION: Kind = v1("kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations");
 
 /// `Secret`
 pub const SECRET: Kind = v1(CORE, "Secret", "secrets");
+/// `ConfigMap`
+pub const CONFIG_MAP: Kind = v1(CORE, "ConfigMap", "configmaps");
 /// `ServiceAccount`
 pub const SERVICE_ACCOUNT: Kind = v1(CORE, "ServiceAccount", "serviceaccounts");
 /// `Namespace`

@@ -78,28 +78,48 @@ impl Object {
         self.status.value()
     }
 
-    /// The object as a type of `api`.
-    ///
-    /// # Errors
-    /// When it does not fit, which the schema of its kind should have kept out.
-    pub fn read<T: DeserializeOwned>(&self, kind: &Kind) -> Result<T, serde_json::Error> {
+    /// The object as JSON, with what is known of its metadata.
+    #[must_use]
+    pub fn value(&self, kind: &Kind) -> Value {
         let mut value = Map::new();
         value.insert("apiVersion".to_owned(), Value::String(kind.api_version()));
         value.insert("kind".to_owned(), Value::String(kind.kind.to_owned()));
-        value.insert(
-            "metadata".to_owned(),
-            json!({
-                "name": self.name.name,
-                "namespace": self.name.namespace,
-                "labels": self.labels,
-                "annotations": self.annotations,
-            }),
-        );
+        value.insert("metadata".to_owned(), Value::Object(self.metadata()));
         value.extend(self.fields.clone());
         let status = self.status();
         if !status.is_null() {
             value.insert("status".to_owned(), status);
         }
-        serde_json::from_value(Value::Object(value))
+        Value::Object(value)
+    }
+
+    fn metadata(&self) -> Map<String, Value> {
+        let mut metadata = Map::new();
+        let mut put = |field: &str, value: Value| {
+            let is_empty = value.as_object().is_some_and(Map::is_empty)
+                || value.as_array().is_some_and(Vec::is_empty)
+                || value.as_str().is_some_and(str::is_empty);
+            // As Go leaves them out.
+            if !is_empty {
+                metadata.insert(field.to_owned(), value);
+            }
+        };
+        put("name", json!(self.name.name));
+        put("namespace", json!(self.name.namespace));
+        put("uid", json!(self.uid));
+        put("resourceVersion", json!(self.resource_version));
+        put("generation", json!(self.generation));
+        put("labels", json!(self.labels));
+        put("annotations", json!(self.annotations));
+        put("finalizers", json!(self.finalizers));
+        metadata
+    }
+
+    /// The object as a type of `api`.
+    ///
+    /// # Errors
+    /// When it does not fit, which the schema of its kind should have kept out.
+    pub fn read<T: DeserializeOwned>(&self, kind: &Kind) -> Result<T, serde_json::Error> {
+        serde_json::from_value(self.value(kind))
     }
 }
