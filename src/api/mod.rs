@@ -30,6 +30,7 @@ mod emit;
 mod git_repository;
 mod image_policy;
 mod image_repository;
+mod kustomization;
 mod latest_image;
 mod manifests;
 mod meta;
@@ -59,6 +60,11 @@ pub use image_policy::{
     ImageRepositoryRef, NumericalPolicy, SemverPolicy, StatusRef,
 };
 pub use image_repository::{AccessFrom, ImageRepository, ImageRepositorySpec, NamespaceSelector};
+pub use kustomization::{
+    CommonMetadata, Decryption, DeletionPolicy, Dependency, HealthExpressions, HistoryEntry, IgnoreRule, ImageOverride,
+    Json6902Operation, Json6902Patch, KubeConfigRef, Kustomization, KustomizationSource, KustomizationSpec,
+    KustomizePatch, ObjectReference, ObjectSelector, PostBuild, SecretKeyRef, SubstituteReference,
+};
 pub use latest_image::{InvalidLatestImage, parse_latest_image};
 pub use manifests::{Cause, Document, Lenient, ManifestError, Object, Place, could_hold, read, read_leniently};
 pub use meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
