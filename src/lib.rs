@@ -84,6 +84,7 @@ pub mod net;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // writes logs, serves metrics and probes, sends events
 pub mod observe;
 pub use bumpwright_overlay as overlay;
+pub mod pipeline;
 pub mod policy;
 pub use bumpwright_re2 as re2;
 pub use bumpwright_substitute as substitute;

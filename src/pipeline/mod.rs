@@ -1,0 +1,11 @@
+//! What a Kustomization makes of a tree of files: the same for the controller and for `build -k`.
+//!
+//! ```text
+//! spec ─▶ overlay ─▶ build (decrypt ─▶ kustomize ─▶ decrypt ─▶ substitute) ─▶ objects
+//! ```
+
+mod spec;
+mod variables;
+
+pub use spec::{common_metadata, overlay};
+pub use variables::Substitution;
