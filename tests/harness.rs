@@ -4,44 +4,26 @@
 
 #[path = "support/corpora.rs"]
 mod corpora;
+#[path = "harness/stage.rs"]
+mod stage;
 mod support;
 
-use std::path::Path;
 use std::process::Command;
+
+use stage::Stage;
 
 /// As many scenarios pass at least; the others are listed.
 const FLOOR: usize = 115;
 
 #[test]
 fn recorded_scenarios_of_the_image_controllers() {
-    let harness = corpora::corpora().join("harness");
-    if !harness.join("run.py").exists() {
-        println!("harness: absent");
-        return;
-    }
-    let programs = ["etcd", "kube-apiserver", "flux", "registry"].map(support::tool);
-    let here = support::has("python3", "python3") && support::has("kubectl", "kubernetes-client");
-    if !here || programs.iter().any(Option::is_none) || !has_yaml() {
-        return;
-    }
-    let work = tempfile::tempdir().unwrap();
-    let bin = work.path().join("bin");
-    std::fs::create_dir(&bin).unwrap();
-    let mut links: Vec<(&str, &Path)> = vec![("bumpwright", Path::new(env!("CARGO_BIN_EXE_bumpwright")))];
-    let found = programs.iter().flatten();
-    links.extend(found.map(|program| (program.file_name().unwrap().to_str().unwrap(), program.as_path())));
-    for (name, program) in links {
-        std::os::unix::fs::symlink(program, bin.join(name)).unwrap();
-    }
-    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let tests = project.join("tests");
-    let profile = std::fs::read_to_string(tests.join("harness/profile.yaml")).unwrap();
-    let profile = profile.replace("CRDS", project.join("crds").to_str().unwrap());
-    std::fs::write(work.path().join("profile.yaml"), profile).unwrap();
+    let Some(stage) = Stage::set("run.py") else { return };
+    let Stage { harness, .. } = &stage;
+    let tests = stage.tests();
     let out = Command::new("python3")
         .arg(harness.join("run.py"))
         .arg("--profile")
-        .arg(work.path().join("profile.yaml"))
+        .arg(stage.profile())
         .arg("--scenarios")
         .arg(harness.join("scenarios/image"))
         .arg("--scenarios")
@@ -50,8 +32,8 @@ fn recorded_scenarios_of_the_image_controllers() {
         .arg("--differences")
         .arg(tests.join("harness_differences.md"))
         .args(["--compare", "--jobs", "5", "--work"])
-        .arg(work.path().join("work"))
-        .env("FLUXBOX_BIN", &bin)
+        .arg(stage.work.path().join("work"))
+        .env("FLUXBOX_BIN", &stage.bin)
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&out.stdout);
@@ -74,18 +56,4 @@ fn is_unexpected(line: &str, listed: &str) -> bool {
         return false;
     };
     !(listed.contains(&format!("\n- `{name}`: ")) && why.contains("(wait)"))
-}
-
-/// Whether the harness can run.
-fn has_yaml() -> bool {
-    let yaml = Command::new("python3").args(["-c", "import yaml"]).status();
-    if yaml.is_ok_and(|status| status.success()) {
-        return true;
-    }
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "PyYAML is missing; install python3-yaml"
-    );
-    println!("skipped: PyYAML is missing; install python3-yaml");
-    false
 }

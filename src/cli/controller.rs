@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use super::byte_size::ByteSize;
 use super::console;
-use super::controller_args::Controller;
+use super::controller_args::{Controller, Kustomize};
 use crate::api::ObjectName;
 use crate::cluster::{Connect, Scope};
 use crate::controller::{
-    self, ArtifactSettings, Backoff, Election, Gates, Kinds, Settings, TokenCacheLimits, WebhookSettings,
+    self, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings, TokenCacheLimits,
+    WebhookSettings,
 };
 use crate::observe::{ListenAddress, ListenAddressError, LogOptions, Redaction, UnknownName, host_name};
 use crate::storage;
@@ -75,7 +76,6 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         no_cross_namespace_refs: args.no_cross_namespace_refs,
         gates,
         default_account: default_account(args, gates)?,
-        lockdown_elsewhere: !args.accepted.default_service_account.is_empty(),
         tokens: TokenCacheLimits {
             items: args.token_cache_max_size,
             duration: args.token_cache_max_duration.as_std(),
@@ -102,6 +102,7 @@ fn settings(args: &Controller) -> Result<Settings, String> {
             .map_err(|e: ListenAddressError| format!("--health-addr: {e}"))?,
         webhooks: webhooks(args)?,
         artifacts: artifacts(args)?,
+        kustomize: kustomize(&args.kustomize, gates)?,
         events: Some(args.events_addr.clone()).filter(|address| !address.is_empty()),
         ssh_kex: given(&args.ssh_kex_algos),
         ssh_host_keys: given(&args.ssh_hostkey_algos),
@@ -135,6 +136,42 @@ fn default_account(args: &Controller, gates: Gates) -> Result<Option<String>, St
     }
 }
 
+/// How Kustomizations are reconciled.
+fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String> {
+    let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
+    let account = |name: &str| match named(name) {
+        Some(_) if !gates.object_level_identity => {
+            Err("cannot set default service accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled")
+        }
+        name => Ok(name),
+    };
+    let stage_kind = |text: &String| match text.trim().split_once('/') {
+        Some((group, kind)) => (group.to_owned(), kind.to_owned()),
+        None => (String::new(), text.trim().to_owned()),
+    };
+    let age_secret = named(&args.sops_age_secret).map(|name| {
+        let namespace = own_namespace().ok_or("--sops-age-secret needs RUNTIME_NAMESPACE, the namespace of the Secret");
+        namespace.map(|namespace| ObjectName::new(namespace, name))
+    });
+    Ok(KustomizeSettings {
+        concurrent_apply: args.concurrent_ssa.max(1),
+        http_retry: args.http_retry,
+        source_host: std::env::var("SOURCE_CONTROLLER_LOCALHOST")
+            .ok()
+            .filter(|host| !host.is_empty()),
+        no_remote_bases: args.no_remote_bases,
+        default_account: named(&args.default_service_account),
+        default_decryption_account: account(&args.default_decryption_service_account)?,
+        default_kubeconfig_account: account(&args.default_kubeconfig_service_account)?,
+        age_secret: age_secret.transpose()?,
+        overridden_managers: args.override_manager.clone(),
+        stage_kinds: args.custom_apply_stage_kinds.iter().map(stage_kind).collect(),
+        watched_configs: args.watch_configs_label_selector.clone(),
+        kubeconfig_exec: args.insecure_kubeconfig_exec,
+        kubeconfig_insecure: args.insecure_kubeconfig_tls,
+    })
+}
+
 /// How artifacts are kept, if any are made.
 fn artifacts(args: &Controller) -> Result<Option<ArtifactSettings>, String> {
     if !kinds(&args.controllers)?.source {
@@ -160,15 +197,17 @@ pub(super) fn kinds(names: &[String]) -> Result<Kinds, String> {
         reflector: false,
         automation: false,
         source: false,
+        kustomize: false,
     };
     for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
         match name.strip_suffix("-controller").unwrap_or(name) {
             "image-reflector" => kinds.reflector = true,
             "image-automation" => kinds.automation = true,
             "source" => kinds.source = true,
+            "kustomize" => kinds.kustomize = true,
             other => {
                 return Err(format!(
-                    "--controllers: {other:?} is none of image-reflector, image-automation, source"
+                    "--controllers: {other:?} is none of image-reflector, image-automation, source, kustomize"
                 ));
             }
         }

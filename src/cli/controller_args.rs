@@ -148,6 +148,10 @@ pub struct Controller {
     #[arg(long, value_name = "ENCODING", default_value = "json")]
     pub log_encoding: String,
 
+    /// Kustomizations.
+    #[command(flatten)]
+    pub kustomize: Kustomize,
+
     /// Leader election.
     #[command(flatten)]
     pub election: Election,
@@ -155,6 +159,59 @@ pub struct Controller {
     /// Flags without effect.
     #[command(flatten)]
     pub accepted: Accepted,
+}
+
+/// How Kustomizations are reconciled.
+#[derive(Debug, Args)]
+pub struct Kustomize {
+    /// How many objects of a Kustomization are applied at once
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub concurrent_ssa: usize,
+
+    /// How often an artifact is asked for again when its server fails
+    #[arg(long, value_name = "N", default_value_t = 9)]
+    pub http_retry: u32,
+
+    /// Refuse bases outside of the artifact
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub no_remote_bases: bool,
+
+    /// The ServiceAccount that Kustomizations apply as when they name none; for images and Git it is
+    /// --default-workload-service-account
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub default_service_account: String,
+
+    /// The ServiceAccount whose identity decrypts when none is named; needs the gate ObjectLevelWorkloadIdentity
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub default_decryption_service_account: String,
+
+    /// The ServiceAccount whose identity reaches other clusters when none is named; needs the gate ObjectLevelWorkloadIdentity
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub default_kubeconfig_service_account: String,
+
+    /// A Secret with age keys, in the namespace of this process, for Kustomizations that have none
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub sops_age_secret: String,
+
+    /// A field manager whose changes are undone; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub override_manager: Vec<String>,
+
+    /// Kinds that are applied after definitions and classes, and before the rest: group/Kind
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub custom_apply_stage_kinds: Vec<String>,
+
+    /// The labels of ConfigMaps and Secrets whose changes count at once
+    #[arg(long, value_name = "SELECTOR", default_value = "reconcile.fluxcd.io/watch=Enabled")]
+    pub watch_configs_label_selector: String,
+
+    /// Let kubeconfigs of Secrets start programs
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub insecure_kubeconfig_exec: bool,
+
+    /// Let kubeconfigs of Secrets leave certificates unchecked
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub insecure_kubeconfig_tls: bool,
 }
 
 /// Leader election.
@@ -190,9 +247,6 @@ pub struct Accepted {
     /// Accepted without effect
     #[arg(long, value_name = "N", hide = true)]
     pub kube_api_burst: Option<u32>,
-    /// For Kustomizations, which are not reconciled yet; for images and Git it is --default-workload-service-account
-    #[arg(long, value_name = "NAME", hide = true, default_value = "")]
-    pub default_service_account: String,
     /// Accepted without effect
     #[arg(long, value_name = "BYTES", hide = true)]
     pub storage_value_log_file_size: Option<i64>,

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::artifact_trees::ArtifactTrees;
 use super::clouds::Clouds;
+use super::kustomize_target::Remotes;
 use super::mirrors::Mirrors;
 use super::policy_book::PolicyBook;
 use super::settings::Settings;
@@ -31,6 +33,11 @@ pub(super) struct Context {
     pub(super) repositories: Arc<Cache>,
     pub(super) sources: Arc<Cache>,
     pub(super) oci_repositories: Arc<Cache>,
+    pub(super) oci_sources: Arc<Cache>,
+    pub(super) bucket_sources: Arc<Cache>,
+    pub(super) external_artifacts: Arc<Cache>,
+    pub(super) trees: Arc<ArtifactTrees>,
+    pub(super) remotes: Remotes,
     pub(super) log: Log,
     pub(super) metrics: Metrics,
     pub(super) recorder: Recorder,

@@ -10,6 +10,7 @@
 mod access_from;
 mod annotations;
 mod announce;
+mod artifact_trees;
 mod artifacts;
 mod automation_job;
 mod blocking;
@@ -26,6 +27,16 @@ mod git_source;
 mod image_policy;
 mod image_repository;
 mod image_update_automation;
+mod kustomization;
+mod kustomize_apply;
+mod kustomize_build;
+mod kustomize_dependencies;
+mod kustomize_finalize;
+mod kustomize_health;
+mod kustomize_source;
+mod kustomize_status;
+mod kustomize_target;
+mod kustomize_triggers;
 mod mirrors;
 mod oci_remote;
 mod oci_repository;
@@ -46,10 +57,13 @@ mod source_verify;
 mod status;
 mod tokens;
 mod triggers;
+mod watching;
 mod webhook_server;
 mod webhooks;
 
 pub use crate::cloud::TokenCacheLimits;
 pub use process::{StartError, run};
 pub use queue::Backoff;
-pub use settings::{ArtifactSettings, Election, Gates, InvalidGate, Kinds, Settings, WebhookSettings};
+pub use settings::{
+    ArtifactSettings, Election, Gates, InvalidGate, Kinds, KustomizeSettings, Settings, WebhookSettings,
+};

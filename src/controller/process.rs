@@ -7,26 +7,25 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::announce;
+use super::artifact_trees::ArtifactTrees;
 use super::clouds::Clouds;
 use super::context::Context;
 use super::counting;
 use super::image_policy::ImagePolicies;
 use super::image_repository::ImageRepositories;
 use super::image_update_automation::ImageUpdateAutomations;
+use super::kustomization::Kustomizations;
 use super::mirrors::Mirrors;
 use super::policy_book::PolicyBook;
 use super::queue::Queue;
 use super::reconcile::{Driver, Reconcile};
-use super::settings::{Kinds, Settings};
+use super::settings::Settings;
 use super::source_turn::Sources;
 use super::tokens;
-use super::triggers;
+use super::watching::{Caches, Queues};
 use super::webhooks::Webhooks;
 use crate::api::{Bucket, GitRepository, OciRepository};
-use crate::cluster::{
-    BUCKET, Cache, Cluster, ClusterError, Connect, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY,
-    IMAGE_UPDATE_AUTOMATION, Kind, OCI_REPOSITORY, Scope,
-};
+use crate::cluster::{Cache, Cluster, ClusterError, Connect};
 use crate::net::Peer;
 use crate::observe::{
     Checks, ClusterEvent, EventSink, Log, Metrics, Recorder, Redaction, Retries, Server, SinkOptions, bridge_tracing,
@@ -90,7 +89,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let mut background = JoinSet::new();
     let caches = Caches::new(&settings);
     let storage = artifact_storage(&settings)?;
-    serve(&settings, &metrics, caches.readiness(settings.kinds), &mut background).await?;
+    serve(&settings, &metrics, caches.readiness(&settings), &mut background).await?;
     background.spawn(announce::deliver(cluster.clone(), told, log.clone()));
     serve_artifacts(&settings, storage.as_ref(), &log, &mut background).await?;
     let context = Arc::new(Context {
@@ -106,6 +105,15 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         repositories: Arc::clone(&caches.repositories),
         sources: Arc::clone(&caches.sources),
         oci_repositories: Arc::clone(&caches.oci_repositories),
+        oci_sources: Arc::clone(&caches.oci_sources),
+        bucket_sources: Arc::clone(&caches.bucket_sources),
+        external_artifacts: Arc::clone(&caches.external_artifacts),
+        trees: Arc::new(ArtifactTrees::new(
+            settings.kustomize.http_retry,
+            storage.clone(),
+            settings.kustomize.source_host.clone(),
+        )),
+        remotes: Default::default(),
         log,
         metrics,
         recorder,
@@ -219,7 +227,8 @@ enum End {
 
 /// What an operator who comes from Flux may not expect.
 fn warn(settings: &Settings, setup: &Log) {
-    if settings.lockdown_elsewhere && settings.default_account.is_none() {
+    // Flux' image controllers read the flag so.
+    if settings.kustomize.default_account.is_some() && settings.default_account.is_none() {
         setup.error(
             &"images and Git repositories that name no ServiceAccount use this process' own identity at clouds",
             "--default-service-account is for Kustomizations only; give --default-workload-service-account as well",
@@ -269,6 +278,21 @@ fn lead_all(
         groups.spawn(lead(
             Arc::clone(context),
             ImageUpdateAutomations::CONTROLLER,
+            drivers,
+            ended.clone(),
+        ));
+    }
+    if kinds.kustomize {
+        let reconciler = Kustomizations::new(Arc::clone(context), &caches.kustomizations);
+        let drivers = vec![driver(
+            context,
+            reconciler,
+            &caches.kustomizations,
+            &queues.kustomizations,
+        )];
+        groups.spawn(lead(
+            Arc::clone(context),
+            Kustomizations::CONTROLLER,
             drivers,
             ended.clone(),
         ));
@@ -399,126 +423,6 @@ async fn finish(ended: &mut watch::Receiver<End>, queues: &[Arc<Queue>], running
     while running.join_next().await.is_some() {}
 }
 
-/// The objects that are watched.
-struct Caches {
-    repositories: Arc<Cache>,
-    policies: Arc<Cache>,
-    automations: Arc<Cache>,
-    sources: Arc<Cache>,
-    /// Those that artifacts are made of. The same as `sources` unless only some of them are ours to make.
-    git_repositories: Arc<Cache>,
-    oci_repositories: Arc<Cache>,
-    buckets: Arc<Cache>,
-}
-
-struct Queues {
-    repositories: Arc<Queue>,
-    policies: Arc<Queue>,
-    automations: Arc<Queue>,
-    git_repositories: Arc<Queue>,
-    oci_repositories: Arc<Queue>,
-    buckets: Arc<Queue>,
-}
-
-impl Caches {
-    fn new(settings: &Settings) -> Self {
-        let of = |kind: &'static Kind| Arc::new(Cache::new(kind));
-        let sources = of(&GIT_REPOSITORY);
-        let git_repositories = match settings.scope.labels {
-            Some(_) => of(&GIT_REPOSITORY),
-            None => Arc::clone(&sources),
-        };
-        Self {
-            git_repositories,
-            oci_repositories: of(&OCI_REPOSITORY),
-            buckets: of(&BUCKET),
-            repositories: of(&IMAGE_REPOSITORY),
-            policies: of(&IMAGE_POLICY),
-            automations: of(&IMAGE_UPDATE_AUTOMATION),
-            sources,
-        }
-    }
-
-    /// Makes changes lead to reconciliations.
-    fn wire(&self, context: &Context) -> Queues {
-        let queue = |kind: &Kind| {
-            let workers = context.settings.concurrent.max(1);
-            let metrics = context.metrics.controller(&kind.kind.to_lowercase(), workers);
-            Arc::new(Queue::new(context.settings.backoff, metrics))
-        };
-        let queues = Queues {
-            repositories: queue(&IMAGE_REPOSITORY),
-            policies: queue(&IMAGE_POLICY),
-            automations: queue(&IMAGE_UPDATE_AUTOMATION),
-            git_repositories: queue(&GIT_REPOSITORY),
-            oci_repositories: queue(&OCI_REPOSITORY),
-            buckets: queue(&BUCKET),
-        };
-        if context.settings.kinds.source {
-            triggers::own(&self.git_repositories, &queues.git_repositories);
-            triggers::own(&self.oci_repositories, &queues.oci_repositories);
-            triggers::own(&self.buckets, &queues.buckets);
-        }
-        triggers::own(&self.repositories, &queues.repositories);
-        triggers::own(&self.policies, &queues.policies);
-        triggers::own(&self.automations, &queues.automations);
-        triggers::policies_of_repository(&self.repositories, &self.policies, &queues.policies);
-        triggers::automations_of_policy(&self.policies, &self.automations, &queues.automations);
-        triggers::automations_of_source(&self.sources, &self.automations, &queues.automations);
-        queues
-    }
-
-    /// The kinds that are watched, each with whether only the objects with our labels are.
-    fn wanted(&self, kinds: Kinds) -> Vec<(&Arc<Cache>, bool)> {
-        let is_shared = Arc::ptr_eq(&self.sources, &self.git_repositories);
-        let all = [
-            (&self.repositories, kinds.reflector, true),
-            (&self.policies, kinds.reflector || kinds.automation, kinds.reflector),
-            (&self.automations, kinds.automation, true),
-            (&self.sources, kinds.automation || (kinds.source && is_shared), false),
-            (&self.git_repositories, kinds.source && !is_shared, true),
-            (&self.oci_repositories, kinds.source, true),
-            (&self.buckets, kinds.source, true),
-        ];
-        let wanted = all.into_iter().filter(|(_, wanted, _)| *wanted);
-        wanted.map(|(cache, _, labelled)| (cache, labelled)).collect()
-    }
-
-    /// Says whether all that is watched has been listed, and what has not.
-    fn readiness(&self, kinds: Kinds) -> impl Fn() -> Result<(), String> + Send + Sync + use<> {
-        let caches: Vec<Arc<Cache>> = self
-            .wanted(kinds)
-            .into_iter()
-            .map(|(cache, _)| Arc::clone(cache))
-            .collect();
-        move || {
-            let missing: Vec<String> = caches.iter().filter_map(|cache| cache.is_listed().err()).collect();
-            if missing.is_empty() {
-                Ok(())
-            } else {
-                Err(missing.join("; "))
-            }
-        }
-    }
-
-    /// Begins to watch what the kinds need.
-    fn watch(&self, context: &Arc<Context>, background: &mut JoinSet<()>) {
-        let all = Scope {
-            labels: None,
-            ..context.settings.scope.clone()
-        };
-        for (cache, labelled) in self.wanted(context.settings.kinds) {
-            let scope = if labelled { &context.settings.scope } else { &all };
-            let (cache, context, scope) = (Arc::clone(cache), Arc::clone(context), scope.clone());
-            background.spawn(async move {
-                let log = context.log.with("resource", cache.kind().plural);
-                let failed = |error: &str| log.error(&error, "failed to watch");
-                cache.run(&context.cluster, &scope, failed).await;
-            });
-        }
-    }
-}
-
 fn driver<R: Reconcile>(context: &Arc<Context>, reconciler: R, cache: &Arc<Cache>, queue: &Arc<Queue>) -> Workers {
     let driver = Arc::new(Driver {
         reconciler,
@@ -529,10 +433,7 @@ fn driver<R: Reconcile>(context: &Arc<Context>, reconciler: R, cache: &Arc<Cache
     Workers {
         queue: Arc::clone(queue),
         start: Box::new(move |running| {
-            for _ in 0..driver.context.settings.concurrent.max(1) {
-                let driver = Arc::clone(&driver);
-                running.spawn(async move { driver.work().await });
-            }
+            running.spawn(driver.work());
         }),
     }
 }

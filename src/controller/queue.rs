@@ -36,6 +36,8 @@ pub struct Queue {
     state: Mutex<State>,
     changed: Notify,
     closing: Notify,
+    /// Somebody wants an object that is at work.
+    again: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -48,6 +50,8 @@ struct State {
     /// When an object comes back by itself; the number tells timers of one moment apart.
     timers: BTreeMap<(Instant, u64), ObjectName>,
     due: HashMap<ObjectName, (Instant, u64)>,
+    /// What changed while an object was at work, the first of it.
+    causes: HashMap<ObjectName, String>,
     failures: HashMap<ObjectName, u32>,
     /// Since when changes have been waiting to settle.
     unsettled: HashMap<ObjectName, Instant>,
@@ -65,6 +69,7 @@ impl Queue {
             state: Mutex::default(),
             changed: Notify::new(),
             closing: Notify::new(),
+            again: Notify::new(),
         }
     }
 
@@ -74,6 +79,28 @@ impl Queue {
             self.metrics.queued();
         }
         self.changed.notify_one();
+    }
+
+    /// Wants an object looked at because of a change: `GitRepository/apps/fleet`. Who waits within a turn of it is told.
+    pub fn add_because(&self, name: ObjectName, cause: impl FnOnce() -> String) {
+        let mut state = self.lock();
+        if state.working.contains(&name) {
+            state.causes.entry(name.clone()).or_insert_with(cause);
+        }
+        drop(state);
+        self.add(name);
+        self.again.notify_waiters();
+    }
+
+    /// Waits until a change wants an object that is at work looked at again. Gives the change.
+    pub async fn wanted_again(&self, name: &ObjectName) -> String {
+        loop {
+            let again = self.again.notified();
+            if let Some(cause) = self.lock().causes.get(name) {
+                return cause.clone();
+            }
+            again.await;
+        }
     }
 
     /// Wants an object looked at in a while, instead of when it would have come back by itself.
@@ -150,6 +177,7 @@ impl Queue {
     pub fn done(&self, name: &ObjectName) {
         let mut state = self.lock();
         state.working.remove(name);
+        state.causes.remove(name);
         if state.wanted.contains(name) {
             state.ready.push_back((name.clone(), Instant::now()));
             self.changed.notify_one();
@@ -286,6 +314,20 @@ mod tests {
         queue.succeeded(&name("a"));
         assert_eq!(queue.failed(&name("a")).as_millis(), 3);
         assert_eq!(next(&queue).await, Some(name("a")));
+    }
+
+    #[tokio::test]
+    async fn who_waits_within_a_turn_learns_what_changed() {
+        let queue = queue();
+        queue.add_because(name("a"), || "GitRepository/apps/early".to_owned());
+        assert_eq!(next(&queue).await, Some(name("a")));
+        let told = async { queue.wanted_again(&name("a")).await };
+        let tell = async {
+            tokio::task::yield_now().await;
+            queue.add_because(name("b"), || "GitRepository/apps/other".to_owned());
+            queue.add_because(name("a"), || "GitRepository/apps/fleet".to_owned());
+        };
+        assert_eq!(tokio::join!(told, tell).0, "GitRepository/apps/fleet");
     }
 
     #[tokio::test]

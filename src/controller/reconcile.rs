@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
 
 use super::announce;
 use super::clock;
@@ -15,7 +17,7 @@ use super::queue::Queue;
 use super::status::{Notice, Outcome, Status, Weight};
 use crate::api::ObjectName;
 use crate::cluster::{Cache, ClusterError, Kind, Object};
-use crate::observe::{Finish, Log};
+use crate::observe::{Finish, Log, Working};
 
 /// What marks an object as ours to clean up after, as Flux's controllers do.
 const FINALIZER: &str = "finalizers.fluxcd.io";
@@ -27,12 +29,19 @@ const ATTEMPTS: u32 = 5;
 pub(super) trait Reconcile: Send + Sync + 'static {
     /// The kind.
     const KIND: &'static Kind;
-    /// Flux's name for the controller of the kind: field manager, source of events.
+    /// Flux's name for the controller of the kind, the source of its events.
     const CONTROLLER: &'static str;
+    /// Who writes status and finalizers of the objects.
+    const MANAGER: &'static str = Self::CONTROLLER;
 
     /// What has to be listed before the first object is reconciled, besides the objects of the kind.
     fn needs(&self) -> Vec<&Cache> {
         Vec::new()
+    }
+
+    /// Says in the status that a reconciliation begins. True when the cluster should see that at once.
+    fn begin(&self, status: &mut Status) -> bool {
+        status.begin()
     }
 
     /// Does what the object asks for. What is learnt goes into `status`; conditions follow from the outcome.
@@ -64,13 +73,19 @@ pub(super) struct Turn<'a> {
     /// Says what is done to it.
     pub(super) log: &'a Log,
     writer: Writer<'a>,
+    queue: &'a Queue,
+    desk: &'a Desk,
 }
+
+/// The place of a worker, which a turn may give up before it ends.
+struct Desk(Mutex<Option<OwnedSemaphorePermit>>);
 
 /// Writes to one object.
 #[derive(Clone, Copy)]
 struct Writer<'a> {
     context: &'a Context,
     cache: &'a Cache,
+    controller: &'static str,
     manager: &'static str,
 }
 
@@ -88,11 +103,35 @@ impl Turn<'_> {
             message,
         };
         self.log.info(&notice.message);
-        let mut event = announce::event(self.object, self.writer.cache.kind(), self.writer.manager, notice);
+        let mut event = announce::event(self.object, self.writer.cache.kind(), self.writer.controller, notice);
         for (key, value) in annotations {
             event.annotations.entry(key).or_insert(value);
         }
         self.writer.context.recorder.record(event);
+    }
+
+    /// Gives the place of a worker to another object for the rest of the turn, which only waits from now on.
+    pub(super) fn step_aside(&self) {
+        self.desk.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// Waits until the process is asked to end.
+    pub(super) async fn ending(&self) {
+        self.queue.closed().await;
+    }
+
+    /// Waits until a change asks for another turn of the object. Gives what has changed: `GitRepository/apps/fleet`.
+    pub(super) async fn wanted_again(&self) -> String {
+        self.queue.wanted_again(&self.object.name).await
+    }
+
+    /// Writes the status as it is now.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub(super) async fn written(&self, status: &mut Status) -> Result<(), String> {
+        let written = self.writer.write(self.object, status).await;
+        written.map_err(|error| error.to_string())
     }
 
     /// Lets the cluster see the status as it is now. A failure is not worth an end: the last write says the same.
@@ -112,8 +151,9 @@ pub(super) struct Driver<R> {
 }
 
 impl<R: Reconcile> Driver<R> {
-    /// Waits until what is needed is listed, and works until the queue is closed. What is begun is finished.
-    pub(super) async fn work(&self) {
+    /// Waits until what is needed is listed, and works until the queue is closed: on so many objects at once as there are
+    /// workers, those aside whose turn only waits. What is begun is finished.
+    pub(super) async fn work(self: Arc<Self>) {
         tokio::select! {
             () = self.listed() => {}
             () = self.queue.closed() => return,
@@ -123,17 +163,29 @@ impl<R: Reconcile> Driver<R> {
             .context
             .log
             .controller(&kind.kind.to_lowercase(), kind.group, kind.kind);
-        while let Some((name, working)) = self.queue.next().await {
-            // What panics is tried again later; the worker lives on.
-            let finish = AssertUnwindSafe(self.turn(&name, &log)).catch_unwind().await;
-            let finish = finish.unwrap_or_else(|_| {
-                log.error(&"panicked", "Reconciler error");
-                self.queue.failed(&name);
-                Finish::Error
-            });
-            working.finish(finish);
-            self.queue.done(&name);
+        let desks = Arc::new(Semaphore::new(self.context.settings.concurrent.max(1)));
+        let mut turns = JoinSet::new();
+        while let Ok(desk) = Arc::clone(&desks).acquire_owned().await
+            && let Some((name, working)) = self.queue.next().await
+        {
+            while turns.try_join_next().is_some() {}
+            let (driver, log) = (Arc::clone(&self), log.clone());
+            turns.spawn(async move { driver.take(&name, working, Desk(Mutex::new(Some(desk))), &log).await });
         }
+        while turns.join_next().await.is_some() {}
+    }
+
+    /// One object at one desk.
+    async fn take(&self, name: &ObjectName, working: Working, desk: Desk, log: &Log) {
+        // What panics is tried again later; the others live on.
+        let finish = AssertUnwindSafe(self.turn(name, &desk, log)).catch_unwind().await;
+        let finish = finish.unwrap_or_else(|_| {
+            log.error(&"panicked", "Reconciler error");
+            self.queue.failed(name);
+            Finish::Error
+        });
+        working.finish(finish);
+        self.queue.done(name);
     }
 
     async fn listed(&self) {
@@ -143,14 +195,14 @@ impl<R: Reconcile> Driver<R> {
         }
     }
 
-    async fn turn(&self, name: &ObjectName, log: &Log) -> Finish {
+    async fn turn(&self, name: &ObjectName, desk: &Desk, log: &Log) -> Finish {
         let Some(object) = self.cache.get(name) else {
             self.queue.forget(name);
             return Finish::Success;
         };
         let log = log.reconciliation(R::KIND.kind, &name.namespace, &name.name);
         let began = Instant::now();
-        let done = self.reconcile(&object, &log).await;
+        let done = self.reconcile(&object, desk, &log).await;
         if object.deleting {
             self.context.metrics.forget(R::KIND.kind, &name.namespace, &name.name);
         } else {
@@ -178,13 +230,15 @@ impl<R: Reconcile> Driver<R> {
     }
 
     /// Gives when to come back; an error comes back sooner each first time and later each next time.
-    async fn reconcile(&self, object: &Arc<Object>, log: &Log) -> Result<Option<Duration>, String> {
+    async fn reconcile(&self, object: &Arc<Object>, desk: &Desk, log: &Log) -> Result<Option<Duration>, String> {
         let now = clock::spelled(&clock::now());
         let turn_on = |object| Turn {
             object,
             now: &now,
             log,
             writer: self.writer(),
+            queue: &self.queue,
+            desk,
         };
         if object.deleting {
             self.reconciler.leave(&turn_on(object)).await?;
@@ -197,7 +251,7 @@ impl<R: Reconcile> Driver<R> {
         }
         let mut status = Status::of(&object, &now);
         let turn = turn_on(&object);
-        if status.begin() {
+        if self.reconciler.begin(&mut status) {
             self.writer()
                 .write(&object, &mut status)
                 .await
@@ -230,7 +284,8 @@ impl<R: Reconcile> Driver<R> {
         Writer {
             context: &self.context,
             cache: &self.cache,
-            manager: R::CONTROLLER,
+            controller: R::CONTROLLER,
+            manager: R::MANAGER,
         }
     }
 
@@ -279,7 +334,7 @@ impl<R: Reconcile> Driver<R> {
             }
             let patch = json!({ "metadata": { "resourceVersion": object.resource_version, "finalizers": finalizers } });
             let cluster = &self.context.cluster;
-            match cluster.patch(R::KIND, &object.name, R::CONTROLLER, &patch).await {
+            match cluster.patch(R::KIND, &object.name, R::MANAGER, &patch).await {
                 Ok(after) => {
                     self.cache.wrote(&object.resource_version, after.clone());
                     return Ok(Some(Arc::new(after)));

@@ -33,8 +33,6 @@ pub struct Settings {
     pub gates: Gates,
     /// The ServiceAccount whose identity at a cloud counts for objects that name none (`--default-workload-service-account`).
     pub default_account: Option<String>,
-    /// Whether `--default-service-account` is given, which Flux' image controllers read as the above, and we do not.
-    pub lockdown_elsewhere: bool,
     /// How many tokens of clouds and forges are kept, and for how long.
     pub tokens: TokenCacheLimits,
     /// Leader election; without it this process acts at once.
@@ -49,6 +47,8 @@ pub struct Settings {
     pub webhooks: Option<WebhookSettings>,
     /// How artifacts are kept and served; None when no source is reconciled.
     pub artifacts: Option<ArtifactSettings>,
+    /// How Kustomizations are reconciled.
+    pub kustomize: KustomizeSettings,
     /// Where events are posted to.
     pub events: Option<String>,
     /// Key exchange algorithms for SSH.
@@ -79,6 +79,38 @@ pub struct ArtifactSettings {
     pub algorithm: Algorithm,
     /// The most bytes that an artifact may have.
     pub max_size: Option<u64>,
+}
+
+/// How Kustomizations are reconciled.
+#[derive(Clone, Debug, Default)]
+pub struct KustomizeSettings {
+    /// How many objects of a Kustomization are applied at once (`--concurrent-ssa`).
+    pub concurrent_apply: usize,
+    /// How often an artifact is asked for again when its server fails (`--http-retry`).
+    pub http_retry: u32,
+    /// The host that artifacts are fetched from in place of the one that sources name (`SOURCE_CONTROLLER_LOCALHOST`).
+    pub source_host: Option<String>,
+    /// Whether bases outside of the artifact are refused (`--no-remote-bases`).
+    pub no_remote_bases: bool,
+    /// The ServiceAccount of Kustomizations that name none (`--default-service-account`).
+    pub default_account: Option<String>,
+    /// The ServiceAccount whose identity decrypts when none is named (`--default-decryption-service-account`).
+    pub default_decryption_account: Option<String>,
+    /// The ServiceAccount whose identity reaches other clusters when none is named (`--default-kubeconfig-service-account`).
+    pub default_kubeconfig_account: Option<String>,
+    /// The Secret with age keys for Kustomizations that have none (`--sops-age-secret`).
+    pub age_secret: Option<ObjectName>,
+    /// Field managers whose changes are undone (`--override-manager`).
+    pub overridden_managers: Vec<String>,
+    /// Group and kind of objects that are applied after definitions and classes, and before the rest
+    /// (`--custom-apply-stage-kinds`).
+    pub stage_kinds: Vec<(String, String)>,
+    /// The labels of ConfigMaps and Secrets whose changes count at once (`--watch-configs-label-selector`).
+    pub watched_configs: String,
+    /// Whether kubeconfigs of Secrets may start programs (`--insecure-kubeconfig-exec`).
+    pub kubeconfig_exec: bool,
+    /// Whether kubeconfigs of Secrets may leave certificates unchecked (`--insecure-kubeconfig-tls`).
+    pub kubeconfig_insecure: bool,
 }
 
 /// Leader election.
@@ -121,6 +153,8 @@ pub struct Kinds {
     pub automation: bool,
     /// `GitRepository`, `OCIRepository`, `Bucket`.
     pub source: bool,
+    /// `Kustomization`.
+    pub kustomize: bool,
 }
 
 impl Kinds {
@@ -129,6 +163,7 @@ impl Kinds {
         reflector: true,
         automation: true,
         source: false,
+        kustomize: false,
     };
 }
 
@@ -149,6 +184,26 @@ pub struct Gates {
     pub refspec_also_pushes_branch: bool,
     /// `AllowDroppedPushOptions` (DECISIONS, *push options unsupported*)
     pub allow_dropped_push_options: bool,
+    /// `StrictPostBuildSubstitutions` (C17)
+    pub strict_substitutions: bool,
+    /// `AdditiveCELDependencyCheck`
+    pub additive_dependency_check: bool,
+    /// `CancelHealthCheckOnNewRevision`
+    pub cancel_health_checks: bool,
+    /// `DisableFailFastBehavior`
+    pub no_fail_fast: bool,
+    /// `GroupChangeLog`
+    pub group_change_log: bool,
+    /// `DisableConfigWatchers`
+    pub no_config_watchers: bool,
+    /// `ExternalArtifact`
+    pub external_artifact: bool,
+    /// `DirectSourceFetch`
+    pub direct_source_fetch: bool,
+    /// `MigrateAPIVersion`
+    pub migrate_api_version: bool,
+    /// `StrictFieldValidation` (DECISIONS, *unknown fields in built-in kinds*)
+    pub strict_fields: bool,
 }
 
 impl Default for Gates {
@@ -161,6 +216,16 @@ impl Default for Gates {
             object_level_identity: false,
             refspec_also_pushes_branch: false,
             allow_dropped_push_options: false,
+            strict_substitutions: false,
+            additive_dependency_check: false,
+            cancel_health_checks: false,
+            no_fail_fast: false,
+            group_change_log: false,
+            no_config_watchers: false,
+            external_artifact: false,
+            direct_source_fetch: false,
+            migrate_api_version: false,
+            strict_fields: false,
         }
     }
 }
@@ -169,18 +234,8 @@ impl Default for Gates {
 const WITHOUT_EFFECT: &[&str] = &[
     "CacheSecretsAndConfigMaps",
     "FluxStorage",
-    "StrictPostBuildSubstitutions",
-    "AdditiveCELDependencyCheck",
-    "CancelHealthCheckOnNewRevision",
     "DisableStatusPollerCache",
-    "DisableFailFastBehavior",
-    "GroupChangeLog",
-    "DisableConfigWatchers",
-    "ExternalArtifact",
-    "DirectSourceFetch",
-    "MigrateAPIVersion",
     "CustomApplyStageKinds",
-    "StrictFieldValidation",
     "OCIArtifact",
     "CacheHelmIndex",
 ];
@@ -239,6 +294,16 @@ impl Gates {
             "ObjectLevelWorkloadIdentity" => &mut self.object_level_identity,
             "RefspecAlsoPushesBranch" => &mut self.refspec_also_pushes_branch,
             "AllowDroppedPushOptions" => &mut self.allow_dropped_push_options,
+            "StrictPostBuildSubstitutions" => &mut self.strict_substitutions,
+            "AdditiveCELDependencyCheck" => &mut self.additive_dependency_check,
+            "CancelHealthCheckOnNewRevision" => &mut self.cancel_health_checks,
+            "DisableFailFastBehavior" => &mut self.no_fail_fast,
+            "GroupChangeLog" => &mut self.group_change_log,
+            "DisableConfigWatchers" => &mut self.no_config_watchers,
+            "ExternalArtifact" => &mut self.external_artifact,
+            "DirectSourceFetch" => &mut self.direct_source_fetch,
+            "MigrateAPIVersion" => &mut self.migrate_api_version,
+            "StrictFieldValidation" => &mut self.strict_fields,
             _ => return None,
         })
     }
@@ -252,6 +317,16 @@ impl Gates {
             "ObjectLevelWorkloadIdentity",
             "RefspecAlsoPushesBranch",
             "AllowDroppedPushOptions",
+            "StrictPostBuildSubstitutions",
+            "AdditiveCELDependencyCheck",
+            "CancelHealthCheckOnNewRevision",
+            "DisableFailFastBehavior",
+            "GroupChangeLog",
+            "DisableConfigWatchers",
+            "ExternalArtifact",
+            "DirectSourceFetch",
+            "MigrateAPIVersion",
+            "StrictFieldValidation",
         ];
         names.extend(WITHOUT_EFFECT);
         names.join(", ")

@@ -19,7 +19,8 @@ pub(super) fn own(cache: &Cache, queue: &Arc<Queue>) {
     });
 }
 
-fn concerns(old: &Object, new: &Object) -> bool {
+/// Whether a change is one of the spec, a deletion or a wish.
+pub(super) fn concerns(old: &Object, new: &Object) -> bool {
     let requested = |object: &Object| object.annotations.get(REQUESTED_AT).cloned();
     let ours = |object: &Object| -> Vec<(String, String)> {
         let all = object.annotations.iter();

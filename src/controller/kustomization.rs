@@ -1,0 +1,471 @@
+//! `Kustomization`: the objects that a source describes, kept in a cluster (kustomize-controller v1.9, documents 000 and 001).
+//!
+//! ```text
+//! source ─▶ dependencies ─▶ artifact ─▶ build ─▶ apply ─▶ prune ─▶ health
+//! ```
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::artifact_trees::{FetchError, Unpacked};
+use super::blocking;
+use super::clock;
+use super::context::Context;
+use super::kustomize_apply::{self, Applying, Memories};
+use super::kustomize_build::{self, Built};
+use super::kustomize_dependencies::{self, NotReady};
+use super::kustomize_finalize;
+use super::kustomize_health::{self, Checked, Unhealthy, Waiting};
+use super::kustomize_source::{self, Found, Missing};
+use super::kustomize_status::{self, HEALTHY, Revision};
+use super::kustomize_target::{self, Target};
+use super::reconcile::{Reconcile, Turn};
+use super::status::{Notice, Outcome, Status, Weight};
+use crate::api::{Is, Kustomization};
+use crate::apply::{ChangeSet, Inventory, prune};
+use crate::cel::HealthChecks;
+use crate::cluster::{Cache, KUSTOMIZATION, Kind};
+
+/// What begins the messages of faults in the spec itself.
+const TERMINAL: &str = "Reconciliation failed terminally due to configuration error";
+
+/// Reconciles `Kustomization` objects.
+#[derive(Debug)]
+pub(super) struct Kustomizations {
+    context: Arc<Context>,
+    memories: Memories,
+}
+
+/// What a step leads to when it is not the next one.
+type Step<T> = Result<T, Outcome>;
+
+impl Kustomizations {
+    /// `objects`: those that are watched.
+    pub(super) fn new(context: Arc<Context>, objects: &Cache) -> Self {
+        Self {
+            context,
+            memories: Memories::forgetting(objects),
+        }
+    }
+}
+
+impl Reconcile for Kustomizations {
+    const KIND: &'static Kind = &KUSTOMIZATION;
+    const CONTROLLER: &'static str = "kustomize-controller";
+    /// Not the manager of the objects that are applied: a Kustomization may be one of them.
+    const MANAGER: &'static str = "gotk-kustomize-controller";
+
+    /// What is done shows with its first stage.
+    fn begin(&self, _status: &mut Status) -> bool {
+        false
+    }
+
+    async fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Outcome {
+        let kustomization: Kustomization = match turn.object.read(&KUSTOMIZATION) {
+            Ok(kustomization) => kustomization,
+            Err(error) => return Outcome::stalled("InvalidSpec", &error),
+        };
+        let reconciling = Reconciling {
+            all: self,
+            turn,
+            kustomization: &kustomization,
+            began: Instant::now(),
+        };
+        match reconciling.run(status).await {
+            Ok(revision) => {
+                let interval = kustomization.spec.interval();
+                kustomize_status::tell_finished(turn, reconciling.began.elapsed(), interval, &revision);
+                Outcome::Ready {
+                    message: format!("Applied revision: {}", revision.revision),
+                    news: None,
+                    trace: String::new(),
+                    after: Some(interval),
+                }
+            }
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// All news are told where they happen.
+    fn conclude(&self, status: &mut Status, outcome: &Outcome) -> Option<Notice> {
+        kustomize_status::conclude(status, outcome);
+        None
+    }
+
+    fn suspend(&self, status: &mut Status) {
+        kustomize_status::settle(status);
+    }
+
+    async fn leave(&self, turn: &Turn<'_>) -> Result<(), String> {
+        let left = kustomize_finalize::leave(&self.context, turn).await;
+        if left.is_err() {
+            let mut status = Status::of(turn.object, turn.now);
+            kustomize_status::settle(&mut status);
+            turn.persist(&mut status).await;
+        }
+        left
+    }
+}
+
+/// What is being applied.
+struct Work {
+    built: Built,
+    target: Target,
+    revision: Revision,
+    /// What was applied before.
+    before: Inventory,
+}
+
+impl Work {
+    fn waiting(&self, objects: Vec<Checked>, checks: HealthChecks) -> Waiting<'_> {
+        Waiting {
+            cluster: &self.target.cluster,
+            built: &self.built,
+            objects,
+            checks,
+        }
+    }
+}
+
+/// One reconciliation of one Kustomization.
+struct Reconciling<'a> {
+    all: &'a Kustomizations,
+    turn: &'a Turn<'a>,
+    kustomization: &'a Kustomization,
+    began: Instant,
+}
+
+impl Reconciling<'_> {
+    fn context(&self) -> &Arc<Context> {
+        &self.all.context
+    }
+
+    /// All steps. Gives the revision that was applied.
+    async fn run(&self, status: &mut Status) -> Step<Revision> {
+        let checks = self.checks(status)?;
+        self.gates(status)?;
+        let found = self.source(status).await?;
+        self.dependencies(status, &found).await?;
+        let revision = &found.revision;
+        let unpacked = self.fetched(status, &found).await?;
+        let built = self.built(status, unpacked, revision).await;
+        let target = kustomize_target::of(self.context(), self.kustomization).await;
+        let (built, target) = self.sorted_out(status, built, target, revision)?;
+        let work = Work {
+            built,
+            target,
+            before: self.inventory(status, revision)?,
+            revision: revision.clone(),
+        };
+        let changes = self.applied(status, &work).await?;
+        self.pruned(status, &work).await?;
+        self.healthy(status, &work, &changes, checks).await?;
+        kustomize_status::applied(status, revision);
+        self.remember(status, &work, "ReconciliationSucceeded");
+        Ok(work.revision)
+    }
+
+    /// The health checks, compiled.
+    fn checks(&self, status: &mut Status) -> Step<HealthChecks> {
+        kustomize_health::checks(&self.kustomization.spec).map_err(|error| {
+            self.stalled(
+                status,
+                "InvalidCELExpression",
+                format!("{TERMINAL}: {error}"),
+                &Revision::default(),
+            )
+        })
+    }
+
+    /// What the settings of ours do not allow.
+    fn gates(&self, status: &mut Status) -> Step<()> {
+        let account = self.kustomization.spec.decryption.as_ref();
+        let account = account.and_then(|decryption| decryption.service_account_name.as_deref());
+        let is_named = account.is_some_and(|account| !account.is_empty());
+        if is_named && !self.context().settings.gates.object_level_identity {
+            let message = "to use spec.decryption.serviceAccountName for decryption authentication please enable the \
+                           ObjectLevelWorkloadIdentity feature gate in the controller";
+            return Err(self.stalled(status, "FeatureGateDisabled", message.to_owned(), &Revision::default()));
+        }
+        Ok(())
+    }
+
+    async fn source(&self, status: &mut Status) -> Step<Found> {
+        match kustomize_source::find(self.context(), self.kustomization).await {
+            Ok(found) => Ok(found),
+            Err(Missing::Later(outcome)) => Err(outcome),
+            Err(Missing::Denied(outcome)) => {
+                kustomize_status::conclude(status, &outcome);
+                if let Outcome::Stalled { message, .. } = &outcome {
+                    let message = message.clone();
+                    kustomize_status::tell(self.turn, status, Weight::Warning, message, &Revision::default());
+                }
+                Err(outcome)
+            }
+        }
+    }
+
+    async fn dependencies(&self, status: &mut Status, found: &Found) -> Step<()> {
+        let checked = kustomize_dependencies::check(self.context(), self.turn.object, self.kustomization, found).await;
+        match checked {
+            Ok(()) => Ok(()),
+            Err(NotReady::Invalid(error)) => Err(self.stalled(
+                status,
+                "InvalidCELExpression",
+                format!("{TERMINAL}: terminal error: {error}"),
+                &found.revision,
+            )),
+            Err(NotReady::Later(message)) => {
+                let after = self.context().settings.requeue_dependency;
+                let outcome = Outcome::Waiting {
+                    reason: "DependencyNotReady",
+                    message,
+                    after,
+                };
+                kustomize_status::conclude(status, &outcome);
+                let after = clock::duration(after);
+                let message = format!("Dependencies do not meet ready condition, retrying in {after}");
+                kustomize_status::tell(self.turn, status, Weight::Normal, message, &found.revision);
+                Err(outcome)
+            }
+        }
+    }
+
+    async fn fetched(&self, status: &mut Status, found: &Found) -> Step<Arc<Unpacked>> {
+        self.stage(status, "Fetching manifests", &found.revision);
+        let (trees, artifact) = (Arc::clone(&self.context().trees), found.artifact.clone());
+        let fetching = blocking::run(move || trees.get(&artifact));
+        let fetched = self.shown(status, fetching).await;
+        match fetched.unwrap_or_else(|error| Err(FetchError::Failed(error))) {
+            Ok(unpacked) => Ok(unpacked),
+            Err(FetchError::Absent) => Err(kustomize_source::later(
+                self.context(),
+                "Source is not ready, artifact not found",
+            )),
+            Err(FetchError::Failed(message)) => Err(self.failed(status, "ArtifactFailed", message, &found.revision)),
+        }
+    }
+
+    /// Builds. What goes wrong is judged later: some of it comes after what is wrong with the target.
+    async fn built(
+        &self,
+        status: &mut Status,
+        unpacked: Arc<Unpacked>,
+        revision: &Revision,
+    ) -> Result<Built, kustomize_build::BuildFailure> {
+        let before = status.conditions.clone();
+        self.stage(status, "Building manifests", revision);
+        let building = kustomize_build::build(self.context(), self.kustomization, unpacked);
+        let built = self.shown(status, building).await;
+        match &built {
+            Err(failure) if failure.is_missing_path => status.conditions = before,
+            _ => kustomize_status::attempt(status, revision),
+        }
+        built
+    }
+
+    fn sorted_out(
+        &self,
+        status: &mut Status,
+        built: Result<Built, kustomize_build::BuildFailure>,
+        target: Result<Target, String>,
+        revision: &Revision,
+    ) -> Step<(Built, Target)> {
+        let (built, target) = match (built, target) {
+            (Err(failure), _) if failure.is_missing_path => {
+                return Err(self.failed(status, "ArtifactFailed", failure.to_string(), revision));
+            }
+            (_, Err(error)) => {
+                let told = format!("failed to build kube client: {error}");
+                return Err(self.failed_telling(status, "ReconciliationFailed", error, told, revision));
+            }
+            (Err(failure), _) => return Err(self.failed(status, "BuildFailed", failure.to_string(), revision)),
+            (Ok(built), Ok(target)) => (built, target),
+        };
+        self.stage(status, "Detecting drift", revision);
+        Ok((built, target))
+    }
+
+    /// What was applied before. Nothing is pruned by an inventory that nobody can read.
+    fn inventory(&self, status: &mut Status, revision: &Revision) -> Step<Inventory> {
+        match kustomize_status::inventory(status) {
+            Ok(inventory) => Ok(inventory.unwrap_or_default()),
+            Err(error) => Err(self.failed(status, "ReconciliationFailed", error.to_string(), revision)),
+        }
+    }
+
+    async fn applied(&self, status: &mut Status, work: &Work) -> Step<ChangeSet> {
+        let applying = Applying {
+            context: self.context(),
+            turn: self.turn,
+            kustomization: self.kustomization,
+            built: &work.built,
+            target: &work.target,
+        };
+        let memory = self.all.memories.of(&self.turn.object.name);
+        let applied = applying.apply(status, &memory, &work.before).await;
+        match applied {
+            Ok(changes) => {
+                let changed = changes.changed();
+                if !changed.is_empty() {
+                    let message = changed.to_string();
+                    kustomize_status::tell(self.turn, status, Weight::Normal, message, &work.revision);
+                }
+                kustomize_status::set_inventory(status, &Inventory::of_changes(&changes));
+                Ok(changes)
+            }
+            Err(message) => {
+                self.remember(status, work, "ReconciliationFailed");
+                Err(self.failed(status, "ReconciliationFailed", message, &work.revision))
+            }
+        }
+    }
+
+    async fn pruned(&self, status: &mut Status, work: &Work) -> Step<()> {
+        let now = kustomize_status::inventory(status).ok().flatten().unwrap_or_default();
+        let stale = work.before.without(&now);
+        if !self.kustomization.spec.prune || stale.is_empty() {
+            return Ok(());
+        }
+        let settings = kustomize_apply::settings(self.context(), self.kustomization);
+        let deleting = prune(&work.target.cluster, stale, &settings);
+        match self.shown(status, deleting).await {
+            Ok(changes) => {
+                if !changes.is_empty() {
+                    let message = changes.to_string();
+                    self.turn.log.info(&format!("garbage collection completed: {message}"));
+                    kustomize_status::tell(self.turn, status, Weight::Normal, message, &work.revision);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                let message = error.to_string();
+                // What is not known to be gone stays ours, or nobody would ever delete it.
+                let mut now = now;
+                now.merge(error.survivors);
+                kustomize_status::set_inventory(status, &now);
+                self.remember(status, work, "PruneFailed");
+                Err(self.failed(status, "PruneFailed", message, &work.revision))
+            }
+        }
+    }
+
+    async fn healthy(&self, status: &mut Status, work: &Work, changes: &ChangeSet, checks: HealthChecks) -> Step<()> {
+        let revision = &work.revision;
+        let objects = kustomize_health::objects(self.kustomization, changes);
+        if objects.is_empty() {
+            status.conditions.remove(HEALTHY);
+            return Ok(());
+        }
+        let was_healthy = status.conditions.is(HEALTHY, Is::True);
+        let is_new = status.text("lastAppliedRevision") != revision.revision;
+        let message = self.stage_message("Running health checks", revision);
+        status.conditions.reconciling("Progressing", &message);
+        status.conditions.set(HEALTHY, Is::Unknown, "Progressing", &message);
+        let began = Instant::now();
+        self.turn.step_aside();
+        let waiting = kustomize_health::wait(
+            self.context(),
+            self.turn,
+            self.kustomization,
+            work.waiting(objects, checks),
+        );
+        let waited = self.shown(status, waiting).await;
+        let took = clock::duration(began.elapsed());
+        match waited {
+            Ok(()) => {
+                let message = format!("Health check passed in {took}");
+                if !was_healthy || (is_new && !changes.changed().is_empty()) {
+                    kustomize_status::tell(self.turn, status, Weight::Normal, message.clone(), revision);
+                }
+                status.conditions.set(HEALTHY, Is::True, "Succeeded", &message);
+                Ok(())
+            }
+            Err(Unhealthy::Failed(message)) => {
+                status.conditions.set(HEALTHY, Is::False, "HealthCheckFailed", &message);
+                self.remember(status, work, "HealthCheckFailed");
+                let told = format!("health check failed after {took}: {message}");
+                Err(self.failed(status, "HealthCheckFailed", told, revision))
+            }
+            Err(Unhealthy::Overtaken(trigger)) => {
+                let outcome = Outcome::Waiting {
+                    reason: "HealthCheckCanceled",
+                    message: format!("New reconciliation triggered by {trigger}"),
+                    after: std::time::Duration::ZERO,
+                };
+                kustomize_status::conclude(status, &outcome);
+                let message = format!("Health checks canceled due to new reconciliation triggered by {trigger}");
+                kustomize_status::tell(self.turn, status, Weight::Normal, message, revision);
+                Err(outcome)
+            }
+            Err(Unhealthy::Ending) => Err(Outcome::Waiting {
+                reason: "Progressing",
+                message: "the controller ends; health checks go on with the next one".to_owned(),
+                after: self.kustomization.spec.retry_interval(),
+            }),
+        }
+    }
+
+    fn stage_message(&self, doing: &str, revision: &Revision) -> String {
+        let timeout = clock::duration(self.kustomization.spec.timeout());
+        format!("{doing} for revision {} with a timeout of {timeout}", revision.revision)
+    }
+
+    /// A stage begins.
+    fn stage(&self, status: &mut Status, doing: &str, revision: &Revision) {
+        kustomize_status::progress(status, &self.stage_message(doing, revision));
+    }
+
+    /// Works on a stage. One that takes its time is shown in the cluster; writing each of them would take more requests than an
+    /// unchanged Kustomization needs otherwise.
+    async fn shown<T>(&self, status: &mut Status, work: impl Future<Output = T>) -> T {
+        kustomize_status::shown(self.turn, status, work).await
+    }
+
+    fn remember(&self, status: &mut Status, work: &Work, reason: &str) {
+        let (took, digest) = (self.began.elapsed(), &work.built.digest);
+        kustomize_status::remember(status, self.turn.now, digest, took, reason, &work.revision);
+    }
+
+    /// Someone has to change something first.
+    fn stalled(&self, status: &mut Status, reason: &'static str, message: String, revision: &Revision) -> Outcome {
+        let outcome = Outcome::Stalled {
+            reason,
+            message: message.clone(),
+        };
+        kustomize_status::conclude(status, &outcome);
+        kustomize_status::tell(self.turn, status, Weight::Warning, message, revision);
+        outcome
+    }
+
+    fn failed(&self, status: &mut Status, reason: &'static str, message: String, revision: &Revision) -> Outcome {
+        let told = message.clone();
+        self.failed_telling(status, reason, message, told, revision)
+    }
+
+    /// It is tried again after the retry interval.
+    fn failed_telling(
+        &self,
+        status: &mut Status,
+        reason: &'static str,
+        message: String,
+        told: String,
+        revision: &Revision,
+    ) -> Outcome {
+        let after = self.kustomization.spec.retry_interval();
+        let outcome = Outcome::Waiting { reason, message, after };
+        kustomize_status::conclude(status, &outcome);
+        let (took, next) = (clock::duration(self.began.elapsed()), clock::duration(after));
+        self.turn
+            .log
+            .with("revision", Value::String(revision.revision.clone()))
+            .error(
+                &told,
+                &format!("Reconciliation failed after {took}, next try in {next}"),
+            );
+        kustomize_status::tell(self.turn, status, Weight::Warning, told, revision);
+        outcome
+    }
+}

@@ -1,0 +1,200 @@
+//! Applying what was built: the settings that a Kustomization and the flags make, what is remembered between turns, and an inventory
+//! that is in the cluster before the objects are.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use tokio::sync::Mutex;
+
+use super::context::Context;
+use super::kustomize_build::Built;
+use super::kustomize_status;
+use super::kustomize_target::Target;
+use super::reconcile::Turn;
+use super::status::Status;
+use crate::api::{IgnoreRule, Kustomization, ObjectName};
+use crate::apply::{self, ChangeSet, Desired, IgnoreTarget, Inventory, Keep, Memory, Settings};
+use crate::cluster::{Cache, Change};
+
+/// What is known of the objects of each Kustomization.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Memories(Arc<StdMutex<HashMap<ObjectName, Arc<Mutex<Memory>>>>>);
+
+impl Memories {
+    /// Nothing is known yet; what is known of a Kustomization goes with it.
+    pub(super) fn forgetting(kustomizations: &Cache) -> Self {
+        let memories = Self::default();
+        let known = memories.clone();
+        kustomizations.listen(move |change| {
+            if let Change::Deleted(object) = change {
+                known.lock().remove(&object.name);
+            }
+        });
+        memories
+    }
+
+    /// What is known of one.
+    pub(super) fn of(&self, name: &ObjectName) -> Arc<Mutex<Memory>> {
+        Arc::clone(self.lock().entry(name.clone()).or_default())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ObjectName, Arc<Mutex<Memory>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How the objects of a Kustomization are applied and deleted.
+pub(super) fn settings(context: &Context, kustomization: &Kustomization) -> Settings {
+    let (spec, flags) = (&kustomization.spec, &context.settings.kustomize);
+    let common = spec.common_metadata.clone().unwrap_or_default();
+    let mut settings = Settings::new(kustomization.metadata.object_name());
+    settings.force = spec.force;
+    settings.labels = common.labels;
+    settings.annotations = common.annotations;
+    settings.ignore = spec.ignore.iter().map(ignored).collect();
+    settings.custom_stage_kinds = flags.stage_kinds.iter().cloned().collect();
+    settings.override_managers.clone_from(&flags.overridden_managers);
+    settings.migrate_api_version = context.settings.gates.migrate_api_version;
+    settings.strict_fields = context.settings.gates.strict_fields;
+    settings.dry_run = spec.validation.as_deref() != Some("none");
+    settings.concurrency = flags.concurrent_apply;
+    settings
+}
+
+fn ignored(rule: &IgnoreRule) -> apply::IgnoreRule {
+    apply::IgnoreRule {
+        paths: rule.paths.clone(),
+        target: rule.target.as_ref().map(|target| IgnoreTarget {
+            group: target.group.clone(),
+            version: target.version.clone(),
+            kind: target.kind.clone(),
+            name: target.name.clone(),
+            namespace: target.namespace.clone(),
+            annotation_selector: target.annotation_selector.clone(),
+            label_selector: target.label_selector.clone(),
+        }),
+    }
+}
+
+/// One Kustomization's objects on their way into a cluster.
+pub(super) struct Applying<'a> {
+    pub(super) context: &'a Context,
+    pub(super) turn: &'a Turn<'a>,
+    pub(super) kustomization: &'a Kustomization,
+    /// What was built.
+    pub(super) built: &'a Built,
+    /// Where it goes.
+    pub(super) target: &'a Target,
+}
+
+impl Applying<'_> {
+    /// Applies what was built; `before` is what was applied until now. Fields that the cluster does not know are told of.
+    ///
+    /// # Errors
+    /// The message of Ready.
+    pub(super) async fn apply(
+        &self,
+        status: &mut Status,
+        memory: &Mutex<Memory>,
+        before: &Inventory,
+    ) -> Result<ChangeSet, String> {
+        let Self { turn, target, .. } = self;
+        let settings = settings(self.context, self.kustomization);
+        let objects = self.built.objects.iter().map(|object| Desired {
+            object: object.value.clone(),
+            origin: object.origin.as_deref().map(str::to_owned),
+        });
+        let objects = objects.collect();
+        let keeper = Keeper {
+            turn,
+            status: Mutex::new(status),
+        };
+        let mut memory = memory.lock().await;
+        let mut work = std::pin::pin!(apply::apply(
+            &target.cluster,
+            objects,
+            &settings,
+            before,
+            &mut memory,
+            &keeper
+        ));
+        let mut show = std::pin::pin!(keeper.show_later());
+        let mut is_shown = false;
+        // Both go on at the same time: either may have to wait for the other to let go of the status.
+        let applied = loop {
+            tokio::select! {
+                done = &mut work => break done,
+                () = &mut show, if !is_shown => is_shown = true,
+            }
+        };
+        let dropped = match &applied {
+            Ok(applied) => &applied.dropped,
+            Err(failed) => &failed.dropped,
+        };
+        tell_dropped(turn, dropped);
+        match applied {
+            Ok(applied) => {
+                log(self.context, turn, &applied.changes);
+                Ok(applied.changes)
+            }
+            Err(failed) => Err(failed.to_string()),
+        }
+    }
+}
+
+/// Fields that no kind of the cluster has are not applied: nobody should have to find that out.
+fn tell_dropped(turn: &Turn<'_>, dropped: &[apply::Dropped]) {
+    if dropped.is_empty() {
+        return;
+    }
+    let mut fields = BTreeMap::<(&str, Option<&str>), Vec<&str>>::new();
+    for one in dropped {
+        let object = (one.subject.as_str(), one.origin.as_deref());
+        fields.entry(object).or_default().push(&one.path);
+    }
+    let lines = fields.into_iter().map(|((subject, origin), paths)| {
+        let origin = origin.map(|origin| format!(" ({origin})")).unwrap_or_default();
+        format!("{subject}{origin}: unknown fields {}", paths.join(", "))
+    });
+    let lines: Vec<String> = lines.collect();
+    turn.warn("UnknownFields", lines.join("\n"));
+}
+
+fn log(context: &Context, turn: &Turn<'_>, changes: &ChangeSet) {
+    if changes.is_empty() {
+        return;
+    }
+    let output = match context.settings.gates.group_change_log {
+        true => serde_json::json!(changes.by_action()),
+        false => serde_json::json!(changes.by_subject()),
+    };
+    turn.log.with("output", output).info("server-side apply completed");
+}
+
+/// Writes inventories into the status while objects are applied.
+struct Keeper<'a, 't> {
+    turn: &'a Turn<'t>,
+    status: Mutex<&'a mut Status>,
+}
+
+impl Keeper<'_, '_> {
+    /// Lets the cluster see the stage if it takes its time.
+    async fn show_later(&self) {
+        tokio::time::sleep(kustomize_status::UNSEEN).await;
+        let mut status = self.status.lock().await;
+        self.turn.persist(&mut status).await;
+    }
+}
+
+impl Keep for Keeper<'_, '_> {
+    fn keep<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
+        async move {
+            let mut status = self.status.lock().await;
+            kustomize_status::set_inventory(&mut status, inventory);
+            self.turn.written(&mut status).await
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,134 @@
+//! From the files of an artifact to the objects of a Kustomization: what it refers to is read, then everything is built on a
+//! thread of its own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+use super::artifact_trees::Unpacked;
+use super::blocking;
+use super::context::Context;
+use crate::api::{Kustomization, ObjectName, PostBuild, Secret, SubstituteReference};
+use crate::cluster::{CONFIG_MAP, Cluster, ClusterError, SECRET};
+use crate::git::{Mirror, Remote, RemoteUrl};
+use crate::overlay::{self, OverlayError, Stages};
+use crate::pipeline::{self, Substitution};
+use crate::render::{Mirrors, RealWorld};
+use crate::substitute::Variables;
+
+pub(super) use crate::overlay::Built;
+
+/// Why there are no objects.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub(super) struct BuildFailure {
+    message: String,
+    /// Whether the artifact lacks the path.
+    pub(super) is_missing_path: bool,
+}
+
+impl From<OverlayError> for BuildFailure {
+    fn from(error: OverlayError) -> Self {
+        Self {
+            message: error.to_string(),
+            is_missing_path: error.is_missing_path(),
+        }
+    }
+}
+
+impl From<String> for BuildFailure {
+    fn from(message: String) -> Self {
+        Self {
+            message,
+            is_missing_path: false,
+        }
+    }
+}
+
+/// Builds.
+///
+/// # Errors
+/// [`BuildFailure`]
+pub(super) async fn build(
+    context: &Arc<Context>,
+    kustomization: &Kustomization,
+    unpacked: Arc<Unpacked>,
+) -> Result<Built, BuildFailure> {
+    let settings = &context.settings;
+    let substitution = match &kustomization.spec.post_build {
+        Some(post_build) => Some(substitution(context, kustomization, post_build).await),
+        None => None,
+    };
+    let overlay = pipeline::overlay(&kustomization.spec, settings.kustomize.no_remote_bases);
+    let bases = RemoteBases(Arc::clone(context));
+    let built = blocking::run(move || -> Result<Built, BuildFailure> {
+        let world = RealWorld::new(bases);
+        let prepared = overlay::prepare(&unpacked.tree, &overlay)?;
+        let stages = Stages {
+            decrypt: None,
+            substitute: substitution.as_ref().map(|one| one as &dyn overlay::Substitute),
+        };
+        Ok(prepared.build(&world, &stages)?)
+    });
+    built.await?
+}
+
+async fn substitution(context: &Context, kustomization: &Kustomization, post_build: &PostBuild) -> Substitution {
+    let namespace = kustomization.metadata.namespace_or_default();
+    let mut variables = Ok(Variables::default());
+    for reference in &post_build.substitute_from {
+        let name = ObjectName::new(namespace, &reference.name);
+        let Ok(known) = &mut variables else { break };
+        match add(&context.cluster, reference, &name, known).await {
+            Ok(()) => {}
+            Err(error) if reference.optional && error.is_not_found() => {}
+            Err(error) => {
+                let (kind, name) = (&reference.kind, &reference.name);
+                variables = Err(format!("substitute from '{kind}/{name}' error: {error}"));
+            }
+        }
+    }
+    Substitution::new(post_build, variables, context.settings.gates.strict_substitutions)
+}
+
+/// Adds what a ConfigMap or Secret holds. They are read as ourselves, whoever the objects are applied as (QUIRKS).
+async fn add(
+    cluster: &Cluster,
+    reference: &SubstituteReference,
+    name: &ObjectName,
+    variables: &mut Variables,
+) -> Result<(), ClusterError> {
+    if reference.kind == "Secret" {
+        let secret: Secret = cluster.read(&SECRET, name).await?;
+        let keys: Vec<String> = secret.keys().map(str::to_owned).collect();
+        let value = |key: &String| secret.get(key).ok().flatten().map(<[u8]>::to_vec).map(Zeroizing::new);
+        let values: Vec<_> = keys.iter().filter_map(|key| Some((key, value(key)?))).collect();
+        variables.add_secret(values.iter().map(|(key, value)| (*key, &**value)));
+        return Ok(());
+    }
+    let map = cluster.get(&CONFIG_MAP, name).await?;
+    let data: BTreeMap<String, String> = serde_json::from_value(map.field("data").clone()).unwrap_or_default();
+    variables.add_config_map(&data);
+    Ok(())
+}
+
+/// Repositories that kustomizations name as bases: nobody's credentials are used for them, and none on this machine.
+struct RemoteBases(Arc<Context>);
+
+impl Mirrors for RemoteBases {
+    fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, String> {
+        let parsed = RemoteUrl::parse(url).map_err(|error| error.to_string())?;
+        if !["http://", "https://", "ssh://"]
+            .iter()
+            .any(|scheme| url.starts_with(scheme))
+        {
+            return Err(format!("{url}: a base has to be behind http, https or ssh"));
+        }
+        let mut remote = Remote::new(parsed);
+        remote.timeout = timeout;
+        self.0.mirrors.mirror(&remote)
+    }
+}

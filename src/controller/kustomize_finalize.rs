@@ -1,0 +1,82 @@
+//! What becomes of the objects of a Kustomization that is deleted (kustomize-controller, `finalize`; K-020 … K-031, QUIRKS *Deletion*).
+
+use std::time::Duration;
+
+use super::context::Context;
+use super::kustomize_apply;
+use super::kustomize_status::{self, Revision};
+use super::kustomize_target;
+use super::reconcile::Turn;
+use super::status::{Status, Weight};
+use crate::api::{DeletionPolicy, Kustomization};
+use crate::apply::{Inventory, prune, terminated};
+use crate::cluster::KUSTOMIZATION;
+
+/// How often it is looked whether objects are gone.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Deletes what its policy wants deleted.
+///
+/// # Errors
+/// In words for the log; it is tried again.
+pub(super) async fn leave(context: &Context, turn: &Turn<'_>) -> Result<(), String> {
+    let kustomization: Kustomization = match turn.object.read(&KUSTOMIZATION) {
+        Ok(kustomization) => kustomization,
+        Err(error) => {
+            turn.log
+                .error(&error, "the spec cannot be read, so its objects are left alone");
+            return Ok(());
+        }
+    };
+    let status = Status::of(turn.object, turn.now);
+    let inventory = kustomize_status::inventory(&status).map_err(|error| error.to_string())?;
+    let inventory = inventory.unwrap_or_default();
+    if inventory.entries.is_empty() || !wants_deletion(&kustomization) {
+        return Ok(());
+    }
+    let revision = Revision::applied(&status);
+    let tell = |weight, message: String| kustomize_status::tell(turn, &status, weight, message, &revision);
+    if !kustomize_target::account_is_there(context, &kustomization).await {
+        let names: Vec<String> = inventory.entries.iter().map(|entry| entry.id.subject()).collect();
+        let message = format!("unable to prune objects: \n{}", names.join("\n"));
+        turn.log
+            .error(&"skiping pruning, failed to find account to impersonate", &message);
+        tell(Weight::Warning, message);
+        return Ok(());
+    }
+    let target = kustomize_target::of(context, &kustomization).await?;
+    let settings = kustomize_apply::settings(context, &kustomization);
+    let deleted = prune(&target.cluster, stale(inventory), &settings).await;
+    let changes = deleted.map_err(|error| {
+        tell(Weight::Warning, "pruning for deleted resource failed".to_owned());
+        error.to_string()
+    })?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    tell(Weight::Normal, changes.to_string());
+    if kustomization.spec.deletion_policy() == DeletionPolicy::WaitForTermination {
+        turn.step_aside();
+        let waited = terminated(&target.cluster, &changes, PAUSE, kustomization.spec.timeout()).await;
+        if let Err(error) = waited {
+            let message = "failed to wait for resources termination";
+            turn.log.error(&error, message);
+            tell(Weight::Warning, message.to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn stale(inventory: Inventory) -> Vec<crate::apply::Entry> {
+    inventory.without(&Inventory::default())
+}
+
+fn wants_deletion(kustomization: &Kustomization) -> bool {
+    let spec = &kustomization.spec;
+    !spec.suspend
+        && match spec.deletion_policy() {
+            DeletionPolicy::MirrorPrune => spec.prune,
+            DeletionPolicy::Delete | DeletionPolicy::WaitForTermination => true,
+            DeletionPolicy::Orphan => false,
+        }
+}

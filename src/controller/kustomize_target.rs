@@ -1,0 +1,139 @@
+//! The cluster that a Kustomization is applied to, and who applies it (fluxcd/pkg `runtime/client`, *Impersonator*; K-102 … K-124,
+//! DECISIONS C02).
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Mutex, PoisonError};
+
+use super::context::Context;
+use super::counting;
+use crate::api::{KubeConfigRef, Kustomization, ObjectName, Secret, SecretKeyRef};
+use crate::cluster::{CONFIG_MAP, Cluster, RemoteRules, SECRET, SERVICE_ACCOUNT};
+
+/// So many other clusters are kept connected.
+const REMOTES: usize = 64;
+
+/// Where objects are applied.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    /// The cluster, asked as whoever applies.
+    pub(super) cluster: Cluster,
+}
+
+/// Other clusters that are connected, by what their kubeconfigs say.
+#[derive(Debug, Default)]
+pub(super) struct Remotes(Mutex<HashMap<u64, Cluster>>);
+
+impl Remotes {
+    fn get(&self, key: u64) -> Option<Cluster> {
+        self.lock().get(&key).cloned()
+    }
+
+    fn put(&self, key: u64, cluster: &Cluster) {
+        let mut known = self.lock();
+        if known.len() >= REMOTES {
+            known.clear();
+        }
+        known.insert(key, cluster.clone());
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Cluster>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The target of a Kustomization.
+///
+/// # Errors
+/// In Flux's words.
+pub(super) async fn of(context: &Context, kustomization: &Kustomization) -> Result<Target, String> {
+    let namespace = kustomization.metadata.namespace_or_default();
+    let cluster = match &kustomization.spec.kube_config {
+        None => context.cluster.clone(),
+        Some(reference) => remote(context, namespace, reference).await?,
+    };
+    match account(context, kustomization) {
+        None => Ok(Target { cluster }),
+        Some(account) => Ok(Target {
+            cluster: cluster.as_account(&account).map_err(|error| error.to_string())?,
+        }),
+    }
+}
+
+/// The account that objects are applied as; our own without one.
+pub(super) fn account(context: &Context, kustomization: &Kustomization) -> Option<ObjectName> {
+    let own = kustomization.spec.service_account_name.as_deref();
+    let own = own.filter(|name| !name.is_empty());
+    let name = own.or(context.settings.kustomize.default_account.as_deref())?;
+    Some(ObjectName::new(kustomization.metadata.namespace_or_default(), name))
+}
+
+/// Whether the account that objects are applied as is there.
+pub(super) async fn account_is_there(context: &Context, kustomization: &Kustomization) -> bool {
+    match account(context, kustomization) {
+        None => true,
+        Some(account) => context.cluster.get(&SERVICE_ACCOUNT, &account).await.is_ok(),
+    }
+}
+
+async fn remote(context: &Context, namespace: &str, reference: &KubeConfigRef) -> Result<Cluster, String> {
+    let text = match (&reference.secret_ref, &reference.config_map_ref) {
+        (Some(secret), _) => from_secret(context, namespace, secret).await?,
+        (None, Some(map)) => {
+            let name = ObjectName::new(namespace, &map.name);
+            let found = context.cluster.get(&CONFIG_MAP, &name).await;
+            found.map_err(|error| format!("failed to get configmap {name}: {error}"))?;
+            return Err(format!(
+                "ConfigMap {name}: clusters reached by workload identity (spec.kubeConfig.configMapRef) are not supported; \
+                 give a kubeconfig by spec.kubeConfig.secretRef"
+            ));
+        }
+        (None, None) => {
+            return Err(
+                "invalid .spec.kubeConfig, neither .spec.kubeConfig.provider nor .spec.kubeConfig.secretRef is \
+                        set"
+                .to_owned(),
+            );
+        }
+    };
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let key = hasher.finish();
+    if let Some(cluster) = context.remotes.get(key) {
+        return Ok(cluster);
+    }
+    let settings = &context.settings.kustomize;
+    let rules = RemoteRules {
+        exec: settings.kubeconfig_exec,
+        skip_tls_verify: settings.kubeconfig_insecure,
+    };
+    let cluster = Cluster::from_kubeconfig(&text, rules, counting::of_cluster(&context.metrics)).await;
+    let cluster = cluster.map_err(|error| error.to_string())?;
+    context.remotes.put(key, &cluster);
+    Ok(cluster)
+}
+
+/// The text of a kubeconfig.
+async fn from_secret(
+    context: &Context,
+    namespace: &str,
+    reference: &SecretKeyRef,
+) -> Result<zeroize::Zeroizing<String>, String> {
+    let name = ObjectName::new(namespace, &reference.name);
+    let secret: Secret = context
+        .cluster
+        .read(&SECRET, &name)
+        .await
+        .map_err(|error| format!("unable to read KubeConfig secret '{name}' error: {error}"))?;
+    let key = reference.key.as_deref().filter(|key| !key.is_empty());
+    let keys = key.map_or_else(|| vec!["value", "value.yaml"], |key| vec![key]);
+    for key in &keys {
+        if let Some(text) = secret.text(key).map_err(|error| error.to_string())? {
+            return Ok(zeroize::Zeroizing::new(text.to_owned()));
+        }
+    }
+    let key = keys.first().copied().unwrap_or_default();
+    Err(format!(
+        "KubeConfig secret '{name}' does not contain a '{key}' key with a kubeconfig"
+    ))
+}

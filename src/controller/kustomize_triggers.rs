@@ -1,0 +1,136 @@
+//! Which changes are worth a reconciliation of which Kustomizations (kustomize-controller, `kustomization_indexers.go`;
+//! K-005, K-186 … K-189).
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::artifacts;
+use super::queue::Queue;
+use super::triggers;
+use crate::api::{Conditions, Is, ObjectName, RECONCILING};
+use crate::cluster::{Cache, Change, Object};
+
+/// Kustomizations themselves: new ones, changed specs, wishes. Those that wait for one that changed are looked at too.
+pub(super) fn own(kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
+    let (all, queue) = (Arc::clone(kustomizations), Arc::clone(queue));
+    kustomizations.listen(move |change| match change {
+        Change::Added(object) => {
+            queue.add(object.name.clone());
+            wake(&all, &object.name, &queue);
+        }
+        Change::Updated(old, new) => {
+            if triggers::concerns(old, new) {
+                queue.add_because(new.name.clone(), || format!("Kustomization/{}", new.name));
+            }
+            if is_ready(new) && state(old) != state(new) {
+                wake(&all, &new.name, &queue);
+            }
+        }
+        Change::Deleted(object) => queue.forget(&object.name),
+    });
+}
+
+/// Those that wait for a Kustomization are looked at now and not when their pause is over.
+fn wake(all: &Cache, name: &ObjectName, queue: &Queue) {
+    let waiting = all.list(|other| waits_for(other, name));
+    waiting.iter().for_each(|other| queue.add(other.name.clone()));
+}
+
+/// Sources: new revisions of their artifacts.
+pub(super) fn of_source(sources: &Arc<Cache>, kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
+    let (kustomizations, queue) = (Arc::clone(kustomizations), Arc::clone(queue));
+    let kind = sources.kind().kind;
+    sources.listen(move |change| {
+        let (Change::Added(source) | Change::Updated(_, source)) = change else {
+            return;
+        };
+        let Some(revision) = revision(source) else { return };
+        if let Change::Updated(old, _) = change
+            && self::revision(old).as_ref() == Some(&revision)
+        {
+            return;
+        }
+        let users = kustomizations.list(|one| uses(one, kind, &source.name) && !is_settled(one, &revision));
+        for user in users {
+            queue.add_because(user.name.clone(), || format!("{kind}/{}", source.name));
+        }
+    });
+}
+
+/// ConfigMaps and Secrets that are watched.
+pub(super) fn of_config(configs: &Arc<Cache>, kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
+    let (kustomizations, queue) = (Arc::clone(kustomizations), Arc::clone(queue));
+    let kind = configs.kind().kind;
+    configs.listen(move |change| {
+        let (Change::Added(config) | Change::Updated(_, config) | Change::Deleted(config)) = change;
+        for user in kustomizations.list(|one| reads(one, kind, &config.name)) {
+            queue.add_because(user.name.clone(), || format!("{kind}/{}", config.name));
+        }
+    });
+}
+
+fn revision(source: &Object) -> Option<String> {
+    let artifact = artifacts::read(source.status().get("artifact")?)?;
+    Some(artifact.revision)
+}
+
+/// Whether a Kustomization is built from a source.
+fn uses(one: &Object, kind: &str, source: &ObjectName) -> bool {
+    let reference = one.field("spec").get("sourceRef");
+    text(reference, "kind") == Some(kind)
+        && text(reference, "name") == Some(&source.name)
+        && text(reference, "namespace").unwrap_or(&one.name.namespace) == source.namespace
+}
+
+/// Whether a Kustomization has tried a revision.
+fn is_settled(one: &Object, revision: &str) -> bool {
+    let status = one.status();
+    let conditions = Conditions::of(&status, one.generation, "");
+    let goes_on = conditions.ready() || conditions.is(RECONCILING, Is::True);
+    goes_on && text(Some(&status), "lastAttemptedRevision") == Some(revision)
+}
+
+/// Whether a Kustomization reads a ConfigMap or Secret.
+fn reads(one: &Object, kind: &str, config: &ObjectName) -> bool {
+    let spec = one.field("spec");
+    let named = |pointer: &str| text(spec.pointer(pointer), "name") == Some(&config.name);
+    let substitutes =
+        |from: &Value| text(Some(from), "kind") == Some(kind) && text(Some(from), "name") == Some(&config.name);
+    let listed = spec.pointer("/postBuild/substituteFrom").and_then(Value::as_array);
+    one.name.namespace == config.namespace
+        && (listed.into_iter().flatten().any(substitutes)
+            || match kind {
+                "ConfigMap" => named("/kubeConfig/configMapRef"),
+                _ => named("/kubeConfig/secretRef") || named("/decryption/secretRef"),
+            })
+}
+
+/// Whether a Kustomization may have been unable to go on because of another one.
+fn waits_for(one: &Object, other: &ObjectName) -> bool {
+    let dependencies = one.field("spec").get("dependsOn").and_then(Value::as_array);
+    let names_it = dependencies.into_iter().flatten().any(|dependency| {
+        text(Some(dependency), "name") == Some(&other.name)
+            && text(Some(dependency), "namespace").unwrap_or(&one.name.namespace) == other.namespace
+    });
+    names_it && !is_ready(one)
+}
+
+fn is_ready(one: &Object) -> bool {
+    Conditions::of(&one.status(), one.generation, "").ready()
+}
+
+/// What others may wait for.
+fn state(one: &Object) -> (bool, i64, Option<Value>) {
+    let status = one.status();
+    let observed = status.get("observedGeneration").and_then(Value::as_i64);
+    (
+        is_ready(one),
+        observed.unwrap_or_default(),
+        status.get("lastAppliedRevision").cloned(),
+    )
+}
+
+fn text<'a>(value: Option<&'a Value>, field: &str) -> Option<&'a str> {
+    value?.get(field)?.as_str().filter(|text| !text.is_empty())
+}
