@@ -28,6 +28,7 @@
 //! | [`health`] | pure | how far an object of a cluster is (kstatus), and when a wait for many is over |
 //! | [`cel`] | pure | CEL expressions as Flux reads and evaluates them, over JSON objects |
 //! | [`verify`] | pure | signatures of commits, tags and OCI artifacts, verified |
+//! | [`sops`] | pure | SOPS files decrypted: formats, keys of age and OpenPGP, the seam for key services |
 //! | [`storage`] | IO | the folder of artifacts, and the server that hands them out |
 //! | [`webhook`] | pure | webhooks of forges and registries: who sent one, what it tells, which objects it is for |
 //! | [`compare`] | pure | what differs between two sets of objects, by object and field |
@@ -101,6 +102,7 @@ pub mod scan;
 pub mod signing;
 pub mod source;
 pub mod sprig;
+pub use bumpwright_sops as sops;
 pub use bumpwright_storage as storage;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // a database on disk
 pub mod tags;

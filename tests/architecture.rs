@@ -132,6 +132,8 @@ const ROOMS: &[Room] = &[
     room("sprig", &["gostd", "policy", "re2", "template"], false),
     room("storage", &["artifact", "gostd"], true),
     room("substitute", &["gostd", "yaml"], false),
+    room("sops", &["gostd", "re2", "yaml"], false),
+    room("storage", &["gostd"], true),
     room("tags", &[], true),
     room("template", &["gostd"], false),
     room("artifact", &["gostd"], false),

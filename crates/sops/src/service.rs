@@ -1,0 +1,191 @@
+//! The seam for key services: the master keys that a file names, and who can decrypt a data key with one of them.
+//!
+//! A file's data key is encrypted once for each master key. What turns such a copy back into the data key is a
+//! [`KeyService`]: the keys that a Secret holds ([`crate::LocalKeys`]), or a service of a cloud.
+
+use std::collections::BTreeMap;
+use zeroize::Zeroizing;
+
+/// A key of a file's metadata, with the data key (or its Shamir part) encrypted by it. Nothing in here is secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MasterKey {
+    /// `age`.
+    Age {
+        /// Who can decrypt it: `age1…`, or an SSH public key.
+        recipient: String,
+        /// An armoured age file.
+        enc: String,
+    },
+    /// `pgp`.
+    Pgp {
+        /// The fingerprint as the file has it.
+        fp: String,
+        /// An armoured OpenPGP message.
+        enc: String,
+        /// RFC 3339.
+        created_at: String,
+    },
+    /// `kms`: AWS KMS.
+    AwsKms {
+        /// The key's ARN, which names its region.
+        arn: String,
+        /// The ARN of a role to take on; empty for none.
+        role: String,
+        /// The encryption context, a part of the authenticated data. A value may be null in the file; AWS gets an empty one.
+        context: BTreeMap<String, Option<String>>,
+        /// A profile of the AWS configuration; empty for none.
+        profile: String,
+        /// Base64 of AWS' ciphertext.
+        enc: String,
+        /// RFC 3339.
+        created_at: String,
+    },
+    /// `gcp_kms`: Google Cloud KMS.
+    GcpKms {
+        /// `projects/…/locations/…/keyRings/…/cryptoKeys/…`.
+        resource_id: String,
+        /// Base64 of Google's ciphertext.
+        enc: String,
+        /// RFC 3339.
+        created_at: String,
+    },
+    /// `azure_kv`: Azure Key Vault.
+    AzureKv {
+        /// `https://NAME.vault.azure.net`.
+        vault_url: String,
+        /// The key's name.
+        name: String,
+        /// The key's version.
+        version: String,
+        /// Base64, without padding and with the alphabet of URLs, of Azure's ciphertext.
+        enc: String,
+        /// RFC 3339.
+        created_at: String,
+    },
+    /// `hc_vault`: the transit engine of HashiCorp Vault and OpenBao.
+    Vault {
+        /// `https://vault.example.com:8200`.
+        address: String,
+        /// Where the transit engine is mounted.
+        engine_path: String,
+        /// The key's name.
+        key_name: String,
+        /// `vault:v1:…`.
+        enc: String,
+        /// RFC 3339.
+        created_at: String,
+    },
+    /// `hckms`: KMS of Huawei Cloud.
+    HuaweiKms {
+        /// `REGION:KEY-ID`.
+        key_id: String,
+        /// The ciphertext of the service.
+        enc: String,
+        /// RFC 3339.
+        created_at: String,
+    },
+}
+
+impl MasterKey {
+    /// What SOPS calls this kind of key in a decryption order.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Age { .. } => "age",
+            Self::Pgp { .. } => "pgp",
+            Self::AwsKms { .. } => "kms",
+            Self::GcpKms { .. } => "gcp_kms",
+            Self::AzureKv { .. } => "azure_kv",
+            Self::Vault { .. } => "hc_vault",
+            Self::HuaweiKms { .. } => "hckms",
+        }
+    }
+
+    /// The encrypted data key, as the file has it.
+    #[must_use]
+    pub fn enc(&self) -> &str {
+        match self {
+            Self::Age { enc, .. }
+            | Self::Pgp { enc, .. }
+            | Self::AwsKms { enc, .. }
+            | Self::GcpKms { enc, .. }
+            | Self::AzureKv { enc, .. }
+            | Self::Vault { enc, .. }
+            | Self::HuaweiKms { enc, .. } => enc,
+        }
+    }
+}
+
+/// How SOPS names a key in its reports.
+impl std::fmt::Display for MasterKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Age { recipient, .. } => f.write_str(recipient),
+            Self::Pgp { fp, .. } => f.write_str(fp),
+            Self::GcpKms { resource_id, .. } => f.write_str(resource_id),
+            Self::HuaweiKms { key_id, .. } => f.write_str(key_id),
+            Self::AzureKv {
+                vault_url,
+                name,
+                version,
+                ..
+            } => write!(f, "{vault_url}/keys/{name}/{version}"),
+            Self::Vault {
+                address,
+                engine_path,
+                key_name,
+                ..
+            } => write!(f, "{address}/v1/{engine_path}/keys/{key_name}"),
+            Self::AwsKms {
+                arn,
+                role,
+                context,
+                profile,
+                ..
+            } => {
+                f.write_str(arn)?;
+                if !role.is_empty() {
+                    write!(f, "+{role}")?;
+                }
+                let pairs = context
+                    .iter()
+                    .map(|(key, value)| format!("{key}:{}", value.as_deref().unwrap_or_default()));
+                let pairs = pairs.collect::<Vec<_>>().join(",");
+                if !pairs.is_empty() || !profile.is_empty() {
+                    write!(f, "|{pairs}")?;
+                }
+                if !profile.is_empty() {
+                    write!(f, "|{profile}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Why a service could not decrypt a data key: what SOPS prints below the key's name. It must hold no secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct KeyError(String);
+
+impl KeyError {
+    /// An error with these words.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+/// Decrypts data keys.
+pub trait KeyService {
+    /// The data key (32 bytes), or its Shamir part (33 bytes), that `key` holds.
+    ///
+    /// # Errors
+    /// When this service has no way to decrypt it, or was refused; in the words of SOPS where it has some.
+    fn decrypt(&self, key: &MasterKey) -> Result<Zeroizing<Vec<u8>>, KeyError>;
+}
+
+impl<T: KeyService + ?Sized> KeyService for &T {
+    fn decrypt(&self, key: &MasterKey) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+        (**self).decrypt(key)
+    }
+}
