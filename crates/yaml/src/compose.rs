@@ -153,7 +153,7 @@ impl<'a, 'o> Composer<'a, 'o> {
     fn compose(&mut self) -> Result<Option<Node>, Failure> {
         let mut root = None;
         loop {
-            let Event { mark, happening } = self.event().map_err(Failure::Text)?;
+            let Event { mark, happening, .. } = self.event().map_err(Failure::Text)?;
             let place = self.place(mark);
             let done = match happening {
                 Happening::StreamEnd => return Ok(root),

@@ -6,7 +6,7 @@ use super::node::Style;
 use super::token::{break_length, is_blank_or_end, width};
 use std::fmt::Write;
 
-/// Spaces of one level.
+/// Spaces of one level, where nobody says otherwise.
 const INDENT: usize = 2;
 /// A key that is longer, in bytes, gets a `?`.
 const MAX_SIMPLE_KEY: usize = 128;
@@ -39,6 +39,12 @@ pub(crate) struct Emitter<'o> {
     pub(crate) indention: bool,
     /// Open `[` and `{`.
     pub(crate) flow: usize,
+    /// Spaces of one level.
+    pub(crate) step: usize,
+    /// The indentation of a comment that belongs to what is above it: a line is left free before what comes next there.
+    pub(crate) foot_indent: Option<usize>,
+    /// What is to stand behind the next value, on its line.
+    pub(crate) line_comment: String,
 }
 
 impl<'o> Emitter<'o> {
@@ -55,6 +61,9 @@ impl<'o> Emitter<'o> {
             whitespace: true,
             indention: true,
             flow: 0,
+            step: INDENT,
+            foot_indent: None,
+            line_comment: String::new(),
         }
     }
 
@@ -91,6 +100,9 @@ impl<'o> Emitter<'o> {
         const SPACES: &str = "                                                                ";
         let indent = self.indent.unwrap_or(0);
         if !self.indention || self.column > indent || (self.column == indent && !self.whitespace) {
+            self.line_break();
+        }
+        if self.foot_indent.take() == Some(indent) {
             self.line_break();
         }
         while self.column < indent {
@@ -143,13 +155,19 @@ impl<'o> Emitter<'o> {
     }
 
     /// Goes one level in; gives the level that [`Emitter::leave`] goes back to.
-    pub(crate) fn enter(&mut self, flow: bool, same: bool) -> Option<usize> {
+    pub(crate) const fn enter(&mut self, flow: bool, same: bool) -> Option<usize> {
+        self.enter_below(flow, same, false)
+    }
+
+    /// The same; in an item the level begins behind its `- `, else at the next multiple of a step.
+    pub(crate) const fn enter_below(&mut self, flow: bool, same: bool, item: bool) -> Option<usize> {
         let old = self.indent;
         self.indent = Some(match old {
-            None if flow => INDENT,
+            None if flow => self.step,
             None => 0,
             Some(indent) if same => indent,
-            Some(indent) => indent + INDENT,
+            Some(indent) if item => indent + INDENT,
+            Some(indent) => self.step * ((indent + self.step) / self.step),
         });
         old
     }
@@ -175,7 +193,7 @@ impl<'o> Emitter<'o> {
         }
         let key = context == Context::SimpleKey;
         let style = self.fitting(text, style, key, allowed);
-        let old = self.enter(true, false);
+        let old = self.enter_below(true, false, context == Context::Item);
         match style {
             Style::Plain => self.plain(text, !key),
             Style::Single => self.single(text, !key),
@@ -374,7 +392,8 @@ impl<'o> Emitter<'o> {
     /// The digit and the sign behind `|` and `>`.
     fn block_hints(&mut self, text: &str) {
         if matches!(text.as_bytes(), [b' ', ..]) || break_length(text.as_bytes()) > 0 {
-            self.indicator("2", false, false, false);
+            let step = self.step.to_string();
+            self.indicator(&step, false, false, false);
         }
         let mut last = text
             .chars()
@@ -390,8 +409,54 @@ impl<'o> Emitter<'o> {
     fn block_start(&mut self, sign: &str, text: &str) {
         self.indicator(sign, true, false, false);
         self.block_hints(text);
-        self.line_break();
+        match self.line_comment.is_empty() {
+            true => self.line_break(),
+            false => self.behind(),
+        }
         self.indention = true;
+        self.whitespace = true;
+    }
+
+    /// Writes the comment that is to stand behind a value, if there is one.
+    pub(crate) fn behind(&mut self) {
+        let comment = std::mem::take(&mut self.line_comment);
+        if !comment.is_empty() {
+            if !self.whitespace {
+                self.put(" ");
+            }
+            self.comment(&comment);
+        }
+    }
+
+    /// Writes lines of comment, each with its `#`, and a line break.
+    pub(crate) fn comment(&mut self, text: &str) {
+        let (mut breaks, mut sign) = (false, false);
+        let mut at = 0;
+        while let Some(rest) = text.as_bytes().get(at..).filter(|rest| !rest.is_empty()) {
+            let length = break_length(rest);
+            if length > 0 {
+                self.value_break(text.get(at..at + length).unwrap_or("\n"));
+                (breaks, sign) = (true, false);
+                at += length;
+                continue;
+            }
+            if breaks {
+                self.indent_line();
+            }
+            let end = at + line_length(rest);
+            let line = text.get(at..end).unwrap_or_default();
+            if !sign && !line.starts_with('#') {
+                self.put("# ");
+            }
+            self.put(line);
+            sign = true;
+            self.indention = false;
+            breaks = false;
+            at = end;
+        }
+        if !breaks {
+            self.line_break();
+        }
         self.whitespace = true;
     }
 

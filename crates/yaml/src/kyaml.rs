@@ -36,10 +36,10 @@ struct Writer<'o> {
 }
 
 /// How a scalar is to be written.
-struct Spelling<'a> {
-    style: Style,
+pub(crate) struct Spelling<'a> {
+    pub(crate) style: Style,
     /// Handle and rest of the tag, where it is to be seen.
-    tag: Option<(&'a str, &'a str)>,
+    pub(crate) tag: Option<(&'a str, &'a str)>,
 }
 
 impl Writer<'_> {
@@ -147,7 +147,7 @@ impl Writer<'_> {
 
 /// The spelling that keeps text and tag: quotes where text alone would count as something else, the tag where quotes
 /// do not help.
-fn spelling(scalar: &Scalar) -> Spelling<'_> {
+pub(crate) fn spelling(scalar: &Scalar) -> Spelling<'_> {
     let quoted = scalar.style != Style::Plain;
     let implied = match quoted {
         _ if matches!(&scalar.tag, Tag::Other(none) if none.is_empty()) => true,

@@ -46,6 +46,8 @@
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod analyze;
+mod annotated;
+mod annotated_read;
 mod compose;
 mod emit;
 mod encoding;
@@ -60,6 +62,7 @@ mod place;
 mod read;
 mod resolve;
 mod scan;
+mod scan_comment;
 mod scan_property;
 mod scan_scalar;
 mod sigs;
@@ -67,6 +70,8 @@ mod split;
 mod token;
 mod value;
 
+pub use annotated::{Annotated, AnnotatedValue, write_annotated};
+pub use annotated_read::{AnnotatedDocument, read_annotated};
 pub use error::ReadError;
 pub use json::write_json;
 pub use kyaml::{SequenceIndent, write_kyaml};

@@ -4,6 +4,7 @@
 use super::node::Style;
 use super::read::Dialect;
 use super::scan::{Scanned, Scanner};
+use super::scan_comment::Comments;
 use super::token::{Fault, Kind, Mark, Token};
 use std::borrow::Cow;
 
@@ -11,6 +12,8 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub(crate) struct Event<'a> {
     pub(crate) mark: Mark,
+    /// Nothing where comments are not kept.
+    pub(crate) comments: Option<Box<Comments>>,
     pub(crate) happening: Happening<'a>,
 }
 
@@ -76,6 +79,10 @@ pub(crate) struct Parser<'a> {
     marks: Vec<Mark>,
     /// Handles and prefixes of the document.
     tags: Vec<(&'a str, Cow<'a, str>)>,
+    /// Comments up to the next token, where they are kept.
+    pending: Option<Comments>,
+    /// What stood above an item that turned out to be a collection.
+    stem: String,
 }
 
 /// The shorthands that every document has.
@@ -89,7 +96,74 @@ impl<'a> Parser<'a> {
             states: Vec::new(),
             marks: Vec::new(),
             tags: Vec::new(),
+            pending: None,
+            stem: String::new(),
         }
+    }
+
+    /// A parser of go-yaml v3 that keeps comments.
+    pub(crate) fn with_comments(text: &'a str) -> Self {
+        let mut parser = Self::new(text, Dialect::V3);
+        parser.scanner.comments = Some(Default::default());
+        parser.pending = Some(Comments::default());
+        parser
+    }
+
+    /// Joins the comments that stand before the next token.
+    fn unfold(&mut self) -> Scanned<()> {
+        let Some(pending) = &mut self.pending else { return Ok(()) };
+        let token = self.scanner.peek()?;
+        let (index, ends) = (token.start.index, token.kind == Kind::BlockEnd);
+        let comments = self.scanner.comments.get_or_insert_default();
+        while let Some(comment) = comments.front().filter(|comment| comment.token.index <= index) {
+            // What is above stays for what comes behind the end.
+            if !comment.head.is_empty() && ends {
+                break;
+            }
+            join(&mut pending.head, &comment.head);
+            join(&mut pending.foot, &comment.foot);
+            join(&mut pending.line, &comment.line);
+            comments.pop_front();
+        }
+        Ok(())
+    }
+
+    /// The event with the comments that were joined for it.
+    fn commented(&mut self, mut event: Event<'a>) -> Event<'a> {
+        if let Some(pending) = &mut self.pending {
+            event.comments = Some(Box::new(std::mem::take(pending)));
+            self.stem.clear();
+        }
+        event
+    }
+
+    /// The event with what stood above the item that it begins.
+    fn stemmed(&mut self, mut event: Event<'a>) -> Event<'a> {
+        let head = std::mem::take(&mut self.stem);
+        if !head.is_empty() {
+            event.comments = Some(Box::new(Comments {
+                head,
+                ..Comments::default()
+            }));
+        }
+        event
+    }
+
+    /// Puts aside what stood above an item, this many bytes, if the item is a block collection.
+    fn split_stem(&mut self, length: usize) -> Scanned<()> {
+        if length == 0 || !matches!(self.kind()?, Kind::BlockSequenceStart | Kind::BlockMappingStart) {
+            return Ok(());
+        }
+        if let Some(pending) = &mut self.pending {
+            let rest = pending.head.get(length + 1..).unwrap_or_default().to_owned();
+            pending.head.truncate(length);
+            self.stem = std::mem::replace(&mut pending.head, rest);
+        }
+        Ok(())
+    }
+
+    fn head_length(&self) -> usize {
+        self.pending.as_ref().map_or(0, |pending| pending.head.len())
     }
 
     /// The next event; [`Happening::StreamEnd`] again and again at the end.
@@ -122,10 +196,12 @@ impl<'a> Parser<'a> {
     }
 
     fn kind(&mut self) -> Scanned<&Kind<'a>> {
+        self.unfold()?;
         Ok(&self.scanner.peek()?.kind)
     }
 
     fn peek_mark(&mut self) -> Scanned<Mark> {
+        self.unfold()?;
         Ok(self.scanner.peek()?.start)
     }
 
@@ -143,6 +219,12 @@ impl<'a> Parser<'a> {
         self.marks.pop();
         let token = self.take()?;
         Ok(event(token.start, Happening::End))
+    }
+
+    /// The same, for the collections whose ends take comments: all but block sequences.
+    fn close_with_comments(&mut self) -> Scanned<Event<'a>> {
+        let end = self.close()?;
+        Ok(self.commented(end))
     }
 
     fn empty(&mut self, mark: Mark, next: State) -> Event<'a> {
@@ -181,7 +263,9 @@ impl<'a> Parser<'a> {
             self.directives()?;
             self.states.push(State::DocumentEnd);
             self.state = State::BlockNode;
-            return Ok(event(mark, Happening::DocumentStart));
+            let mut start = event(mark, Happening::DocumentStart);
+            start.comments = self.document_head();
+            return Ok(start);
         }
         self.directives()?;
         if *self.kind()? != Kind::DocumentStart {
@@ -191,6 +275,23 @@ impl<'a> Parser<'a> {
         self.state = State::DocumentContent;
         self.take()?;
         Ok(event(mark, Happening::DocumentStart))
+    }
+
+    /// What is parted by an empty line from what stands above the first node, belongs to the document.
+    fn document_head(&mut self) -> Option<Box<Comments>> {
+        let head = &mut self.pending.as_mut()?.head;
+        let bytes = head.as_bytes();
+        let breaks = |at: &usize| bytes.get(*at) == Some(&b'\n');
+        let at = (1..bytes.len())
+            .rev()
+            .find(|at| breaks(at) && (at + 1 == bytes.len() || breaks(&(at - 1))))?;
+        let rest = head.split_off(at + 1);
+        head.truncate(if rest.is_empty() { at } else { at - 1 });
+        let head = std::mem::replace(head, rest);
+        Some(Box::new(Comments {
+            head,
+            ..Comments::default()
+        }))
     }
 
     fn directives(&mut self) -> Scanned<()> {
@@ -246,16 +347,22 @@ impl<'a> Parser<'a> {
         }
         self.tags.clear();
         self.state = State::DocumentStart { first: false };
-        Ok(event(mark, Happening::DocumentEnd))
+        let mut end = event(mark, Happening::DocumentEnd);
+        end = self.commented(end);
+        if let Some(comments) = end.comments.as_mut().filter(|comments| comments.foot.is_empty()) {
+            comments.foot = std::mem::take(&mut comments.head);
+        }
+        Ok(end)
     }
 
     /// A node: an alias, or an anchor and a tag in any order with what they belong to, which may be nothing.
     fn node(&mut self, block: bool, indentless: bool) -> Scanned<Event<'a>> {
         let start = self.peek_mark()?;
         if let Kind::Alias(name) = *self.kind()? {
+            let alias = self.commented(event(start, Happening::Alias(name)));
             self.take()?;
             self.leave();
-            return Ok(event(start, Happening::Alias(name)));
+            return Ok(alias);
         }
         let properties = self.properties(start)?;
         let flow = matches!(self.kind()?, Kind::FlowSequenceStart | Kind::FlowMappingStart);
@@ -269,14 +376,12 @@ impl<'a> Parser<'a> {
                 let Kind::Scalar(text, style) = self.take()?.kind else {
                     return self.fault("", start, "did not find expected node content");
                 };
-                return Ok(event(
-                    start,
-                    Happening::Scalar {
-                        text,
-                        style,
-                        properties,
-                    },
-                ));
+                let scalar = Happening::Scalar {
+                    text,
+                    style,
+                    properties,
+                };
+                return Ok(self.commented(event(start, scalar)));
             }
             Kind::FlowSequenceStart => (
                 State::FlowSequence { first: true },
@@ -301,9 +406,13 @@ impl<'a> Parser<'a> {
             }
         };
         self.state = next;
+        let begin = match flow {
+            true => self.commented(event(start, happening)),
+            false => self.stemmed(event(start, happening)),
+        };
         let opening = self.take()?;
         self.marks.push(opening.start);
-        Ok(event(start, happening))
+        Ok(begin)
     }
 
     fn properties(&mut self, start: Mark) -> Scanned<Properties<'a>> {
@@ -339,7 +448,9 @@ impl<'a> Parser<'a> {
     fn block_sequence(&mut self) -> Scanned<Event<'a>> {
         match self.kind()? {
             Kind::BlockEntry => {
+                let above = self.head_length();
                 let mark = self.take()?.end;
+                self.split_stem(above)?;
                 match self.kind()? {
                     Kind::BlockEntry | Kind::BlockEnd => Ok(self.empty(mark, State::BlockSequence)),
                     _ => {
@@ -362,7 +473,9 @@ impl<'a> Parser<'a> {
             let mark = self.peek_mark()?;
             return Ok(event(mark, Happening::End));
         }
+        let above = self.head_length();
         let mark = self.take()?.end;
+        self.split_stem(above)?;
         match self.kind()? {
             Kind::BlockEntry | Kind::Key | Kind::Value | Kind::BlockEnd => {
                 Ok(self.empty(mark, State::IndentlessSequence))
@@ -386,7 +499,7 @@ impl<'a> Parser<'a> {
                     }
                 }
             }
-            Kind::BlockEnd => self.close(),
+            Kind::BlockEnd => self.close_with_comments(),
             _ => self.collection_fault("while parsing a block mapping", "did not find expected key"),
         }
     }
@@ -408,7 +521,7 @@ impl<'a> Parser<'a> {
 
     fn flow_sequence(&mut self, first: bool) -> Scanned<Event<'a>> {
         if *self.kind()? == Kind::FlowSequenceEnd {
-            return self.close();
+            return self.close_with_comments();
         }
         if !first {
             if *self.kind()? != Kind::FlowEntry {
@@ -423,7 +536,7 @@ impl<'a> Parser<'a> {
                 let properties = Properties::default();
                 Ok(event(mark, Happening::MappingStart { flow: true, properties }))
             }
-            Kind::FlowSequenceEnd => self.close(),
+            Kind::FlowSequenceEnd => self.close_with_comments(),
             _ => {
                 self.states.push(State::FlowSequence { first: false });
                 self.node(false, false)
@@ -460,7 +573,7 @@ impl<'a> Parser<'a> {
 
     fn flow_mapping_key(&mut self, first: bool) -> Scanned<Event<'a>> {
         if *self.kind()? == Kind::FlowMappingEnd {
-            return self.close();
+            return self.close_with_comments();
         }
         if !first {
             if *self.kind()? != Kind::FlowEntry {
@@ -478,7 +591,7 @@ impl<'a> Parser<'a> {
                 self.states.push(State::FlowMappingValue { empty: false });
                 self.node(false, false)
             }
-            Kind::FlowMappingEnd => self.close(),
+            Kind::FlowMappingEnd => self.close_with_comments(),
             _ => {
                 self.states.push(State::FlowMappingValue { empty: true });
                 self.node(false, false)
@@ -499,8 +612,22 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// Adds lines behind lines.
+fn join(slot: &mut String, text: &str) {
+    if !text.is_empty() {
+        if !slot.is_empty() {
+            slot.push('\n');
+        }
+        slot.push_str(text);
+    }
+}
+
 const fn event(mark: Mark, happening: Happening<'_>) -> Event<'_> {
-    Event { mark, happening }
+    Event {
+        mark,
+        comments: None,
+        happening,
+    }
 }
 
 const fn empty_scalar(properties: Properties<'_>) -> Happening<'_> {

@@ -4,6 +4,7 @@
 //! before what was read since. Such a key is on one line and at most 1024 characters long.
 
 use super::read::Dialect;
+use super::scan_comment::ScannedComment;
 use super::token::{Fault, Kind, Mark, Token, break_length, is_blank_or_end, width};
 use std::collections::VecDeque;
 
@@ -12,7 +13,7 @@ const MAX_NESTING: usize = 10_000;
 /// Characters that a key without `?` may have.
 const MAX_KEY: usize = 1024;
 /// How far go-yaml looks ahead for a comment.
-const COMMENT_REACH: usize = 512;
+pub(super) const COMMENT_REACH: usize = 512;
 
 /// Where a key without `?` may have begun.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,7 +34,9 @@ pub(crate) struct Scanner<'a> {
     /// Bytes read.
     pub(super) at: usize,
     pub(super) mark: Mark,
-    tokens: VecDeque<Token<'a>>,
+    pub(super) tokens: VecDeque<Token<'a>>,
+    /// Comments that were not handed out yet, where they are kept at all.
+    pub(super) comments: Option<VecDeque<ScannedComment>>,
     /// Tokens handed out.
     taken: usize,
     keys: Vec<SimpleKey>,
@@ -61,6 +64,7 @@ impl<'a> Scanner<'a> {
             at: 0,
             mark: Mark::default(),
             tokens: VecDeque::new(),
+            comments: None,
             taken: 0,
             keys: Vec::new(),
             key_allowed: false,
@@ -272,7 +276,7 @@ impl<'a> Scanner<'a> {
             return Ok(());
         }
         let before = self.mark;
-        self.skip_to_token();
+        self.skip_to_token(before);
         self.unroll(i64::from(self.mark.column), before);
         if self.at >= self.text.len() {
             return self.fetch_stream_end();
@@ -286,9 +290,14 @@ impl<'a> Scanner<'a> {
         if self.at_document_indicator() {
             return self.fetch_document_indicator();
         }
+        let for_the_last = matches!((self.flow, self.byte(0)), (0, b':') | (1.., b','));
+        let owner = self.tokens.back().filter(|_| for_the_last).map_or(self.mark, |token| token.start);
         self.fetch_content()?;
         if self.dialect == Dialect::V3 && self.tokens.back().is_none_or(|token| token.kind != Kind::BlockEntry) {
-            self.skip_line_comment();
+            match self.comments.is_some() {
+                true => self.scan_line_comment(owner),
+                false => self.skip_line_comment(),
+            }
         }
         Ok(())
     }
@@ -363,7 +372,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Goes over blanks, comments and line breaks. A tab is none where a key could begin.
-    fn skip_to_token(&mut self) {
+    fn skip_to_token(&mut self, before: Mark) {
         loop {
             // A mark elsewhere is text: go-yaml looks for it at the start only.
             if self.mark.index == 0 && self.rest().starts_with("\u{feff}".as_bytes()) {
@@ -372,10 +381,13 @@ impl<'a> Scanner<'a> {
             while self.byte(0) == b' ' || (self.byte(0) == b'\t' && (self.flow > 0 || !self.key_allowed)) {
                 self.skip();
             }
+            if self.comments.is_some() {
+                self.lift_comment_of_entry();
+            }
             if self.byte(0) == b'#' {
-                self.skip_line();
-                if self.dialect == Dialect::V3 {
-                    self.skip_comments_below();
+                match self.comments.is_some() {
+                    true => self.scan_comments(before),
+                    false => self.skip_comments(),
                 }
             }
             if !self.skip_break() {
@@ -384,6 +396,13 @@ impl<'a> Scanner<'a> {
             if self.flow == 0 {
                 self.key_allowed = true;
             }
+        }
+    }
+
+    fn skip_comments(&mut self) {
+        self.skip_line();
+        if self.dialect == Dialect::V3 {
+            self.skip_comments_below();
         }
     }
 
@@ -481,7 +500,12 @@ impl<'a> Scanner<'a> {
             Dialect::V2 => self.mark,
             Dialect::V3 => before,
         };
+        let mut mark = mark;
+        if self.comments.is_some() {
+            mark.index = mark.index.saturating_sub(1);
+        }
         while self.indent > column {
+            mark = self.end_of_block(mark);
             let (start, end) = (mark, mark);
             let kind = Kind::BlockEnd;
             self.tokens.push_back(Token { start, end, kind });

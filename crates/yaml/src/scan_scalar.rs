@@ -384,7 +384,10 @@ impl<'a> Scanner<'a> {
         }
         self.skip_blanks();
         if self.byte(0) == b'#' {
-            self.skip_line();
+            match self.comments.is_some() {
+                true => self.scan_line_comment(start),
+                false => self.skip_line(),
+            }
         }
         if self.at < self.text.len() && !self.skip_break() {
             return Err(self.fault(CONTEXT, start, "did not find expected comment or line break"));

@@ -1,0 +1,155 @@
+//! Identities: the private keys of `.agekey` entries, and a file opened with them.
+
+use super::bech32::{self, Bech32Error};
+use super::header::{self, Header, Stanza};
+use super::ssh::{SshKey, SshKeyError};
+use super::stream::{PayloadError, payload};
+use super::x25519::X25519Key;
+use super::armor;
+use bumpwright_gostd::quote;
+use zeroize::Zeroizing;
+
+/// What one identity says about one stanza.
+pub(super) enum Unwrap {
+    Done(Zeroizing<Vec<u8>>),
+    NotMine,
+    Failed(String),
+}
+
+enum Identity {
+    X25519(X25519Key),
+    Ssh(SshKey),
+    /// A key that only a program of its own can use.
+    Plugin,
+}
+
+/// Private keys of age. They can be used and not be looked at.
+#[derive(Default)]
+pub struct Identities(Vec<Identity>);
+
+/// Why text holds no identities, in SOPS' words. No key is told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdentityError {
+    /// A line that does not begin as a key does.
+    #[error("failed to parse and add to age identities: unknown identity type")]
+    Unknown,
+    /// A line that is not spelled as a key is.
+    #[error("failed to parse and add to age identities: malformed secret key: {0}")]
+    Malformed(String),
+    /// A private key of SSH.
+    #[error("failed to parse and add to age identities: {0}")]
+    Ssh(#[from] SshKeyError),
+}
+
+/// Longer lines end the reading, as with Go's scanner.
+const MAX_LINE: usize = 64 * 1024;
+const OPENSSH: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
+/// Where SOPS would look for keys on a machine of its own.
+const LOCATIONS: &str = "'SOPS_AGE_SSH_PRIVATE_KEY_FILE', 'SOPS_AGE_SSH_PRIVATE_KEY_CMD', '~/.ssh/id_ed25519', \
+                         '~/.ssh/id_rsa', 'SOPS_AGE_KEY', 'SOPS_AGE_KEY_FILE', 'SOPS_AGE_KEY_CMD', and \
+                         '~/.config/sops/age/keys.txt'";
+
+impl Identities {
+    /// Adds the keys of a `.agekey` entry: one a line, lines with `#` and empty ones apart; or one private key of SSH.
+    ///
+    /// # Errors
+    /// For a line that is no key. What came before it has not been added.
+    pub fn import(&mut self, text: &[u8]) -> Result<(), IdentityError> {
+        let text = Zeroizing::new(String::from_utf8_lossy(text).into_owned());
+        if text.trim_start().starts_with(OPENSSH) {
+            self.0.push(Identity::Ssh(SshKey::read(text.trim_start())?));
+            return Ok(());
+        }
+        let lines = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
+        let lines = lines.take_while(|line| line.len() < MAX_LINE);
+        let keys = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let mut keys = keys.map(identity).collect::<Result<Vec<_>, _>>()?;
+        self.0.append(&mut keys);
+        Ok(())
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Opens an armoured file, or says in SOPS' words why not.
+    pub(crate) fn open(&self, text: &str) -> Result<Zeroizing<Vec<u8>>, String> {
+        if self.0.is_empty() {
+            return Err(format!(
+                "failed to load age identities. Did not find keys in locations {LOCATIONS}."
+            ));
+        }
+        let reader = |error| format!("failed to create reader for decrypting sops data key with age: {error}");
+        let mut source = armor::open(text.as_bytes());
+        let header = header::read(&mut source).map_err(|error| reader(format!("failed to read header: {error}")))?;
+        let file_key = self.file_key(&header).map_err(reader)?;
+        payload(&mut source, &file_key).map_err(|error| match error {
+            PayloadError::Nonce(error) => reader(error),
+            PayloadError::Chunk(error) => format!("failed to copy age decrypted data into bytes.Buffer: {error}"),
+        })
+    }
+
+    fn file_key(&self, header: &Header) -> Result<Zeroizing<Vec<u8>>, String> {
+        // age's own keys are tried before others.
+        let (own, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|key| matches!(key, Identity::X25519(_)));
+        for identity in own.into_iter().chain(others) {
+            match identity.unwrap(&header.stanzas) {
+                Unwrap::NotMine => {}
+                Unwrap::Failed(error) => return Err(error),
+                Unwrap::Done(key) if header.is_authentic(&key) => return Ok(key),
+                Unwrap::Done(_) => return Err("bad header MAC".to_owned()),
+            }
+        }
+        Err(match self.0.len() {
+            1 => "identity did not match any of the recipients: incorrect identity for recipient block",
+            _ => "no identity matched any of the recipients",
+        }
+        .to_owned())
+    }
+}
+
+impl Identity {
+    fn unwrap(&self, stanzas: &[Stanza]) -> Unwrap {
+        for stanza in stanzas {
+            let result = match self {
+                Self::X25519(key) => key.unwrap(stanza),
+                Self::Ssh(key) => key.unwrap(stanza),
+                Self::Plugin => Unwrap::Failed("plugins of age are not run here".to_owned()),
+            };
+            if !matches!(result, Unwrap::NotMine) {
+                return result;
+            }
+        }
+        Unwrap::NotMine
+    }
+}
+
+fn identity(line: &str) -> Result<Identity, IdentityError> {
+    const PREFIX: &str = "AGE-SECRET-KEY-";
+    if line.starts_with("AGE-PLUGIN-") {
+        return Ok(Identity::Plugin);
+    }
+    if !line.starts_with("AGE-SECRET-KEY-1") {
+        return Err(IdentityError::Unknown);
+    }
+    let malformed = |error: Bech32Error| IdentityError::Malformed(error.to_string());
+    let (prefix, secret) = bech32::decode(line).map_err(malformed)?;
+    if prefix != PREFIX {
+        // The prefix is a part of what may be a damaged key.
+        let known = prefix.starts_with(PREFIX) && prefix.len() < PREFIX.len() + 8;
+        let shown = if known { quote(prefix) } else { "<redacted>".to_owned() };
+        return Err(IdentityError::Malformed(format!("unknown type {shown}")));
+    }
+    match X25519Key::new(&secret) {
+        Some(key) => Ok(Identity::X25519(key)),
+        None => Err(IdentityError::Malformed("invalid X25519 secret key".to_owned())),
+    }
+}

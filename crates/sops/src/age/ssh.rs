@@ -1,0 +1,155 @@
+//! SSH keys as identities of age. kustomize-controller takes none in `.agekey` entries; SOPS itself reads them from files.
+
+use super::header::Stanza;
+use super::identity::Unwrap;
+use super::strict_base64;
+use super::x25519::{agreed, open_wrapped};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use hkdf::Hkdf;
+use rsa::traits::PublicKeyParts;
+use rsa::{BoxedUint, Oaep, RsaPrivateKey};
+use sha2::{Digest, Sha256, Sha512};
+use ssh_key::PrivateKey;
+use ssh_key::private::{KeypairData, RsaKeypair};
+use x25519_dalek::{PublicKey, StaticSecret};
+use zeroize::Zeroizing;
+
+const ED25519_LABEL: &[u8] = b"age-encryption.org/v1/ssh-ed25519";
+const RSA_LABEL: &str = "age-encryption.org/v1/ssh-rsa";
+
+/// Why a private key of SSH cannot be an identity.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SshKeyError {
+    /// Not the format of OpenSSH.
+    #[error("malformed SSH identity: it is not an OpenSSH private key")]
+    Malformed,
+    /// There is nobody to ask for a passphrase.
+    #[error("malformed SSH identity: the key has a passphrase; remove it with ssh-keygen -p")]
+    Locked,
+    /// ECDSA and keys on hardware.
+    #[error("unsupported SSH identity type: only ed25519 and RSA keys can be identities of age")]
+    Kind,
+}
+
+/// A private key, and how files name it.
+pub(super) struct SshKey {
+    /// The first bytes of the public key's digest, in base64.
+    tag: String,
+    secret: Secret,
+}
+
+enum Secret {
+    Ed25519 {
+        secret: StaticSecret,
+        public: PublicKey,
+        tweak: StaticSecret,
+    },
+    Rsa(Box<RsaPrivateKey>),
+}
+
+impl SshKey {
+    /// Reads a private key as `ssh-keygen` writes it.
+    pub(super) fn read(text: &str) -> Result<Self, SshKeyError> {
+        let key = PrivateKey::from_openssh(text).map_err(|_| SshKeyError::Malformed)?;
+        let wire = key.public_key().to_bytes().map_err(|_| SshKeyError::Malformed)?;
+        let digest = Sha256::digest(&wire);
+        let tag = STANDARD_NO_PAD.encode(digest.get(..4).unwrap_or_default());
+        let secret = match key.key_data() {
+            KeypairData::Ed25519(pair) => ed25519(&Zeroizing::new(pair.private.to_bytes()), &wire),
+            KeypairData::Rsa(pair) => rsa(pair).ok_or(SshKeyError::Malformed)?,
+            KeypairData::Encrypted(_) => return Err(SshKeyError::Locked),
+            _ => return Err(SshKeyError::Kind),
+        };
+        Ok(Self { tag, secret })
+    }
+
+    pub(super) fn unwrap(&self, stanza: &Stanza) -> Unwrap {
+        match &self.secret {
+            Secret::Ed25519 { secret, public, tweak } => self.unwrap_ed25519(stanza, secret, public, tweak),
+            Secret::Rsa(key) => self.unwrap_rsa(stanza, key),
+        }
+    }
+
+    fn unwrap_ed25519(
+        &self,
+        stanza: &Stanza,
+        secret: &StaticSecret,
+        public: &PublicKey,
+        tweak: &StaticSecret,
+    ) -> Unwrap {
+        if stanza.kind != "ssh-ed25519" {
+            return Unwrap::NotMine;
+        }
+        let invalid = || Unwrap::Failed("invalid ssh-ed25519 recipient block".to_owned());
+        let [tag, share] = stanza.arguments.as_slice() else {
+            return invalid();
+        };
+        let share = match strict_base64(share.as_bytes(), false) {
+            Ok(share) => share,
+            Err(error) => return Unwrap::Failed(format!("failed to parse ssh-ed25519 recipient: {error}")),
+        };
+        let Ok(share) = <[u8; 32]>::try_from(share) else {
+            return invalid();
+        };
+        if *tag != self.tag {
+            return Unwrap::NotMine;
+        }
+        let shared = agreed(secret, share).and_then(|shared| agreed(tweak, shared.to_bytes()));
+        let Some(shared) = shared else {
+            return Unwrap::Failed(
+                "invalid X25519 recipient: crypto/ecdh: bad X25519 remote ECDH input: low order point".to_owned(),
+            );
+        };
+        match open_wrapped(shared.as_bytes(), &share, public.as_bytes(), ED25519_LABEL, &stanza.body) {
+            Some(key) => Unwrap::Done(key),
+            None => Unwrap::Failed("failed to decrypt file key: chacha20poly1305: message authentication failed".to_owned()),
+        }
+    }
+
+    fn unwrap_rsa(&self, stanza: &Stanza, key: &RsaPrivateKey) -> Unwrap {
+        if stanza.kind != "ssh-rsa" {
+            return Unwrap::NotMine;
+        }
+        let [tag] = stanza.arguments.as_slice() else {
+            return Unwrap::Failed("invalid ssh-rsa recipient block".to_owned());
+        };
+        if *tag != self.tag {
+            return Unwrap::NotMine;
+        }
+        match key.decrypt(Oaep::<Sha256>::new_with_label(RSA_LABEL.as_bytes()), &stanza.body) {
+            Ok(key) => Unwrap::Done(Zeroizing::new(key)),
+            Err(_) => Unwrap::Failed("failed to decrypt file key: crypto/rsa: decryption error".to_owned()),
+        }
+    }
+}
+
+/// The key on Montgomery's curve that belongs to a seed, and the tweak that binds shares to the public key.
+fn ed25519(seed: &[u8; 32], wire: &[u8]) -> Secret {
+    let digest = Zeroizing::new(<[u8; 64]>::from(Sha512::digest(seed)));
+    let mut bytes = Zeroizing::new([0; 32]);
+    bytes.copy_from_slice(digest.get(..32).unwrap_or_default());
+    let secret = StaticSecret::from(*bytes);
+    let mut tweak = [0; 32];
+    // 32 bytes are never too many for HKDF.
+    let _ = Hkdf::<Sha256>::new(Some(wire), b"").expand(ED25519_LABEL, &mut tweak);
+    Secret::Ed25519 {
+        public: PublicKey::from(&secret),
+        secret,
+        tweak: StaticSecret::from(tweak),
+    }
+}
+
+fn rsa(pair: &RsaKeypair) -> Option<Secret> {
+    let number = |bytes: Option<&[u8]>| Some(BoxedUint::from_be_slice_vartime(bytes?));
+    let key = RsaPrivateKey::from_components(
+        number(pair.public().n().as_positive_bytes())?,
+        number(pair.public().e().as_positive_bytes())?,
+        number(pair.private().d().as_positive_bytes())?,
+        vec![
+            number(pair.private().p().as_positive_bytes())?,
+            number(pair.private().q().as_positive_bytes())?,
+        ],
+    );
+    key.ok().filter(|key| key.size() >= 128).map(|key| Secret::Rsa(Box::new(key)))
+}

@@ -1,0 +1,137 @@
+//! What an age file is read from, and its payload: chunks of 64 KiB, each sealed under the number that it has.
+
+use chacha20poly1305::aead::AeadInOut;
+use chacha20poly1305::{ChaCha20Poly1305, KeyInit, Nonce};
+use hkdf::Hkdf;
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+const CHUNK: usize = 64 * 1024;
+pub(super) const TAG: usize = 16;
+const NONCE: usize = 16;
+const SEALED_CHUNK: usize = CHUNK + TAG;
+
+/// Bytes, and what is wrong behind them.
+pub(super) struct Source {
+    bytes: Vec<u8>,
+    at: usize,
+    fault: Option<String>,
+}
+
+impl Source {
+    pub(super) const fn new(bytes: Vec<u8>, fault: Option<String>) -> Self {
+        Self { bytes, at: 0, fault }
+    }
+
+    /// What there is still to read.
+    pub(super) fn rest(&self) -> &[u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// Takes a line with its line break; the words for the end of the file where there is none.
+    pub(super) fn line(&mut self) -> Result<Vec<u8>, String> {
+        match self.rest().iter().position(|byte| *byte == b'\n') {
+            Some(at) => {
+                let line = self.rest().get(..=at).unwrap_or_default().to_vec();
+                self.at += line.len();
+                Ok(line)
+            }
+            None => Err(self.end("EOF")),
+        }
+    }
+
+    /// What reading on says.
+    pub(super) fn end(&self, eof: &str) -> String {
+        self.fault.clone().unwrap_or_else(|| eof.to_owned())
+    }
+
+    pub(super) const fn has_fault(&self) -> bool {
+        self.fault.is_some()
+    }
+
+    fn take(&mut self, count: usize) -> Option<Vec<u8>> {
+        let taken = self.rest().get(..count)?.to_vec();
+        self.at += count;
+        Some(taken)
+    }
+}
+
+/// Why a payload cannot be read.
+pub(super) enum PayloadError {
+    /// Before the first chunk.
+    Nonce(String),
+    /// In the chunks.
+    Chunk(String),
+}
+
+/// Decrypts what follows the header.
+pub(super) fn payload(source: &mut Source, file_key: &[u8]) -> Result<Zeroizing<Vec<u8>>, PayloadError> {
+    let Some(nonce) = source.take(NONCE) else {
+        let eof = if source.rest().is_empty() { "EOF" } else { "unexpected EOF" };
+        return Err(PayloadError::Nonce(format!("failed to read nonce: {}", source.end(eof))));
+    };
+    let mut key = Zeroizing::new([0; 32]);
+    // 32 bytes are never too many for HKDF.
+    let _ = Hkdf::<Sha256>::new(Some(&nonce), file_key).expand(b"payload", &mut *key);
+    let cipher = ChaCha20Poly1305::new((&*key).into());
+    chunks(source, &cipher).map_err(PayloadError::Chunk)
+}
+
+fn chunks(source: &Source, cipher: &ChaCha20Poly1305) -> Result<Zeroizing<Vec<u8>>, String> {
+    let mut out = Zeroizing::new(Vec::with_capacity(source.rest().len()));
+    let mut rest = source.rest();
+    let mut number = 0_u64;
+    loop {
+        let whole = rest.len() >= SEALED_CHUNK;
+        let (chunk, behind) = rest.split_at(rest.len().min(SEALED_CHUNK));
+        rest = behind;
+        if !whole {
+            if source.has_fault() || chunk.is_empty() {
+                return Err(source.end("unexpected EOF"));
+            }
+            if number > 0 && chunk.len() == TAG {
+                return Err("last chunk is empty, try age v1.0.0, and please consider reporting this".to_owned());
+            }
+        }
+        let mut last = !whole;
+        let mut plain = open(cipher, number, last, chunk);
+        if plain.is_none() && !last {
+            last = true;
+            plain = open(cipher, number, last, chunk);
+        }
+        let plain = plain.ok_or(
+            "failed to decrypt and authenticate payload chunk, file may be corrupted or tampered with",
+        )?;
+        out.extend_from_slice(&plain);
+        if last {
+            return match (rest.is_empty(), &source.fault) {
+                (false, _) => Err("trailing data after end of encrypted file".to_owned()),
+                (true, Some(fault)) => Err(format!("non-EOF error reading after end of encrypted file: {fault}")),
+                (true, None) => Ok(out),
+            };
+        }
+        number += 1;
+    }
+}
+
+fn open(cipher: &ChaCha20Poly1305, number: u64, last: bool, chunk: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let mut nonce = [0; 12];
+    let (_, counter) = nonce.split_at_mut(3);
+    let (counter, flag) = counter.split_at_mut(8);
+    counter.copy_from_slice(&number.to_be_bytes());
+    flag.fill(u8::from(last));
+    open_once(cipher, &nonce, chunk)
+}
+
+/// Opens a sealed message.
+pub(super) fn open_once(cipher: &ChaCha20Poly1305, nonce: &[u8; 12], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let bare = sealed.len().checked_sub(TAG)?;
+    let (message, tag) = sealed.split_at_checked(bare)?;
+    let mut message = Zeroizing::new(message.to_vec());
+    let tag = tag.try_into().ok()?;
+    let buffer = message.as_mut_slice().into();
+    cipher
+        .decrypt_inout_detached(&Nonce::from(*nonce), b"", buffer, &tag)
+        .ok()?;
+    Some(message)
+}

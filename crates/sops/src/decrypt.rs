@@ -1,0 +1,223 @@
+//! A tree decrypted leaf by leaf, and the digest over its leaves that a file's MAC is compared with.
+
+use super::cipher::{Cipher, CipherError};
+use super::rules::{Decider, Exhausted, Rule};
+use super::tree::{Branch, Comment, Entry, Key, Value};
+use bumpwright_gostd::format_float;
+use sha2::{Digest, Sha512};
+use std::fmt::Write;
+
+/// What the digest begins with when it is over encrypted leaves alone: SHA-256 of `sops`.
+const ONLY_ENCRYPTED: [u8; 32] = [
+    0x8a, 0x3f, 0xd2, 0xad, 0x54, 0xce, 0x66, 0x52, 0x7b, 0x10, 0x34, 0xf3, 0xd1, 0x47, 0xbe, 0x0b, 0x0b, 0x97, 0x5b,
+    0x3b, 0xf4, 0x4f, 0x72, 0xc6, 0xfd, 0xad, 0xec, 0x81, 0x76, 0xf2, 0x7d, 0x69,
+];
+
+/// Why a tree cannot be decrypted, in SOPS' words.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum WalkError {
+    #[error("Could not decrypt value: {0}")]
+    Value(CipherError),
+    #[error("Expected encrypted value as string, but got {0}")]
+    NoText(&'static str),
+    #[error("Cannot walk value, unknown type: {0}")]
+    UnknownType(&'static str),
+    #[error("walkValue of Comment should be either Comment or string, was {0}")]
+    Comment(&'static str),
+    #[error("Tree contains a non-string key (type {0}): {1}. Only string keys are supported")]
+    NoName(&'static str, String),
+    #[error("Could not convert time to bytes: Time.MarshalText: {0}")]
+    Time(&'static str),
+    #[error(transparent)]
+    Exhausted(#[from] Exhausted),
+}
+
+/// Decrypts all documents in place; gives the digest, in hexadecimal.
+pub(crate) fn decrypt(
+    branches: &mut [Branch],
+    cipher: &Cipher,
+    rule: Rule,
+    only_encrypted: bool,
+) -> Result<String, WalkError> {
+    let mut walk = Walk {
+        cipher,
+        decider: Decider::new(rule),
+        only_encrypted,
+        digest: Sha512::new(),
+        path: Vec::new(),
+        marks: Vec::new(),
+        comments: Vec::new(),
+    };
+    if only_encrypted {
+        walk.digest.update(ONLY_ENCRYPTED);
+    }
+    for branch in branches {
+        walk.branch(branch)?;
+    }
+    let mut mac = String::with_capacity(128);
+    for byte in walk.digest.finalize() {
+        let _ = write!(mac, "{byte:02X}"); // writing to a text does not fail
+    }
+    Ok(mac)
+}
+
+struct Walk<'c> {
+    cipher: &'c Cipher,
+    decider: Decider,
+    only_encrypted: bool,
+    digest: Sha512,
+    /// The names down to here, each with a `:` behind it.
+    path: Vec<u8>,
+    /// Whether the rule marks them.
+    marks: Vec<bool>,
+    /// The comments in force, level by level, as the file has them.
+    comments: Vec<Vec<Vec<u8>>>,
+}
+
+impl Walk<'_> {
+    fn branch(&mut self, branch: &mut Branch) -> Result<(), WalkError> {
+        self.comments.push(Vec::new());
+        for entry in branch {
+            self.entry(entry)?;
+        }
+        self.comments.pop();
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &mut Entry) -> Result<(), WalkError> {
+        let name = match &mut entry.key {
+            Key::Comment(comment) => {
+                self.remember(comment);
+                return self.comment_among_entries(comment);
+            }
+            Key::Other(other) => return Err(WalkError::NoName(other.go_type(), formatted(other))),
+            Key::Name(name) => &*name,
+        };
+        let is_comment = matches!(entry.value, Value::Comment(_));
+        if let Value::Comment(comment) = &entry.value {
+            self.remember(comment);
+        }
+        let length = self.path.len();
+        self.path.extend_from_slice(name);
+        self.path.push(b':');
+        self.marks.push(self.decider.marks_name(name)?);
+        self.value(&mut entry.value)?;
+        self.marks.pop();
+        self.path.truncate(length);
+        if !is_comment {
+            self.forget();
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, comment: &Comment) {
+        if let Some(level) = self.comments.last_mut() {
+            level.push(comment.text.to_vec());
+        }
+    }
+
+    fn forget(&mut self) {
+        if let Some(level) = self.comments.last_mut() {
+            level.clear();
+        }
+    }
+
+    fn value(&mut self, value: &mut Value) -> Result<(), WalkError> {
+        match value {
+            Value::Null => Ok(()),
+            Value::Uint(_) => Err(WalkError::UnknownType(value.go_type())),
+            Value::Branch(branch) => self.branch(branch),
+            Value::List(items) => self.list(items),
+            leaf => self.leaf(leaf),
+        }
+    }
+
+    fn list(&mut self, items: &mut [Value]) -> Result<(), WalkError> {
+        self.comments.push(Vec::new());
+        for item in items {
+            let is_comment = matches!(item, Value::Comment(_));
+            if let Value::Comment(comment) = item {
+                self.remember(comment);
+            }
+            self.value(item)?;
+            if !is_comment {
+                self.forget();
+            }
+        }
+        self.comments.pop();
+        Ok(())
+    }
+
+    fn is_encrypted(&mut self, is_comment: bool) -> Result<bool, WalkError> {
+        let marked = self.marks.contains(&true);
+        Ok(self.decider.is_encrypted(marked, &self.comments, is_comment)?)
+    }
+
+    fn leaf(&mut self, leaf: &mut Value) -> Result<(), WalkError> {
+        let is_comment = matches!(leaf, Value::Comment(_));
+        let encrypted = self.is_encrypted(is_comment)?;
+        if encrypted {
+            match leaf {
+                Value::Comment(comment) => {
+                    // What does not decrypt is taken for a comment that never was encrypted.
+                    if let Ok(plain) = self.cipher.decrypt(&comment.text, &self.path) {
+                        *leaf = plain;
+                    }
+                }
+                Value::Text(text) => {
+                    *leaf = self.cipher.decrypt(text, &self.path).map_err(WalkError::Value)?;
+                }
+                other => return Err(WalkError::NoText(other.go_type())),
+            }
+        }
+        if !is_comment && (encrypted || !self.only_encrypted) {
+            self.count(leaf)?;
+        }
+        Ok(())
+    }
+
+    fn comment_among_entries(&mut self, comment: &mut Comment) -> Result<(), WalkError> {
+        if !self.is_encrypted(true)? {
+            return Ok(());
+        }
+        match self.cipher.decrypt(&comment.text, &self.path) {
+            Err(_) => Ok(()),
+            Ok(Value::Comment(plain)) => {
+                *comment = plain;
+                Ok(())
+            }
+            Ok(Value::Text(text)) => {
+                comment.text = text;
+                Ok(())
+            }
+            Ok(other) => Err(WalkError::Comment(other.go_type())),
+        }
+    }
+
+    /// Adds a leaf to the digest, as SOPS turns it into bytes.
+    fn count(&mut self, leaf: &Value) -> Result<(), WalkError> {
+        match leaf {
+            Value::Text(text) => self.digest.update(text),
+            Value::Comment(comment) => self.digest.update(&comment.text),
+            Value::Int(number) => self.digest.update(number.to_string()),
+            Value::Float(number) => self.digest.update(format_float(*number, b'f', None, 64)),
+            Value::Bool(true) => self.digest.update("True"),
+            Value::Bool(false) => self.digest.update("False"),
+            Value::Time(time) => self.digest.update(time.rfc_3339().map_err(WalkError::Time)?),
+            Value::Null | Value::Uint(_) | Value::List(_) | Value::Branch(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// A key as Go's `%s` shows it where it is no text.
+fn formatted(key: &Value) -> String {
+    match key {
+        Value::Int(number) => format!("%!s(int={number})"),
+        Value::Uint(number) => format!("%!s(uint64={number})"),
+        Value::Float(number) => format!("%!s(float64={})", format_float(*number, b'g', None, 64)),
+        Value::Bool(truth) => format!("%!s(bool={truth})"),
+        Value::Time(time) => String::from_utf8_lossy(&time.text()).into_owned(),
+        _ => "%!s(<nil>)".to_owned(),
+    }
+}

@@ -1,0 +1,39 @@
+//! The key service of this process: the age and OpenPGP keys of a Secret.
+
+use super::age::{Identities, IdentityError};
+use super::pgp::{PgpImportError, PgpKeys};
+use super::service::{KeyError, KeyService, MasterKey};
+use zeroize::Zeroizing;
+
+/// Keys that decrypt without asking anybody.
+#[derive(Default)]
+pub struct LocalKeys {
+    /// Of age.
+    pub age: Identities,
+    /// Of OpenPGP.
+    pub pgp: PgpKeys,
+}
+
+/// An entry that holds no keys.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// `.agekey`
+    #[error(transparent)]
+    Age(#[from] IdentityError),
+    /// `.asc`
+    #[error(transparent)]
+    Pgp(#[from] PgpImportError),
+}
+
+impl KeyService for LocalKeys {
+    fn decrypt(&self, key: &MasterKey) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+        match key {
+            MasterKey::Age { enc, .. } => self.age.open(enc).map_err(KeyError::new),
+            MasterKey::Pgp { enc, .. } => self.pgp.decrypt(enc),
+            other => Err(KeyError::new(format!(
+                "no service for keys of the kind {} is configured",
+                other.kind()
+            ))),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Objects of a build: those that are encrypted as a whole, and Secrets with encrypted files in their data (K-150 … K-155).
+
+use super::base64_go;
+use super::file::{DecryptError, Integrity, Reason, decrypt, open};
+use super::format::Format;
+use super::metadata::{Layout, extract};
+use super::service::KeyService;
+use super::tree::{Branch, Entry, Key, Value};
+use super::{file::LoadError, json_write::float_text};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bumpwright_gostd::lossy;
+use serde_json::{Map, Number, Value as Json};
+
+/// The annotation that keeps an object as it is (N-062).
+const ANNOTATION: &str = "kustomize.toolkit.fluxcd.io/decrypt";
+const DISABLED: &str = "disabled";
+
+/// An object that cannot be decrypted, in kustomize-controller's words. The caller puts the object's id before it.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("failed to decrypt and format '{namespace}/{name}' {what}: {error}")]
+pub struct ObjectError {
+    namespace: String,
+    name: String,
+    what: String,
+    error: DecryptError,
+}
+
+/// Decrypts an object, if it or its data is encrypted; says whether it was. What is not encrypted stays as it is, and so
+/// does everything in an object whose annotation says so.
+///
+/// # Errors
+/// When it is encrypted and cannot be decrypted; the object is unchanged then.
+pub fn decrypt_object(object: &mut Json, service: &dyn KeyService) -> Result<bool, ObjectError> {
+    if is_disabled(object) {
+        return Ok(false);
+    }
+    if is_encrypted(object) {
+        *object = decrypt_whole(object, service).map_err(|error| {
+            let kind = text(object, "/kind");
+            error_of(object, format!("{kind} data"), error)
+        })?;
+        return Ok(true);
+    }
+    match text(object, "/kind") == "Secret" {
+        true => decrypt_data(object, service),
+        false => Ok(false),
+    }
+}
+
+/// Whether this is a Secret that was encrypted with SOPS: without decryption it must not be applied.
+#[must_use]
+pub fn is_encrypted_secret(object: &Json) -> bool {
+    text(object, "/kind") == "Secret" && text(object, "/apiVersion") == "v1" && object.get("sops").is_some()
+}
+
+fn text<'o>(object: &'o Json, path: &str) -> &'o str {
+    object.pointer(path).and_then(Json::as_str).unwrap_or_default()
+}
+
+fn is_disabled(object: &Json) -> bool {
+    let annotations = object.pointer("/metadata/annotations");
+    let value = annotations.and_then(|annotations| annotations.get(ANNOTATION));
+    value
+        .and_then(Json::as_str)
+        .is_some_and(|value| value.eq_ignore_ascii_case(DISABLED))
+}
+
+/// Whether an object has SOPS' metadata with a MAC.
+fn is_encrypted(object: &Json) -> bool {
+    let filled = |value: &Json| match value {
+        Json::Null => false,
+        Json::Object(map) => !map.is_empty(),
+        Json::Array(items) => !items.is_empty(),
+        _ => true,
+    };
+    let sops = object.get("sops").filter(|sops| filled(sops));
+    sops.and_then(|sops| sops.get("mac")).is_some_and(filled)
+}
+
+fn error_of(object: &Json, what: String, error: DecryptError) -> ObjectError {
+    ObjectError {
+        namespace: text(object, "/metadata/namespace").to_owned(),
+        name: text(object, "/metadata/name").to_owned(),
+        what,
+        error,
+    }
+}
+
+fn decrypt_whole(object: &Json, service: &dyn KeyService) -> Result<Json, DecryptError> {
+    let Json::Object(map) = object else {
+        return Ok(object.clone());
+    };
+    let mut branches = [branch_of(map)];
+    let load = |error| Reason::Load(Format::Json.title(), LoadError::Metadata(error));
+    let metadata = extract(&mut branches, Layout::Tree).map_err(load)?;
+    // Names, labels and namespaces have been put in since it was encrypted.
+    open(&mut branches, &metadata, service, Integrity::ValuesOnly)?;
+    let [branch] = branches;
+    Ok(Json::Object(map_of(branch)))
+}
+
+fn decrypt_data(object: &mut Json, service: &dyn KeyService) -> Result<bool, ObjectError> {
+    let Some(Json::Object(data)) = object.get("data") else {
+        return Ok(false);
+    };
+    let mut changed = Vec::new();
+    let mut entries: Vec<_> = data.iter().collect();
+    entries.sort_unstable_by_key(|(name, _)| *name);
+    for (name, value) in entries {
+        // What is no base64 is left for others to complain about.
+        let Some(Ok(bytes)) = value.as_str().map(|value| base64_go::decode(value.as_bytes())) else {
+            continue;
+        };
+        let Some(from) = Format::detect(&bytes) else { continue };
+        let plain = decrypt(&bytes, from, Format::of_path(name), service, Integrity::Checked)
+            .map_err(|error| error_of(object, format!("Secret field '{name}'"), error))?;
+        changed.push((name.clone(), STANDARD.encode(&*plain)));
+    }
+    let decrypted = !changed.is_empty();
+    for (name, value) in changed {
+        if let Some(slot) = object.get_mut("data").and_then(|data| data.get_mut(&name)) {
+            *slot = Json::String(value);
+        }
+    }
+    Ok(decrypted)
+}
+
+/// Entries by name, as kustomize hands objects to SOPS.
+fn branch_of(map: &Map<String, Json>) -> Branch {
+    let mut entries: Vec<_> = map.iter().collect();
+    entries.sort_unstable_by_key(|(name, _)| *name);
+    let entries = entries.into_iter();
+    entries.map(|(name, value)| Entry::new(name.as_bytes(), tree_of(value))).collect()
+}
+
+fn tree_of(value: &Json) -> Value {
+    match value {
+        Json::Null => Value::Null,
+        Json::Bool(truth) => Value::Bool(*truth),
+        Json::Number(number) => match number.as_i64() {
+            Some(number) => Value::Int(number),
+            None => number_of(number.as_f64().unwrap_or_default()),
+        },
+        Json::String(text) => Value::text(text.as_bytes()),
+        Json::Array(items) => Value::List(items.iter().map(tree_of).collect()),
+        Json::Object(map) => Value::Branch(branch_of(map)),
+    }
+}
+
+/// A whole number in floating point is an integer once it has been printed as JSON.
+fn number_of(number: f64) -> Value {
+    match float_text(number).parse() {
+        Ok(whole) => Value::Int(whole),
+        Err(_) => Value::Float(number),
+    }
+}
+
+fn map_of(branch: Branch) -> Map<String, Json> {
+    let entries = branch.into_iter().filter_map(|entry| match entry.key {
+        Key::Name(name) => Some((lossy(&name).into_owned(), json_of(entry.value))),
+        Key::Comment(_) | Key::Other(_) => None,
+    });
+    entries.collect()
+}
+
+fn json_of(value: Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Bool(truth) => Json::Bool(truth),
+        Value::Int(number) => Json::from(number),
+        Value::Uint(number) => Json::from(number),
+        Value::Float(number) => match number_of(number) {
+            Value::Int(number) => Json::from(number),
+            _ => Number::from_f64(number).map_or(Json::Null, Json::Number),
+        },
+        Value::Time(time) => Json::String(String::from_utf8_lossy(&time.rfc_3339().unwrap_or_default()).into_owned()),
+        Value::Text(text) => Json::String(lossy(&text).into_owned()),
+        Value::List(items) => {
+            let items = items.into_iter().filter(|item| !matches!(item, Value::Comment(_)));
+            Json::Array(items.map(json_of).collect())
+        }
+        Value::Branch(branch) => Json::Object(map_of(branch)),
+        Value::Comment(comment) => serde_json::json!({ "Value": lossy(&comment.text), "Inline": comment.inline }),
+    }
+}

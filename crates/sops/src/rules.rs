@@ -1,0 +1,103 @@
+//! Which leaves of a file are encrypted: `encrypted_regex` and its five siblings.
+
+use bumpwright_re2::{Budget, Regexp};
+use std::collections::HashMap;
+
+/// The setting of a file. SOPS takes one of them at most; without any it is the suffix `_unencrypted`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Rule {
+    UnencryptedSuffix(Vec<u8>),
+    EncryptedSuffix(Vec<u8>),
+    UnencryptedRegex(Vec<u8>),
+    EncryptedRegex(Vec<u8>),
+    UnencryptedCommentRegex(Vec<u8>),
+    EncryptedCommentRegex(Vec<u8>),
+}
+
+/// Steps of the machine for one pattern and one name: far above what a pattern that people write takes.
+const STEPS: u64 = 50_000_000;
+const BYTES: usize = 16 << 20;
+
+/// A rule at work, with what it remembers of names.
+pub(crate) struct Decider {
+    rule: Rule,
+    /// Nothing for a pattern that is none: it matches nothing then.
+    pattern: Option<Regexp>,
+    seen: HashMap<Vec<u8>, bool>,
+}
+
+/// The pattern is too much work.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the regular expression of the file takes too many steps")]
+pub(crate) struct Exhausted;
+
+impl Decider {
+    pub(crate) fn new(rule: Rule) -> Self {
+        let pattern = match &rule {
+            Rule::UnencryptedSuffix(_) | Rule::EncryptedSuffix(_) => None,
+            Rule::UnencryptedRegex(pattern)
+            | Rule::EncryptedRegex(pattern)
+            | Rule::UnencryptedCommentRegex(pattern)
+            | Rule::EncryptedCommentRegex(pattern) => Regexp::new(pattern).ok(),
+        };
+        Self {
+            rule,
+            pattern,
+            seen: HashMap::new(),
+        }
+    }
+
+    /// Whether a name on the path of a leaf decides about the leaf.
+    pub(crate) fn marks_name(&mut self, name: &[u8]) -> Result<bool, Exhausted> {
+        match &self.rule {
+            Rule::UnencryptedSuffix(suffix) | Rule::EncryptedSuffix(suffix) => Ok(name.ends_with(suffix)),
+            Rule::UnencryptedRegex(_) | Rule::EncryptedRegex(_) => self.matches(name),
+            Rule::UnencryptedCommentRegex(_) | Rule::EncryptedCommentRegex(_) => Ok(false),
+        }
+    }
+
+    fn matches(&mut self, text: &[u8]) -> Result<bool, Exhausted> {
+        let Some(pattern) = &self.pattern else {
+            return Ok(false);
+        };
+        if let Some(known) = self.seen.get(text) {
+            return Ok(*known);
+        }
+        let found = pattern
+            .is_match(text, &mut Budget::new(STEPS, BYTES))
+            .map_err(|_| Exhausted)?;
+        self.seen.insert(text.to_vec(), found);
+        Ok(found)
+    }
+
+    /// Whether a leaf is encrypted. `marked`: a name on its path was; `comments`: those that are in force, level by
+    /// level; the last one is the leaf itself for a comment (SOPS' `shouldBeEncrypted`).
+    pub(crate) fn is_encrypted(
+        &mut self,
+        marked: bool,
+        comments: &[Vec<Vec<u8>>],
+        is_comment: bool,
+    ) -> Result<bool, Exhausted> {
+        match self.rule {
+            Rule::UnencryptedSuffix(_) | Rule::UnencryptedRegex(_) => Ok(!marked),
+            Rule::EncryptedSuffix(_) | Rule::EncryptedRegex(_) => Ok(marked),
+            Rule::UnencryptedCommentRegex(_) => Ok(!self.any_comment(comments, false)?),
+            // The line that asks for encryption is not encrypted itself.
+            Rule::EncryptedCommentRegex(_) => self.any_comment(comments, is_comment),
+        }
+    }
+
+    fn any_comment(&mut self, comments: &[Vec<Vec<u8>>], but_the_last: bool) -> Result<bool, Exhausted> {
+        let levels = comments.len();
+        for (level, lines) in comments.iter().enumerate() {
+            let last_level = level + 1 == levels;
+            for (at, line) in lines.iter().enumerate() {
+                let itself = but_the_last && last_level && at + 1 == lines.len();
+                if !itself && self.matches(line)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,405 @@
+//! YAML as SOPS reads and writes it.
+
+use super::tree::{Branch, Comment, Entry, Key, Text, Value};
+use bumpwright_gostd::{Time, format_float};
+use bumpwright_yaml::{
+    Annotated, AnnotatedDocument, AnnotatedValue, Dialect, Duplicates, FileId, MAX_DEPTH, Node, ReadError, ReadOptions, Resolved, Scalar,
+    Style, Tag, Value as NodeValue, decode, plain_tag, read as read_yaml, read_annotated, read_first, write_annotated,
+};
+use zeroize::Zeroizing;
+
+/// Spaces of one level, as SOPS has it.
+const INDENT: usize = 4;
+const RFC_3339_NANO: &[u8] = b"2006-01-02T15:04:05.999999999Z07:00";
+
+/// Why text is no YAML that SOPS takes, in its words.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum YamlReadError {
+    #[error("{0}")]
+    First(String),
+    #[error("Error unmarshaling input YAML: {0}")]
+    Text(String),
+    #[error("yaml: unmarshal errors:\n  line {0}: cannot unmarshal {1} into map[string]interface {{}}")]
+    NoMapping(u32, &'static str),
+    #[error("Error unmarshaling input YAML: YAML documents that are sequences are not supported")]
+    Sequence,
+    #[error("Error unmarshaling input YAML: YAML documents that are values are not supported")]
+    Scalar,
+}
+
+/// Why a tree has no form in YAML.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the text is not UTF-8")]
+pub(crate) struct YamlWriteError;
+
+fn options(duplicates: Duplicates) -> ReadOptions {
+    ReadOptions {
+        dialect: Dialect::V3,
+        duplicates,
+        max_depth: MAX_DEPTH,
+        file: FileId::NONE,
+    }
+}
+
+/// Reads documents. SOPS looks for keys that come twice in the first one alone.
+pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Branch>, YamlReadError> {
+    let go = |error: ReadError| error.go().to_owned();
+    if bytes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let first = read_first(bytes, &options(Duplicates::Refuse)).map_err(|error| YamlReadError::First(go(error)))?;
+    match first {
+        None => return Err(YamlReadError::First("EOF".to_owned())),
+        Some(first) => check_first(&first)?,
+    }
+    // Nesting and aliases are bounded there; what is read below has the comments too.
+    read_yaml(bytes, &options(Duplicates::Keep)).map_err(|error| YamlReadError::Text(go(error)))?;
+    let documents = read_annotated(bytes).map_err(|error| YamlReadError::Text(go(error)))?;
+    documents.into_iter().map(branch_of).collect()
+}
+
+fn check_first(document: &Node) -> Result<(), YamlReadError> {
+    let tag = match &document.value {
+        NodeValue::Mapping(_) => return Ok(()),
+        _ if document.is_null() => return Ok(()),
+        NodeValue::Sequence(_) => "!!seq",
+        NodeValue::Scalar(scalar) => match scalar.tag {
+            Tag::Bool => "!!bool",
+            Tag::Int => "!!int",
+            Tag::Float => "!!float",
+            Tag::Timestamp => "!!timestamp",
+            _ => "!!str",
+        },
+    };
+    Err(YamlReadError::NoMapping(document.place.line, tag))
+}
+
+fn branch_of(document: AnnotatedDocument) -> Result<Branch, YamlReadError> {
+    let mut branch = Branch::new();
+    comments(&document.head, false, &mut branch);
+    root_into(document.root, &mut branch)?;
+    comments(&document.foot, false, &mut branch);
+    Ok(branch)
+}
+
+fn root_into(root: Annotated, branch: &mut Branch) -> Result<(), YamlReadError> {
+    comments(&root.head, false, branch);
+    comments(&root.line, false, branch);
+    match root.value {
+        AnnotatedValue::Mapping(entries) => entries_into(entries, branch),
+        AnnotatedValue::Sequence(_) => return Err(YamlReadError::Sequence),
+        AnnotatedValue::Scalar(scalar) if scalar.tag == Tag::Null => return Ok(()),
+        AnnotatedValue::Scalar(_) => return Err(YamlReadError::Scalar),
+        AnnotatedValue::Alias(other) => root_into(*other, branch)?,
+    }
+    comments(&root.foot, false, branch);
+    Ok(())
+}
+
+/// The lines of a comment, each without its `#`.
+fn comment_lines(text: &str, inline: bool) -> impl Iterator<Item = Comment> {
+    let lines = text.split('\n').filter(|line| !line.is_empty());
+    lines.map(move |line| Comment::new(line.strip_prefix('#').unwrap_or(line), inline))
+}
+
+fn comments(text: &str, inline: bool, branch: &mut Branch) {
+    branch.extend(comment_lines(text, inline).map(Entry::comment));
+}
+
+fn entries_into(entries: Vec<(Annotated, Annotated)>, branch: &mut Branch) {
+    for (key, value) in entries {
+        comments(&key.head, false, branch);
+        comments(&key.line, false, branch);
+        // Comments at collections go into the collection.
+        let outside = matches!(value.value, AnnotatedValue::Scalar(_) | AnnotatedValue::Alias(_));
+        if outside {
+            comments(&value.head, false, branch);
+            comments(&value.line, true, branch);
+        }
+        let foot = value.foot.clone();
+        let key_foot = key.foot.clone();
+        branch.push(Entry {
+            key: match value_of(key, true) {
+                Value::Text(text) => Key::Name(text.to_vec()),
+                other => Key::Other(other),
+            },
+            value: value_of(value, outside),
+        });
+        if outside {
+            comments(&foot, false, branch);
+        }
+        comments(&key_foot, false, branch);
+    }
+}
+
+/// `handled`: whoever calls has seen to the comments of the node itself.
+fn value_of(node: Annotated, handled: bool) -> Value {
+    match node.value {
+        AnnotatedValue::Scalar(scalar) => leaf(&scalar),
+        AnnotatedValue::Alias(other) => value_of(*other, false),
+        AnnotatedValue::Mapping(entries) => {
+            let mut branch = Branch::new();
+            let (above, foot) = ([node.head, node.line], node.foot);
+            if !handled {
+                above.iter().for_each(|text| comments(text, false, &mut branch));
+            }
+            entries_into(entries, &mut branch);
+            if !handled {
+                comments(&foot, false, &mut branch);
+            }
+            Value::Branch(branch)
+        }
+        AnnotatedValue::Sequence(nodes) => {
+            let mut items = Vec::with_capacity(nodes.len());
+            let add = |items: &mut Vec<Value>, text: &str, inline| {
+                items.extend(comment_lines(text, inline).map(Value::Comment));
+            };
+            if !handled {
+                add(&mut items, &node.head, false);
+                add(&mut items, &node.line, false);
+            }
+            for item in nodes {
+                add(&mut items, &item.head, false);
+                add(&mut items, &item.line, true);
+                let foot = item.foot.clone();
+                items.push(value_of(item, true));
+                add(&mut items, &foot, false);
+            }
+            if !handled {
+                add(&mut items, &node.foot, false);
+            }
+            Value::List(items)
+        }
+    }
+}
+
+/// What does not fit its tag is nothing: SOPS looks at no error there.
+fn leaf(scalar: &Scalar) -> Value {
+    match decode(scalar, Dialect::V3) {
+        Ok(Resolved::Null) | Err(_) => Value::Null,
+        Ok(Resolved::Bool(truth)) => Value::Bool(truth),
+        Ok(Resolved::Int(number)) => Value::Int(number),
+        Ok(Resolved::Uint(number)) => Value::Uint(number),
+        Ok(Resolved::Float(number)) => Value::Float(number),
+        Ok(Resolved::Timestamp(time)) => match Time::parse(RFC_3339_NANO, time.as_bytes()) {
+            Ok(time) => Value::Time(time),
+            Err(_) => Value::text(time),
+        },
+        Ok(Resolved::Text(text)) => Value::text(text.as_bytes()),
+        Ok(Resolved::Bytes(bytes)) => Value::text(bytes),
+    }
+}
+
+/// Writes documents.
+pub(crate) fn write(branches: &[Branch], out: &mut Zeroizing<Vec<u8>>) -> Result<(), YamlWriteError> {
+    let documents: Vec<Annotated> = branches.iter().map(mapping_of).collect();
+    let mut text = Zeroizing::new(String::with_capacity(out.capacity()));
+    write_annotated(&documents, INDENT, &mut text);
+    out.extend_from_slice(text.as_bytes());
+    Ok(())
+}
+
+/// Comments that wait for the node that they belong to.
+#[derive(Default)]
+struct Waiting {
+    head: Vec<Text>,
+    inline: Vec<Text>,
+}
+
+impl Waiting {
+    fn add(&mut self, comment: &Comment) {
+        match comment.inline {
+            true => self.inline.push(comment.text.clone()),
+            false => self.head.push(comment.text.clone()),
+        }
+    }
+}
+
+/// Puts comments before what there is, and takes them away.
+fn above(slot: &mut String, comments: &mut Vec<Text>) {
+    let text = lines(comments);
+    if !text.is_empty() {
+        *slot = match slot.is_empty() {
+            true => text,
+            false => format!("{text}\n{slot}"),
+        };
+    }
+}
+
+/// Puts comments behind what there is, and takes them away.
+fn below(slot: &mut String, comments: &mut Vec<Text>) {
+    let text = lines(comments);
+    if !text.is_empty() {
+        if !slot.is_empty() {
+            slot.push('\n');
+        }
+        slot.push_str(&text);
+    }
+}
+
+fn lines(comments: &mut Vec<Text>) -> String {
+    let lines = comments
+        .drain(..)
+        .map(|text| format!("#{}", String::from_utf8_lossy(&text)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn mapping_of(branch: &Branch) -> Annotated {
+    let mut waiting = Waiting::default();
+    let mut head = String::new();
+    let mut entries: Vec<(Annotated, Annotated)> = Vec::with_capacity(branch.len());
+    for entry in branch {
+        let mut key = match &entry.key {
+            Key::Comment(comment) => {
+                waiting.add(comment);
+                continue;
+            }
+            Key::Name(name) => scalar_of(name),
+            Key::Other(other) => node_of(other),
+        };
+        match entries.is_empty() {
+            true => above(&mut head, &mut waiting.head),
+            false => above(&mut key.head, &mut waiting.head),
+        }
+        let mut value = node_of(&entry.value);
+        below(&mut value.line, &mut waiting.inline);
+        entries.push((key, value));
+    }
+    let mut left = waiting.head;
+    left.append(&mut waiting.inline);
+    match entries.last_mut() {
+        Some((key, _)) => below(&mut key.foot, &mut left),
+        None => above(&mut head, &mut left),
+    }
+    Annotated {
+        head,
+        ..Annotated::new(AnnotatedValue::Mapping(entries))
+    }
+}
+
+fn sequence_of(list: &[Value]) -> Annotated {
+    let mut waiting = Waiting::default();
+    let mut head = String::new();
+    let mut items: Vec<Annotated> = Vec::with_capacity(list.len());
+    for item in list {
+        if let Value::Comment(comment) = item {
+            waiting.add(comment);
+            continue;
+        }
+        let mut node = node_of(item);
+        match items.is_empty() {
+            true => above(&mut head, &mut waiting.head),
+            false => above(&mut node.head, &mut waiting.head),
+        }
+        below(&mut node.line, &mut waiting.inline);
+        items.push(node);
+    }
+    let mut left = waiting.head;
+    left.append(&mut waiting.inline);
+    match items.last_mut() {
+        Some(item) => below(&mut item.foot, &mut left),
+        None => above(&mut head, &mut left),
+    }
+    Annotated {
+        head,
+        ..Annotated::new(AnnotatedValue::Sequence(items))
+    }
+}
+
+fn node_of(value: &Value) -> Annotated {
+    let plain = |text: String, tag| {
+        Annotated::new(AnnotatedValue::Scalar(Scalar {
+            text: text.into(),
+            tag,
+            style: Style::Plain,
+        }))
+    };
+    match value {
+        Value::Null => plain("null".to_owned(), Tag::Null),
+        Value::Bool(truth) => plain(truth.to_string(), Tag::Bool),
+        Value::Int(number) => plain(number.to_string(), Tag::Int),
+        Value::Uint(number) => plain(number.to_string(), Tag::Int),
+        Value::Float(number) => {
+            let text = float_text(*number);
+            let tag = plain_tag(&text, Dialect::V3);
+            plain(text, tag)
+        }
+        Value::Time(time) => {
+            let text = String::from_utf8_lossy(&time.format(RFC_3339_NANO)).into_owned();
+            let tag = plain_tag(&text, Dialect::V3);
+            plain(text, tag)
+        }
+        Value::Text(text) => scalar_of(text),
+        Value::List(items) => sequence_of(items),
+        Value::Branch(branch) => mapping_of(branch),
+        // Go's encoder sees a struct of two fields.
+        Value::Comment(comment) => Annotated::new(AnnotatedValue::Mapping(vec![
+            (scalar_of(b"value"), scalar_of(&comment.text)),
+            (scalar_of(b"inline"), node_of(&Value::Bool(comment.inline))),
+        ])),
+    }
+}
+
+fn float_text(number: f64) -> String {
+    match format_float(number, b'g', None, 64).as_str() {
+        "+Inf" => ".inf".to_owned(),
+        "-Inf" => "-.inf".to_owned(),
+        "NaN" => ".nan".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
+/// Text, spelled as go-yaml's encoder spells strings: plain where it stays text for everybody.
+fn scalar_of(bytes: &[u8]) -> Annotated {
+    use base64::Engine;
+    let scalar = match std::str::from_utf8(bytes) {
+        Ok(text) => Scalar {
+            text: text.into(),
+            tag: Tag::Str,
+            style: style_of(text),
+        },
+        Err(_) => Scalar {
+            text: base64::engine::general_purpose::STANDARD.encode(bytes).into(),
+            tag: Tag::Binary,
+            style: Style::Plain,
+        },
+    };
+    Annotated::new(AnnotatedValue::Scalar(scalar))
+}
+
+fn style_of(text: &str) -> Style {
+    if text.contains('\n') {
+        return Style::Literal;
+    }
+    let stays = plain_tag(text, Dialect::V3) == Tag::Str && !is_old_bool(text) && !is_base_60(text);
+    match stays {
+        true => Style::Plain,
+        false => Style::Double,
+    }
+}
+
+/// What YAML 1.1 takes for a truth value.
+fn is_old_bool(text: &str) -> bool {
+    matches!(
+        text,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF"
+    )
+}
+
+/// What YAML 1.1 takes for a number to the base of 60: `^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$`.
+fn is_base_60(text: &str) -> bool {
+    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut parts = whole.split(':');
+    let first = parts.next().unwrap_or_default();
+    let mut rest = parts.peekable();
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    first.starts_with(|ch: char| ch.is_ascii_digit())
+        && digits(first)
+        && digits(fraction)
+        && rest.peek().is_some()
+        && rest.all(|part| match part.as_bytes() {
+            [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9'] => true,
+            _ => false,
+        })
+}

@@ -1,0 +1,258 @@
+//! Trees with comments, as a program makes them for go-yaml v3, and the text that its encoder writes for them.
+
+use super::analyze::Library;
+use super::emit::{Context, Emitter};
+use super::kyaml::spelling;
+use super::node::Scalar;
+
+/// A node with the comments that go-yaml keeps beside it. A comment's lines begin with `#`.
+#[derive(Clone)]
+pub struct Annotated {
+    /// What it is.
+    pub value: AnnotatedValue,
+    /// Above it.
+    pub head: String,
+    /// Behind it, on its line.
+    pub line: String,
+    /// Below it.
+    pub foot: String,
+}
+
+/// What an annotated node is. Collections are written as blocks, unless they are empty.
+#[derive(Clone)]
+pub enum AnnotatedValue {
+    /// Text with a tag.
+    Scalar(Scalar),
+    /// Keys and values. What is below a value stands as `foot` at its key.
+    Mapping(Vec<(Annotated, Annotated)>),
+    /// Items.
+    Sequence(Vec<Annotated>),
+    /// What an alias stands for, with the comments that stand there. It is written as if it stood here.
+    Alias(Box<Annotated>),
+}
+
+impl Annotated {
+    /// A node without comments.
+    #[must_use]
+    pub const fn new(value: AnnotatedValue) -> Self {
+        Self {
+            value,
+            head: String::new(),
+            line: String::new(),
+            foot: String::new(),
+        }
+    }
+}
+
+/// Writes documents as the encoder of go-yaml v3 does with `SetIndent(step)`.
+pub fn write_annotated(documents: &[Annotated], step: usize, out: &mut String) {
+    let mut writer = Writer {
+        emitter: Emitter::new(out, Library::V3),
+        head: String::new(),
+        foot: String::new(),
+        tail: String::new(),
+        key_line: String::new(),
+    };
+    writer.emitter.step = step.clamp(2, 9);
+    for (at, document) in documents.iter().enumerate() {
+        writer.document(document, at == 0);
+    }
+}
+
+/// The comments are those of the event that is being written; each is gone once it has been.
+struct Writer<'o> {
+    emitter: Emitter<'o>,
+    head: String,
+    foot: String,
+    /// What belongs below the value before.
+    tail: String,
+    /// Behind a key whose value begins on another line.
+    key_line: String,
+}
+
+impl Writer<'_> {
+    fn document(&mut self, document: &Annotated, first: bool) {
+        if !first {
+            self.emitter.indent_line();
+            self.emitter.indicator("---", true, false, false);
+            self.emitter.indent_line();
+        }
+        self.take(document, "");
+        self.head_comment();
+        self.node(document, Context::Root);
+        self.emitter.foot_indent = Some(0);
+        self.foot_comment();
+        self.emitter.foot_indent = None;
+        self.emitter.indent_line();
+    }
+
+    /// The comments of the event that begins a node. What waits from before stays where there are none.
+    fn take(&mut self, node: &Annotated, tail: &str) {
+        set(&mut self.head, &node.head);
+        set(&mut self.tail, tail);
+        if matches!(node.value, AnnotatedValue::Scalar(_)) {
+            set(&mut self.emitter.line_comment, &node.line);
+            set(&mut self.foot, &node.foot);
+        }
+    }
+
+    fn head_comment(&mut self) {
+        let tail = std::mem::take(&mut self.tail);
+        if !tail.is_empty() {
+            self.emitter.indent_line();
+            self.emitter.comment(&tail);
+            self.emitter.foot_indent = Some(self.emitter.indent.unwrap_or(0));
+        }
+        let head = std::mem::take(&mut self.head);
+        if !head.is_empty() {
+            self.emitter.indent_line();
+            self.emitter.comment(&head);
+        }
+    }
+
+    fn line_comment(&mut self) {
+        self.emitter.behind();
+    }
+
+    fn foot_comment(&mut self) {
+        let foot = std::mem::take(&mut self.foot);
+        if !foot.is_empty() {
+            self.emitter.indent_line();
+            self.emitter.comment(&foot);
+            self.emitter.foot_indent = Some(self.emitter.indent.unwrap_or(0));
+        }
+    }
+
+    /// A node, and what stands behind and below it. go-yaml does the latter when a collection begins, so what belongs to
+    /// its end waits for the next node that is written.
+    fn node(&mut self, node: &Annotated, context: Context) {
+        if let AnnotatedValue::Scalar(scalar) = &node.value {
+            self.scalar(scalar, context);
+        }
+        self.line_comment();
+        self.foot_comment();
+        match &node.value {
+            AnnotatedValue::Scalar(_) => {}
+            AnnotatedValue::Alias(other) => self.node(other, context),
+            AnnotatedValue::Mapping(entries) if entries.is_empty() => self.empty(node, "{", "}"),
+            AnnotatedValue::Sequence(items) if items.is_empty() => self.empty(node, "[", "]"),
+            AnnotatedValue::Mapping(entries) => self.mapping(node, entries, context),
+            AnnotatedValue::Sequence(items) => self.sequence(node, items, context),
+        }
+    }
+
+    fn scalar(&mut self, scalar: &Scalar, context: Context) {
+        let spelling = spelling(scalar);
+        let allowed = self.emitter.allowed(&scalar.text);
+        if let Some((handle, suffix)) = spelling.tag {
+            self.emitter.tag(handle, suffix);
+        }
+        self.emitter.scalar(&scalar.text, spelling.style, context, allowed);
+    }
+
+    fn empty(&mut self, node: &Annotated, open: &str, close: &str) {
+        self.emitter.indicator(open, true, true, false);
+        set(&mut self.emitter.line_comment, &node.line);
+        set(&mut self.foot, &node.foot);
+        if open == "{" {
+            self.head_comment();
+        }
+        if open == "[" && self.emitter.column == 0 {
+            self.emitter.indent_line();
+        }
+        self.emitter.indicator(close, false, false, false);
+        self.line_comment();
+        self.foot_comment();
+    }
+
+    fn sequence(&mut self, node: &Annotated, items: &[Annotated], context: Context) {
+        let old = self.emitter.enter_below(false, false, context == Context::Item);
+        for item in items {
+            self.take(item, "");
+            self.head_comment();
+            self.emitter.indent_line();
+            self.emitter.indicator("-", true, false, true);
+            self.node(item, Context::Item);
+        }
+        self.emitter.leave(old);
+        set(&mut self.emitter.line_comment, &node.line);
+        set(&mut self.foot, &node.foot);
+    }
+
+    fn mapping(&mut self, node: &Annotated, entries: &[(Annotated, Annotated)], context: Context) {
+        let old = self.emitter.enter_below(false, false, context == Context::Item);
+        let mut tail = "";
+        for (key, value) in entries {
+            set(&mut self.head, &key.head);
+            set(&mut self.tail, tail);
+            set(&mut self.emitter.line_comment, &key.line);
+            // What is below an entry is written once its value is.
+            tail = &key.foot;
+            self.entry(key, value);
+        }
+        set(&mut self.tail, tail);
+        set(&mut self.emitter.line_comment, &node.line);
+        set(&mut self.foot, &node.foot);
+        self.head_comment();
+        self.emitter.leave(old);
+    }
+
+    fn entry(&mut self, key: &Annotated, value: &Annotated) {
+        self.head_comment();
+        self.emitter.indent_line();
+        if !self.emitter.line_comment.is_empty() {
+            self.key_line = std::mem::take(&mut self.emitter.line_comment);
+        }
+        match &key.value {
+            AnnotatedValue::Scalar(scalar) if self.is_simple(scalar) => {
+                self.scalar(scalar, Context::SimpleKey);
+                self.emitter.indicator(":", false, false, false);
+            }
+            _ => {
+                self.emitter.indicator("?", true, false, true);
+                if let AnnotatedValue::Scalar(scalar) = &key.value {
+                    self.scalar(scalar, Context::Value);
+                }
+                self.emitter.indent_line();
+                self.emitter.indicator(":", true, false, true);
+            }
+        }
+        self.take(value, "");
+        self.comment_of_key(value);
+        self.node(value, Context::Value);
+    }
+
+    /// A comment behind the key goes behind the value, or stands alone on the key's line.
+    fn comment_of_key(&mut self, value: &Annotated) {
+        if self.key_line.is_empty() {
+            return;
+        }
+        match &value.value {
+            AnnotatedValue::Scalar(_) => {
+                if self.emitter.line_comment.is_empty() {
+                    self.emitter.line_comment = std::mem::take(&mut self.key_line);
+                }
+            }
+            _ => {
+                std::mem::swap(&mut self.emitter.line_comment, &mut self.key_line);
+                self.line_comment();
+                std::mem::swap(&mut self.emitter.line_comment, &mut self.key_line);
+            }
+        }
+    }
+
+    fn is_simple(&self, key: &Scalar) -> bool {
+        let tag = spelling(key)
+            .tag
+            .map_or(0, |(handle, suffix)| handle.len() + suffix.len());
+        Emitter::is_simple_key(&key.text, self.emitter.allowed(&key.text), tag)
+    }
+}
+
+/// An event without a comment leaves the one that waits.
+fn set(slot: &mut String, text: &str) {
+    if !text.is_empty() {
+        slot.clear();
+        slot.push_str(text);
+    }
+}

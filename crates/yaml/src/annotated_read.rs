@@ -1,0 +1,244 @@
+//! Text to trees with comments, as the nodes of go-yaml v3 have them.
+
+use super::annotated::{Annotated, AnnotatedValue};
+use super::encoding::text_of;
+use super::error::ReadError;
+use super::node::Scalar;
+use super::parse::{Event, Happening, Parser};
+use super::place::{FileId, Place};
+use super::read::{Dialect, MAX_DEPTH};
+use super::resolve::tag_of;
+use super::scan_comment::Comments;
+use std::collections::HashMap;
+
+/// Nodes that aliases may add to one stream.
+const MAX_ALIASED: usize = 1_000_000;
+
+/// A document with the comments around it.
+pub struct AnnotatedDocument {
+    /// At its start, parted by an empty line from what follows.
+    pub head: String,
+    /// At its end.
+    pub foot: String,
+    /// What it holds.
+    pub root: Annotated,
+}
+
+/// All documents of a stream with their comments. Keys are not compared, merge keys are keys like others, and an alias is
+/// what it stands for.
+///
+/// # Errors
+/// For text that is not YAML, and for aliases without end or measure.
+pub fn read_annotated(bytes: &[u8]) -> Result<Vec<AnnotatedDocument>, ReadError> {
+    let text = text_of(bytes, FileId::NONE)?;
+    let mut builder = Builder {
+        parser: Parser::with_comments(&text),
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        aliased: 0,
+    };
+    let mut documents = Vec::new();
+    while let Some(document) = builder.document()? {
+        documents.push(document);
+    }
+    Ok(documents)
+}
+
+struct Builder<'a> {
+    parser: Parser<'a>,
+    open: Vec<Open<'a>>,
+    /// What an anchor names, and how many nodes that is; nothing for a collection that is still open.
+    anchors: HashMap<&'a str, Option<(Annotated, usize)>>,
+    aliased: usize,
+}
+
+/// A collection that has not ended yet.
+struct Open<'a> {
+    head: String,
+    mapping: bool,
+    flow: bool,
+    anchor: Option<&'a str>,
+    /// Items, or keys and values in turn.
+    content: Vec<Annotated>,
+    weight: usize,
+}
+
+impl<'a> Builder<'a> {
+    fn document(&mut self) -> Result<Option<AnnotatedDocument>, ReadError> {
+        self.anchors.clear();
+        let mut head = String::new();
+        let mut root = None;
+        loop {
+            let Event {
+                mark,
+                comments,
+                happening,
+            } = self.parser.next().map_err(|fault| {
+                let place = place_of(fault.mark.line, fault.mark.column);
+                ReadError::of_fault(&fault, place, Dialect::V3)
+            })?;
+            let comments = comments.map(|comments| *comments).unwrap_or_default();
+            let place = place_of(mark.line, mark.column);
+            let done = match happening {
+                Happening::StreamEnd => return Ok(None),
+                Happening::DocumentStart => {
+                    head = comments.head;
+                    continue;
+                }
+                Happening::DocumentEnd => {
+                    let foot = comments.foot;
+                    return Ok(root.map(|root| AnnotatedDocument { head, foot, root }));
+                }
+                Happening::SequenceStart { flow, properties } => {
+                    self.begin(false, flow, properties.anchor, comments, place)?;
+                    continue;
+                }
+                Happening::MappingStart { flow, properties } => {
+                    self.begin(true, flow, properties.anchor, comments, place)?;
+                    continue;
+                }
+                Happening::End => self.end(comments),
+                Happening::Alias(name) => self.alias(name, comments, place)?,
+                Happening::Scalar {
+                    text,
+                    style,
+                    properties,
+                } => {
+                    let tag = tag_of(&text, style, properties.tag.as_deref(), Dialect::V3);
+                    let text = text.into();
+                    let node = node(AnnotatedValue::Scalar(Scalar { text, tag, style }), comments);
+                    self.name(properties.anchor, &node, 1);
+                    (node, 1)
+                }
+            };
+            match self.open.last_mut() {
+                Some(open) => open.add(done),
+                None => root = Some(done.0),
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        mapping: bool,
+        flow: bool,
+        anchor: Option<&'a str>,
+        comments: Comments,
+        place: Place,
+    ) -> Result<(), ReadError> {
+        if self.open.len() >= MAX_DEPTH {
+            let problem = format!("nested more than {MAX_DEPTH} levels deep");
+            return Err(ReadError::yaml(place, problem));
+        }
+        if let Some(name) = anchor {
+            self.anchors.insert(name, None);
+        }
+        self.open.push(Open {
+            head: comments.head,
+            mapping,
+            flow,
+            anchor,
+            content: Vec::new(),
+            weight: 1,
+        });
+        Ok(())
+    }
+
+    fn name(&mut self, anchor: Option<&'a str>, node: &Annotated, weight: usize) {
+        if let Some(name) = anchor {
+            self.anchors.insert(name, Some((node.clone(), weight)));
+        }
+    }
+
+    fn alias(&mut self, name: &str, comments: Comments, place: Place) -> Result<(Annotated, usize), ReadError> {
+        let (target, weight) = match self.anchors.get(name) {
+            Some(Some((target, weight))) => (target.clone(), *weight),
+            Some(None) => return Err(ReadError::yaml(place, format!("anchor '{name}' value contains itself"))),
+            None => return Err(ReadError::yaml(place, format!("unknown anchor '{name}' referenced"))),
+        };
+        self.aliased = self.aliased.saturating_add(weight);
+        if self.aliased > MAX_ALIASED {
+            return Err(ReadError::yaml(place, "document contains excessive aliasing"));
+        }
+        Ok((node(AnnotatedValue::Alias(Box::new(target)), comments), weight))
+    }
+
+    /// Ends the collection that is open.
+    fn end(&mut self, comments: Comments) -> (Annotated, usize) {
+        let Some(mut open) = self.open.pop() else {
+            return (node(AnnotatedValue::Sequence(Vec::new()), comments), 1);
+        };
+        let Comments { line, mut foot, .. } = comments;
+        let last_key = open.content.len().checked_sub(2);
+        if open.mapping
+            && !open.flow
+            && !foot.is_empty()
+            && let Some(key) = last_key.and_then(|at| open.content.get_mut(at))
+        {
+            key.foot = std::mem::take(&mut foot);
+        }
+        let value = match open.mapping {
+            false => AnnotatedValue::Sequence(open.content),
+            true => AnnotatedValue::Mapping(pairs(open.content)),
+        };
+        let head = open.head;
+        let node = Annotated {
+            value,
+            head,
+            line,
+            foot,
+        };
+        self.name(open.anchor, &node, open.weight);
+        (node, open.weight)
+    }
+}
+
+impl Open<'_> {
+    /// What stands below a value belongs to its key; what stands below a key, to the key before.
+    fn add(&mut self, (node, weight): (Annotated, usize)) {
+        self.weight = self.weight.saturating_add(weight);
+        self.content.push(node);
+        let count = self.content.len();
+        if !self.mapping {
+            return;
+        }
+        let (from, to) = match count % 2 {
+            1 if !self.flow && count > 2 => (count - 1, count - 3),
+            0 => (count - 1, count - 2),
+            _ => return,
+        };
+        let is_key = count % 2 == 1;
+        let takes = is_key || self.content.get(to).is_some_and(|key| key.foot.is_empty());
+        let foot = self.content.get_mut(from).filter(|_| takes).map(|node| std::mem::take(&mut node.foot));
+        if let (Some(foot), Some(key)) = (foot.filter(|foot| !foot.is_empty()), self.content.get_mut(to)) {
+            key.foot = foot;
+        }
+    }
+}
+
+fn node(value: AnnotatedValue, comments: Comments) -> Annotated {
+    let Comments { head, line, foot } = comments;
+    Annotated {
+        value,
+        head,
+        line,
+        foot,
+    }
+}
+
+fn pairs(content: Vec<Annotated>) -> Vec<(Annotated, Annotated)> {
+    let mut content = content.into_iter();
+    let mut pairs = Vec::with_capacity(content.len() / 2);
+    while let (Some(key), Some(value)) = (content.next(), content.next()) {
+        pairs.push((key, value));
+    }
+    pairs
+}
+
+const fn place_of(line: u32, column: u32) -> Place {
+    Place {
+        file: FileId::NONE,
+        line: line + 1,
+        column: column + 1,
+    }
+}
