@@ -180,7 +180,9 @@ impl Walk<'_> {
         if !self.is_encrypted(true)? {
             return Ok(());
         }
-        match self.cipher.decrypt(&comment.text, &self.path) {
+        // A comment at the top stands at the empty path, which SOPS spells like one with an empty name.
+        let path: &[u8] = if self.path.is_empty() { b":" } else { &self.path };
+        match self.cipher.decrypt(&comment.text, path) {
             Err(_) => Ok(()),
             Ok(Value::Comment(plain)) => {
                 *comment = plain;

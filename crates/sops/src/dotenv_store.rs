@@ -17,10 +17,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Branch, LineError> {
         if let Some(comment) = line.strip_prefix(b"#") {
             branch.push(Entry::comment(Comment::new(comment, false)));
         } else if !line.is_empty() {
-            let equals = line
-                .iter()
-                .position(|byte| *byte == b'=')
-                .ok_or(LineError(at + 1))?;
+            let equals = line.iter().position(|byte| *byte == b'=').ok_or(LineError(at + 1))?;
             let value = unescaped(line.get(equals + 1..).unwrap_or_default());
             branch.push(Entry::new(line.get(..equals).unwrap_or_default(), Value::Text(value)));
         }

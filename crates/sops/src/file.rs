@@ -110,7 +110,10 @@ pub fn decrypt(
 fn load(bytes: &[u8], format: Format) -> Result<(Vec<Branch>, Metadata), LoadError> {
     let (mut branches, layout) = match format {
         Format::Json | Format::Binary => (vec![json_read::read(bytes).map_err(LoadError::Json)?], Layout::Tree),
-        Format::Dotenv => (vec![dotenv_store::read(bytes).map_err(LoadError::Dotenv)?], Layout::Flat),
+        Format::Dotenv => (
+            vec![dotenv_store::read(bytes).map_err(LoadError::Dotenv)?],
+            Layout::Flat,
+        ),
         Format::Ini => (vec![ini_read::read(bytes).map_err(LoadError::Ini)?], Layout::Section),
         Format::Yaml => (yaml_store::read(bytes).map_err(LoadError::Yaml)?, Layout::Tree),
     };

@@ -242,7 +242,8 @@ impl<'a> Reader<'a> {
                     value.extend_from_slice(line.get(..at).unwrap_or_default());
                     let behind = line.get(at..).unwrap_or_default();
                     if let Some(at) = find_any(behind, b"#;") {
-                        self.comment.extend_from_slice(trim(behind.get(at..).unwrap_or_default()));
+                        self.comment
+                            .extend_from_slice(trim(behind.get(at..).unwrap_or_default()));
                     }
                     return Ok(value);
                 }

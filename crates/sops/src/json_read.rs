@@ -185,9 +185,7 @@ impl Reader<'_> {
         let text = self.bytes.get(from..self.at).unwrap_or_default();
         match atoi(text) {
             Ok(number) => Ok(Value::Int(number)),
-            Err(_) => parse_float(text, 64)
-                .map(Value::Float)
-                .map_err(|_| JsonError::Number),
+            Err(_) => parse_float(text, 64).map(Value::Float).map_err(|_| JsonError::Number),
         }
     }
 

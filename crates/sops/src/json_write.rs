@@ -1,7 +1,7 @@
 //! JSON as SOPS writes it: tabs, Go's escapes and numbers, comments left out.
 
 use super::tree::{Branch, Key, Value};
-use bumpwright_gostd::{format_float, lossy};
+use bumpwright_gostd::format_float;
 use zeroize::Zeroizing;
 
 /// A leaf that JSON has no form for.
@@ -121,31 +121,28 @@ impl Writer<'_> {
 
     fn text(&mut self, bytes: &[u8]) {
         self.put("\"");
-        // What is no UTF-8 is U+FFFD, byte by byte; a copy is made only then.
-        let copy;
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(_) => {
-                copy = Zeroizing::new(lossy(bytes).into_owned());
-                copy.as_str()
-            }
-        };
-        for ch in text.chars() {
-            match ch {
-                '"' => self.put("\\\""),
-                '\\' => self.put("\\\\"),
-                '\n' => self.put("\\n"),
-                '\r' => self.put("\\r"),
-                '\t' => self.put("\\t"),
-                '\x08' => self.put("\\b"),
-                '\x0c' => self.put("\\f"),
-                '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\x1f' => {
-                    self.put(&format!("\\u{:04x}", u32::from(ch)));
-                }
-                ch => self.put(ch.encode_utf8(&mut [0; 4])),
-            }
+        for chunk in bytes.utf8_chunks() {
+            chunk.valid().chars().for_each(|ch| self.character(ch));
+            // Each byte that is no UTF-8 is U+FFFD, as an escape.
+            chunk.invalid().iter().for_each(|_| self.put("\\ufffd"));
         }
         self.put("\"");
+    }
+
+    fn character(&mut self, ch: char) {
+        match ch {
+            '"' => self.put("\\\""),
+            '\\' => self.put("\\\\"),
+            '\n' => self.put("\\n"),
+            '\r' => self.put("\\r"),
+            '\t' => self.put("\\t"),
+            '\x08' => self.put("\\b"),
+            '\x0c' => self.put("\\f"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\x1f' => {
+                self.put(&format!("\\u{:04x}", u32::from(ch)));
+            }
+            ch => self.put(ch.encode_utf8(&mut [0; 4])),
+        }
     }
 }
 

@@ -1,4 +1,33 @@
-//! SOPS files decrypted as SOPS and Flux's kustomize-controller do, without touching the world.
+//! SOPS files decrypted as SOPS 3.13 and Flux's kustomize-controller v1.9 do, without touching the world.
+//!
+//! ```text
+//! Secret ─▶ LocalKeys ─────────┐
+//! key services of clouds ──────┴▶ KeyService
+//!                                     │ data key
+//! bytes ─▶ tree + metadata ─▶ values decrypted, MAC compared ─▶ bytes in a format
+//! ```
+//!
+//! | to do | call |
+//! |---|---|
+//! | the Secret of `.spec.decryption.secretRef` as keys and credentials | [`read_secret`], [`read_age_secret`] for `--sops-age-secret` |
+//! | files that generators and patches read, before a build | [`decrypt_sources`], [`decrypt_file`] for one |
+//! | an object of a build | [`decrypt_object`] |
+//! | whether a Secret must not be applied as it is | [`is_encrypted_secret`] |
+//! | any file in any format | [`decrypt`] |
+//! | keys that a service holds | implement [`KeyService`] |
+//!
+//! | group | what it is for |
+//! |---|---|
+//! | `file`, `format` | from bytes to bytes |
+//! | `tree`, `decrypt`, `cipher`, `rules` | the values, which of them are encrypted, and the digest over them |
+//! | `metadata`, `fields`, `flatten` | the part of a file that SOPS added |
+//! | `data_key`, `shamir`, `report`, `service` | the data key, from master keys in groups |
+//! | `age`, `pgp`, `local` | keys that decrypt here |
+//! | `yaml_store`, `json_read`, `json_write`, `dotenv_store`, `ini_read`, `ini_write` | the formats |
+//! | `secret`, `object`, `sources` | what of a Kustomization is decrypted |
+//!
+//! Plain text and keys are wiped from memory where this crate holds them, types that hold them cannot be printed, and
+//! errors tell neither, also where the words of SOPS would.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -33,7 +62,7 @@ mod yaml_store;
 pub use age::{Identities, IdentityError, SshKeyError};
 pub use file::{DecryptError, Integrity, decrypt};
 pub use format::Format;
-pub use local::{ImportError, LocalKeys};
+pub use local::{ImportError, KeyServices, LocalKeys};
 pub use object::{ObjectError, decrypt_object, is_encrypted_secret};
 pub use pgp::{PgpImportError, PgpKeys};
 pub use secret::{EntryKind, SecretError, SecretKeys, ServiceCredentials, read_age_secret, read_secret};

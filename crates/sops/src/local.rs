@@ -37,3 +37,20 @@ impl KeyService for LocalKeys {
         }
     }
 }
+
+/// Local keys, and a service for all other kinds.
+pub struct KeyServices<'k> {
+    /// For age and OpenPGP.
+    pub local: &'k LocalKeys,
+    /// For the rest.
+    pub remote: &'k dyn KeyService,
+}
+
+impl KeyService for KeyServices<'_> {
+    fn decrypt(&self, key: &MasterKey) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+        match key {
+            MasterKey::Age { .. } | MasterKey::Pgp { .. } => self.local.decrypt(key),
+            other => self.remote.decrypt(other),
+        }
+    }
+}

@@ -203,12 +203,12 @@ fn read(tree: &Branch) -> Result<Metadata, MetadataError> {
     })
 }
 
-/// Keys of the file itself make one group; `key_groups` counts where there are none. SOPS forgets to look for Huawei's.
+/// Keys of the file itself make one group; `key_groups` counts where there are none.
 fn key_groups(keys: Keys, groups: Vec<Keys>) -> Result<Vec<KeyGroup>, MetadataError> {
-    match keys.0.iter().any(|key| !matches!(key, MasterKey::HuaweiKms { .. })) {
-        true => Ok(vec![keys.checked()?]),
-        false if groups.is_empty() => Err(MetadataError::NoKeys),
-        false => groups.into_iter().map(Keys::checked).collect(),
+    match keys.0.is_empty() {
+        false => Ok(vec![keys.checked()?]),
+        true if groups.is_empty() => Err(MetadataError::NoKeys),
+        true => groups.into_iter().map(Keys::checked).collect(),
     }
 }
 
@@ -301,7 +301,10 @@ impl Keys {
 /// `REGION:ID`, neither of them empty.
 fn huawei_key(id: &str) -> Result<(), MetadataError> {
     let problem = match id.trim().split_once(':') {
-        None => format!("invalid key ID format: expected 'region:key-uuid', got {}", quote(id.trim())),
+        None => format!(
+            "invalid key ID format: expected 'region:key-uuid', got {}",
+            quote(id.trim())
+        ),
         Some((region, _)) if region.trim().is_empty() => {
             format!("region cannot be empty in key ID: {}", quote(id.trim()))
         }

@@ -131,7 +131,9 @@ fn branch_of(map: &Map<String, Json>) -> Branch {
     let mut entries: Vec<_> = map.iter().collect();
     entries.sort_unstable_by_key(|(name, _)| *name);
     let entries = entries.into_iter();
-    entries.map(|(name, value)| Entry::new(name.as_bytes(), tree_of(value))).collect()
+    entries
+        .map(|(name, value)| Entry::new(name.as_bytes(), tree_of(value)))
+        .collect()
 }
 
 fn tree_of(value: &Json) -> Value {

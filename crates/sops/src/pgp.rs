@@ -4,6 +4,7 @@
 use super::service::KeyError;
 use sequoia_openpgp as openpgp;
 
+use openpgp::KeyHandle;
 use openpgp::cert::{Cert, CertParser};
 use openpgp::crypto::SessionKey;
 use openpgp::packet::key::SecretKeyMaterial;
@@ -12,7 +13,6 @@ use openpgp::parse::Parse as _;
 use openpgp::parse::stream::{DecryptionHelper, DecryptorBuilder, MessageStructure, VerificationHelper};
 use openpgp::policy::StandardPolicy;
 use openpgp::types::{PublicKeyAlgorithm, SymmetricAlgorithm};
-use openpgp::KeyHandle;
 use std::io::Read as _;
 use std::time::UNIX_EPOCH;
 use zeroize::Zeroizing;
@@ -173,10 +173,7 @@ impl DecryptionHelper for &mut Attempt<'_> {
         cipher: Option<SymmetricAlgorithm>,
         decrypt: &mut dyn FnMut(Option<SymmetricAlgorithm>, &SessionKey) -> bool,
     ) -> openpgp::Result<Option<Cert>> {
-        self.recipients = encrypted
-            .iter()
-            .map(|one| (one.pk_algo(), one.recipient()))
-            .collect();
+        self.recipients = encrypted.iter().map(|one| (one.pk_algo(), one.recipient())).collect();
         for one in encrypted {
             if self.try_keys(one, cipher, decrypt) {
                 break;

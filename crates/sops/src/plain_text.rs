@@ -1,6 +1,6 @@
 //! A leaf as flat formats show it, where it is no text.
 
-use super::tree::{Text, Value};
+use super::tree::{Key, Text, Value};
 use bumpwright_gostd::format_float;
 use zeroize::Zeroizing;
 
@@ -19,9 +19,52 @@ pub(crate) fn shown(value: &Value) -> Text {
             let inline: &[u8] = if comment.inline { b" true}" } else { b" false}" };
             [b"{", comment.text.as_slice(), inline].concat()
         }
-        // Whoever calls refuses collections.
-        Value::List(_) | Value::Branch(_) => Vec::new(),
+        Value::List(_) | Value::Branch(_) => {
+            let mut out = Zeroizing::new(Vec::new());
+            formatted(value, &mut out);
+            return out;
+        }
     })
+}
+
+/// A collection as Go's `%v` prints it.
+fn formatted(value: &Value, out: &mut Text) {
+    match value {
+        Value::List(items) => {
+            out.push(b'[');
+            for (at, item) in items.iter().enumerate() {
+                out.extend_from_slice(if at > 0 { b" " } else { b"" });
+                formatted(item, out);
+            }
+            out.push(b']');
+        }
+        Value::Branch(branch) => {
+            out.push(b'[');
+            for (at, entry) in branch.iter().enumerate() {
+                out.extend_from_slice(if at > 0 { b" {" } else { b"{" });
+                match &entry.key {
+                    Key::Name(name) => out.extend_from_slice(name),
+                    Key::Comment(comment) => {
+                        let inline: &[u8] = if comment.inline { b" true}" } else { b" false}" };
+                        out.extend_from_slice(&[b"{", comment.text.as_slice(), inline].concat());
+                    }
+                    Key::Other(other) => formatted(other, out),
+                }
+                out.push(b' ');
+                formatted(&entry.value, out);
+                out.push(b'}');
+            }
+            out.push(b']');
+        }
+        Value::Float(number) => {
+            let size = number.abs();
+            let plain = size == 0.0 || (1e-4..1e21).contains(&size);
+            let format = if plain { b'f' } else { b'e' };
+            out.extend_from_slice(format_float(*number, format, None, 64).as_bytes());
+        }
+        Value::Time(time) => out.extend_from_slice(&time.text()),
+        leaf => out.extend_from_slice(&shown(leaf)),
+    }
 }
 
 /// A float that cannot be taken for an integer.

@@ -45,7 +45,9 @@ pub(crate) fn combine(parts: &[Zeroizing<Vec<u8>>]) -> Result<Zeroizing<Vec<u8>>
 /// Lagrange's polynomial of one place at 0.
 fn weight_at_zero(places: &[u8], place: u8) -> u8 {
     let others = places.iter().filter(|other| **other != place);
-    others.fold(1, |product, other| multiply(product, multiply(*other, inverse(place ^ other))))
+    others.fold(1, |product, other| {
+        multiply(product, multiply(*other, inverse(place ^ other)))
+    })
 }
 
 /// In AES' field, without branches on the values.
@@ -93,7 +95,13 @@ mod tests {
     fn parts_that_do_not_fit_are_refused() {
         assert_eq!(combine(&[part(b"ab")]).unwrap_err(), CombineError::TooFew);
         assert_eq!(combine(&[part(b"a"), part(b"b")]).unwrap_err(), CombineError::Short);
-        assert_eq!(combine(&[part(b"ab"), part(b"abc")]).unwrap_err(), CombineError::Lengths);
-        assert_eq!(combine(&[part(b"ax"), part(b"bx")]).unwrap_err(), CombineError::Duplicate);
+        assert_eq!(
+            combine(&[part(b"ab"), part(b"abc")]).unwrap_err(),
+            CombineError::Lengths
+        );
+        assert_eq!(
+            combine(&[part(b"ax"), part(b"bx")]).unwrap_err(),
+            CombineError::Duplicate
+        );
     }
 }

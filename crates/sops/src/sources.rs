@@ -164,7 +164,10 @@ impl Walk<'_> {
             problem: format!("error converting YAML to JSON: {}", error.go()),
         })?;
         let malformed = |problem: String| SourceError::Malformed { path: file, problem };
-        document.map_or_else(|| Ok(References::default()), |document| References::of(&document).map_err(malformed))
+        document.map_or_else(
+            || Ok(References::default()),
+            |document| References::of(&document).map_err(malformed),
+        )
     }
 
     fn file(&mut self, path: &str, format: Format) -> Result<(), SourceError> {

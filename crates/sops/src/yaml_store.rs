@@ -3,8 +3,9 @@
 use super::tree::{Branch, Comment, Entry, Key, Text, Value};
 use bumpwright_gostd::{Time, format_float};
 use bumpwright_yaml::{
-    Annotated, AnnotatedDocument, AnnotatedValue, Dialect, Duplicates, FileId, MAX_DEPTH, Node, ReadError, ReadOptions, Resolved, Scalar,
-    Style, Tag, Value as NodeValue, decode, plain_tag, read as read_yaml, read_annotated, read_first, write_annotated,
+    Annotated, AnnotatedDocument, AnnotatedValue, Dialect, Duplicates, FileId, MAX_DEPTH, Node, ReadError, ReadOptions,
+    Resolved, Scalar, Style, Tag, Value as NodeValue, decode, plain_tag, read as read_yaml, read_annotated, read_first,
+    write_annotated,
 };
 use zeroize::Zeroizing;
 
@@ -353,6 +354,12 @@ fn float_text(number: f64) -> String {
 fn scalar_of(bytes: &[u8]) -> Annotated {
     use base64::Engine;
     let scalar = match std::str::from_utf8(bytes) {
+        // go-yaml writes what it would read as a merge with its tag.
+        Ok("<<") => Scalar {
+            text: "<<".into(),
+            tag: Tag::Other("tag:yaml.org,2002:merge".into()),
+            style: Style::Plain,
+        },
         Ok(text) => Scalar {
             text: text.into(),
             tag: Tag::Str,

@@ -9,22 +9,26 @@ mod support;
 use bumpwright_sops::{Integrity, decrypt};
 use support::{Case, cases, keys};
 
-/// What ours says where upstream would tell plain text, digests of it, or where gpg's own folder shows.
+/// Both errors without what upstream tells of the file and ours does not, and without gpg's folder, which ours has not.
 fn told(error: &str) -> String {
-    let keybox = "gpg: keybox '/tmp/sops-gnupghome-0/pubring.kbx' created";
+    let keybox = "gpg: keybox '/tmp/sops-gnupghome-0/pubring.kbx' created ";
+    // Lines are broken elsewhere when something is left out.
     let words: Vec<&str> = error.split_whitespace().filter(|word| *word != "|").collect();
-    let text = words.join(" ").replace(&format!("{keybox} "), "");
-    let text = redact(&text, "Input string ", " does not match sops' data format");
-    let text = redact(&text, "invalid dotenv input line: ", " (line");
-    text.split(" (line").next().unwrap_or_default().to_owned()
-}
-
-fn redact(text: &str, from: &str, to: &str) -> String {
-    let Some((before, rest)) = text.split_once(from) else {
-        return text.to_owned();
-    };
-    let after = rest.split_once(to).map(|(_, after)| format!("{to}{after}"));
-    format!("{before}{from}<redacted>{}", after.unwrap_or_default())
+    let mut text = words.join(" ").replace(keybox, "");
+    let quoting = [
+        "Input string ",
+        "invalid dotenv input line: ",
+        "unclosed section: ",
+        "empty key name: ",
+        "delimiter not found: ",
+        "missing closing key quote from ",
+    ];
+    for before in quoting {
+        if let Some(at) = text.find(before) {
+            text.truncate(at + before.len());
+        }
+    }
+    text
 }
 
 fn outcome(case: &Case) -> Result<Vec<u8>, String> {
@@ -46,7 +50,12 @@ fn files_become_what_sops_makes_of_them() {
             _ => false,
         };
         if !same {
-            wrong.push(format!("{}\n  want {}\n  got  {}", case.name, shown(&case.want), shown(&got)));
+            wrong.push(format!(
+                "{}\n  want {}\n  got  {}",
+                case.name,
+                shown(&case.want),
+                shown(&got)
+            ));
         }
     }
     println!("files: {} of {}", cases.len() - wrong.len(), cases.len());
@@ -54,7 +63,23 @@ fn files_become_what_sops_makes_of_them() {
 }
 
 /// Errors in other words, and why.
-const KNOWN: &[(&str, &str)] = &[];
+const KNOWN: &[(&str, &str)] = &[
+    ("yaml/types as json", "Go names each level that it could not encode"),
+    ("metadata huawei alone", "the words of the stand-in for that service"),
+    (
+        "tampered null key",
+        "two rules of go-yaml about keys, of which the other is asked first",
+    ),
+    ("tampered type bool", "the value is left out"),
+    ("tampered type not fitting", "the value is left out"),
+    ("tampered type time", "the value is left out"),
+    (
+        "tampered type bytes",
+        "Go panics there, and its words are told at another step",
+    ),
+    ("tampered json text", "what stands there is left out"),
+    ("tampered json text as binary", "what stands there is left out"),
+];
 
 fn shown(outcome: &Result<Vec<u8>, String>) -> String {
     match outcome {

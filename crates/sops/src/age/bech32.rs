@@ -38,7 +38,10 @@ pub(super) fn decode(text: &str) -> Result<(&str, Zeroizing<Vec<u8>>), Bech32Err
     let at = at
         .filter(|at| *at >= 1 && at + CHECKSUM < text.len())
         .ok_or(Bech32Error::Separator(position, text.len()))?;
-    let (prefix, data) = (text.get(..at).unwrap_or_default(), text.get(at + 1..).unwrap_or_default());
+    let (prefix, data) = (
+        text.get(..at).unwrap_or_default(),
+        text.get(at + 1..).unwrap_or_default(),
+    );
     if let Some(at) = prefix.bytes().position(|byte| !(33..=126).contains(&byte)) {
         return Err(Bech32Error::Prefix(at));
     }

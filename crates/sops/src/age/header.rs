@@ -56,9 +56,7 @@ pub(super) fn read(source: &mut Source) -> Result<Header, String> {
             return Err(format!("{PARSING}failed to read header: {}", source.end("EOF")));
         }
         if source.rest().starts_with(FOOTER) {
-            let line = source
-                .line()
-                .map_err(|end| format!("failed to read header: {end}"))?;
+            let line = source.line().map_err(|end| format!("failed to read header: {end}"))?;
             authenticated.extend_from_slice(FOOTER);
             let mac = mac_of(&line).map_err(|error| format!("{PARSING}{error}"))?;
             return Ok(Header {

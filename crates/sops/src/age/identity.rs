@@ -1,11 +1,11 @@
 //! Identities: the private keys of `.agekey` entries, and a file opened with them.
 
+use super::armor;
 use super::bech32::{self, Bech32Error};
 use super::header::{self, Header, Stanza};
 use super::ssh::{SshKey, SshKeyError};
 use super::stream::{PayloadError, payload};
 use super::x25519::X25519Key;
-use super::armor;
 use bumpwright_gostd::quote;
 use zeroize::Zeroizing;
 

@@ -23,7 +23,8 @@ fn strict_base64(text: &[u8], padded: bool) -> Result<Vec<u8>, String> {
     GeneralPurpose::new(&STANDARD, config).decode(text).map_err(|error| {
         let at = match error {
             base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol { offset: at, .. } => at,
-            _ => text.len(),
+            // Go tells where the last four characters begin.
+            _ => text.len() / 4 * 4,
         };
         format!("illegal base64 data at input byte {at}")
     })

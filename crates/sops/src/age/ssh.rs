@@ -101,9 +101,17 @@ impl SshKey {
                 "invalid X25519 recipient: crypto/ecdh: bad X25519 remote ECDH input: low order point".to_owned(),
             );
         };
-        match open_wrapped(shared.as_bytes(), &share, public.as_bytes(), ED25519_LABEL, &stanza.body) {
+        match open_wrapped(
+            shared.as_bytes(),
+            &share,
+            public.as_bytes(),
+            ED25519_LABEL,
+            &stanza.body,
+        ) {
             Some(key) => Unwrap::Done(key),
-            None => Unwrap::Failed("failed to decrypt file key: chacha20poly1305: message authentication failed".to_owned()),
+            None => {
+                Unwrap::Failed("failed to decrypt file key: chacha20poly1305: message authentication failed".to_owned())
+            }
         }
     }
 
@@ -151,5 +159,7 @@ fn rsa(pair: &RsaKeypair) -> Option<Secret> {
             number(pair.private().q().as_positive_bytes())?,
         ],
     );
-    key.ok().filter(|key| key.size() >= 128).map(|key| Secret::Rsa(Box::new(key)))
+    key.ok()
+        .filter(|key| key.size() >= 128)
+        .map(|key| Secret::Rsa(Box::new(key)))
 }

@@ -67,8 +67,15 @@ pub(super) enum PayloadError {
 /// Decrypts what follows the header.
 pub(super) fn payload(source: &mut Source, file_key: &[u8]) -> Result<Zeroizing<Vec<u8>>, PayloadError> {
     let Some(nonce) = source.take(NONCE) else {
-        let eof = if source.rest().is_empty() { "EOF" } else { "unexpected EOF" };
-        return Err(PayloadError::Nonce(format!("failed to read nonce: {}", source.end(eof))));
+        let eof = if source.rest().is_empty() {
+            "EOF"
+        } else {
+            "unexpected EOF"
+        };
+        return Err(PayloadError::Nonce(format!(
+            "failed to read nonce: {}",
+            source.end(eof)
+        )));
     };
     let mut key = Zeroizing::new([0; 32]);
     // 32 bytes are never too many for HKDF.
@@ -99,9 +106,8 @@ fn chunks(source: &Source, cipher: &ChaCha20Poly1305) -> Result<Zeroizing<Vec<u8
             last = true;
             plain = open(cipher, number, last, chunk);
         }
-        let plain = plain.ok_or(
-            "failed to decrypt and authenticate payload chunk, file may be corrupted or tampered with",
-        )?;
+        let plain =
+            plain.ok_or("failed to decrypt and authenticate payload chunk, file may be corrupted or tampered with")?;
         out.extend_from_slice(&plain);
         if last {
             return match (rest.is_empty(), &source.fault) {

@@ -43,7 +43,9 @@ impl X25519Key {
             return Unwrap::Failed("invalid X25519 recipient block".to_owned());
         };
         let Some(shared) = agreed(&self.secret, share) else {
-            return Unwrap::Failed("invalid X25519 recipient: crypto/ecdh: bad X25519 remote ECDH input: low order point".to_owned());
+            return Unwrap::Failed(
+                "invalid X25519 recipient: crypto/ecdh: bad X25519 remote ECDH input: low order point".to_owned(),
+            );
         };
         if stanza.body.len() != FILE_KEY + TAG {
             return Unwrap::Failed("invalid X25519 recipient block: incorrect file key size".to_owned());

@@ -40,6 +40,14 @@ pub fn cases() -> Vec<Case> {
     table.lines().map(case).collect()
 }
 
+/// The case of this name.
+pub fn case_named(name: &str) -> Case {
+    let table = fixture("files.jsonl");
+    let marked = format!("{{\"case\":\"{name}\",");
+    let line = table.lines().find(|line| line.starts_with(&marked));
+    case(line.unwrap_or_else(|| panic!("there is no case {name}")))
+}
+
 fn case(line: &str) -> Case {
     let row: Value = serde_json::from_str(line).unwrap();
     let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();

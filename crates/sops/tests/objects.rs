@@ -1,0 +1,236 @@
+//! Objects of a build (K-129, K-150 … K-155, N-062), and the Secrets that hold keys (K-132, K-135, K-136, K-147).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+mod support;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bumpwright_sops::{
+    EntryKind, Format, LocalKeys, decrypt_object, is_encrypted_secret, read_age_secret, read_secret,
+};
+use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};
+use serde_json::{Value, json};
+use support::{Case, case_named, fixture, keys};
+
+fn age1() -> LocalKeys {
+    keys(&["age1".to_owned()])
+}
+
+fn object(case: &Case) -> Value {
+    let node = read_first(&case.file, &ReadOptions::kyaml(FileId::NONE))
+        .unwrap()
+        .unwrap();
+    let mut text = String::new();
+    write_json(&node, &mut text).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn encrypted_secret() -> Value {
+    object(&case_named("rule encrypted_regex yaml/secret"))
+}
+
+#[test]
+fn an_object_is_decrypted_although_a_build_has_changed_it() {
+    let mut secret = encrypted_secret();
+    assert!(is_encrypted_secret(&secret));
+    secret["metadata"]["namespace"] = json!("elsewhere");
+    secret["metadata"]["labels"] = json!({ "owner": "me" });
+    assert!(decrypt_object(&mut secret, &age1()).unwrap());
+    let data = json!({ "user": "app", "password": "p@ss w0rd", "empty": "" });
+    assert_eq!(secret["stringData"], data);
+    assert_eq!(secret["metadata"]["labels"], json!({ "owner": "me" }));
+    assert!(secret.get("sops").is_none());
+    assert!(!is_encrypted_secret(&secret));
+}
+
+#[test]
+fn objects_of_any_kind_are_decrypted() {
+    let mut object = encrypted_secret();
+    object["kind"] = json!("HelmRelease");
+    assert!(decrypt_object(&mut object, &age1()).unwrap());
+    assert_eq!(object["stringData"]["user"], json!("app"));
+}
+
+/// N-062
+#[test]
+fn an_annotation_keeps_an_object_as_it_is() {
+    for (value, decrypted) in [
+        ("disabled", false),
+        ("Disabled", false),
+        ("Enabled", true),
+        ("no", true),
+    ] {
+        let mut object = encrypted_secret();
+        object["metadata"]["annotations"] = json!({ "kustomize.toolkit.fluxcd.io/decrypt": value });
+        assert_eq!(decrypt_object(&mut object, &age1()).unwrap(), decrypted, "{value}");
+    }
+}
+
+#[test]
+fn what_is_not_encrypted_stays_as_it_is() {
+    for mut object in [
+        json!({ "kind": "ConfigMap", "data": { "a": "mac: ENC[" } }),
+        json!({ "kind": "Secret", "data": { "a": "AAAA", "b": "no base64!", "c": 1 } }),
+        json!({ "kind": "Secret", "sops": {}, "data": {} }),
+        json!({ "kind": "Secret", "sops": null }),
+        json!("text"),
+    ] {
+        let before = object.clone();
+        assert!(!decrypt_object(&mut object, &age1()).unwrap(), "{before}");
+        assert_eq!(object, before);
+    }
+}
+
+/// The words of kustomize-controller v1.9.5 (scenario `sops-wrong-key`).
+#[test]
+fn a_key_that_does_not_fit_is_told() {
+    let mut object = encrypted_secret();
+    object["metadata"]["namespace"] = json!("apps");
+    let before = object.clone();
+    let error = decrypt_object(&mut object, &keys(&["age2".to_owned()]))
+        .unwrap_err()
+        .to_string();
+    let table: Value = serde_json::from_str(&fixture("keys.json")).unwrap();
+    let recipient = table["age1"]["public"].as_str().unwrap();
+    let wanted = format!(
+        "failed to decrypt and format 'apps/creds' Secret data: cannot get sops data key: Failed to get the data key \
+         required to decrypt the SOPS file.\n\nGroup 0: FAILED\n  {recipient}: FAILED\n    - | failed to create reader \
+         for decrypting sops data key with\n      | age: identity did not match any of the recipients: incorrect\n      \
+         | identity for recipient block\n\nRecovery failed because no master key was able to decrypt the file. In\norder \
+         for SOPS to recover the file, at least one key has to be successful,\nbut none were."
+    );
+    assert_eq!(error, wanted);
+    assert_eq!(object, before);
+}
+
+/// K-150 … K-155: the name of an entry says the format.
+#[test]
+fn files_in_the_data_of_a_secret_are_decrypted() {
+    for (name, case) in [
+        ("config.yaml", "yaml/comments-spaced"),
+        ("config.yml", "yaml/lists"),
+        ("config.json", "json/basic"),
+        (".dockerconfigjson", "json/docker"),
+        ("config.env", "dotenv/basic"),
+        ("config.ini", "ini/basic"),
+        ("token", "binary/text"),
+        ("token", "binary/bytes"),
+    ] {
+        let case = case_named(case);
+        let mut secret = json!({
+            "kind": "Secret",
+            "data": { name: STANDARD.encode(&case.file), "other": "cGxhaW4=" },
+        });
+        assert!(decrypt_object(&mut secret, &age1()).unwrap(), "{name}");
+        assert_eq!(
+            secret["data"][name],
+            json!(STANDARD.encode(case.want.unwrap())),
+            "{name}"
+        );
+        assert_eq!(secret["data"]["other"], json!("cGxhaW4="));
+    }
+}
+
+/// K-134: those bytes are as they were encrypted, so their MAC is asked for.
+#[test]
+fn changed_files_in_the_data_of_a_secret_are_refused() {
+    let case = case_named("tampered plain changed");
+    let mut secret = json!({
+        "kind": "Secret",
+        "metadata": { "name": "s", "namespace": "apps" },
+        "data": { "a.yaml": STANDARD.encode(&case.file) },
+    });
+    let error = decrypt_object(&mut secret, &age1()).unwrap_err().to_string();
+    let wanted = "failed to decrypt and format 'apps/s' Secret field 'a.yaml': failed to verify sops data integrity: MAC \
+                  mismatch";
+    assert_eq!(error, wanted);
+}
+
+/// K-132
+#[test]
+fn entries_are_known_by_their_names() {
+    for (name, kind) in [
+        ("identity.agekey", Some(EntryKind::Age)),
+        (".agekey", Some(EntryKind::Age)),
+        ("team.asc", Some(EntryKind::Pgp)),
+        ("sops.vault-token", Some(EntryKind::VaultToken)),
+        ("sops.aws-kms", Some(EntryKind::AwsKms)),
+        ("sops.azure-kv", Some(EntryKind::AzureKv)),
+        ("sops.gcp-kms", Some(EntryKind::GcpKms)),
+        ("my.vault-token", None),
+        ("agekey", None),
+        ("key.agekey.txt", None),
+    ] {
+        assert_eq!(EntryKind::of(name), kind, "{name}");
+    }
+}
+
+/// K-135, K-136
+#[test]
+fn a_secret_gives_keys_and_credentials() {
+    let table: Value = serde_json::from_str(&fixture("keys.json")).unwrap();
+    let private = |name: &str| table[name]["private"].as_str().unwrap().as_bytes();
+    let data = [
+        ("a.agekey", private("age1")),
+        ("b.agekey", private("age2")),
+        ("c.asc", private("pgp-ecc")),
+        ("sops.vault-token", b" token\n\n".as_slice()),
+        ("sops.aws-kms", b"aws_access_key_id: x".as_slice()),
+        ("notes", b"hello".as_slice()),
+    ];
+    let keys = read_secret(data, "apps/sops-keys").unwrap();
+    assert_eq!(keys.local.age.len(), 2);
+    assert_eq!(keys.services.vault_token.unwrap().as_slice(), b"token");
+    assert_eq!(keys.services.aws_kms.unwrap().as_slice(), b"aws_access_key_id: x");
+    assert!(keys.services.gcp_kms.is_none());
+    let case = case_named("keys pgp-ecc yaml");
+    let decrypted = bumpwright_sops::decrypt_file(&case.file, Format::Yaml, &keys.local).unwrap();
+    assert_eq!(decrypted.unwrap().as_slice(), case.want.unwrap());
+    // K-147: the other entries of that Secret do not count.
+    assert_eq!(read_age_secret(data, "flux-system/age").unwrap().age.len(), 2);
+}
+
+/// The words of kustomize-controller (scenario `sops-bad-key-data`), gpg's folder left out; no entry is told.
+#[test]
+fn entries_without_a_key_are_refused() {
+    let secret = "apps/sops-keys";
+    let bech32 = "AGE-SECRET-KEY-19H8UMTK0ADML85NVX5J2WQVJYTKY3NCJ5VH2CL2TCNN0HX6ZK9ZQSEY24L";
+    for (name, value, wanted) in [
+        (
+            "identity.agekey",
+            "hello",
+            "failed to import 'identity.agekey' data from sops decryption Secret 'apps/sops-keys': failed to parse and add \
+             to age identities: unknown identity type",
+        ),
+        (
+            "identity.agekey",
+            bech32,
+            "failed to import 'identity.agekey' data from sops decryption Secret 'apps/sops-keys': failed to parse and add \
+             to age identities: malformed secret key: invalid checksum",
+        ),
+        (
+            "identity.asc",
+            "hello",
+            "failed to import 'identity.asc' data from sops decryption Secret 'apps/sops-keys': failed to import armored \
+             key data into GnuPG keyring (exit status 2): gpg: no valid OpenPGP data found.\ngpg: Total number processed: 0",
+        ),
+    ] {
+        let error = read_secret([(name, value.as_bytes())], secret)
+            .err()
+            .unwrap()
+            .to_string();
+        assert_eq!(error, wanted);
+    }
+    let error = read_age_secret([("k.agekey", b"x".as_slice())], "flux-system/age")
+        .err()
+        .unwrap();
+    let wanted = "failed to import 'k.agekey' data from sops SOPS age decryption Secret 'flux-system/age': failed to parse \
+                  and add to age identities: unknown identity type";
+    assert_eq!(error.to_string(), wanted);
+}
