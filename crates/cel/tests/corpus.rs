@@ -140,3 +140,11 @@ fn the_recorded_answers_come_out() {
     let floors = std::env::var("BUMPWRIGHT_FLOORS").is_ok_and(|value| value == "off");
     assert!(floors || right == all, "cel: {right} of {all}");
 }
+
+/// The frozen cases of the real library: mutilated texts, and expressions made by chance over two objects.
+#[test]
+fn the_frozen_cases_come_out() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cel/cases.jsonl");
+    let (right, all) = compare("cel, frozen", &path);
+    assert!(right == all && all > 500, "cel, frozen: {right} of {all}");
+}

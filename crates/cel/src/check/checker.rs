@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::functions::{self, Function, Overload, T};
 use super::typing::{Known, Typing, more_general};
+use super::validate::validate;
 use crate::syntax::Reports;
 use crate::syntax::ast::{Ast, Entry, Expr, ExprKind, Fold, Id, operators};
 use crate::value::Value;
@@ -39,13 +40,26 @@ pub fn check(ast: &Ast, variables: &[String], reports: &mut Reports) -> Checked 
         scope: scope.collect(),
         references: HashMap::new(),
         in_lists: HashSet::new(),
+        types: HashMap::new(),
     };
     let result = checker.check(&ast.root);
-    let result = checker.known.resolve(&result, true);
+    let Checker {
+        known,
+        references,
+        in_lists,
+        mut types,
+        ..
+    } = checker;
+    if reports.is_empty() {
+        for typing in types.values_mut() {
+            *typing = known.resolve(typing, true);
+        }
+        validate(ast, &types, reports);
+    }
     Checked {
-        references: checker.references,
-        in_lists: checker.in_lists,
-        result,
+        references,
+        in_lists,
+        result: known.resolve(&result, true),
     }
 }
 
@@ -69,6 +83,7 @@ struct Checker<'a> {
     scope: Vec<(String, Typing)>,
     references: HashMap<Id, Reference>,
     in_lists: HashSet<Id>,
+    types: HashMap<Id, Typing>,
 }
 
 impl Checker<'_> {
@@ -90,7 +105,9 @@ impl Checker<'_> {
     }
 
     fn check(&mut self, expr: &Expr) -> Typing {
-        stacker::maybe_grow(STACK_NEEDED, STACK_ADDED, || self.check_here(expr))
+        let typing = stacker::maybe_grow(STACK_NEEDED, STACK_ADDED, || self.check_here(expr));
+        self.types.insert(expr.id, typing.clone());
+        typing
     }
 
     fn check_here(&mut self, expr: &Expr) -> Typing {
@@ -292,13 +309,12 @@ impl Checker<'_> {
     }
 
     /// The type of elements that were `before`, with one more.
-    fn join(&mut self, id: Id, before: Option<Typing>, one: Typing) -> Typing {
-        let Some(before) = before else { return one };
-        if self.known.fit(&before, &one) {
-            return more_general(&before, &one);
+    fn join(&mut self, before: Option<Typing>, one: Typing) -> Typing {
+        match before {
+            None => one,
+            Some(before) if self.known.fit(&before, &one) => more_general(&before, &one),
+            Some(_) => Typing::Dyn,
         }
-        self.mismatch(id, &before, &one);
-        Typing::Error
     }
 
     fn unwrap(&mut self, id: Id, typing: Typing) -> Typing {
@@ -316,7 +332,7 @@ impl Checker<'_> {
             if *optional {
                 typing = self.unwrap(element.id, typing);
             }
-            joined = Some(self.join(element.id, joined, typing));
+            joined = Some(self.join(joined, typing));
         }
         Typing::list(joined.unwrap_or_else(|| self.known.unknown()))
     }
@@ -325,12 +341,12 @@ impl Checker<'_> {
         let (mut keys, mut values) = (None, None);
         for entry in entries {
             let key = self.check(&entry.key);
-            keys = Some(self.join(entry.key.id, keys, key));
+            keys = Some(self.join(keys, key));
             let mut value = self.check(&entry.value);
             if entry.optional {
                 value = self.unwrap(entry.value.id, value);
             }
-            values = Some(self.join(entry.value.id, values, value));
+            values = Some(self.join(values, value));
         }
         match (keys, values) {
             (Some(keys), Some(values)) => Typing::map(keys, values),

@@ -100,6 +100,17 @@ impl Typing {
         }
     }
 
+    /// The type's name without the types that it holds.
+    pub fn type_name(&self) -> String {
+        match self {
+            Self::Type(_) => "type".to_owned(),
+            Self::List(_) => "list".to_owned(),
+            Self::Map(..) => "map".to_owned(),
+            Self::Optional(_) => "optional_type".to_owned(),
+            other => other.go_display(),
+        }
+    }
+
     /// As Go prints the type itself, for the message about an expression's result.
     pub fn go_display(&self) -> String {
         match self {

@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub struct Attribute {
     pub base: Base,
     pub qualifiers: Vec<Qualifier>,
+    /// Whether it asks for presence: `has(…)`.
+    pub test: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -46,6 +48,7 @@ impl Attribute {
         Self {
             base: Base::Named(Arc::from(name)),
             qualifiers: Vec::new(),
+            test: false,
         }
     }
 
@@ -56,18 +59,33 @@ impl Attribute {
             other => Self {
                 base: Base::Relative(Box::new(other)),
                 qualifiers: Vec::new(),
+                test: false,
             },
         }
     }
 
-    pub fn qualify(&mut self, qualifier: Qualifier) {
+    /// Puts a field or an index behind it. Behind a test for presence there are only further tests.
+    ///
+    /// # Errors
+    /// When a computed key is behind a test.
+    pub fn qualify(&mut self, mut qualifier: Qualifier) -> Result<(), Fault> {
+        if self.test {
+            if matches!(qualifier.key, QualifierKey::Dynamic(_)) {
+                return Err(Fault::new("test only expressions must have constant qualifiers"));
+            }
+            qualifier.test = true;
+        }
+        self.test = qualifier.test;
         match &mut self.base {
             Base::Conditional(_, branches) => {
                 let [then, otherwise] = branches.as_mut();
-                then.qualify(qualifier.clone());
-                otherwise.qualify(qualifier);
+                then.qualify(qualifier.clone())?;
+                otherwise.qualify(qualifier)
             }
-            _ => self.qualifiers.push(qualifier),
+            _ => {
+                self.qualifiers.push(qualifier);
+                Ok(())
+            }
         }
     }
 
@@ -75,18 +93,13 @@ impl Attribute {
     pub fn is_plain_name(&self, name: &str) -> bool {
         self.qualifiers.is_empty() && matches!(&self.base, Base::Named(own) if **own == *name)
     }
-
-    /// Whether it ends with a test for presence.
-    fn is_test(&self) -> bool {
-        self.qualifiers.last().is_some_and(|last| last.test)
-    }
 }
 
 /// The value of an attribute as a part of an expression.
 pub fn evaluate(attribute: &Attribute, scope: &mut Scope<'_>, budget: &mut Budget) -> Result<Value, Fault> {
     let value = resolve(attribute, scope, budget).map_err(plain)?;
     match value {
-        Value::Optional(inner) if attribute.is_test() => Ok(Value::Bool(inner.is_some())),
+        Value::Optional(inner) if attribute.test => Ok(Value::Bool(inner.is_some())),
         value => Ok(value),
     }
 }

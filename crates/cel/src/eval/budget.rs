@@ -3,7 +3,7 @@
 use crate::value::{Fault, Value};
 
 /// Steps of an evaluation, each well below a microsecond.
-const MAX_STEPS: u64 = 10_000_000;
+const MAX_STEPS: u64 = 3_000_000;
 /// Bytes of texts and lists that an evaluation makes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Steps and bytes of one search with a regular expression.

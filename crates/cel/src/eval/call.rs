@@ -149,6 +149,7 @@ fn of_one(name: &str, value: &Value, budget: &mut Budget) -> Outcome {
 fn of_one_without_conversion(name: &str, value: &Value, budget: &mut Budget) -> Outcome {
     match (name, value) {
         ("!_", Value::Bool(value)) => Ok(Value::Bool(!value)),
+        ("!_", _) => Err(Fault::no_overload()),
         ("-_", value) => negate(value),
         ("size", value) => size(value),
         ("dyn", value) => Ok(value.clone()),

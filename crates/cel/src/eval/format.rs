@@ -1,13 +1,12 @@
 //! `'%s is %d'.format([name, count])`, as the second version of cel-go's `ext.Strings` formats.
 
-use bumpwright_gostd::{Digits, append_float, atoi, format_float};
+use bumpwright_gostd::{Digits, append_float, format_float};
 
 use super::budget::Budget;
 use super::call::Outcome;
+use crate::check::format_clause::Clause;
 use crate::value::{Fault, Value, convert_seconds, moment};
 
-/// Digits behind the point when the clause names none.
-const DEFAULT_PRECISION: i64 = 6;
 /// Go's `fmt` takes no more digits than that.
 const MAX_PRECISION: i64 = 1_000_000;
 
@@ -48,47 +47,21 @@ fn one<'t>(clause: &'t [u8], value: &Value) -> Result<(Vec<u8>, &'t [u8]), Fault
     if clause.is_empty() {
         return Err(Fault::new("unexpected end of string"));
     }
-    let wrong = |what: &str| Fault::new(format!("could not parse formatting clause: {what}"));
-    let (precision, behind) =
-        precision(clause).map_err(|what| wrong(&format!("error while parsing precision: {what}")))?;
-    let [verb, rest @ ..] = behind else {
-        return Err(wrong(
-            "error while parsing precision: could not find end of precision specifier",
-        ));
-    };
-    let piece = match verb {
+    let (clause, rest) = Clause::parse(clause).map_err(Fault::new)?;
+    let piece = match clause.verb {
         b's' => string(value),
         b'd' => decimal(value),
-        b'f' => float(value, b'f', precision, "fixed-point"),
-        b'e' => float(value, b'e', precision, "scientific"),
+        b'f' | b'e' => float(value, clause),
         b'b' => binary(value),
-        b'x' | b'X' => hex(value, *verb == b'X'),
         b'o' => octal(value),
-        other => {
-            let found = char::from(*other);
-            return Err(wrong(&format!("unrecognized formatting clause \"{found}\"")));
-        }
+        verb => hex(value, verb == b'X'),
     };
-    let piece = piece.map_err(|what| Fault::new(format!("error during formatting: {what}")))?;
+    let piece = piece.map_err(|refused| Fault::new(clause.refusal(refused)))?;
     Ok((piece, rest))
 }
 
-fn precision(clause: &[u8]) -> Result<(i64, &[u8]), String> {
-    let [b'.', rest @ ..] = clause else {
-        return Ok((DEFAULT_PRECISION, clause));
-    };
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (number, behind) = rest.split_at_checked(digits).unwrap_or((rest, &[]));
-    if behind.is_empty() {
-        return Err("could not find end of precision specifier".to_owned());
-    }
-    match atoi(number) {
-        Ok(precision) => Ok((precision, behind)),
-        Err(error) => Err(format!("error while converting precision to integer: {error}")),
-    }
-}
-
-type Piece = Result<Vec<u8>, String>;
+/// The text of a value, or the name of a type that the clause does not take.
+type Piece = Result<Vec<u8>, &'static str>;
 
 fn special(number: f64) -> Option<&'static str> {
     if number.is_nan() {
@@ -112,7 +85,7 @@ fn string(value: &Value) -> Piece {
     Ok(out)
 }
 
-fn append(out: &mut Vec<u8>, value: &Value) -> Result<(), String> {
+fn append(out: &mut Vec<u8>, value: &Value) -> Result<(), &'static str> {
     match value {
         Value::Bool(value) => out.extend_from_slice(value.to_string().as_bytes()),
         Value::Int(number) => out.extend_from_slice(number.to_string().as_bytes()),
@@ -151,19 +124,9 @@ fn append(out: &mut Vec<u8>, value: &Value) -> Result<(), String> {
             out.extend_from_slice(&entries.join(b", ".as_slice()));
             out.push(b'}');
         }
-        Value::Optional(_) => {
-            return Err(refusal(
-                "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, \
-                 and timestamps",
-                value,
-            ));
-        }
+        Value::Optional(_) => return Err(value.type_name()),
     }
     Ok(())
-}
-
-fn refusal(what: &str, value: &Value) -> String {
-    format!("{what}, was given {}", value.type_name())
 }
 
 fn decimal(value: &Value) -> Piece {
@@ -171,38 +134,26 @@ fn decimal(value: &Value) -> Piece {
         Value::Int(number) => Ok(number.to_string().into_bytes()),
         Value::Uint(number) => Ok(number.to_string().into_bytes()),
         Value::Double(number) => Ok(plain_double(*number).into_bytes()),
-        _ => Err(refusal(
-            "decimal clause can only be used on ints, uints, and doubles",
-            value,
-        )),
+        _ => Err(value.type_name()),
     }
 }
 
 /// Integers are no floats for Go's `fmt`, which says so within the text.
-fn float(value: &Value, verb: u8, precision: i64, name: &str) -> Piece {
-    let verb_name = char::from(verb);
+fn float(value: &Value, clause: Clause) -> Piece {
+    let Clause { verb, precision } = clause;
+    let name = char::from(verb);
+    let not_a_float = |kind: &str, digits: String| Ok(format!("%!{name}({kind}={digits})").into_bytes());
     let number = match value {
-        Value::Int(number) => {
-            return Ok(format!(
-                "%!{verb_name}(int64={})",
-                padded(*number < 0, number.unsigned_abs(), precision)
-            )
-            .into_bytes());
-        }
-        Value::Uint(number) => {
-            return Ok(format!("%!{verb_name}(uint64={})", padded(false, *number, precision)).into_bytes());
-        }
+        Value::Int(number) => return not_a_float("int64", padded(*number < 0, number.unsigned_abs(), precision)),
+        Value::Uint(number) => return not_a_float("uint64", padded(false, *number, precision)),
         Value::Double(number) => *number,
-        _ => {
-            let what = format!("{name} clause can only be used on ints, uints, and doubles");
-            return Err(refusal(&what, value));
-        }
+        _ => return Err(value.type_name()),
     };
     if let Some(special) = special(number) {
         return Ok(special.as_bytes().to_vec());
     }
     if precision > MAX_PRECISION {
-        return Ok(format!("%!(BADPREC)%!{verb_name}(float64={number})").into_bytes());
+        return Ok(format!("%!(BADPREC)%!{name}(float64={number})").into_bytes());
     }
     let mut out = Vec::new();
     append_float(&mut out, number, verb, usize::try_from(precision).ok(), 64);
@@ -230,7 +181,7 @@ fn binary(value: &Value) -> Piece {
         Value::Bool(value) => Ok(vec![b'0' + u8::from(*value)]),
         Value::Int(number) => Ok(in_base(*number < 0, number.unsigned_abs(), 2)),
         Value::Uint(number) => Ok(in_base(false, *number, 2)),
-        _ => Err(refusal("only ints, uints, and bools can be formatted as binary", value)),
+        _ => Err(value.type_name()),
     }
 }
 
@@ -238,7 +189,7 @@ fn octal(value: &Value) -> Piece {
     match value {
         Value::Int(number) => Ok(in_base(*number < 0, number.unsigned_abs(), 8)),
         Value::Uint(number) => Ok(in_base(false, *number, 8)),
-        _ => Err(refusal("octal clause can only be used on ints and uints", value)),
+        _ => Err(value.type_name()),
     }
 }
 
@@ -254,10 +205,7 @@ fn hex(value: &Value, upper: bool) -> Piece {
         Value::Uint(number) => in_base(false, *number, 16),
         Value::String(text) => of_bytes(text.as_bytes()),
         Value::Bytes(bytes) => of_bytes(bytes),
-        _ => {
-            let what = "only ints, uints, bytes, and strings can be formatted as hex";
-            return Err(refusal(what, value));
-        }
+        _ => return Err(value.type_name()),
     };
     if upper {
         out.make_ascii_uppercase();

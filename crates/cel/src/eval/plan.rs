@@ -124,7 +124,7 @@ impl Planner<'_> {
                     key: QualifierKey::Constant(Value::string(field)),
                     optional: false,
                     test: *test,
-                });
+                })?;
                 Ok(Node::Attribute(attribute))
             }
             ExprKind::Call {
@@ -296,13 +296,14 @@ fn index_of(operand: Node, index: Node, optional: bool) -> Result<Node, Fault> {
             super::attribute::refuse_key(&value, false)?;
             QualifierKey::Constant(value)
         }
+        Node::Constant(Err(_)) => return Err(Fault::new("invalid qualifier type: *types.Err")),
         other => QualifierKey::Dynamic(Box::new(other)),
     };
     attribute.qualify(Qualifier {
         key,
         optional,
         test: false,
-    });
+    })?;
     Ok(Node::Attribute(attribute))
 }
 
@@ -311,10 +312,14 @@ fn conditional(arguments: Vec<Node>) -> Result<Node, Fault> {
     let (Some(condition), Some(then), Some(otherwise)) = (arguments.next(), arguments.next(), arguments.next()) else {
         return Err(Fault::no_overload());
     };
-    let branches = [then, otherwise].map(Attribute::of);
+    let branches = [then, otherwise].map(|branch| Attribute {
+        test: false,
+        ..Attribute::of(branch)
+    });
     Ok(Node::Attribute(Attribute {
         base: Base::Conditional(Box::new(condition), Box::new(branches)),
         qualifiers: Vec::new(),
+        test: false,
     }))
 }
 
@@ -378,12 +383,14 @@ fn step_of(step: Node, accumulator: &str) -> Step {
     if let Node::Attribute(Attribute {
         base: Base::Conditional(condition, branches),
         qualifiers,
+        ..
     }) = &step
         && qualifiers.is_empty()
         && let [
             Attribute {
                 base: Base::Relative(then),
                 qualifiers: none,
+                ..
             },
             otherwise,
         ] = branches.as_ref()

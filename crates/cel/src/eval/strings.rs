@@ -18,8 +18,8 @@ pub fn call(name: &str, arguments: &[Value], budget: &mut Budget) -> Outcome {
     }
     match arguments {
         [Value::String(text)] => of_text(name, text, budget),
-        [Value::List(list)] => join(list, "", budget),
-        [Value::List(list), Value::String(separator)] => join(list, separator, budget),
+        [Value::List(list)] if name == "join" => join(list, "", budget),
+        [Value::List(list), Value::String(separator)] if name == "join" => join(list, separator, budget),
         [Value::String(text), Value::String(other)] => of_two(name, text, other, budget),
         [Value::String(text), Value::Int(at)] => at_place(name, text, *at),
         [Value::String(text), Value::Int(start), Value::Int(end)] => substring(text, *start, *end),

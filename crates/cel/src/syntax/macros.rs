@@ -38,7 +38,7 @@ pub fn find(name: &str, arguments: usize, on_target: bool) -> Option<Expander> {
         ("exists", 2, true) => {
             |parts, at, target, arguments| quantifier(Quantifier::Exists, parts, at, target, arguments)
         }
-        ("exists_one" | "existsOne", 2, true) => {
+        ("exists_one", 2, true) => {
             |parts, at, target, arguments| quantifier(Quantifier::ExistsOne, parts, at, target, arguments)
         }
         ("map", 2 | 3, true) => map,

@@ -19,11 +19,11 @@ pub fn show(value: &Value) -> String {
             format!("[{}]", bytes.join(" "))
         }
         Value::List(list) => {
-            let elements: Vec<String> = list.iter().map(show).collect();
+            let elements: Vec<String> = list.iter().map(show_within).collect();
             format!("[{}]", elements.join(", "))
         }
         Value::Map(map) => show_map(map),
-        Value::Timestamp(time) => time.go_text(),
+        Value::Timestamp(time) => String::from_utf8_lossy(&time.text()).into_owned(),
         Value::Duration(nanoseconds) => Duration(*nanoseconds).to_string(),
         Value::Type(name) => show_type_name(name).to_owned(),
         Value::Optional(Some(value)) => format!("optional({})", show(value)),
@@ -31,10 +31,18 @@ pub fn show(value: &Value) -> String {
     }
 }
 
+/// An element of a list or map, which is mostly one of an object.
+fn show_within(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        other => show(other),
+    }
+}
+
 fn show_map(map: &Map) -> String {
     let entries: Vec<String> = map
         .iter()
-        .map(|(key, value)| format!("{}: {}", show(&key.value()), show(value)))
+        .map(|(key, value)| format!("{}: {}", show(&key.value()), show_within(value)))
         .collect();
     format!("{{{}}}", entries.join(", "))
 }

@@ -1,0 +1,86 @@
+//! The clauses of format strings: `%s`, `%.3f`.
+
+use bumpwright_gostd::atoi;
+
+use super::typing::Typing;
+
+/// Digits behind the point when a clause names none.
+const DEFAULT_PRECISION: i64 = 6;
+
+/// What a clause asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clause {
+    /// `s`, `d`, `f`, `e`, `b`, `x`, `X` or `o`.
+    pub verb: u8,
+    /// Digits behind the point.
+    pub precision: i64,
+}
+
+impl Clause {
+    /// Reads a clause behind its `%`, which is not the last byte; gives what is behind it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &[u8]) -> Result<(Self, &[u8]), String> {
+        let wrong = |what: &str| format!("could not parse formatting clause: {what}");
+        let (precision, behind) =
+            precision(text).map_err(|what| wrong(&format!("error while parsing precision: {what}")))?;
+        match behind {
+            [
+                verb @ (b's' | b'd' | b'f' | b'e' | b'b' | b'x' | b'X' | b'o'),
+                rest @ ..,
+            ] => Ok((Self { verb: *verb, precision }, rest)),
+            [other, ..] => {
+                let found = char::from(*other);
+                Err(wrong(&format!("unrecognized formatting clause \"{found}\"")))
+            }
+            [] => Err(wrong(
+                "error while parsing precision: could not find end of precision specifier",
+            )),
+        }
+    }
+
+    /// What is said of a value of a type that the clause does not take.
+    pub fn refusal(self, type_name: &str) -> String {
+        let what = match self.verb {
+            b'd' => "decimal clause can only be used on ints, uints, and doubles",
+            b'f' => "fixed-point clause can only be used on ints, uints, and doubles",
+            b'e' => "scientific clause can only be used on ints, uints, and doubles",
+            b'b' => "only ints, uints, and bools can be formatted as binary",
+            b'x' | b'X' => "only ints, uints, bytes, and strings can be formatted as hex",
+            b'o' => "octal clause can only be used on ints and uints",
+            _ => {
+                "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, \
+                 and timestamps"
+            }
+        };
+        format!("error during formatting: {what}, was given {type_name}")
+    }
+
+    /// Whether a value of a type can be taken.
+    pub fn takes(self, typing: &Typing) -> bool {
+        let is_whole = matches!(typing, Typing::Dyn | Typing::Int | Typing::Uint);
+        match self.verb {
+            b'd' | b'f' | b'e' => is_whole || *typing == Typing::Double,
+            b'b' => is_whole || *typing == Typing::Bool,
+            b'x' | b'X' => is_whole || matches!(typing, Typing::String | Typing::Bytes),
+            b'o' => is_whole,
+            _ => !matches!(typing, Typing::Optional(_) | Typing::Error),
+        }
+    }
+}
+
+fn precision(clause: &[u8]) -> Result<(i64, &[u8]), String> {
+    let [b'.', rest @ ..] = clause else {
+        return Ok((DEFAULT_PRECISION, clause));
+    };
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, behind) = rest.split_at_checked(digits).unwrap_or((rest, &[]));
+    if behind.is_empty() {
+        return Err("could not find end of precision specifier".to_owned());
+    }
+    match atoi(number) {
+        Ok(precision) => Ok((precision, behind)),
+        Err(error) => Err(format!("error while converting precision to integer: {error}")),
+    }
+}
