@@ -9,6 +9,7 @@
 //! parser's messages. So `rules` follows the grammar rule by rule, and `repair` mends wrong input as that parser does:
 //! which token is dropped or made up decides which messages come next.
 
+mod aggregates;
 pub mod ast;
 mod lex;
 mod literal;

@@ -5,13 +5,13 @@
 
 use super::repair::{Parser, Place, Rule, Stop, Wrong};
 use super::report::{Halt, Reports};
-use super::sets::{EXPR, FACTOR_OPERATORS, MEMBER, OPT_EXPR, OPT_FIELD, RELATION_OPERATORS, TERM_OPERATORS, next};
+use super::sets::{EXPR, FACTOR_OPERATORS, MEMBER, RELATION_OPERATORS, TERM_OPERATORS, next};
 use super::token::{Kind, Set, Token};
-use super::tree::{Element, Field, Node, NodeId, Tree};
+use super::tree::{Field, Node, NodeId, Tree};
 
-type Step = Result<(), Stop>;
+pub type Step = Result<(), Stop>;
 
-const END: Set = Set::RULE_END;
+pub const END: Set = Set::RULE_END;
 /// Bytes of stack that one nested expression may take, and how much is added when they are not there.
 const STACK_NEEDED: usize = 128 * 1024;
 const STACK_ADDED: usize = 2 * 1024 * 1024;
@@ -26,14 +26,15 @@ pub fn parse(reports: &mut Reports) -> Result<Tree, Halt> {
     Ok(rules.tree)
 }
 
-struct Rules<'r> {
-    parser: Parser<'r>,
+/// The parser, and the tree as far as it is.
+pub struct Rules<'r> {
+    pub parser: Parser<'r>,
     tree: Tree,
 }
 
 impl Rules<'_> {
     /// Runs the steps of a rule on its node, mends when they fail, and keeps the node as far as it came.
-    fn rule<N>(
+    pub fn rule<N>(
         &mut self,
         rule: Rule,
         follow: Set,
@@ -56,11 +57,11 @@ impl Rules<'_> {
         Ok(())
     }
 
-    fn is(&mut self, kind: Kind) -> Result<bool, Halt> {
+    pub fn is(&mut self, kind: Kind) -> Result<bool, Halt> {
         Ok(self.parser.kind(0)? == kind)
     }
 
-    fn expr(&mut self, follow: Set) -> Result<NodeId, Halt> {
+    pub fn expr(&mut self, follow: Set) -> Result<NodeId, Halt> {
         stacker::maybe_grow(STACK_NEEDED, STACK_ADDED, || self.expr_here(follow))
     }
 
@@ -422,7 +423,7 @@ impl Rules<'_> {
         Ok(())
     }
 
-    fn leading_dot(&mut self, choice: u16, dot: u16) -> Result<bool, Stop> {
+    pub fn leading_dot(&mut self, choice: u16, dot: u16) -> Result<bool, Stop> {
         self.parser.sync(choice, Place::Entry)?;
         let found = self.is(Kind::Dot)?;
         if found {
@@ -453,187 +454,7 @@ impl Rules<'_> {
         Ok(())
     }
 
-    fn list(&mut self, node: &mut Node) -> Step {
-        let open = Some(self.parser.take(148)?);
-        let mut elements = Vec::new();
-        let ended = self.list_parts(&mut elements);
-        *node = Node::List { open, elements };
-        ended
-    }
-
-    fn list_parts(&mut self, elements: &mut Vec<Element>) -> Step {
-        self.parser.sync(150, Place::Entry)?;
-        if OPT_EXPR.has(self.parser.kind(0)?) {
-            *elements = self.list_init()?;
-        }
-        self.trailing_comma(153, 152)?;
-        self.parser.take(155)?;
-        Ok(())
-    }
-
-    fn trailing_comma(&mut self, choice: u16, comma: u16) -> Step {
-        self.parser.sync(choice, Place::Entry)?;
-        if self.is(Kind::Comma)? {
-            self.parser.take(comma)?;
-        }
-        Ok(())
-    }
-
-    fn map(&mut self, node: &mut Node) -> Step {
-        let open = Some(self.parser.take(156)?);
-        let mut entries = Entries::default();
-        let ended = self.map_parts(&mut entries);
-        *node = Node::Map {
-            open,
-            keys: entries.keys,
-            colons: entries.colons,
-            values: entries.values,
-        };
-        ended
-    }
-
-    fn map_parts(&mut self, entries: &mut Entries<Element>) -> Step {
-        self.parser.sync(158, Place::Entry)?;
-        if OPT_EXPR.has(self.parser.kind(0)?) {
-            *entries = self.map_init()?;
-        }
-        self.trailing_comma(161, 160)?;
-        self.parser.take(163)?;
-        Ok(())
-    }
-
-    fn message(&mut self, node: &mut Node) -> Step {
-        let leading_dot = self.leading_dot(165, 164)?;
-        let mut names = Vec::new();
-        let mut open = None;
-        let mut entries = Entries::default();
-        let ended = self.message_parts(&mut names, &mut open, &mut entries);
-        *node = Node::Message {
-            leading_dot,
-            names,
-            open,
-            fields_start: entries.start,
-            fields: entries.keys,
-            colons: entries.colons,
-            values: entries.values,
-        };
-        ended
-    }
-
-    fn message_parts(
-        &mut self,
-        names: &mut Vec<Token>,
-        open: &mut Option<Token>,
-        entries: &mut Entries<(bool, Option<Field>)>,
-    ) -> Step {
-        names.push(self.parser.take(167)?);
-        self.parser.sync(172, Place::Entry)?;
-        while self.is(Kind::Dot)? {
-            self.parser.take(168)?;
-            names.push(self.parser.take(169)?);
-            self.parser.sync(174, Place::Again)?;
-        }
-        *open = Some(self.parser.take(175)?);
-        self.parser.sync(177, Place::Entry)?;
-        if OPT_FIELD.has(self.parser.kind(0)?) {
-            *entries = self.field_list()?;
-        }
-        self.trailing_comma(180, 179)?;
-        self.parser.take(182)?;
-        Ok(())
-    }
-
-    fn expr_list(&mut self) -> Result<Vec<NodeId>, Halt> {
-        let follow = Set::of(&[Kind::CloseParen]);
-        self.rule(Rule::ExprList, follow, Vec::new(), |rules, list| {
-            list.push(rules.expr(next(191))?);
-            rules.parser.sync(191, Place::Entry)?;
-            while rules.is(Kind::Comma)? {
-                rules.parser.take(187)?;
-                list.push(rules.expr(next(191))?);
-                rules.parser.sync(193, Place::Again)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Whether a comma is followed by a further entry; otherwise it is left to the rule around the list.
-    fn goes_on(&mut self, first: Set) -> Result<bool, Halt> {
-        Ok(self.is(Kind::Comma)? && first.has(self.parser.kind(1)?))
-    }
-
-    fn list_init(&mut self) -> Result<Vec<Element>, Halt> {
-        self.rule(Rule::ListInit, next(153), Vec::new(), |rules, list| {
-            list.push(rules.opt_expr(next(199))?);
-            rules.parser.sync(199, Place::Entry)?;
-            while rules.goes_on(OPT_EXPR)? {
-                rules.parser.take(195)?;
-                list.push(rules.opt_expr(next(199))?);
-                rules.parser.sync(201, Place::Again)?;
-            }
-            Ok(())
-        })
-    }
-
-    fn field_list(&mut self) -> Result<Entries<(bool, Option<Field>)>, Halt> {
-        let entries = Entries {
-            start: self.parser.offset()?,
-            ..Entries::default()
-        };
-        self.rule(Rule::Fields, next(180), entries, |rules, entries| {
-            rules.field_entry(entries, 203)?;
-            rules.parser.sync(212, Place::Entry)?;
-            while rules.goes_on(OPT_FIELD)? {
-                rules.parser.take(205)?;
-                rules.field_entry(entries, 207)?;
-                rules.parser.sync(214, Place::Again)?;
-            }
-            Ok(())
-        })
-    }
-
-    fn field_entry(&mut self, entries: &mut Entries<(bool, Option<Field>)>, colon: u16) -> Step {
-        entries.keys.push(self.opt_field()?);
-        entries.colons.push(self.parser.take(colon)?);
-        entries.values.push(self.expr(next(212))?);
-        Ok(())
-    }
-
-    fn opt_field(&mut self) -> Result<(bool, Option<Field>), Halt> {
-        let follow = Set::of(&[Kind::Colon]);
-        self.rule(Rule::OptField, follow, (false, None), |rules, (optional, field)| {
-            rules.parser.sync(216, Place::Entry)?;
-            *optional = rules.is(Kind::Question)?;
-            if *optional {
-                rules.parser.take(215)?;
-            }
-            *field = Some(rules.escape_ident(END)?);
-            Ok(())
-        })
-    }
-
-    fn map_init(&mut self) -> Result<Entries<Element>, Halt> {
-        let entries = Entries::default();
-        self.rule(Rule::MapInit, next(161), entries, |rules, entries| {
-            rules.map_entry(entries, 221)?;
-            rules.parser.sync(230, Place::Entry)?;
-            while rules.goes_on(OPT_EXPR)? {
-                rules.parser.take(223)?;
-                rules.map_entry(entries, 225)?;
-                rules.parser.sync(232, Place::Again)?;
-            }
-            Ok(())
-        })
-    }
-
-    fn map_entry(&mut self, entries: &mut Entries<Element>, colon: u16) -> Step {
-        entries.keys.push(self.opt_expr(Set::of(&[Kind::Colon]))?);
-        entries.colons.push(self.parser.take(colon)?);
-        entries.values.push(self.expr(next(230))?);
-        Ok(())
-    }
-
-    fn escape_ident(&mut self, follow: Set) -> Result<Field, Halt> {
+    pub fn escape_ident(&mut self, follow: Set) -> Result<Field, Halt> {
         let field = Field {
             token: None,
             escaped: false,
@@ -648,22 +469,6 @@ impl Rules<'_> {
             };
             field.escaped = state == 234;
             field.token = Some(rules.parser.take(state)?);
-            Ok(())
-        })
-    }
-
-    fn opt_expr(&mut self, follow: Set) -> Result<Element, Halt> {
-        let element = Element {
-            optional: false,
-            expression: None,
-        };
-        self.rule(Rule::OptExpr, follow, element, |rules, element| {
-            rules.parser.sync(238, Place::Entry)?;
-            element.optional = rules.is(Kind::Question)?;
-            if element.optional {
-                rules.parser.take(237)?;
-            }
-            element.expression = Some(rules.expr(END)?);
             Ok(())
         })
     }
@@ -703,23 +508,4 @@ impl Rules<'_> {
 
 fn no_alternative(ahead: usize) -> Stop {
     Stop::Wrong(Wrong::NoAlternative { ahead })
-}
-
-/// Keys, colons and values of maps and messages, as far as they were found.
-struct Entries<K> {
-    start: i32,
-    keys: Vec<K>,
-    colons: Vec<Token>,
-    values: Vec<NodeId>,
-}
-
-impl<K> Default for Entries<K> {
-    fn default() -> Self {
-        Self {
-            start: 0,
-            keys: Vec::new(),
-            colons: Vec::new(),
-            values: Vec::new(),
-        }
-    }
 }

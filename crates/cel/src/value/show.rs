@@ -31,7 +31,7 @@ pub fn show(value: &Value) -> String {
     }
 }
 
-/// An element of a list or map, which is mostly one of an object.
+/// An element of a list, which is mostly one of an object.
 fn show_within(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
@@ -42,7 +42,7 @@ fn show_within(value: &Value) -> String {
 fn show_map(map: &Map) -> String {
     let entries: Vec<String> = map
         .iter()
-        .map(|(key, value)| format!("{}: {}", show(&key.value()), show_within(value)))
+        .map(|(key, value)| format!("{}: {}", show(&key.value()), show(value)))
         .collect();
     format!("{{{}}}", entries.join(", "))
 }
