@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 use super::artifact_trees::Unpacked;
 use super::blocking;
 use super::context::Context;
+use super::kustomize_keys;
 use crate::api::{Kustomization, ObjectName, PostBuild, Secret, SubstituteReference};
 use crate::cluster::{CONFIG_MAP, Cluster, ClusterError, SECRET};
 use crate::git::{Mirror, Remote, RemoteUrl};
@@ -62,13 +63,14 @@ pub(super) async fn build(
         Some(post_build) => Some(substitution(context, kustomization, post_build).await),
         None => None,
     };
+    let decryption = kustomize_keys::decryption(context, kustomization).await?;
     let overlay = pipeline::overlay(&kustomization.spec, settings.kustomize.no_remote_bases);
     let bases = RemoteBases(Arc::clone(context));
     let built = blocking::run(move || -> Result<Built, BuildFailure> {
         let world = RealWorld::new(bases);
         let prepared = overlay::prepare(&unpacked.tree, &overlay)?;
         let stages = Stages {
-            decrypt: None,
+            decrypt: decryption.as_ref().map(|one| one as &dyn overlay::Decrypt),
             substitute: substitution.as_ref().map(|one| one as &dyn overlay::Substitute),
         };
         Ok(prepared.build(&world, &stages)?)

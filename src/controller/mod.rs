@@ -33,6 +33,7 @@ mod kustomize_build;
 mod kustomize_dependencies;
 mod kustomize_finalize;
 mod kustomize_health;
+mod kustomize_keys;
 mod kustomize_source;
 mod kustomize_status;
 mod kustomize_target;

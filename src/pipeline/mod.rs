@@ -4,8 +4,10 @@
 //! spec ─▶ overlay ─▶ build (decrypt ─▶ kustomize ─▶ decrypt ─▶ substitute) ─▶ objects
 //! ```
 
+mod decryption;
 mod spec;
 mod variables;
 
+pub use decryption::Decryption;
 pub use spec::{common_metadata, overlay};
 pub use variables::Substitution;

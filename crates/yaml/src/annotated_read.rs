@@ -209,7 +209,11 @@ impl Open<'_> {
         };
         let is_key = count % 2 == 1;
         let takes = is_key || self.content.get(to).is_some_and(|key| key.foot.is_empty());
-        let foot = self.content.get_mut(from).filter(|_| takes).map(|node| std::mem::take(&mut node.foot));
+        let foot = self
+            .content
+            .get_mut(from)
+            .filter(|_| takes)
+            .map(|node| std::mem::take(&mut node.foot));
         if let (Some(foot), Some(key)) = (foot.filter(|foot| !foot.is_empty()), self.content.get_mut(to)) {
             key.foot = foot;
         }

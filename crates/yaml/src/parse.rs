@@ -111,7 +111,9 @@ impl<'a> Parser<'a> {
 
     /// Joins the comments that stand before the next token.
     fn unfold(&mut self) -> Scanned<()> {
-        let Some(pending) = &mut self.pending else { return Ok(()) };
+        let Some(pending) = &mut self.pending else {
+            return Ok(());
+        };
         let token = self.scanner.peek()?;
         let (index, ends) = (token.start.index, token.kind == Kind::BlockEnd);
         let comments = self.scanner.comments.get_or_insert_default();

@@ -291,7 +291,11 @@ impl<'a> Scanner<'a> {
             return self.fetch_document_indicator();
         }
         let for_the_last = matches!((self.flow, self.byte(0)), (0, b':') | (1.., b','));
-        let owner = self.tokens.back().filter(|_| for_the_last).map_or(self.mark, |token| token.start);
+        let owner = self
+            .tokens
+            .back()
+            .filter(|_| for_the_last)
+            .map_or(self.mark, |token| token.start);
         self.fetch_content()?;
         if self.dialect == Dialect::V3 && self.tokens.back().is_none_or(|token| token.kind != Kind::BlockEntry) {
             match self.comments.is_some() {

@@ -81,7 +81,11 @@ impl Scanner<'_> {
         if self.newlines() > 0 {
             return;
         }
-        let blanks = self.rest().iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let blanks = self
+            .rest()
+            .iter()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
         if blanks >= COMMENT_REACH || self.rest().get(blanks) != Some(&b'#') {
             return;
         }
