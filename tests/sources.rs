@@ -179,6 +179,82 @@ fn a_source_that_is_deleted_leaves_nothing() {
     assert!(serving.files().is_empty());
 }
 
+#[test]
+fn an_artifact_that_is_too_large_is_refused() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let serving = Serving::start(cluster, "sources-large", &["--max-artifact-size=1Ki"]);
+    let noise: Vec<u8> = (0..4000_u32)
+        .flat_map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes())
+        .collect();
+    serving.repo.commit("main", "large", &[Change::File("noise", &noise)]);
+    serving.world.request(GIT_REPOSITORY, "app", "large");
+    let message = serving.world.ready(GIT_REPOSITORY, "app", "False", |reason, _| {
+        reason == "ArchiveOperationFailed"
+    });
+    assert!(
+        message.starts_with("unable to archive artifact to storage: ")
+            && message.contains("would have more than 1024 bytes; leave files out with spec.ignore"),
+        "{message}"
+    );
+    assert_eq!(serving.fetch().0, 200, "the one of before is there");
+    let spec = json!({"spec": {"ignore": "noise\n"}});
+    serving.world.patch(GIT_REPOSITORY, "app", &spec);
+    serving.stored();
+}
+
+/// What a status says in the form of before Flux 2.0 (C04).
+#[test]
+fn a_revision_of_the_old_form_is_the_same_revision() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let serving = Serving::start(cluster, "sources-old-form", &[]);
+    let before = serving.artifact();
+    let head = serving.repo.rev("main").unwrap();
+    let status = json!({"status": {"artifact": {"revision": format!("main/{head}")}}});
+    let path = format!("{}/status", serving.world.path(GIT_REPOSITORY, "app"));
+    assert_eq!(cluster.merge_patch(&path, &status).status, 200);
+    serving.again("old form");
+    assert_eq!(serving.artifact(), before);
+    serving
+        .controller
+        .says("no changes since last reconciliation: observed revision 'main@sha1:");
+}
+
+/// Artifacts are served by who leads; the other one takes their address when it leads itself.
+#[test]
+fn artifacts_are_served_by_the_leader() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let flags = ["--enable-leader-election", "--leader-election-retry-period=300ms"];
+    let serving = Serving::start(cluster, "sources-leader", &flags);
+    let address = format!("127.0.0.1:{}", free_port());
+    let second = [
+        "--controllers=source".to_owned(),
+        format!("--storage-addr={address}"),
+        format!("--storage-adv-addr={address}"),
+    ];
+    let second = serving.world.starter("second").flags(&second).flags(&flags).start();
+    wait_for(
+        || second.probe("readyz").is_some_and(|(status, _)| status == 200),
+        || second.log(),
+    );
+    let is_served = || std::net::TcpStream::connect(&address).is_ok();
+    assert!(!is_served());
+    assert_eq!(serving.fetch().0, 200);
+    let Serving { controller, world, .. } = serving;
+    assert_eq!(controller.stop(), Some(0));
+    wait_for(is_served, || second.log());
+    // The storage of the second one is another one.
+    wait_for(
+        || {
+            let status = world.get(GIT_REPOSITORY, "app")["status"].clone();
+            status["artifact"]["url"]
+                .as_str()
+                .unwrap_or_default()
+                .contains(&address)
+        },
+        || second.log(),
+    );
+}
+
 /// A source looks at what it includes when it is its own turn, as with Flux.
 #[test]
 fn a_source_takes_what_it_includes_as_it_is() {

@@ -10,6 +10,7 @@
 mod access_from;
 mod annotations;
 mod announce;
+mod artifact_server;
 mod artifact_trees;
 mod artifacts;
 mod automation_job;

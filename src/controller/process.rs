@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::announce;
+use super::artifact_server;
 use super::artifact_trees::ArtifactTrees;
 use super::clouds::Clouds;
 use super::context::Context;
@@ -33,7 +34,7 @@ use crate::observe::{
 };
 use crate::remotes::GitIdentities;
 use crate::scan::{Missing, Scanner, Surroundings};
-use crate::storage::{self, FileServer, Storage, StorageError};
+use crate::storage::{self, Storage, StorageError};
 use crate::tags::{TagStore, TagsError};
 
 /// How long what is begun may take after the process was asked to end.
@@ -91,7 +92,8 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let storage = artifact_storage(&settings)?;
     serve(&settings, &metrics, caches.readiness(&settings), &mut background).await?;
     background.spawn(announce::deliver(cluster.clone(), told, log.clone()));
-    serve_artifacts(&settings, storage.as_ref(), &log, &mut background).await?;
+    let elected = Arc::new(Notify::new());
+    artifact_server::serve(&settings, storage.as_ref(), &log, Arc::clone(&elected), &mut background).await?;
     let context = Arc::new(Context {
         cluster,
         accounts,
@@ -123,7 +125,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let queues = caches.wire(&context);
     caches.watch(&context, &mut background);
     let (end, ended) = watch::channel(End::NotYet);
-    let mut groups = lead_all(&context, &caches, &queues, storage, ended);
+    let mut groups = lead_all(&context, &caches, &queues, storage.zip(Some(elected)), ended);
     warn(&context.settings, &setup);
     setup.info("starting manager");
     let mut stop = std::pin::pin!(stop);
@@ -168,25 +170,6 @@ fn artifact_storage(settings: &Settings) -> Result<Option<Storage>, StartError> 
         max_size: artifacts.max_size,
     })?;
     Ok(Some(storage))
-}
-
-/// Serves artifacts. Whoever leads or not: what is in the folder may be had.
-async fn serve_artifacts(
-    settings: &Settings,
-    storage: Option<&Storage>,
-    log: &Log,
-    background: &mut JoinSet<()>,
-) -> Result<(), StartError> {
-    let (Some(artifacts), Some(storage)) = (&settings.artifacts, storage) else {
-        return Ok(());
-    };
-    let listener = storage::listen(&artifacts.listen).await;
-    let listener = listener.map_err(|e| StartError::Listen(e.to_string()))?;
-    let log = log.named("artifacts");
-    let told = move |fault: &StorageError| log.error(fault, "unable to serve an artifact");
-    let server = FileServer::new(listener, storage.clone(), storage::Limits::default(), told);
-    background.spawn(server.run(std::future::pending()));
-    Ok(())
 }
 
 /// The way of events: to the receiver that the settings name, and into the cluster.
@@ -234,6 +217,9 @@ fn warn(settings: &Settings, setup: &Log) {
             "--default-service-account is for Kustomizations only; give --default-workload-service-account as well",
         );
     }
+    if settings.kinds.source {
+        setup.info("HelmRepositories and HelmCharts are not served; leave them to a source-controller of Flux");
+    }
 }
 
 /// Each controller waits for its lease and works; one that ends with a name has lost it.
@@ -241,7 +227,7 @@ fn lead_all(
     context: &Arc<Context>,
     caches: &Caches,
     queues: &Queues,
-    storage: Option<Storage>,
+    sources: Option<(Storage, Arc<Notify>)>,
     ended: watch::Receiver<End>,
 ) -> JoinSet<Option<String>> {
     let mut groups = JoinSet::new();
@@ -297,7 +283,7 @@ fn lead_all(
             ended.clone(),
         ));
     }
-    if let Some(storage) = storage {
+    if let Some((storage, elected)) = sources {
         let git = Sources::<GitRepository>::new(context, &storage);
         let oci = Sources::<OciRepository>::new(context, &storage);
         let bucket = Sources::<Bucket>::new(context, &storage);
@@ -305,6 +291,10 @@ fn lead_all(
             driver(context, git, &caches.git_repositories, &queues.git_repositories),
             driver(context, oci, &caches.oci_repositories, &queues.oci_repositories),
             driver(context, bucket, &caches.buckets, &queues.buckets),
+            Workers {
+                queue: Arc::clone(&queues.buckets),
+                start: Box::new(move |_| elected.notify_one()),
+            },
         ];
         groups.spawn(lead(
             Arc::clone(context),
