@@ -22,6 +22,8 @@ mod repositories;
 mod rounds;
 #[path = "git_sources/specs.rs"]
 mod specs;
+#[path = "git_sources/ssh.rs"]
+mod ssh;
 mod support;
 
 use repositories::World;
@@ -41,6 +43,9 @@ const KNOWN: Known = Known {
             "Flux archives the .git files of submodules, which name folders that nobody has",
         ),
         ("submodules-lost", "we say which submodule is lost"),
+        ("ssh-passphrase-wrong", "words of Go's SSH client"),
+        ("ssh-stranger", "words of Go's SSH client"),
+        ("ssh-hosts-others", "words of Go's SSH client"),
     ],
 };
 

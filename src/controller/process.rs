@@ -218,7 +218,7 @@ fn warn(settings: &Settings, setup: &Log) {
         );
     }
     if settings.kinds.source {
-        setup.info("HelmRepositories and HelmCharts are not served; leave them to a source-controller of Flux");
+        setup.info("HelmRepositories and HelmCharts are not served; a HelmRelease may name an OCIRepository instead (spec.chartRef)");
     }
 }
 

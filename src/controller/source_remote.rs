@@ -7,7 +7,7 @@ use crate::access::proxy;
 use crate::api::{GitRepository, ObjectName, Objects, Secret};
 use crate::cloud::{Asker, GitIdentity, Use};
 use crate::cluster::GIT_REPOSITORY;
-use crate::git::{Auth, Remote, Scheme};
+use crate::git::{Auth, Remote, Scheme, is_encrypted};
 use crate::gostd;
 use crate::net::Deadline;
 use crate::remotes::{self, Reached, RemoteError};
@@ -59,6 +59,7 @@ pub(super) fn remote(context: &Context, repository: &GitRepository, objects: &Ob
     if remote.url.scheme() == Scheme::Ssh && matches!(remote.auth, Auth::None) {
         return Err(access(&"invalid 'ssh' auth option: 'identity' is required"));
     }
+    refuse_locked_key(&remote, secret)?;
     remote.ssh.kex.clone_from(&context.settings.ssh_kex);
     remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
     if let Some(identity) = identity {
@@ -91,6 +92,21 @@ fn refuse_password_alone(url: &gostd::Url, secret: Option<&Secret>) -> Result<()
         )));
     }
     Ok(())
+}
+
+fn refuse_locked_key(remote: &Remote, secret: Option<&Secret>) -> Result<(), Refused> {
+    let Auth::SshKey { identity, passphrase } = &remote.auth else {
+        return Ok(());
+    };
+    if passphrase.as_ref().is_some_and(|passphrase| !passphrase.is_empty()) || !is_encrypted(identity) {
+        return Ok(());
+    }
+    let name = secret.map(|secret| secret.metadata.object_name().to_string());
+    let message = format!(
+        "SSH identity key is encrypted but no 'password' field was provided in the secret '{}'",
+        name.unwrap_or_default()
+    );
+    Err(Refused::fetch(ACCESS, message))
 }
 
 fn refused(error: RemoteError, without_secret: bool) -> Refused {

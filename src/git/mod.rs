@@ -60,6 +60,7 @@ pub use remote::{Auth, KnownHosts, Remote, Ssh, open};
 pub use remote_url::{RemoteUrl, Scheme};
 pub use report::Became;
 pub use send::check_reference;
+pub use ssh_session::is_encrypted;
 pub use submodules::{Submodule, address_of_submodule, submodules_named};
 pub use transport::{Connection, Protocol, Service, Transport, TransportError};
 pub use tree::{Entry, EntryKind, Tree};

@@ -317,16 +317,26 @@ fn login(auth: &Auth, config: HostConfig) -> Result<Login, String> {
     })
 }
 
+/// Whether a private key is of no use without its passphrase.
+#[must_use]
+pub fn is_encrypted(key: &Secret) -> bool {
+    let trimmed = trimmed(key);
+    decode_secret_key(trimmed.expose(), None).is_err_and(|error| names_encryption(&trimmed, &error))
+}
+
+fn names_encryption(key: &Secret, error: &russh::keys::Error) -> bool {
+    key.expose().contains("ENCRYPTED") || matches!(error, russh::keys::Error::KeyIsEncrypted)
+}
+
+/// Without the blanks around lines, which come from YAML and from copying.
+fn trimmed(key: &Secret) -> Secret {
+    let lines: Vec<&str> = key.expose().lines().map(str::trim).collect();
+    lines.join("\n").into()
+}
+
 /// Reads a private key. A passphrase for a key that has none is not an error.
 fn decode(text: &Secret, passphrase: Option<&Secret>) -> Result<PrivateKey, String> {
-    // Blanks around lines come from YAML and from copying.
-    let trimmed: Secret = text
-        .expose()
-        .lines()
-        .map(str::trim)
-        .collect::<Vec<_>>()
-        .join("\n")
-        .into();
+    let trimmed = trimmed(text);
     let given = passphrase.filter(|p| !p.is_empty());
     let passphrase = given.map(Secret::expose);
     let key = decode_secret_key(trimmed.expose(), passphrase);
@@ -337,13 +347,10 @@ fn decode(text: &Secret, passphrase: Option<&Secret>) -> Result<PrivateKey, Stri
     } else {
         key
     };
-    key.map_err(|error| {
-        let encrypted = trimmed.expose().contains("ENCRYPTED") || matches!(error, russh::keys::Error::KeyIsEncrypted);
-        match passphrase {
-            None if encrypted => "is encrypted; give its passphrase".to_owned(),
-            Some(_) => "cannot be read with the passphrase given".to_owned(),
-            None => format!("cannot be read ({error}); give it as OpenSSH writes it, or as PEM"),
-        }
+    key.map_err(|error| match passphrase {
+        None if names_encryption(&trimmed, &error) => "is encrypted; give its passphrase".to_owned(),
+        Some(_) => "cannot be read with the passphrase given".to_owned(),
+        None => format!("cannot be read ({error}); give it as OpenSSH writes it, or as PEM"),
     })
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::gpg::Gpg;
+use crate::ssh::Ssh;
 use crate::support::git_http::{Fault, GitHttp, Login, Options};
 use crate::support::repo::{Change, Repo, git, run, run_text};
 
@@ -21,6 +22,8 @@ pub struct World {
     pub other_gpg_public: String,
     pub ssh_public: String,
     pub first_commit: String,
+    /// For who has a key.
+    pub ssh: Ssh,
     /// Where no server is.
     pub nowhere: String,
     _gpg: Gpg,
@@ -59,6 +62,7 @@ impl World {
             other_gpg_public: gpg.run("", &["--armor", "--export", "other@example.com"]),
             ssh_public: std::fs::read_to_string(folder.path().join("ssh.pub")).unwrap(),
             nowhere: format!("http://{closed}"),
+            ssh: Ssh::start(),
             open,
             plain,
             moving,

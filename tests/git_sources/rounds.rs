@@ -27,8 +27,8 @@ pub struct Known {
     pub otherwise: &'static [(&'static str, &'static str)],
 }
 
-/// How long a round may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// How long a round may take on a very busy machine.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// How long the last events may take after everything else is there.
 const LAST_EVENTS: Duration = Duration::from_secs(12);

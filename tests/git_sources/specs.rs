@@ -48,7 +48,7 @@ pub fn secrets(world: &World) -> Vec<Json> {
     ];
     let secret =
         |(name, data)| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data});
-    all.map(secret).into()
+    all.into_iter().chain(world.ssh.secrets()).map(secret).collect()
 }
 
 pub fn cases(world: &World) -> Vec<Case> {
@@ -58,6 +58,7 @@ pub fn cases(world: &World) -> Vec<Case> {
         access(world),
         contents(world),
         verification(world),
+        world.ssh.cases(&world.plain.dir),
         changes(world),
     ]
     .into_iter()
