@@ -128,7 +128,7 @@ impl<'a> Rounds<'a> {
 
     /// Compares until everything is equal or time is up: the last events come when they like.
     fn compare(&mut self, round: &str) {
-        let end = Instant::now() + LAST_EVENTS;
+        let (end, latest) = (Instant::now() + LAST_EVENTS, Instant::now() + PATIENCE);
         let mut differing: Vec<(usize, Vec<String>)> = (0..self.cases.len()).map(|index| (index, Vec::new())).collect();
         let mut last: Vec<[Option<Shown>; 2]> = vec![[None, None]; self.cases.len()];
         while !differing.is_empty() {
@@ -147,7 +147,10 @@ impl<'a> Rounds<'a> {
                 };
                 !found.is_empty()
             });
-            if Instant::now() > end {
+            // Who is slow may be in the middle of an attempt whenever one looks.
+            let shown = |index: &usize| last[*index].iter().flatten().all(Shown::is_settled);
+            let all_shown = differing.iter().all(|(index, _)| shown(index));
+            if Instant::now() > if all_shown { end } else { latest } {
                 break;
             }
             std::thread::sleep(Duration::from_millis(300));
