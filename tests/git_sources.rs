@@ -32,7 +32,7 @@ use specs::{cases, secrets};
 use support::repo::Change;
 
 const KNOWN: Known = Known {
-    floor: 97,
+    floor: 101,
     otherwise: &[
         ("name-head", "Flux cannot check out the symbolic reference HEAD"),
         ("sha256", "Flux reads no repositories with SHA-256"),
