@@ -10,8 +10,9 @@ use crate::automation::{Index, Lanes, Place};
 use crate::git::{Mirror, MirrorAtRest, MirrorOptions, Remote, open};
 use crate::observe::Counter;
 
-/// So many are kept open; beyond that, those that no run uses are closed. On disk they stay.
-const MOST: usize = 64;
+/// So many are kept open; beyond that, those that nobody uses are closed. On disk they stay. An open one takes a tenth of a
+/// megabyte and what its index knows; to open it again takes a moment.
+const MOST: usize = 8;
 
 /// The mirrors that are open.
 #[derive(Debug)]
@@ -27,6 +28,13 @@ struct Opened {
     mirror: MirrorAtRest,
     index: Arc<Index>,
     lanes: Arc<Lanes>,
+}
+
+impl Opened {
+    /// Whether somebody reads, fetches or pushes here: to open the folder once more meanwhile would fetch twice.
+    fn is_used(&self) -> bool {
+        self.mirror.is_used() || Arc::strong_count(&self.index) > 1
+    }
 }
 
 impl std::fmt::Debug for Opened {
@@ -73,7 +81,7 @@ impl Mirrors {
                 std::fs::create_dir_all(&self.folder).map_err(|e| format!("{}: {e}", self.folder.display()))?;
                 let mirror = Mirror::open(&self.folder, &key, transport, self.options).map_err(|e| e.to_string())?;
                 if known.len() >= MOST {
-                    known.retain(|_, opened| Arc::strong_count(&opened.index) > 1);
+                    known.retain(|_, opened| opened.is_used());
                 }
                 let opened = Opened {
                     mirror: mirror.at_rest(),
@@ -90,5 +98,39 @@ impl Mirrors {
             lanes: opened.lanes,
             now: || clock::now().unix_seconds(),
         })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::git::RemoteUrl;
+
+    fn remote(number: usize) -> Remote {
+        Remote::new(RemoteUrl::parse(&format!("https://git.example.com/fleet-{number}.git")).unwrap())
+    }
+
+    fn is_open(mirrors: &Mirrors, number: usize) -> bool {
+        mirrors.open.lock().unwrap().contains_key(&remote(number).mirror_name())
+    }
+
+    #[test]
+    fn few_stay_open_besides_those_that_somebody_uses() {
+        let storage = tempfile::tempdir().unwrap();
+        let mirrors = Mirrors::new(storage.path(), true, Counter::default());
+        let read = mirrors.mirror(&remote(0)).unwrap();
+        let run = mirrors.place(&remote(1)).unwrap();
+        for number in 2..10 * MOST {
+            mirrors.place(&remote(number)).unwrap();
+        }
+        assert!(is_open(&mirrors, 0), "its objects are read");
+        assert!(is_open(&mirrors, 1), "a run is at it");
+        assert!(mirrors.open.lock().unwrap().len() <= MOST);
+        drop((read, run));
+        for number in 2..=MOST {
+            mirrors.place(&remote(number)).unwrap();
+        }
+        assert!(!is_open(&mirrors, 0) && !is_open(&mirrors, 1));
     }
 }

@@ -83,6 +83,12 @@ impl MirrorAtRest {
             transport,
         }
     }
+
+    /// Whether there is a mirror through which somebody talks, or another one at rest.
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
 }
 
 impl std::fmt::Debug for MirrorAtRest {
