@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use super::client::{Cluster, Scope};
 use super::kind::Kind;
 use super::object::Object;
+use super::received::Received;
 use crate::api::ObjectName;
 
 /// What happened to an object.
@@ -31,7 +32,7 @@ pub enum Change {
 /// The pause before a server that does not know us is asked again.
 const UNKNOWN_PAUSE: Duration = Duration::from_secs(1);
 
-type Watched = Event<DynamicObject>;
+type Watched = Event<Received>;
 
 /// So many objects come with one answer of a list: an answer is held in memory whole, with who manages which field.
 const PAGE: u32 = 100;
@@ -185,8 +186,7 @@ impl Cache {
         match event {
             Event::Init => staged.clear(),
             Event::InitApply(object) => {
-                let object = Object::of(object);
-                staged.insert(object.name.clone());
+                staged.insert(Object::name_of(&object));
                 self.put(object, Source::List);
             }
             Event::InitDone => {
@@ -195,16 +195,21 @@ impl Cache {
                 staged.clear();
                 self.listed.send_replace(true);
             }
-            Event::Apply(object) => self.put(Object::of(object), Source::Watch),
-            Event::Delete(object) => self.drop_object(&Object::of(object).name),
+            Event::Apply(object) => self.put(object, Source::Watch),
+            Event::Delete(object) => self.drop_object(&Object::name_of(&object)),
         }
     }
 
-    fn put(&self, object: Object, source: Source) {
-        let object = Arc::new(object);
+    fn put(&self, object: Received, source: Source) {
+        // Most of what a watch tells are our own writes, which are known: nothing is packed for them.
+        let known = self.get(&Object::name_of(&object));
+        if known.is_some_and(|known| !is_news(&known, Version::of(&object), source)) {
+            return;
+        }
+        let object = Arc::new(Object::of(object));
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
         let known = objects.get(&object.name);
-        if known.is_some_and(|known| !is_news(known, &object, source)) {
+        if known.is_some_and(|known| !is_news(known, Version::from(&*object), source)) {
             return;
         }
         let old = objects.insert(object.name.clone(), Arc::clone(&object));
@@ -240,10 +245,10 @@ impl Cache {
 
 /// An object of which only the metadata are known.
 fn of_metadata(event: Event<PartialObjectMeta<DynamicObject>>) -> Watched {
-    let object = |partial: PartialObjectMeta<DynamicObject>| DynamicObject {
-        types: partial.types,
+    let object = |partial: PartialObjectMeta<DynamicObject>| Received {
         metadata: partial.metadata,
-        data: serde_json::Value::Null,
+        status: None,
+        fields: serde_json::Map::new(),
     };
     match event {
         Event::Apply(partial) => Event::Apply(object(partial)),
@@ -261,12 +266,37 @@ enum Source {
     Watch,
 }
 
+/// What tells one state of an object from another.
+struct Version<'a> {
+    uid: &'a str,
+    resource: &'a str,
+}
+
+impl<'a> Version<'a> {
+    fn of(object: &'a Received) -> Self {
+        let metadata = &object.metadata;
+        Self {
+            uid: metadata.uid.as_deref().unwrap_or_default(),
+            resource: metadata.resource_version.as_deref().unwrap_or_default(),
+        }
+    }
+}
+
+impl<'a> From<&'a Object> for Version<'a> {
+    fn from(object: &'a Object) -> Self {
+        Self {
+            uid: &object.uid,
+            resource: &object.resource_version,
+        }
+    }
+}
+
 /// Whether what is seen says something that is not known. Our own writes are taken in before the watch tells of them, so
 /// what a watch brings may be older. A list is always right: versions go back when a cluster is restored from a backup.
-fn is_news(known: &Object, seen: &Object, source: Source) -> bool {
-    let version = |object: &Object| object.resource_version.parse::<u64>().ok();
-    let other = known.uid != seen.uid || known.resource_version != seen.resource_version;
-    let older = known.uid == seen.uid && version(known) > version(seen);
+fn is_news(known: &Object, seen: Version<'_>, source: Source) -> bool {
+    let number = |version: &str| version.parse::<u64>().ok();
+    let other = known.uid != seen.uid || known.resource_version != seen.resource;
+    let older = known.uid == seen.uid && number(&known.resource_version) > number(seen.resource);
     other && (source == Source::List || !older)
 }
 

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::core::PartialObjectMeta;
-use kube::{Client, Config};
+use kube::core::{DynamicResourceScope, PartialObjectMeta};
+use kube::{Client, Config, Resource};
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ use super::discovery::Discovery;
 use super::error::ClusterError;
 use super::kind::{Kind, SERVICE_ACCOUNT};
 use super::object::Object;
+use super::received::Received;
 use super::watched::{OnAnswer, Watch};
 use crate::api::ObjectName;
 
@@ -175,7 +176,7 @@ impl Cluster {
         self.acting.clone().unwrap_or_else(shared)
     }
 
-    pub(super) fn watched(&self, kind: &Kind, scope: &Scope) -> Api<DynamicObject> {
+    pub(super) fn watched(&self, kind: &Kind, scope: &Scope) -> Api<Received> {
         api(
             &self.clients().watching,
             kind,
@@ -193,13 +194,14 @@ impl Cluster {
 
     /// Asks about the objects of a kind in a namespace, or in none. Once more with what is on disk now, when the server
     /// does not know us.
-    async fn ask<T, Asked>(
+    async fn ask<K, T, Asked>(
         &self,
         kind: &Kind,
         namespace: &str,
-        ask: impl Fn(Api<DynamicObject>) -> Asked,
+        ask: impl Fn(Api<K>) -> Asked,
     ) -> Result<T, ClusterError>
     where
+        K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
         Asked: Future<Output = Result<T, kube::Error>>,
     {
         let once = || bounded(ask(api(&self.clients().plain, kind, namespace)));
@@ -218,11 +220,9 @@ impl Cluster {
     /// [`ClusterError::NotFound`] when it is not there, and whatever else the server says.
     pub async fn get(&self, kind: &'static Kind, name: &ObjectName) -> Result<Object, ClusterError> {
         let found = self
-            .ask(
-                kind,
-                &name.namespace,
-                |api| async move { api.get_opt(&name.name).await },
-            )
+            .ask(kind, &name.namespace, |api: Api<Received>| async move {
+                api.get_opt(&name.name).await
+            })
             .await?;
         found.map(Object::of).ok_or_else(|| ClusterError::NotFound {
             plural: kind.plural.to_owned(),
@@ -256,7 +256,7 @@ impl Cluster {
         patch: &Value,
     ) -> Result<Object, ClusterError> {
         let params = &managed_by(manager);
-        let ask = |api: Api<DynamicObject>| async move { api.patch(&name.name, params, &Patch::Merge(patch)).await };
+        let ask = |api: Api<Received>| async move { api.patch(&name.name, params, &Patch::Merge(patch)).await };
         self.ask(kind, &name.namespace, ask).await.map(Object::of)
     }
 
@@ -272,8 +272,7 @@ impl Cluster {
         patch: &Value,
     ) -> Result<Object, ClusterError> {
         let params = &managed_by(manager);
-        let ask =
-            |api: Api<DynamicObject>| async move { api.patch_status(&name.name, params, &Patch::Merge(patch)).await };
+        let ask = |api: Api<Received>| async move { api.patch_status(&name.name, params, &Patch::Merge(patch)).await };
         self.ask(kind, &name.namespace, ask).await.map(Object::of)
     }
 
@@ -377,7 +376,10 @@ fn managed_by(manager: &str) -> PatchParams {
 }
 
 /// The objects of a kind in a namespace, or of all of them with an empty one.
-fn api(client: &Client, kind: &Kind, namespace: &str) -> Api<DynamicObject> {
+fn api<K>(client: &Client, kind: &Kind, namespace: &str) -> Api<K>
+where
+    K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+{
     match namespace {
         "" => Api::all_with(client.clone(), &kind.resource()),
         namespace => Api::namespaced_with(client.clone(), namespace, &kind.resource()),

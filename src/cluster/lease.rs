@@ -124,8 +124,8 @@ impl Lease {
             }
             Err(error) => return Err(error),
         };
-        let holder = text(&object, "holderIdentity").to_owned();
-        let record = (holder.clone(), text(&object, "renewTime").to_owned());
+        let holder = text(&object, "holderIdentity");
+        let record = (holder.clone(), text(&object, "renewTime"));
         if seen.record.as_ref() != Some(&record) {
             seen.record = Some(record);
             seen.at = Some(Instant::now());
@@ -192,12 +192,9 @@ pub fn lease_name(controller: &str, labels: Option<&str>) -> String {
     }
 }
 
-fn text<'a>(object: &'a Object, field: &str) -> &'a str {
-    object
-        .field("spec")
-        .get(field)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+fn text(object: &Object, field: &str) -> String {
+    let spec = object.field("spec");
+    spec.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 /// `metav1.MicroTime`

@@ -3,6 +3,7 @@
 //! The status of every automation names every policy of its namespace: 200 automations beside 500 policies have 6 MB of
 //! such texts, and ten times as much as trees. They repeat themselves, so deflated they take a tenth.
 
+use std::borrow::Cow;
 use std::io::{Read as _, Write as _};
 
 use flate2::Compression;
@@ -37,10 +38,17 @@ impl Packed {
 
     /// The value; null when there is none.
     pub(super) fn value(&self) -> Value {
+        let text = self.text();
+        text.and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default()
+    }
+
+    /// The value as JSON, when there is one.
+    pub(super) fn text(&self) -> Option<Cow<'_, str>> {
         match self {
-            Self::Nothing => Value::Null,
-            Self::Text(text) => serde_json::from_str(text).unwrap_or(Value::Null),
-            Self::Deflated(bytes) => inflated(bytes).unwrap_or(Value::Null),
+            Self::Nothing => None,
+            Self::Text(text) => Some(Cow::Borrowed(text)),
+            Self::Deflated(bytes) => inflated(bytes).map(Cow::Owned),
         }
     }
 }
@@ -51,10 +59,10 @@ fn deflated(text: &str) -> std::io::Result<Box<[u8]>> {
     deflate.finish().map(Vec::into_boxed_slice)
 }
 
-fn inflated(bytes: &[u8]) -> Option<Value> {
-    let mut text = Vec::new();
-    DeflateDecoder::new(bytes).read_to_end(&mut text).ok()?;
-    serde_json::from_slice(&text).ok()
+fn inflated(bytes: &[u8]) -> Option<String> {
+    let mut text = String::new();
+    DeflateDecoder::new(bytes).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ async fn add(
         return Ok(());
     }
     let map = cluster.get(&CONFIG_MAP, name).await?;
-    let data: BTreeMap<String, String> = serde_json::from_value(map.field("data").clone()).unwrap_or_default();
+    let data: BTreeMap<String, String> = serde_json::from_value(map.field("data")).unwrap_or_default();
     variables.add_config_map(&data);
     Ok(())
 }

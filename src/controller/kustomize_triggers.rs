@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::artifacts;
 use super::queue::Queue;
 use super::triggers;
-use crate::api::{Conditions, Is, ObjectName, RECONCILING};
+use crate::api::{
+    Conditions, Decryption, Dependency, Is, KubeConfigRef, KustomizationSource, ObjectName, PostBuild, RECONCILING,
+};
 use crate::cluster::{Cache, Change, Object};
 
 /// Kustomizations themselves: new ones, changed specs, wishes. Those that wait for one that changed are looked at too.
@@ -75,12 +78,35 @@ fn revision(source: &Object) -> Option<String> {
     Some(artifact.revision)
 }
 
+/// What of a Kustomization's spec refers to others.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct References {
+    source_ref: KustomizationSource,
+    depends_on: Vec<Dependency>,
+    post_build: Option<PostBuild>,
+    kube_config: Option<KubeConfigRef>,
+    decryption: Option<Decryption>,
+}
+
+impl References {
+    fn of(one: &Object) -> Self {
+        one.spec().unwrap_or_default()
+    }
+}
+
+/// The namespace that is given, or else that of the object itself.
+fn namespace<'a>(given: Option<&'a str>, one: &'a Object) -> &'a str {
+    given.filter(|given| !given.is_empty()).unwrap_or(&one.name.namespace)
+}
+
 /// Whether a Kustomization is built from a source.
 fn uses(one: &Object, kind: &str, source: &ObjectName) -> bool {
-    let reference = one.field("spec").get("sourceRef");
-    text(reference, "kind") == Some(kind)
-        && text(reference, "name") == Some(&source.name)
-        && text(reference, "namespace").unwrap_or(&one.name.namespace) == source.namespace
+    let reference = References::of(one).source_ref;
+    reference.kind == kind
+        && reference.name == source.name
+        && namespace(reference.namespace.as_deref(), one) == source.namespace
 }
 
 /// Whether a Kustomization has tried a revision.
@@ -93,25 +119,32 @@ fn is_settled(one: &Object, revision: &str) -> bool {
 
 /// Whether a Kustomization reads a ConfigMap or Secret.
 fn reads(one: &Object, kind: &str, config: &ObjectName) -> bool {
-    let spec = one.field("spec");
-    let named = |pointer: &str| text(spec.pointer(pointer), "name") == Some(&config.name);
-    let substitutes =
-        |from: &Value| text(Some(from), "kind") == Some(kind) && text(Some(from), "name") == Some(&config.name);
-    let listed = spec.pointer("/postBuild/substituteFrom").and_then(Value::as_array);
-    one.name.namespace == config.namespace
-        && (listed.into_iter().flatten().any(substitutes)
-            || match kind {
-                "ConfigMap" => named("/kubeConfig/configMapRef"),
-                _ => named("/kubeConfig/secretRef") || named("/decryption/secretRef"),
-            })
+    if one.name.namespace != config.namespace {
+        return false;
+    }
+    let references = References::of(one);
+    let substitutes = references.post_build.map(|post_build| post_build.substitute_from);
+    let mut substitutes = substitutes.into_iter().flatten();
+    let clusters = references.kube_config.as_ref();
+    let named = match kind {
+        "ConfigMap" => vec![clusters.and_then(|one| Some(&one.config_map_ref.as_ref()?.name))],
+        _ => vec![
+            clusters.and_then(|one| Some(&one.secret_ref.as_ref()?.name)),
+            references
+                .decryption
+                .as_ref()
+                .and_then(|one| Some(&one.secret_ref.as_ref()?.name)),
+        ],
+    };
+    named.into_iter().flatten().any(|name| *name == config.name)
+        || substitutes.any(|from| from.kind == kind && from.name == config.name)
 }
 
 /// Whether a Kustomization may have been unable to go on because of another one.
 fn waits_for(one: &Object, other: &ObjectName) -> bool {
-    let dependencies = one.field("spec").get("dependsOn").and_then(Value::as_array);
-    let names_it = dependencies.into_iter().flatten().any(|dependency| {
-        text(Some(dependency), "name") == Some(&other.name)
-            && text(Some(dependency), "namespace").unwrap_or(&one.name.namespace) == other.namespace
+    let mut dependencies = References::of(one).depends_on.into_iter();
+    let names_it = dependencies.any(|dependency| {
+        dependency.name == other.name && namespace(dependency.namespace.as_deref(), one) == other.namespace
     });
     names_it && !is_ready(one)
 }

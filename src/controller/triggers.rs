@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
+
 use super::annotations::Annotations;
 use super::queue::Queue;
 use super::status::REQUESTED_AT;
@@ -41,7 +43,7 @@ pub(super) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>
     repositories.listen(move |change| {
         let Change::Updated(old, new) = change else { return };
         if revision(new).is_some() && revision(old) != revision(new) {
-            let names = policies.list(|policy| named(policy, "/imageRepositoryRef") == new.name);
+            let names = policies.list(|policy| repository_of(policy).is_some_and(|name| name == new.name));
             names.iter().for_each(|policy| queue.add(policy.name.clone()));
         }
     });
@@ -83,21 +85,48 @@ pub(super) fn automations_of_source(sources: &Cache, automations: &Arc<Cache>, q
     sources.listen(move |change| {
         let Change::Updated(old, new) = change else { return };
         if old.generation != new.generation {
-            let names = automations.list(|automation| named(automation, "/sourceRef") == new.name);
+            let names = automations.list(|automation| source_of(automation).is_some_and(|name| name == new.name));
             names.iter().for_each(|automation| queue.add(automation.name.clone()));
         }
     });
 }
 
-/// The object that a field of the spec names, in the namespace of the object itself when it says no other.
-fn named(object: &Object, pointer: &str) -> ObjectName {
-    let reference = object.field("spec").pointer(pointer);
-    let text = |field: &str| {
-        let text = reference.and_then(|reference| reference.get(field)?.as_str());
-        text.filter(|text| !text.is_empty())
-    };
-    ObjectName::new(
-        text("namespace").unwrap_or(&object.name.namespace),
-        text("name").unwrap_or_default(),
-    )
+/// The repository whose tags a policy chooses from.
+fn repository_of(policy: &Object) -> Option<ObjectName> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Spec {
+        image_repository_ref: Reference,
+    }
+    let spec: Spec = policy.spec()?;
+    Some(spec.image_repository_ref.within(policy))
+}
+
+/// The repository that an automation writes to.
+fn source_of(automation: &Object) -> Option<ObjectName> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Spec {
+        source_ref: Reference,
+    }
+    let spec: Spec = automation.spec()?;
+    Some(spec.source_ref.within(automation))
+}
+
+/// A field of a spec that names another object.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Reference {
+    namespace: String,
+    name: String,
+}
+
+impl Reference {
+    /// The object that is named, in the namespace of the object itself when it says no other.
+    fn within(self, object: &Object) -> ObjectName {
+        match self.namespace.is_empty() {
+            true => ObjectName::new(&object.name.namespace, self.name),
+            false => ObjectName::new(self.namespace, self.name),
+        }
+    }
 }
