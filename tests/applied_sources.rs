@@ -1,7 +1,7 @@
 //! The real kustomize-controller applies what our sources have made: it reads their statuses, fetches their artifacts, checks the
 //! digests, and sees new revisions by itself.
 //!
-//! Takes about half a minute.
+//! Takes about ten seconds.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
