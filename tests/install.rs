@@ -132,7 +132,7 @@ fn kustomize_makes_the_same_with_changes() {
         - target: {kind: Deployment}
           patch: |
             - {op: replace, path: /spec/template/spec/containers/0/args/4, value: --log-level=debug}
-            - {op: add, path: /spec/template/spec/containers/0/args/-, value: --controllers=image-automation}
+            - {op: replace, path: /spec/template/spec/containers/0/args/6, value: --controllers=image-automation}
     ";
     assert_same(
         &kustomization.replace("\n        ", "\n"),
@@ -188,7 +188,7 @@ fn webhooks_are_a_component() {
 fn definitions_are_those_of_the_folder_of_definitions() {
     let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
     let mut count = 0;
-    for folder in ["base/crds", "sources", "source-controller"] {
+    for folder in ["base/crds", "sources", "source-controller", "kustomize-controller"] {
         for entry in std::fs::read_dir(deploy().join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap();

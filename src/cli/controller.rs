@@ -193,12 +193,7 @@ fn artifacts(args: &Controller) -> Result<Option<ArtifactSettings>, String> {
 
 /// The kinds that `--controllers` names.
 pub(super) fn kinds(names: &[String]) -> Result<Kinds, String> {
-    let mut kinds = Kinds {
-        reflector: false,
-        automation: false,
-        source: false,
-        kustomize: false,
-    };
+    let mut kinds = Kinds::NONE;
     for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
         match name.strip_suffix("-controller").unwrap_or(name) {
             "image-reflector" => kinds.reflector = true,

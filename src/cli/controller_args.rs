@@ -9,7 +9,10 @@ use super::byte_size::ByteSize;
 use crate::api::GoDuration;
 
 /// All kinds, as `--controllers` names them.
-pub const DEFAULT_CONTROLLERS: &str = "image-reflector,image-automation";
+pub const ALL_CONTROLLERS: &str = "image-reflector,image-automation,source,kustomize";
+
+/// Those that an installation has unless it wants others.
+pub const INSTALLED_CONTROLLERS: &str = "image-reflector,image-automation";
 
 /// The folder where neither flag nor environment names one.
 const STORAGE_PATH: &str = "/data";
@@ -28,7 +31,7 @@ pub struct Controller {
         long,
         value_name = "KINDS",
         value_delimiter = ',',
-        default_value = DEFAULT_CONTROLLERS
+        default_value = ALL_CONTROLLERS
     )]
     pub controllers: Vec<String>,
 

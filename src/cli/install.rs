@@ -10,7 +10,6 @@ use super::controller::kinds;
 use super::install_args::Install;
 use super::install_manifests::{Installation, Manifest, manifests};
 use crate::cluster::{CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, Connect};
-use crate::controller::Kinds;
 use crate::observe::{Level, UnknownName};
 
 /// Who owns the fields that an installation writes.
@@ -49,7 +48,7 @@ fn try_run(args: &Install) -> Result<(), InstallError> {
         namespace: namespace(&args.namespace)?,
         image: image(&args.image)?,
         beside_flux: args.beside_flux,
-        controllers: controllers.as_deref(),
+        controllers: &controllers,
         watch_all_namespaces: args.watch_all_namespaces,
         network_policy: args.network_policy,
         log_level: log_level(&args.log_level)?,
@@ -160,28 +159,28 @@ fn log_level(level: &str) -> Result<&str, InstallError> {
     Ok(level)
 }
 
-/// What `--controllers` is to say in the Deployment; nothing when it is what the process does by itself.
-fn controllers(names: &[String]) -> Result<Option<String>, InstallError> {
+/// What `--controllers` is to say in the Deployment.
+fn controllers(names: &[String]) -> Result<String, InstallError> {
     let kinds = kinds(names).map_err(InstallError::Controllers)?;
-    if kinds.source {
-        // More rights and a Service are needed, which a component has.
-        let refusal =
-            "--controllers: sources need the component deploy/source-controller; apply deploy/ with it by kustomize";
-        return Err(InstallError::Controllers(refusal.to_owned()));
+    // More rights are needed, and a Service, which components have.
+    let component = match (kinds.source, kinds.kustomize) {
+        (true, _) => Some("sources need the component deploy/source-controller"),
+        (_, true) => Some("Kustomizations need the component deploy/kustomize-controller"),
+        (false, false) => None,
+    };
+    if let Some(component) = component {
+        let refusal = format!("--controllers: {component}; apply deploy/ with it by kustomize");
+        return Err(InstallError::Controllers(refusal));
     }
-    if kinds == Kinds::DEFAULT {
-        return Ok(None);
+    let mut names: Vec<&str> = Vec::new();
+    for (name, wanted) in [
+        ("image-reflector", kinds.reflector),
+        ("image-automation", kinds.automation),
+    ] {
+        names.extend(wanted.then_some(name));
     }
-    let mut names: Vec<&str> = names
-        .iter()
-        .map(|name| name.trim())
-        .filter(|name| !name.is_empty())
-        .map(|name| name.strip_suffix("-controller").unwrap_or(name))
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    match names.as_slice() {
-        [] => Err(InstallError::Controllers("--controllers: none is named".to_owned())),
-        some => Ok(Some(some.join(","))),
+    match names.is_empty() {
+        true => Err(InstallError::Controllers("--controllers: none is named".to_owned())),
+        false => Ok(names.join(",")),
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 
-use super::controller_args::DEFAULT_CONTROLLERS;
+use super::controller_args::INSTALLED_CONTROLLERS;
 use crate::api::GoDuration;
 
 /// The image of this version.
@@ -34,7 +34,7 @@ pub struct Install {
         long,
         value_name = "KINDS",
         value_delimiter = ',',
-        default_value = DEFAULT_CONTROLLERS
+        default_value = INSTALLED_CONTROLLERS
     )]
     pub controllers: Vec<String>,
 

@@ -16,8 +16,11 @@ const WRITTEN_NAMESPACE: &str = "flux-system";
 /// The image that they have.
 const WRITTEN_IMAGE: &str = concat!("image: ghcr.io/bumpwright/bumpwright:v", env!("CARGO_PKG_VERSION"));
 
-/// The last argument that they have.
+/// The argument that others come after.
 const LAST_ARGUMENT: &str = "        - --log-encoding=json\n";
+
+/// The kinds that they have.
+const WRITTEN_CONTROLLERS: &str = "--controllers=image-reflector,image-automation\n";
 
 /// Definitions that are ours, whoever else is in the cluster.
 const OWN_GROUP: &str = ".image.toolkit.fluxcd.io";
@@ -30,8 +33,8 @@ pub(super) struct Installation<'a> {
     pub namespace: &'a str,
     pub image: &'a str,
     pub beside_flux: bool,
-    /// Those of `--controllers`, when they are not all.
-    pub controllers: Option<&'a str>,
+    /// Those of `--controllers`.
+    pub controllers: &'a str,
     pub watch_all_namespaces: bool,
     pub network_policy: bool,
     pub log_level: &'a str,
@@ -175,9 +178,6 @@ fn deployment(wanted: &Installation<'_>) -> Manifest {
     if !wanted.watch_all_namespaces {
         add("--no-cross-namespace-refs=true");
     }
-    if let Some(controllers) = wanted.controllers {
-        add(&format!("--controllers={controllers}"));
-    }
     one.text = one
         .text
         .replace(WRITTEN_IMAGE, &format!("image: {}", wanted.image))
@@ -186,7 +186,8 @@ fn deployment(wanted: &Installation<'_>) -> Manifest {
             &format!("--watch-all-namespaces={}", wanted.watch_all_namespaces),
         )
         .replace("--log-level=info", &format!("--log-level={}", wanted.log_level))
-        .replace(LAST_ARGUMENT, &arguments);
+        .replace(LAST_ARGUMENT, &arguments)
+        .replace(WRITTEN_CONTROLLERS, &format!("--controllers={}\n", wanted.controllers));
     one
 }
 

@@ -158,10 +158,10 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Those that are reconciled unless `--controllers` says otherwise.
-    pub const DEFAULT: Self = Self {
-        reflector: true,
-        automation: true,
+    /// None of them.
+    pub const NONE: Self = Self {
+        reflector: false,
+        automation: false,
         source: false,
         kustomize: false,
     };

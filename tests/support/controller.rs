@@ -61,6 +61,11 @@ impl Starter {
     }
 
     pub fn start(mut self) -> Controller {
+        // Artifacts are served at an address of their own: whoever wants sources or Kustomizations says so.
+        let named = |argument: &std::ffi::OsStr| argument.to_string_lossy().starts_with("--controllers");
+        if self.is_ours && !self.command.get_args().any(named) {
+            self.command.arg("--controllers=image-reflector,image-automation");
+        }
         let (metrics, health) = (free_port(), free_port());
         let temp = self.folder.join("tmp");
         std::fs::create_dir_all(&temp).unwrap();
