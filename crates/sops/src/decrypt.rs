@@ -32,18 +32,29 @@ pub(crate) enum WalkError {
     Exhausted(#[from] Exhausted),
 }
 
-/// Decrypts all documents in place; gives the digest, in hexadecimal.
+/// The digests that a file's MAC may be, in hexadecimal.
+pub(crate) struct Digests {
+    /// As SOPS computes it when it decrypts.
+    pub(crate) decrypted: String,
+    /// As it was computed when the file was encrypted. SOPS 3.13 turns comments in lists into items, which it counts when
+    /// it decrypts and not when it encrypts; so it refuses such files of its own, and kustomize-controller, which asks
+    /// for no MAC, takes them.
+    pub(crate) encrypted: Option<String>,
+}
+
+/// Decrypts all documents in place; gives the digests over them.
 pub(crate) fn decrypt(
     branches: &mut [Branch],
     cipher: &Cipher,
     rule: Rule,
     only_encrypted: bool,
-) -> Result<String, WalkError> {
+) -> Result<Digests, WalkError> {
     let mut walk = Walk {
         cipher,
         decider: Decider::new(rule),
         only_encrypted,
         digest: Sha512::new(),
+        without_items: None,
         path: Vec::new(),
         marks: Vec::new(),
         comments: Vec::new(),
@@ -54,11 +65,18 @@ pub(crate) fn decrypt(
     for branch in branches {
         walk.branch(branch)?;
     }
-    let mut mac = String::with_capacity(128);
-    for byte in walk.digest.finalize() {
-        let _ = write!(mac, "{byte:02X}"); // writing to a text does not fail
+    Ok(Digests {
+        decrypted: hexadecimal(walk.digest),
+        encrypted: walk.without_items.map(hexadecimal),
+    })
+}
+
+fn hexadecimal(digest: Sha512) -> String {
+    let mut text = String::with_capacity(128);
+    for byte in digest.finalize() {
+        let _ = write!(text, "{byte:02X}"); // writing to a text does not fail
     }
-    Ok(mac)
+    text
 }
 
 struct Walk<'c> {
@@ -66,6 +84,8 @@ struct Walk<'c> {
     decider: Decider,
     only_encrypted: bool,
     digest: Sha512,
+    /// The same without items that turned out to be comments, once there is one.
+    without_items: Option<Sha512>,
     /// The names down to here, each with a `:` behind it.
     path: Vec<u8>,
     /// Whether the rule marks them.
@@ -139,7 +159,12 @@ impl Walk<'_> {
             if let Value::Comment(comment) = item {
                 self.remember(comment);
             }
+            let before =
+                matches!(item, Value::Text(_)).then(|| self.without_items.as_ref().unwrap_or(&self.digest).clone());
             self.value(item)?;
+            if matches!(item, Value::Comment(_)) && before.is_some() {
+                self.without_items = before;
+            }
             if !is_comment {
                 self.forget();
             }
@@ -196,19 +221,26 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds a leaf to the digest, as SOPS turns it into bytes.
+    /// Adds a leaf to the digests, as SOPS turns it into bytes.
     fn count(&mut self, leaf: &Value) -> Result<(), WalkError> {
         match leaf {
-            Value::Text(text) => self.digest.update(text),
-            Value::Comment(comment) => self.digest.update(&comment.text),
-            Value::Int(number) => self.digest.update(number.to_string()),
-            Value::Float(number) => self.digest.update(format_float(*number, b'f', None, 64)),
-            Value::Bool(true) => self.digest.update("True"),
-            Value::Bool(false) => self.digest.update("False"),
-            Value::Time(time) => self.digest.update(time.rfc_3339().map_err(WalkError::Time)?),
+            Value::Text(text) => self.update(text),
+            Value::Comment(comment) => self.update(&comment.text),
+            Value::Int(number) => self.update(number.to_string().as_bytes()),
+            Value::Float(number) => self.update(format_float(*number, b'f', None, 64).as_bytes()),
+            Value::Bool(true) => self.update(b"True"),
+            Value::Bool(false) => self.update(b"False"),
+            Value::Time(time) => self.update(&time.rfc_3339().map_err(WalkError::Time)?),
             Value::Null | Value::Uint(_) | Value::List(_) | Value::Branch(_) => {}
         }
         Ok(())
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        self.digest.update(bytes);
+        if let Some(digest) = &mut self.without_items {
+            digest.update(bytes);
+        }
     }
 }
 

@@ -109,15 +109,11 @@ impl<'t> Fields<'t> {
 
     /// The items of a list, each as entries.
     pub(crate) fn list(&self, name: &str) -> Read<Vec<Self>> {
-        let one;
         let items: &[Value] = match self.value(name) {
             None => &[],
             Some(Value::List(items)) => items,
             Some(Value::Branch(branch)) if !branch.iter().any(|entry| matches!(entry.key, Key::Name(_))) => &[],
-            Some(value) => {
-                one = value;
-                std::slice::from_ref(one)
-            }
+            Some(value) => std::slice::from_ref(value),
         };
         let items = items.iter().filter(|item| !matches!(item, Value::Comment(_)));
         let fields = items.enumerate().map(|(at, item)| {

@@ -2,7 +2,7 @@
 
 use super::cipher::{Cipher, CipherError};
 use super::data_key::{DataKeyError, data_key};
-use super::decrypt::{WalkError, decrypt as decrypt_tree};
+use super::decrypt::{Digests, WalkError, decrypt as decrypt_tree};
 use super::dotenv_store::{ComplexValue, LineError};
 use super::format::Format;
 use super::ini_read::IniError;
@@ -30,7 +30,13 @@ pub enum Integrity {
 /// also where those two would tell them.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
-pub struct DecryptError(#[from] Reason);
+pub struct DecryptError(Box<Reason>);
+
+impl From<Reason> for DecryptError {
+    fn from(reason: Reason) -> Self {
+        Self(Box::new(reason))
+    }
+}
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Reason {
@@ -138,11 +144,12 @@ pub(crate) fn open(
     }
 }
 
-fn check(cipher: &Cipher, metadata: &Metadata, computed: &str) -> Result<(), MacError> {
+fn check(cipher: &Cipher, metadata: &Metadata, computed: &Digests) -> Result<(), MacError> {
     let stored = cipher.decrypt(&metadata.mac, &metadata.last_modified);
     match stored.map_err(MacError::Cipher)? {
         Value::Text(stored) if stored.is_empty() => Err(MacError::Missing),
-        Value::Text(stored) if *stored == computed.as_bytes() => Ok(()),
+        Value::Text(stored) if *stored == computed.decrypted.as_bytes() => Ok(()),
+        Value::Text(stored) if computed.encrypted.as_ref().is_some_and(|mac| *stored == mac.as_bytes()) => Ok(()),
         _ => Err(MacError::Mismatch),
     }
 }

@@ -115,7 +115,7 @@ mod tests {
     fn lines_break_at_words_as_go_wordwrap_breaks_them() {
         assert_eq!(wrap("one two three", 8), "one two\nthree");
         assert_eq!(wrap("a verylongword b", 6), "a\nverylongword\nb");
-        assert_eq!(wrap("keep\n  both   ", 8), "keep\n  both ");
+        assert_eq!(wrap("keep\n  both   ", 8), "keep\n  both");
         assert_eq!(prefix("a\nb\n", "> "), "> a\n> b\n");
     }
 }

@@ -193,7 +193,12 @@ fn leaf(scalar: &Scalar) -> Value {
 
 /// Writes documents.
 pub(crate) fn write(branches: &[Branch], out: &mut Zeroizing<Vec<u8>>) -> Result<(), YamlWriteError> {
-    let documents: Vec<Annotated> = branches.iter().map(mapping_of).collect();
+    let documents = branches.iter().map(|branch| AnnotatedDocument {
+        head: String::new(),
+        foot: String::new(),
+        root: mapping_of(branch),
+    });
+    let documents: Vec<_> = documents.collect();
     let mut text = Zeroizing::new(String::with_capacity(out.capacity()));
     write_annotated(&documents, INDENT, &mut text);
     out.extend_from_slice(text.as_bytes());

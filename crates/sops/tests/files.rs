@@ -6,7 +6,8 @@
 
 mod support;
 
-use bumpwright_sops::{Integrity, decrypt};
+use bumpwright_sops::{Integrity, LocalKeys, decrypt};
+use std::collections::HashMap;
 use support::{Case, cases, keys};
 
 /// Both errors without what upstream tells of the file and ours does not, and without gpg's folder, which ours has not.
@@ -31,9 +32,8 @@ fn told(error: &str) -> String {
     text
 }
 
-fn outcome(case: &Case) -> Result<Vec<u8>, String> {
-    let local = keys(&case.keys);
-    decrypt(&case.file, case.from, case.to, &local, Integrity::Checked)
+fn outcome(case: &Case, local: &LocalKeys) -> Result<Vec<u8>, String> {
+    decrypt(&case.file, case.from, case.to, local, Integrity::Checked)
         .map(|plain| plain.to_vec())
         .map_err(|error| error.to_string())
 }
@@ -42,11 +42,17 @@ fn outcome(case: &Case) -> Result<Vec<u8>, String> {
 fn files_become_what_sops_makes_of_them() {
     let cases = cases();
     let mut wrong = Vec::new();
+    let mut sets: HashMap<&[String], LocalKeys> = HashMap::new();
     for case in &cases {
-        let got = outcome(case);
+        let got = outcome(case, sets.entry(&case.keys).or_insert_with(|| keys(&case.keys)));
         let same = match (&got, &case.want) {
             (Ok(got), Ok(want)) => got == want,
             (Err(got), Err(want)) => told(got) == told(want) || KNOWN.iter().any(|(name, _)| *name == case.name),
+            // SOPS makes items of comments in lists, and then does not know its own MAC.
+            (Ok(got), Err(want)) => {
+                let items = String::from_utf8_lossy(&case.file).lines().any(is_comment_item);
+                want.ends_with(": MAC mismatch") && items && *got == case.unverified.as_bytes()
+            }
             _ => false,
         };
         if !same {
@@ -60,6 +66,10 @@ fn files_become_what_sops_makes_of_them() {
     }
     println!("files: {} of {}", cases.len() - wrong.len(), cases.len());
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn is_comment_item(line: &str) -> bool {
+    line.trim_start().starts_with("- ENC[") && line.contains("type:comment]")
 }
 
 /// Errors in other words, and why.

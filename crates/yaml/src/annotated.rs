@@ -1,6 +1,7 @@
 //! Trees with comments, as a program makes them for go-yaml v3, and the text that its encoder writes for them.
 
 use super::analyze::Library;
+use super::annotated_read::AnnotatedDocument;
 use super::emit::{Context, Emitter};
 use super::kyaml::spelling;
 use super::node::Scalar;
@@ -45,7 +46,7 @@ impl Annotated {
 }
 
 /// Writes documents as the encoder of go-yaml v3 does with `SetIndent(step)`.
-pub fn write_annotated(documents: &[Annotated], step: usize, out: &mut String) {
+pub fn write_annotated(documents: &[AnnotatedDocument], step: usize, out: &mut String) {
     let mut writer = Writer {
         emitter: Emitter::new(out, Library::V3),
         head: String::new(),
@@ -71,15 +72,21 @@ struct Writer<'o> {
 }
 
 impl Writer<'_> {
-    fn document(&mut self, document: &Annotated, first: bool) {
+    fn document(&mut self, document: &AnnotatedDocument, first: bool) {
         if !first {
             self.emitter.indent_line();
             self.emitter.indicator("---", true, false, false);
             self.emitter.indent_line();
         }
-        self.take(document, "");
+        if !document.head.is_empty() {
+            set(&mut self.head, &document.head);
+            self.head_comment();
+            self.emitter.line_break();
+        }
+        self.take(&document.root, "");
         self.head_comment();
-        self.node(document, Context::Root);
+        self.node(&document.root, Context::Root);
+        set(&mut self.foot, &document.foot);
         self.emitter.foot_indent = Some(0);
         self.foot_comment();
         self.emitter.foot_indent = None;

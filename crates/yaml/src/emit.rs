@@ -75,7 +75,7 @@ impl<'o> Emitter<'o> {
         };
     }
 
-    fn line_break(&mut self) {
+    pub(crate) fn line_break(&mut self) {
         self.out.push('\n');
         self.column = 0;
         if self.library == Library::V3 {

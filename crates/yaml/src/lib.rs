@@ -12,6 +12,7 @@
 //! | an object as kustomize prints it | [`write_sigs`] |
 //! | a node as kyaml prints it: what functions read, `RNode.String` | [`write_kyaml`] |
 //! | JSON as Go's encoding/json writes it, for hashes | [`write_json`] |
+//! | documents with their comments, and their text in go-yaml's own style | [`read_annotated`], [`write_annotated`] |
 //! | what a scalar counts as | [`decode`] for a node's scalar, [`resolve`] for plain text |
 //!
 //! Readers give errors with place ([`ReadError`], whose [`ReadError::go`] is the sentence of Go's library); writers do so

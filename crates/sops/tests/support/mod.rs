@@ -15,6 +15,8 @@ pub struct Case {
     pub keys: Vec<String>,
     pub file: Vec<u8>,
     pub want: Result<Vec<u8>, String>,
+    /// What a file with a wrong MAC gives where nobody asks for it.
+    pub unverified: String,
 }
 
 pub fn fixture(name: &str) -> String {
@@ -67,6 +69,7 @@ fn case(line: &str) -> Case {
             Some(error) => Err(error.to_owned()),
             None => Ok(bytes("want")),
         },
+        unverified: text("unverified"),
     }
 }
 
