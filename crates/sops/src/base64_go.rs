@@ -120,7 +120,8 @@ mod tests {
     /// What Go 1.26 says.
     #[test]
     fn errors_name_the_byte_that_go_names() {
-        let cases: [(&[u8], Result<&[u8], usize>); 13] = [
+        type Outcome = Result<&'static [u8], usize>;
+        let cases: [(&[u8], Outcome); 13] = [
             (b"", Ok(b"")),
             (b"aGk=", Ok(b"hi")),
             (b"aG\nk\r=\n", Ok(b"hi")),

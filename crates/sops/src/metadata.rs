@@ -163,8 +163,9 @@ fn check_value(value: &Value) -> Result<(), MetadataError> {
 }
 
 fn read(tree: &Branch) -> Result<Metadata, MetadataError> {
+    type Make = fn(Vec<u8>) -> Rule;
     let fields = Fields::new(tree);
-    let rules: [(&str, fn(Vec<u8>) -> Rule); 6] = [
+    let rules: [(&str, Make); 6] = [
         ("unencrypted_suffix", Rule::UnencryptedSuffix),
         ("encrypted_suffix", Rule::EncryptedSuffix),
         ("unencrypted_regex", Rule::UnencryptedRegex),

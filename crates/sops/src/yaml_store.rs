@@ -410,8 +410,5 @@ fn is_base_60(text: &str) -> bool {
         && digits(first)
         && digits(fraction)
         && rest.peek().is_some()
-        && rest.all(|part| match part.as_bytes() {
-            [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9'] => true,
-            _ => false,
-        })
+        && rest.all(|part| matches!(part.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']))
 }
