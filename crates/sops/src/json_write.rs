@@ -11,6 +11,9 @@ pub(crate) enum UnsupportedValue {
     Number(String),
     #[error("json: error calling MarshalJSON for type time.Time: Time.MarshalJSON: {0}")]
     Time(&'static str),
+    /// Each object around it says so.
+    #[error("Error encoding value : {0}")]
+    Inside(Box<Self>),
 }
 
 type Written = Result<(), UnsupportedValue>;
@@ -46,7 +49,9 @@ impl Writer<'_> {
         self.collection("{", "}", named, |writer, (name, value)| {
             writer.text(name);
             writer.put(": ");
-            writer.value(value)
+            writer
+                .value(value)
+                .map_err(|error| UnsupportedValue::Inside(Box::new(error)))
         })
     }
 
