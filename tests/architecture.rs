@@ -62,7 +62,7 @@ const ROOMS: &[Room] = &[
     ),
     room("cel", &["gostd", "re2"], false),
     room("cloud", &["gostd", "net"], true),
-    room("cluster", &["api", "gostd"], true),
+    room("cluster", &["api", "gostd", "yaml"], true),
     room(
         "controller",
         &[

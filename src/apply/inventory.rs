@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::change::ChangeSet;
+use super::change::{Change, ChangeSet};
 use super::identity::{InvalidId, ObjectId};
 use super::order;
 
@@ -22,6 +22,17 @@ pub struct Entry {
 pub struct Inventory {
     /// The objects.
     pub entries: Vec<Entry>,
+}
+
+impl Entry {
+    /// The object of a change.
+    #[must_use]
+    pub fn of(change: &Change) -> Self {
+        Self {
+            id: change.id.clone(),
+            version: change.version.clone(),
+        }
+    }
 }
 
 impl Inventory {
@@ -59,14 +70,8 @@ impl Inventory {
     /// The objects of a change set, also those that were skipped.
     #[must_use]
     pub fn of_changes(changes: &ChangeSet) -> Self {
-        let changes = changes.changes.iter();
         Self {
-            entries: changes
-                .map(|change| Entry {
-                    id: change.id.clone(),
-                    version: change.version.clone(),
-                })
-                .collect(),
+            entries: changes.changes.iter().map(Entry::of).collect(),
         }
     }
 

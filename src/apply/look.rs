@@ -16,7 +16,7 @@ use super::ignore::{IgnoreRules, without};
 use super::item::Item;
 use super::managers::{self, Manager};
 use super::metadata::{FORCE_ENABLED, RECONCILE_DISABLED, SSA_IF_NOT_PRESENT, SSA_IGNORE, SSA_MERGE};
-use super::normalize::is_built_in;
+use super::normalize::is_typed;
 use super::settings::Settings;
 use super::unknown_fields::drop_unknown;
 use crate::cluster::{Apply, Cluster, ClusterError, GroupVersionKind, Resource};
@@ -27,6 +27,8 @@ use crate::re2::{Budget, Regexp};
 pub(super) enum Verdict {
     /// Nothing: it is as it was.
     Known(Change),
+    /// It is applied, and seen then whether that has changed it; what the server has of it.
+    Attempt(Option<Value>),
     /// Nothing; what the server has of it.
     Keep(Change, Option<Value>),
     /// It is applied.
@@ -111,6 +113,13 @@ impl<'a> Looker<'a> {
             }
             migrated = self.migrate(item, resource, existing).await?;
         }
+        if !self.settings.dry_run {
+            let existing = self.existing(item, resource).await?;
+            return Ok(match existing.as_ref().is_some_and(is_excluded) {
+                true => skipped(item, existing),
+                false => Verdict::Attempt(existing),
+            });
+        }
         let dry_run = match self.try_dry_run(item, resource, is_new_kind).await {
             Ok(dry_run) => dry_run,
             Err(error) => return self.refused(item, resource, &error).await,
@@ -131,11 +140,7 @@ impl<'a> Looker<'a> {
             // It is there and cannot be read, or went this moment.
             return write(&dry_run, Action::Configured, Vec::new());
         };
-        let merges = SSA_MERGE.is_in(&item.object) || SSA_MERGE.is_in(&existing);
-        let cleanup = match merges {
-            true => Vec::new(),
-            false => managers::cleanup(&existing, &self.settings.manager, &self.managers),
-        };
+        let cleanup = self.cleanup(item, &existing);
         let paths = self.rules.paths(&dry_run);
         let drifted = match paths.is_empty() {
             true => has_drifted(&existing, &dry_run),
@@ -159,6 +164,14 @@ impl<'a> Looker<'a> {
         }))
     }
 
+    /// What is taken out of the server's object, unless somebody wants that kept.
+    pub(super) fn cleanup(&self, item: &Item, existing: &Value) -> Vec<Value> {
+        match SSA_MERGE.is_in(&item.object) || SSA_MERGE.is_in(existing) {
+            true => Vec::new(),
+            false => managers::cleanup(existing, &self.settings.manager, &self.managers),
+        }
+    }
+
     /// Asks the server, again without the fields that it does not know, or when it does not serve the kind quite yet.
     async fn try_dry_run(
         &self,
@@ -172,7 +185,11 @@ impl<'a> Looker<'a> {
                 Err(error) if is_new_kind && is_unserved(&error) && Instant::now() < end => {
                     tokio::time::sleep(PAUSE).await;
                 }
-                Err(error) if self.drop_unknown(item, &error).await? => return self.dry_run(item, resource).await,
+                Err(error) if self.drop_unknown(item, &error).await? => {
+                    let answer = self.dry_run(item, resource).await;
+                    // Where more does not fit, Go's types would not have read the object, and all of it is told.
+                    return answer.map_err(|other| if other.reason().is_empty() { error } else { other });
+                }
                 answer => return answer,
             }
         }
@@ -191,7 +208,7 @@ impl<'a> Looker<'a> {
     /// Drops the fields that a kind of Kubernetes does not have; whether there were any.
     async fn drop_unknown(&self, item: &mut Item, error: &ClusterError) -> Result<bool, ClusterError> {
         let is_unknown = error.to_string().contains("field not declared in schema");
-        if !is_unknown || self.settings.strict_fields || !is_built_in(&item.gvk) {
+        if !is_unknown || self.settings.strict_fields || !is_typed(&item.gvk) {
             return Ok(false);
         }
         let Some(document) = self.document(&item.gvk).await? else {
@@ -275,7 +292,7 @@ fn skipped(item: &Item, existing: Option<Value>) -> Verdict {
     Verdict::Keep(change, existing)
 }
 
-fn resource_version(object: &Value) -> &str {
+pub(super) fn resource_version(object: &Value) -> &str {
     let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
     version.unwrap_or_default()
 }

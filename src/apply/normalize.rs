@@ -39,21 +39,19 @@ const BUILT_IN: [&str; 22] = [
     "storagemigration.k8s.io",
 ];
 
-/// Whether a kind is Kubernetes' own, with Go types that Flux knows.
-pub(super) fn is_built_in(gvk: &GroupVersionKind) -> bool {
-    BUILT_IN.contains(&gvk.group.as_str())
+/// Whether Flux reads objects of a kind into Go's types. It leaves roles alone, or their rules would be lost.
+pub(super) fn is_typed(gvk: &GroupVersionKind) -> bool {
+    let is_role = matches!(gvk.kind.as_str(), "Role" | "ClusterRole");
+    BUILT_IN.contains(&gvk.group.as_str()) && !(is_role && gvk.api_version() == "rbac.authorization.k8s.io/v1")
 }
 
 /// Brings a manifest into the form in which it is applied.
 pub(super) fn normalize(object: &mut Value) {
     let gvk = GroupVersionKind::of(object);
-    // Flux leaves these alone, or their rules would be lost.
-    let is_role = matches!(gvk.kind.as_str(), "Role" | "ClusterRole");
-    if gvk.api_version() == "rbac.authorization.k8s.io/v1" && is_role {
+    if is_typed(&gvk) {
+        normalize_typed(object, &gvk);
+    } else if gvk.group == "rbac.authorization.k8s.io" {
         return;
-    }
-    if is_built_in(&gvk) {
-        normalize_built_in(object, &gvk);
     }
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("creationTimestamp");
@@ -71,7 +69,7 @@ fn is_definition(gvk: &GroupVersionKind) -> bool {
     gvk.kind.eq_ignore_ascii_case("CustomResourceDefinition") && gvk.group == "apiextensions.k8s.io"
 }
 
-fn normalize_built_in(object: &mut Value, gvk: &GroupVersionKind) {
+fn normalize_typed(object: &mut Value, gvk: &GroupVersionKind) {
     match (gvk.group.as_str(), gvk.version.as_str(), gvk.kind.as_str()) {
         ("", "v1", "Secret") => normalize_secret(object),
         ("", "v1", "ConfigMap") => {

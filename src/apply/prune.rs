@@ -24,11 +24,10 @@ pub async fn prune(cluster: &Cluster, mut stale: Vec<Entry>, settings: &Settings
     let mut done = ChangeSet::default();
     let (mut survivors, mut failures) = (Vec::new(), Vec::new());
     for batch in stale.chunk_by(|a, b| a.id.kind == b.id.kind && a.id.group == b.id.group) {
-        let deletes: Vec<_> = batch
-            .iter()
-            .map(|entry| async move { (entry, delete(cluster, entry, settings).await) })
-            .collect();
-        let deletes = stream::iter(deletes);
+        let deletes = stream::iter(batch.to_vec()).map(|entry| async move {
+            let deleted = delete(cluster, &entry, settings).await;
+            (entry, deleted)
+        });
         let deletes: Vec<_> = deletes.buffered(settings.concurrency.max(1)).collect().await;
         for (entry, deleted) in deletes {
             match deleted {
@@ -39,7 +38,7 @@ pub async fn prune(cluster: &Cluster, mut stale: Vec<Entry>, settings: &Settings
                 }),
                 Err(words) => {
                     failures.push(words);
-                    survivors.push(entry.clone());
+                    survivors.push(entry);
                 }
             }
         }
@@ -101,10 +100,7 @@ pub async fn terminated(
     let end = Instant::now() + patience;
     let deleted = changes.changes.iter().filter(|change| change.action == Action::Deleted);
     for change in deleted {
-        let entry = Entry {
-            id: change.id.clone(),
-            version: change.version.clone(),
-        };
+        let entry = Entry::of(change);
         let failed = |why: &dyn std::fmt::Display| format!("{} termination timeout: {why}", change.id.subject());
         while look(cluster, &entry).await.map_err(|error| failed(&error))?.is_some() {
             if Instant::now() >= end {

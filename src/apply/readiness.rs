@@ -1,5 +1,6 @@
 //! Waiting for what later stages build on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
@@ -74,24 +75,20 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 pub(super) async fn wait(
     cluster: &Cluster,
     settings: &Settings,
-    mut objects: Vec<(ObjectId, &Resource)>,
+    mut objects: Vec<(ObjectId, Arc<Resource>)>,
 ) -> Result<(), ApplyError> {
     let end = Instant::now() + settings.patience;
     let mut pause = FIRST_PAUSE;
     loop {
-        let looks = objects.into_iter().map(|(id, resource)| async move {
-            let state = match cluster.fetch(resource, &id.name).await {
+        let looks = stream::iter(objects.into_iter().map(|(id, resource)| async move {
+            let state = match cluster.fetch(&resource, &id.name).await {
                 Ok(object) => (settings.readiness)(&object),
                 Err(error) if error.is_not_found() => Readiness::Other("NotFound"),
                 Err(_) => Readiness::Other("Unknown"),
             };
             (id, resource, state)
-        });
-        let looks: Vec<_> = looks.collect();
-        let looks: Vec<_> = stream::iter(looks)
-            .buffered(settings.concurrency.max(1))
-            .collect()
-            .await;
+        }));
+        let looks: Vec<_> = looks.buffered(settings.concurrency.max(1)).collect().await;
         let open: Vec<_> = looks
             .into_iter()
             .filter(|(.., state)| *state != Readiness::Current)

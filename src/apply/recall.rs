@@ -25,7 +25,7 @@ impl Looker<'_> {
             .iter()
             .map(|item| Some((item.resource.as_ref()?, memory.recall(&item.id, &item.digest)?)))
             .collect();
-        let mut kinds = BTreeMap::<_, (Arc<Resource>, BTreeSet<&str>)>::new();
+        let mut kinds = BTreeMap::<_, (Arc<Resource>, BTreeSet<String>)>::new();
         for (item, (resource, _)) in items
             .iter()
             .zip(&known)
@@ -34,16 +34,10 @@ impl Looker<'_> {
             let (_, namespaces) = kinds
                 .entry(&item.gvk)
                 .or_insert_with(|| (Arc::clone(resource), BTreeSet::new()));
-            namespaces.insert(namespace(item, resource));
+            namespaces.insert(namespace(item, resource).to_owned());
         }
-        let lists = kinds
-            .into_values()
-            .map(|(resource, namespaces)| self.stamps(resource, namespaces));
-        let lists: Vec<_> = lists.collect();
-        let lists: Vec<Stamps> = stream::iter(lists)
-            .buffered(self.settings.concurrency.max(1))
-            .collect()
-            .await;
+        let lists = stream::iter(kinds.into_values()).map(|(resource, namespaces)| self.stamps(resource, namespaces));
+        let lists: Vec<Stamps> = lists.buffered(self.settings.concurrency.max(1)).collect().await;
         let stamps: Stamps = lists.into_iter().flatten().collect();
         let pairs = items.iter().zip(known);
         pairs
@@ -61,7 +55,7 @@ impl Looker<'_> {
     }
 
     /// The versions of our objects of a kind. What cannot be listed is looked at one by one.
-    async fn stamps(&self, resource: Arc<Resource>, namespaces: BTreeSet<&str>) -> Stamps {
+    async fn stamps(&self, resource: Arc<Resource>, namespaces: BTreeSet<String>) -> Stamps {
         let labels = owner_selector(&self.settings.owner);
         let key = |stamp: Stamp| {
             (
@@ -76,7 +70,7 @@ impl Looker<'_> {
         }
         let mut all = Stamps::new();
         for namespace in namespaces {
-            if let Ok(stamps) = self.cluster.stamps(&resource, namespace, &labels).await {
+            if let Ok(stamps) = self.cluster.stamps(&resource, &namespace, &labels).await {
                 all.extend(stamps.into_iter().map(key));
             }
         }

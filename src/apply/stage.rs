@@ -60,13 +60,9 @@ impl Progress<'_> {
         let refused = self.locate(&mut items).await;
         let recalled = self.looker.recall(&items, self.memory).await;
         let (looker, new_kinds) = (&self.looker, &self.new_kinds);
-        let looks = items.into_iter().zip(recalled).zip(refused);
-        let looks = looks.map(|((item, recalled), refused)| look(looker, new_kinds, item, recalled, refused));
-        let looks: Vec<_> = looks.collect();
-        let looks: Vec<_> = stream::iter(looks)
-            .buffered(looker.settings.concurrency.max(1))
-            .collect()
-            .await;
+        let looks = stream::iter(items.into_iter().zip(recalled).zip(refused))
+            .map(|((item, recalled), refused)| look(looker, new_kinds, item, recalled, refused));
+        let looks: Vec<_> = looks.buffered(looker.settings.concurrency.max(1)).collect().await;
         let mut looked = Vec::with_capacity(looks.len());
         let mut refusals = Vec::new();
         for look in looks {
@@ -139,16 +135,17 @@ impl Progress<'_> {
 
     /// Has the inventory written when it grows, before the objects are: so that none is ever forgotten.
     async fn keep(&mut self, looked: &[Looked]) -> Result<(), ApplyError> {
-        let writes = looked.iter().any(|look| matches!(look.verdict, Verdict::Write(_)));
-        let entries = looked.iter().filter_map(|look| match &look.verdict {
-            Verdict::Known(change) | Verdict::Keep(change, _) => Some(change),
-            Verdict::Write(plan) => Some(&plan.change),
-            Verdict::Replace(_) => None,
+        let writes = |look: &Looked| matches!(look.verdict, Verdict::Write(_) | Verdict::Attempt(_));
+        let writes = looked.iter().any(writes);
+        let entries = looked.iter().map(|look| match &look.verdict {
+            Verdict::Known(change) | Verdict::Keep(change, _) => Entry::of(change),
+            Verdict::Write(plan) => Entry::of(&plan.change),
+            Verdict::Attempt(_) | Verdict::Replace(_) => Entry {
+                id: look.item.id.clone(),
+                version: look.item.gvk.version.clone(),
+            },
         });
-        let grew = self.inventory.merge(entries.map(|change| Entry {
-            id: change.id.clone(),
-            version: change.version.clone(),
-        }));
+        let grew = self.inventory.merge(entries);
         self.unkept |= grew;
         if writes && self.unkept {
             self.keep.keep(&self.inventory).await.map_err(ApplyError::Inventory)?;
@@ -167,11 +164,8 @@ impl Progress<'_> {
             let batch = std::iter::from_fn(|| rest.next_if(&is_same));
             let batch: Vec<Looked> = std::iter::once(first).chain(batch).collect();
             let looker = &self.looker;
-            let writes: Vec<_> = batch.into_iter().map(|look| write(looker, look)).collect();
-            let writes: Vec<_> = stream::iter(writes)
-                .buffered(looker.settings.concurrency.max(1))
-                .collect()
-                .await;
+            let writes = stream::iter(batch).map(|look| write(looker, look));
+            let writes: Vec<_> = writes.buffered(looker.settings.concurrency.max(1)).collect().await;
             let mut failed = None;
             for done in writes {
                 match done {
@@ -216,7 +210,7 @@ impl Progress<'_> {
             .iter()
             .zip(changes)
             .filter(|((item, _), change)| change.action != Action::Skipped && !self.memory.is_ready(&item.id))
-            .map(|((_, resource), change)| (change.id.clone(), resource.as_ref()))
+            .map(|((_, resource), change)| (change.id.clone(), Arc::clone(resource)))
             .collect();
         if open.is_empty() {
             return Ok(());
@@ -287,6 +281,10 @@ async fn write(looker: &Looker<'_>, look: Looked) -> Result<Written, ApplyError>
         Verdict::Write(plan) => {
             let change = plan.change.clone();
             (change, Seen::Version(looker.write(&mut item, &resource, *plan).await?))
+        }
+        Verdict::Attempt(existing) => {
+            let (change, object) = looker.attempt(&mut item, &resource, existing).await?;
+            (change, Seen::Version(object))
         }
         Verdict::Replace(refusal) => return Err(Refusals(vec![refusal]).into()),
     };

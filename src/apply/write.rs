@@ -3,11 +3,11 @@
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::change::Action;
+use super::change::{Action, Change};
 use super::error::{ApplyError, Refusal};
 use super::ignore::yield_fields;
 use super::item::Item;
-use super::look::{Looker, PAUSE, Plan, Verdict, refusal, write};
+use super::look::{Looker, PAUSE, Plan, Verdict, change, refusal, resource_version, write};
 use crate::cluster::{Apply, ClusterError, Deletion, Resource};
 
 impl Looker<'_> {
@@ -41,6 +41,31 @@ impl Looker<'_> {
         };
         let applied = self.cluster.apply_object(resource, name, &item.object, how).await;
         applied.map_err(|error| ApplyError::write(&plan.change.id, "apply failed", error))
+    }
+
+    /// Applies an object without having asked the server; what has come of it.
+    pub(super) async fn attempt(
+        &self,
+        item: &mut Item,
+        resource: &Resource,
+        existing: Option<Value>,
+    ) -> Result<(Change, Value), ApplyError> {
+        let cleanup = existing.as_ref().map(|existing| self.cleanup(item, existing));
+        let plan = Plan {
+            change: change(&item.object, Action::Created),
+            cleanup: cleanup.unwrap_or_default(),
+            yields: None,
+        };
+        let is_cleaned = !plan.cleanup.is_empty();
+        let applied = self.write(item, resource, plan).await?;
+        let action = match existing {
+            None => Action::Created,
+            Some(existing) if !is_cleaned && resource_version(&existing) == resource_version(&applied) => {
+                Action::Unchanged
+            }
+            Some(_) => Action::Configured,
+        };
+        Ok((change(&applied, action), applied))
     }
 
     /// Deletes an object whose immutable fields change, and asks the server about it anew.

@@ -20,19 +20,6 @@ pub struct Apply<'a> {
     pub dry_run: bool,
 }
 
-impl Apply<'_> {
-    fn query(&self) -> String {
-        let mut query = Serializer::new(String::new());
-        query
-            .append_pair("fieldManager", self.manager)
-            .append_pair("force", "true");
-        if self.dry_run {
-            query.append_pair("dryRun", "All");
-        }
-        query.finish()
-    }
-}
-
 /// How an object is deleted: dependents in the background.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deletion {
@@ -71,6 +58,11 @@ struct MetadataOnly {
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
+fn with_query<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let query = Serializer::new(String::new()).extend_pairs(pairs).finish();
+    format!("{path}?{query}")
+}
+
 impl Cluster {
     /// Reads an object whole.
     ///
@@ -104,7 +96,9 @@ impl Cluster {
         object: &Value,
         how: Apply<'_>,
     ) -> Result<Value, ClusterError> {
-        let path = format!("{}?{}", resource.path(name), how.query());
+        let dry_run = how.dry_run.then_some(("dryRun", "All"));
+        let query = [("fieldManager", how.manager), ("force", "true")];
+        let path = with_query(&resource.path(name), query.into_iter().chain(dry_run));
         self.answer(Ask {
             method: &Method::PATCH,
             content_type: "application/apply-patch+yaml",
@@ -125,10 +119,7 @@ impl Cluster {
         manager: &str,
         patch: &Value,
     ) -> Result<Value, ClusterError> {
-        let query = Serializer::new(String::new())
-            .append_pair("fieldManager", manager)
-            .finish();
-        let path = format!("{}?{query}", resource.path(name));
+        let path = with_query(&resource.path(name), [("fieldManager", manager)]);
         self.answer(Ask {
             method: &Method::PATCH,
             content_type: "application/json-patch+json",
@@ -167,10 +158,7 @@ impl Cluster {
     /// # Errors
     /// Whatever the server says.
     pub async fn stamps(&self, resource: &Resource, namespace: &str, labels: &str) -> Result<Vec<Stamp>, ClusterError> {
-        let query = Serializer::new(String::new())
-            .append_pair("labelSelector", labels)
-            .finish();
-        let path = format!("{}?{query}", resource.collection(namespace));
+        let path = with_query(&resource.collection(namespace), [("labelSelector", labels)]);
         let ask = Ask {
             accept: METADATA_LIST,
             ..Ask::get(&path)
@@ -184,10 +172,7 @@ impl Cluster {
     /// # Errors
     /// Whatever the server says.
     pub async fn list(&self, resource: &Resource, namespace: &str, labels: &str) -> Result<Vec<Value>, ClusterError> {
-        let query = Serializer::new(String::new())
-            .append_pair("labelSelector", labels)
-            .finish();
-        let path = format!("{}?{query}", resource.collection(namespace));
+        let path = with_query(&resource.collection(namespace), [("labelSelector", labels)]);
         let list: ObjectList = self.answer(Ask::get(&path)).await?;
         Ok(list.items)
     }

@@ -7,6 +7,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use super::client::Cluster;
 use super::error::ClusterError;
 use super::watched::OnAnswer;
+use crate::yaml::{FileId, ReadOptions, read_first, write_json};
 
 /// What a kubeconfig may do beyond the usual.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,11 +26,9 @@ impl Cluster {
     /// # Errors
     /// [`ClusterError::Remote`], in the words of Go's libraries where they are known.
     pub async fn from_kubeconfig(text: &str, rules: RemoteRules, told: OnAnswer) -> Result<Self, ClusterError> {
-        let mut file = Kubeconfig::from_yaml(text).map_err(|error| ClusterError::Remote(error.to_string()))?;
+        let mut file = read(text).map_err(ClusterError::Remote)?;
         stands_for_itself(&file).map_err(ClusterError::Remote)?;
-        if file.clusters.is_empty() || file.current_context.as_deref().unwrap_or_default().is_empty() {
-            return Err(ClusterError::Remote(NOTHING.to_owned()));
-        }
+        is_usable(&file).map_err(ClusterError::Remote)?;
         restrict(&mut file, rules);
         let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
         let config = config.map_err(|error| ClusterError::Remote(error.to_string()))?;
@@ -37,9 +36,40 @@ impl Cluster {
     }
 }
 
-/// client-go, `clientcmd.ErrEmptyConfig`
-const NOTHING: &str =
-    "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable";
+/// Reads a file as client-go does (`clientcmd.Load`, over sigs.k8s.io/yaml).
+fn read(text: &str) -> Result<Kubeconfig, String> {
+    let options = ReadOptions::sigs(FileId::NONE);
+    let node = read_first(text.as_bytes(), &options).map_err(|error| error.go().to_owned())?;
+    let mut json = String::new();
+    if let Some(node) = node {
+        write_json(&node, &mut json).map_err(|error| error.go().to_owned())?;
+    }
+    // Nothing, or null, is an empty configuration.
+    let file = match json.trim() {
+        "" | "null" => "{}",
+        json => json,
+    };
+    serde_json::from_str(file).map_err(|error| format!("the kubeconfig is not one: {error}"))
+}
+
+/// client-go, `clientcmd.DirectClientConfig.ConfirmUsable`, as far as it is about the way to a server.
+fn is_usable(file: &Kubeconfig) -> Result<(), String> {
+    const NOTHING: &str = "no configuration has been provided, try setting KUBERNETES_MASTER environment variable";
+    let name = file.current_context.as_deref().unwrap_or_default();
+    let context = file.contexts.iter().find(|context| context.name == name);
+    let context = context.and_then(|named| named.context.as_ref());
+    let cluster = context.and_then(|context| file.clusters.iter().find(|cluster| cluster.name == context.cluster));
+    let server = cluster.and_then(|named| named.cluster.as_ref()?.server.as_deref());
+    let fault = match (context, cluster, server.unwrap_or_default()) {
+        (None, ..) if !name.is_empty() => {
+            format!("[context was not found for specified context: {name}, cluster has no server defined]")
+        }
+        (_, None, _) => NOTHING.to_owned(),
+        (_, Some(cluster), "") => format!("no server found for cluster {:?}", cluster.name),
+        _ => return Ok(()),
+    };
+    Err(format!("invalid configuration: {fault}"))
+}
 
 /// fluxcd/pkg `runtime/client`, `ValidateKubeConfig`
 fn stands_for_itself(file: &Kubeconfig) -> Result<(), String> {

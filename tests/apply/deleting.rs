@@ -1,0 +1,145 @@
+//! Objects that a Kustomization does not have any more (CONTRACT K-020 to K-031).
+
+use std::time::Duration;
+
+use bumpwright::apply::terminated;
+use serde_json::json;
+
+use crate::world::{World, config_map};
+
+#[test]
+fn stale_objects_are_deleted_in_reverse_order() {
+    let Some(mut world) = World::new() else { return };
+    let service =
+        "---\napiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: NS}\nspec: {ports: [{port: 1}]}\n";
+    let all = format!("{}{}{service}", config_map("c1", "{}"), config_map("c2", "{}"));
+    world.apply(&all);
+    assert_eq!(world.prune(&all).unwrap(), Vec::<String>::new());
+    let pruned = world.prune(&config_map("c1", "{}")).unwrap();
+    assert_eq!(pruned, ["Service/NS/s deleted", "ConfigMap/NS/c2 deleted"]);
+    assert!(world.is_there("v1", "ConfigMap", "c1"));
+    assert!(!world.is_there("v1", "ConfigMap", "c2"));
+    // Those that are gone still count as deleted.
+    assert_eq!(
+        world.prune("").unwrap(),
+        [
+            "Service/NS/s deleted",
+            "ConfigMap/NS/c2 deleted",
+            "ConfigMap/NS/c1 deleted"
+        ]
+    );
+}
+
+/// CONTRACT K-024, K-164, K-174; objects that moved to another Kustomization are not ours any more.
+#[test]
+fn what_is_to_be_kept_is_skipped() {
+    let Some(mut world) = World::new() else { return };
+    let names = ["a", "b", "c", "d", "e"];
+    world.apply(&names.map(|name| config_map(name, "{}")).concat());
+    let wish = |field: &str, key: &str, value: &str| json!({"metadata": {field: {format!("kustomize.toolkit.fluxcd.io/{key}"): value}}});
+    world.edit("a", "x", &wish("annotations", "prune", "Disabled"));
+    world.edit("b", "x", &wish("labels", "reconcile", "disabled"));
+    world.edit("c", "x", &wish("annotations", "ssa", "Ignore"));
+    world.edit("d", "x", &wish("labels", "name", "another"));
+    let words = |name: &str, word: &str| format!("ConfigMap/NS/{name} {word}");
+    let expected = [
+        words("e", "deleted"),
+        words("d", "skipped"),
+        words("c", "skipped"),
+        words("b", "skipped"),
+        words("a", "skipped"),
+    ];
+    assert_eq!(world.prune("").unwrap(), expected);
+}
+
+/// A definition that went took its objects along; one that lost a version did not.
+#[test]
+fn kinds_that_are_gone_have_no_objects() {
+    let Some(mut world) = World::new() else { return };
+    let group = format!("{}.example.com", world.namespace);
+    let version = |name: &str, served: bool| {
+        let storage = name == "v2";
+        format!(
+            "  - name: {name}\n    served: {served}\n    storage: {storage}\n    schema: {{openAPIV3Schema: {{type: object}}}}\n"
+        )
+    };
+    let definition = |versions: String| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: cogs.{group}}}\nspec:\n  \
+             group: {group}\n  names: {{kind: Cog, plural: cogs}}\n  scope: Namespaced\n  versions:\n{versions}"
+        )
+    };
+    world
+        .server
+        .apply(&definition(version("v1", true) + &version("v2", true)));
+    let cog =
+        |name: &str| format!("---\napiVersion: {group}/v1\nkind: Cog\nmetadata: {{name: {name}, namespace: NS}}\n");
+    world.apply(&(cog("a") + &cog("b")));
+    let definition = definition(version("v1", false) + &version("v2", true));
+    let body: serde_json::Value = serde_saphyr::from_str(&definition).unwrap();
+    let path = format!("{}?fieldManager=test&force=true", world.server.path_of(&body));
+    world
+        .server
+        .request("PATCH", &path, "application/apply-patch+yaml", &body.to_string());
+    let base = format!("/apis/{group}/v1");
+    crate::support::waiting::until("v1 is gone", || {
+        world.server.request("GET", &base, "", "").status == 404
+    });
+    // Another client, which has not seen that the version was there.
+    world.connect();
+    assert_eq!(world.prune(&cog("a")).unwrap(), ["Cog/NS/b deleted"]);
+    world.server.request("DELETE", &world.server.path_of(&body), "", "");
+    let base = format!("/apis/{group}");
+    crate::support::waiting::until("the group is gone", || {
+        world.server.request("GET", &base, "", "").status == 404
+    });
+    world.connect();
+    assert_eq!(world.prune("").unwrap(), ["Cog/NS/b deleted", "Cog/NS/a deleted"]);
+}
+
+/// Who may not delete keeps the objects in the inventory.
+#[test]
+fn what_cannot_be_deleted_survives() {
+    let Some(mut world) = World::new() else { return };
+    world.apply(&config_map("c1", "{}"));
+    let rules = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: ro, namespace: NS}
+rules: [{apiGroups: [''], resources: [configmaps], verbs: [get, list]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: ro, namespace: NS}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: ro}
+subjects: [{kind: ServiceAccount, name: ro, namespace: NS}]
+";
+    world.server.apply(&rules.replace("NS", &world.namespace));
+    let account = bumpwright::api::ObjectName::new(&world.namespace, "ro");
+    world.cluster = world.block_on(async { world.cluster.as_account(&account) }).unwrap();
+    let error = world.prune("").unwrap_err();
+    let words = error.to_string().replace(&world.namespace, "NS");
+    let expected = "delete failed, errors: ConfigMap/NS/c1 delete failed: configmaps \"c1\" is forbidden: User \
+        \"system:serviceaccount:NS:ro\" cannot delete resource \"configmaps\" in API group \"\" in the namespace \"NS\";";
+    assert_eq!(words, expected);
+    assert_eq!(error.survivors, world.inventory.entries);
+}
+
+#[test]
+fn deletions_are_waited_for() {
+    let Some(mut world) = World::new() else { return };
+    world.apply(&config_map("c1", "{}"));
+    world.edit("c1", "x", &json!({"metadata": {"finalizers": ["example.com/held"]}}));
+    let stale = world.inventory.entries.clone();
+    let pruned = world
+        .block_on(bumpwright::apply::prune(&world.cluster, stale, &world.settings))
+        .unwrap();
+    let wait = |patience| terminated(&world.cluster, &pruned, Duration::from_millis(20), patience);
+    let words = world.block_on(wait(Duration::from_millis(50))).unwrap_err();
+    assert_eq!(
+        words.replace(&world.namespace, "NS"),
+        "ConfigMap/NS/c1 termination timeout: context deadline exceeded"
+    );
+    world.edit("c1", "x", &json!({"metadata": {"finalizers": []}}));
+    world.block_on(wait(Duration::from_secs(60))).unwrap();
+}

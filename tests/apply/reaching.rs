@@ -1,0 +1,157 @@
+//! Other accounts and other clusters (CONTRACT K-071, K-103 to K-111).
+
+use std::sync::Arc;
+
+use bumpwright::api::ObjectName;
+use bumpwright::cluster::{Cluster, RemoteRules};
+use serde_json::{Value as Json, json};
+
+use crate::world::{World, config_map};
+
+/// Lets the account `flux` of the namespace do this with ConfigMaps.
+fn allow(world: &World, verbs: &str) {
+    let rules = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: flux, namespace: NS}
+rules: [{apiGroups: [''], resources: [configmaps], verbs: VERBS}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: flux, namespace: NS}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: flux}
+subjects: [{kind: ServiceAccount, name: flux, namespace: NS}]
+";
+    world
+        .server
+        .apply(&rules.replace("NS", &world.namespace).replace("VERBS", verbs));
+}
+
+fn as_account(world: &World) -> Cluster {
+    let account = ObjectName::new(&world.namespace, "flux");
+    world.block_on(async { world.cluster.as_account(&account) }).unwrap()
+}
+
+/// The words are those of the recorded scenario `default-service-account`.
+#[test]
+fn accounts_are_impersonated() {
+    let Some(mut world) = World::new() else { return };
+    let yaml = config_map("c1", "{k: v}");
+    world.cluster = as_account(&world);
+    let words = "ConfigMap/NS/c1 dry-run failed (Forbidden): configmaps \"c1\" is forbidden: User \
+        \"system:serviceaccount:NS:flux\" cannot patch resource \"configmaps\" in API group \"\" in the namespace \"NS\"\n";
+    assert_eq!(world.refused(&yaml), words);
+    allow(&world, "[get, create, patch]");
+    crate::support::waiting::until("the role counts", || world.try_apply(&yaml).is_ok());
+    // What may not be listed is looked at one by one.
+    let quiet = world.requests(|world| assert_eq!(world.apply(&yaml), ["ConfigMap/NS/c1 unchanged"]));
+    assert_eq!(quiet, 3);
+    world.edit("c1", "x", &json!({"data": {"k": "w"}}));
+    assert_eq!(world.apply(&yaml), ["ConfigMap/NS/c1 configured"]);
+}
+
+/// What one account has seen says nothing about what another may do.
+#[test]
+fn accounts_share_no_memory() {
+    let Some(mut world) = World::new() else { return };
+    let yaml = config_map("c1", "{k: v}");
+    world.apply(&yaml);
+    world.cluster = as_account(&world);
+    assert!(world.refused(&yaml).contains("cannot patch resource"));
+}
+
+fn remote(world: &World, text: &str, rules: RemoteRules) -> Result<Cluster, String> {
+    let told = Arc::new(|_: &str, _: &str, _: &str| ());
+    let cluster = world.block_on(Cluster::from_kubeconfig(text, rules, told));
+    cluster.map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_kubeconfig_leads_to_its_cluster() {
+    let Some(mut world) = World::new() else { return };
+    let text = world.server.kubeconfig_with(world.server.token());
+    world.cluster = remote(&world, &text, RemoteRules::default()).unwrap();
+    assert_eq!(world.apply(&config_map("c1", "{}")), ["ConfigMap/NS/c1 created"]);
+    // CONTRACT K-106: an account on top of it.
+    world.cluster = as_account(&world);
+    assert!(
+        world
+            .refused(&config_map("c1", "{}"))
+            .contains("system:serviceaccount:NS:flux")
+    );
+    world.cluster = remote(&world, &world.server.kubeconfig_with("wrong"), RemoteRules::default()).unwrap();
+    assert_eq!(
+        world.refused(&config_map("c2", "{}")),
+        "ConfigMap/NS/c2 dry-run failed (Unauthorized): Unauthorized\n"
+    );
+}
+
+/// fluxcd/pkg `runtime/client`, *ValidateKubeConfig*, and client-go's words for what is no configuration.
+#[test]
+fn a_kubeconfig_has_to_stand_for_itself() {
+    let Some(world) = World::new() else { return };
+    let base: Json = serde_json::from_str(&world.server.kubeconfig_with("t")).unwrap();
+    for (pointer, value, words) in [
+        (
+            "/clusters/0/cluster",
+            json!({"server": "https://x", "certificate-authority": "/ca"}),
+            "cluster 'test' references a certificate-authority file, only certificate-authority-data is supported",
+        ),
+        (
+            "/users/0/user",
+            json!({"tokenFile": "/token"}),
+            "user 'test' references a tokenFile, only an inline token is supported",
+        ),
+        (
+            "/users/0/user",
+            json!({"client-certificate": "/crt"}),
+            "user 'test' references a client-certificate file, only client-certificate-data is supported",
+        ),
+        (
+            "/users/0/user",
+            json!({"client-key": "/key"}),
+            "user 'test' references a client-key file, only client-key-data is supported",
+        ),
+        (
+            "/current-context",
+            json!(""),
+            "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable",
+        ),
+        (
+            "/current-context",
+            json!("lost"),
+            "invalid configuration: [context was not found for specified context: lost, cluster has no server defined]",
+        ),
+    ] {
+        let mut file = base.clone();
+        *file.pointer_mut(pointer).unwrap() = value;
+        assert_eq!(
+            remote(&world, &file.to_string(), RemoteRules::default()).unwrap_err(),
+            words
+        );
+    }
+}
+
+/// CONTRACT K-111: a program is not run, unless `--insecure-kubeconfig-exec` lets it.
+#[test]
+fn programs_of_a_kubeconfig_are_not_run() {
+    let Some(mut world) = World::new() else { return };
+    let mut file: Json = serde_json::from_str(&world.server.kubeconfig_with("t")).unwrap();
+    let credential = json!({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+        "status": {"token": world.server.token()}});
+    let exec = json!({"apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never", "command": "echo",
+        "args": [credential.to_string()]});
+    *file.pointer_mut("/users/0/user").unwrap() = json!({ "exec": exec });
+    world.cluster = remote(&world, &file.to_string(), RemoteRules::default()).unwrap();
+    assert!(
+        world
+            .refused(&config_map("c1", "{}"))
+            .contains("forbidden: User \"system:anonymous\"")
+    );
+    let rules = RemoteRules {
+        exec: true,
+        ..RemoteRules::default()
+    };
+    world.cluster = remote(&world, &file.to_string(), rules).unwrap();
+    assert_eq!(world.apply(&config_map("c1", "{}")), ["ConfigMap/NS/c1 created"]);
+}
