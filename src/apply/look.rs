@@ -122,7 +122,12 @@ impl<'a> Looker<'a> {
         }
         let dry_run = match self.try_dry_run(item, resource, is_new_kind).await {
             Ok(dry_run) => dry_run,
-            Err(error) => return self.refused(item, resource, &error).await,
+            Err(error) => {
+                if error.is_unserved() {
+                    self.cluster.forget_kind(&item.gvk);
+                }
+                return self.refused(item, resource, &error).await;
+            }
         };
         if resource_version(&dry_run).is_empty() {
             return Ok(write(&dry_run, Action::Created, Vec::new()));
@@ -172,6 +177,11 @@ impl<'a> Looker<'a> {
         }
     }
 
+    /// Whether an object that was just applied is as it stays: what could not be taken out before may be now.
+    pub(super) fn is_settled(&self, item: &Item, applied: &Value) -> bool {
+        self.cleanup(item, applied).is_empty()
+    }
+
     /// Asks the server, again without the fields that it does not know, or when it does not serve the kind quite yet.
     async fn try_dry_run(
         &self,
@@ -182,7 +192,7 @@ impl<'a> Looker<'a> {
         let end = Instant::now() + SERVED;
         loop {
             match self.dry_run(item, resource).await {
-                Err(error) if is_new_kind && is_unserved(&error) && Instant::now() < end => {
+                Err(error) if is_new_kind && error.is_unserved() && Instant::now() < end => {
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(error) if self.drop_unknown(item, &error).await? => {
@@ -295,11 +305,6 @@ fn skipped(item: &Item, existing: Option<Value>) -> Verdict {
 pub(super) fn resource_version(object: &Value) -> &str {
     let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
     version.unwrap_or_default()
-}
-
-/// What servers say of a path that they do not have (yet).
-fn is_unserved(error: &ClusterError) -> bool {
-    error.is_not_found() && error.to_string().contains("could not find the requested resource")
 }
 
 /// Whether fields change that cannot (fluxcd/pkg `ssa/errors`, *immutable*).

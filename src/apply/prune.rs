@@ -12,7 +12,7 @@ use super::inventory::Entry;
 use super::metadata::{PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE, is_owned};
 use super::order;
 use super::settings::Settings;
-use crate::cluster::{Cluster, ClusterError, Deletion, Resource};
+use crate::cluster::{Cluster, ClusterError, Deletion, GroupVersionKind, Resource};
 
 /// Deletes objects, in the reverse order of applying them. Those that somebody wants kept, and those of other owners, are skipped;
 /// those that are gone count as deleted. Nobody waits until they are gone.
@@ -77,12 +77,28 @@ async fn delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result
 
 /// What the server has; None when that is nothing.
 async fn look(cluster: &Cluster, entry: &Entry) -> Result<Option<(Arc<Resource>, serde_json::Value)>, ClusterError> {
-    let Some(resource) = cluster.resource_at_any_version(&entry.id.at(&entry.version)).await? else {
+    let gvk = entry.id.at(&entry.version);
+    match look_once(cluster, entry, &gvk).await {
+        // The version went since it was last seen, and the object may be there at another.
+        Err(error) if error.is_unserved() => {
+            cluster.forget_kind(&gvk);
+            look_once(cluster, entry, &gvk).await
+        }
+        answer => answer,
+    }
+}
+
+async fn look_once(
+    cluster: &Cluster,
+    entry: &Entry,
+    gvk: &GroupVersionKind,
+) -> Result<Option<(Arc<Resource>, serde_json::Value)>, ClusterError> {
+    let Some(resource) = cluster.resource_at_any_version(gvk).await? else {
         return Ok(None);
     };
     match cluster.fetch_metadata(&resource, &entry.id.name).await {
         Ok(object) => Ok(Some((resource, object))),
-        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) if error.is_not_found() && !error.is_unserved() => Ok(None),
         Err(error) => Err(error),
     }
 }

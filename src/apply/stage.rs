@@ -269,6 +269,15 @@ enum Seen {
     Nothing,
 }
 
+impl Seen {
+    fn applied(looker: &Looker<'_>, item: &Item, object: Value) -> Self {
+        match looker.is_settled(item, &object) {
+            true => Self::Version(object),
+            false => Self::Nothing,
+        }
+    }
+}
+
 async fn write(looker: &Looker<'_>, look: Looked) -> Result<Written, ApplyError> {
     let Looked {
         mut item,
@@ -280,11 +289,12 @@ async fn write(looker: &Looker<'_>, look: Looked) -> Result<Written, ApplyError>
         Verdict::Keep(change, existing) => (change, existing.map_or(Seen::Nothing, Seen::Version)),
         Verdict::Write(plan) => {
             let change = plan.change.clone();
-            (change, Seen::Version(looker.write(&mut item, &resource, *plan).await?))
+            let object = looker.write(&mut item, &resource, *plan).await?;
+            (change, Seen::applied(looker, &item, object))
         }
         Verdict::Attempt(existing) => {
             let (change, object) = looker.attempt(&mut item, &resource, existing).await?;
-            (change, Seen::Version(object))
+            (change, Seen::applied(looker, &item, object))
         }
         Verdict::Replace(refusal) => return Err(Refusals(vec![refusal]).into()),
     };

@@ -143,6 +143,11 @@ impl Discovery {
         resources.iter().find(|resource| resource.gvk.kind == gvk.kind).cloned()
     }
 
+    fn forget(&self, gvk: &GroupVersionKind) {
+        let mut versions = self.versions.write().unwrap_or_else(PoisonError::into_inner);
+        versions.remove(&gvk.api_version());
+    }
+
     fn put(&self, gvk: &GroupVersionKind, list: ResourceList) {
         // Subresources are named `deployments/scale` and have kinds of their own.
         let resources = list.resources.into_iter().filter(|listed| !listed.name.contains('/'));
@@ -162,6 +167,11 @@ impl Discovery {
 }
 
 impl Cluster {
+    /// Forgets where a kind is, after the server did not have what was known to be there.
+    pub fn forget_kind(&self, gvk: &GroupVersionKind) {
+        self.discovery.forget(gvk);
+    }
+
     /// Where the server has a kind.
     ///
     /// # Errors

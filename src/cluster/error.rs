@@ -94,6 +94,13 @@ impl ClusterError {
         matches!(self, Self::Refused { code: 401, .. })
     }
 
+    /// Whether the server does not have the path: its kinds are others than they were.
+    #[must_use]
+    pub fn is_unserved(&self) -> bool {
+        let says = |message: &str| message.contains("could not find the requested resource");
+        matches!(self, Self::Refused { code: 404, message, .. } if says(message))
+    }
+
     /// Whether the object, or its kind, is not there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {

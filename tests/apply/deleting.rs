@@ -5,6 +5,7 @@ use std::time::Duration;
 use bumpwright::apply::terminated;
 use serde_json::json;
 
+use crate::support::waiting::until;
 use crate::world::{World, config_map};
 
 #[test]
@@ -82,15 +83,13 @@ fn kinds_that_are_gone_have_no_objects() {
         .server
         .request("PATCH", &path, "application/apply-patch+yaml", &body.to_string());
     let base = format!("/apis/{group}/v1");
-    crate::support::waiting::until("v1 is gone", || {
+    until("v1 is gone", || {
         world.server.request("GET", &base, "", "").status == 404
     });
-    // Another client, which has not seen that the version was there.
-    world.connect();
     assert_eq!(world.prune(&cog("a")).unwrap(), ["Cog/NS/b deleted"]);
     world.server.request("DELETE", &world.server.path_of(&body), "", "");
     let base = format!("/apis/{group}");
-    crate::support::waiting::until("the group is gone", || {
+    until("the group is gone", || {
         world.server.request("GET", &base, "", "").status == 404
     });
     world.connect();
@@ -117,7 +116,11 @@ subjects: [{kind: ServiceAccount, name: ro, namespace: NS}]
     world.server.apply(&rules.replace("NS", &world.namespace));
     let account = bumpwright::api::ObjectName::new(&world.namespace, "ro");
     world.cluster = world.block_on(async { world.cluster.as_account(&account) }).unwrap();
-    let error = world.prune("").unwrap_err();
+    // The role counts after a moment.
+    let error = until("it may read", || {
+        let error = world.prune("").unwrap_err();
+        error.to_string().contains("c1 delete failed: ").then_some(error)
+    });
     let words = error.to_string().replace(&world.namespace, "NS");
     let expected = "delete failed, errors: ConfigMap/NS/c1 delete failed: configmaps \"c1\" is forbidden: User \
         \"system:serviceaccount:NS:ro\" cannot delete resource \"configmaps\" in API group \"\" in the namespace \"NS\";";

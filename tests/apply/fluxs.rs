@@ -10,7 +10,20 @@ use serde_json::{Value as Json, json};
 use crate::world::World;
 
 /// Stories that end as Flux's. It only ever rises.
-const FLOOR: usize = 0;
+const FLOOR: usize = 249;
+
+/// What Flux does in stories that end otherwise here.
+const MISSING: &str =
+    "fails for good where an ignored field is not in Git any more: it tells a JSON patch to replace what is not there";
+const EMPTY: &str = "writes an empty text where an ignored field is in Git and not in the cluster; ours leaves it out";
+const GONE: &str = "fails to clean up after the object that it has just deleted to make it again";
+
+/// Stories that end otherwise, by number.
+const OTHERWISE: [(&str, &[u32]); 3] = [
+    (MISSING, &[1, 35, 140, 157, 170]),
+    (EMPTY, &[12, 24, 63, 80, 93, 107, 141, 188]),
+    (GONE, &[45]),
+];
 
 #[test]
 fn stories_end_as_fluxs() {
@@ -18,14 +31,20 @@ fn stories_end_as_fluxs() {
         return;
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/apply/cases.jsonl");
-    let path = std::env::var_os("BUMPWRIGHT_APPLY_CASES").map_or(path, Into::into);
+    let others = std::env::var_os("BUMPWRIGHT_APPLY_CASES");
+    let floor = if others.is_none() { FLOOR } else { 0 };
+    let path = others.map_or(path, Into::into);
     let text = std::fs::read_to_string(path).unwrap();
     let (mut same, mut all) = (0, 0);
     for line in text.lines() {
         let story: Json = serde_json::from_str(line).unwrap();
         let (results, objects) = told(&story);
         let differences: Vec<String> = [
-            difference("results", &json!(results), &story["results"]),
+            difference(
+                "results",
+                &without_fields(&json!(results)),
+                &without_fields(&story["results"]),
+            ),
             difference("objects", &json!(objects), &story["objects"]),
         ]
         .into_iter()
@@ -33,17 +52,35 @@ fn stories_end_as_fluxs() {
         .collect();
         all += 1;
         same += usize::from(differences.is_empty());
-        if !differences.is_empty() {
-            println!("{}: {}\n{}\n", story["name"], story["steps"], differences.join("\n"));
+        let known = OTHERWISE.iter().find(|(_, stories)| {
+            let names = |number: &u32| story["name"] == format!("chance-7-{number}");
+            stories.iter().any(names)
+        });
+        match known {
+            Some((why, _)) => assert!(!differences.is_empty(), "{} ends as Flux's, which {why}", story["name"]),
+            None if differences.is_empty() => {}
+            None => println!("{}: {}\n{}\n", story["name"], story["steps"], differences.join("\n")),
         }
     }
     println!("applied as Flux does: {same} of {all}");
-    assert!(same >= FLOOR, "{same} of {all}");
+    assert!(same >= floor, "{same} of {all}");
 }
 
 fn difference(what: &str, ours: &Json, theirs: &Json) -> Option<String> {
     let theirs = if theirs.is_null() { &json!([]) } else { theirs };
     (ours != theirs).then(|| format!("  {what}\n    ours   {ours}\n    Flux's {theirs}"))
+}
+
+/// The server names one or all of the fields that do not fit, as it happens.
+fn without_fields(results: &Json) -> Json {
+    let results = results.as_array().into_iter().flatten().filter_map(Json::as_str);
+    let plain = results.map(
+        |result| match result.split_once("failed to create typed patch object") {
+            Some((before, _)) => before.to_owned(),
+            None => result.to_owned(),
+        },
+    );
+    plain.collect()
 }
 
 /// Goes through a story; what was said at each step, and the objects in the end.
