@@ -28,7 +28,7 @@ pub enum ApplyError {
         /// What failed.
         step: &'static str,
         /// The server's words.
-        error: ClusterError,
+        error: Box<ClusterError>,
     },
     /// An object that is to be made again does not go.
     #[error("{subject} immutable field detected, failed to wait for object to be deleted: context deadline exceeded")]
@@ -49,7 +49,7 @@ impl ApplyError {
         Self::Write {
             subject: id.subject(),
             step,
-            error,
+            error: Box::new(error),
         }
     }
 }

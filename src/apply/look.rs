@@ -161,7 +161,7 @@ impl<'a> Looker<'a> {
         Verdict::Write(Box::new(Plan {
             change: change(&dry_run, Action::Configured),
             cleanup,
-            yields: (!paths.is_empty()).then(|| Yield {
+            yields: (!paths.is_empty()).then_some(Yield {
                 existing,
                 dry_run,
                 paths,

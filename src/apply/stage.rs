@@ -161,7 +161,7 @@ impl Progress<'_> {
         while let Some(first) = rest.next() {
             let gvk = first.item.gvk.clone();
             let is_same = |look: &Looked| look.item.gvk.kind == gvk.kind && look.item.gvk.group == gvk.group;
-            let batch = std::iter::from_fn(|| rest.next_if(&is_same));
+            let batch = std::iter::from_fn(|| rest.next_if(is_same));
             let batch: Vec<Looked> = std::iter::once(first).chain(batch).collect();
             let looker = &self.looker;
             let writes = stream::iter(batch).map(|look| write(looker, look));

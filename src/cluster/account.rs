@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use http::{HeaderName, HeaderValue, Request};
+use http::{HeaderValue, Request};
 use kube::Client;
 use kube::client::Body;
 
@@ -10,7 +10,7 @@ use super::client::{Clients, Shared};
 use super::error::ClusterError;
 use crate::api::ObjectName;
 
-const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
+const IMPERSONATE_USER: &str = "impersonate-user";
 
 /// Clients that ask as an account, over the connections of others. They follow when those are replaced.
 pub(super) fn impersonating(clients: &Shared, account: &ObjectName) -> Result<Clients, ClusterError> {
