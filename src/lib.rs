@@ -45,6 +45,7 @@
 //! | [`registry`] | IO | OCI distribution: logins, tags, digests, ages of images |
 //! | [`bucket`] | IO | objects of S3, Google Cloud Storage and Azure Blob Storage |
 //! | [`cloud`] | IO | logins at AWS, Azure and Google |
+//! | [`keys`] | IO | the key services of SOPS: AWS KMS, Google Cloud KMS, Azure Key Vault, Vault |
 //! | [`forge`] | IO | pull requests at GitHub, Gitea and Forgejo |
 //! | [`git`] | IO | mirror, transports, fetch, trees, commits, packs, push |
 //! | [`observe`] | IO | what others see of a controller: logs, metrics, probes, events |
@@ -73,6 +74,9 @@ pub mod edit;
 pub mod forge;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads and writes repositories, here and on servers
 pub mod git;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)]
+// asks key services, reads files that Vault's variables name
+pub mod keys;
 pub use bumpwright_artifact as artifact;
 pub use bumpwright_cel as cel;
 pub use bumpwright_gostd as gostd;

@@ -106,6 +106,7 @@ const ROOMS: &[Room] = &[
     room("git", &["net", "signing"], true),
     room("gostd", &[], false),
     room("health", &["gostd"], false),
+    room("keys", &["cloud", "gostd", "net", "re2", "sops", "yaml"], true),
     room("message", &["policy", "sprig", "template"], false),
     room("migrate", &["api", "edit"], false),
     room("net", &["gostd"], true),

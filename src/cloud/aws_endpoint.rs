@@ -36,6 +36,12 @@ pub(super) const ECR_PUBLIC: AwsService = AwsService {
     hosts: ("api.ecr-public", "ecr-public"),
     fips_hosts: ("api.ecr-public-fips", "api.ecr-public-fips"),
 };
+pub(super) const KMS: AwsService = AwsService {
+    variable: "KMS",
+    signed: "kms",
+    hosts: ("kms", "kms"),
+    fips_hosts: ("kms-fips", "kms-fips"),
+};
 
 /// Start of a region, DNS suffix, DNS suffix of the hosts that have IPv6 as well (SDK: `awsrulesfn/partitions.json`).
 /// Regions of no other partition are in the first one.

@@ -95,6 +95,22 @@ pub enum EntraProof {
     },
 }
 
+impl EntraProof {
+    /// Looks whether it can prove anything; nothing is asked.
+    ///
+    /// # Errors
+    /// In words, when a certificate or its key cannot be used.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Certificate { pem, .. } => {
+                certificate(pem)?;
+                jwt::check(pem, SignatureScheme::RSA_PSS_SHA256)
+            }
+            Self::ManagedIdentity | Self::Secret { .. } => Ok(()),
+        }
+    }
+}
+
 enum How<'a> {
     Secret(&'a Secret),
     /// A signed assertion.
@@ -291,8 +307,7 @@ fn is_this_machine(url: &Url) -> bool {
 /// An assertion that is signed with a certificate's key (Microsoft identity platform, *Application authentication
 /// certificate credentials*). Both are in one PEM file.
 fn assertion_of_certificate(client: &str, endpoint: &Url, pem: &Secret, send_chain: bool) -> Result<Secret, String> {
-    let certificate = CertificateDer::from_pem_slice(pem.expose().as_bytes())
-        .map_err(|_| "holds no certificate in PEM; PKCS #12 files must be converted".to_owned())?;
+    let certificate = certificate(pem)?;
     let thumbprint = URL_SAFE_NO_PAD.encode(Sha256::digest(&certificate));
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|e| format!("cannot be used without dice: {e}"))?;
@@ -312,4 +327,9 @@ fn assertion_of_certificate(client: &str, endpoint: &Url, pem: &Secret, send_cha
         "sub": client,
     });
     jwt::signed(&header, &claims, pem, SignatureScheme::RSA_PSS_SHA256)
+}
+
+fn certificate(pem: &Secret) -> Result<CertificateDer<'static>, String> {
+    CertificateDer::from_pem_slice(pem.expose().as_bytes())
+        .map_err(|_| "holds no certificate in PEM; PKCS #12 files must be converted".to_owned())
 }

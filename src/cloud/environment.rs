@@ -1,4 +1,4 @@
-//! The environment variables that cloud identities hang on, read once and passed on as a value.
+//! The environment variables that cloud identities and key services hang on, read once and passed on as a value.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -8,11 +8,23 @@ use std::path::PathBuf;
 use crate::net::Secret;
 
 /// What the vendors' libraries read; nothing else of the process' environment is kept.
-const PREFIXES: [&str; 7] = ["AWS_", "AZURE_", "CLOUDSDK_", "GCE_", "GOOGLE_", "IDENTITY_", "MSI_"];
-const NAMES: [&str; 5] = [
+const PREFIXES: [&str; 9] = [
+    "AWS_",
+    "AZURE_",
+    "CLOUDSDK_",
+    "GCE_",
+    "GOOGLE_",
+    "IDENTITY_",
+    "MSI_",
+    "SOPS_GCP_KMS_",
+    "VAULT_",
+];
+const NAMES: [&str; 7] = [
     "APPDATA",
     "HOME",
+    "HOSTNAME",
     "IMDS_ENDPOINT",
+    "SOPS_HC_VAULT_ALLOWLIST",
     "STORAGE_EMULATOR_HOST",
     "USERPROFILE",
 ];

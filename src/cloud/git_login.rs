@@ -140,6 +140,7 @@ impl Cloud {
         deadline: Deadline,
     ) -> Result<Login, CloudError> {
         let no_token = |e: CloudError| Use::Git.no_token(e);
+        let no_token = |e: CloudError| Use::Git.without_token(e);
         match provider {
             Provider::Azure => {
                 let token = self.entra_token(AzureCloud::Public, AZURE_DEVOPS, account, deadline);

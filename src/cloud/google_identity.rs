@@ -80,6 +80,31 @@ pub(super) struct Lifetime {
     pub(super) token_lifetime_seconds: u32,
 }
 
+impl CredentialsFile {
+    /// A key that somebody else than the owner of this process gave. What would read files, ask addresses or run programs here
+    /// is none.
+    ///
+    /// # Errors
+    /// [`CloudError::Settings`] when it is no such key.
+    pub(super) fn given(subject: &str, text: &Secret) -> Result<Self, CloudError> {
+        let parsed = serde_json::from_str(text.expose());
+        let file: Self = parsed.map_err(|e| CloudError::settings(subject, no_json(&e)))?;
+        match file.kind.as_str() {
+            "service_account" | "authorized_user" => Ok(file),
+            "" => Err(CloudError::settings(
+                subject,
+                "lacks type; give a service account's key",
+            )),
+            other => Err(CloudError::settings(
+                subject,
+                format!(
+                    "is of type {other:?}, which is taken from this process' own surroundings only; give a service account's key"
+                ),
+            )),
+        }
+    }
+}
+
 impl Google<'_> {
     /// A token of the file that `GOOGLE_APPLICATION_CREDENTIALS` names, of gcloud's file, or of the machine.
     ///
@@ -119,24 +144,9 @@ impl Google<'_> {
         Some(folder.join(NAME))
     }
 
-    /// A token of a key that somebody else than the owner of this process gave. What would read files, ask addresses or run
-    /// programs here is none.
+    /// A token of a key that somebody else than the owner of this process gave.
     pub(super) fn of_given_key(&self, subject: &str, text: &Secret) -> Result<AccessToken, CloudError> {
-        let parsed = serde_json::from_str(text.expose());
-        let file: CredentialsFile = parsed.map_err(|e| CloudError::settings(subject, no_json(&e)))?;
-        match file.kind.as_str() {
-            "service_account" | "authorized_user" => self.of_file(subject, &file),
-            "" => Err(CloudError::settings(
-                subject,
-                "lacks type; give a service account's key",
-            )),
-            other => Err(CloudError::settings(
-                subject,
-                format!(
-                    "is of type {other:?}, which is taken from this process' own surroundings only; give a service account's key"
-                ),
-            )),
-        }
+        self.of_file(subject, &CredentialsFile::given(subject, text)?)
     }
 
     fn of_text(&self, subject: &str, text: &Secret) -> Result<AccessToken, CloudError> {

@@ -13,12 +13,12 @@ use super::aws_registry::AwsRegistry;
 use super::azure_identity::{Azure, AzureCloud, EntraClient, EntraProof};
 use super::azure_registry::AzureRegistry;
 use super::git_login::Lasting;
-use super::google_identity::Google;
+use super::google_identity::{CredentialsFile, Google};
 use super::services::Services;
 use super::token::AccessToken;
 use super::token_cache::{Asker, Scope, TokenCache};
 use super::{CloudError, Endpoints, Environment, Provider, Use, WorkloadIdentity, google_registry};
-use crate::net::{Deadline, Login, Peer, Secret};
+use crate::net::{Answer, Client, Deadline, Login, Peer, Request, Secret};
 
 /// A name and password for a registry, for a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,8 +88,31 @@ impl Cloud {
         self.world.endpoints.google_storage.as_ref()
     }
 
+    pub(super) fn environment(&self) -> &Environment {
+        &self.world.environment
+    }
+
     pub(super) fn services(&self) -> &Services {
         &self.world.services
+    }
+
+    /// Sends requests as those for tokens are sent: the same trust, the same proxy, ten seconds for each at most.
+    pub(crate) fn client(&self) -> &Client {
+        self.services().client()
+    }
+
+    /// Asks a service as those for tokens are asked, and again when it wants patience. `secrets` are what the request holds.
+    ///
+    /// # Errors
+    /// [`CloudError::Net`] and [`CloudError::Refused`], without any of the secrets.
+    pub(crate) fn ask(
+        &self,
+        doing: &str,
+        request: Request,
+        secrets: &[&Secret],
+        deadline: Deadline,
+    ) -> Result<Answer, CloudError> {
+        self.services().ask(doing, request, secrets, deadline)
     }
 
     /// A login at a registry of the provider (CONTRACT N-050; `fluxcd/pkg/auth`, `GetArtifactRegistryCredentials`).
@@ -205,6 +228,14 @@ impl Cloud {
         self.kept.get(("token", &name), deadline, ends, make)
     }
 
+    /// Whether a text can be given to [`Cloud::google_token_of_key`]; nothing is asked.
+    ///
+    /// # Errors
+    /// [`CloudError::Settings`] when it is no key.
+    pub fn check_google_key(subject: &str, key: &Secret) -> Result<(), CloudError> {
+        CredentialsFile::given(subject, key).map(drop)
+    }
+
     /// An Entra token of an application or a managed identity that a Secret describes.
     ///
     /// # Errors
@@ -291,7 +322,7 @@ impl Cloud {
             .get(("login", &key), deadline, |login: &RegistryLogin| login.expires, make)
     }
 
-    fn aws<'a>(&'a self, region: &'a str, deadline: Deadline) -> Aws<'a> {
+    pub(super) fn aws<'a>(&'a self, region: &'a str, deadline: Deadline) -> Aws<'a> {
         Aws {
             environment: &self.world.environment,
             endpoints: &self.world.endpoints,
@@ -312,7 +343,7 @@ impl Cloud {
 }
 
 /// What stands for a secret in a cache.
-fn fingerprint(secret: &str) -> String {
+pub(super) fn fingerprint(secret: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(secret))
 }
 
@@ -328,6 +359,7 @@ fn of_process(error: CloudError) -> CloudError {
 
 fn no_identity(error: CloudError) -> CloudError {
     Use::Registry.no_token(error)
+    Use::Registry.without_token(error)
 }
 
 fn no_login(error: CloudError) -> CloudError {

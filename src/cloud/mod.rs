@@ -11,6 +11,7 @@
 //! Secret ─▶ github_app ─────────────────────────────────────────────────────────────────▶ cache ─▶ login
 //! ```
 
+mod aws_call;
 mod aws_codecommit;
 mod aws_container;
 mod aws_credentials;
@@ -34,6 +35,7 @@ mod git_login;
 mod github_app;
 mod google_federation;
 mod google_identity;
+mod google_kms;
 mod google_metadata;
 mod google_registry;
 mod jwt;
@@ -54,6 +56,7 @@ pub use environment::Environment;
 pub use error::CloudError;
 pub use git_login::{GitIdentity, GitLogin};
 pub use github_app::{GitHubApp, GitHubAppSettings};
+pub(crate) use google_kms::google_kms;
 pub use logins::{Cloud, RegistryLogin};
 pub use provider::Provider;
 pub use service_accounts::{ServiceAccounts, Use};

@@ -10,7 +10,8 @@ use super::{CloudError, IssueToken, WorkloadIdentity};
 /// The ServiceAccounts of a cluster, for objects that use their identities.
 #[derive(Clone)]
 pub struct ServiceAccounts {
-    /// The one that counts where an object names none (`--default-workload-service-account`).
+    /// The one that counts where an object names none (`--default-workload-service-account`; for key services
+    /// `--default-decryption-service-account`).
     pub default: Option<String>,
     /// Issues their tokens.
     pub issue: Arc<IssueToken>,
@@ -40,6 +41,17 @@ impl Use {
             Self::Registry => error.within("failed to get access token for artifact registry"),
             Self::Git => error.within("failed to get access token for Git repository"),
             Self::Bucket => error,
+    /// A key service, for decryption.
+    Decryption,
+}
+
+impl Use {
+    /// Puts Flux' words for what fails without a token around why there is none. Key services have words of their own.
+    pub(super) fn without_token(self, why: CloudError) -> CloudError {
+        match self {
+            Self::Registry => why.within("failed to get access token for artifact registry"),
+            Self::Git => why.within("failed to get access token for Git repository"),
+            Self::Decryption => why,
         }
     }
 }
@@ -68,12 +80,14 @@ impl ServiceAccounts {
     ) -> Result<Option<WorkloadIdentity>, CloudError> {
         let Some(name) = self.name(given) else { return Ok(None) };
         let Some(annotations) = annotations else {
+            // Flux does not tell a default for decryption from a name that the object gives.
             let why = match given {
-                "" => DEFAULT_NOT_FOUND.to_owned(),
+                "" if wanted != Use::Decryption => DEFAULT_NOT_FOUND.to_owned(),
                 _ => format!("ServiceAccount {name:?} not found"),
             };
             let doing = format!("failed to get service account '{namespace}/{name}'");
             return Err(wanted.no_token(CloudError::Unfit(why).within(doing)));
+            return Err(wanted.without_token(CloudError::Unfit(why).within(doing)));
         };
         Ok(Some(WorkloadIdentity {
             namespace: namespace.to_owned(),
@@ -111,6 +125,17 @@ mod tests {
         assert_eq!(name(None, "own").as_deref(), Some("own"));
         assert_eq!(name(Some("all"), "").as_deref(), Some("all"));
         assert_eq!(name(Some("all"), "own").as_deref(), Some("own"));
+    }
+
+    #[test]
+    fn k_131_for_decryption_nothing_is_said_around_it() {
+        for (default, given) in [(None, "own"), (Some("own"), "")] {
+            let said = accounts(default).identity("apps", given, None, Use::Decryption);
+            assert_eq!(
+                said.unwrap_err().to_string(),
+                "failed to get service account 'apps/own': ServiceAccount \"own\" not found"
+            );
+        }
     }
 
     #[test]

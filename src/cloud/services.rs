@@ -52,6 +52,10 @@ impl Services {
         }
     }
 
+    pub(super) fn client(&self) -> &Client {
+        &self.far
+    }
+
     /// Asks a service. `secrets` are what the request holds; they never come back in an error.
     ///
     /// # Errors

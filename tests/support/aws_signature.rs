@@ -15,7 +15,7 @@ pub struct AwsKey<'k> {
 }
 
 impl AwsKey<'_> {
-    /// Whether this key signed a request without a body; else what is wrong.
+    /// Whether this key signed a request; else what is wrong. The body's hash counts where no header has one.
     pub fn check(&self, request: &Request) -> Result<(), String> {
         let header = |name: &str| request.header(name).ok_or_else(|| format!("no {name}"));
         let authorization = header("authorization")?;
@@ -32,7 +32,11 @@ impl AwsKey<'_> {
         for name in names.split(';') {
             headers.push_str(&format!("{name}:{}\n", header(name)?));
         }
-        for name in ["host", "x-amz-content-sha256", "x-amz-date"] {
+        let hash = request.header("x-amz-content-sha256");
+        let wanted = ["host", "x-amz-date"]
+            .into_iter()
+            .chain(hash.map(|_| "x-amz-content-sha256"));
+        for name in wanted {
             if !names.split(';').any(|signed| signed == name) {
                 return Err(format!("{name} is not signed"));
             }
@@ -44,7 +48,7 @@ impl AwsKey<'_> {
             "{}\n{path}\n{}\n{headers}\n{names}\n{}",
             request.method,
             pairs.join("&"),
-            header("x-amz-content-sha256")?
+            hash.map_or_else(|| hex(&Sha256::digest(&request.body)), str::to_owned)
         );
         let to_sign = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hex(&Sha256::digest(canonical)));
         let first = format!("AWS4{}", self.secret).into_bytes();

@@ -1,0 +1,33 @@
+//! The key services of SOPS: AWS KMS, Google Cloud KMS, Azure Key Vault, and the transit engine of Vault and OpenBao.
+//!
+//! ```text
+//! Secret's entries ─▶ StaticCredentials ─┐
+//! ServiceAccount ────────────────────────┼─▶ Services ─▶ one request to the service of the master key ─▶ data key
+//! environment, metadata (cloud) ─────────┘
+//! ```
+//!
+//! What is asked, with which credentials and in which order is what Flux does (kustomize-controller v1.9.5,
+//! `internal/decryptor`, `internal/sops`) with SOPS' master keys (`getsops/sops` v3.13.2); `fixtures/keys` has recorded what those
+//! ask and say. Addresses of services come from files that others have written: a token is only sent where the cloud itself
+//! would have it, and for Vault where `SOPS_HC_VAULT_ALLOWLIST` lets it.
+//!
+//! Not there: `--sops-vault-configmap`, Vault logins with ServiceAccounts; Huawei Cloud KMS.
+
+mod aws_kms;
+mod aws_refusal;
+mod azure_challenge;
+mod azure_credentials;
+mod azure_key_vault;
+mod azure_refusal;
+mod encoded;
+mod entry;
+mod gcp_kms;
+mod services;
+mod static_credentials;
+mod vault;
+mod vault_answer;
+mod vault_path;
+mod vault_settings;
+
+pub use services::{Services, WithLocal};
+pub use static_credentials::{CredentialsError, StaticCredentials};

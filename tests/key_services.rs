@@ -1,0 +1,147 @@
+//! Data keys decrypted at AWS KMS (moto), Google Cloud KMS, Azure Key Vault and Vault (servers that look at every request and
+//! decrypt), with every credential, in the order that counts; and what the real SOPS asked and said in the same place.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+#[path = "keys/aws.rs"]
+mod aws;
+#[path = "keys/azure.rs"]
+mod azure;
+#[path = "keys/entries.rs"]
+mod entries;
+#[path = "keys/gcp.rs"]
+mod gcp;
+#[path = "keys/recorded.rs"]
+mod recorded;
+mod support;
+#[path = "keys/vault.rs"]
+mod vault;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use bumpwright::cloud::{Cloud, CloudError, Endpoints, Environment, WorkloadIdentity};
+use bumpwright::keys::{CredentialsError, Services, StaticCredentials};
+use bumpwright::net::{Deadline, Peer, Secret};
+use bumpwright::sops::{KeyService, MasterKey};
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value as Json, json};
+use sha2::Sha256;
+use support::http_server::Request;
+use support::reply::Reply;
+use support::stub_http::StubHttp;
+
+/// Part of every secret here.
+const HUNTER: &str = "hunter2/hunter2+hunter2=";
+/// A data key, which is as secret.
+const DATA_KEY: &[u8; 32] = b"hunter2hunter2hunter2hunter2hunt";
+const CREATED: &str = "2026-01-01T00:00:00Z";
+
+/// The servers of this test are on this machine, whatever proxies it has.
+fn peer() -> Peer {
+    Peer {
+        environment: false,
+        ..Peer::default()
+    }
+}
+
+fn cloud_through(peer: Peer, variables: &[(&str, &str)]) -> Cloud {
+    Cloud::new(
+        Environment::from_iter(variables.iter().copied()),
+        Endpoints::default(),
+        peer,
+    )
+}
+
+fn cloud(variables: &[(&str, &str)]) -> Cloud {
+    cloud_through(peer(), variables)
+}
+
+fn read(entries: &[(&str, &str)]) -> Result<StaticCredentials, CredentialsError> {
+    let data = entries
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec()));
+    StaticCredentials::read("apps/keys", &data.collect::<BTreeMap<_, _>>())
+}
+
+fn given(entries: &[(&str, &str)]) -> StaticCredentials {
+    read(entries).unwrap()
+}
+
+fn soon() -> Deadline {
+    Deadline::after(Duration::from_secs(60))
+}
+
+fn services(cloud: Cloud, entries: &[(&str, &str)]) -> Services {
+    Services::new(cloud, given(entries), Ok(None), soon())
+}
+
+/// A ServiceAccount whose tokens name whom they are for.
+fn account(annotations: &[(&str, &str)]) -> Result<Option<WorkloadIdentity>, CloudError> {
+    Ok(Some(WorkloadIdentity {
+        namespace: "apps".to_owned(),
+        name: "decryptor".to_owned(),
+        annotations: annotations
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect(),
+        issue: Arc::new(|request, _| Ok(Secret::new(format!("{HUNTER} for {}", request.audience)))),
+    }))
+}
+
+fn plain(services: &Services, key: &MasterKey) -> Vec<u8> {
+    services.decrypt(key).unwrap().to_vec()
+}
+
+/// Why a key cannot be decrypted; nothing of a secret is in it.
+fn failure(services: &Services, key: &MasterKey) -> String {
+    let said = services.decrypt(key).unwrap_err();
+    assert!(
+        !format!("{said} {said:?} {services:?}").contains("hunter2"),
+        "{said} {services:?}"
+    );
+    said.to_string()
+}
+
+fn body(request: &Request) -> Json {
+    serde_json::from_slice(&request.body).unwrap()
+}
+
+fn refusal(status: u16, body: &Json) -> Reply {
+    let mut reply = Reply::json(body);
+    reply.status = status;
+    reply
+}
+
+/// A service's own way to encrypt: a stream from its key and a number, and a sum over it.
+fn sealed(key: &str, plain: &[u8]) -> Vec<u8> {
+    let stream = Hmac::<Sha256>::new_from_slice(key.as_bytes())
+        .unwrap()
+        .chain_update("stream");
+    let stream = stream.finalize().into_bytes();
+    let mut bytes: Vec<u8> = plain.iter().zip(stream).map(|(a, b)| a ^ b).collect();
+    bytes.extend(sum(key, &bytes));
+    bytes
+}
+
+fn opened(key: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+    let (bytes, given) = sealed.split_at_checked(sealed.len().checked_sub(8)?)?;
+    let plain = || self::sealed(key, bytes)[..bytes.len()].to_vec();
+    (sum(key, bytes) == given).then(plain)
+}
+
+fn sum(key: &str, bytes: &[u8]) -> Vec<u8> {
+    let mac = Hmac::<Sha256>::new_from_slice(key.as_bytes())
+        .unwrap()
+        .chain_update(bytes);
+    mac.finalize().into_bytes()[..8].to_vec()
+}

@@ -1,0 +1,140 @@
+//! The entries of a Secret that are for key services (CONTRACT K-132, K-137 to K-144), and what is said of those that cannot be used.
+
+use super::support::rsa::Rsa;
+use super::*;
+
+fn refused(entry: &str, value: &str) -> String {
+    let said = read(&[(entry, value)]).unwrap_err();
+    assert!(!format!("{said} {said:?}").contains("hunter2"), "{said:?}");
+    let start = format!("failed to import '{entry}' data from sops decryption Secret 'apps/keys': ");
+    said.to_string().strip_prefix(&start).unwrap().to_owned()
+}
+
+#[test]
+fn k_132_other_entries_are_not_looked_at() {
+    let all = [
+        ("identity.agekey", "hunter2"),
+        ("key.asc", "hunter2"),
+        ("sops.aws-kms.bak", "["),
+        ("other.aws-kms", "["),
+    ];
+    let none = given(&all);
+    assert_eq!(format!("{none:?}"), format!("{:?}", StaticCredentials::default()));
+    let all = given(&[
+        (
+            "sops.aws-kms",
+            "{\"AWS_ACCESS_KEY_ID\": 1, \"aws_secret_access_key\": \"hunter2\"}",
+        ),
+        ("sops.vault-token", "hunter2"),
+    ]);
+    let shown = format!("{all:?}");
+    assert!(
+        shown.contains("access_key_id: \"1\"") && !shown.contains("hunter2"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn k_137_aws() {
+    assert_eq!(
+        refused("sops.aws-kms", "hunter2"),
+        "failed to unmarshal AWS credentials file: json: cannot unmarshal string into Go value of type struct"
+    );
+    assert_eq!(
+        refused("sops.aws-kms", "aws_access_key_id: [hunter2]"),
+        "failed to unmarshal AWS credentials file: json: cannot unmarshal array into Go struct field .aws_access_key_id of type string"
+    );
+    assert!(refused("sops.aws-kms", "a: *hunter2").contains("error converting YAML to JSON: it is no YAML (line 1"));
+}
+
+#[test]
+fn k_138_azure() {
+    let nobody = refused("sops.azure-kv", "tenantId: t\nclientSecret: hunter2");
+    assert!(
+        nobody.starts_with("invalid data: requires a 'clientId' field, a combination of 'tenantId', 'clientId' and ")
+    );
+    assert!(refused("sops.azure-kv", "").starts_with("invalid data"));
+    assert!(refused("sops.azure-kv", "appId: a\npassword: hunter2").starts_with("invalid data"));
+    let bad = "tenantId: a/b\nclientId: c\nclientSecret: hunter2";
+    assert!(refused("sops.azure-kv", bad).starts_with("invalid tenantID. You can locate"));
+    assert!(refused("sops.azure-kv", "[hunter2").starts_with("failed to unmarshal Azure authentication file: "));
+    let chain = "clientId: c\nclientCertificateSendChain: 'hunter2'";
+    assert!(refused("sops.azure-kv", chain).ends_with("AADConfig.clientCertificateSendChain of type bool"));
+
+    // As PowerShell writes files.
+    let text = "clientId: c\n";
+    let units = |to: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(to).collect::<Vec<u8>>();
+    let little = [vec![0xff, 0xfe], units(u16::to_le_bytes)].concat();
+    let big = [vec![0xfe, 0xff], units(u16::to_be_bytes)].concat();
+    let marked = [&[0xef, 0xbb, 0xbf], text.as_bytes()].concat();
+    for bytes in [little.clone(), big, marked] {
+        let data = BTreeMap::from([("sops.azure-kv".to_owned(), bytes)]);
+        let shown = format!("{:?}", StaticCredentials::read("a/b", &data).unwrap());
+        assert!(shown.contains("id: \"c\", proof: ManagedIdentity"), "{shown}");
+    }
+    let odd = BTreeMap::from([("sops.azure-kv".to_owned(), little[..little.len() - 1].to_vec())]);
+    let said = StaticCredentials::read("a/b", &odd).unwrap_err().to_string();
+    assert!(
+        said.ends_with("failed to decode Azure authentication file bytes: unexpected EOF"),
+        "{said}"
+    );
+}
+
+#[test]
+fn k_140_certificates_are_looked_at_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(rsa) = Rsa::make(folder.path()) else { return };
+    let with = |pem: &str, more: Json| {
+        let mut entry = json!({"tenantId": "t", "clientId": "c", "clientCertificate": pem});
+        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        entry.to_string()
+    };
+    let whole = format!("{}{}", rsa.key, rsa.certificate);
+    assert!(read(&[("sops.azure-kv", &with(&whole, json!({})))]).is_ok());
+    for (pem, more, said) in [
+        (
+            rsa.key.as_str(),
+            json!({}),
+            "clientCertificate holds no certificate in PEM",
+        ),
+        (
+            rsa.certificate.as_str(),
+            json!({}),
+            "clientCertificate is no private key in PEM",
+        ),
+        ("hunter2", json!({}), "clientCertificate holds no certificate in PEM"),
+        (
+            whole.as_str(),
+            json!({"clientCertificatePassword": "hunter2"}),
+            "clientCertificatePassword is for PKCS #12 files",
+        ),
+    ] {
+        let got = refused("sops.azure-kv", &with(pem, more));
+        assert!(got.starts_with(said), "{got}");
+    }
+}
+
+#[test]
+fn k_143_gcp() {
+    assert!(refused("sops.gcp-kms", "hunter2").starts_with("it is not JSON"));
+    assert!(refused("sops.gcp-kms", "{\"private_key\":\"hunter2\"}").starts_with("lacks type"));
+    // What would run programs or ask addresses here.
+    let outside = "{\"type\":\"external_account\",\"credential_source\":{\"executable\":{\"command\":\"hunter2\"}}}";
+    assert!(refused("sops.gcp-kms", outside).contains("taken from this process' own surroundings only"));
+}
+
+#[test]
+fn keys_of_others_are_no_matter_of_services() {
+    let services = services(cloud(&[]), &[]);
+    let age = MasterKey::Age {
+        recipient: "age1x".to_owned(),
+        enc: String::new(),
+    };
+    assert_eq!(failure(&services, &age), "age keys are no matter of a key service");
+    let huawei = MasterKey::HuaweiKms {
+        key_id: "r:k".to_owned(),
+        enc: String::new(),
+        created_at: String::new(),
+    };
+    assert!(failure(&services, &huawei).starts_with("Huawei Cloud KMS is not supported"));
+}

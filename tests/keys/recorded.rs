@@ -1,0 +1,296 @@
+//! What SOPS' own key services asked and said (`fixtures/keys`), beside what ours do with the same answers.
+
+use super::support::proxy::Proxy;
+use super::support::tls::Certificates;
+use super::*;
+use bumpwright::net;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Answer {
+    status: u16,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    body: String,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    method: String,
+    target: String,
+    headers: BTreeMap<String, String>,
+    body: String,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    service: String,
+    key: BTreeMap<String, Json>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    #[serde(default)]
+    token: String,
+    answers: Vec<Answer>,
+    asked: Vec<Asked>,
+    #[serde(default)]
+    scope: String,
+    #[serde(default)]
+    plain: String,
+    #[serde(default)]
+    error: String,
+}
+
+impl Case {
+    fn text(&self, name: &str) -> String {
+        let text = self.key.get(name).and_then(Json::as_str).unwrap_or_default();
+        text.to_owned()
+    }
+
+    /// What ours say otherwise, and why.
+    fn other(&self) -> Option<&'static str> {
+        match (
+            self.service.as_str(),
+            self.text("key_name").as_str(),
+            self.text("vault_address").as_str(),
+        ) {
+            // A name in a file must not lead a token to any other place of the server.
+            ("vault", "../../sys/x", _) => Some("has '..' in it"),
+            ("vault", ..) if self.text("engine_path") == "a/../b" => Some("has '..' in it"),
+            ("vault", _, "no address") => Some("\"no address\" is no address; it is https://host:port"),
+            ("aws", ..) if self.error.contains("invalid character 'o'") => Some("StatusCode: 403, no"),
+            _ => None,
+        }
+    }
+
+    fn reply(&self, number: usize, server: &str) -> Reply {
+        let answer = &self.answers[number.min(self.answers.len() - 1)];
+        let mut reply = Reply::bytes(answer.status, "application/octet-stream", answer.body.clone());
+        reply.headers.clear();
+        for (name, value) in &answer.headers {
+            reply = reply.header(name, &value.replace("{server}", server));
+        }
+        reply
+    }
+
+    fn master_key(&self, server: &str) -> MasterKey {
+        let (enc, created_at) = (self.text("enc"), CREATED.to_owned());
+        match self.service.as_str() {
+            "aws" => MasterKey::AwsKms {
+                arn: self.text("arn"),
+                role: self.text("role"),
+                context: match self.key.get("context") {
+                    Some(context) => serde_json::from_value(context.clone()).unwrap(),
+                    None => BTreeMap::new(),
+                },
+                profile: String::new(),
+                enc,
+                created_at,
+            },
+            "gcp" => MasterKey::GcpKms {
+                resource_id: self.text("resource_id"),
+                enc,
+                created_at,
+            },
+            "azure" => MasterKey::AzureKv {
+                vault_url: self.text("vaultUrl"),
+                name: self.text("key"),
+                version: self.text("version"),
+                enc,
+                created_at,
+            },
+            _ => MasterKey::Vault {
+                address: self.text("vault_address").replace("{server}", server),
+                engine_path: self.text("engine_path"),
+                key_name: self.text("key_name"),
+                enc,
+                created_at,
+            },
+        }
+    }
+}
+
+/// A request of ours is that of SOPS: same place, same headers that matter, same fields.
+fn assert_same(ours: &Request, theirs: &Asked, service: &str) {
+    let place = |target: &str| match service {
+        // Parameters that say what is so anyway.
+        "gcp" => target.split('?').next().unwrap().to_owned(),
+        _ => target.to_owned(),
+    };
+    assert_eq!(
+        (&ours.method, place(&ours.target)),
+        (&theirs.method, place(&theirs.target))
+    );
+    for (name, value) in &theirs.headers {
+        let got = ours.header(name).unwrap_or_default();
+        let got = if got.starts_with("AWS4-") {
+            got.split('/').next().unwrap()
+        } else {
+            got
+        };
+        assert_eq!(got, value, "{name}");
+    }
+    match serde_json::from_str::<Json>(&theirs.body) {
+        Ok(theirs) => assert_eq!(body(ours), theirs),
+        Err(_) if theirs.body.starts_with("Action=") => {
+            let fields: Vec<(String, String)> = url::form_urlencoded::parse(theirs.body.as_bytes())
+                .into_owned()
+                .collect();
+            for (name, value) in fields.iter().filter(|(name, _)| name != "RoleSessionName") {
+                assert_eq!(ours.fields(name), [value.clone()], "{name}");
+            }
+        }
+        Err(_) => assert_eq!(ours.body, theirs.body.as_bytes()),
+    }
+}
+
+/// Without the id of a request, which ours leave out.
+fn without_id(said: &str) -> String {
+    let said = match said.split_once("RequestID: ") {
+        Some((before, after)) => format!("{before}{}", after.split_once(", ").unwrap().1),
+        None => said.to_owned(),
+    };
+    said.trim().to_owned()
+}
+
+/// Runs a case; panics where it is another.
+fn run(case: Case, tls: Option<&(Certificates, Proxy, Arc<StubHttp>)>) {
+    let shared = Arc::new(case);
+    let case = Arc::clone(&shared);
+    let server = match tls {
+        Some((.., server)) => Arc::clone(server),
+        None => Arc::new(StubHttp::start(move |request| {
+            let host = format!("http://{}", request.header("host").unwrap());
+            shared.reply(request.number - 1, &host)
+        })),
+    };
+    let address = format!("http://{}", server.address());
+    let tokens = StubHttp::start(|request| {
+        Reply::json(&json!({"access_token": request.fields("refresh_token")[0], "expires_in": 3600}))
+    });
+    let mut variables: Vec<(&str, &str)> = case.env.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    let reversed: String = case.token.chars().rev().collect();
+    let (aws, google) = (
+        format!(
+            "aws_access_key_id: '{}'\naws_secret_access_key: '{reversed}'\n",
+            case.token
+        ),
+        json!({"type": "authorized_user", "client_id": "i", "client_secret": "s", "refresh_token": case.token,
+            "token_uri": tokens.url("token")})
+        .to_string(),
+    );
+    let nobody = matches!(
+        (case.service.as_str(), case.token.as_str()),
+        ("aws", "-") | ("gcp" | "azure", "")
+    );
+    let mut entries: Vec<(&str, &str)> = match case.service.as_str() {
+        "aws" => vec![("sops.aws-kms", &aws)],
+        "gcp" => vec![("sops.gcp-kms", &google)],
+        "vault" => vec![("sops.vault-token", &case.token)],
+        _ => Vec::new(),
+    };
+    let account = match nobody {
+        true => {
+            entries.clear();
+            Err(CloudError::Unfit("no identity here".to_owned()))
+        }
+        false => Ok(None),
+    };
+    variables.extend([
+        ("AWS_ENDPOINT_URL", address.as_str()),
+        ("SOPS_GCP_KMS_ENDPOINT", &address),
+    ]);
+    variables.extend([
+        ("AZURE_TENANT_ID", "t"),
+        ("AZURE_CLIENT_ID", "c"),
+        ("AZURE_CLIENT_SECRET", "s"),
+    ]);
+    let peer = tls.map_or_else(peer, |(certificates, proxy, _)| peer_of_vaults(certificates, proxy));
+    let services = Services::new(cloud_through(peer, &variables), given(&entries), account, soon());
+    let got = services.decrypt(&case.master_key(&address));
+
+    let asked: Vec<Request> = server.requests();
+    let (logins, asked): (Vec<_>, Vec<_>) = asked.into_iter().partition(|r| r.path.ends_with("/oauth2/v2.0/token"));
+    match (got, case.other()) {
+        (Err(ours), Some(other)) => return assert!(ours.to_string().contains(other), "{ours}"),
+        (Err(ours), None) => {
+            let theirs = case.error.replace("{server}", &address);
+            assert_eq!(without_id(&ours.to_string()), without_id(&theirs));
+        }
+        (Ok(plain), _) => {
+            assert_eq!(
+                (STANDARD.encode(&*plain).as_str(), ""),
+                (case.plain.as_str(), case.error.as_str())
+            );
+        }
+    }
+    assert_eq!(asked.len(), case.asked.len());
+    for (ours, theirs) in asked.iter().zip(&case.asked) {
+        assert_same(ours, theirs, &case.service);
+    }
+    if let Some(login) = logins.first() {
+        assert_eq!(login.fields("scope"), [case.scope.clone()]);
+    }
+}
+
+fn peer_of_vaults(certificates: &Certificates, proxy: &Proxy) -> Peer {
+    Peer {
+        tls: net::Tls {
+            ca: Some(certificates.ca.clone()),
+            ..net::Tls::default()
+        },
+        proxy: Some(net::Proxy {
+            address: format!("http://{}", proxy.address),
+            username: None,
+            password: None,
+        }),
+        ..peer()
+    }
+}
+
+/// A vault and Entra behind one address, which answer as the case has it.
+fn vaults(case: &Case) -> Option<(Certificates, Proxy, Arc<StubHttp>)> {
+    const HOSTS: [&str; 3] = ["team.vault.azure.net", "evil.example.com", "login.microsoftonline.com"];
+    let certificates = Certificates::for_host(&HOSTS.join(",DNS:"))?;
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let answers: Vec<Reply> = (0..case.answers.len()).map(|number| case.reply(number, "")).collect();
+    let token = case.token.clone();
+    let server = StubHttp::with(Some(certificates.server_config(false)), move |request| {
+        if request.header("host").unwrap().starts_with("login.") {
+            return Reply::json(&json!({"access_token": token, "expires_in": 3600}));
+        }
+        let number = asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        answers[number.min(answers.len() - 1)].clone()
+    });
+    let leading = HOSTS.map(|host| (format!("{host}:443"), server.address()));
+    let leading: Vec<_> = leading.iter().map(|(host, to)| (host.as_str(), *to)).collect();
+    Some((certificates, Proxy::leading(None, &leading), Arc::new(server)))
+}
+
+#[test]
+fn as_sops_asks_and_says() {
+    let recorded = include_str!("../../fixtures/keys/recorded.jsonl");
+    let (mut passed, mut total) = (0, 0);
+    std::thread::scope(|scope| {
+        let cases = recorded.lines().enumerate().map(|(at, line)| {
+            scope.spawn(move || {
+                let case: Case = serde_json::from_str(line).unwrap();
+                let azure = case.service == "azure";
+                let tls = azure.then(|| vaults(&case)).flatten();
+                if azure && tls.is_none() {
+                    return;
+                }
+                println!("case {}: {} {:?}", at + 1, case.service, case.key);
+                run(case, tls.as_ref());
+            })
+        });
+        for (at, case) in cases.collect::<Vec<_>>().into_iter().enumerate() {
+            total += 1;
+            match case.join() {
+                Ok(()) => passed += 1,
+                Err(_) => println!("line {} of recorded.jsonl is another", at + 1),
+            }
+        }
+    });
+    println!("key services: {passed} of {total}");
+    assert_eq!((passed, total), (total, 80));
+}
