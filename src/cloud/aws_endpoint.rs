@@ -131,6 +131,16 @@ mod tests {
                 "us-gov-west-1",
                 "https://sts.us-gov-west-1.amazonaws.com/",
             ),
+            (&[], KMS, "eu-west-1", "https://kms.eu-west-1.amazonaws.com/"),
+            (
+                &[
+                    ("AWS_USE_FIPS_ENDPOINT", "true"),
+                    ("AWS_USE_DUALSTACK_ENDPOINT", "true"),
+                ],
+                KMS,
+                "us-gov-west-1",
+                "https://kms-fips.us-gov-west-1.api.aws/",
+            ),
             (
                 &[("AWS_USE_DUALSTACK_ENDPOINT", "true")],
                 ECR,

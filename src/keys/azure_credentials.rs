@@ -7,6 +7,19 @@ use crate::net::Secret;
 /// Who issues tokens where the entry does not say. The environment has no word in it, as in Flux.
 const AUTHORITY: &str = "https://login.microsoftonline.com/";
 
+/// The fields that are texts.
+const TEXTS: [&str; 9] = [
+    "tenantId",
+    "clientId",
+    "clientSecret",
+    "clientCertificate",
+    "clientCertificatePassword",
+    "authorityHost",
+    "appId",
+    "tenant",
+    "password",
+];
+
 /// An application with a password or a certificate, what `az` writes, or a managed identity.
 ///
 /// # Errors
@@ -14,7 +27,7 @@ const AUTHORITY: &str = "https://login.microsoftonline.com/";
 pub(super) fn client(entry: &[u8]) -> Result<EntraClient, String> {
     let text = decoded(entry).ok_or("failed to decode Azure authentication file bytes: unexpected EOF")?;
     let unread = |e| format!("failed to unmarshal Azure authentication file: {e}");
-    let fields = Fields::read(&text, "AADConfig").map_err(unread)?;
+    let fields = Fields::read(&text, "AADConfig", &TEXTS).map_err(unread)?;
     let get = |name| fields.text(name).map_err(unread);
     let plain = |name| get(name).map(|text| text.map(|text| text.expose().to_owned()));
     let authority = Some(plain("authorityHost")?.unwrap_or_else(|| AUTHORITY.to_owned()));

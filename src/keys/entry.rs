@@ -7,6 +7,9 @@ use crate::gostd::format_float;
 use crate::net::Secret;
 use crate::yaml::{Dialect, FileId, Node, ReadOptions, Resolved, Value, decode, read_first};
 
+/// What sigs.k8s.io/yaml says before an error of Go's JSON.
+const DECODING: &str = "error unmarshaling JSON: while decoding JSON";
+
 /// The fields, with the name of the struct that they belong to, which Go's errors name.
 pub(super) struct Fields {
     of: &'static str,
@@ -23,11 +26,11 @@ impl fmt::Debug for Fields {
 }
 
 impl Fields {
-    /// An empty text has no fields.
+    /// An empty text has no fields. `texts` are those of the struct's fields that are texts.
     ///
     /// # Errors
     /// In words without any of the text, which is secret, when it is no mapping.
-    pub(super) fn read(text: &[u8], of: &'static str) -> Result<Self, String> {
+    pub(super) fn read(text: &[u8], of: &'static str, texts: &[&str]) -> Result<Self, String> {
         // Go's own sentence may quote the text.
         let document = read_first(text, &ReadOptions::sigs(FileId::default())).map_err(|e| {
             let (line, column) = (e.place.line, e.place.column);
@@ -42,17 +45,30 @@ impl Fields {
             Some(value) if kind(&value) == "null" => Vec::new(),
             Some(value) => {
                 let kind = kind(&value);
-                return Err(format!("json: cannot unmarshal {kind} into Go value of type {of}"));
+                return Err(format!(
+                    "{DECODING}: json: cannot unmarshal {kind} into Go value of type {of}"
+                ));
             }
         };
         entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Ok(Self { of, entries })
+        let is_text = |name: &str| texts.iter().any(|text| text.eq_ignore_ascii_case(name));
+        let others = entries
+            .iter()
+            .filter(|(name, node)| !(is_text(name) && matches!(node.value, Value::Scalar(_))));
+        match others.filter_map(|(_, node)| unsupported(&node.value)).next() {
+            Some(number) => Err(format!(
+                "error converting YAML to JSON: json: unsupported value: {}",
+                format_float(number, b'g', None, 64)
+            )),
+            None => Ok(Self { of, entries }),
+        }
     }
 
-    fn get(&self, name: &str) -> Option<&Value> {
-        let fits = |(other, _): &&(String, Node)| other.eq_ignore_ascii_case(name);
-        let mut fitting = self.entries.iter().rev().filter(fits).map(|(_, node)| &node.value);
-        fitting.find(|value| kind(value) != "null")
+    /// The values of a field, the one that counts last.
+    fn values(&self, name: &str) -> impl Iterator<Item = &Value> {
+        let fits = move |(other, _): &&(String, Node)| other.eq_ignore_ascii_case(name);
+        let values = self.entries.iter().filter(fits).map(|(_, node)| &node.value);
+        values.filter(|value| kind(value) != "null")
     }
 
     /// A text; none when it is missing, null or empty.
@@ -60,19 +76,9 @@ impl Fields {
     /// # Errors
     /// In Go's words, without the value, for a collection.
     pub(super) fn text(&self, name: &str) -> Result<Option<Secret>, String> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        let text = scalar(value).and_then(|resolved| match resolved {
-            Resolved::Text(text) => Some(Secret::new(text)),
-            Resolved::Int(number) => Some(Secret::new(number.to_string())),
-            Resolved::Uint(number) => Some(Secret::new(number.to_string())),
-            Resolved::Float(number) => Some(Secret::new(format_float(number, b'g', None, 64))),
-            Resolved::Bool(truth) => Some(Secret::new(truth.to_string())),
-            Resolved::Timestamp(time) => Some(Secret::new(time)),
-            Resolved::Bytes(bytes) => String::from_utf8(bytes).ok().map(Secret::new),
-            Resolved::Null => None,
-        });
-        let text = text.ok_or_else(|| self.unfit(name, value, "string"))?;
-        Ok(Some(text).filter(|text| !text.is_empty()))
+        let read = |value| text(value).ok_or_else(|| self.unfit(name, value, "string"));
+        let read = self.values(name).map(read).collect::<Result<Vec<_>, _>>()?;
+        Ok(read.into_iter().next_back().filter(|text| !text.is_empty()))
     }
 
     /// A truth value; false when it is missing or null.
@@ -80,18 +86,45 @@ impl Fields {
     /// # Errors
     /// In Go's words, without the value, for anything else.
     pub(super) fn truth(&self, name: &str) -> Result<bool, String> {
-        let Some(value) = self.get(name) else { return Ok(false) };
-        match scalar(value) {
+        let read = |value| match scalar(value) {
             Some(Resolved::Bool(truth)) => Ok(truth),
             _ => Err(self.unfit(name, value, "bool")),
-        }
+        };
+        let read = self.values(name).map(read).collect::<Result<Vec<_>, _>>()?;
+        Ok(read.last().copied().unwrap_or_default())
     }
 
     fn unfit(&self, name: &str, value: &Value, wanted: &str) -> String {
         // A struct without a name has a type and no name in Go.
         let of = Some(self.of).filter(|of| !of.starts_with("struct")).unwrap_or_default();
         let kind = kind(value);
-        format!("json: cannot unmarshal {kind} into Go struct field {of}.{name} of type {wanted}")
+        format!("{DECODING}: json: cannot unmarshal {kind} into Go struct field {of}.{name} of type {wanted}")
+    }
+}
+
+/// A scalar as a text.
+fn text(value: &Value) -> Option<Secret> {
+    Some(match scalar(value)? {
+        Resolved::Text(text) => Secret::new(text),
+        Resolved::Int(number) => Secret::new(number.to_string()),
+        Resolved::Uint(number) => Secret::new(number.to_string()),
+        Resolved::Float(number) => Secret::new(format_float(number, b'g', None, 64)),
+        Resolved::Bool(truth) => Secret::new(truth.to_string()),
+        Resolved::Timestamp(time) => Secret::new(time),
+        Resolved::Bytes(bytes) => Secret::new(String::from_utf8(bytes).ok()?),
+        Resolved::Null => return None,
+    })
+}
+
+/// A number that JSON has no spelling for.
+fn unsupported(value: &Value) -> Option<f64> {
+    match value {
+        Value::Mapping(mapping) => mapping.entries.iter().find_map(|entry| unsupported(&entry.value.value)),
+        Value::Sequence(sequence) => sequence.items.iter().find_map(|item| unsupported(&item.value)),
+        Value::Scalar(_) => match scalar(value) {
+            Some(Resolved::Float(number)) if !number.is_finite() => Some(number),
+            _ => None,
+        },
     }
 }
 
@@ -122,7 +155,7 @@ mod tests {
     use super::*;
 
     fn text(document: &str, name: &str) -> Result<Option<String>, String> {
-        let text = Fields::read(document.as_bytes(), "AADConfig")?.text(name)?;
+        let text = Fields::read(document.as_bytes(), "AADConfig", &["clientId"])?.text(name)?;
         Ok(text.map(|text| text.expose().to_owned()))
     }
 
@@ -159,11 +192,12 @@ mod tests {
         for (document, said) in [
             (
                 "hunter2",
-                "json: cannot unmarshal string into Go value of type AADConfig",
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go value of type AADConfig",
             ),
             (
                 "clientId: [hunter2]",
-                "json: cannot unmarshal array into Go struct field AADConfig.clientId of type string",
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go struct field AADConfig.clientId of \
+                 type string",
             ),
             ("clientId: *hunter2", "error converting YAML to JSON: it is no YAML"),
             ("hunter2: {", "error converting YAML to JSON: it is no YAML"),
@@ -171,7 +205,11 @@ mod tests {
             let got = text(document, "clientId").unwrap_err();
             assert!(got.starts_with(said) && !got.contains("hunter2"), "{got}");
         }
-        let flag = |document: &str| Fields::read(document.as_bytes(), "AADConfig").unwrap().truth("chain");
+        let flag = |document: &str| {
+            Fields::read(document.as_bytes(), "AADConfig", &[])
+                .unwrap()
+                .truth("chain")
+        };
         assert_eq!(
             (flag("chain: on"), flag("chain: false"), flag("")),
             (Ok(true), Ok(false), Ok(false))

@@ -68,7 +68,8 @@ impl StaticCredentials {
 /// Keys that are missing are found missing when AWS is asked, as in Flux.
 fn aws(entry: &[u8]) -> Result<AwsCredentials, String> {
     let unread = |e| format!("failed to unmarshal AWS credentials file: {e}");
-    let fields = Fields::read(entry, "struct").map_err(unread)?;
+    let texts = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
+    let fields = Fields::read(entry, "struct", &texts).map_err(unread)?;
     let get = |name| fields.text(name).map_err(unread);
     Ok(AwsCredentials {
         access_key_id: get("aws_access_key_id")?

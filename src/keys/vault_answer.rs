@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use ureq::http::StatusCode;
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
 use super::encoded::{Encoding, decode};
 use super::services::Plain;
@@ -26,10 +26,7 @@ pub(super) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plain, Str
     if !fine && !(status == StatusCode::NOT_FOUND && has_data(&answer.body)) {
         return Err(refused(&answer, secrets));
     }
-    let mut body = answer.body;
-    let found = plaintext(&body);
-    body.zeroize();
-    found
+    plaintext(&Zeroizing::new(answer.body))
 }
 
 fn has_data(body: &[u8]) -> bool {
@@ -43,16 +40,16 @@ fn plaintext(body: &[u8]) -> Result<Plain, String> {
     if body.is_empty() {
         return Err("transit backend is empty".to_owned());
     }
-    let document: Map<String, Value> =
+    let mut document: Map<String, Value> =
         serde_json::from_slice(body).map_err(|_| "the answer is no JSON object".to_owned())?;
     // Without data the whole of the answer counts as such.
-    let data = match document.get("data") {
+    let data = match document.remove("data") {
         Some(Value::Object(data)) => data,
-        _ => &document,
+        _ => document,
     };
-    let text = match data.get("plaintext") {
+    let text = match data.into_iter().find(|(name, _)| name == "plaintext") {
         None => return Err("no decrypted data".to_owned()),
-        Some(Value::String(text)) => text,
+        Some((_, Value::String(text))) => Zeroizing::new(text),
         Some(_) => return Err("decrypted plaintext data cannot be cast to string".to_owned()),
     };
     decode(text.as_bytes(), Encoding::Standard)

@@ -38,11 +38,13 @@ fn k_132_other_entries_are_not_looked_at() {
 fn k_137_aws() {
     assert_eq!(
         refused("sops.aws-kms", "hunter2"),
-        "failed to unmarshal AWS credentials file: json: cannot unmarshal string into Go value of type struct"
+        "failed to unmarshal AWS credentials file: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string \
+         into Go value of type struct"
     );
     assert_eq!(
         refused("sops.aws-kms", "aws_access_key_id: [hunter2]"),
-        "failed to unmarshal AWS credentials file: json: cannot unmarshal array into Go struct field .aws_access_key_id of type string"
+        "failed to unmarshal AWS credentials file: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into \
+         Go struct field .aws_access_key_id of type string"
     );
     assert!(refused("sops.aws-kms", "a: *hunter2").contains("error converting YAML to JSON: it is no YAML (line 1"));
 }
@@ -131,10 +133,97 @@ fn keys_of_others_are_no_matter_of_services() {
         enc: String::new(),
     };
     assert_eq!(failure(&services, &age), "age keys are no matter of a key service");
+    struct Local;
+    impl KeyService for Local {
+        fn decrypt(&self, _: &MasterKey) -> Result<zeroize::Zeroizing<Vec<u8>>, KeyError> {
+            Ok(zeroize::Zeroizing::new(b"local".to_vec()))
+        }
+    }
     let huawei = MasterKey::HuaweiKms {
         key_id: "r:k".to_owned(),
         enc: String::new(),
         created_at: String::new(),
     };
     assert!(failure(&services, &huawei).starts_with("Huawei Cloud KMS is not supported"));
+    let both = WithLocal { local: Local, services };
+    assert_eq!(both.decrypt(&age).unwrap().as_slice(), b"local");
+    assert!(both.decrypt(&huawei).is_err());
+}
+
+/// A line of `fixtures/keys/texts.jsonl`.
+#[derive(serde::Deserialize)]
+struct Text {
+    kind: String,
+    text: String,
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    error: String,
+}
+
+/// What comes of a text here, or what is wrong with it.
+fn outcome(text: &Text, services: &Services) -> Result<String, String> {
+    let enc = text.text.clone();
+    let created_at = CREATED.to_owned();
+    let (said, next) = match text.kind.as_str() {
+        "entry" => {
+            let read = read(&[("sops.aws-kms", &text.text)]);
+            return read.map(|read| format!("{read:?}")).map_err(|e| e.detail);
+        }
+        "standard" => {
+            let resource_id = "projects/p/locations/l/keyRings/r/cryptoKeys/k".to_owned();
+            let key = MasterKey::GcpKms {
+                resource_id,
+                enc,
+                created_at,
+            };
+            (failure(services, &key), "no identity here")
+        }
+        _ => {
+            let key = MasterKey::AzureKv {
+                vault_url: "http://team.vault.azure.net".to_owned(),
+                name: "k".to_owned(),
+                version: String::new(),
+                enc,
+                created_at,
+            };
+            (failure(services, &key), "non-TLS protected (https) endpoints")
+        }
+    };
+    match said.ends_with(next) {
+        true => Ok(String::new()),
+        false => Err(said),
+    }
+}
+
+/// 600 of them; others are given by `BUMPWRIGHT_KEY_TEXTS`.
+#[test]
+fn texts_are_read_as_go_reads_them() {
+    let nobody = Err(CloudError::Unfit("no identity here".to_owned()));
+    let services = Services::new(cloud(&[]), given(&[]), nobody, soon());
+    let texts = match std::env::var_os("BUMPWRIGHT_KEY_TEXTS") {
+        Some(path) => std::fs::read_to_string(path).unwrap(),
+        None => include_str!("../../fixtures/keys/texts.jsonl").to_owned(),
+    };
+    let (mut passed, mut total) = (0, 0);
+    for line in texts.lines() {
+        let text: Text = serde_json::from_str(line).unwrap();
+        let same = match (outcome(&text, &services), text.error.as_str()) {
+            (Ok(shown), "") if text.kind == "entry" => shown.contains(&format!("access_key_id: {:?}", text.id)),
+            (Ok(_), "") => true,
+            // The parser's own words may quote what is secret.
+            (Err(said), error) if error.starts_with("error converting") => {
+                said.contains("error converting YAML to JSON: ")
+            }
+            (Err(said), error) => !error.is_empty() && said.ends_with(error),
+            (Ok(_), _) => false,
+        };
+        total += 1;
+        passed += usize::from(same);
+        if !same {
+            println!("{line}\n   {:?}", outcome(&text, &services));
+        }
+    }
+    println!("texts of key services: {passed} of {total}");
+    assert_eq!(passed, total);
 }
