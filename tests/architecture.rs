@@ -43,6 +43,7 @@ const ROOMS: &[Room] = &[
             "forge",
             "git",
             "gostd",
+            "keys",
             "kustomize",
             "message",
             "migrate",

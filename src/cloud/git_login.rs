@@ -139,7 +139,6 @@ impl Cloud {
         url: &Url,
         deadline: Deadline,
     ) -> Result<Login, CloudError> {
-        let no_token = |e: CloudError| Use::Git.no_token(e);
         let no_token = |e: CloudError| Use::Git.without_token(e);
         match provider {
             Provider::Azure => {

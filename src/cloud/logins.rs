@@ -358,7 +358,6 @@ fn of_process(error: CloudError) -> CloudError {
 }
 
 fn no_identity(error: CloudError) -> CloudError {
-    Use::Registry.no_token(error)
     Use::Registry.without_token(error)
 }
 

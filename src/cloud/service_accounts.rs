@@ -32,26 +32,18 @@ pub enum Use {
     Git,
     /// The objects of a bucket.
     Bucket,
-}
-
-impl Use {
-    /// Flux' words around what fails without a token.
-    pub(super) fn no_token(self, error: CloudError) -> CloudError {
-        match self {
-            Self::Registry => error.within("failed to get access token for artifact registry"),
-            Self::Git => error.within("failed to get access token for Git repository"),
-            Self::Bucket => error,
     /// A key service, for decryption.
     Decryption,
 }
 
 impl Use {
-    /// Puts Flux' words for what fails without a token around why there is none. Key services have words of their own.
+    /// Puts Flux' words for what fails without a token around why there is none. Buckets and key services have words of their
+    /// own.
     pub(super) fn without_token(self, why: CloudError) -> CloudError {
         match self {
             Self::Registry => why.within("failed to get access token for artifact registry"),
             Self::Git => why.within("failed to get access token for Git repository"),
-            Self::Decryption => why,
+            Self::Bucket | Self::Decryption => why,
         }
     }
 }
@@ -86,7 +78,6 @@ impl ServiceAccounts {
                 _ => format!("ServiceAccount {name:?} not found"),
             };
             let doing = format!("failed to get service account '{namespace}/{name}'");
-            return Err(wanted.no_token(CloudError::Unfit(why).within(doing)));
             return Err(wanted.without_token(CloudError::Unfit(why).within(doing)));
         };
         Ok(Some(WorkloadIdentity {

@@ -1,9 +1,13 @@
 //! The keys that a Kustomization decrypts with: those of its Secret, else those of the controller (kustomize-controller,
 //! `ImportKeys`; K-130 … K-148).
 
+use super::clouds::Way;
 use super::context::Context;
-use crate::api::{Kustomization, ObjectName, Secret};
-use crate::cluster::SECRET;
+use crate::api::{Decryption as DecryptionSpec, Kustomization, ObjectName, Secret};
+use crate::cloud::{CloudError, ServiceAccounts, Use, WorkloadIdentity};
+use crate::cluster::{SECRET, SERVICE_ACCOUNT};
+use crate::keys::{Services, StaticCredentials, WithLocal};
+use crate::net::Deadline;
 use crate::pipeline::Decryption;
 use crate::sops::{SecretKeys, read_age_secret, read_secret};
 
@@ -16,25 +20,64 @@ pub(super) async fn decryption(context: &Context, kustomization: &Kustomization)
         return Ok(None);
     };
     let namespace = kustomization.metadata.namespace_or_default();
-    let keys = match (&wanted.secret_ref, &context.settings.kustomize.age_secret) {
+    let (mut keys, mut credentials) = (SecretKeys::default(), StaticCredentials::default());
+    match (&wanted.secret_ref, &context.settings.kustomize.age_secret) {
         (Some(reference), _) => {
             let name = ObjectName::new(namespace, &reference.name);
             let secret = read(context, &name, "decryption").await?;
             let entries = entries(&secret)?;
-            read_secret(entries, &name.to_string()).map_err(|error| error.to_string())?
+            let name = name.to_string();
+            let data = entries
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), value.to_vec()))
+                .collect();
+            keys = read_secret(entries, &name).map_err(|error| error.to_string())?;
+            credentials = StaticCredentials::read(&name, &data).map_err(|error| error.to_string())?;
         }
         (None, Some(name)) => {
             let secret = read(context, name, "SOPS age decryption").await?;
             let entries = entries(&secret)?;
-            let local = read_age_secret(entries, &name.to_string()).map_err(|error| error.to_string())?;
-            SecretKeys {
-                local,
-                ..SecretKeys::default()
+            keys.local = read_age_secret(entries, &name.to_string()).map_err(|error| error.to_string())?;
+        }
+        (None, None) => {}
+    }
+    let account = account(context, kustomization, wanted).await?;
+    let cloud = context.clouds.on(Way {
+        proxy: None,
+        aws_sts: None,
+    });
+    let deadline = Deadline::after(kustomization.spec.timeout());
+    Ok(Some(Decryption::new(WithLocal {
+        local: keys.local,
+        services: Services::new(cloud, credentials, account, deadline),
+    })))
+}
+
+/// The ServiceAccount that stands for the Kustomization at key services, or why it cannot; none when this process does
+/// itself.
+async fn account(
+    context: &Context,
+    kustomization: &Kustomization,
+    wanted: &DecryptionSpec,
+) -> Result<Result<Option<WorkloadIdentity>, CloudError>, String> {
+    let accounts = ServiceAccounts {
+        default: context.settings.kustomize.default_decryption_account.clone(),
+        ..context.accounts.clone()
+    };
+    let namespace = kustomization.metadata.namespace_or_default();
+    let given = wanted.service_account_name.as_deref().unwrap_or_default();
+    let annotations = match accounts.name(given) {
+        None => None,
+        Some(name) => {
+            let name = ObjectName::new(namespace, name);
+            match context.cluster.get(&SERVICE_ACCOUNT, &name).await {
+                Ok(account) => Some(account.annotations),
+                Err(error) if error.is_not_found() => None,
+                Err(error) => return Err(format!("cannot get service account '{name}' for decryption: {error}")),
             }
         }
-        (None, None) => SecretKeys::default(),
     };
-    Ok(Some(Decryption::new(keys.local)))
+    Ok(accounts.identity(namespace, given, annotations.as_ref(), Use::Decryption))
 }
 
 async fn read(context: &Context, name: &ObjectName, what: &str) -> Result<Secret, String> {
