@@ -21,13 +21,13 @@ impl Challenge {
     pub(super) fn read(header: &str, vault: &Url) -> Result<Self, String> {
         let header = header.replace("Bearer ", "");
         let get = |wanted: &str| {
-            let values = header.split(' ').filter_map(|part| {
+            let mut values = header.split(' ').filter_map(|part| {
                 let (name, value) = part.split_once('=')?;
                 let value = value.replace('"', "");
                 let whole = name == wanted && !value.contains('=');
                 whole.then(|| value.strip_suffix(',').unwrap_or(&value).to_owned())
             });
-            values.last()
+            values.next_back()
         };
         let scope = get("scope")
             .or_else(|| get("resource"))

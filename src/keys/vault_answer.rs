@@ -23,7 +23,8 @@ struct Errors {
 pub(super) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plain, String> {
     let status = answer.status;
     let fine = status.is_success() || status.is_redirection();
-    if !fine && !(status == StatusCode::NOT_FOUND && has_data(&answer.body)) {
+    let is_answer = fine || (status == StatusCode::NOT_FOUND && has_data(&answer.body));
+    if !is_answer {
         return Err(refused(&answer, secrets));
     }
     plaintext(&Zeroizing::new(answer.body))
