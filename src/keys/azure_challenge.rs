@@ -3,6 +3,8 @@
 
 use url::Url;
 
+use crate::gostd::{Url as GoUrl, quote};
+
 /// Read from the answer to a request without a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Challenge {
@@ -33,7 +35,9 @@ impl Challenge {
             .or_else(|| get("resource"))
             .filter(|scope| !scope.is_empty());
         let scope = scope.ok_or("could not find a valid resource in the WWW-Authenticate header")?;
-        if !is_above(&scope, vault) {
+        let resource =
+            GoUrl::parse(scope.as_bytes()).map_err(|e| format!("invalid challenge resource {}: {e}", quote(&scope)))?;
+        if !is_above(&resource, vault) {
             return Err(format!(
                 "challenge resource \"{scope}\" doesn't match the requested domain. Set DisableChallengeResourceVerification to \
                  true in your client options to disable. See https://aka.ms/azsdk/blog/vault-uri for more information"
@@ -51,17 +55,14 @@ impl Challenge {
     }
 }
 
-/// Whether a vault's host is below that of a resource.
-fn is_above(resource: &str, vault: &Url) -> bool {
-    let authority = |url: &Url| {
-        let host = url.host_str()?.to_owned();
-        Some(url.port().map_or(host.clone(), |port| format!("{host}:{port}")))
-    };
-    let resource = Url::parse(resource).ok().and_then(|url| authority(&url));
-    match (resource, authority(vault)) {
-        (Some(resource), Some(vault)) => vault.ends_with(&format!(".{resource}")),
-        _ => false,
-    }
+/// Whether a vault's host is below that of a resource, letter by letter.
+fn is_above(resource: &GoUrl, vault: &Url) -> bool {
+    let host = vault.host_str().unwrap_or_default();
+    let host = vault
+        .port()
+        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    let above = resource.host.as_slice();
+    !above.is_empty() && host.as_bytes().ends_with(&[b".", above].concat())
 }
 
 #[cfg(test)]
@@ -97,7 +98,14 @@ mod tests {
         ] {
             assert!(read(vault, a).unwrap_err().contains("doesn't match"), "{vault}");
         }
-        for resource in ["x", "https://", "https:///x", "file:///x"] {
+        for resource in [
+            "x",
+            "https://",
+            "https:///x",
+            "file:///x",
+            "https://VAULT.azure.net",
+            "https://vault.azure.net:443",
+        ] {
             assert!(
                 read(VAULT, &format!("Bearer resource=\"{resource}\"")).is_err(),
                 "{resource}"

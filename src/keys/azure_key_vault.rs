@@ -166,6 +166,10 @@ fn address(key: AzureKey<'_>) -> Result<Url, String> {
     if key.name.is_empty() {
         return Err("parameter name cannot be empty".to_owned());
     }
+    let is_odd = |name: &&str| matches!(*name, "." | "..") || name.chars().any(char::is_control);
+    if let Some(name) = [key.name, key.version].into_iter().find(is_odd) {
+        return Err(format!("{} is no name of a key", crate::gostd::quote(name)));
+    }
     let no_address = || {
         format!(
             "{} is no address of a vault; it is https://NAME.vault.azure.net",

@@ -98,8 +98,18 @@ mod tests {
 
     #[test]
     fn as_go_indents() {
-        let text = r#"{"a": {"b":"x, {\"y\\": [", "c":[1,{},[ ]] },"d":null}"#;
-        let expected = "{\n  \"a\": {\n    \"b\": \"x, {\\\"y\\\\\": [\",\n    \"c\": [\n      1,\n      {},\n      []\n    ]\n  },\n  \"d\": null\n}";
+        let text = r#"{"a": {"b":"x, {\"y\\\": [", "c":[1,{},[ ]] },"d":null}"#;
+        let expected = r#"{
+  "a": {
+    "b": "x, {\"y\\\": [",
+    "c": [
+      1,
+      {},
+      []
+    ]
+  },
+  "d": null
+}"#;
         assert_eq!(indented(text), expected);
         assert_eq!(indented("[]"), "[]");
         assert_eq!(indented("7"), "7");

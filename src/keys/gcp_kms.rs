@@ -69,7 +69,7 @@ impl Asking<'_> {
     }
 }
 
-/// `^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$`
+/// `^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$`, and no control characters, which SOPS sends on.
 fn is_key(resource: &str) -> bool {
     let parts: Vec<&str> = resource.split('/').collect();
     match parts.as_slice() {
@@ -82,7 +82,9 @@ fn is_key(resource: &str) -> bool {
             ring,
             "cryptoKeys",
             key,
-        ] => [project, location, ring, key].iter().all(|name| !name.is_empty()),
+        ] => [project, location, ring, key]
+            .iter()
+            .all(|name| !name.is_empty() && !name.chars().any(char::is_control)),
         _ => false,
     }
 }

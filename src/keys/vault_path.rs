@@ -2,6 +2,8 @@
 
 use url::Url;
 
+use crate::gostd::quote;
+
 /// Go's `path.Join`: empty parts left out, `.` and `..` and double slashes resolved.
 fn joined(parts: &[&str]) -> String {
     let text = parts
@@ -27,15 +29,16 @@ fn joined(parts: &[&str]) -> String {
 /// The path of a decryption below the interface, `transit/decrypt/NAME`.
 ///
 /// # Errors
-/// In words, for names with `..`: they would lead a request with a token to any other place of the server.
+/// In words, for names with `..`, which would lead a request with a token to any other place of the server, and with control
+/// characters.
 pub(super) fn decryption(engine: &str, key: &str) -> Result<String, String> {
     let path = joined(&[engine, "decrypt", key]);
-    match [engine, key]
-        .iter()
-        .any(|part| part.split('/').any(|name| name == ".."))
-    {
+    let is_odd = |name: &str| name == ".." || name.chars().any(char::is_control);
+    match [engine, key].iter().any(|part| part.split('/').any(is_odd)) {
         true => Err(format!(
-            "failed to decrypt sops data key from Vault transit backend '{path}': the file's engine_path or key_name has '..' in it"
+            "failed to decrypt sops data key from Vault transit backend {}: the file's engine_path or key_name has '..' or a \
+             control character in it",
+            quote(&path)
         )),
         false => Ok(path),
     }
@@ -49,7 +52,7 @@ pub(super) fn address(server: &str, path: &str) -> Result<Url, String> {
     let parsed = Url::parse(server).ok();
     let mut url = parsed
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-        .ok_or_else(|| format!("{} is no address; it is https://host:port", crate::gostd::quote(server)))?;
+        .ok_or_else(|| format!("{} is no address; it is https://host:port", quote(server)))?;
     let own = url.path().trim_matches('/').to_owned();
     let encoded = |name: &str| {
         let mut url = url.clone();
@@ -93,6 +96,7 @@ mod tests {
             ("../x", "a"),
             ("a/../b", "c"),
             ("t", ".."),
+            ("t", "a\nb"),
         ] {
             assert!(decryption(engine, key).is_err(), "{engine} {key}");
         }
