@@ -46,6 +46,9 @@ const HUNTER: &str = "hunter2/hunter2+hunter2=";
 const DATA_KEY: &[u8; 32] = b"hunter2hunter2hunter2hunter2hunt";
 const CREATED: &str = "2026-01-01T00:00:00Z";
 
+/// Entries of a Secret, variables, annotations.
+type Pairs<'a> = &'a [(&'a str, &'a str)];
+
 /// The servers of this test are on this machine, whatever proxies it has.
 fn peer() -> Peer {
     Peer {

@@ -131,7 +131,7 @@ fn k_130_k_131_the_secret_then_the_service_account_then_the_process() {
     ];
     let annotations = [("eks.amazonaws.com/role-arn", "arn:aws:iam::1:role/own")];
     let secret = entry("AKSTATIC", HUNTER) + "aws_session_token: hunter2session";
-    let rows: [(&[(&str, &str)], _, &[&str]); 3] = [
+    let rows: [(Pairs<'_>, _, &[&str]); 3] = [
         (&[("sops.aws-kms", &secret)], account(&annotations), &["AKSTATIC"]),
         (&[], account(&annotations), &["-", "AK-own"]),
         (&[], Ok(None), &["AKPROCESS"]),

@@ -2,7 +2,7 @@
 //! K-138 to K-142, K-145).
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::support::proxy::Proxy;
@@ -138,7 +138,7 @@ fn challenge(tenant: &str) -> Reply {
     .header("WWW-Authenticate", &said)
 }
 
-fn answer(request: &Request, key: &PathBuf) -> Reply {
+fn answer(request: &Request, key: &Path) -> Reply {
     assert_eq!(
         (request.method.as_str(), request.target.as_str()),
         ("POST", "/keys/sops/v1/decrypt?api-version=2025-07-01")
@@ -264,7 +264,7 @@ fn k_130_k_131_the_secret_then_the_service_account_then_the_process() {
         ("AZURE_CLIENT_SECRET", HUNTER),
     ];
     let entry = json!({"tenantId": TENANT, "clientId": "secret", "clientSecret": HUNTER}).to_string();
-    let rows: [(&[(&str, &str)], _, &str, &str); 3] = [
+    let rows: [(Pairs<'_>, _, &str, &str); 3] = [
         (&[("sops.azure-kv", &entry)], account(&annotations), "secret", TENANT),
         (&[], account(&annotations), "account", "tenant-of-account"),
         (&[], Ok(None), "process", "tenant-of-process"),

@@ -121,7 +121,7 @@ fn k_130_k_131_the_secret_then_the_service_account_then_the_process() {
     let annotations = [("gcp.auth.fluxcd.io/workload-identity-provider", pool)];
     let of_account = format!("{HUNTER}-for-//iam.googleapis.com/{pool}");
     let secret = user("token");
-    let rows: [(&[(&str, &str)], _, &str); 3] = [
+    let rows: [(Pairs<'_>, _, &str); 3] = [
         (&[("sops.gcp-kms", &secret)], account(&annotations), "key"),
         (&[], account(&annotations), &of_account),
         (&[], Ok(None), "process"),

@@ -142,7 +142,7 @@ fn assert_same(ours: &Request, theirs: &Asked, service: &str) {
                 .into_owned()
                 .collect();
             for (name, value) in fields.iter().filter(|(name, _)| name != "RoleSessionName") {
-                assert_eq!(ours.fields(name), [value.clone()], "{name}");
+                assert_eq!(ours.fields(name), std::slice::from_ref(value), "{name}");
             }
         }
         Err(_) => assert_eq!(ours.body, theirs.body.as_bytes()),
@@ -234,7 +234,7 @@ fn run(case: Case, tls: Option<&(&'static Certificates, Proxy, Arc<StubHttp>)>) 
         assert_same(ours, theirs, &case.service);
     }
     if let Some(login) = logins.first() {
-        assert_eq!(login.fields("scope"), [case.scope.clone()]);
+        assert_eq!(login.fields("scope"), std::slice::from_ref(&case.scope));
     }
 }
 

@@ -48,7 +48,7 @@ fn k_144_k_146_the_secret_then_the_environment_then_the_home_folder() {
     let home = ("HOME", home.path().to_str().unwrap());
     let own = ("VAULT_TOKEN", "hunter2.process");
     let secret: &[(&str, &str)] = &[("sops.vault-token", " hunter2.secret\n\n")];
-    let rows: [(&[(&str, &str)], &[(&str, &str)], &str); 4] = [
+    let rows: [(Pairs<'_>, Pairs<'_>, &str); 4] = [
         (secret, &[own, home], "hunter2.secret"),
         (&[], &[own, home], "hunter2.process"),
         (&[("sops.vault-token", "\n")], &[own, home], "hunter2.process"),
