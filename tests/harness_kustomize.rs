@@ -13,7 +13,7 @@ use std::process::Command;
 use stage::Stage;
 
 /// As many scenarios pass at least; the others are listed.
-const FLOOR: usize = 109;
+const FLOOR: usize = 124;
 
 #[test]
 fn recorded_scenarios_of_kustomize_controller() {
@@ -35,9 +35,24 @@ fn recorded_scenarios_of_kustomize_controller() {
     let last = said.lines().last().unwrap_or_default();
     println!("harness (kustomize): {last}");
     let passed = last.split(' ').next().and_then(|count| count.parse::<usize>().ok());
+    let passed = passed.unwrap_or_default();
+    let unexpected: Vec<&str> = said.lines().filter(|line| is_unexpected(line)).collect();
     assert!(
-        passed.unwrap_or_default() >= FLOOR && out.status.success(),
-        "{said}\n{}",
+        passed >= FLOOR && unexpected.is_empty(),
+        "{unexpected:#?}\n{said}\n{}",
         String::from_utf8_lossy(&out.stderr)
     );
+}
+
+/// `flux events` sorts by whole seconds: ours are often within one, where the real controllers took longer.
+const BY_CHANCE: [&str; 1] = ["flux-trace-debug-events"];
+
+/// `[  12s] NAME DIFF 3.4s` and its like, unless chance has it so.
+fn is_unexpected(line: &str) -> bool {
+    let Some((_, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once("s] ")) else {
+        return false;
+    };
+    let mut words = rest.split(' ');
+    let (name, verdict) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    !BY_CHANCE.contains(&name) && !["ok", "accepted"].contains(&verdict)
 }

@@ -139,7 +139,12 @@ impl Applying<'_> {
                 log(self.context, turn, &applied.changes);
                 Ok(applied.changes)
             }
-            Err(failed) => Err(failed.to_string()),
+            Err(failed) => {
+                let message = failed.to_string();
+                // Stages before the failure may have brought new objects.
+                kustomize_status::set_inventory(&mut *keeper.status.lock().await, &failed.inventory);
+                Err(message)
+            }
         }
     }
 }
