@@ -44,8 +44,9 @@ fn recorded_scenarios_of_kustomize_controller() {
     );
 }
 
-/// `flux events` sorts by whole seconds: ours are often within one, where the real controllers took longer.
-const BY_CHANCE: [&str; 1] = ["flux-trace-debug-events"];
+/// `flux events` sorts by whole seconds: ours are often within one, where the real controllers took longer. `flux diff` compares
+/// several objects at once and ends with the first that it cannot.
+const BY_CHANCE: [&str; 2] = ["flux-trace-debug-events", "flux-diff"];
 
 /// `[  12s] NAME DIFF 3.4s` and its like, unless chance has it so.
 fn is_unexpected(line: &str) -> bool {

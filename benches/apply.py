@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Benchmark of Kustomizations: first apply, nothing changed, one object in a hundred changed, by `bumpwright controller` and beside
+it by Flux's kustomize-controller (built by tests/tools/prepare), from artifacts of the same source-controller.
+
+A real kube-apiserver and etcd share the machine; the two controllers run one after the other, each round in a namespace and a
+process of its own. Prints a Markdown table of medians: seconds, CPU seconds of the controller and of the API server, requests
+to it (writes of statuses and events among them), and the largest memory."""
+
+import argparse
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from sources import API, CORPORA, PROJECT, Git, free_port, is_ready
+from update import tool
+
+KUSTOMIZE = "kustomize.toolkit.fluxcd.io/v1"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary", default=PROJECT / "target/release/bumpwright")
+    parser.add_argument("--objects", type=int, nargs="*", default=[100, 500, 2000])
+    parser.add_argument("--rounds", type=int, default=1)
+    options = parser.parse_args()
+    harness = CORPORA / "harness"
+    if not harness.exists():
+        sys.exit(f"{harness} is not there")
+    sys.path.insert(0, str(harness))
+    with tempfile.TemporaryDirectory(prefix="bumpwright-bench-") as folder:
+        measure(pathlib.Path(folder), options)
+
+
+def measure(folder, options):
+    import fluxbox
+    (folder / "bin").mkdir()
+    for name in ("etcd", "kube-apiserver"):
+        (folder / "bin" / name).symlink_to(tool(name))
+    os.environ["FLUXBOX_BIN"] = str(folder / "bin")
+    box = fluxbox.Box({"name": "bench", "crds": str(PROJECT / "crds"), "controllers": []}, str(folder / "box"))
+    box.start()
+    git = Git(folder / "git")
+    source = Source(folder / "source", box)
+    try:
+        ours = [str(pathlib.Path(options.binary).resolve()), "controller", "--controllers=kustomize"]
+        programs = {"bumpwright": ours, "kustomize-controller": [str(tool("kustomize-controller"))]}
+        rows = {}
+        for objects in options.objects:
+            # Programs inside, rounds outside: what slows the machine down for a while slows all rows down.
+            for number in range(options.rounds):
+                for name, command in programs.items():
+                    one = Round(folder, box, git, f"{name}-{objects}-{number}", command, objects)
+                    rows.setdefault((objects, name), []).append(one.measured())
+        table(options, rows)
+    finally:
+        source.stop()
+        git.stop()
+        box.stop()
+
+
+def table(options, rows):
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end, median of {options.rounds}\n")
+    steps = ["first apply", "nothing changed", "1 % changed"]
+    heads = [f"{step}: s | CPU s | server CPU s | requests" for step in steps]
+    print("| objects | program | " + " | ".join(heads) + " | peak MiB |")
+    print("|--:|---|" + "--:|" * (4 * len(steps) + 1))
+    for (objects, name), rounds in rows.items():
+        columns = [statistics.median(column) for column in zip(*rounds)]
+        cells = [f"{value:.0f}" if index % 4 == 3 or index == 12 else f"{value:.2f}" for index, value in enumerate(columns)]
+        print(f"| {objects:,} | {name} | " + " | ".join(cells) + " |")
+
+
+class Source:
+    """Flux's source-controller, for all rounds."""
+
+    def __init__(self, storage, box):
+        (storage / "tmp").mkdir(parents=True)
+        ports = [free_port() for _ in range(3)]
+        address = f"127.0.0.1:{ports[0]}"
+        command = [
+            str(tool("source-controller")), "--events-addr=", "--log-level=error", f"--storage-path={storage}",
+            f"--storage-addr={address}", f"--storage-adv-addr={address}", f"--metrics-addr=127.0.0.1:{ports[1]}",
+            f"--health-addr=127.0.0.1:{ports[2]}",
+        ]
+        env = {**os.environ, "KUBECONFIG": box.kubeconfig, "RUNTIME_NAMESPACE": "flux-system", "TMPDIR": str(storage / "tmp")}
+        log = open(storage / "log", "w")
+        self.process = subprocess.Popen(command, env=env, stdout=log, stderr=log)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Round:
+    """A controller with a namespace and a repository of its own."""
+
+    def __init__(self, folder, box, git, name, command, objects):
+        self.box, self.git, self.name, self.objects, self.asked = box, git, name, objects, 0
+        box.namespace(name)
+        self.work = folder / f"work-{name}"
+        (self.work / "app").mkdir(parents=True)
+        for number in range(objects):
+            self.write(number, "first")
+        git.publish(self.work, name)
+        ports = [free_port() for _ in range(2)]
+        self.folder = folder / name
+        (self.folder / "tmp").mkdir(parents=True)
+        self.command = [
+            *command, "--watch-all-namespaces=false", "--events-addr=", "--log-level=error",
+            f"--metrics-addr=127.0.0.1:{ports[0]}", f"--health-addr=127.0.0.1:{ports[1]}",
+        ]
+        if "bumpwright" in command[0]:
+            self.command.append(f"--storage-path={self.folder}")
+        self.env = {**os.environ, "KUBECONFIG": box.kubeconfig, "RUNTIME_NAMESPACE": name, "TMPDIR": str(self.folder / "tmp")}
+        self.ready = f"http://127.0.0.1:{ports[1]}/readyz"
+
+    def write(self, number, value):
+        text = MANIFESTS[number % len(MANIFESTS)].format(name=f"app-{number}", namespace=self.name, value=value)
+        (self.work / "app" / f"app-{number}.yaml").write_text(text)
+
+    def measured(self):
+        self.apply("GitRepository", API, {"interval": "1h", "url": self.git.url(self.name), "ref": {"branch": "main"}})
+        self.wait(lambda: "artifact" in self.status("GitRepository"))
+        log = open(self.folder / "log", "w")
+        self.process = subprocess.Popen(self.command, env=self.env, stdout=log, stderr=log)
+        try:
+            self.wait(lambda: is_ready(self.ready))
+            first = self.step(self.start, self.is_applied)
+            time.sleep(1)
+            same = self.step(lambda: self.request("again"), lambda: self.is_handled("again"))
+            changed = self.step(self.change, self.is_applied)
+            return [*first, *same, *changed, self.memory("VmHWM")]
+        finally:
+            self.process.terminate()
+            self.process.wait()
+
+    def step(self, act, is_done):
+        before = [self.cpu(self.process.pid), self.cpu(self.box.procs["apiserver"].pid), self.requests()]
+        began = time.time()
+        act()
+        self.wait(is_done)
+        took = time.time() - began
+        after = [self.cpu(self.process.pid), self.cpu(self.box.procs["apiserver"].pid), self.requests()]
+        return [took, *(new - old for old, new in zip(before, after))]
+
+    def start(self):
+        spec = {"interval": "1h", "path": "./app", "prune": True, "sourceRef": {"kind": "GitRepository", "name": "bench"}}
+        self.apply("Kustomization", KUSTOMIZE, spec)
+
+    def change(self):
+        for number in range(0, self.objects, 100):
+            self.write(number, "second")
+        self.git.run(self.work, "commit", "--quiet", "--all", "--message=next")
+        self.git.run(self.work, "push", "--quiet", str(self.git.root / f"{self.name}.git"), "main")
+        self.annotate("GitRepository", "next")
+
+    def apply(self, kind, version, spec):
+        self.box.kube.apply({"apiVersion": version, "kind": kind, "metadata": {"name": "bench"}, "spec": spec}, self.name)
+
+    def status(self, kind):
+        self.asked += 1
+        return self.box.kube.req("GET", self.box.kube.path(kind, self.name, "bench")).get("status", {})
+
+    def is_applied(self):
+        return self.status("Kustomization").get("lastAppliedRevision") == f"main@sha1:{self.git.run(self.work, 'rev-parse', 'main')}"
+
+    def is_handled(self, at):
+        return self.status("Kustomization").get("lastHandledReconcileAt") == at
+
+    def request(self, at):
+        self.annotate("Kustomization", at)
+
+    def annotate(self, kind, at):
+        patch = {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": at}}}
+        path = self.box.kube.path(kind, self.name, "bench")
+        self.box.kube.req("PATCH", path, patch, "application/merge-patch+json")
+
+    def requests(self):
+        """Requests to the API server so far, without those of this benchmark."""
+        text = self.box.kube.req("GET", "/metrics", raw=True).decode()
+        self.asked += 1
+        lines = (line for line in text.splitlines() if line.startswith("apiserver_request_total{"))
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines) - self.asked
+
+    def cpu(self, pid):
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self, field):
+        lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith(field)).split()[1]) / 1024
+
+    def wait(self, is_done):
+        end = time.time() + 600
+        while not is_done():
+            if time.time() > end or (getattr(self, "process", None) and self.process.poll() is not None):
+                sys.exit(f"{self.name}: gave up; see {self.folder}/log")
+            time.sleep(0.05)
+
+
+MANIFESTS = [
+    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: {namespace}\ndata:\n  key: {value}\n",
+    "apiVersion: v1\nkind: Service\nmetadata:\n  name: {name}\n  namespace: {namespace}\n  annotations:\n    value: {value}\n"
+    "spec:\n  selector:\n    app: {name}\n  ports:\n  - name: http\n    port: 80\n    protocol: TCP\n    targetPort: 8080\n",
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\n  namespace: {namespace}\n  annotations:\n    value: {value}\n"
+    "spec:\n  replicas: 2\n  selector:\n    matchLabels:\n      app: {name}\n  template:\n    metadata:\n      labels:\n        app: {name}\n"
+    "    spec:\n      containers:\n      - name: app\n        image: ghcr.io/acme/app:1.0.0\n        ports:\n        - containerPort: 8080\n          protocol: TCP\n",
+    "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: {name}\n  namespace: {namespace}\n  annotations:\n    value: {value}\n",
+]
+
+
+if __name__ == "__main__":
+    main()
