@@ -35,9 +35,13 @@ pub(crate) enum CipherError {
     Bytes,
 }
 
+/// What stands in the place of values that nobody is to see, as `flux build` has it.
+pub const MASK: &str = "**SOPS**";
+
 /// The data key of one file, ready to decrypt its values.
 pub(crate) struct Cipher {
-    gcm: Box<Gcm>,
+    /// Nothing where values are masked and not decrypted.
+    gcm: Option<Box<Gcm>>,
 }
 
 /// SOPS' initialisation vectors have 32 bytes; those of other writers may have the sizes that AES-GCM is used with.
@@ -58,12 +62,17 @@ impl Cipher {
     pub(crate) fn new(key: &[u8]) -> Result<Self, CipherError> {
         let refused = |_| CipherError::KeySize(key.len());
         Ok(Self {
-            gcm: Box::new(Gcm {
+            gcm: Some(Box::new(Gcm {
                 wide: AesGcm::new_from_slice(key).map_err(refused)?,
                 block: AesGcm::new_from_slice(key).map_err(refused)?,
                 usual: AesGcm::new_from_slice(key).map_err(refused)?,
-            }),
+            })),
         })
+    }
+
+    /// One without a key: each value becomes [`MASK`].
+    pub(crate) const fn masking() -> Self {
+        Self { gcm: None }
     }
 
     /// Decrypts a value that stands at the path `additional`, whose names end in `:` each.
@@ -72,6 +81,9 @@ impl Cipher {
             return Ok(Value::text(""));
         }
         let parts = parse(text).ok_or(CipherError::Shape)?;
+        let Some(gcm) = &self.gcm else {
+            return Ok(Value::text(MASK));
+        };
         let part = |name, text| base64_go::decode(text).map_err(|error| CipherError::Base64(name, error));
         let data = part("data", parts.data)?;
         let iv = part("iv", parts.iv)?;
@@ -80,23 +92,25 @@ impl Cipher {
         let mut data = joined(&data, &tag);
         let bare = data.len().checked_sub(TAG).ok_or(CipherError::Authentication)?;
         let (message, tag) = data.split_at_mut(bare);
-        self.open(&iv, additional, message, tag)?;
+        gcm.open(&iv, additional, message, tag)?;
         let mut plain = data;
         plain.truncate(bare);
         typed(plain, parts.kind)
     }
+}
 
+impl Gcm {
     fn open(&self, iv: &[u8], additional: &[u8], message: &mut [u8], tag: &[u8]) -> Result<(), CipherError> {
         let message = InOutBuf::from(message);
         let tag = Tag::try_from(tag).map_err(|_| CipherError::Authentication)?;
         let opened = if iv.is_empty() {
             return Err(CipherError::NoNonce);
         } else if let Ok(iv) = Nonce::<U32>::try_from(iv) {
-            self.gcm.wide.decrypt_inout_detached(&iv, additional, message, &tag)
+            self.wide.decrypt_inout_detached(&iv, additional, message, &tag)
         } else if let Ok(iv) = Nonce::<U12>::try_from(iv) {
-            self.gcm.usual.decrypt_inout_detached(&iv, additional, message, &tag)
+            self.usual.decrypt_inout_detached(&iv, additional, message, &tag)
         } else if let Ok(iv) = Nonce::<U16>::try_from(iv) {
-            self.gcm.block.decrypt_inout_detached(&iv, additional, message, &tag)
+            self.block.decrypt_inout_detached(&iv, additional, message, &tag)
         } else {
             return Err(CipherError::Authentication);
         };

@@ -134,6 +134,15 @@ pub(crate) fn open(
     service: &dyn KeyService,
     integrity: Integrity,
 ) -> Result<(), Reason> {
+    if service.masks() {
+        let masked = decrypt_tree(
+            branches,
+            &Cipher::masking(),
+            metadata.rule.clone(),
+            metadata.only_encrypted,
+        );
+        return masked.map(|_| ()).map_err(Reason::Tree);
+    }
     let key = data_key(metadata, service).map_err(Reason::DataKey)?;
     let cipher = Cipher::new(&key).map_err(|error| Reason::Tree(WalkError::Value(error)))?;
     let rule = metadata.rule.clone();

@@ -15,6 +15,7 @@
 //! | whether a Secret must not be applied as it is | [`is_encrypted_secret`] |
 //! | any file in any format | [`decrypt`] |
 //! | keys that a service holds | implement [`KeyService`] |
+//! | see what is there without what it says | [`Masks`] in the place of keys: values become [`MASK`] |
 //!
 //! | group | what it is for |
 //! |---|---|
@@ -60,11 +61,12 @@ mod tree;
 mod yaml_store;
 
 pub use age::{Identities, IdentityError, SshKeyError};
+pub use cipher::MASK;
 pub use file::{DecryptError, Integrity, decrypt};
 pub use format::Format;
 pub use local::{ImportError, KeyServices, LocalKeys};
 pub use object::{ObjectError, decrypt_object, is_encrypted_secret};
 pub use pgp::{PgpImportError, PgpKeys};
 pub use secret::{EntryKind, SecretError, SecretKeys, ServiceCredentials, read_age_secret, read_secret};
-pub use service::{KeyError, KeyService, MasterKey};
+pub use service::{KeyError, KeyService, Masks, MasterKey};
 pub use sources::{Item, MAX_FILE_SIZE, SourceError, SourceTree, decrypt_file, decrypt_sources};

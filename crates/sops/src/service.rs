@@ -182,10 +182,33 @@ pub trait KeyService {
     /// # Errors
     /// When this service has no way to decrypt it, or was refused; in the words of SOPS where it has some.
     fn decrypt(&self, key: &MasterKey) -> Result<Zeroizing<Vec<u8>>, KeyError>;
+
+    /// Whether values are not decrypted at all, and something stands in their place that tells nothing of them.
+    fn masks(&self) -> bool {
+        false
+    }
+}
+
+/// No keys: each encrypted value becomes `**SOPS**`. What shows then is which values there are, and MACs are not looked at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Masks;
+
+impl KeyService for Masks {
+    fn decrypt(&self, _: &MasterKey) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+        Err(KeyError::new("values are masked, not decrypted"))
+    }
+
+    fn masks(&self) -> bool {
+        true
+    }
 }
 
 impl<T: KeyService + ?Sized> KeyService for &T {
     fn decrypt(&self, key: &MasterKey) -> Result<Zeroizing<Vec<u8>>, KeyError> {
         (**self).decrypt(key)
+    }
+
+    fn masks(&self) -> bool {
+        (**self).masks()
     }
 }

@@ -12,7 +12,7 @@ mod support;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bumpwright_sops::{
-    EntryKind, Format, LocalKeys, decrypt_object, is_encrypted_secret, read_age_secret, read_secret,
+    EntryKind, Format, LocalKeys, MASK, Masks, decrypt_object, is_encrypted_secret, read_age_secret, read_secret,
 };
 use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};
 use serde_json::{Value, json};
@@ -47,6 +47,17 @@ fn an_object_is_decrypted_although_a_build_has_changed_it() {
     assert_eq!(secret["metadata"]["labels"], json!({ "owner": "me" }));
     assert!(secret.get("sops").is_none());
     assert!(!is_encrypted_secret(&secret));
+}
+
+#[test]
+fn masks_stand_in_the_place_of_values() {
+    let mut secret = encrypted_secret();
+    assert!(decrypt_object(&mut secret, &Masks).unwrap());
+    let data = json!({ "user": MASK, "password": MASK, "empty": "" });
+    assert_eq!(secret["stringData"], data);
+    assert!(secret.get("sops").is_none());
+    let mut plain = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"a": "Yg=="}});
+    assert!(!decrypt_object(&mut plain, &Masks).unwrap());
 }
 
 #[test]
