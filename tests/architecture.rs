@@ -20,7 +20,11 @@ const fn room(name: &'static str, imports: &'static [&'static str], world: bool)
 const ROOMS: &[Room] = &[
     room("access", &["api", "cloud", "net", "signing"], false),
     room("api", &["gostd", "policy"], false),
-    room("apply", &["api", "cluster", "gostd", "kustomize", "re2"], true),
+    room(
+        "apply",
+        &["api", "cluster", "compare", "gostd", "kustomize", "re2"],
+        true,
+    ),
     room("artifact", &["gostd"], false),
     room(
         "automation",
@@ -76,6 +80,7 @@ const ROOMS: &[Room] = &[
             "cel",
             "cloud",
             "cluster",
+            "compare",
             "edit",
             "forge",
             "git",
@@ -123,7 +128,7 @@ const ROOMS: &[Room] = &[
         &["access", "api", "cloud", "gostd", "net", "policy", "registry"],
         true,
     ),
-    room("render", &["git", "kustomize", "net"], true),
+    room("render", &["artifact", "git", "kustomize", "net"], true),
     room("signing", &["gostd", "net"], false),
     room(
         "source",

@@ -59,10 +59,7 @@ async fn delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result
     let Some((resource, object)) = found else {
         return Ok(Action::Deleted);
     };
-    let is_kept = [PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE]
-        .into_iter()
-        .any(|wish| wish.is_in(&object));
-    if is_kept || !is_owned(&object, &settings.owner) {
+    if is_kept(&object, settings) {
         return Ok(Action::Skipped);
     }
     let uid = object.pointer("/metadata/uid").and_then(serde_json::Value::as_str);
@@ -73,6 +70,20 @@ async fn delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result
         Err(error) if !error.is_not_found() => Err(failed("delete", &error)),
         _ => Ok(Action::Deleted),
     }
+}
+
+/// Whether somebody wants an object kept, or it is another owner's.
+fn is_kept(object: &serde_json::Value, settings: &Settings) -> bool {
+    let is_wanted = [PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE]
+        .into_iter()
+        .any(|wish| wish.is_in(object));
+    is_wanted || !is_owned(object, &settings.owner)
+}
+
+/// Whether [`prune`] would delete an object that is there.
+pub(super) async fn would_delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result<bool, ClusterError> {
+    let found = look(cluster, entry).await?;
+    Ok(found.is_some_and(|(_, object)| !is_kept(&object, settings)))
 }
 
 /// What the server has; None when that is nothing.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::ignore::IgnoreRule;
+use super::ignore::{IgnoreRule, IgnoreTarget};
 use super::readiness::{Readiness, definition_readiness};
-use crate::api::ObjectName;
+use crate::api::{self, Kustomization, ObjectName};
 
 /// What a Kustomization and the flags of its controller say.
 #[derive(Clone, Debug)]
@@ -64,6 +64,21 @@ impl Settings {
         }
     }
 
+    /// Those of a Kustomization, by a controller without flags.
+    #[must_use]
+    pub fn of(kustomization: &Kustomization) -> Self {
+        let spec = &kustomization.spec;
+        let common = spec.common_metadata.clone().unwrap_or_default();
+        Self {
+            force: spec.force,
+            labels: common.labels,
+            annotations: common.annotations,
+            ignore: spec.ignore.iter().map(ignored).collect(),
+            dry_run: spec.validation.as_deref() != Some("none"),
+            ..Self::new(kustomization.metadata.object_name())
+        }
+    }
+
     /// What decides how objects are applied, beside the objects.
     pub(super) fn as_value(&self) -> Value {
         json!([
@@ -75,5 +90,20 @@ impl Settings {
             self.strict_fields,
             self.dry_run,
         ])
+    }
+}
+
+fn ignored(rule: &api::IgnoreRule) -> IgnoreRule {
+    IgnoreRule {
+        paths: rule.paths.clone(),
+        target: rule.target.as_ref().map(|target| IgnoreTarget {
+            group: target.group.clone(),
+            version: target.version.clone(),
+            kind: target.kind.clone(),
+            name: target.name.clone(),
+            namespace: target.namespace.clone(),
+            annotation_selector: target.annotation_selector.clone(),
+            label_selector: target.label_selector.clone(),
+        }),
     }
 }

@@ -307,7 +307,7 @@ async fn write(looker: &Looker<'_>, look: Looked) -> Result<Written, ApplyError>
 }
 
 /// The group and kind that a definition defines.
-fn defined(object: &Value) -> Option<(String, String)> {
+pub(super) fn defined(object: &Value) -> Option<(String, String)> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let is_definition = text("/kind") == Some("CustomResourceDefinition");
     let kind = is_definition.then(|| Some((text("/spec/group")?, text("/spec/names/kind")?)))??;

@@ -4,9 +4,11 @@
 //! their position. What a Secret holds is never part of a difference, only that it differs.
 
 mod fields;
+mod json;
 mod objects;
 mod text;
 
 pub use fields::{Field, fields};
+pub use json::{json_fields, node_of_json};
 pub use objects::{Change, Difference, Named, compare};
 pub use text::{to_json, to_text};

@@ -20,9 +20,9 @@ pub(super) struct Annotations {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("annotation bumpwright.dev/{key}: {} is not {grammar}", gostd::quote(value))]
 pub(super) struct InvalidAnnotation {
-    key: &'static str,
-    value: String,
-    grammar: &'static str,
+    pub(super) key: &'static str,
+    pub(super) value: String,
+    pub(super) grammar: &'static str,
 }
 
 impl Annotations {

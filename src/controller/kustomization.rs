@@ -13,18 +13,20 @@ use super::artifact_trees::{FetchError, Unpacked};
 use super::blocking;
 use super::clock;
 use super::context::Context;
+use super::kustomize_annotations::Annotations;
 use super::kustomize_apply::{self, Applying, Memories};
 use super::kustomize_build::{self, Built};
 use super::kustomize_dependencies::{self, NotReady};
 use super::kustomize_finalize;
 use super::kustomize_health::{self, Checked, Unhealthy, Waiting};
+use super::kustomize_report;
 use super::kustomize_source::{self, Found, Missing};
 use super::kustomize_status::{self, HEALTHY, Revision};
 use super::kustomize_target::{self, Target};
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Notice, Outcome, Status, Weight};
 use crate::api::{Is, Kustomization};
-use crate::apply::{ChangeSet, Inventory, prune};
+use crate::apply::{ApplyError, ChangeSet, Inventory, Refusals, preview, prune};
 use crate::cel::HealthChecks;
 use crate::cluster::{Cache, KUSTOMIZATION, Kind};
 
@@ -67,10 +69,15 @@ impl Reconcile for Kustomizations {
             Ok(kustomization) => kustomization,
             Err(error) => return Outcome::stalled("InvalidSpec", &error),
         };
+        let annotations = match Annotations::read(&turn.object.annotations) {
+            Ok(annotations) => annotations,
+            Err(error) => return Outcome::stalled("InvalidAnnotation", &error),
+        };
         let reconciling = Reconciling {
             all: self,
             turn,
             kustomization: &kustomization,
+            annotations,
             began: Instant::now(),
         };
         match reconciling.run(status).await {
@@ -134,6 +141,7 @@ struct Reconciling<'a> {
     all: &'a Kustomizations,
     turn: &'a Turn<'a>,
     kustomization: &'a Kustomization,
+    annotations: Annotations,
     began: Instant,
 }
 
@@ -159,6 +167,9 @@ impl Reconciling<'_> {
             before: self.inventory(status, revision)?,
             revision: revision.clone(),
         };
+        if self.annotations.reports {
+            return Err(self.reported(status, &work).await);
+        }
         let changes = self.applied(status, &work).await?;
         self.pruned(status, &work).await?;
         self.healthy(status, &work, &changes, checks).await?;
@@ -323,11 +334,56 @@ impl Reconciling<'_> {
         }
     }
 
+    /// Says what differs. Nothing is applied, and nothing pruned.
+    async fn reported(&self, status: &mut Status, work: &Work) -> Outcome {
+        let revision = &work.revision;
+        let settings = kustomize_apply::settings(self.context(), self.kustomization);
+        let objects = kustomize_apply::desired(&work.built);
+        let prunes = self.kustomization.spec.prune;
+        let looking = preview(&work.target.cluster, objects, &settings, &work.before, prunes);
+        let seen = match self.shown(status, looking).await {
+            Ok(seen) if seen.refused.is_empty() => seen,
+            Ok(seen) => {
+                let message = ApplyError::from(Refusals(seen.refused)).to_string();
+                return self.failed(status, "ReconciliationFailed", message, revision);
+            }
+            Err(error) => return self.failed(status, "ReconciliationFailed", error.to_string(), revision),
+        };
+        let after = self.kustomization.spec.interval();
+        if seen.differences.is_empty() {
+            return Outcome::Ready {
+                message: kustomize_report::none(&revision.revision),
+                news: None,
+                trace: String::new(),
+                after: Some(after),
+            };
+        }
+        let message = kustomize_report::drift(&seen, &revision.revision);
+        let outcome = Outcome::Waiting {
+            reason: "DriftDetected",
+            message: message.clone(),
+            after,
+        };
+        kustomize_status::conclude(status, &outcome);
+        self.turn.log.info(&message);
+        kustomize_status::tell(self.turn, status, Weight::Warning, message, revision);
+        outcome
+    }
+
     async fn pruned(&self, status: &mut Status, work: &Work) -> Step<()> {
         let now = kustomize_status::inventory(status).ok().flatten().unwrap_or_default();
         let stale = work.before.without(&now);
         if !self.kustomization.spec.prune || stale.is_empty() {
             return Ok(());
+        }
+        let (stale_objects, before) = (stale.len(), work.before.entries.len());
+        let revision = &work.revision.revision;
+        if let Some(message) = self.annotations.refuses_prune(stale_objects, before, revision) {
+            let mut now = now;
+            now.merge(stale);
+            kustomize_status::set_inventory(status, &now);
+            self.remember(status, work, "PruneRefused");
+            return Err(self.failed(status, "PruneRefused", message, &work.revision));
         }
         let settings = kustomize_apply::settings(self.context(), self.kustomization);
         let deleting = prune(&work.target.cluster, stale, &settings);

@@ -14,8 +14,8 @@ use super::kustomize_status;
 use super::kustomize_target::Target;
 use super::reconcile::Turn;
 use super::status::Status;
-use crate::api::{IgnoreRule, Kustomization, ObjectName};
-use crate::apply::{self, ChangeSet, Desired, IgnoreTarget, Inventory, Keep, Memory, Settings};
+use crate::api::{Kustomization, ObjectName};
+use crate::apply::{self, ChangeSet, Desired, Inventory, Keep, Memory, Settings};
 use crate::cluster::{Cache, Change};
 
 /// What is known of the objects of each Kustomization.
@@ -47,35 +47,23 @@ impl Memories {
 
 /// How the objects of a Kustomization are applied and deleted.
 pub(super) fn settings(context: &Context, kustomization: &Kustomization) -> Settings {
-    let (spec, flags) = (&kustomization.spec, &context.settings.kustomize);
-    let common = spec.common_metadata.clone().unwrap_or_default();
-    let mut settings = Settings::new(kustomization.metadata.object_name());
-    settings.force = spec.force;
-    settings.labels = common.labels;
-    settings.annotations = common.annotations;
-    settings.ignore = spec.ignore.iter().map(ignored).collect();
+    let flags = &context.settings.kustomize;
+    let mut settings = Settings::of(kustomization);
     settings.custom_stage_kinds = flags.stage_kinds.iter().cloned().collect();
     settings.override_managers.clone_from(&flags.overridden_managers);
     settings.migrate_api_version = context.settings.gates.migrate_api_version;
     settings.strict_fields = context.settings.gates.strict_fields;
-    settings.dry_run = spec.validation.as_deref() != Some("none");
     settings.concurrency = flags.concurrent_apply;
     settings
 }
 
-fn ignored(rule: &IgnoreRule) -> apply::IgnoreRule {
-    apply::IgnoreRule {
-        paths: rule.paths.clone(),
-        target: rule.target.as_ref().map(|target| IgnoreTarget {
-            group: target.group.clone(),
-            version: target.version.clone(),
-            kind: target.kind.clone(),
-            name: target.name.clone(),
-            namespace: target.namespace.clone(),
-            annotation_selector: target.annotation_selector.clone(),
-            label_selector: target.label_selector.clone(),
-        }),
-    }
+/// What was built, as it is to be.
+pub(super) fn desired(built: &Built) -> Vec<Desired> {
+    let objects = built.objects.iter().map(|object| Desired {
+        object: object.value.clone(),
+        origin: object.origin.as_deref().map(str::to_owned),
+    });
+    objects.collect()
 }
 
 /// One Kustomization's objects on their way into a cluster.
@@ -102,11 +90,7 @@ impl Applying<'_> {
     ) -> Result<ChangeSet, String> {
         let Self { turn, target, .. } = self;
         let settings = settings(self.context, self.kustomization);
-        let objects = self.built.objects.iter().map(|object| Desired {
-            object: object.value.clone(),
-            origin: object.origin.as_deref().map(str::to_owned),
-        });
-        let objects = objects.collect();
+        let objects = desired(self.built);
         let keeper = Keeper {
             turn,
             status: Mutex::new(status),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::overlay::{Decrypt, SourceFile, SourceFormat, StageError};
-use crate::sops::{Format, KeyService, decrypt_file, decrypt_object};
+use crate::sops::{Format, KeyService, Masks, decrypt_file, decrypt_object};
 
 /// Decrypts with whatever keys there are.
 pub struct Decryption {
@@ -26,14 +26,7 @@ impl Decryption {
 
 impl Decrypt for Decryption {
     fn file(&self, file: &SourceFile<'_>) -> Result<Option<Vec<u8>>, StageError> {
-        let format = match file.format {
-            SourceFormat::Binary => Format::Binary,
-            SourceFormat::Dotenv => Format::Dotenv,
-            SourceFormat::Ini => Format::Ini,
-            SourceFormat::Json => Format::Json,
-            SourceFormat::Yaml => Format::Yaml,
-        };
-        let plain = decrypt_file(file.bytes, format, &*self.keys)?;
+        let plain = decrypt_file(file.bytes, format_of(file), &*self.keys)?;
         Ok(plain.map(|plain| plain.to_vec()))
     }
 
@@ -41,5 +34,41 @@ impl Decrypt for Decryption {
         let mut plain = object.clone();
         let is_changed = decrypt_object(&mut plain, &*self.keys)?;
         Ok(is_changed.then_some(plain))
+    }
+}
+
+/// Puts masks in the place of encrypted values (`build -k --redact`). With keys it decrypts first, only to say what cannot be.
+#[derive(Debug, Default)]
+pub struct Redaction {
+    /// With the keys, if there are some.
+    pub decryption: Option<Decryption>,
+}
+
+impl Decrypt for Redaction {
+    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Vec<u8>>, StageError> {
+        if let Some(decryption) = &self.decryption {
+            decryption.file(file)?;
+        }
+        let masked = decrypt_file(file.bytes, format_of(file), &Masks)?;
+        Ok(masked.map(|masked| masked.to_vec()))
+    }
+
+    fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {
+        if let Some(decryption) = &self.decryption {
+            decryption.object(object)?;
+        }
+        let mut masked = object.clone();
+        let is_changed = decrypt_object(&mut masked, &Masks)?;
+        Ok(is_changed.then_some(masked))
+    }
+}
+
+const fn format_of(file: &SourceFile<'_>) -> Format {
+    match file.format {
+        SourceFormat::Binary => Format::Binary,
+        SourceFormat::Dotenv => Format::Dotenv,
+        SourceFormat::Ini => Format::Ini,
+        SourceFormat::Json => Format::Json,
+        SourceFormat::Yaml => Format::Yaml,
     }
 }

@@ -8,6 +8,6 @@ mod decryption;
 mod spec;
 mod variables;
 
-pub use decryption::Decryption;
+pub use decryption::{Decryption, Redaction};
 pub use spec::{common_metadata, overlay};
 pub use variables::Substitution;

@@ -3,14 +3,17 @@
 //! The engine (`kustomize`) sees files through a tree and asks a world for the rest. Here are the real ones:
 //!
 //! - [`DiskTree`]: the files of this machine.
+//! - [`FolderTree`]: a folder of this machine as the artifact of a source.
 //! - [`GitTree`]: a commit of a repository, with its submodules, read from the mirror's objects without a checkout.
 //! - [`RealWorld`]: repositories by their mirrors, files behind URLs by HTTP, plugins and functions as child processes.
 
 mod disk;
+mod folder_tree;
 mod git_tree;
 mod programs;
 mod world;
 
 pub use disk::DiskTree;
+pub use folder_tree::{FolderError, FolderTree};
 pub use git_tree::GitTree;
 pub use world::{Mirrors, RealWorld};
