@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::console::{end, print, say};
-use super::{build_args, building};
+use super::{build_args, building, kustomization_build};
 use crate::kustomize::Build;
 use crate::kustomize::resource::Resource;
 use crate::yaml::write_sigs;
@@ -26,6 +26,12 @@ enum OutputError {
 /// Runs the command.
 #[must_use]
 pub fn run(args: &build_args::Build) -> ExitCode {
+    if args.flux.kustomization.is_some() {
+        return kustomization_build::run(args);
+    }
+    if let Err(error) = args.flux.check() {
+        return end(Err(error));
+    }
     let built = match building::build(&args.target, &args.building, &building::world()) {
         Ok(built) => built,
         Err(error) => return end(Err(error)),

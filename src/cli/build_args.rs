@@ -9,12 +9,20 @@ use clap::{ArgAction, Args, ValueEnum};
 #[command(after_help = BUILD_HELP)]
 pub struct Build {
     /// A folder with a kustomization, or the URL of a repository: https://host/org/repo//path?ref=v1
-    #[arg(value_name = "DIR|URL", default_value = ".")]
+    #[arg(value_name = "DIR|URL", default_value = ".", conflicts_with = "kustomization")]
     pub target: String,
 
     /// Write to this file; in a folder that is there, a file for each object
     #[arg(long, short = 'o', value_name = "PATH")]
     pub output: Option<PathBuf>,
+
+    /// A Flux Kustomization
+    #[command(flatten)]
+    pub flux: Flux,
+
+    /// With -k: print **SOPS** in the place of all values that are encrypted, with keys or without
+    #[arg(long, requires = "kustomization")]
+    pub redact: bool,
 
     /// How to build
     #[command(flatten)]
@@ -26,25 +34,102 @@ pub struct Build {
 #[command(after_help = DIFF_HELP)]
 pub struct Diff {
     /// Two folders with kustomizations; with --from and --to one, in a repository
-    #[arg(value_name = "DIR", num_args = 0..=2)]
+    #[arg(value_name = "DIR", num_args = 0..=2, conflicts_with = "kustomization")]
     pub targets: Vec<String>,
 
     /// The revision to compare from: a branch, a tag, a commit
-    #[arg(long, value_name = "REV", requires = "to")]
+    #[arg(long, value_name = "REV", requires = "to", conflicts_with = "kustomization")]
     pub from: Option<String>,
 
     /// The revision to compare with
-    #[arg(long, value_name = "REV", requires = "from")]
+    #[arg(long, value_name = "REV", requires = "from", conflicts_with = "kustomization")]
     pub to: Option<String>,
 
     /// How to say what differs
     #[arg(long, value_enum, default_value_t = DiffOutput::Text)]
     pub output: DiffOutput,
 
+    /// A Flux Kustomization
+    #[command(flatten)]
+    pub flux: Flux,
+
+    /// With -k: the kubeconfig file
+    #[arg(long, value_name = "FILE", requires = "kustomization")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// With -k: the context of the kubeconfig
+    #[arg(long, value_name = "NAME", requires = "kustomization")]
+    pub context: Option<String>,
+
     /// How to build
     #[command(flatten)]
     pub building: Building,
 }
+
+/// A Flux Kustomization, and what its controller would have beside it.
+#[derive(Debug, Default, Args)]
+pub struct Flux {
+    /// File with one Flux Kustomization: take what its controller would apply; - for standard input
+    #[arg(short = 'k', long, value_name = "FILE", conflicts_with_all = OF_KUSTOMIZE)]
+    pub kustomization: Option<PathBuf>,
+
+    /// With -k: the root of the source, which spec.path is below of (default: .)
+    #[arg(long, value_name = "DIR", requires = "kustomization")]
+    pub path: Option<PathBuf>,
+
+    /// With -k: manifests of the ConfigMaps and Secrets that it refers to; a file or a folder
+    #[arg(short = 'f', long = "filename", value_name = "FILE|DIR", requires = "kustomization")]
+    pub filenames: Vec<PathBuf>,
+
+    /// With -k: variables that nobody sets are errors, as with the gate StrictPostBuildSubstitutions
+    #[arg(long, requires = "kustomization")]
+    pub strict_substitute: bool,
+
+    /// With -k: a file with age identities (or SSH keys) to decrypt with
+    #[arg(long = "age-key-file", value_name = "FILE", requires = "kustomization")]
+    pub age_key_files: Vec<PathBuf>,
+
+    /// With -k: a file with an armoured OpenPGP keyring without passphrase to decrypt with
+    #[arg(long = "pgp-key-file", value_name = "FILE", requires = "kustomization")]
+    pub pgp_key_files: Vec<PathBuf>,
+}
+
+impl Flux {
+    /// Refuses flags that mean nothing without `-k`: beside a folder, which `-k` excludes, clap does not miss it.
+    ///
+    /// # Errors
+    /// In words for the user.
+    pub fn check(&self) -> Result<(), String> {
+        let given = self.path.is_some()
+            || !self.filenames.is_empty()
+            || self.strict_substitute
+            || !self.age_key_files.is_empty()
+            || !self.pgp_key_files.is_empty();
+        match given && self.kustomization.is_none() {
+            true => Err("--path, -f, --strict-substitute and the key files need --kustomization (-k)".to_owned()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The flags of [`Building`]: with `-k` the Kustomization says how to build.
+const OF_KUSTOMIZE: [&str; 15] = [
+    "load_restrictor",
+    "enable_alpha_plugins",
+    "enable_exec",
+    "enable_helm",
+    "enable_managedby_label",
+    "reorder",
+    "helm_command",
+    "helm_kube_version",
+    "helm_api_versions",
+    "helm_debug",
+    "env",
+    "as_current_user",
+    "mount",
+    "network",
+    "network_name",
+];
 
 /// How `diff` says what differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -143,6 +228,9 @@ fn restrictions(text: &str) -> Result<bool, String> {
 }
 
 const BUILD_HELP: &str = "\
+With -k objects have the labels of their owner and the common metadata, as they are applied. Values that SOPS encrypted need
+--age-key-file, --pgp-key-file, the Secret of spec.decryption in -f, or --redact.
+
 Repositories are fetched with your own Git credentials, as far as their commits are not in the cache.
 
 Exit codes:
@@ -155,7 +243,7 @@ Environment:
 
 const DIFF_HELP: &str = "\
 Objects count as the same by group, kind, namespace and name; one whose name has a hash, by its name without. Values of
-Secrets are never shown.
+Secrets are never shown. With -k the API server is asked what applying would do (server-side dry runs), and nothing is written.
 
 Exit codes:
   0  no difference

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use super::build_args::{Diff, DiffOutput};
-use super::building;
 use super::console::{cannot_print, end, print, say};
+use super::{building, kustomization_diff};
 use crate::compare::{Named, compare, to_json, to_text};
 use crate::kustomize::Build;
 use crate::kustomize::resource::Resource;
@@ -16,7 +16,11 @@ const HASH: usize = 11;
 /// Runs the command: 0 no difference, 1 differences, 2 an error.
 #[must_use]
 pub fn run(args: &Diff) -> ExitCode {
-    match differences(args) {
+    let differences = match args.flux.kustomization {
+        Some(_) => kustomization_diff::differences(args),
+        None => args.flux.check().and_then(|()| differences(args)),
+    };
+    match differences {
         Ok(false) => ExitCode::SUCCESS,
         Ok(true) => ExitCode::from(1),
         Err(error) => end(Err(error)),

@@ -52,7 +52,7 @@ fn add(objects: &mut Objects, path: &str, text: &[u8]) -> Result<(), String> {
 }
 
 /// A file as it was named, or the YAML and JSON files of a folder.
-fn list(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), String> {
+pub(super) fn list(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), String> {
     let failed = |e: std::io::Error| format!("{}: {e}", path.display());
     if !fs::metadata(path).map_err(failed)?.is_dir() {
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();

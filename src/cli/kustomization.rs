@@ -1,0 +1,164 @@
+//! What the controller would build of a Flux Kustomization (`-k`), from files of this machine.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use zeroize::Zeroizing;
+
+use super::build_args::Flux;
+use super::building;
+use super::kustomization_objects::{self as objects, Configs};
+use crate::api::{Kustomization, ObjectName, PostBuild, Secret, SubstituteReference};
+use crate::apply::{Desired, Settings};
+use crate::cluster::ClusterError;
+use crate::overlay::{self, Built, Decrypt, Stages, Substitute};
+use crate::pipeline::{self, Decryption, Redaction, Substitution};
+use crate::render::FolderTree;
+use crate::sops::{LocalKeys, read_secret};
+use crate::substitute::Variables;
+
+/// A Kustomization and what it builds.
+pub(super) struct BuiltKustomization {
+    pub(super) kustomization: Kustomization,
+    pub(super) built: Built,
+}
+
+impl BuiltKustomization {
+    /// How its objects are applied, by a controller that has Flux's defaults.
+    pub(super) fn settings(&self) -> Settings {
+        Settings::of(&self.kustomization)
+    }
+
+    /// Its objects, as they are to be.
+    pub(super) fn desired(&self) -> impl Iterator<Item = Desired> {
+        self.built.objects.iter().map(|object| Desired {
+            object: object.value.clone(),
+            origin: object.origin.as_deref().map(str::to_owned),
+        })
+    }
+}
+
+/// Builds the Kustomization of `-k`; None without that flag. `redact`: encrypted values are masked and not decrypted.
+///
+/// # Errors
+/// What stops the build, in the controller's words where it has some.
+pub(super) fn build(flags: &Flux, redact: bool) -> Result<Option<BuiltKustomization>, String> {
+    let Some(file) = &flags.kustomization else {
+        return Ok(None);
+    };
+    let kustomization = objects::kustomization(file)?;
+    let configs = Configs::load(&flags.filenames)?;
+    let root = flags.path.as_deref().unwrap_or(Path::new("."));
+    let tree = FolderTree::new(root).map_err(|error| error.to_string())?;
+    let spec = &kustomization.spec;
+    let substitution = spec.post_build.as_ref().map(|post_build| {
+        let variables = variables(&kustomization, post_build, &configs);
+        Substitution::new(post_build, variables, flags.strict_substitute)
+    });
+    let (decryption, has_keys) = decryption(flags, &kustomization, &configs)?;
+    let decrypt: Option<Box<dyn Decrypt>> = match (redact, decryption) {
+        (true, decryption) => {
+            let decryption = decryption.filter(|_| has_keys);
+            Some(Box::new(Redaction { decryption }))
+        }
+        (false, Some(decryption)) => Some(Box::new(decryption)),
+        (false, None) => None,
+    };
+    let stages = Stages {
+        decrypt: decrypt.as_deref(),
+        substitute: substitution.as_ref().map(|one| one as &dyn Substitute),
+    };
+    let overlay = pipeline::overlay(spec, false);
+    let prepared = overlay::prepare(&tree, &overlay).map_err(|error| error.to_string())?;
+    let built = prepared.build(&building::world(), &stages);
+    let built = built.map_err(|error| error.to_string())?;
+    Ok(Some(BuiltKustomization { kustomization, built }))
+}
+
+/// The variables of all objects that `substituteFrom` names, in its order.
+fn variables(kustomization: &Kustomization, post_build: &PostBuild, configs: &Configs) -> Result<Variables, String> {
+    let namespace = kustomization.metadata.namespace_or_default();
+    let mut variables = Variables::default();
+    for reference in &post_build.substitute_from {
+        let name = ObjectName::new(namespace, &reference.name);
+        let failed = |error: &str| format!("substitute from '{}/{}' error: {error}", reference.kind, reference.name);
+        match configs.get(&reference.kind, &name) {
+            Some(object) => add(reference, object, &mut variables).map_err(|error| failed(&error))?,
+            None if reference.optional => {}
+            None => {
+                let missing = ClusterError::NotFound {
+                    plural: format!("{}s", reference.kind.to_lowercase()),
+                    group: String::new(),
+                    name: reference.name.clone(),
+                };
+                let hint = format!("give {} {name} with -f", reference.kind);
+                return Err(failed(&format!("{missing} ({hint})")));
+            }
+        }
+    }
+    Ok(variables)
+}
+
+fn add(reference: &SubstituteReference, object: &serde_json::Value, variables: &mut Variables) -> Result<(), String> {
+    let failed = |error: serde_json::Error| error.to_string();
+    if reference.kind == "Secret" {
+        let secret: Secret = serde_json::from_value(object.clone()).map_err(failed)?;
+        let entries = secret.entries().map_err(|error| error.to_string())?;
+        let owned = entries
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), Zeroizing::new(value.to_vec())));
+        let owned: Vec<(String, Zeroizing<Vec<u8>>)> = owned.collect();
+        variables.add_secret(owned.iter().map(|(key, value)| (key, &**value)));
+        return Ok(());
+    }
+    let data = object.get("data").cloned().unwrap_or_default();
+    let data: Option<BTreeMap<String, String>> = serde_json::from_value(data).map_err(failed)?;
+    variables.add_config_map(&data.unwrap_or_default());
+    Ok(())
+}
+
+/// The decryption that the Kustomization asks for, with the keys of its Secret, if that is in `-f`, and of the flags; and whether
+/// there are any.
+fn decryption(
+    flags: &Flux,
+    kustomization: &Kustomization,
+    configs: &Configs,
+) -> Result<(Option<Decryption>, bool), String> {
+    let wanted = kustomization.spec.decryption.as_ref();
+    let mut keys = LocalKeys::default();
+    let mut has_keys = !flags.age_key_files.is_empty() || !flags.pgp_key_files.is_empty();
+    if let Some(reference) = wanted.and_then(|wanted| wanted.secret_ref.as_ref()) {
+        let name = ObjectName::new(kustomization.metadata.namespace_or_default(), &reference.name);
+        if let Some(secret) = configs.get("Secret", &name) {
+            keys = keys_of(secret, &name)?;
+            has_keys = true;
+        }
+    }
+    // A file that holds no key is told of also where nothing is decrypted.
+    import(flags, &mut keys)?;
+    Ok((wanted.map(|_| Decryption::new(keys)), has_keys))
+}
+
+fn keys_of(secret: &serde_json::Value, name: &ObjectName) -> Result<LocalKeys, String> {
+    let secret: Secret = serde_json::from_value(secret.clone()).map_err(|error| error.to_string())?;
+    let entries = secret.entries().map_err(|error| error.to_string())?;
+    let keys = read_secret(entries, &name.to_string()).map_err(|error| error.to_string())?;
+    Ok(keys.local)
+}
+
+fn import(flags: &Flux, keys: &mut LocalKeys) -> Result<(), String> {
+    for file in &flags.age_key_files {
+        let bytes = fs::read(file).map(Zeroizing::new);
+        let bytes = bytes.map_err(|error| format!("{}: {error}", file.display()))?;
+        let read = keys.age.import(&bytes);
+        read.map_err(|error| format!("{}: no age key: {error}", file.display()))?;
+    }
+    for file in &flags.pgp_key_files {
+        let bytes = fs::read(file).map(Zeroizing::new);
+        let bytes = bytes.map_err(|error| format!("{}: {error}", file.display()))?;
+        let read = keys.pgp.import(&bytes);
+        read.map_err(|error| format!("{}: no OpenPGP key: {error}", file.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! `bumpwright build -k`: what the controller would apply, printed.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::build_args::Build;
+use super::console::{cannot_print, end, print, say};
+use super::kustomization;
+use crate::apply::as_applied;
+use crate::compare::node_of_json;
+use crate::sops::MASK;
+use crate::yaml::write_sigs;
+
+/// Runs the command.
+pub(super) fn run(args: &Build) -> ExitCode {
+    end(build(args))
+}
+
+fn build(args: &Build) -> Result<(), String> {
+    let Some(built) = kustomization::build(&args.flux, args.redact)? else {
+        return Ok(());
+    };
+    for warning in &built.built.warnings {
+        say("warning", warning);
+    }
+    let settings = built.settings();
+    let mut text = String::new();
+    for desired in built.desired() {
+        let mut object = as_applied(desired, &settings).map_err(|error| error.to_string())?;
+        if args.redact {
+            show_masks(&mut object);
+        }
+        if !text.is_empty() {
+            text.push_str("---\n");
+        }
+        write_sigs(&node_of_json(&object), &mut text).map_err(|error| error.go().to_owned())?;
+    }
+    write(&text, args.output.as_deref())
+}
+
+fn write(text: &str, path: Option<&Path>) -> Result<(), String> {
+    match path {
+        Some(path) => std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display())),
+        None => print(text.as_bytes()).map_err(cannot_print),
+    }
+}
+
+/// Data of Secrets is base64, in which a mask would not be seen.
+fn show_masks(object: &mut Value) {
+    if object.get("kind").is_none_or(|kind| kind != "Secret") {
+        return;
+    }
+    let data = object.get_mut("data").and_then(Value::as_object_mut);
+    for (_, value) in data.into_iter().flatten() {
+        let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
+        if bytes.is_some_and(|bytes| memchr::memmem::find(&bytes, MASK.as_bytes()).is_some()) {
+            *value = Value::from(MASK);
+        }
+    }
+}

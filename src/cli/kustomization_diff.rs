@@ -1,0 +1,73 @@
+//! `bumpwright diff -k`: what applying a Kustomization would change in a cluster, by dry runs.
+
+use std::sync::Arc;
+
+use super::build_args::{Diff, DiffOutput};
+use super::console::{cannot_print, print, say};
+use super::kustomization::{self, BuiltKustomization};
+use crate::apply::{Inventory, Preview, preview};
+use crate::cluster::{Cluster, Connect, KUSTOMIZATION};
+use crate::compare::{to_json, to_text};
+
+/// Prints what would change; whether something would.
+///
+/// # Errors
+/// The Kustomization cannot be built, the cluster not be asked, or it would refuse objects. What can be said of the others is
+/// printed before.
+pub(super) fn differences(args: &Diff) -> Result<bool, String> {
+    let Some(built) = kustomization::build(&args.flux, false)? else {
+        return Ok(false);
+    };
+    for warning in &built.built.warnings {
+        say("warning", warning);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start asking the cluster: {error}"))?;
+    let seen = runtime.block_on(asked(args, &built))?;
+    let text = match args.output {
+        DiffOutput::Text => to_text(&seen.differences),
+        DiffOutput::Json => format!("{}\n", to_json(&seen.differences)),
+    };
+    print(text.as_bytes()).map_err(cannot_print)?;
+    match seen.refused.is_empty() {
+        true => Ok(!seen.differences.is_empty()),
+        false => {
+            let lines = seen.refused.into_iter().map(|refusal| match refusal.origin {
+                Some(origin) => format!("{origin}: {}", refusal.message),
+                None => refusal.message,
+            });
+            Err(lines.collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+async fn asked(args: &Diff, built: &BuiltKustomization) -> Result<Preview, String> {
+    let connect = Connect {
+        kubeconfig: args.kubeconfig.clone(),
+        context: args.context.clone(),
+        ..Connect::default()
+    };
+    let cluster = Cluster::connect(&connect, Arc::new(|_, _, _| {})).await;
+    let cluster = cluster.map_err(|error| error.to_string())?;
+    let inventory = inventory(&cluster, built).await?;
+    let prunes = built.kustomization.spec.prune;
+    let objects = built.desired().collect();
+    let seen = preview(&cluster, objects, &built.settings(), &inventory, prunes).await;
+    seen.map_err(|error| error.to_string())
+}
+
+/// What the Kustomization has applied, if the cluster has it.
+async fn inventory(cluster: &Cluster, built: &BuiltKustomization) -> Result<Inventory, String> {
+    let name = built.kustomization.metadata.object_name();
+    match cluster.get(&KUSTOMIZATION, &name).await {
+        Ok(object) => {
+            let status = object.status();
+            let inventory = status.get("inventory").map(Inventory::of_status).transpose();
+            let inventory = inventory.map_err(|error| format!("Kustomization {name}: status.inventory: {error}"))?;
+            Ok(inventory.unwrap_or_default())
+        }
+        // Also where the kind itself is not there.
+        Err(error) if error.is_not_found() => Ok(Inventory::default()),
+        Err(error) => Err(format!("Kustomization {name}: {error}")),
+    }
+}

@@ -1,0 +1,262 @@
+//! `bumpwright build -k` as its user runs it: what the controller would apply, offline.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+mod support;
+
+use support::cli::Bench;
+
+const KEY: &str = "age1";
+/// What the fixture's Secret holds under `password`.
+const PLAIN: &str = "p@ss w0rd";
+const PLAIN_BASE64: &str = "cEBzcyB3MHJk";
+
+fn flux(spec: &str) -> String {
+    format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: apps\n  namespace: flux-system\n\
+         spec:\n  interval: 5m\n  prune: true\n  path: ./apps\n  sourceRef: {{kind: GitRepository, name: fleet}}\n{spec}"
+    )
+}
+
+/// A source with one ConfigMap, and a Kustomization with this at the end of its spec.
+fn bench(spec: &str) -> Bench {
+    let bench = Bench::new();
+    bench.write("ks.yaml", flux(spec));
+    bench.write(
+        "fleet/apps/map.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  region: ${region:=eu}\n  cluster: ${cluster}\n",
+    );
+    bench
+}
+
+const RUN: [&str; 5] = ["build", "-k", "ks.yaml", "--path", "fleet"];
+
+fn run(more: &[&str]) -> Vec<String> {
+    RUN.iter().chain(more).map(|text| (*text).to_owned()).collect()
+}
+
+fn ok(bench: &Bench, more: &[&str]) -> String {
+    let arguments = run(more);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    bench.ok(&arguments).out
+}
+
+/// The words of a build that fails; it prints nothing else.
+fn fails(bench: &Bench, more: &[&str]) -> String {
+    let arguments = run(more);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let ran = bench.run(&arguments);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{more:?}: {}", ran.err);
+    ran.err
+}
+
+#[test]
+fn objects_are_those_that_are_applied() {
+    let bench = bench(
+        "  targetNamespace: web\n  namePrefix: my-\n  commonMetadata: {labels: {team: a}, annotations: {note: b}}\n  \
+         postBuild: {substitute: {cluster: east}}\n",
+    );
+    bench.write(
+        "fleet/apps/more/b.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  a: b\n",
+    );
+    // None of these is in an artifact.
+    bench.write("fleet/apps/.sops.yaml", "creation_rules: []\n");
+    bench.write("fleet/apps/.git/x.yaml", "not: an object\n");
+    std::os::unix::fs::symlink("/etc/hostname", bench.path("fleet/apps/link.yaml")).unwrap();
+    let metadata = "\n    note: b\n  labels:\n    kustomize.toolkit.fluxcd.io/name: apps\n    \
+                    kustomize.toolkit.fluxcd.io/namespace: flux-system\n    team: a\n";
+    let expected = format!(
+        "apiVersion: v1\ndata:\n  cluster: east\n  region: eu\nkind: ConfigMap\nmetadata:\n  annotations:{metadata}  \
+         name: my-settings\n  namespace: web\n---\napiVersion: v1\ndata:\n  a: Yg==\nkind: Secret\nmetadata:\n  \
+         annotations:{metadata}  name: my-s\n  namespace: web\n"
+    );
+    assert_eq!(ok(&bench, &[]), expected);
+    ok(&bench, &["-o", "all.yaml"]);
+    assert_eq!(bench.read("all.yaml"), expected);
+}
+
+#[test]
+fn variables_come_from_manifests() {
+    let from = "  postBuild:\n    substituteFrom:\n    - {kind: ConfigMap, name: vars}\n    - {kind: Secret, name: secrets}\n    \
+                - {kind: ConfigMap, name: absent, optional: true}\n";
+    let bench = bench(from);
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {cluster: west, region: us}\n";
+    let secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: secrets, namespace: flux-system}\ndata: {cluster: ZWFzdA==}\n";
+    let missing = fails(&bench, &[]);
+    assert!(
+        missing.contains("substitute from 'ConfigMap/vars' error: configmaps \"vars\" not found")
+            && missing.contains("give ConfigMap flux-system/vars with -f"),
+        "{missing}"
+    );
+    bench.write("vars/all.yaml", format!("{map}{secret}"));
+    bench.write("vars/chart.yaml", "{{ if }}\n");
+    let built = ok(&bench, &["-f", "vars"]);
+    assert!(
+        built.contains("cluster: east") && built.contains("region: us"),
+        "{built}"
+    );
+    // Of another namespace.
+    bench.write("vars/all.yaml", map.replace("flux-system", "other"));
+    assert!(fails(&bench, &["-f", "vars"]).contains("\"vars\" not found"));
+}
+
+#[test]
+fn a_variable_that_nobody_sets_is_an_error_if_wanted() {
+    let bench = bench("  postBuild: {substitute: {a: b}}\n");
+    assert!(!ok(&bench, &[]).contains("${"));
+    let error = fails(&bench, &["--strict-substitute"]);
+    assert!(
+        error.contains("cluster") && error.contains("post build failed"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_no_kustomization_is_named() {
+    let bench = bench("");
+    for (file, found) in [
+        ("", "found nothing"),
+        (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n",
+            "found ConfigMap b/a",
+        ),
+        (
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n",
+            "found Kustomization.kustomize.config.k8s.io",
+        ),
+        (
+            &format!("{}---\n{}", flux(""), flux("").replace("name: apps", "name: infra")),
+            "found Kustomization.kustomize.toolkit.fluxcd.io flux-system/apps, \
+             Kustomization.kustomize.toolkit.fluxcd.io flux-system/infra",
+        ),
+    ] {
+        bench.write("ks.yaml", file);
+        let error = fails(&bench, &[]);
+        assert!(
+            error.contains("ks.yaml: expected one Kustomization") && error.contains(found),
+            "{error}"
+        );
+    }
+    bench.write("ks.yaml", flux("").replace("./apps", "./nowhere"));
+    assert!(fails(&bench, &[]).contains("kustomization path not found"));
+}
+
+#[test]
+fn flags_that_make_no_sense_together_are_refused() {
+    let bench = bench("");
+    for more in [
+        &["--enable-helm"][..],
+        &["--load-restrictor", "none"],
+        &["--enable-exec"],
+        &["fleet"],
+    ] {
+        let error = fails(&bench, more);
+        assert!(error.contains("cannot be used with"), "{more:?}: {error}");
+    }
+    for arguments in [
+        &["build", "--redact"][..],
+        &["build", "fleet", "--path", "x"],
+        &["diff", "-f", "x"],
+    ] {
+        let ran = bench.run(arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains("--kustomization"), "{arguments:?}: {}", ran.err);
+    }
+}
+
+/// A line of the fixtures of `crates/sops`.
+fn fixture(name: &str) -> String {
+    std::fs::read_to_string(format!("{}/fixtures/sops/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+/// With a Secret that SOPS encrypted, a generator that reads an encrypted file, and the key.
+fn encrypted(spec: &str) -> Bench {
+    let bench = bench(spec);
+    let table = fixture("files.jsonl");
+    let marked = "{\"case\":\"rule encrypted_regex yaml/secret\",";
+    let row = table.lines().find(|line| line.starts_with(marked)).unwrap();
+    let row: serde_json::Value = serde_json::from_str(row).unwrap();
+    let file = row["file"].as_str().unwrap();
+    bench.write("fleet/apps/secret.yaml", file);
+    bench.write(
+        "fleet/apps/in/kustomization.yaml",
+        "secretGenerator:\n- name: whole\n  files: [f.yaml]\n",
+    );
+    bench.write("fleet/apps/in/f.yaml", file);
+    bench.write(
+        "fleet/apps/kustomization.yaml",
+        "resources: [map.yaml, secret.yaml, in]\n",
+    );
+    let keys: serde_json::Value = serde_json::from_str(&fixture("keys.json")).unwrap();
+    bench.write("age.txt", keys[KEY]["private"].as_str().unwrap());
+    bench.write("other.txt", keys["age2"]["private"].as_str().unwrap());
+    bench
+}
+
+#[test]
+fn encrypted_values_need_keys() {
+    let bench = encrypted("  decryption: {provider: sops}\n");
+    let built = ok(&bench, &["--age-key-file", "age.txt"]);
+    assert!(built.contains(PLAIN_BASE64), "{built}");
+    let generated = built
+        .split("---\n")
+        .find(|object| object.contains("name: whole-"))
+        .unwrap();
+    assert!(!generated.contains("sops"), "{generated}");
+    for more in [&[][..], &["--age-key-file", "other.txt"]] {
+        let error = fails(&bench, more);
+        assert!(error.contains("cannot get sops data key"), "{error}");
+    }
+    let error = fails(&bench, &["--age-key-file", "ks.yaml"]);
+    assert!(error.contains("ks.yaml: no age key"), "{error}");
+    let error = fails(&bench, &["--pgp-key-file", "age.txt"]);
+    assert!(
+        error.contains("age.txt: no OpenPGP key") && !error.contains("AGE-SECRET"),
+        "{error}"
+    );
+    // K-126: nobody asks for decryption.
+    bench.write("ks.yaml", flux(""));
+    let error = fails(&bench, &["--age-key-file", "age.txt"]);
+    assert!(
+        error.contains("is SOPS encrypted, configuring decryption is required"),
+        "{error}"
+    );
+}
+
+#[test]
+fn keys_may_be_in_the_secret_that_the_kustomization_names() {
+    let bench = encrypted("  decryption: {provider: sops, secretRef: {name: keys}}\n");
+    let key = bench.read("age.txt").replace('\n', "\n    ");
+    bench.write(
+        "keys.yaml",
+        format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: keys, namespace: flux-system}}\nstringData:\n  a.agekey: |\n    {key}\n"),
+    );
+    assert!(ok(&bench, &["-f", "keys.yaml"]).contains(PLAIN_BASE64));
+}
+
+#[test]
+fn redacted_values_are_masked_with_and_without_keys() {
+    let bench = encrypted("  decryption: {provider: sops}\n");
+    let masked = ok(&bench, &["--redact"]);
+    assert_eq!(ok(&bench, &["--redact", "--age-key-file", "age.txt"]), masked);
+    for text in [PLAIN, PLAIN_BASE64, "AGE-SECRET-KEY", "ENC[", "mac:"] {
+        assert!(!masked.contains(text), "{text}: {masked}");
+    }
+    let secrets: Vec<&str> = masked
+        .split("---\n")
+        .filter(|one| one.contains("kind: Secret"))
+        .collect();
+    assert_eq!(secrets.len(), 2, "{masked}");
+    for secret in secrets {
+        assert!(secret.contains("'**SOPS**'"), "{secret}");
+    }
+    // What nobody can decrypt is still said.
+    let error = fails(&bench, &["--redact", "--age-key-file", "other.txt"]);
+    assert!(!error.is_empty());
+}
