@@ -29,6 +29,7 @@
 //! | [`cel`] | pure | CEL expressions as Flux reads and evaluates them, over JSON objects |
 //! | [`verify`] | pure | signatures of commits, tags and OCI artifacts, verified |
 //! | [`sops`] | pure | SOPS files decrypted: formats, keys of age and OpenPGP, the seam for key services |
+//! | [`pipeline`] | pure | what a Kustomization makes of a tree of files, for the controller and for `build -k` |
 //! | [`storage`] | IO | the folder of artifacts, and the server that hands them out |
 //! | [`webhook`] | pure | webhooks of forges and registries: who sent one, what it tells, which objects it is for |
 //! | [`compare`] | pure | what differs between two sets of objects, by object and field |

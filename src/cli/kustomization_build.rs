@@ -56,7 +56,9 @@ fn show_masks(object: &mut Value) {
     }
     let data = object.get_mut("data").and_then(Value::as_object_mut);
     for (_, value) in data.into_iter().flatten() {
-        let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
+        // kustomize breaks long base64 into lines.
+        let text: Option<String> = value.as_str().map(|text| text.split_whitespace().collect());
+        let bytes = text.and_then(|text| STANDARD.decode(text).ok());
         if bytes.is_some_and(|bytes| memchr::memmem::find(&bytes, MASK.as_bytes()).is_some()) {
             *value = Value::from(MASK);
         }
