@@ -19,6 +19,7 @@ use super::discovery::Discovery;
 use super::error::ClusterError;
 use super::kind::{Kind, SERVICE_ACCOUNT};
 use super::object::Object;
+use super::path_segment;
 use super::received::Received;
 use super::watched::{OnAnswer, Watch};
 use crate::api::ObjectName;
@@ -219,6 +220,7 @@ impl Cluster {
     /// # Errors
     /// [`ClusterError::NotFound`] when it is not there, and whatever else the server says.
     pub async fn get(&self, kind: &'static Kind, name: &ObjectName) -> Result<Object, ClusterError> {
+        path_segment::checked(name)?;
         let found = self
             .ask(kind, &name.namespace, |api: Api<Received>| async move {
                 api.get_opt(&name.name).await
@@ -255,6 +257,7 @@ impl Cluster {
         manager: &str,
         patch: &Value,
     ) -> Result<Object, ClusterError> {
+        path_segment::checked(name)?;
         let params = &managed_by(manager);
         let ask = |api: Api<Received>| async move { api.patch(&name.name, params, &Patch::Merge(patch)).await };
         self.ask(kind, &name.namespace, ask).await.map(Object::of)
@@ -271,6 +274,7 @@ impl Cluster {
         manager: &str,
         patch: &Value,
     ) -> Result<Object, ClusterError> {
+        path_segment::checked(name)?;
         let params = &managed_by(manager);
         let ask = |api: Api<Received>| async move { api.patch_status(&name.name, params, &Patch::Merge(patch)).await };
         self.ask(kind, &name.namespace, ask).await.map(Object::of)
@@ -301,6 +305,7 @@ impl Cluster {
         audience: &str,
         patience: Duration,
     ) -> Result<Zeroizing<String>, ClusterError> {
+        path_segment::checked(name)?;
         let api = self.beside(&SERVICE_ACCOUNT, name);
         let request = json!({
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "audiences": [audience] },

@@ -11,6 +11,9 @@ pub enum ClusterError {
     /// A kubeconfig that cannot be used.
     #[error("{0}")]
     Remote(String),
+    /// A name that cannot be that of an object, in the words of Go's client. Nothing was asked.
+    #[error("{0}")]
+    Name(String),
     /// The object is not there, in the words of Go's client.
     #[error("{plural}{dot_group} {name:?} not found", dot_group = dotted(group))]
     NotFound {

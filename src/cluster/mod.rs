@@ -15,6 +15,7 @@ mod kind;
 mod lease;
 mod object;
 mod packed;
+mod path_segment;
 mod received;
 mod remote;
 mod watched;
