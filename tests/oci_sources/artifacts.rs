@@ -1,20 +1,18 @@
 //! What is in the registries: artifacts of the real `flux push artifact`, and odd ones written by hand.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
 
 use crate::observed::collect;
 use crate::support;
 use crate::support::images::{Images, Media};
 use crate::support::registry::{Access, Options, Registry};
+use crate::support::tarball::{archive, header, packed};
 
 const LAYER: &str = "application/vnd.cncf.flux.content.v1.tar+gzip";
 const OTHER: &str = "application/vnd.acme.files.v1.tar+gzip";
@@ -206,29 +204,6 @@ fn manifest(images: &Images, repository: &str, media: Media, layers: &[Json]) ->
     })
 }
 
-fn header(name: &str, size: usize, kind: u8, target: &str) -> [u8; 512] {
-    let mut block = [0; 512];
-    block[..name.len()].copy_from_slice(name.as_bytes());
-    block[100..108].copy_from_slice(b"0000644\0");
-    block[124..136].copy_from_slice(format!("{size:011o}\0").as_bytes());
-    block[136..148].copy_from_slice(b"00000000000\0");
-    block[156] = kind;
-    block[157..157 + target.len()].copy_from_slice(target.as_bytes());
-    block[257..265].copy_from_slice(b"ustar\x0000");
-    block[148..156].fill(b' ');
-    let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
-    block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    block
-}
-
-fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
-    packed(
-        files
-            .iter()
-            .map(|(name, bytes)| (header(name, bytes.len(), b'0', ""), *bytes)),
-    )
-}
-
 /// A file, a link out of the archive, one to the file, and a file that would be written through a link.
 fn linked() -> Vec<u8> {
     packed([
@@ -236,18 +211,6 @@ fn linked() -> Vec<u8> {
         (header("passwd", 0, b'2', "/etc/passwd"), b""),
         (header("same", 0, b'1', "file"), b""),
     ])
-}
-
-fn packed<'a>(entries: impl IntoIterator<Item = ([u8; 512], &'a [u8])>) -> Vec<u8> {
-    let mut out = GzEncoder::new(Vec::new(), Compression::default());
-    for (header, bytes) in entries {
-        out.write_all(&header).unwrap();
-        out.write_all(bytes).unwrap();
-        out.write_all(&vec![0; bytes.len().next_multiple_of(512) - bytes.len()])
-            .unwrap();
-    }
-    out.write_all(&[0; 1024]).unwrap();
-    out.finish().unwrap()
 }
 
 fn openssl(arguments: &[&str]) -> Vec<u8> {

@@ -48,6 +48,7 @@ pub const OCI_REPOSITORY: Kind = kind("source.toolkit.fluxcd.io/v1", "OCIReposit
 pub const KUSTOMIZATION: Kind = kind("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "kustomizations");
 pub const LEASE: Kind = kind("coordination.k8s.io/v1", "Lease", "leases");
 pub const EVENT: Kind = kind("v1", "Event", "events");
+pub const CONFIG_MAP: Kind = kind("v1", "ConfigMap", "configmaps");
 pub const SECRET: Kind = kind("v1", "Secret", "secrets");
 pub const SERVICE_ACCOUNT: Kind = kind("v1", "ServiceAccount", "serviceaccounts");
 

@@ -1,0 +1,176 @@
+//! A world whose sources a test makes up: their archives are served from memory, so what a controller fetches is what the test
+//! says, links and all, and nobody else writes to the source.
+//!
+//! ```ignore
+//! let world = KustomizeWorld::new(cluster, "apps");
+//! let controller = world.controller(&[]);
+//! world.publish("app", "1", &[("map.yaml", &map("one", "1"))]);
+//! world.kustomize("app", json!({}));
+//! world.applied("app", "1");
+//! ```
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use bumpwright::artifact::Algorithm;
+use serde_json::{Value as Json, json};
+
+use super::apiserver::Cluster;
+use super::controller::Controller;
+use super::http_server::HttpServer;
+use super::reply::Reply;
+use super::tarball::archive;
+use super::waiting::wait_for;
+use super::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, World};
+
+/// A controller of Kustomizations alone, that looks again soon at what waits for something.
+const FLAGS: [&str; 2] = ["--controllers=kustomize", "--requeue-dependency=1s"];
+
+type Archives = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
+
+/// A namespace with sources from memory, and Kustomizations of them.
+pub struct KustomizeWorld<'a> {
+    world: World<'a>,
+    archives: Archives,
+    server: HttpServer,
+}
+
+impl<'a> Deref for KustomizeWorld<'a> {
+    type Target = World<'a>;
+
+    fn deref(&self) -> &World<'a> {
+        &self.world
+    }
+}
+
+impl<'a> KustomizeWorld<'a> {
+    pub fn new(cluster: &'a Cluster, namespace: &str) -> Self {
+        cluster.define();
+        let archives = Archives::default();
+        let served = Arc::clone(&archives);
+        let server = HttpServer::start(None, move |request, out| {
+            let found = served
+                .lock()
+                .unwrap()
+                .get(request.path.trim_start_matches('/'))
+                .cloned();
+            let reply = found.map(|bytes| Reply::bytes(200, "application/gzip", bytes));
+            reply.unwrap_or_else(|| Reply::status(404)).send(request, out)
+        });
+        Self {
+            world: World::new(cluster, namespace),
+            archives,
+            server,
+        }
+    }
+
+    /// A controller for this namespace, which leads from the start.
+    pub fn controller(&self, flags: &[&str]) -> Controller {
+        self.starter("controller").flags(&FLAGS).flags(flags).start()
+    }
+
+    /// As [`KustomizeWorld::controller`], with another way to the API server and its own folder.
+    pub fn controller_through(&self, kubeconfig: &Path, folder: &str, flags: &[&str]) -> Controller {
+        let starter = self.starter(folder).kubeconfig(kubeconfig);
+        starter.flags(&FLAGS).flags(flags).start()
+    }
+
+    /// A source has a new revision of these files: those of the old one are gone.
+    pub fn publish(&self, source: &str, revision: &str, files: &[(&str, &str)]) {
+        let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+        self.publish_archive(source, revision, archive(&files));
+    }
+
+    /// As [`KustomizeWorld::publish`], with the bytes of an archive.
+    pub fn publish_archive(&self, source: &str, revision: &str, bytes: Vec<u8>) {
+        let path = format!("{source}/{revision}.tar.gz");
+        let artifact = json!({
+            "path": path,
+            "url": self.server.url(&path),
+            "revision": self::revision(revision),
+            "digest": Algorithm::Sha256.digest(&bytes).to_string(),
+            "size": bytes.len(),
+            "lastUpdateTime": "2026-01-02T03:04:05Z",
+        });
+        let mut archives = self.archives.lock().unwrap();
+        archives.retain(|old, _| !old.starts_with(&format!("{source}/")));
+        archives.insert(path, bytes);
+        drop(archives);
+        let spec = json!({"interval": "1h", "url": "https://git.example.com/app.git", "ref": {"branch": "main"}});
+        self.add(GIT_REPOSITORY, source, spec);
+        self.patch_status(GIT_REPOSITORY, source, &json!({ "artifact": artifact }));
+    }
+
+    /// Adds a Kustomization of the source with its name, for this namespace; `spec` is what differs from the usual one, with null for
+    /// what it lacks.
+    pub fn kustomize(&self, name: &str, spec: Json) {
+        let mut whole = json!({
+            "interval": "1h", "retryInterval": "1s", "path": "./", "prune": true,
+            "sourceRef": {"kind": "GitRepository", "name": name}, "targetNamespace": self.namespace,
+        });
+        let fields = whole.as_object_mut().unwrap();
+        fields.extend(spec.as_object().unwrap().clone());
+        fields.retain(|_, value| !value.is_null());
+        self.add(KUSTOMIZATION, name, whole);
+    }
+
+    /// Waits until a revision is applied.
+    pub fn applied(&self, name: &str, revision: &str) {
+        let wanted = format!("Applied revision: {}", self::revision(revision));
+        self.ready(KUSTOMIZATION, name, "True", |_, message| message == wanted);
+    }
+
+    /// Waits until it is not ready for this reason; gives the message.
+    pub fn refused(&self, name: &str, reason: &str) -> String {
+        self.ready(KUSTOMIZATION, name, "False", |why, _| why == reason)
+    }
+
+    /// Asks for a reconciliation and waits for its end.
+    pub fn again(&self, name: &str, at: &str) {
+        self.request(KUSTOMIZATION, name, at);
+        wait_for(
+            || self.get(KUSTOMIZATION, name)["status"]["lastHandledReconcileAt"] == at,
+            || format!("{:#}", self.get(KUSTOMIZATION, name)),
+        );
+    }
+
+    /// The ids of a Kustomization's inventory.
+    pub fn inventory(&self, name: &str) -> Vec<String> {
+        let status = self.get(KUSTOMIZATION, name)["status"].take();
+        let entries = status["inventory"]["entries"].as_array().cloned().unwrap_or_default();
+        let ids = entries.iter().map(|entry| entry["id"].as_str().unwrap().to_owned());
+        ids.collect()
+    }
+
+    /// The names of the ConfigMaps that are there, those of the cluster itself left out.
+    pub fn maps(&self) -> Vec<String> {
+        let maps = self.list(CONFIG_MAP);
+        let names = maps
+            .iter()
+            .map(|map| map["metadata"]["name"].as_str().unwrap().to_owned());
+        names.filter(|name| name != "kube-root-ca.crt").collect()
+    }
+
+    /// A key of a ConfigMap's data; null when there is none.
+    pub fn value(&self, map: &str, key: &str) -> Json {
+        let answer = self.cluster.request("GET", &self.path(CONFIG_MAP, map), "", "");
+        answer.body["data"][key].clone()
+    }
+}
+
+/// A revision as artifacts and statuses have it.
+pub fn revision(short: &str) -> String {
+    format!("main@sha1:{short:0>40}")
+}
+
+/// The manifest of a ConfigMap whose `key` has this value.
+pub fn map(name: &str, value: &str) -> String {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"key": value}}).to_string()
+}
+
+/// Manifests as one file.
+pub fn documents(objects: &[String]) -> String {
+    objects.join("\n---\n")
+}
