@@ -1,0 +1,224 @@
+//! Two tenants in a cluster that is locked down as Flux's documents say: one tries to get at what is the other's, at the cluster and at the
+//! controller's machine, by everything that a Kustomization and an artifact can say. Each try is refused, in recorded words where
+//! there are some, and nothing of the other's has changed.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+#[path = "kustomize_tenants/escapes.rs"]
+mod escapes;
+mod support;
+
+use escapes::{Escape, OTHER, OWN, escapes};
+use serde_json::{Value as Json, json};
+use support::apiserver::Cluster;
+use support::controller::Controller;
+use support::http_server::HttpServer;
+use support::kustomize_world::{KustomizeWorld, map};
+use support::reply::Reply;
+use support::waiting::wait_for;
+use support::world::{CONFIG_MAP, KUSTOMIZATION, Kind, SECRET, SERVICE_ACCOUNT};
+
+/// What a cluster of tenants is run with (Flux, *Multi-tenancy lockdown*).
+const LOCKDOWN: [&str; 4] = [
+    "--no-cross-namespace-refs=true",
+    "--no-remote-bases=true",
+    "--default-service-account=deployer",
+    "--feature-gates=DirectSourceFetch=true",
+];
+
+const ROLE_BINDING: Kind = Kind {
+    api_version: "rbac.authorization.k8s.io/v1",
+    kind: "RoleBinding",
+    plural: "rolebindings",
+};
+
+/// A tenant: an account that may do everything in its namespace, and nothing elsewhere.
+fn tenant<'a>(cluster: &'a Cluster, namespace: &str) -> KustomizeWorld<'a> {
+    let world = KustomizeWorld::new(cluster, namespace);
+    world.put(SERVICE_ACCOUNT, "deployer", json!({}));
+    let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"});
+    let account = json!({"kind": "ServiceAccount", "name": "deployer", "namespace": namespace});
+    world.put(
+        ROLE_BINDING,
+        "deployer",
+        json!({"roleRef": role, "subjects": [account]}),
+    );
+    world
+}
+
+/// A locked down controller of a tenant. It is the cluster's administrator, and sources are asked for as they are: nothing but its
+/// own rules keeps it from the other namespace.
+fn locked_down(world: &KustomizeWorld<'_>) -> Controller {
+    world.controller(&LOCKDOWN)
+}
+
+/// The other tenant, with what one might want of it.
+fn other(cluster: &Cluster) -> KustomizeWorld<'_> {
+    let world = tenant(cluster, OTHER);
+    world.put(SECRET, "creds", json!({"stringData": {"password": "of-the-other"}}));
+    world.put(SECRET, "keys", json!({"stringData": {"id.agekey": "AGE-SECRET-KEY-1"}}));
+    world.put(
+        SECRET,
+        "cluster",
+        json!({"stringData": {"value": cluster.kubeconfig_with(cluster.token())}}),
+    );
+    world.put(CONFIG_MAP, "settings", json!({"data": {"key": "of-the-other"}}));
+    world.publish("app", "1", &[("map.yaml", &map("app", "1"))]);
+    world.kustomize("app", json!({}));
+    world
+}
+
+/// What there is of the other tenant and of the cluster itself, at which versions.
+fn versions(world: &KustomizeWorld<'_>) -> Vec<String> {
+    let kinds = [CONFIG_MAP, SECRET, SERVICE_ACCOUNT, ROLE_BINDING, KUSTOMIZATION];
+    let of_other = kinds.map(|kind| world.list_path(kind));
+    let of_cluster = [
+        "/api/v1/namespaces".to_owned(),
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings".to_owned(),
+    ];
+    let lists = of_other.iter().chain(&of_cluster).map(|path| world.cluster.get(path));
+    let describe = |item: &Json| format!("{} {}", item["metadata"]["name"], item["metadata"]["resourceVersion"]);
+    lists
+        .flat_map(|list| {
+            list["items"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(describe)
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+#[test]
+fn a_tenant_gets_nothing_of_another() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let other = other(cluster);
+    let controller = locked_down(&other);
+    other.applied("app", "1");
+    assert_eq!(controller.stop(), Some(0));
+    // A server inside that nobody but the controller could reach.
+    let inside = HttpServer::start(None, |request, out| {
+        Reply::text(200, "kind: ConfigMap").send(request, out)
+    });
+    let own = tenant(cluster, OWN);
+    let controller = locked_down(&own);
+    own.publish("plain", "1", &[("map.yaml", &map("plain", "1"))]);
+    own.kustomize("plain", json!({}));
+    own.applied("plain", "1");
+    let before = versions(&other);
+    let tried = escapes(cluster, &inside.url(""), own.folder.path());
+    assert!(tried.len() >= 20, "{}", tried.len());
+    for escape in &tried {
+        attempt(&own, escape);
+    }
+    let failed: Vec<String> = tried.iter().filter_map(|escape| outcome(&own, escape)).collect();
+    assert!(failed.is_empty(), "{}\n{}", failed.join("\n"), controller.log());
+    assert_eq!(versions(&other), before, "nothing of the other tenant has changed");
+    assert_eq!(own.maps(), ["plain"], "nothing was applied");
+    // As the real one: a resource behind http is asked for even so, and nothing is made of the answer; no repository is.
+    let asked = inside.requests();
+    assert!(asked.iter().all(|request| request.target == "/base.yaml"), "{asked:#?}");
+    assert!(
+        !own.folder.path().join("ran").exists(),
+        "a program of a kubeconfig was run"
+    );
+}
+
+fn attempt(own: &KustomizeWorld<'_>, escape: &Escape) {
+    for (name, data) in &escape.secrets {
+        own.put(SECRET, name, json!({"stringData": {"value": data}}));
+    }
+    own.publish_archive(escape.name, "1", escape.archive.clone());
+    own.kustomize(escape.name, escape.spec.clone());
+}
+
+/// What is wrong with how a try ended; none when it was refused as it should be.
+fn outcome(own: &KustomizeWorld<'_>, escape: &Escape) -> Option<String> {
+    let decided = || {
+        let object = own.get(KUSTOMIZATION, escape.name);
+        let ready = support::world::condition_of(&object, "Ready").cloned();
+        ready.filter(|ready| ready["status"] != "Unknown")
+    };
+    let ready = wait_for(decided, || escape.name.to_owned());
+    if ready["status"] == "True" {
+        return Some(format!("{}: is let through", escape.name));
+    }
+    let (reason, message) = (ready["reason"].clone(), ready["message"].as_str().unwrap().to_owned());
+    let missing: Vec<_> = escape.words.iter().filter(|words| !message.contains(**words)).collect();
+    let leaks = message.contains("of-the-other") || message.contains("root:");
+    (reason != escape.reason || !missing.is_empty() || leaks).then(|| {
+        format!(
+            "{}: {reason} {message:?}, not {} with {missing:?}",
+            escape.name, escape.reason
+        )
+    })
+}
+
+/// An inventory is a wish list of what to delete: whoever may write the status of its own Kustomization may put another's objects in.
+#[test]
+fn an_inventory_deletes_nothing_of_another() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let other = tenant(cluster, "inventory-other");
+    let own = tenant(cluster, "inventory-own");
+    let controller = locked_down(&own);
+    other.put(CONFIG_MAP, "app", json!({"data": {"key": "of-the-other"}}));
+    own.publish("app", "1", &[("map.yaml", &map("app", "1"))]);
+    own.kustomize("app", json!({}));
+    own.applied("app", "1");
+    let entries = json!([
+        {"id": "inventory-other_app__ConfigMap", "v": "v1"},
+        {"id": "_inventory-other__Namespace", "v": "v1"},
+        {"id": "inventory-own_app__ConfigMap", "v": "v1"},
+    ]);
+    own.patch_status(KUSTOMIZATION, "app", &json!({"inventory": {"entries": entries}}));
+    own.request(KUSTOMIZATION, "app", "forged");
+    let message = own.refused("app", "PruneFailed");
+    assert!(
+        message.contains("ConfigMap/inventory-other/app query failed")
+            && message.contains("\"system:serviceaccount:inventory-own:deployer\" cannot get resource"),
+        "{message}"
+    );
+    // Neither by going away.
+    own.delete(KUSTOMIZATION, "app");
+    wait_for(|| own.maps().is_empty(), || controller.log());
+    controller.says("cannot get resource \\\"configmaps\\\"");
+    assert_eq!(other.maps(), ["app"]);
+}
+
+/// Labels of another's Kustomization make nobody else the owner of an object (K-*: owner labels).
+#[test]
+fn labels_of_another_owner_are_replaced() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let own = tenant(cluster, "labels-own");
+    let _controller = locked_down(&own);
+    let labels = json!({
+        "kustomize.toolkit.fluxcd.io/name": "app", "kustomize.toolkit.fluxcd.io/namespace": "labels-other",
+    });
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "app", "labels": labels}});
+    own.publish("app", "1", &[("map.yaml", &object.to_string())]);
+    own.kustomize("app", json!({}));
+    own.applied("app", "1");
+    let labels = own.get(CONFIG_MAP, "app")["metadata"]["labels"].take();
+    assert_eq!(labels["kustomize.toolkit.fluxcd.io/namespace"], "labels-own");
+    // An inventory that names an object of another owner leaves it alone, even where the account might delete it.
+    own.put(
+        CONFIG_MAP,
+        "foreign",
+        json!({"metadata": {"labels": {
+            "kustomize.toolkit.fluxcd.io/name": "theirs", "kustomize.toolkit.fluxcd.io/namespace": "labels-own",
+        }}}),
+    );
+    let entries =
+        json!([{"id": "labels-own_app__ConfigMap", "v": "v1"}, {"id": "labels-own_foreign__ConfigMap", "v": "v1"}]);
+    own.patch_status(KUSTOMIZATION, "app", &json!({"inventory": {"entries": entries}}));
+    own.again("app", "forged");
+    own.applied("app", "1");
+    assert_eq!(own.maps(), ["app", "foreign"]);
+}
