@@ -1,0 +1,58 @@
+//! A write that stops in the middle of an apply until a test lets it go.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::support::api_proxy::ApiProxy;
+use crate::support::controller::Controller;
+use crate::support::http_server::Request;
+use crate::support::waiting::wait_for;
+
+#[derive(Default)]
+struct State {
+    writes: AtomicUsize,
+    reached: AtomicBool,
+    released: AtomicBool,
+}
+
+/// Lets go when it is dropped.
+pub struct Hold(Arc<State>);
+
+fn is_write(request: &Request, part: &str) -> bool {
+    request.method == "PATCH" && request.path.contains(part) && request.parameter("dryRun").is_none()
+}
+
+impl Hold {
+    /// Holds the write of this number, and all after it, of objects whose path has this part.
+    pub fn at(proxy: &ApiProxy, part: &'static str, number: usize) -> Self {
+        let state = Arc::new(State::default());
+        let seen = Arc::clone(&state);
+        proxy.intercept(move |request| {
+            if is_write(request, part) && seen.writes.fetch_add(1, Ordering::SeqCst) + 1 >= number {
+                seen.reached.store(true, Ordering::SeqCst);
+                while !seen.released.load(Ordering::SeqCst) {
+                    sleep(Duration::from_millis(5));
+                }
+            }
+            None
+        });
+        Self(state)
+    }
+
+    /// Waits until a write is held.
+    pub fn reached(&self, controller: &Controller) {
+        wait_for(|| self.0.reached.load(Ordering::SeqCst), || controller.log());
+    }
+
+    pub fn release(&self) {
+        self.0.released.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
