@@ -12,6 +12,8 @@
 mod buckets;
 #[path = "flux_cli/installation.rs"]
 mod installation;
+#[path = "flux_cli/kustomizations.rs"]
+mod kustomizations;
 mod support;
 
 use std::path::PathBuf;
