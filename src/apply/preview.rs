@@ -224,6 +224,10 @@ async fn look(looker: &Looker<'_>, coming: &Coming, mut item: Item) -> Result<Ou
             let twice = [compare::Change::Removed, compare::Change::Added];
             (change, twice.map(|change| one(&refusal.id, change)).into())
         }
+        // Without a dry run nobody knows yet whether anything would change: here one is made all the same.
+        Verdict::Attempt(existing) => attempted(looker, &item, &resource, existing.is_some())
+            .await
+            .map_err(|error| refusal(&item, &error))?,
         Verdict::Write(plan) => {
             let how = match plan.change.action {
                 Action::Created => compare::Change::Added,
@@ -241,6 +245,36 @@ async fn look(looker: &Looker<'_>, coming: &Coming, mut item: Item) -> Result<Ou
         object: item.object,
         differences,
     })
+}
+
+/// What becomes of an object that would be applied without being asked about first.
+async fn attempted(
+    looker: &Looker<'_>,
+    item: &Item,
+    resource: &Resource,
+    exists: bool,
+) -> Result<(Change, Vec<Difference>), ClusterError> {
+    let change = |action| Change {
+        id: item.id.clone(),
+        version: item.gvk.version.clone(),
+        action,
+    };
+    if !exists {
+        let created = change(Action::Created);
+        let differences = vec![one(&created.id, compare::Change::Added)];
+        return Ok((created, differences));
+    }
+    let plan = Plan {
+        change: change(Action::Configured),
+        cleanup: Vec::new(),
+        yields: None,
+    };
+    let found = fields(looker, item, resource, &plan).await?;
+    if found.is_empty() {
+        return Ok((change(Action::Unchanged), Vec::new()));
+    }
+    let differences = vec![one(&plan.change.id, compare::Change::Changed(found))];
+    Ok((plan.change, differences))
 }
 
 /// The fields that would change. Values of Secrets are not told.

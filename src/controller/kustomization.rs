@@ -274,6 +274,9 @@ impl Reconciling<'_> {
             Err(failure) if failure.is_missing_path => status.conditions = before,
             _ => kustomize_status::attempt(status, revision),
         }
+        for warning in built.iter().flat_map(|built| &built.warnings) {
+            self.turn.log.info(warning);
+        }
         built
     }
 
