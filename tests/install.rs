@@ -200,7 +200,7 @@ fn definitions_are_those_of_the_folder_of_definitions() {
             count += 1;
         }
     }
-    assert_eq!(count, 6);
+    assert_eq!(count, 7);
 }
 
 /// The restricted profile of the pod security standards, and a root file system that nothing can write to.

@@ -16,11 +16,8 @@ const WRITTEN_NAMESPACE: &str = "flux-system";
 /// The image that they have.
 const WRITTEN_IMAGE: &str = concat!("image: ghcr.io/bumpwright/bumpwright:v", env!("CARGO_PKG_VERSION"));
 
-/// The argument that others come after.
-const LAST_ARGUMENT: &str = "        - --log-encoding=json\n";
-
-/// The kinds that they have.
-const WRITTEN_CONTROLLERS: &str = "--controllers=image-reflector,image-automation\n";
+/// The last argument that they have.
+const LAST_ARGUMENT: &str = "        - --controllers=image-reflector,image-automation\n";
 
 /// Definitions that are ours, whoever else is in the cluster.
 const OWN_GROUP: &str = ".image.toolkit.fluxcd.io";
@@ -166,12 +163,13 @@ fn roles(everywhere: bool) -> Vec<Manifest> {
 fn deployment(wanted: &Installation<'_>) -> Manifest {
     let text = include_str!("../../deploy/base/deployment.yaml");
     let mut one = manifest(&DEPLOYMENT, "bumpwright", text);
-    let mut arguments = LAST_ARGUMENT.to_owned();
+    let mut arguments = String::new();
     let mut add = |argument: &str| {
         arguments.push_str("        - ");
         arguments.push_str(argument);
         arguments.push('\n');
     };
+    add(&format!("--controllers={}", wanted.controllers));
     if wanted.beside_flux {
         add("--events-addr=http://notification-controller.$(RUNTIME_NAMESPACE).svc.cluster.local./");
     }
@@ -186,8 +184,7 @@ fn deployment(wanted: &Installation<'_>) -> Manifest {
             &format!("--watch-all-namespaces={}", wanted.watch_all_namespaces),
         )
         .replace("--log-level=info", &format!("--log-level={}", wanted.log_level))
-        .replace(LAST_ARGUMENT, &arguments)
-        .replace(WRITTEN_CONTROLLERS, &format!("--controllers={}\n", wanted.controllers));
+        .replace(LAST_ARGUMENT, &arguments);
     one
 }
 

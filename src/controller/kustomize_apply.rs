@@ -126,7 +126,9 @@ impl Applying<'_> {
             Err(failed) => {
                 let message = failed.to_string();
                 // Stages before the failure may have brought new objects.
-                kustomize_status::set_inventory(*keeper.status.lock().await, &failed.inventory);
+                if !failed.inventory.entries.is_empty() {
+                    kustomize_status::set_inventory(*keeper.status.lock().await, &failed.inventory);
+                }
                 Err(message)
             }
         }
