@@ -33,8 +33,10 @@ pub(super) struct BuildFailure {
 
 impl From<OverlayError> for BuildFailure {
     fn from(error: OverlayError) -> Self {
+        // A build has no folder of its own. Where messages have one as Flux has it, its number is as long as those of Flux.
+        let message = error.to_string();
         Self {
-            message: error.to_string(),
+            message: message.replace("/tmp/kustomization-0/", "/tmp/kustomization-0000000000/"),
             is_missing_path: error.is_missing_path(),
         }
     }

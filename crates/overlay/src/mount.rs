@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Where artifacts are shown to lie: as in the messages of kustomize-controller, whose number there is another each time.
 /// Two directories deep, so that a path leaves the artifact after as many `..` as with Flux.
-pub(super) const ROOT: &str = "/tmp/kustomization-0000000000";
+pub(super) const ROOT: &str = "/tmp/kustomization-0";
 
 /// A tree below [`ROOT`], with files above it that cover its own. Nothing is beside it.
 pub(super) struct Mount<'t> {

@@ -79,7 +79,8 @@ impl Substitute for Put {
             return Err("envsubst error: variable not set".into());
         }
         let changed = yaml.replace("${x}", self.0);
-        Ok(read_first(changed.as_bytes(), &ReadOptions::sigs(FileId::NONE)).unwrap())
+        let read = read_first(changed.as_bytes(), &ReadOptions::sigs(FileId::NONE));
+        read.map_err(|error| format!("envsubst error: YAMLToJSON: {}", error.go()).into())
     }
 }
 
