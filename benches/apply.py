@@ -24,9 +24,13 @@ KUSTOMIZE = "kustomize.toolkit.fluxcd.io/v1"
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", default=PROJECT / "target/release/bumpwright")
-    parser.add_argument("--objects", type=int, nargs="*", default=[100, 500, 2000])
+    parser.add_argument("--shapes", type=shape, nargs="*", default=[(1, 100), (1, 500), (1, 2000), (100, 20)],
+                        metavar="KxN", help="K Kustomizations of N objects each")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--quick", action="store_true", help="one Kustomization of 100 objects only")
     options = parser.parse_args()
+    if options.quick:
+        options.shapes = [(1, 100)]
     harness = CORPORA / "harness"
     if not harness.exists():
         sys.exit(f"{harness} is not there")
@@ -35,13 +39,19 @@ def main():
         measure(pathlib.Path(folder), options)
 
 
+def shape(text):
+    kustomizations, objects = text.split("x")
+    return int(kustomizations), int(objects)
+
+
 def measure(folder, options):
     import fluxbox
     (folder / "bin").mkdir()
     for name in ("etcd", "kube-apiserver"):
         (folder / "bin" / name).symlink_to(tool(name))
     os.environ["FLUXBOX_BIN"] = str(folder / "bin")
-    box = fluxbox.Box({"name": "bench", "crds": str(PROJECT / "crds"), "controllers": []}, str(folder / "box"))
+    crds = definitions(folder / "crds")
+    box = fluxbox.Box({"name": "bench", "crds": str(crds), "controllers": []}, str(folder / "box"))
     box.start()
     git = Git(folder / "git")
     source = Source(folder / "source", box)
@@ -49,12 +59,13 @@ def measure(folder, options):
         ours = [str(pathlib.Path(options.binary).resolve()), "controller", "--controllers=kustomize"]
         programs = {"bumpwright": ours, "kustomize-controller": [str(tool("kustomize-controller"))]}
         rows = {}
-        for objects in options.objects:
+        for kustomizations, objects in options.shapes:
             # Programs inside, rounds outside: what slows the machine down for a while slows all rows down.
             for number in range(options.rounds):
                 for name, command in programs.items():
-                    one = Round(folder, box, git, f"{name}-{objects}-{number}", command, objects)
-                    rows.setdefault((objects, name), []).append(one.measured())
+                    label = f"{kustomizations} × {objects:,}"
+                    one = Round(folder, box, git, f"{name}-{kustomizations}-{objects}-{number}", command, kustomizations, objects)
+                    rows.setdefault((label, name), []).append(one.measured())
         table(options, rows)
     finally:
         source.stop()
@@ -62,16 +73,25 @@ def measure(folder, options):
         box.stop()
 
 
+def definitions(folder):
+    """Flux's own definitions of sources, for source-controller, and ours of the Kustomization."""
+    folder.mkdir()
+    flux = pathlib.Path(tool("flux-crds")).glob("source.*.yaml")
+    for file in [*flux, *(PROJECT / "crds").glob("kustomize.*.yaml")]:
+        (folder / file.name).symlink_to(file)
+    return folder
+
+
 def table(options, rows):
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end, median of {options.rounds}\n")
     steps = ["first apply", "nothing changed", "1 % changed"]
     heads = [f"{step}: s | CPU s | server CPU s | requests" for step in steps]
-    print("| objects | program | " + " | ".join(heads) + " | peak MiB |")
+    print("| Kustomizations × objects | program | " + " | ".join(heads) + " | peak MiB |")
     print("|--:|---|" + "--:|" * (4 * len(steps) + 1))
-    for (objects, name), rounds in rows.items():
+    for (label, name), rounds in rows.items():
         columns = [statistics.median(column) for column in zip(*rounds)]
         cells = [f"{value:.0f}" if index % 4 == 3 or index == 12 else f"{value:.2f}" for index, value in enumerate(columns)]
-        print(f"| {objects:,} | {name} | " + " | ".join(cells) + " |")
+        print(f"| {label} | {name} | " + " | ".join(cells) + " |")
 
 
 class Source:
@@ -98,13 +118,16 @@ class Source:
 class Round:
     """A controller with a namespace and a repository of its own."""
 
-    def __init__(self, folder, box, git, name, command, objects):
-        self.box, self.git, self.name, self.objects, self.asked = box, git, name, objects, 0
+    def __init__(self, folder, box, git, name, command, kustomizations, objects):
+        self.box, self.git, self.name, self.asked = box, git, name, 0
+        self.names = [f"bench-{number}" for number in range(kustomizations)]
+        self.objects = objects
         box.namespace(name)
         self.work = folder / f"work-{name}"
-        (self.work / "app").mkdir(parents=True)
-        for number in range(objects):
-            self.write(number, "first")
+        for kustomization in self.names:
+            (self.work / kustomization).mkdir(parents=True)
+            for number in range(objects):
+                self.write(kustomization, number, "first")
         git.publish(self.work, name)
         ports = [free_port() for _ in range(2)]
         self.folder = folder / name
@@ -113,18 +136,19 @@ class Round:
             *command, "--watch-all-namespaces=false", "--events-addr=", "--log-level=error",
             f"--metrics-addr=127.0.0.1:{ports[0]}", f"--health-addr=127.0.0.1:{ports[1]}",
         ]
-        if "bumpwright" in command[0]:
+        if "controller" in command:
             self.command.append(f"--storage-path={self.folder}")
         self.env = {**os.environ, "KUBECONFIG": box.kubeconfig, "RUNTIME_NAMESPACE": name, "TMPDIR": str(self.folder / "tmp")}
         self.ready = f"http://127.0.0.1:{ports[1]}/readyz"
 
-    def write(self, number, value):
-        text = MANIFESTS[number % len(MANIFESTS)].format(name=f"app-{number}", namespace=self.name, value=value)
-        (self.work / "app" / f"app-{number}.yaml").write_text(text)
+    def write(self, kustomization, number, value):
+        name = f"{kustomization}-{number}"
+        text = MANIFESTS[number % len(MANIFESTS)].format(name=name, namespace=self.name, value=value)
+        (self.work / kustomization / f"{name}.yaml").write_text(text)
 
     def measured(self):
-        self.apply("GitRepository", API, {"interval": "1h", "url": self.git.url(self.name), "ref": {"branch": "main"}})
-        self.wait(lambda: "artifact" in self.status("GitRepository"))
+        self.apply("GitRepository", API, "bench", {"interval": "1h", "url": self.git.url(self.name), "ref": {"branch": "main"}})
+        self.wait(lambda: "artifact" in self.statuses("GitRepository")["bench"])
         log = open(self.folder / "log", "w")
         self.process = subprocess.Popen(self.command, env=self.env, stdout=log, stderr=log)
         try:
@@ -148,35 +172,44 @@ class Round:
         return [took, *(new - old for old, new in zip(before, after))]
 
     def start(self):
-        spec = {"interval": "1h", "path": "./app", "prune": True, "sourceRef": {"kind": "GitRepository", "name": "bench"}}
-        self.apply("Kustomization", KUSTOMIZE, spec)
+        for name in self.names:
+            source = {"kind": "GitRepository", "name": "bench"}
+            self.apply("Kustomization", KUSTOMIZE, name, {"interval": "1h", "path": f"./{name}", "prune": True, "sourceRef": source})
 
     def change(self):
-        for number in range(0, self.objects, 100):
-            self.write(number, "second")
+        """One object in a hundred, in all Kustomizations taken together."""
+        places = [(name, number) for name in self.names for number in range(self.objects)]
+        for name, number in places[::100]:
+            self.write(name, number, "second")
         self.git.run(self.work, "commit", "--quiet", "--all", "--message=next")
         self.git.run(self.work, "push", "--quiet", str(self.git.root / f"{self.name}.git"), "main")
-        self.annotate("GitRepository", "next")
+        self.annotate("GitRepository", "bench", "next")
 
-    def apply(self, kind, version, spec):
-        self.box.kube.apply({"apiVersion": version, "kind": kind, "metadata": {"name": "bench"}, "spec": spec}, self.name)
-
-    def status(self, kind):
+    def apply(self, kind, version, name, spec):
         self.asked += 1
-        return self.box.kube.req("GET", self.box.kube.path(kind, self.name, "bench")).get("status", {})
+        self.box.kube.apply({"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}, self.name)
+
+    def statuses(self, kind):
+        """The status of each object of a kind, in one request."""
+        self.asked += 1
+        listed = self.box.kube.req("GET", self.box.kube.path(kind, self.name))["items"]
+        return {item["metadata"]["name"]: item.get("status", {}) for item in listed}
 
     def is_applied(self):
-        return self.status("Kustomization").get("lastAppliedRevision") == f"main@sha1:{self.git.run(self.work, 'rev-parse', 'main')}"
+        revision = f"main@sha1:{self.git.run(self.work, 'rev-parse', 'main')}"
+        return all(status.get("lastAppliedRevision") == revision for status in self.statuses("Kustomization").values())
 
     def is_handled(self, at):
-        return self.status("Kustomization").get("lastHandledReconcileAt") == at
+        return all(status.get("lastHandledReconcileAt") == at for status in self.statuses("Kustomization").values())
 
     def request(self, at):
-        self.annotate("Kustomization", at)
+        for name in self.names:
+            self.annotate("Kustomization", name, at)
 
-    def annotate(self, kind, at):
+    def annotate(self, kind, name, at):
+        self.asked += 1
         patch = {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": at}}}
-        path = self.box.kube.path(kind, self.name, "bench")
+        path = self.box.kube.path(kind, self.name, name)
         self.box.kube.req("PATCH", path, patch, "application/merge-patch+json")
 
     def requests(self):

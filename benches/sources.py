@@ -34,7 +34,10 @@ def main():
     parser.add_argument("--files", type=int, default=16000)
     parser.add_argument("--repositories", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="1,000 files, 20 repositories, one round")
     options = parser.parse_args()
+    if options.quick:
+        options.files, options.repositories, options.rounds = 1000, 20, 1
     harness = CORPORA / "harness"
     if not harness.exists():
         sys.exit(f"{harness} is not there")
