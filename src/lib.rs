@@ -71,7 +71,7 @@ pub mod cluster;
 pub mod compare;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // the life of a process in a cluster
 pub mod controller;
-pub mod edit;
+pub use bumpwright_edit as edit;
 pub mod forge;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // reads and writes repositories, here and on servers
 pub mod git;
@@ -91,7 +91,7 @@ pub mod net;
 pub mod observe;
 pub use bumpwright_overlay as overlay;
 pub mod pipeline;
-pub mod policy;
+pub use bumpwright_policy as policy;
 pub use bumpwright_re2 as re2;
 pub use bumpwright_substitute as substitute;
 pub use bumpwright_webhook as webhook;
@@ -106,10 +106,10 @@ pub mod render;
 pub mod scan;
 pub mod signing;
 pub mod source;
-pub mod sprig;
 pub use bumpwright_sops as sops;
+pub use bumpwright_sprig as sprig;
 pub use bumpwright_storage as storage;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // a database on disk
 pub mod tags;
-pub mod template;
+pub use bumpwright_template as template;
 pub use bumpwright_verify as verify;

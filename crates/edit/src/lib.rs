@@ -1,0 +1,36 @@
+//! Marked fields in YAML files: find them, plan their new values, change their bytes and nothing else.
+//!
+//! ```text
+//! bytes ─▶ scan ─▶ Scan ─▶ plan (with Images) ─▶ Plan ─▶ splice (with the bytes) ─▶ bytes
+//! ```
+//!
+//! [`scan`] is a function of the bytes alone, so a caller may keep its result by blob id; [`plan`] needs no bytes;
+//! [`splice`] replaces byte ranges and copies everything else.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod block;
+mod file;
+mod gap;
+mod lines;
+mod marker;
+mod model;
+mod object;
+mod plain;
+mod plan;
+mod remark;
+mod repair;
+mod scan;
+mod site;
+mod spell;
+mod splice;
+mod strict;
+pub mod unified;
+mod walk;
+
+pub use file::{FileKind, OTHER_LIMIT, YAML_LIMIT, file_kind, looks_marked};
+pub use model::{Change, Images, ObjectId, Part, Reason, Setter, Skip, Verdict};
+pub use plan::{Plan, plan};
+pub use scan::{LocalSkip, Scan, scan};
+pub use site::{BlockShape, Site, Spelling};
+pub use splice::{Edit, SpliceError, splice};

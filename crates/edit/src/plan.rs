@@ -1,0 +1,201 @@
+//! What to change in a file: the sites of a scan, and the images that the policies give.
+
+use std::collections::BTreeMap;
+
+use super::model::{Change, Images, Part, Reason, Skip, Verdict};
+use super::scan::Scan;
+use super::site::{BlockShape, Site, Spelling};
+use super::spell;
+use super::splice::Edit;
+use bumpwright_policy::{LatestRef, PolicyName, Reference, Validation};
+
+/// The changes of one file and what is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The byte ranges to replace, in the order of the file.
+    pub edits: Vec<Edit>,
+    /// The fields that change, in the order of the file.
+    pub changes: Vec<Change>,
+    /// What looks like a marker and changes nothing, in the order of the file.
+    pub skips: Vec<Skip>,
+}
+
+/// Plans the edits of the file at `path`. A field that already holds its value is left as it is spelled, as by Flux.
+pub fn plan(path: &str, scan: &Scan, images: &dyn Images) -> Plan {
+    let mut plan = Plan::default();
+    for skip in &scan.skips {
+        let (reason, message) = (skip.reason, skip.message.clone());
+        plan.skips.push(Skip {
+            path: path.to_owned(),
+            line: skip.line,
+            column: skip.column,
+            reason,
+            message,
+        });
+    }
+    let refused = refused(scan, images);
+    for site in &scan.sites {
+        match outcome(site, images, &refused) {
+            Ok(None) => {}
+            Ok(Some(new)) => {
+                plan.edits.extend(edits(site, &new));
+                plan.changes.push(change(path, site, new));
+            }
+            Err((reason, message)) => {
+                plan.skips.push(Skip {
+                    path: path.to_owned(),
+                    line: site.line,
+                    column: site.column,
+                    reason,
+                    message,
+                });
+            }
+        }
+    }
+    plan.skips.sort_by_key(|skip| (skip.line, skip.column));
+    plan
+}
+
+/// Policies of which a tag in the file must stay, with the reason. What has no tag of its own, a digest or a name, stays
+/// with it: it would no longer belong to the tag.
+type Refused<'a> = BTreeMap<&'a PolicyName, (Reason, String)>;
+
+fn refused<'a>(scan: &'a Scan, images: &dyn Images) -> Refused<'a> {
+    let mut refused = Refused::new();
+    for site in &scan.sites {
+        if let Verdict::Image(image) = images.verdict(&site.setter.policy)
+            && let Some(refusal) = refusal(site, image, images)
+        {
+            refused.insert(&site.setter.policy, refusal);
+        }
+    }
+    refused
+}
+
+/// Why the tag in a site must stay, if it must. Another image than the policy's has tags that say nothing about this one's.
+fn refusal(site: &Site, image: &LatestRef, images: &dyn Images) -> Option<(Reason, String)> {
+    let from = match site.setter.part {
+        Part::Tag => Some(site.value.as_str()),
+        Part::Reference => match LatestRef::split(&site.value) {
+            (name, tag, _) if is_same(name, &image.name) => tag,
+            _ => None,
+        },
+        Part::Name | Part::Digest => None,
+    };
+    images.refusal(&site.setter.policy, from?, &image.tag)
+}
+
+/// Whether two names are those of one image, which `acme/app` and `docker.io/acme/app` are.
+fn is_same(one: &str, other: &str) -> bool {
+    let full = |name| Reference::parse(name, Validation::Weak).map(|reference| reference.context());
+    one == other || full(one).is_ok_and(|one| full(other).is_ok_and(|other| one == other))
+}
+
+/// The new value of a site, nothing if it has it already.
+fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Result<Option<String>, (Reason, String)> {
+    let image = match images.verdict(&site.setter.policy) {
+        Verdict::Image(image) => image,
+        Verdict::Skip(reason, message) => return Err((reason, message)),
+    };
+    let follows = matches!(site.setter.part, Part::Name | Part::Digest);
+    let refusal = match refused.get(&site.setter.policy) {
+        Some(refusal) if follows => Some(refusal.clone()),
+        Some(_) => refusal(site, image, images),
+        None => None,
+    };
+    if let Some(refusal) = refusal {
+        return Err(refusal);
+    }
+    let new = value(site, image)?;
+    if new == site.value {
+        return Ok(None);
+    }
+    if matches!(site.spelling, Spelling::Block(_)) && !fits_block(&new) {
+        let message = format!("{new:?} cannot stand in a block scalar; write the field in quotes");
+        return Err((Reason::PolicyNotReady, message));
+    }
+    Ok(Some(new))
+}
+
+fn value(site: &Site, image: &LatestRef) -> Result<String, (Reason, String)> {
+    Ok(match site.setter.part {
+        Part::Reference => image.to_string(),
+        Part::Name => image.name.clone(),
+        Part::Tag if image.tag.is_empty() => {
+            let message = format!("policy {} gives no tag, only a digest", site.setter.policy);
+            return Err((Reason::PolicyNotReady, message));
+        }
+        Part::Tag => image.tag.clone(),
+        Part::Digest => match image.digest.as_deref().filter(|digest| !digest.is_empty()) {
+            Some(digest) => digest.to_owned(),
+            None => {
+                let policy = &site.setter.policy;
+                let message = format!(
+                    "policy {policy} gives no digest; set its spec.digestReflectionPolicy to IfNotPresent or Always"
+                );
+                return Err((Reason::NoDigest, message));
+            }
+        },
+    })
+}
+
+fn fits_block(value: &str) -> bool {
+    !value.is_empty() && !value.starts_with([' ', '\t']) && !value.chars().any(spell::needs_escape)
+}
+
+fn change(path: &str, site: &Site, new: String) -> Change {
+    Change {
+        path: path.to_owned(),
+        line: site.line,
+        column: site.column,
+        old: site.value.clone(),
+        new,
+        policy: site.setter.policy.clone(),
+        setter: site.setter.clone(),
+        object: site.object.clone(),
+    }
+}
+
+fn edits(site: &Site, new: &str) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    if let Some((span, old)) = &site.untag {
+        edits.push(Edit {
+            span: span.clone(),
+            old: old.clone(),
+            new: String::new(),
+        });
+    }
+    let spelled = match &site.spelling {
+        Spelling::Plain { flow } => spell::as_plain(new, *flow, site.typed),
+        Spelling::Single => spell::as_single(new),
+        Spelling::Double => spell::as_double(new),
+        Spelling::Block(shape) => {
+            edits.extend(strip(shape));
+            format!("{}{}{new}", shape.lead, " ".repeat(shape.indent))
+        }
+    };
+    edits.push(Edit {
+        span: site.span.clone(),
+        old: site.text.clone(),
+        new: spelled,
+    });
+    edits
+}
+
+/// The value ends without line break, so the header has to say `-`.
+fn strip(shape: &BlockShape) -> Option<Edit> {
+    let old = &shape.indicators_text;
+    if old.contains('-') {
+        return None;
+    }
+    let new = if old.contains('+') {
+        old.replace('+', "-")
+    } else {
+        format!("{old}-")
+    };
+    Some(Edit {
+        span: shape.indicators.clone(),
+        old: old.clone(),
+        new,
+    })
+}

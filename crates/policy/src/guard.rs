@@ -1,0 +1,313 @@
+//! Guards that an `ImagePolicy` can have (`bumpwright.dev/…`): a hold, a least age, no way back to older images.
+//!
+//! They are off unless an annotation says otherwise, and what does not parse closes: the policy is not acted upon.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use thiserror::Error;
+
+use super::choose::ImagePolicy;
+use bumpwright_gostd::{Duration, Time, quote};
+
+/// What all annotations of ours begin with.
+const PREFIX: &str = "bumpwright.dev/";
+/// RFC 3339 as Go writes the layout.
+const RFC_3339: &[u8] = b"2006-01-02T15:04:05Z07:00";
+
+/// The guards of one policy.
+#[derive(Clone, Debug, Default)]
+pub struct Guards {
+    /// Nothing is changed while it lasts.
+    pub hold: Option<Hold>,
+    /// Younger images are left alone.
+    pub minimum_age: Option<Duration>,
+    /// Whether an image lower than the one that Git holds is refused.
+    pub refuses_downgrade: bool,
+}
+
+/// A hold.
+#[derive(Clone, Debug)]
+pub struct Hold {
+    /// Why, in the user's words; may be empty.
+    pub reason: String,
+    /// When it ends; never by itself when absent.
+    pub until: Option<Time>,
+}
+
+/// An annotation that does not parse.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("annotation {PREFIX}{key}: {} is not {grammar}", quote(value))]
+pub struct InvalidAnnotation {
+    /// Its key, without the prefix.
+    pub key: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What the value has to be.
+    pub grammar: &'static str,
+}
+
+/// Why a policy's choice is not written.
+#[derive(Clone, Debug)]
+pub enum Refusal {
+    /// `Held`.
+    Held(Hold),
+    /// `TooYoung`: the image's age, when it is known.
+    TooYoung {
+        /// What the policy asks for.
+        minimum: Duration,
+        /// How old the image is; `None` when no one knows.
+        age: Option<Duration>,
+    },
+    /// `WouldDowngrade`.
+    WouldDowngrade {
+        /// The tag that Git holds.
+        from: String,
+        /// The tag that the policy chooses.
+        to: String,
+    },
+}
+
+impl Guards {
+    /// Reads a policy's annotations; those of others are passed over.
+    ///
+    /// # Errors
+    /// [`InvalidAnnotation`] for the first one of ours that does not parse, in the order of the keys.
+    pub fn read<'a>(annotations: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, InvalidAnnotation> {
+        let mut ours: Vec<(&str, &str)> = annotations
+            .into_iter()
+            .filter_map(|(key, value)| Some((key.strip_prefix(PREFIX)?, value)))
+            .collect();
+        ours.sort_unstable();
+        let mut guards = Self::default();
+        let mut until = None;
+        for (key, value) in ours {
+            match key {
+                "allow-downgrade" => guards.refuses_downgrade = !read_flag(value)?,
+                "hold" => {
+                    guards.hold = Some(Hold {
+                        reason: value.to_owned(),
+                        until: None,
+                    });
+                }
+                "hold-until" => until = Some(read_time(value)?),
+                "minimum-age" => guards.minimum_age = Some(read_age(value)?),
+                _ => {}
+            }
+        }
+        if let Some(until) = until {
+            // A time alone holds, too: whoever wrote it wants nothing to happen before.
+            let hold = guards.hold.get_or_insert(Hold {
+                reason: String::new(),
+                until: None,
+            });
+            hold.until = Some(until);
+        }
+        Ok(guards)
+    }
+
+    /// Whether there is a hold at this time.
+    ///
+    /// # Errors
+    /// [`Refusal::Held`] when there is.
+    pub fn check_hold(&self, now: &Time) -> Result<(), Refusal> {
+        match &self.hold {
+            Some(hold) if hold.until.as_ref().is_none_or(|until| now.order(until).is_lt()) => {
+                Err(Refusal::Held(hold.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an image that was created then is old enough.
+    ///
+    /// # Errors
+    /// [`Refusal::TooYoung`] when it is not, or when its age is wanted and not known.
+    pub fn check_age(&self, created: Option<&Time>, now: &Time) -> Result<(), Refusal> {
+        let Some(minimum) = self.minimum_age else {
+            return Ok(());
+        };
+        let age = created.map(|created| now.since(created));
+        match age {
+            Some(age) if age >= minimum => Ok(()),
+            _ => Err(Refusal::TooYoung { minimum, age }),
+        }
+    }
+
+    /// Whether the policy may go from one tag to another. Tags that cannot be compared, such as `latest` with a version,
+    /// are no downgrade.
+    ///
+    /// # Errors
+    /// [`Refusal::WouldDowngrade`] when it may not.
+    pub fn check_downgrade(&self, policy: &ImagePolicy, from: &str, to: &str) -> Result<(), Refusal> {
+        if self.refuses_downgrade && policy.compare(to, from) == Some(Ordering::Less) {
+            return Err(Refusal::WouldDowngrade {
+                from: from.to_owned(),
+                to: to.to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Refusal {
+    /// The reason in machine-readable output.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Held(_) => "Held",
+            Self::TooYoung { .. } => "TooYoung",
+            Self::WouldDowngrade { .. } => "WouldDowngrade",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Held(hold) => {
+                f.write_str("held")?;
+                if let Some(until) = &hold.until {
+                    write!(f, " until {}", String::from_utf8_lossy(&until.format(RFC_3339)))?;
+                }
+                match hold.reason.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, ": {}", hold.reason),
+                }
+            }
+            Self::TooYoung {
+                minimum,
+                age: Some(age),
+            } => write!(f, "the image is {age} old, {minimum} at least is wanted"),
+            Self::TooYoung { minimum, age: None } => {
+                write!(f, "the image's age is not known, {minimum} at least is wanted")
+            }
+            Self::WouldDowngrade { from, to } => write!(f, "{to} is lower than {from}, which is in use"),
+        }
+    }
+}
+
+fn read_flag(value: &str) -> Result<bool, InvalidAnnotation> {
+    match value {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(invalid("allow-downgrade", value, "\"true\" or \"false\"")),
+    }
+}
+
+fn read_time(value: &str) -> Result<Time, InvalidAnnotation> {
+    Time::parse(RFC_3339, value.as_bytes())
+        .map_err(|_| invalid("hold-until", value, "an RFC 3339 time such as 2026-01-31T08:00:00Z"))
+}
+
+fn read_age(value: &str) -> Result<Duration, InvalidAnnotation> {
+    match Duration::parse(value.as_bytes()) {
+        Ok(age) if age >= Duration(0) => Ok(age),
+        _ => Err(invalid("minimum-age", value, "a duration such as 72h or 1h30m")),
+    }
+}
+
+fn invalid(key: &'static str, value: &str, grammar: &'static str) -> InvalidAnnotation {
+    InvalidAnnotation {
+        key,
+        value: value.to_owned(),
+        grammar,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::rule::RuleSpec;
+    use super::*;
+
+    fn time(text: &str) -> Time {
+        Time::parse(RFC_3339, text.as_bytes()).unwrap()
+    }
+
+    fn guards(annotations: &[(&str, &str)]) -> Guards {
+        Guards::read(annotations.iter().copied()).unwrap()
+    }
+
+    #[test]
+    fn what_does_not_parse_is_named_with_its_grammar() {
+        for (key, value, grammar) in [
+            (
+                "hold-until",
+                "tomorrow",
+                "an RFC 3339 time such as 2026-01-31T08:00:00Z",
+            ),
+            ("hold-until", "", "an RFC 3339 time such as 2026-01-31T08:00:00Z"),
+            ("minimum-age", "3d", "a duration such as 72h or 1h30m"),
+            ("minimum-age", "-1h", "a duration such as 72h or 1h30m"),
+            ("allow-downgrade", "False", "\"true\" or \"false\""),
+        ] {
+            let key = format!("{PREFIX}{key}");
+            let error = Guards::read([("other.dev/hold", "x"), (key.as_str(), value)]).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("annotation {key}: {value:?} is not {grammar}")
+            );
+        }
+    }
+
+    #[test]
+    fn a_hold_lasts_until_its_time() {
+        let (early, late) = (time("2026-01-31T07:59:59Z"), time("2026-01-31T09:00:00+01:00"));
+        let said = |guards: &Guards, now| guards.check_hold(now).err().map(|refusal| refusal.to_string());
+        let hold = ("bumpwright.dev/hold", "freeze");
+        let until = ("bumpwright.dev/hold-until", "2026-01-31T08:00:00Z");
+        assert_eq!(said(&guards(&[hold]), &late).as_deref(), Some("held: freeze"));
+        let both = guards(&[until, hold]);
+        assert_eq!(
+            said(&both, &early).as_deref(),
+            Some("held until 2026-01-31T08:00:00Z: freeze")
+        );
+        assert_eq!(said(&both, &late), None);
+        assert_eq!(
+            said(&guards(&[until]), &early).as_deref(),
+            Some("held until 2026-01-31T08:00:00Z")
+        );
+        assert_eq!(said(&guards(&[("hold", "")]), &early), None);
+    }
+
+    #[test]
+    fn an_image_of_unknown_age_is_too_young() {
+        let guards = guards(&[("bumpwright.dev/minimum-age", "72h")]);
+        let now = time("2026-01-31T00:00:00Z");
+        for (created, expected) in [
+            (Some(time("2026-01-28T00:00:00Z")), None),
+            (
+                Some(time("2026-01-28T00:00:01Z")),
+                Some("the image is 71h59m59s old, 72h0m0s at least is wanted"),
+            ),
+            (None, Some("the image's age is not known, 72h0m0s at least is wanted")),
+        ] {
+            let refusal = guards.check_age(created.as_ref(), &now).err();
+            assert_eq!(refusal.map(|refusal| refusal.to_string()).as_deref(), expected);
+        }
+        assert!(Guards::default().check_age(None, &now).is_ok());
+    }
+
+    #[test]
+    fn a_lower_tag_is_refused_even_where_the_range_asks_for_it() {
+        let rule = RuleSpec {
+            semver: Some("<2".to_owned()),
+            ..RuleSpec::default()
+        };
+        let policy = ImagePolicy::new(&rule, None).unwrap();
+        let guards = guards(&[("bumpwright.dev/allow-downgrade", "false")]);
+        for (from, to, refused) in [
+            ("2.0.0", "1.9.0", true),
+            ("1.8.0", "1.9.0", false),
+            ("v1.9.0", "1.9.0", false),
+            ("latest", "1.9.0", false),
+        ] {
+            assert_eq!(
+                guards.check_downgrade(&policy, from, to).is_err(),
+                refused,
+                "{from} {to}"
+            );
+            assert!(Guards::default().check_downgrade(&policy, from, to).is_ok());
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Go's `json.Unmarshal` into an `interface {}`.
+//!
+//! Nesting is kept on a stack of its own: ten thousand levels are allowed.
+
+use bumpwright_gostd::{append_char, first_rune, parse_float, quote};
+use bumpwright_template::{ENTRY_BYTES, Failure, Host, LIST_BYTES, Map, STRING_BYTES, Text, Value};
+
+/// More nested values than these Go refuses.
+const MAX_DEPTH: usize = 10_000;
+
+/// What a document says, and what is wrong with it. A number that no float can hold is wrong but leaves the rest
+/// standing.
+pub(super) fn decode(host: &mut Host<'_>, text: &[u8]) -> Result<(Value, Option<String>), Failure> {
+    host.produce(text.len())?;
+    let mut parser = Parser {
+        rest: text,
+        open: Vec::new(),
+        fault: None,
+    };
+    match parser.document(host) {
+        Ok(value) => Ok((value, parser.fault)),
+        Err(Refusal::Syntax(fault)) => Ok((Value::Nil, Some(fault))),
+        Err(Refusal::Host(failure)) => Err(failure),
+    }
+}
+
+enum Refusal {
+    Syntax(String),
+    Host(Failure),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Host(failure)
+    }
+}
+
+struct Parser<'t> {
+    rest: &'t [u8],
+    open: Vec<Open>,
+    fault: Option<String>,
+}
+
+/// An array or object that has not ended yet.
+enum Open {
+    Array(Vec<Value>),
+    /// The entries so far, and the key of the next one.
+    Object(Vec<(Text, Value)>, Text),
+}
+
+/// What a value began with.
+enum Begun {
+    Value(Value),
+    Container(Open),
+}
+
+impl Parser<'_> {
+    fn document(&mut self, host: &mut Host<'_>) -> Result<Value, Refusal> {
+        loop {
+            host.step(1)?;
+            host.produce(self.place())?;
+            let mut value = match self.begin()? {
+                Begun::Value(value) => {
+                    if matches!(value, Value::String(_)) {
+                        host.produce(STRING_BYTES)?;
+                    }
+                    value
+                }
+                Begun::Container(open) => {
+                    host.produce(match open {
+                        Open::Array(_) => LIST_BYTES,
+                        Open::Object(..) => Map::bytes(1),
+                    })?;
+                    self.open.push(open);
+                    continue;
+                }
+            };
+            loop {
+                match self.end(value)? {
+                    Ended::Document(value) => return Ok(value),
+                    Ended::Container(container) => value = container,
+                    Ended::Item => break,
+                }
+            }
+        }
+    }
+
+    /// What the place of the next value takes up, and its key in an object.
+    fn place(&self) -> usize {
+        match self.open.last() {
+            Some(Open::Object(..)) => ENTRY_BYTES + STRING_BYTES,
+            _ => size_of::<Value>(),
+        }
+    }
+
+    /// Reads a value, or the start of one that holds others.
+    fn begin(&mut self) -> Result<Begun, Refusal> {
+        const CONTEXT: &str = "looking for beginning of value";
+        self.skip_space();
+        let Some(byte) = self.rest.first() else {
+            return Err(self.end_of_input());
+        };
+        if matches!(byte, b'[' | b'{') && self.open.len() >= MAX_DEPTH {
+            return Err(self.unexpected("exceeded max depth"));
+        }
+        Ok(Begun::Value(match byte {
+            b'[' => {
+                self.advance();
+                self.skip_space();
+                match self.take(b']') {
+                    true => Value::list(Vec::new()),
+                    false => return Ok(Begun::Container(Open::Array(Vec::new()))),
+                }
+            }
+            b'{' => {
+                self.advance();
+                self.skip_space();
+                match self.take(b'}') {
+                    true => Value::dict::<Text>([]),
+                    false => {
+                        let key = self.key()?;
+                        return Ok(Begun::Container(Open::Object(Vec::new(), key)));
+                    }
+                }
+            }
+            b'"' => Value::text(self.string()?),
+            b'-' | b'0'..=b'9' => self.number()?,
+            b't' => self.literal("true", Value::Bool(true))?,
+            b'f' => self.literal("false", Value::Bool(false))?,
+            b'n' => self.literal("null", Value::Nil)?,
+            _ => return Err(self.unexpected(CONTEXT)),
+        }))
+    }
+
+    /// Puts a value where it belongs, and reads what follows it.
+    fn end(&mut self, value: Value) -> Result<Ended, Refusal> {
+        self.skip_space();
+        let Some(mut open) = self.open.pop() else {
+            return match self.rest {
+                [] => Ok(Ended::Document(value)),
+                _ => Err(self.unexpected("after top-level value")),
+            };
+        };
+        if self.rest.is_empty() {
+            return Err(self.end_of_input());
+        }
+        match &mut open {
+            Open::Array(items) => {
+                items.push(value);
+                if self.take(b']') {
+                    return Ok(Ended::Container(Value::list(std::mem::take(items))));
+                }
+                if !self.take(b',') {
+                    return Err(self.unexpected("after array element"));
+                }
+            }
+            Open::Object(entries, key) => {
+                entries.push((key.clone(), value));
+                if self.take(b'}') {
+                    return Ok(Ended::Container(Value::dict(std::mem::take(entries))));
+                }
+                if !self.take(b',') {
+                    return Err(self.unexpected("after object key:value pair"));
+                }
+                *key = self.key()?;
+            }
+        }
+        self.open.push(open);
+        Ok(Ended::Item)
+    }
+
+    /// A key and the colon behind it.
+    fn key(&mut self) -> Result<Text, Refusal> {
+        self.skip_space();
+        match self.rest.first() {
+            None => return Err(self.end_of_input()),
+            Some(b'"') => {}
+            Some(_) => return Err(self.unexpected("looking for beginning of object key string")),
+        }
+        let key = self.string()?;
+        self.skip_space();
+        match self.take(b':') {
+            true => Ok(key.into()),
+            false if self.rest.is_empty() => Err(self.end_of_input()),
+            false => Err(self.unexpected("after object key")),
+        }
+    }
+
+    fn literal(&mut self, word: &str, value: Value) -> Result<Value, Refusal> {
+        for letter in word.bytes() {
+            if !self.take(letter) {
+                let letter = char::from(letter);
+                return Err(self.unexpected(&format!("in literal {word} (expecting '{letter}')")));
+            }
+        }
+        Ok(value)
+    }
+
+    fn number(&mut self) -> Result<Value, Refusal> {
+        let text = self.rest;
+        self.take(b'-');
+        if !self.take(b'0') && self.digits() == 0 {
+            return Err(self.unexpected("in numeric literal"));
+        }
+        if self.take(b'.') && self.digits() == 0 {
+            return Err(self.unexpected("after decimal point in numeric literal"));
+        }
+        if self.take(b'e') || self.take(b'E') {
+            let _ = self.take(b'+') || self.take(b'-');
+            if self.digits() == 0 {
+                return Err(self.unexpected("in exponent of numeric literal"));
+            }
+        }
+        let text = text.get(..text.len() - self.rest.len()).unwrap_or(text);
+        match parse_float(text, 64) {
+            Ok(number) => Ok(Value::float(number)),
+            Err(_) => {
+                let text = String::from_utf8_lossy(text);
+                let fault = format!("json: cannot unmarshal number {text} into Go value of type float64");
+                self.fault.get_or_insert(fault);
+                Ok(Value::Nil)
+            }
+        }
+    }
+
+    fn digits(&mut self) -> usize {
+        let count = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.rest = self.rest.get(count..).unwrap_or_default();
+        count
+    }
+
+    /// A string, of which the first quote is next.
+    fn string(&mut self) -> Result<Vec<u8>, Refusal> {
+        self.advance();
+        let mut out = Vec::new();
+        loop {
+            match self.rest {
+                [] => return Err(self.end_of_input()),
+                [b'"', rest @ ..] => {
+                    self.rest = rest;
+                    return Ok(out);
+                }
+                [b'\\', rest @ ..] => {
+                    self.rest = rest;
+                    self.escape(&mut out)?;
+                }
+                [0..b' ', ..] => return Err(self.unexpected("in string literal")),
+                [byte, rest @ ..] if byte.is_ascii() => {
+                    out.push(*byte);
+                    self.rest = rest;
+                }
+                rest => {
+                    let (ch, length) = first_rune(rest).unwrap_or(('\u{fffd}', 1));
+                    append_char(&mut out, ch);
+                    self.rest = rest.get(length..).unwrap_or_default();
+                }
+            }
+        }
+    }
+
+    /// What stands behind a backslash.
+    fn escape(&mut self, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        let byte = match self.rest.first() {
+            Some(b'b') => 8,
+            Some(b'f') => 12,
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b't') => b'\t',
+            Some(byte @ (b'"' | b'\\' | b'/')) => *byte,
+            Some(b'u') => {
+                self.advance();
+                let ch = self.code()?;
+                append_char(out, ch);
+                return Ok(());
+            }
+            _ => return Err(self.unexpected("in string escape code")),
+        };
+        out.push(byte);
+        self.advance();
+        Ok(())
+    }
+
+    /// Four hexadecimal digits; of a pair of surrogates also the second half. Half a pair is a replacement character.
+    fn code(&mut self) -> Result<char, Refusal> {
+        let high = self.four_digits()?;
+        if let Some(ch) = char::from_u32(high) {
+            return Ok(ch);
+        }
+        if let [b'\\', b'u', rest @ ..] = self.rest
+            && (0xd800..0xdc00).contains(&high)
+            && let Some(low @ 0xdc00..0xe000) = rest.get(..4).and_then(hexadecimal)
+        {
+            self.rest = rest.get(4..).unwrap_or_default();
+            let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+            return Ok(char::from_u32(code).unwrap_or('\u{fffd}'));
+        }
+        Ok('\u{fffd}')
+    }
+
+    fn four_digits(&mut self) -> Result<u32, Refusal> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let digit = self.rest.first().and_then(|byte| char::from(*byte).to_digit(16));
+            let digit = digit.ok_or_else(|| self.unexpected("in \\u hexadecimal character escape"))?;
+            code = code << 4 | digit;
+            self.advance();
+        }
+        Ok(code)
+    }
+
+    fn skip_space(&mut self) {
+        while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] = self.rest {
+            self.rest = rest;
+        }
+    }
+
+    fn advance(&mut self) {
+        self.rest = self.rest.get(1..).unwrap_or_default();
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.rest.first() == Some(&byte);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn end_of_input(&self) -> Refusal {
+        Refusal::Syntax("unexpected end of JSON input".to_owned())
+    }
+
+    /// Go tells the end of the input by a space, and some places complain about that.
+    fn unexpected(&self, context: &str) -> Refusal {
+        let byte = char::from(self.rest.first().copied().unwrap_or(b' '));
+        let shown = match byte {
+            '\'' => "\\'".to_owned(),
+            '"' => "\"".to_owned(),
+            byte => quote(&byte.to_string()).trim_matches('"').to_owned(),
+        };
+        Refusal::Syntax(format!("invalid character '{shown}' {context}"))
+    }
+}
+
+/// What came behind a value.
+enum Ended {
+    /// The end of the text.
+    Document(Value),
+    /// The end of the array or object that it is in.
+    Container(Value),
+    /// Another value.
+    Item,
+}
+
+fn hexadecimal(digits: &[u8]) -> Option<u32> {
+    let mut code = 0;
+    for digit in digits {
+        code = code << 4 | char::from(*digit).to_digit(16)?;
+    }
+    Some(code)
+}

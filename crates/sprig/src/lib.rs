@@ -1,0 +1,75 @@
+//! Sprig v3.3.0: the functions that Flux' templates have besides Go's own.
+//!
+//! It is `HermeticTxtFuncMap`: without the functions that read the clock, the environment or the network by name, though
+//! a few that roll dice are left. Each file is one of Sprig's families and has a table of its functions.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod cast;
+mod certificates;
+mod conversion;
+mod crypto;
+mod dates;
+mod decimal;
+mod deep_copy;
+mod deep_equal;
+mod defaults;
+mod derive_password;
+mod dice;
+mod dicts;
+mod durations;
+mod encoding;
+mod flow;
+mod json;
+mod json_decode;
+mod json_encode;
+mod json_fields;
+mod lists;
+mod merging;
+mod numbers;
+mod paths;
+mod pem;
+mod private_keys;
+mod reflection;
+mod regex;
+mod semver;
+mod string_case;
+mod string_slices;
+mod strings;
+mod strval;
+mod time_methods;
+mod time_values;
+#[cfg(test)]
+mod trial;
+mod urls;
+mod words;
+mod wrapping;
+mod x509;
+
+use bumpwright_template::Function;
+
+/// The tables of all families.
+pub static TABLES: &[&[Function]] = &[
+    certificates::FUNCTIONS,
+    conversion::FUNCTIONS,
+    crypto::FUNCTIONS,
+    dates::FUNCTIONS,
+    deep_copy::FUNCTIONS,
+    defaults::FUNCTIONS,
+    dicts::FUNCTIONS,
+    encoding::FUNCTIONS,
+    flow::FUNCTIONS,
+    json::FUNCTIONS,
+    lists::FUNCTIONS,
+    merging::FUNCTIONS,
+    numbers::FUNCTIONS,
+    paths::FUNCTIONS,
+    reflection::FUNCTIONS,
+    regex::FUNCTIONS,
+    semver::FUNCTIONS,
+    string_case::FUNCTIONS,
+    string_slices::FUNCTIONS,
+    strings::FUNCTIONS,
+    urls::FUNCTIONS,
+    wrapping::FUNCTIONS,
+];

@@ -1,0 +1,390 @@
+//! From the text of a template to its trees: Go's `text/template/parse`.
+//!
+//! This file holds what the grammar stands on: looking ahead, variables in scope, errors. The grammar itself is in
+//! `parse_control` (what has a body) and `parse_pipeline` (what has a value).
+
+use super::{
+    error::{Error, Missing, MissingKind, Place, Stage},
+    functions::Functions,
+    lex::{Lexer, LoopWords},
+    node::{List, Node, Pos},
+    scope::Scope,
+    stack,
+    text::Text,
+    token::{Kind, Token},
+};
+use bumpwright_gostd::{Reason, quote, unquote};
+use std::collections::HashMap;
+
+/// A text and the templates that it defines.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    /// The text that all positions point into.
+    pub(super) text: String,
+    /// By name; the text itself is under the name that it was parsed with.
+    pub(super) trees: HashMap<String, Tree>,
+}
+
+/// A template.
+#[derive(Debug)]
+pub(super) struct Tree {
+    /// What it consists of.
+    pub(super) root: List,
+    /// Whether that is nothing but space: such a definition gives way to any other.
+    is_empty: bool,
+}
+
+/// Parses the text of a template, which gets the name.
+///
+/// # Errors
+/// Go's.
+pub(super) fn parse(name: &str, text: &str, functions: &Functions) -> Result<Parsed, Error> {
+    let mut parser = Parser::new(name, text, functions);
+    let root = parser.whole_text().map_err(|error| *error)?;
+    parser.define(root.pos, name.to_owned(), root).map_err(|error| *error)?;
+    Ok(Parsed {
+        text: text.to_owned(),
+        trees: parser.trees,
+    })
+}
+
+/// Levels of parentheses within an expression, and levels of actions with a body. Go allows 10,000 parentheses, but
+/// its stacks grow; no template that a human wrote comes near.
+const MAX_DEPTH: usize = 1000;
+
+/// The error is in a box, since nearly every function of the parser may return one and few do.
+pub(super) type Parsing<T> = Result<T, Box<Error>>;
+
+/// What the grammar reads from and writes to.
+pub(super) struct Parser<'t> {
+    name: &'t str,
+    text: &'t str,
+    /// What identifiers may name.
+    pub(super) functions: &'t Functions,
+    lexer: Lexer<'t>,
+    /// Words that come again, the next one last. The grammar looks ahead by three.
+    ahead: Vec<Token<'t>>,
+    pub(super) template: Progress<'t>,
+    trees: HashMap<String, Tree>,
+    bodies: usize,
+}
+
+/// Where the parser is in one template. Templates within it have their own.
+pub(super) struct Progress<'t> {
+    /// Its variables.
+    pub(super) scope: Scope<'t>,
+    /// The line of the last word that was read, also ahead: the line of errors.
+    pub(super) line: usize,
+    /// The line on which the action began.
+    pub(super) action_line: Option<usize>,
+    /// How many `range` it is in.
+    pub(super) loops: usize,
+    parens: usize,
+}
+
+impl Progress<'_> {
+    /// The start of a template.
+    pub(super) fn new(line: usize) -> Self {
+        Self {
+            scope: Scope::new(),
+            line,
+            action_line: None,
+            loops: 0,
+            parens: 0,
+        }
+    }
+}
+
+impl Tree {
+    fn new(root: List) -> Self {
+        let is_blank = |node: &Node| matches!(node, Node::Text(_, text) if text.lossy().trim().is_empty());
+        Self {
+            is_empty: root.nodes.iter().all(is_blank),
+            root,
+        }
+    }
+}
+
+impl<'t> Parser<'t> {
+    fn new(name: &'t str, text: &'t str, functions: &'t Functions) -> Self {
+        let loop_words = LoopWords {
+            is_break: functions.get("break").is_none(),
+            is_continue: functions.get("continue").is_none(),
+        };
+        Self {
+            name,
+            text,
+            functions,
+            lexer: Lexer::new(text, loop_words),
+            ahead: Vec::with_capacity(3),
+            template: Progress::new(1),
+            trees: HashMap::new(),
+            bodies: 0,
+        }
+    }
+
+    /// The next word, also when it is a space.
+    pub(super) fn next(&mut self) -> Token<'t> {
+        self.ahead.pop().unwrap_or_else(|| {
+            let token = self.lexer.token();
+            self.template.line = token.line;
+            token
+        })
+    }
+
+    /// Makes a word the next one again.
+    pub(super) fn back(&mut self, token: Token<'t>) {
+        self.ahead.push(token);
+    }
+
+    /// The next word, which stays the next one.
+    pub(super) fn peek(&mut self) -> Token<'t> {
+        let token = self.next();
+        self.back(token);
+        token
+    }
+
+    /// The next word that is not a space.
+    pub(super) fn next_word(&mut self) -> Token<'t> {
+        loop {
+            let token = self.next();
+            if token.kind != Kind::Space {
+                return token;
+            }
+        }
+    }
+
+    /// The next word that is not a space, which becomes the next one.
+    pub(super) fn peek_word(&mut self) -> Token<'t> {
+        let token = self.next_word();
+        self.back(token);
+        token
+    }
+
+    /// The next word that is not a space, which has to be of a kind.
+    pub(super) fn expect(&mut self, kind: Kind, context: &str) -> Parsing<Token<'t>> {
+        let token = self.next_word();
+        if token.kind == kind {
+            Ok(token)
+        } else {
+            Err(self.unexpected(token, context))
+        }
+    }
+
+    /// What a string literal stands for.
+    pub(super) fn unquoted(&self, token: Token<'t>) -> Parsing<Text> {
+        let text = unquote(token.text).ok_or_else(|| self.error(token.pos, &Reason::Syntax.to_string()))?;
+        Ok(text.into())
+    }
+
+    /// Installs a definition. Another one of the same name is an error, unless one of the two is blank.
+    pub(super) fn define(&mut self, pos: Pos, name: String, root: List) -> Parsing<()> {
+        let tree = Tree::new(root);
+        let is_new = self.trees.get(&name).is_none_or(|old| old.is_empty);
+        if is_new {
+            self.trees.insert(name, tree);
+        } else if !tree.is_empty {
+            let name = quote(&name);
+            return Err(self.error(pos, &format!("template: multiple definition of template {name}")));
+        }
+        Ok(())
+    }
+
+    /// Runs `inner`, the body of an action, one level deeper.
+    pub(super) fn in_body<T>(&mut self, pos: Pos, inner: impl FnOnce(&mut Self) -> Parsing<T>) -> Parsing<T> {
+        if self.bodies >= MAX_DEPTH {
+            return Err(self.error(pos, "max action depth exceeded"));
+        }
+        self.bodies += 1;
+        let result = stack::grown(|| inner(self));
+        self.bodies -= 1;
+        result
+    }
+
+    /// Runs `inner`, the inside of parentheses, one level deeper.
+    pub(super) fn in_parens<T>(&mut self, pos: Pos, inner: impl FnOnce(&mut Self) -> Parsing<T>) -> Parsing<T> {
+        if self.template.parens >= MAX_DEPTH {
+            return Err(self.error(pos, "max expression depth exceeded"));
+        }
+        self.template.parens += 1;
+        let result = stack::grown(|| inner(self));
+        self.template.parens -= 1;
+        result
+    }
+
+    /// The error that something is wrong at `pos`. Go's text says how far the parser had read.
+    pub(super) fn error(&self, pos: Pos, what: &str) -> Box<Error> {
+        Box::new(Error {
+            text: format!("template: {}:{}: {what}", self.name, self.template.line),
+            stage: Stage::Parse,
+            place: Place::of(self.text, pos),
+            missing: None,
+            partial: Vec::new(),
+        })
+    }
+
+    /// The error that a name stands for nothing.
+    pub(super) fn missing(&self, token: Token<'t>, what: MissingKind, text: &str) -> Box<Error> {
+        let known = match what {
+            MissingKind::Variable => self.template.scope.names(),
+            _ => self.functions.names(),
+        };
+        let mut error = self.error(token.pos, text);
+        error.missing = Some(Box::new(Missing {
+            name: token.text.to_owned(),
+            known: known.into_iter().map(str::to_owned).collect(),
+            what,
+        }));
+        error
+    }
+
+    /// The error that a word does not belong where it is; of a word that is none, why.
+    pub(super) fn unexpected(&self, token: Token<'t>, context: &str) -> Box<Error> {
+        if !matches!(token.kind, Kind::Fault(_)) {
+            return self.error(token.pos, &format!("unexpected {token} in {context}"));
+        }
+        let mut text = token.to_string();
+        if let Some(line) = self.template.action_line.filter(|line| *line != token.line) {
+            let action = if text.ends_with(" action") { "" } else { " in action" };
+            text.push_str(&format!("{action} started at {}:{line}", self.name));
+        }
+        self.error(token.pos, &text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Parsed, Error> {
+        parse("t", text, &Functions::new(&[]))
+    }
+
+    #[test]
+    fn errors_have_the_line_that_was_read_and_the_place_of_the_word() {
+        for (text, expected, line, column) in [
+            ("é {{nope}}", r#"1: function "nope" not defined"#, 1, 5),
+            ("a\n{{if .x}}\n{{.y}", "3: bad character U+007D '}'", 3, 3),
+            ("{{if .x}}\n {{end}}{{end}}", "2: unexpected {{end}}", 2, 9),
+            ("{{print\n\n$x}}", r#"3: undefined variable "$x""#, 3, 1),
+            ("{{print\n  1\n", "3: unclosed action started at t:1", 3, 1),
+            (
+                "{{print\n  (1\n}}",
+                "3: unclosed left paren in action started at t:1",
+                3,
+                1,
+            ),
+            ("{{if .x}}\n", "2: unexpected EOF", 2, 1),
+            // The line of the last word before the body: the outer template has not read on.
+            (
+                "{{block \"a\" .}}\n\n{{else}}{{end}}",
+                "1: unexpected {{else}} in block clause",
+                3,
+                1,
+            ),
+            (
+                "{{define \"a\"}}\n{{else}}",
+                "2: unexpected {{else}} in define clause",
+                2,
+                1,
+            ),
+            ("{{define \"a\"}}x{{end}}\n{{define \"a\"}}y\n{{end}}", MULTIPLE, 2, 10),
+        ] {
+            let error = parsed(text).unwrap_err();
+            assert_eq!(error.text, format!("template: t:{expected}"), "{text:?}");
+            assert_eq!(error.place, Place { line, column }, "{text:?}");
+            assert_eq!(error.stage, Stage::Parse);
+        }
+    }
+
+    const MULTIPLE: &str = "3: template: multiple definition of template \"a\"";
+
+    #[test]
+    fn missing_names_come_with_those_that_exist() {
+        let missing = |text| parsed(text).unwrap_err().missing.unwrap();
+        let function = missing("{{prinft 1}}");
+        assert_eq!(
+            (function.name.as_str(), function.what),
+            ("prinft", MissingKind::Function)
+        );
+        assert!(function.known.iter().any(|name| name == "printf"));
+        let variable = missing("{{$image := 1}}{{with $other := 2}}{{end}}{{$imgae.Name}}");
+        assert_eq!(
+            (variable.name.as_str(), variable.what),
+            ("$imgae", MissingKind::Variable)
+        );
+        assert_eq!(variable.known, ["$", "$image"]);
+    }
+
+    #[test]
+    fn blank_definitions_give_way() {
+        for (text, name, expected) in [
+            ("{{define \"a\"}} \n{{end}}{{define \"a\"}}x{{end}}", "a", "x"),
+            (
+                "{{define \"a\"}}x{{end}}{{define \"a\"}} {{/* note */}}{{end}}",
+                "a",
+                "x",
+            ),
+            ("{{define \"t\"}}x{{end}}\n", "t", "x"),
+            ("{{define \"t\"}} {{end}}y", "t", "y"),
+            ("{{block \"a\" .}}x{{end}}y", "t", "{{template \"a\" .}}y"),
+        ] {
+            let trees = parsed(text).unwrap().trees;
+            assert_eq!(trees[name].root.to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error_and_needs_no_deep_stack() {
+        let nested = |bodies: usize, parens: usize| {
+            let pipe = format!("{}.a{}", "(".repeat(parens), ")".repeat(parens));
+            format!(
+                "{}{{{{{pipe}}}}}{}",
+                "{{if .a}}".repeat(bodies),
+                "{{end}}".repeat(bodies)
+            )
+        };
+        let walk = move || {
+            let fits = nested(MAX_DEPTH, MAX_DEPTH);
+            assert_eq!(parsed(&fits).unwrap().trees["t"].root.to_string(), fits);
+            let chain = format!("{{{{if .a}}}}{}{{{{end}}}}", "{{else if .a}}".repeat(MAX_DEPTH - 1));
+            drop(parsed(&chain).unwrap());
+            for (text, what) in [
+                (nested(MAX_DEPTH + 1, 0), "max action depth exceeded"),
+                (nested(0, MAX_DEPTH + 1), "max expression depth exceeded"),
+                ("{{with .a}}".repeat(100_000), "max action depth exceeded"),
+                ("{{block \"a\" .}}".repeat(100_000), "max action depth exceeded"),
+                (format!("{{{{{}", "(".repeat(100_000)), "max expression depth exceeded"),
+                (
+                    chain.replacen("{{else", "{{else if .b}}{{else", 1),
+                    "max action depth exceeded",
+                ),
+            ] {
+                assert_eq!(parsed(&text).unwrap_err().text, format!("template: t:1: {what}"));
+            }
+        };
+        std::thread::Builder::new()
+            .stack_size(1 << 20)
+            .spawn(walk)
+            .unwrap()
+            .join()
+            .unwrap();
+    }
+
+    #[test]
+    fn large_texts_take_linear_time() {
+        // Each would take minutes if a part of it were read anew for every other part.
+        for piece in [
+            "{{$x := .a}}{{$x.b}}\n",
+            "{{define \"a\"}} {{end}}",
+            "{{/* note */ -}}\n",
+            " {{- .a.b -}} ",
+            "{ { \n",
+        ] {
+            parsed(&piece.repeat(100_000)).unwrap();
+        }
+        let blank = format!("{{{{define \"a\"}}}}{}x{{{{end}}}}", " {{/**/}}".repeat(100_000));
+        parsed(&(blank + &"{{define \"a\"}}{{end}}".repeat(100_000))).unwrap();
+    }
+}

@@ -1,0 +1,260 @@
+//! What has a value: pipelines, commands, operands.
+
+use super::{
+    error::MissingKind,
+    node::{At, Command, Expr, Name, Pipe, Variable},
+    number,
+    parse::{Parser, Parsing},
+    token::{Keyword, Kind, Token},
+    value::Value,
+};
+use bumpwright_gostd::quote;
+
+/// What a pipeline is for: error texts name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Context {
+    Block,
+    Command,
+    If,
+    Parens,
+    Range,
+    Template,
+    With,
+}
+
+impl Context {
+    /// As error texts call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Block => "block clause",
+            Self::Command => "command",
+            Self::If => "if",
+            Self::Parens => "parenthesized pipeline",
+            Self::Range => "range",
+            Self::Template => "template clause",
+            Self::With => "with",
+        }
+    }
+
+    /// What ends the pipeline.
+    fn end(self) -> Kind {
+        match self {
+            Self::Parens => Kind::RightParen,
+            _ => Kind::RightDelim,
+        }
+    }
+}
+
+impl<'t> Parser<'t> {
+    /// `$x, $y := command | command`, up to and with what ends it.
+    pub(super) fn pipeline(&mut self, context: Context) -> Parsing<Pipe> {
+        let mut pipe = Pipe {
+            pos: self.peek_word().pos,
+            is_assign: false,
+            decl: Vec::new(),
+            commands: Vec::new(),
+        };
+        while self.declaration(&mut pipe, context)? {}
+        loop {
+            let token = self.next_word();
+            if token.kind == context.end() {
+                self.check(&pipe, token, context)?;
+                // Most have one command of one operand, and vectors begin with room for four.
+                pipe.decl.shrink_to_fit();
+                pipe.commands.shrink_to_fit();
+                return Ok(pipe);
+            }
+            if !starts_operand(token.kind) {
+                return Err(self.unexpected(token, context.name()));
+            }
+            self.back(token);
+            pipe.commands.push(self.command()?);
+        }
+    }
+
+    /// A variable that gets the value, if there is one. `true`: another one may follow.
+    fn declaration(&mut self, pipe: &mut Pipe, context: Context) -> Parsing<bool> {
+        let variable = self.peek_word();
+        if variable.kind != Kind::Variable {
+            return Ok(false);
+        }
+        self.next();
+        let after = self.peek();
+        let next = self.next_word();
+        let is_comma = next.kind == Kind::Char && next.text == ",";
+        if !is_comma && !matches!(next.kind, Kind::Assign | Kind::Declare) {
+            // It is an operand. The space behind it counts: without it, a field would belong to it.
+            self.back(next);
+            if after.kind == Kind::Space {
+                self.back(after);
+            }
+            self.back(variable);
+            return Ok(false);
+        }
+        pipe.decl.push(Variable {
+            pos: variable.pos,
+            names: vec![Name::new(variable.text)],
+        });
+        // Go declares with both signs, and so early that the value may already use the variable.
+        self.template.scope.declare(variable.text);
+        if !is_comma {
+            pipe.is_assign = next.kind == Kind::Assign;
+            return Ok(false);
+        }
+        if context != Context::Range || pipe.decl.len() > 1 {
+            let text = format!("too many declarations in {}", context.name());
+            return Err(self.error(next.pos, &text));
+        }
+        let second = self.peek_word();
+        match second.kind {
+            Kind::Variable | Kind::RightDelim | Kind::RightParen => Ok(true),
+            _ => Err(self.error(second.pos, "range can only initialize variables")),
+        }
+    }
+
+    fn check(&self, pipe: &Pipe, end: Token<'t>, context: Context) -> Parsing<()> {
+        if pipe.commands.is_empty() {
+            return Err(self.error(end.pos, &format!("missing value for {}", context.name())));
+        }
+        for (index, command) in pipe.commands.iter().enumerate().skip(1) {
+            if command.args.first().is_some_and(is_constant) {
+                let text = format!("non executable command in pipeline stage {}", index + 1);
+                return Err(self.error(command.pos, &text));
+            }
+        }
+        Ok(())
+    }
+
+    /// `operand operand …`, up to what ends the pipeline, or with the `|` behind it.
+    fn command(&mut self) -> Parsing<Command> {
+        let pos = self.peek_word().pos;
+        let mut args = Vec::new();
+        loop {
+            self.peek_word();
+            args.extend(self.operand()?);
+            let token = self.next();
+            match token.kind {
+                Kind::Space => continue,
+                Kind::RightDelim | Kind::RightParen => self.back(token),
+                Kind::Pipe => {}
+                _ => return Err(self.unexpected(token, "operand")),
+            }
+            args.shrink_to_fit();
+            if args.is_empty() {
+                return Err(self.error(pos, "empty command"));
+            }
+            return Ok(Command { pos, args });
+        }
+    }
+
+    /// `term.Field.Field`, if there is a term.
+    fn operand(&mut self) -> Parsing<Option<Expr>> {
+        let Some(term) = self.term()? else { return Ok(None) };
+        let first = self.peek();
+        if first.kind != Kind::Field {
+            return Ok(Some(term));
+        }
+        let mut fields = Vec::new();
+        while self.peek().kind == Kind::Field {
+            fields.push(field_name(self.next()));
+        }
+        // Go builds a new node for the whole chain, which begins where the first of these fields does.
+        let pos = first.pos;
+        Ok(Some(match term {
+            Expr::Field(_, mut names) => {
+                names.append(&mut fields);
+                Expr::Field(pos, names)
+            }
+            Expr::Variable(Variable { mut names, .. }) => {
+                names.append(&mut fields);
+                Expr::Variable(Variable { pos, names })
+            }
+            term if is_constant(&term) => {
+                let text = quote(&At::Expr(&term).to_string());
+                return Err(self.error(pos, &format!("unexpected . after term {text}")));
+            }
+            term => Expr::Chain(pos, Box::new(term), fields),
+        }))
+    }
+
+    fn term(&mut self) -> Parsing<Option<Expr>> {
+        let token = self.next_word();
+        let pos = token.pos;
+        Ok(Some(match token.kind {
+            Kind::Identifier => self.identifier(token)?,
+            Kind::Keyword(Keyword::Dot) => Expr::Dot(pos),
+            Kind::Keyword(Keyword::Nil) => Expr::Nil(pos),
+            Kind::Variable => self.variable(token)?,
+            Kind::Field => Expr::Field(pos, vec![field_name(token)]),
+            Kind::Bool => Expr::Bool(pos, token.text == "true"),
+            Kind::CharConstant | Kind::Complex | Kind::Number => {
+                let number = match token.kind {
+                    Kind::CharConstant => number::character(pos, token.text),
+                    Kind::Complex => number::complex(pos, token.text),
+                    _ => number::number(pos, token.text),
+                };
+                Expr::Number(number.map_err(|text| self.error(pos, &text))?)
+            }
+            Kind::LeftParen => {
+                let pipe = self.in_parens(pos, |parser| parser.pipeline(Context::Parens))?;
+                Expr::Pipe(Box::new(pipe))
+            }
+            Kind::String | Kind::RawString => {
+                Expr::String(pos, token.text.to_owned(), Value::String(self.unquoted(token)?))
+            }
+            _ => {
+                self.back(token);
+                return Ok(None);
+            }
+        }))
+    }
+
+    fn identifier(&self, token: Token<'t>) -> Parsing<Expr> {
+        let function = self.functions.get(token.text).ok_or_else(|| {
+            let text = format!("function {} not defined", quote(token.text));
+            self.missing(token, MissingKind::Function, &text)
+        })?;
+        Ok(Expr::Identifier(token.pos, function))
+    }
+
+    fn variable(&self, token: Token<'t>) -> Parsing<Expr> {
+        if !self.template.scope.has(token.text) {
+            let text = format!("undefined variable {}", quote(token.text));
+            return Err(self.missing(token, MissingKind::Variable, &text));
+        }
+        Ok(Expr::Variable(Variable {
+            pos: token.pos,
+            names: vec![Name::new(token.text)],
+        }))
+    }
+}
+
+/// The name of a `.name`.
+fn field_name(token: Token<'_>) -> Name {
+    Name::new(token.text.strip_prefix('.').unwrap_or(token.text))
+}
+
+fn starts_operand(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Bool
+            | Kind::CharConstant
+            | Kind::Complex
+            | Kind::Field
+            | Kind::Identifier
+            | Kind::Keyword(Keyword::Dot | Keyword::Nil)
+            | Kind::LeftParen
+            | Kind::Number
+            | Kind::RawString
+            | Kind::String
+            | Kind::Variable
+    )
+}
+
+/// Whether it is neither something to call nor something that has fields.
+fn is_constant(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Bool(..) | Expr::Dot(_) | Expr::Nil(_) | Expr::Number(_) | Expr::String(..)
+    )
+}
