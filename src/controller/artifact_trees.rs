@@ -88,8 +88,13 @@ impl ArtifactTrees {
         })
     }
 
+    /// The storage that has an artifact, if it is one of ours.
+    fn own(&self, artifact: &Artifact) -> Option<&Storage> {
+        self.own.as_ref().filter(|own| own.url(&artifact.path) == artifact.url)
+    }
+
     fn open(&self, artifact: &Artifact, expected: &Digest) -> Result<Box<dyn Read>, FetchError> {
-        if let Some(storage) = self.own.as_ref().filter(|own| own.url(&artifact.path) == artifact.url) {
+        if let Some(storage) = self.own(artifact) {
             return match storage.open(&artifacts::stored(artifact)) {
                 Ok(reader) => Ok(Box::new(reader)),
                 Err(error) if error.is_absent() => Err(FetchError::Absent),
@@ -112,11 +117,8 @@ impl ArtifactTrees {
 
     /// Why an archive cannot be used. Damage of a file of ours shows while it is unpacked, and its digest says more.
     fn why(&self, artifact: &Artifact, expected: &Digest, error: &dyn std::fmt::Display) -> FetchError {
-        let own = self
-            .own
-            .as_ref()
-            .map(|storage| storage.verify(&artifacts::stored(artifact)));
-        match own {
+        let own = self.own(artifact);
+        match own.map(|storage| storage.verify(&artifacts::stored(artifact))) {
             Some(Err(_)) => other_bytes(expected),
             _ => FetchError::Failed(format!(
                 "failed to extract archive (check whether file size exceeds max download size): {error}"
@@ -218,4 +220,79 @@ fn unpacked(reader: &mut dyn Read) -> Result<Unpacked, ReadError> {
         Ok(())
     })?;
     Ok(Unpacked { tree, bytes })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::artifact::Algorithm;
+    use crate::storage::{Retention, Settings};
+
+    const BYTES: &[u8] = b"no archive";
+
+    fn artifact(url: String, bytes: &[u8]) -> Artifact {
+        let mut digester = Algorithm::Sha256.digester();
+        digester.update(bytes);
+        Artifact {
+            path: "gitrepository/apps/fleet/1.tar.gz".to_owned(),
+            url,
+            revision: "main@sha1:a".to_owned(),
+            digest: digester.finish().to_string(),
+            ..Artifact::default()
+        }
+    }
+
+    fn storage(folder: &std::path::Path) -> Storage {
+        let settings = Settings {
+            path: folder.to_owned(),
+            host: "ours.example".to_owned(),
+            retention: Retention::default(),
+            algorithm: Algorithm::Sha256,
+            max_size: None,
+        };
+        Storage::new(settings).unwrap()
+    }
+
+    /// Answers one request.
+    fn server() -> (String, std::thread::JoinHandle<()>) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let url = format!("http://{}/1.tar.gz", listener.local_addr().unwrap());
+        let answering = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 1024];
+            let _ = stream.read(&mut request).unwrap();
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", BYTES.len());
+            stream.write_all(&[head.as_bytes(), BYTES].concat()).unwrap();
+        });
+        (url, answering)
+    }
+
+    #[test]
+    fn an_archive_of_another_server_is_not_looked_for_in_our_storage() {
+        let folder = tempfile::tempdir().unwrap();
+        let trees = ArtifactTrees::new(0, Some(storage(folder.path())), None);
+        let (url, answering) = server();
+        let message = trees.get(&artifact(url, BYTES)).unwrap_err().to_string();
+        answering.join().unwrap();
+        assert!(message.starts_with("failed to extract archive "), "{message}");
+    }
+
+    #[test]
+    fn damage_of_a_file_of_ours_is_told_by_its_digest() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = storage(folder.path());
+        let ours = artifact(storage.url("gitrepository/apps/fleet/1.tar.gz"), b"what was written");
+        let file = folder.path().join(&ours.path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, BYTES).unwrap();
+        let trees = ArtifactTrees::new(0, Some(storage), None);
+        let message = trees.get(&ours).unwrap_err().to_string();
+        assert!(
+            message.starts_with("failed to verify archive: computed digest "),
+            "{message}"
+        );
+    }
 }
