@@ -31,10 +31,10 @@ impl BuiltKustomization {
     }
 
     /// Its objects, as they are to be.
-    pub(super) fn desired(&self) -> impl Iterator<Item = Desired> {
-        self.built.objects.iter().map(|object| Desired {
-            object: object.value.clone(),
-            origin: object.origin.as_deref().map(str::to_owned),
+    pub(super) fn into_desired(self) -> impl Iterator<Item = Desired> {
+        self.built.objects.into_iter().map(|object| Desired {
+            object: object.value,
+            origin: object.origin.map(String::from),
         })
     }
 }

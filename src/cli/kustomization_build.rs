@@ -29,7 +29,7 @@ fn build(args: &Build) -> Result<(), String> {
     }
     let settings = built.settings();
     let mut text = String::new();
-    for desired in built.desired() {
+    for desired in built.into_desired() {
         let mut object = as_applied(desired, &settings).map_err(|error| error.to_string())?;
         if args.redact {
             show_masks(&mut object);

@@ -23,7 +23,7 @@ pub(super) fn differences(args: &Diff) -> Result<bool, String> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start asking the cluster: {error}"))?;
-    let seen = runtime.block_on(asked(args, &built))?;
+    let seen = runtime.block_on(asked(args, built))?;
     let text = match args.output {
         DiffOutput::Text => to_text(&seen.differences),
         DiffOutput::Json => format!("{}\n", to_json(&seen.differences)),
@@ -41,7 +41,7 @@ pub(super) fn differences(args: &Diff) -> Result<bool, String> {
     }
 }
 
-async fn asked(args: &Diff, built: &BuiltKustomization) -> Result<Preview, String> {
+async fn asked(args: &Diff, built: BuiltKustomization) -> Result<Preview, String> {
     let connect = Connect {
         kubeconfig: args.kubeconfig.clone(),
         context: args.context.clone(),
@@ -49,10 +49,10 @@ async fn asked(args: &Diff, built: &BuiltKustomization) -> Result<Preview, Strin
     };
     let cluster = Cluster::connect(&connect, Arc::new(|_, _, _| {})).await;
     let cluster = cluster.map_err(|error| error.to_string())?;
-    let inventory = inventory(&cluster, built).await?;
-    let prunes = built.kustomization.spec.prune;
-    let objects = built.desired().collect();
-    let seen = preview(&cluster, objects, &built.settings(), &inventory, prunes).await;
+    let inventory = inventory(&cluster, &built).await?;
+    let (prunes, settings) = (built.kustomization.spec.prune, built.settings());
+    let objects = built.into_desired().collect();
+    let seen = preview(&cluster, objects, &settings, &inventory, prunes).await;
     seen.map_err(|error| error.to_string())
 }
 

@@ -26,9 +26,10 @@ use super::kustomize_target::{self, Target};
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Notice, Outcome, Status, Weight};
 use crate::api::{Is, Kustomization};
-use crate::apply::{ApplyError, ChangeSet, Inventory, Refusals, preview, prune};
+use crate::apply::{ApplyError, ChangeSet, Desired, Inventory, Refusals, preview, prune};
 use crate::cel::HealthChecks;
 use crate::cluster::{Cache, KUSTOMIZATION, Kind};
+use crate::health::ObjectId;
 
 /// What begins the messages of faults in the spec itself.
 const TERMINAL: &str = "Reconciliation failed terminally due to configuration error";
@@ -116,9 +117,12 @@ impl Reconcile for Kustomizations {
     }
 }
 
-/// What is being applied.
+/// What is being applied. The objects themselves are not kept: they are many, and waits are long.
 struct Work {
-    built: Built,
+    /// Of what was built.
+    digest: String,
+    /// The Jobs among the objects that are deleted some time after they ended.
+    jobs_with_ttl: Vec<ObjectId>,
     target: Target,
     revision: Revision,
     /// What was applied before.
@@ -129,7 +133,7 @@ impl Work {
     fn waiting(&self, objects: Vec<Checked>, checks: HealthChecks) -> Waiting<'_> {
         Waiting {
             cluster: &self.target.cluster,
-            built: &self.built,
+            jobs_with_ttl: &self.jobs_with_ttl,
             objects,
             checks,
         }
@@ -162,15 +166,17 @@ impl Reconciling<'_> {
         let target = kustomize_target::of(self.context(), self.kustomization).await;
         let (built, target) = self.sorted_out(status, built, target, revision)?;
         let work = Work {
-            built,
+            digest: built.digest,
+            jobs_with_ttl: kustomize_health::jobs_with_ttl(&built.objects),
             target,
             before: self.inventory(status, revision)?,
             revision: revision.clone(),
         };
+        let objects = kustomize_apply::desired(built.objects);
         if self.annotations.reports {
-            return Err(self.reported(status, &work).await);
+            return Err(self.reported(status, &work, objects).await);
         }
-        let changes = self.applied(status, &work).await?;
+        let changes = self.applied(status, &work, objects).await?;
         self.pruned(status, &work).await?;
         self.healthy(status, &work, &changes, checks).await?;
         kustomize_status::applied(status, revision);
@@ -310,16 +316,15 @@ impl Reconciling<'_> {
         }
     }
 
-    async fn applied(&self, status: &mut Status, work: &Work) -> Step<ChangeSet> {
+    async fn applied(&self, status: &mut Status, work: &Work, objects: Vec<Desired>) -> Step<ChangeSet> {
         let applying = Applying {
             context: self.context(),
             turn: self.turn,
             kustomization: self.kustomization,
-            built: &work.built,
             target: &work.target,
         };
         let memory = self.all.memories.of(&self.turn.object.name);
-        let applied = applying.apply(status, &memory, &work.before).await;
+        let applied = applying.apply(status, objects, &memory, &work.before).await;
         match applied {
             Ok(changes) => {
                 let changed = changes.changed();
@@ -338,10 +343,9 @@ impl Reconciling<'_> {
     }
 
     /// Says what differs. Nothing is applied, and nothing pruned.
-    async fn reported(&self, status: &mut Status, work: &Work) -> Outcome {
+    async fn reported(&self, status: &mut Status, work: &Work, objects: Vec<Desired>) -> Outcome {
         let revision = &work.revision;
         let settings = kustomize_apply::settings(self.context(), self.kustomization);
-        let objects = kustomize_apply::desired(&work.built);
         let prunes = self.kustomization.spec.prune;
         let looking = preview(&work.target.cluster, objects, &settings, &work.before, prunes);
         let seen = match self.shown(status, looking).await {
@@ -484,7 +488,7 @@ impl Reconciling<'_> {
     }
 
     fn remember(&self, status: &mut Status, work: &Work, reason: &str) {
-        let (took, digest) = (self.began.elapsed(), &work.built.digest);
+        let (took, digest) = (self.began.elapsed(), &work.digest);
         kustomize_status::remember(status, self.turn.now, digest, took, reason, &work.revision);
     }
 

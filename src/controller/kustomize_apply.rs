@@ -9,7 +9,6 @@ use futures::future::BoxFuture;
 use tokio::sync::Mutex;
 
 use super::context::Context;
-use super::kustomize_build::Built;
 use super::kustomize_status;
 use super::kustomize_target::Target;
 use super::reconcile::Turn;
@@ -17,6 +16,7 @@ use super::status::Status;
 use crate::api::{Kustomization, ObjectName};
 use crate::apply::{self, ChangeSet, Desired, Inventory, Keep, Memory, Settings};
 use crate::cluster::{Cache, Change};
+use crate::overlay::Object;
 
 /// What is known of the objects of each Kustomization.
 #[derive(Debug, Default, Clone)]
@@ -58,10 +58,10 @@ pub(super) fn settings(context: &Context, kustomization: &Kustomization) -> Sett
 }
 
 /// What was built, as it is to be.
-pub(super) fn desired(built: &Built) -> Vec<Desired> {
-    let objects = built.objects.iter().map(|object| Desired {
-        object: object.value.clone(),
-        origin: object.origin.as_deref().map(str::to_owned),
+pub(super) fn desired(built: Vec<Object>) -> Vec<Desired> {
+    let objects = built.into_iter().map(|object| Desired {
+        object: object.value,
+        origin: object.origin.map(String::from),
     });
     objects.collect()
 }
@@ -71,26 +71,24 @@ pub(super) struct Applying<'a> {
     pub(super) context: &'a Context,
     pub(super) turn: &'a Turn<'a>,
     pub(super) kustomization: &'a Kustomization,
-    /// What was built.
-    pub(super) built: &'a Built,
-    /// Where it goes.
+    /// Where they go.
     pub(super) target: &'a Target,
 }
 
 impl Applying<'_> {
-    /// Applies what was built; `before` is what was applied until now. Fields that the cluster does not know are told of.
+    /// Applies objects; `before` is what was applied until now. Fields that the cluster does not know are told of.
     ///
     /// # Errors
     /// The message of Ready.
     pub(super) async fn apply(
         &self,
         status: &mut Status,
+        objects: Vec<Desired>,
         memory: &Mutex<Memory>,
         before: &Inventory,
     ) -> Result<ChangeSet, String> {
         let Self { turn, target, .. } = self;
         let settings = settings(self.context, self.kustomization);
-        let objects = desired(self.built);
         let keeper = Keeper {
             turn,
             status: Mutex::new(status),

@@ -8,13 +8,13 @@ use tokio::time::Instant;
 
 use super::clock;
 use super::context::Context;
-use super::kustomize_build::Built;
 use super::reconcile::Turn;
 use crate::api::{Kustomization, KustomizationSpec, ObjectName};
 use crate::apply::{Action, ChangeSet};
 use crate::cel::{Health, HealthCheck, HealthChecks};
 use crate::cluster::{Cluster, ClusterError, GroupVersionKind};
 use crate::health::{ObjectId, Observed, Progress, Status, Wait, assess, pod_owner};
+use crate::overlay::Object;
 
 /// The pauses between two looks grow from the first to the last, which is Flux's only one.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -94,8 +94,8 @@ fn named(reference: &crate::api::ObjectReference) -> Checked {
 }
 
 /// The Jobs that are deleted some time after they ended: those that are gone have ended.
-fn jobs_with_ttl(built: &Built) -> Vec<ObjectId> {
-    let objects = built.objects.iter().map(|object| &object.value);
+pub(super) fn jobs_with_ttl(built: &[Object]) -> Vec<ObjectId> {
+    let objects = built.iter().map(|object| &object.value);
     let jobs = objects.filter(|object| {
         object["kind"] == "Job"
             && object
@@ -108,7 +108,8 @@ fn jobs_with_ttl(built: &Built) -> Vec<ObjectId> {
 /// What is waited for.
 pub(super) struct Waiting<'a> {
     pub(super) cluster: &'a Cluster,
-    pub(super) built: &'a Built,
+    /// Those of the Jobs that are deleted some time after they ended.
+    pub(super) jobs_with_ttl: &'a [ObjectId],
     pub(super) objects: Vec<Checked>,
     pub(super) checks: HealthChecks,
 }
@@ -125,13 +126,13 @@ pub(super) async fn wait(
 ) -> Result<(), Unhealthy> {
     let Waiting {
         cluster,
-        built,
+        jobs_with_ttl,
         objects,
         checks,
     } = waiting;
     let gates = context.settings.gates;
     let ids = objects.iter().map(|checked| checked.id.clone());
-    let mut wait = Wait::new(ids, !gates.no_fail_fast, jobs_with_ttl(built));
+    let mut wait = Wait::new(ids, !gates.no_fail_fast, jobs_with_ttl.iter().cloned());
     let end = Instant::now() + kustomization.spec.timeout();
     let mut pause = FIRST_PAUSE;
     loop {
