@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::change::{Action, Change, ChangeSet};
 use super::error::{ApplyError, Refusal, Refusals};
+use super::identity::ObjectId;
 use super::inventory::{Entry, Inventory};
 use super::item::{Dropped, Item};
 use super::look::{Looker, PAUSE, SERVED, Verdict, refusal};
@@ -155,7 +156,7 @@ impl Progress<'_> {
     }
 
     /// Writes: one kind after the other, and the objects of a kind side by side. Gives what later stages may wait for.
-    async fn write(&mut self, looked: Vec<Looked>) -> Result<Vec<(Item, Arc<Resource>)>, ApplyError> {
+    async fn write(&mut self, looked: Vec<Looked>) -> Result<Vec<(ObjectId, Arc<Resource>)>, ApplyError> {
         let mut written = Vec::with_capacity(looked.len());
         let mut rest = looked.into_iter().peekable();
         while let Some(first) = rest.next() {
@@ -180,8 +181,8 @@ impl Progress<'_> {
         Ok(written)
     }
 
-    /// Takes down what was done with an object.
-    fn take(&mut self, written: Written) -> (Item, Arc<Resource>) {
+    /// Takes down what was done with an object, and lets go of the object itself.
+    fn take(&mut self, written: Written) -> (ObjectId, Arc<Resource>) {
         let Written {
             item,
             resource,
@@ -200,24 +201,24 @@ impl Progress<'_> {
             self.new_kinds.extend(defined(&item.object));
         }
         self.done.changes.push(change);
-        (item, resource)
+        (item.id, resource)
     }
 
     /// Waits until others can build on the objects, except for those of which that is known.
-    async fn wait(&mut self, written: Vec<(Item, Arc<Resource>)>, from: usize) -> Result<(), ApplyError> {
+    async fn wait(&mut self, written: Vec<(ObjectId, Arc<Resource>)>, from: usize) -> Result<(), ApplyError> {
         let changes = self.done.changes.get(from..).unwrap_or_default();
         let open: Vec<_> = written
             .iter()
             .zip(changes)
-            .filter(|((item, _), change)| change.action != Action::Skipped && !self.memory.is_ready(&item.id))
+            .filter(|((id, _), change)| change.action != Action::Skipped && !self.memory.is_ready(id))
             .map(|((_, resource), change)| (change.id.clone(), Arc::clone(resource)))
             .collect();
         if open.is_empty() {
             return Ok(());
         }
         readiness::wait(self.looker.cluster, self.looker.settings, open).await?;
-        for (item, _) in &written {
-            self.memory.set_ready(&item.id);
+        for (id, _) in &written {
+            self.memory.set_ready(id);
         }
         Ok(())
     }
