@@ -21,7 +21,7 @@ use super::kustomize_finalize;
 use super::kustomize_health::{self, Checked, Unhealthy, Waiting};
 use super::kustomize_report;
 use super::kustomize_source::{self, Found, Missing};
-use super::kustomize_status::{self, HEALTHY, Revision};
+use super::kustomize_status::{self, HEALTHY, Revision, Stage};
 use super::kustomize_target::{self, Target};
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Notice, Outcome, Status, Weight};
@@ -484,7 +484,7 @@ impl Reconciling<'_> {
     /// Works on a stage. One that takes its time is shown in the cluster; writing each of them would take more requests than an
     /// unchanged Kustomization needs otherwise.
     async fn shown<T>(&self, status: &mut Status, work: impl Future<Output = T>) -> T {
-        kustomize_status::shown(self.turn, status, work).await
+        Stage::new(self.turn, status).shown(work).await
     }
 
     fn remember(&self, status: &mut Status, work: &Work, reason: &str) {

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Mutex;
 
 use super::context::Context;
-use super::kustomize_status;
+use super::kustomize_status::{self, Stage};
 use super::kustomize_target::Target;
 use super::reconcile::Turn;
 use super::status::Status;
@@ -89,28 +89,10 @@ impl Applying<'_> {
     ) -> Result<ChangeSet, String> {
         let Self { turn, target, .. } = self;
         let settings = settings(self.context, self.kustomization);
-        let keeper = Keeper {
-            turn,
-            status: Mutex::new(status),
-        };
+        let stage = Stage::new(turn, status);
         let mut memory = memory.lock().await;
-        let mut work = std::pin::pin!(apply::apply(
-            &target.cluster,
-            objects,
-            &settings,
-            before,
-            &mut memory,
-            &keeper
-        ));
-        let mut show = std::pin::pin!(keeper.show_later());
-        let mut is_shown = false;
-        // Both go on at the same time: either may have to wait for the other to let go of the status.
-        let applied = loop {
-            tokio::select! {
-                done = &mut work => break done,
-                () = &mut show, if !is_shown => is_shown = true,
-            }
-        };
+        let work = apply::apply(&target.cluster, objects, &settings, before, &mut memory, &stage);
+        let applied = stage.shown(work).await;
         let dropped = match &applied {
             Ok(applied) => &applied.dropped,
             Err(failed) => &failed.dropped,
@@ -125,7 +107,7 @@ impl Applying<'_> {
                 let message = failed.to_string();
                 // Stages before the failure may have brought new objects.
                 if !failed.inventory.entries.is_empty() {
-                    kustomize_status::set_inventory(*keeper.status.lock().await, &failed.inventory);
+                    kustomize_status::set_inventory(status, &failed.inventory);
                 }
                 Err(message)
             }
@@ -162,22 +144,8 @@ fn log(context: &Context, turn: &Turn<'_>, changes: &ChangeSet) {
     turn.log.with("output", output).info("server-side apply completed");
 }
 
-/// Writes inventories into the status while objects are applied.
-struct Keeper<'a, 't> {
-    turn: &'a Turn<'t>,
-    status: Mutex<&'a mut Status>,
-}
-
-impl Keeper<'_, '_> {
-    /// Lets the cluster see the stage if it takes its time.
-    async fn show_later(&self) {
-        tokio::time::sleep(kustomize_status::UNSEEN).await;
-        let mut status = self.status.lock().await;
-        self.turn.persist(&mut status).await;
-    }
-}
-
-impl Keep for Keeper<'_, '_> {
+/// Inventories go into the status while objects are applied.
+impl Keep for Stage<'_, '_> {
     fn keep<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
         async move {
             let mut status = self.status.lock().await;

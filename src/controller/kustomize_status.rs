@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use super::clock;
 use super::reconcile::Turn;
@@ -184,15 +185,33 @@ fn set_text(status: &mut Status, field: &str, text: &str) {
 }
 
 /// How long a stage may take before the cluster is told of it.
-pub(super) const UNSEEN: Duration = Duration::from_millis(300);
+const UNSEEN: Duration = Duration::from_millis(300);
 
-/// Works on a stage. One that takes its time is shown in the cluster.
-pub(super) async fn shown<T>(turn: &Turn<'_>, status: &mut Status, work: impl Future<Output = T>) -> T {
-    let mut work = std::pin::pin!(work);
-    tokio::select! {
-        done = &mut work => return done,
-        () = tokio::time::sleep(UNSEEN) => {}
+/// The status during a stage: the work on the stage may write it too.
+pub(super) struct Stage<'a, 't> {
+    pub(super) turn: &'a Turn<'t>,
+    pub(super) status: Mutex<&'a mut Status>,
+}
+
+impl<'a, 't> Stage<'a, 't> {
+    /// A stage begins, as the status says.
+    pub(super) fn new(turn: &'a Turn<'t>, status: &'a mut Status) -> Self {
+        let status = Mutex::new(status);
+        Self { turn, status }
     }
-    turn.persist(status).await;
-    work.await
+
+    /// Works on it. A stage that takes its time is shown in the cluster.
+    pub(super) async fn shown<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(UNSEEN) => {}
+        }
+        // Both go on at the same time: either may have to wait for the other to let go of the status.
+        let (done, ()) = tokio::join!(work, async {
+            let mut status = self.status.lock().await;
+            self.turn.persist(&mut status).await;
+        });
+        done
+    }
 }

@@ -136,7 +136,7 @@ impl Turn<'_> {
 
     /// Lets the cluster see the status as it is now. A failure is not worth an end: the last write says the same.
     pub(super) async fn persist(&self, status: &mut Status) {
-        if let Err(error) = self.writer.write(self.object, status).await {
+        if let Err(error) = self.written(status).await {
             self.log.error(&error, "unable to patch status");
         }
     }
