@@ -213,14 +213,7 @@ impl Reconciling<'_> {
         match kustomize_source::find(self.context(), self.kustomization).await {
             Ok(found) => Ok(found),
             Err(Missing::Later(outcome)) => Err(outcome),
-            Err(Missing::Denied(outcome)) => {
-                kustomize_status::conclude(status, &outcome);
-                if let Outcome::Stalled { message, .. } = &outcome {
-                    let message = message.clone();
-                    kustomize_status::tell(self.turn, status, Weight::Warning, message, &Revision::default());
-                }
-                Err(outcome)
-            }
+            Err(Missing::Denied(message)) => Err(self.stalled(status, "AccessDenied", message, &Revision::default())),
         }
     }
 
@@ -241,11 +234,9 @@ impl Reconciling<'_> {
                     message,
                     after,
                 };
-                kustomize_status::conclude(status, &outcome);
                 let after = clock::duration(after);
-                let message = format!("Dependencies do not meet ready condition, retrying in {after}");
-                kustomize_status::tell(self.turn, status, Weight::Normal, message, &found.revision);
-                Err(outcome)
+                let told = format!("Dependencies do not meet ready condition, retrying in {after}");
+                Err(self.concluded(status, outcome, Weight::Normal, told, &found.revision))
             }
         }
     }
@@ -371,10 +362,8 @@ impl Reconciling<'_> {
             message: message.clone(),
             after,
         };
-        kustomize_status::conclude(status, &outcome);
         self.turn.log.info(&message);
-        kustomize_status::tell(self.turn, status, Weight::Warning, message, revision);
-        outcome
+        self.concluded(status, outcome, Weight::Warning, message, revision)
     }
 
     async fn pruned(&self, status: &mut Status, work: &Work) -> Step<()> {
@@ -458,10 +447,8 @@ impl Reconciling<'_> {
                     message: format!("New reconciliation triggered by {trigger}"),
                     after: std::time::Duration::ZERO,
                 };
-                kustomize_status::conclude(status, &outcome);
-                let message = format!("Health checks canceled due to new reconciliation triggered by {trigger}");
-                kustomize_status::tell(self.turn, status, Weight::Normal, message, revision);
-                Err(outcome)
+                let told = format!("Health checks canceled due to new reconciliation triggered by {trigger}");
+                Err(self.concluded(status, outcome, Weight::Normal, told, revision))
             }
             Err(Unhealthy::Ending) => Err(Outcome::Waiting {
                 reason: "Progressing",
@@ -498,9 +485,7 @@ impl Reconciling<'_> {
             reason,
             message: message.clone(),
         };
-        kustomize_status::conclude(status, &outcome);
-        kustomize_status::tell(self.turn, status, Weight::Warning, message, revision);
-        outcome
+        self.concluded(status, outcome, Weight::Warning, message, revision)
     }
 
     fn failed(&self, status: &mut Status, reason: &'static str, message: String, revision: &Revision) -> Outcome {
@@ -519,7 +504,6 @@ impl Reconciling<'_> {
     ) -> Outcome {
         let after = self.kustomization.spec.retry_interval();
         let outcome = Outcome::Waiting { reason, message, after };
-        kustomize_status::conclude(status, &outcome);
         let (took, next) = (clock::duration(self.began.elapsed()), clock::duration(after));
         self.turn
             .log
@@ -528,7 +512,20 @@ impl Reconciling<'_> {
                 &told,
                 &format!("Reconciliation failed after {took}, next try in {next}"),
             );
-        kustomize_status::tell(self.turn, status, Weight::Warning, told, revision);
+        self.concluded(status, outcome, Weight::Warning, told, revision)
+    }
+
+    /// What the turn comes to shows in the status, and is told of.
+    fn concluded(
+        &self,
+        status: &mut Status,
+        outcome: Outcome,
+        weight: Weight,
+        told: String,
+        revision: &Revision,
+    ) -> Outcome {
+        kustomize_status::conclude(status, &outcome);
+        kustomize_status::tell(self.turn, status, weight, told, revision);
         outcome
     }
 }

@@ -22,8 +22,8 @@ pub(super) struct Found {
 
 /// Why there is nothing to build from.
 pub(super) enum Missing {
-    /// Not by the settings of ours: to be told.
-    Denied(Outcome),
+    /// Not by the settings of ours: why, to be told.
+    Denied(String),
     /// The object, or what it should make, is not there yet.
     Later(Outcome),
 }
@@ -34,13 +34,7 @@ pub(super) enum Missing {
 /// What to do instead.
 pub(super) async fn find(context: &Context, kustomization: &Kustomization) -> Result<Found, Missing> {
     let (reference, name) = (&kustomization.spec.source_ref, kustomization.source());
-    let denied = |why: &str| {
-        let message = format!("can't access '{}/{name}', {why}", reference.kind);
-        Missing::Denied(Outcome::Stalled {
-            reason: "AccessDenied",
-            message,
-        })
-    };
+    let denied = |why: &str| Missing::Denied(format!("can't access '{}/{name}', {why}", reference.kind));
     let is_own = name.namespace == kustomization.metadata.namespace_or_default();
     if context.settings.no_cross_namespace_refs && !is_own {
         return Err(denied("cross-namespace references have been blocked"));
