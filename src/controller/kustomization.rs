@@ -362,7 +362,6 @@ impl Reconciling<'_> {
             message: message.clone(),
             after,
         };
-        self.turn.log.info(&message);
         self.concluded(status, outcome, Weight::Warning, message, revision)
     }
 
