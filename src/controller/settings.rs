@@ -230,6 +230,34 @@ impl Default for Gates {
     }
 }
 
+/// Where the value of a gate is.
+type Slot = fn(&mut Gates) -> &mut bool;
+
+/// The gates by name.
+const GATES: &[(&str, Slot)] = &[
+    ("GitShallowClone", |gates| &mut gates.shallow),
+    ("GitForcePushBranch", |gates| &mut gates.force_push_branch),
+    ("GitAllBranchReferences", |gates| &mut gates.all_branches),
+    ("GitSparseCheckout", |gates| &mut gates.sparse),
+    ("ObjectLevelWorkloadIdentity", |gates| &mut gates.object_level_identity),
+    ("RefspecAlsoPushesBranch", |gates| &mut gates.refspec_also_pushes_branch),
+    ("AllowDroppedPushOptions", |gates| &mut gates.allow_dropped_push_options),
+    ("StrictPostBuildSubstitutions", |gates| &mut gates.strict_substitutions),
+    ("AdditiveCELDependencyCheck", |gates| {
+        &mut gates.additive_dependency_check
+    }),
+    ("CancelHealthCheckOnNewRevision", |gates| {
+        &mut gates.cancel_health_checks
+    }),
+    ("DisableFailFastBehavior", |gates| &mut gates.no_fail_fast),
+    ("GroupChangeLog", |gates| &mut gates.group_change_log),
+    ("DisableConfigWatchers", |gates| &mut gates.no_config_watchers),
+    ("ExternalArtifact", |gates| &mut gates.external_artifact),
+    ("DirectSourceFetch", |gates| &mut gates.direct_source_fetch),
+    ("MigrateAPIVersion", |gates| &mut gates.migrate_api_version),
+    ("StrictFieldValidation", |gates| &mut gates.strict_fields),
+];
+
 /// Gates of Flux that say nothing here, or nothing yet: accepted without effect (DECISIONS).
 const WITHOUT_EFFECT: &[&str] = &[
     "CacheSecretsAndConfigMaps",
@@ -286,49 +314,13 @@ impl Gates {
     }
 
     fn slot(&mut self, name: &str) -> Option<&mut bool> {
-        Some(match name {
-            "GitShallowClone" => &mut self.shallow,
-            "GitForcePushBranch" => &mut self.force_push_branch,
-            "GitAllBranchReferences" => &mut self.all_branches,
-            "GitSparseCheckout" => &mut self.sparse,
-            "ObjectLevelWorkloadIdentity" => &mut self.object_level_identity,
-            "RefspecAlsoPushesBranch" => &mut self.refspec_also_pushes_branch,
-            "AllowDroppedPushOptions" => &mut self.allow_dropped_push_options,
-            "StrictPostBuildSubstitutions" => &mut self.strict_substitutions,
-            "AdditiveCELDependencyCheck" => &mut self.additive_dependency_check,
-            "CancelHealthCheckOnNewRevision" => &mut self.cancel_health_checks,
-            "DisableFailFastBehavior" => &mut self.no_fail_fast,
-            "GroupChangeLog" => &mut self.group_change_log,
-            "DisableConfigWatchers" => &mut self.no_config_watchers,
-            "ExternalArtifact" => &mut self.external_artifact,
-            "DirectSourceFetch" => &mut self.direct_source_fetch,
-            "MigrateAPIVersion" => &mut self.migrate_api_version,
-            "StrictFieldValidation" => &mut self.strict_fields,
-            _ => return None,
-        })
+        let (_, slot) = GATES.iter().find(|(known, _)| *known == name)?;
+        Some(slot(self))
     }
 
     fn known() -> String {
-        let mut names = vec![
-            "GitShallowClone",
-            "GitForcePushBranch",
-            "GitAllBranchReferences",
-            "GitSparseCheckout",
-            "ObjectLevelWorkloadIdentity",
-            "RefspecAlsoPushesBranch",
-            "AllowDroppedPushOptions",
-            "StrictPostBuildSubstitutions",
-            "AdditiveCELDependencyCheck",
-            "CancelHealthCheckOnNewRevision",
-            "DisableFailFastBehavior",
-            "GroupChangeLog",
-            "DisableConfigWatchers",
-            "ExternalArtifact",
-            "DirectSourceFetch",
-            "MigrateAPIVersion",
-            "StrictFieldValidation",
-        ];
-        names.extend(WITHOUT_EFFECT);
+        let names = GATES.iter().map(|(name, _)| *name);
+        let names: Vec<&str> = names.chain(WITHOUT_EFFECT.iter().copied()).collect();
         names.join(", ")
     }
 }
@@ -351,5 +343,20 @@ mod tests {
         );
         assert!(gates.set("GitShallowClone").is_err());
         assert!(gates.set("GitShallowClone=maybe").is_err());
+    }
+
+    #[test]
+    fn each_gate_is_a_field_of_its_own() {
+        let default = format!("{:?}", Gates::default());
+        let mut fields = std::collections::BTreeSet::new();
+        for (name, slot) in GATES {
+            let mut gates = Gates::default();
+            let value = !*slot(&mut gates);
+            gates.set(&format!("{name}={value}")).unwrap();
+            let changed = format!("{gates:?}");
+            let pairs = default.split(',').zip(changed.split(','));
+            fields.extend(pairs.filter(|(old, new)| old != new).map(|(old, _)| old));
+        }
+        assert_eq!(fields.len(), GATES.len());
     }
 }
