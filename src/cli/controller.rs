@@ -75,7 +75,11 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         jitter: args.interval_jitter_percentage,
         no_cross_namespace_refs: args.no_cross_namespace_refs,
         gates,
-        default_account: default_account(args, gates)?,
+        default_account: default_identity(
+            "--default-workload-service-account",
+            &args.default_workload_service_account,
+            gates,
+        )?,
         tokens: TokenCacheLimits {
             items: args.token_cache_max_size,
             duration: args.token_cache_max_duration.as_std(),
@@ -123,32 +127,23 @@ fn webhooks(args: &Controller) -> Result<Option<WebhookSettings>, String> {
     }))
 }
 
-/// Flux' controllers do not start either when a default is set whose identity could never be used.
-fn default_account(args: &Controller, gates: Gates) -> Result<Option<String>, String> {
-    let name = Some(args.default_workload_service_account.clone()).filter(|name| !name.is_empty());
-    match name {
-        Some(_) if !gates.object_level_identity => {
-            Err("--default-workload-service-account: cannot set default service \
-             accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled"
-                .to_owned())
-        }
+/// The ServiceAccount that `flag` names for objects that name none. Flux' controllers do not start either when a default is set
+/// whose identity could never be used.
+fn default_identity(flag: &str, name: &str, gates: Gates) -> Result<Option<String>, String> {
+    match named(name) {
+        Some(_) if !gates.object_level_identity => Err(format!(
+            "{flag}: cannot set default service accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled"
+        )),
         name => Ok(name),
     }
 }
 
+fn named(name: &str) -> Option<String> {
+    Some(name.to_owned()).filter(|name| !name.is_empty())
+}
+
 /// How Kustomizations are reconciled.
 fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String> {
-    let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
-    let account = |name: &str| match named(name) {
-        Some(_) if !gates.object_level_identity => {
-            Err("cannot set default service accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled")
-        }
-        name => Ok(name),
-    };
-    let stage_kind = |text: &String| match text.trim().split_once('/') {
-        Some((group, kind)) => (group.to_owned(), kind.to_owned()),
-        None => (String::new(), text.trim().to_owned()),
-    };
     let age_secret = named(&args.sops_age_secret).map(|name| {
         let namespace = own_namespace().ok_or("--sops-age-secret needs RUNTIME_NAMESPACE, the namespace of the Secret");
         namespace.map(|namespace| ObjectName::new(namespace, name))
@@ -161,8 +156,16 @@ fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String
             .filter(|host| !host.is_empty()),
         no_remote_bases: args.no_remote_bases,
         default_account: named(&args.default_service_account),
-        default_decryption_account: account(&args.default_decryption_service_account)?,
-        default_kubeconfig_account: account(&args.default_kubeconfig_service_account)?,
+        default_decryption_account: default_identity(
+            "--default-decryption-service-account",
+            &args.default_decryption_service_account,
+            gates,
+        )?,
+        default_kubeconfig_account: default_identity(
+            "--default-kubeconfig-service-account",
+            &args.default_kubeconfig_service_account,
+            gates,
+        )?,
         age_secret: age_secret.transpose()?,
         overridden_managers: args.override_manager.clone(),
         stage_kinds: args.custom_apply_stage_kinds.iter().map(stage_kind).collect(),
