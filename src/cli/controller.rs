@@ -7,6 +7,7 @@ use super::byte_size::ByteSize;
 use super::console;
 use super::controller_args::{Controller, Kustomize};
 use crate::api::ObjectName;
+use crate::apply::parse_stage_kinds;
 use crate::cluster::{Connect, Scope};
 use crate::controller::{
     self, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings, TokenCacheLimits,
@@ -168,7 +169,7 @@ fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String
         )?,
         age_secret: age_secret.transpose()?,
         overridden_managers: args.override_manager.clone(),
-        stage_kinds: args.custom_apply_stage_kinds.iter().map(stage_kind).collect(),
+        stage_kinds: parse_stage_kinds(&args.custom_apply_stage_kinds.join(",")),
         watched_configs: args.watch_configs_label_selector.clone(),
         kubeconfig_exec: args.insecure_kubeconfig_exec,
         kubeconfig_insecure: args.insecure_kubeconfig_tls,

@@ -49,7 +49,7 @@ impl Memories {
 pub(super) fn settings(context: &Context, kustomization: &Kustomization) -> Settings {
     let flags = &context.settings.kustomize;
     let mut settings = Settings::of(kustomization);
-    settings.custom_stage_kinds = flags.stage_kinds.iter().cloned().collect();
+    settings.custom_stage_kinds.clone_from(&flags.stage_kinds);
     settings.override_managers.clone_from(&flags.overridden_managers);
     settings.migrate_api_version = context.settings.gates.migrate_api_version;
     settings.strict_fields = context.settings.gates.strict_fields;

@@ -1,5 +1,6 @@
 //! What flags and feature gates say, resolved.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -104,7 +105,7 @@ pub struct KustomizeSettings {
     pub overridden_managers: Vec<String>,
     /// Group and kind of objects that are applied after definitions and classes, and before the rest
     /// (`--custom-apply-stage-kinds`).
-    pub stage_kinds: Vec<(String, String)>,
+    pub stage_kinds: BTreeSet<(String, String)>,
     /// The labels of ConfigMaps and Secrets whose changes count at once (`--watch-configs-label-selector`).
     pub watched_configs: String,
     /// Whether kubeconfigs of Secrets may start programs (`--insecure-kubeconfig-exec`).
