@@ -25,6 +25,7 @@ use super::kustomize_status::{self, HEALTHY, Revision, Stage};
 use super::kustomize_target::{self, Target};
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Notice, Outcome, Status, Weight};
+use super::tokens::{self, GateClosed};
 use crate::api::{Is, Kustomization};
 use crate::apply::{ApplyError, ChangeSet, Desired, Inventory, Refusals, preview, prune};
 use crate::cel::HealthChecks;
@@ -198,15 +199,14 @@ impl Reconciling<'_> {
 
     /// What the settings of ours do not allow.
     fn gates(&self, status: &mut Status) -> Step<()> {
-        let account = self.kustomization.spec.decryption.as_ref();
-        let account = account.and_then(|decryption| decryption.service_account_name.as_deref());
-        let is_named = account.is_some_and(|account| !account.is_empty());
-        if is_named && !self.context().settings.gates.object_level_identity {
-            let message = "to use spec.decryption.serviceAccountName for decryption authentication please enable the \
-                           ObjectLevelWorkloadIdentity feature gate in the controller";
-            return Err(self.stalled(status, "FeatureGateDisabled", message.to_owned(), &Revision::default()));
-        }
-        Ok(())
+        let decryption = self.kustomization.spec.decryption.as_ref();
+        let given = decryption.and_then(|decryption| decryption.service_account_name.as_deref());
+        let gates = self.context().settings.gates;
+        let open = tokens::check_gate(gates, given.unwrap_or_default(), "spec.decryption.serviceAccountName");
+        open.map_err(|closed| {
+            let message = closed.for_decryption().to_string();
+            self.stalled(status, GateClosed::REASON, message, &Revision::default())
+        })
     }
 
     async fn source(&self, status: &mut Status) -> Step<Found> {

@@ -31,14 +31,23 @@ pub(super) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAcc
 /// An object names a ServiceAccount for its provider while the gate is off.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "to use {field} for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller"
+    "to use {field} for {purpose} authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller"
 )]
 pub(super) struct GateClosed {
     field: &'static str,
+    purpose: &'static str,
 }
 
 impl GateClosed {
     pub(super) const REASON: &str = "FeatureGateDisabled";
+
+    /// The ServiceAccount is not for the provider but for the keys of encrypted files.
+    pub(super) fn for_decryption(self) -> Self {
+        Self {
+            purpose: "decryption",
+            ..self
+        }
+    }
 }
 
 impl From<GateClosed> for Outcome {
@@ -52,7 +61,10 @@ impl From<GateClosed> for Outcome {
 pub(super) fn check_gate(gates: Gates, given: &str, field: &'static str) -> Result<(), GateClosed> {
     match given.is_empty() || gates.object_level_identity {
         true => Ok(()),
-        false => Err(GateClosed { field }),
+        false => Err(GateClosed {
+            field,
+            purpose: "provider",
+        }),
     }
 }
 
