@@ -172,8 +172,8 @@ impl ImageUpdateAutomation {
     #[must_use]
     pub fn source_name(&self) -> ObjectName {
         let source = &self.spec.source_ref;
-        let namespace = source.namespace.as_deref().filter(|namespace| !namespace.is_empty());
-        ObjectName::new(namespace.unwrap_or(self.metadata.namespace_or_default()), &source.name)
+        let own = self.metadata.namespace_or_default();
+        ObjectName::referred_from(own, source.namespace.as_deref(), &source.name)
     }
 
     /// The checkout reference, the automation's own before the repository's (IUA-029, IUA-031).

@@ -135,9 +135,9 @@ impl ImagePolicy {
     #[must_use]
     pub fn repository(&self) -> Option<ObjectName> {
         let reference = self.spec.as_ref()?.image_repository_ref.as_ref()?;
-        let namespace = reference.namespace.as_deref().filter(|namespace| !namespace.is_empty());
-        let own = || self.metadata.namespace_or_default();
-        Some(ObjectName::new(namespace.unwrap_or_else(own), &reference.name))
+        let own = self.metadata.namespace_or_default();
+        let namespace = reference.namespace.as_deref();
+        Some(ObjectName::referred_from(own, namespace, &reference.name))
     }
 
     /// The rule and the filter, ready to choose.

@@ -307,18 +307,15 @@ impl Kustomization {
     #[must_use]
     pub fn source(&self) -> ObjectName {
         let source = &self.spec.source_ref;
-        ObjectName::new(self.namespace_or_own(source.namespace.as_deref()), &source.name)
+        let own = self.metadata.namespace_or_default();
+        ObjectName::referred_from(own, source.namespace.as_deref(), &source.name)
     }
 
     /// A Kustomization that this one depends on, in the namespace that counts.
     #[must_use]
     pub fn dependency(&self, of: &Dependency) -> ObjectName {
-        ObjectName::new(self.namespace_or_own(of.namespace.as_deref()), &of.name)
-    }
-
-    fn namespace_or_own<'a>(&'a self, namespace: Option<&'a str>) -> &'a str {
-        let given = namespace.filter(|namespace| !namespace.is_empty());
-        given.unwrap_or_else(|| self.metadata.namespace_or_default())
+        let own = self.metadata.namespace_or_default();
+        ObjectName::referred_from(own, of.namespace.as_deref(), &of.name)
     }
 }
 

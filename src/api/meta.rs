@@ -57,6 +57,13 @@ impl ObjectName {
             name: name.into(),
         }
     }
+
+    /// The object that one in the namespace `own` refers to: there, unless the reference names another namespace.
+    #[must_use]
+    pub fn referred_from(own: &str, namespace: Option<&str>, name: &str) -> Self {
+        let given = namespace.filter(|namespace| !namespace.is_empty());
+        Self::new(given.unwrap_or(own), name)
+    }
 }
 
 /// Written as Kubernetes writes it: `namespace/name`.

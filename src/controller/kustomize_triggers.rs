@@ -96,17 +96,15 @@ impl References {
     }
 }
 
-/// The namespace that is given, or else that of the object itself.
-fn namespace<'a>(given: Option<&'a str>, one: &'a Object) -> &'a str {
-    given.filter(|given| !given.is_empty()).unwrap_or(&one.name.namespace)
+/// Whether a reference of an object means another one.
+fn means(one: &Object, namespace: Option<&str>, name: &str, other: &ObjectName) -> bool {
+    ObjectName::referred_from(&one.name.namespace, namespace, name) == *other
 }
 
 /// Whether a Kustomization is built from a source.
 fn uses(one: &Object, kind: &str, source: &ObjectName) -> bool {
     let reference = References::of(one).source_ref;
-    reference.kind == kind
-        && reference.name == source.name
-        && namespace(reference.namespace.as_deref(), one) == source.namespace
+    reference.kind == kind && means(one, reference.namespace.as_deref(), &reference.name, source)
 }
 
 /// Whether a Kustomization has tried a revision.
@@ -143,9 +141,7 @@ fn reads(one: &Object, kind: &str, config: &ObjectName) -> bool {
 /// Whether a Kustomization may have been unable to go on because of another one.
 fn waits_for(one: &Object, other: &ObjectName) -> bool {
     let mut dependencies = References::of(one).depends_on.into_iter();
-    let names_it = dependencies.any(|dependency| {
-        dependency.name == other.name && namespace(dependency.namespace.as_deref(), one) == other.namespace
-    });
+    let names_it = dependencies.any(|dependency| means(one, dependency.namespace.as_deref(), &dependency.name, other));
     names_it && !is_ready(one)
 }
 

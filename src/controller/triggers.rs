@@ -124,9 +124,6 @@ struct Reference {
 impl Reference {
     /// The object that is named, in the namespace of the object itself when it says no other.
     fn within(self, object: &Object) -> ObjectName {
-        match self.namespace.is_empty() {
-            true => ObjectName::new(&object.name.namespace, self.name),
-            false => ObjectName::new(self.namespace, self.name),
-        }
+        ObjectName::referred_from(&object.name.namespace, Some(&self.namespace), &self.name)
     }
 }
