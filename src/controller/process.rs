@@ -231,57 +231,29 @@ fn lead_all(
     ended: watch::Receiver<End>,
 ) -> JoinSet<Option<String>> {
     let mut groups = JoinSet::new();
+    let mut add = |controller, drivers, elected| {
+        groups.spawn(lead(Arc::clone(context), controller, drivers, elected, ended.clone()));
+    };
     let kinds = context.settings.kinds;
     if kinds.reflector {
+        let images = ImageRepositories(Arc::clone(context));
+        let policies = ImagePolicies(Arc::clone(context));
         let drivers = vec![
-            driver(
-                context,
-                ImageRepositories(Arc::clone(context)),
-                &caches.repositories,
-                &queues.repositories,
-            ),
-            driver(
-                context,
-                ImagePolicies(Arc::clone(context)),
-                &caches.policies,
-                &queues.policies,
-            ),
+            driver(context, images, &caches.repositories, &queues.repositories),
+            driver(context, policies, &caches.policies, &queues.policies),
         ];
-        groups.spawn(lead(
-            Arc::clone(context),
-            ImageRepositories::CONTROLLER,
-            drivers,
-            ended.clone(),
-        ));
+        add(ImageRepositories::CONTROLLER, drivers, None);
     }
     if kinds.automation {
-        let drivers = vec![driver(
-            context,
-            ImageUpdateAutomations(Arc::clone(context)),
-            &caches.automations,
-            &queues.automations,
-        )];
-        groups.spawn(lead(
-            Arc::clone(context),
-            ImageUpdateAutomations::CONTROLLER,
-            drivers,
-            ended.clone(),
-        ));
+        let automations = ImageUpdateAutomations(Arc::clone(context));
+        let drivers = vec![driver(context, automations, &caches.automations, &queues.automations)];
+        add(ImageUpdateAutomations::CONTROLLER, drivers, None);
     }
     if kinds.kustomize {
-        let reconciler = Kustomizations::new(Arc::clone(context), &caches.kustomizations);
-        let drivers = vec![driver(
-            context,
-            reconciler,
-            &caches.kustomizations,
-            &queues.kustomizations,
-        )];
-        groups.spawn(lead(
-            Arc::clone(context),
-            Kustomizations::CONTROLLER,
-            drivers,
-            ended.clone(),
-        ));
+        let (cache, queue) = (&caches.kustomizations, &queues.kustomizations);
+        let kustomizations = Kustomizations::new(Arc::clone(context), cache);
+        let drivers = vec![driver(context, kustomizations, cache, queue)];
+        add(Kustomizations::CONTROLLER, drivers, None);
     }
     if let Some((storage, elected)) = sources {
         let git = Sources::<GitRepository>::new(context, &storage);
@@ -291,17 +263,8 @@ fn lead_all(
             driver(context, git, &caches.git_repositories, &queues.git_repositories),
             driver(context, oci, &caches.oci_repositories, &queues.oci_repositories),
             driver(context, bucket, &caches.buckets, &queues.buckets),
-            Workers {
-                queue: Arc::clone(&queues.buckets),
-                start: Box::new(move |_| elected.notify_one()),
-            },
         ];
-        groups.spawn(lead(
-            Arc::clone(context),
-            Sources::<GitRepository>::CONTROLLER,
-            drivers,
-            ended,
-        ));
+        add(Sources::<GitRepository>::CONTROLLER, drivers, Some(elected));
     }
     groups
 }
@@ -350,11 +313,13 @@ struct Workers {
     start: Box<Start>,
 }
 
-/// Runs the workers of a controller while it has its lease; gives the lease's name when it was lost.
+/// Runs the workers of a controller while it has its lease, and tells `elected` when it has it; gives the lease's name when it
+/// was lost.
 async fn lead(
     context: Arc<Context>,
     controller: &'static str,
     workers: Vec<Workers>,
+    elected: Option<Arc<Notify>>,
     mut ended: watch::Receiver<End>,
 ) -> Option<String> {
     let election = context.settings.election.as_ref();
@@ -378,6 +343,9 @@ async fn lead(
     for one in workers {
         queues.push(one.queue);
         (one.start)(&mut running);
+    }
+    if let Some(elected) = elected {
+        elected.notify_one();
     }
     // The lease is kept until the last of what was begun is finished.
     let lost = async {
