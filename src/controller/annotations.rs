@@ -5,6 +5,14 @@ use std::time::Duration;
 
 use crate::gostd;
 
+/// What begins the keys of ours.
+pub(super) const PREFIX: &str = "bumpwright.dev/";
+
+/// One of our annotations, by its key without the prefix.
+pub(super) fn ours<'a>(annotations: &'a BTreeMap<String, String>, key: &str) -> Option<&'a String> {
+    annotations.get(&format!("{PREFIX}{key}"))
+}
+
 /// What an automation's annotations ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Annotations {
@@ -18,7 +26,7 @@ pub(super) struct Annotations {
 
 /// An annotation that does not parse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("annotation bumpwright.dev/{key}: {} is not {grammar}", gostd::quote(value))]
+#[error("annotation {PREFIX}{key}: {} is not {grammar}", gostd::quote(value))]
 pub(super) struct InvalidAnnotation {
     pub(super) key: &'static str,
     pub(super) value: String,
@@ -29,7 +37,7 @@ impl Annotations {
     /// Reads an object's annotations; those of others are passed over.
     pub(super) fn read(annotations: &BTreeMap<String, String>) -> Result<Self, InvalidAnnotation> {
         let duration = |key: &'static str| {
-            let Some(value) = annotations.get(&format!("bumpwright.dev/{key}")) else {
+            let Some(value) = ours(annotations, key) else {
                 return Ok(None);
             };
             let parsed = gostd::Duration::parse(value.as_bytes()).ok();
@@ -42,7 +50,7 @@ impl Annotations {
                     grammar: "a duration such as 20s or 5m",
                 })
         };
-        let dry_run = match annotations.get("bumpwright.dev/dry-run").map(String::as_str) {
+        let dry_run = match ours(annotations, "dry-run").map(String::as_str) {
             None | Some("false") => false,
             Some("true") => true,
             Some(other) => {
@@ -73,14 +81,19 @@ impl Annotations {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
+    /// The annotations of an object that has these of ours.
+    pub(in super::super) fn of_ours(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned()))
+            .collect()
+    }
+
     fn read(pairs: &[(&str, &str)]) -> Result<Annotations, InvalidAnnotation> {
-        let pairs = pairs
-            .iter()
-            .map(|(key, value)| (format!("bumpwright.dev/{key}"), (*value).to_owned()));
-        Annotations::read(&pairs.collect())
+        Annotations::read(&of_ours(pairs))
     }
 
     #[test]

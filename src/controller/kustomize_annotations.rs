@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::annotations::InvalidAnnotation;
-
-const GROUP: &str = "bumpwright.dev";
+use super::annotations::{InvalidAnnotation, PREFIX, ours};
 
 /// What a Kustomization's annotations ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +58,7 @@ impl MaxPrune {
 impl Annotations {
     /// Reads an object's annotations; those of others are passed over.
     pub(super) fn read(annotations: &BTreeMap<String, String>) -> Result<Self, InvalidAnnotation> {
-        let get = |key: &str| annotations.get(&format!("{GROUP}/{key}"));
+        let get = |key: &str| ours(annotations, key);
         let invalid = |key, value: &str, grammar| InvalidAnnotation {
             key,
             value: value.to_owned(),
@@ -89,8 +87,8 @@ impl Annotations {
             return None;
         }
         Some(format!(
-            "refused to prune {stale} of {before} objects: {GROUP}/max-prune: {limit} allows {allowed}; to have them deleted, \
-             annotate the Kustomization with {GROUP}/approve-prune: {revision}"
+            "refused to prune {stale} of {before} objects: {PREFIX}max-prune: {limit} allows {allowed}; to have them deleted, \
+             annotate the Kustomization with {PREFIX}approve-prune: {revision}"
         ))
     }
 }
@@ -98,13 +96,11 @@ impl Annotations {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::annotations::tests::of_ours;
     use super::*;
 
     fn read(pairs: &[(&str, &str)]) -> Result<Annotations, InvalidAnnotation> {
-        let pairs = pairs
-            .iter()
-            .map(|(key, value)| (format!("{GROUP}/{key}"), (*value).to_owned()));
-        Annotations::read(&pairs.collect())
+        Annotations::read(&of_ours(pairs))
     }
 
     #[test]

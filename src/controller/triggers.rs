@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::annotations::Annotations;
+use super::annotations::{Annotations, PREFIX};
 use super::queue::Queue;
 use super::status::REQUESTED_AT;
 use crate::api::ObjectName;
@@ -26,7 +26,7 @@ pub(super) fn concerns(old: &Object, new: &Object) -> bool {
     let requested = |object: &Object| object.annotations.get(REQUESTED_AT).cloned();
     let ours = |object: &Object| -> Vec<(String, String)> {
         let all = object.annotations.iter();
-        all.filter(|(key, _)| key.starts_with("bumpwright.dev/"))
+        all.filter(|(key, _)| key.starts_with(PREFIX))
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect()
     };
