@@ -7,7 +7,9 @@
     missing_docs
 )]
 
-use bumpwright_kustomize::tree::{Command, MemoryTree, PluginFile, RepoUrl, Sealed, Tree, World, WorldError};
+use bumpwright_kustomize::tree::{
+    Command, Found, MemoryTree, PluginFile, RepoUrl, Sealed, Tree, TreeError, World, WorldError,
+};
 use bumpwright_kustomize::{Options, build};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -138,6 +140,43 @@ fn levels_that_include_the_next_one_twice_end() {
     tree.add_file("/40/kustomization.yaml", "resources: []\nnamePrefix: z");
     tree.add_file("/app/kustomization.yaml", "resources: [../00]");
     refused(outcome(&tree, &Sealed), "more than 20000 kustomizations");
+}
+
+/// Counts the kustomizations that are read.
+struct Counted(MemoryTree, std::cell::Cell<usize>);
+
+impl Tree for Counted {
+    fn read(&self, path: &str) -> Result<std::borrow::Cow<'_, [u8]>, TreeError> {
+        self.1.set(self.1.get() + 1);
+        self.0.read(path)
+    }
+    fn canonical(&self, path: &str) -> Result<Found, TreeError> {
+        self.0.canonical(path)
+    }
+    fn list(&self, directory: &str) -> Result<Vec<String>, TreeError> {
+        self.0.list(directory)
+    }
+}
+
+/// Among 200 there are more ways round than anybody can go.
+#[test]
+fn many_that_include_each_other_end_soon() {
+    for (field, kind) in [("resources", "Kustomization"), ("components", "Component")] {
+        let names: Vec<String> = (0..200).map(|number| format!("../{number:03}")).collect();
+        let list = names.join(", ");
+        let text = format!("kind: {kind}\n{field}: [{list}]\n");
+        let mut tree = MemoryTree::new();
+        for name in &names {
+            tree.add_file(
+                &format!("{}/kustomization.yaml", name.trim_start_matches("..")),
+                text.clone(),
+            );
+        }
+        tree.add_file("/app/kustomization.yaml", format!("{field}: [../000]\n"));
+        let tree = Counted(tree, std::cell::Cell::new(0));
+        refused(outcome(&tree, &Sealed), "cycle");
+        assert!(tree.1.get() < 200, "{field}: {}", tree.1.get());
+    }
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub(super) struct Context<'a> {
     pub growth: Growth,
     /// How many kustomizations were read.
     pub loads: Cell<usize>,
+    /// How many names led back to what had led to them.
+    pub cycles: Cell<usize>,
     /// The field specs that hold where no kustomization adds to them.
     pub fields: Rc<FieldConfig>,
 }
@@ -39,6 +41,7 @@ impl<'a> Context<'a> {
             warnings: RefCell::default(),
             growth: Growth::default(),
             loads: Cell::default(),
+            cycles: Cell::default(),
             fields: Rc::new(fields),
         })
     }

@@ -13,23 +13,27 @@ const MAX_DEPTH: usize = 50;
 
 /// Kustomizations in one build: two on each of thirty levels that include both of the next would be read for days.
 const MAX_LOADS: usize = 20_000;
+
 /// Entries of one list that may fail before the others are let be.
 const MAX_ERRORS: usize = 20;
+
+/// Cycles in one build that are told of: among many kustomizations that include each other there are no end of them.
+const MAX_CYCLES: usize = 20;
 
 impl<'c> Target<'c, '_> {
     /// Adds the resources that files and directories hold.
     pub(super) fn add_resources(&self, accumulated: &mut Accumulated, names: &[Text]) -> Result<(), BuildError> {
         let mut errors = Vec::new();
         for name in names {
+            if errors.len() >= MAX_ERRORS || self.goes_round() {
+                break;
+            }
             let added = match self.directory(name) {
                 Some(Ok(loader)) => self.add_directory(accumulated, loader, name),
                 Some(Err(error)) => Err(BuildError::from(error).at(name.place)),
                 None => self.add_file_or_repository(accumulated, name),
             };
             errors.extend(added.map_err(|error| error.through(name.place)).err());
-            if errors.len() >= MAX_ERRORS {
-                break;
-            }
         }
         BuildError::all(errors)
     }
@@ -38,9 +42,23 @@ impl<'c> Target<'c, '_> {
     fn directory(&self, name: &Text) -> Option<Result<Loader<'c>, LoadError>> {
         let is_url = RepoUrl::parse(&name.text).is_ok();
         if is_url && !is_fetched(&name.text) {
-            return Some(self.loader.enter(&name.text));
+            return Some(self.enter(name));
         }
-        (!is_url && self.loader.is_directory(&name.text)).then(|| self.loader.enter(&name.text))
+        (!is_url && self.loader.is_directory(&name.text)).then(|| self.enter(name))
+    }
+
+    /// The directory or repository of a name.
+    fn enter(&self, name: &Text) -> Result<Loader<'c>, LoadError> {
+        let entered = self.loader.enter(&name.text);
+        if let Err(LoadError::Cycle { .. } | LoadError::RepositoryCycle { .. }) = &entered {
+            self.context.cycles.set(self.context.cycles.get() + 1);
+        }
+        entered
+    }
+
+    /// Whether the build has failed by so many cycles that looking for more is of no use.
+    fn goes_round(&self) -> bool {
+        self.context.cycles.get() >= MAX_CYCLES
     }
 
     /// A file; or, where an `http` URL gives no resources, the repository that it may be as well.
@@ -57,7 +75,7 @@ impl<'c> Target<'c, '_> {
         if !is_no_resource {
             return Err(error);
         }
-        match self.loader.enter(&name.text) {
+        match self.enter(name) {
             Ok(loader) => self.add_directory(accumulated, loader, name),
             Err(_) => Err(error),
         }
@@ -121,7 +139,8 @@ impl<'c> Target<'c, '_> {
             accumulated = match added {
                 Ok(added) => added,
                 Err(error) => {
-                    let others = names.map(|name| match self.component(name) {
+                    let others = names.take_while(|_| !self.goes_round());
+                    let others = others.map(|name| match self.component(name) {
                         Ok(below) => through(below.faults(), name),
                         Err(error) => through(vec![error], name),
                     });
@@ -135,8 +154,7 @@ impl<'c> Target<'c, '_> {
     /// The component of a directory.
     fn component(&self, name: &Text) -> Result<Box<Self>, BuildError> {
         let loader = self
-            .loader
-            .enter(&name.text)
+            .enter(name)
             .map_err(|error| BuildError::from(error).at(name.place))?;
         let below = self.below(loader, name)?;
         if !below.kustomization.is_component {
