@@ -324,7 +324,7 @@ fn files(inside: &str) -> Vec<Escape> {
         kustomization(
             "base-http",
             format!("resources: [\"{inside}base.yaml\"]"),
-            &["base.yaml"],
+            &["base.yaml", "--no-remote-bases"],
         ),
         kustomization(
             "base-git",

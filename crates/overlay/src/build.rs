@@ -88,17 +88,26 @@ struct Outside<'w> {
     no_remote_bases: bool,
 }
 
+impl<'w> Outside<'w> {
+    /// The world, if bases may come from there.
+    fn bases(&self) -> Result<&'w dyn World, WorldError> {
+        match self.no_remote_bases {
+            false => Ok(self.world),
+            true => {
+                let problem = "remote bases are off (--no-remote-bases); put the files into the source itself";
+                Err(WorldError::Other(problem.to_owned()))
+            }
+        }
+    }
+}
+
 impl World for Outside<'_> {
     fn repository(&self, url: &RepoUrl) -> Result<Arc<dyn Tree>, WorldError> {
-        if self.no_remote_bases {
-            let problem = "remote bases are off (--no-remote-bases); put the files into the source itself";
-            return Err(WorldError::Other(problem.to_owned()));
-        }
-        self.world.repository(url)
+        self.bases()?.repository(url)
     }
 
     fn fetch(&self, url: &str) -> Result<Vec<u8>, WorldError> {
-        self.world.fetch(url)
+        self.bases()?.fetch(url)
     }
 
     fn plugin(&self, _: &str, _: &str, kind: &str) -> PluginFile {

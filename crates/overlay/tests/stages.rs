@@ -414,7 +414,7 @@ impl World for Remote {
 }
 
 #[test]
-fn remote_bases_can_be_refused_and_remote_files_cannot() {
+fn remote_bases_can_be_refused_repositories_and_files_alike() {
     let remote = Remote(Arc::new(tree(&[
         ("kustomization.yaml", "resources: [a.yaml]"),
         ("a.yaml", &config_map("far", "v")),
@@ -426,21 +426,30 @@ fn remote_bases_can_be_refused_and_remote_files_cannot() {
     let mut overlay = at("app");
     let built = prepare(&files, &overlay).unwrap().build(&remote, &Stages::default());
     assert_eq!(built.unwrap().objects.len(), 2);
-    overlay.no_remote_bases = true;
-    let error = prepare(&files, &overlay)
-        .unwrap()
-        .build(&remote, &Stages::default())
-        .unwrap_err();
-    assert!(error.to_string().contains("--no-remote-bases"), "{error}");
-    let files = tree(&[(
-        "app/kustomization.yaml",
-        "resources: ['https://example.invalid/file.yaml']",
-    )]);
-    let built = prepare(&files, &overlay).unwrap().build(&remote, &Stages::default());
-    assert_eq!(
-        built.unwrap().objects[0].shown(),
-        "https://example.invalid/file.yaml:1:1: ConfigMap file"
-    );
+    for (resource, place) in [
+        ("https://example.invalid/o/r.git?ref=v1", None),
+        (
+            "https://example.invalid/file.yaml",
+            Some("https://example.invalid/file.yaml:1:1: ConfigMap file"),
+        ),
+        (
+            "http://example.invalid/file.yaml",
+            Some("http://example.invalid/file.yaml:1:1: ConfigMap file"),
+        ),
+    ] {
+        let files = tree(&[("app/kustomization.yaml", &format!("resources: ['{resource}']"))]);
+        overlay.no_remote_bases = false;
+        let built = prepare(&files, &overlay).unwrap().build(&remote, &Stages::default());
+        let shown = built.unwrap().objects[0].shown();
+        assert!(place.is_none_or(|place| shown == place), "{shown}");
+        overlay.no_remote_bases = true;
+        let built = prepare(&files, &overlay).unwrap().build(&remote, &Stages::default());
+        let error = built.unwrap_err().to_string();
+        assert!(
+            error.contains(resource) && error.contains("--no-remote-bases"),
+            "{error}"
+        );
+    }
 }
 
 /// K-072.
