@@ -227,6 +227,7 @@ impl Reconciling<'_> {
                 format!("{TERMINAL}: terminal error: {error}"),
                 &found.revision,
             )),
+            Err(NotReady::Denied(message)) => Err(self.stalled(status, "AccessDenied", message, &found.revision)),
             Err(NotReady::Later(message)) => {
                 let after = self.context().settings.requeue_dependency;
                 let outcome = Outcome::Waiting {

@@ -10,6 +10,8 @@ use crate::cluster::{KUSTOMIZATION, Object};
 pub(super) enum NotReady {
     /// The expression that should tell cannot: trying again does not help.
     Invalid(String),
+    /// Not by the settings of ours: why, to be told.
+    Denied(String),
     /// It may be later.
     Later(String),
 }
@@ -26,10 +28,17 @@ pub(super) async fn check(
 ) -> Result<(), NotReady> {
     for dependency in &kustomization.spec.depends_on {
         let name = kustomization.dependency(dependency);
+        let expression = dependency.ready_expr.as_deref().filter(|text| !text.is_empty());
+        // An expression reads the whole object, which may be another tenant's: Flux lets it.
+        let is_own = name.namespace == object.name.namespace;
+        if expression.is_some() && context.settings.no_cross_namespace_refs && !is_own {
+            return Err(NotReady::Denied(format!(
+                "can't access 'Kustomization/{name}' by a readyExpr, cross-namespace references have been blocked"
+            )));
+        }
         // Others may just have written to it: the API server knows, the watch may not yet.
         let found = context.cluster.get(&KUSTOMIZATION, &name).await;
         let found = found.map_err(|error| NotReady::Later(format!("dependency '{name}' not found: {error}")))?;
-        let expression = dependency.ready_expr.as_deref().filter(|text| !text.is_empty());
         if let Some(expression) = expression {
             by_expression(expression, dependency, object, &found)?;
             if !context.settings.gates.additive_dependency_check {

@@ -68,6 +68,7 @@ fn sources() -> Vec<Escape> {
     };
     let blocked = "cross-namespace references have been blocked";
     let slashes = json!({"sourceRef": {"kind": "GitRepository", "name": "../../tenant-other/gitrepositories/app"}});
+    let expression = json!({"dependsOn": [{"name": "app", "namespace": OTHER, "readyExpr": "has(dep.spec.prune)"}]});
     vec![
         source(
             "source-git",
@@ -77,6 +78,15 @@ fn sources() -> Vec<Escape> {
         source("source-oci", "OCIRepository", blocked),
         source("source-bucket", "Bucket", blocked),
         source("source-external", "ExternalArtifact", blocked),
+        // An expression reads what it likes of the other's Kustomization, and its answer shows.
+        escape(
+            "depends-expression",
+            expression,
+            "AccessDenied",
+            &[
+                "can't access 'Kustomization/tenant-other/app' by a readyExpr, cross-namespace references have been blocked",
+            ],
+        ),
         escape("source-slashes", slashes, "ArtifactFailed", &["may not contain '/'"]),
     ]
 }
