@@ -13,6 +13,7 @@ use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
 
 use super::client::{Cluster, Scope};
+use super::error::full;
 use super::kind::Kind;
 use super::object::Object;
 use super::received::Received;
@@ -309,18 +310,4 @@ fn is_unauthorized(error: &watcher::Error) -> bool {
         Error::WatchError(status) => status.code == 401,
         _ => false,
     }
-}
-
-/// An error with all that it comes from, each said once.
-fn full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        source = error.source();
-    }
-    text
 }

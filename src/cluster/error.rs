@@ -60,6 +60,20 @@ pub enum ClusterError {
     },
 }
 
+/// An error with all that it comes from, each said once.
+pub(super) fn full(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        source = error.source();
+    }
+    text
+}
+
 fn dotted(group: &str) -> String {
     match group {
         "" => String::new(),
@@ -76,7 +90,8 @@ impl ClusterError {
                 reason: status.reason,
                 message: status.message,
             },
-            other => Self::Unreachable(other.to_string()),
+            // kube says `client error (Connect)`; what it comes from says which address refused, or which certificate.
+            other => Self::Unreachable(full(&other)),
         }
     }
 
@@ -108,5 +123,37 @@ impl ClusterError {
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. } | Self::Refused { code: 404, .. })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::net::TcpListener;
+    use std::sync::Arc;
+
+    use crate::api::ObjectName;
+    use crate::cluster::{Cluster, RemoteRules, SECRET};
+
+    #[tokio::test]
+    async fn a_server_that_does_not_answer_is_told_with_the_reason() {
+        let address = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
+        let kubeconfig = format!(
+            "clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
+             users: [{{name: u, user: {{}}}}]\n\
+             current-context: c\n"
+        );
+        let rules = RemoteRules {
+            exec: false,
+            skip_tls_verify: false,
+        };
+        let cluster = Cluster::from_kubeconfig(&kubeconfig, rules, Arc::new(|_, _, _| {}));
+        let cluster = cluster.await.unwrap();
+        let error = cluster
+            .get(&SECRET, &ObjectName::new("apps", "creds"))
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains("onnection refused"), "{error}");
     }
 }
