@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::answer::Ask;
 use super::client::Cluster;
 use super::error::ClusterError;
+use super::path_segment;
 use crate::api::ObjectName;
 
 /// A kind at a version.
@@ -76,31 +77,31 @@ pub struct Resource {
 impl Resource {
     /// The path of an object. The namespace counts for kinds in namespaces only; without one the path leads nowhere, and the
     /// server says so.
-    pub(super) fn path(&self, name: &ObjectName) -> String {
-        format!("{}/{}", self.collection(&name.namespace), segment(&name.name))
+    ///
+    /// # Errors
+    /// [`ClusterError::Name`]
+    pub(super) fn path(&self, name: &ObjectName) -> Result<String, ClusterError> {
+        let collection = self.collection(&name.namespace)?;
+        Ok(format!("{collection}/{}", path_segment::name(&name.name)?))
     }
 
     /// The path of the objects in a namespace, or in all with an empty one.
-    pub(super) fn collection(&self, namespace: &str) -> String {
+    ///
+    /// # Errors
+    /// [`ClusterError::Name`]
+    pub(super) fn collection(&self, namespace: &str) -> Result<String, ClusterError> {
         let base = self.gvk.base();
-        match namespace {
+        Ok(match namespace {
             namespace if self.namespaced && !namespace.is_empty() => {
-                format!("{base}/namespaces/{}/{}", segment(namespace), self.plural)
+                format!(
+                    "{base}/namespaces/{}/{}",
+                    path_segment::namespace(namespace)?,
+                    self.plural
+                )
             }
             _ => format!("{base}/{}", self.plural),
-        }
-    }
-}
-
-/// A segment of a path: names may hold what ends one.
-fn segment(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@!$&'()*+,;=".contains(&byte);
-    text.bytes()
-        .map(|byte| match plain(byte) {
-            true => char::from(byte).to_string(),
-            false => format!("%{byte:02X}"),
         })
-        .collect()
+    }
 }
 
 /// What is known of the server's kinds, by `group/version`.

@@ -69,7 +69,7 @@ impl Cluster {
     /// # Errors
     /// One for which [`ClusterError::is_not_found`] holds when it is not there, and whatever else the server says.
     pub async fn fetch(&self, resource: &Resource, name: &ObjectName) -> Result<Value, ClusterError> {
-        self.answer(Ask::get(&resource.path(name))).await
+        self.answer(Ask::get(&resource.path(name)?)).await
     }
 
     /// Reads the metadata of an object, with its `apiVersion` and `kind`.
@@ -77,7 +77,7 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::fetch`].
     pub async fn fetch_metadata(&self, resource: &Resource, name: &ObjectName) -> Result<Value, ClusterError> {
-        let path = resource.path(name);
+        let path = resource.path(name)?;
         let ask = Ask {
             accept: METADATA,
             ..Ask::get(&path)
@@ -98,7 +98,7 @@ impl Cluster {
     ) -> Result<Value, ClusterError> {
         let dry_run = how.dry_run.then_some(("dryRun", "All"));
         let query = [("fieldManager", how.manager), ("force", "true")];
-        let path = with_query(&resource.path(name), query.into_iter().chain(dry_run));
+        let path = with_query(&resource.path(name)?, query.into_iter().chain(dry_run));
         self.answer(Ask {
             method: &Method::PATCH,
             content_type: "application/apply-patch+yaml",
@@ -119,7 +119,7 @@ impl Cluster {
         manager: &str,
         patch: &Value,
     ) -> Result<Value, ClusterError> {
-        let path = with_query(&resource.path(name), [("fieldManager", manager)]);
+        let path = with_query(&resource.path(name)?, [("fieldManager", manager)]);
         self.answer(Ask {
             method: &Method::PATCH,
             content_type: "application/json-patch+json",
@@ -143,7 +143,7 @@ impl Cluster {
         if let (Some(options), false) = (options.as_object_mut(), how.uid.is_empty()) {
             options.insert("preconditions".to_owned(), json!({"uid": how.uid}));
         }
-        let (path, body) = (resource.path(name), options.to_string());
+        let (path, body) = (resource.path(name)?, options.to_string());
         let ask = Ask {
             method: &Method::DELETE,
             content_type: "application/json",
@@ -158,7 +158,7 @@ impl Cluster {
     /// # Errors
     /// Whatever the server says.
     pub async fn stamps(&self, resource: &Resource, namespace: &str, labels: &str) -> Result<Vec<Stamp>, ClusterError> {
-        let path = with_query(&resource.collection(namespace), [("labelSelector", labels)]);
+        let path = with_query(&resource.collection(namespace)?, [("labelSelector", labels)]);
         let ask = Ask {
             accept: METADATA_LIST,
             ..Ask::get(&path)
@@ -172,7 +172,7 @@ impl Cluster {
     /// # Errors
     /// Whatever the server says.
     pub async fn list(&self, resource: &Resource, namespace: &str, labels: &str) -> Result<Vec<Value>, ClusterError> {
-        let path = with_query(&resource.collection(namespace), [("labelSelector", labels)]);
+        let path = with_query(&resource.collection(namespace)?, [("labelSelector", labels)]);
         let list: ObjectList = self.answer(Ask::get(&path)).await?;
         Ok(list.items)
     }

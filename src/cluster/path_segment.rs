@@ -4,25 +4,55 @@
 use super::error::ClusterError;
 use crate::api::ObjectName;
 
-/// A name that is one segment of a path as it stands, as client-go has it (apimachinery, `rest.IsValidPathSegmentName`). Its
-/// requests escape the characters that end a path; ours do not, and no object of a kind that is referred to has them.
+/// Checks that a name is one segment of a path as it stands, as client-go does (apimachinery, `rest.IsValidPathSegmentName`).
 ///
 /// # Errors
 /// [`ClusterError::Name`] in the words of client-go; no request is made.
 pub(super) fn checked(name: &ObjectName) -> Result<(), ClusterError> {
-    let faults = |text: &str| match text {
+    namespace(&name.namespace)?;
+    self::name(&name.name)?;
+    Ok(())
+}
+
+/// A namespace as a segment.
+///
+/// # Errors
+/// As [`checked`].
+pub(super) fn namespace(text: &str) -> Result<String, ClusterError> {
+    segment("namespace", text)
+}
+
+/// The name of an object of any kind as a segment.
+///
+/// # Errors
+/// As [`checked`].
+pub(super) fn name(text: &str) -> Result<String, ClusterError> {
+    segment("resource name", text)
+}
+
+fn segment(what: &str, text: &str) -> Result<String, ClusterError> {
+    let fault = match text {
         "." | ".." => Some(format!("may not be '{text}'")),
         text => {
             let found = text.chars().find(|c| "/%?#\\".contains(*c) || c.is_control());
             found.map(|found| format!("may not contain '{}'", found.escape_default()))
         }
     };
-    for (what, text) in [("namespace", &name.namespace), ("resource name", &name.name)] {
-        if let Some(fault) = faults(text) {
-            return Err(ClusterError::Name(format!("invalid {what} {text:?}: [{fault}]")));
-        }
+    match fault {
+        None => Ok(escaped(text)),
+        Some(fault) => Err(ClusterError::Name(format!("invalid {what} {text:?}: [{fault}]"))),
     }
-    Ok(())
+}
+
+/// What a path may not hold as it stands is written as its bytes.
+fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@!$&'()*+,;=".contains(&byte);
+    text.bytes()
+        .map(|byte| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -58,6 +88,8 @@ mod tests {
     fn usual_names_pass() {
         for name in ["app", "a.b-c", "system:node", "..."] {
             assert!(checked(&ObjectName::new("", name)).is_ok(), "{name}");
+            assert_eq!(super::name(name).ok().as_deref(), Some(name));
         }
+        assert_eq!(super::name("a b é").ok().as_deref(), Some("a%20b%20%C3%A9"));
     }
 }
