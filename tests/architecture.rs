@@ -22,7 +22,7 @@ const ROOMS: &[Room] = &[
     room("api", &["gostd", "policy"], false),
     room(
         "apply",
-        &["api", "cluster", "compare", "gostd", "kustomize", "re2"],
+        &["api", "cluster", "compare", "gostd", "health", "kustomize", "re2"],
         true,
     ),
     room("artifact", &["gostd"], false),

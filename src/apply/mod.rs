@@ -41,6 +41,5 @@ pub use memory::Memory;
 pub use order::parse_stage_kinds;
 pub use preview::{Preview, as_applied, preview};
 pub use prune::{prune, terminated};
-pub use readiness::{Readiness, definition_readiness};
 pub use run::{Applied, Keep, apply};
 pub use settings::Settings;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::ignore::{IgnoreRule, IgnoreTarget};
-use super::readiness::{Readiness, definition_readiness};
 use crate::api::{self, Kustomization, ObjectName};
 
 /// What a Kustomization and the flags of its controller say.
@@ -38,8 +37,6 @@ pub struct Settings {
     pub concurrency: usize,
     /// How long definitions, namespaces and classes may take to be ready.
     pub patience: Duration,
-    /// Tells whether an object is ready (kstatus).
-    pub readiness: fn(&Value) -> Readiness,
 }
 
 impl Settings {
@@ -60,7 +57,6 @@ impl Settings {
             dry_run: true,
             concurrency: 4,
             patience: Duration::from_secs(60),
-            readiness: definition_readiness,
         }
     }
 
