@@ -207,7 +207,7 @@ pub struct Decryption {
 }
 
 /// Fields that are left as they are in the cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct IgnoreRule {
     /// JSON pointers.
     pub paths: Vec<String>,
@@ -216,7 +216,7 @@ pub struct IgnoreRule {
 }
 
 /// Which objects: regular expressions on the parts of their identity, and selectors.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectSelector {
     /// API group.

@@ -1,47 +1,15 @@
 //! Fields that others look after (`.spec.ignore`): they are no drift, and stay as they are when an object is applied for other
 //! reasons (fluxcd/pkg `ssa/jsondiff`, *selector*; `ssa`, *manager_apply*).
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::drift::{put, remove, unescape};
 use super::error::ApplyError;
 use super::metadata::texts;
+use crate::api::{IgnoreRule, ObjectSelector};
 use crate::cluster::GroupVersionKind;
 use crate::kustomize::replace::LabelSelector;
 use crate::re2::{Budget, Regexp};
-
-/// A rule, as it is written.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct IgnoreRule {
-    /// JSON pointers (RFC 6901) of fields.
-    #[serde(default)]
-    pub paths: Vec<String>,
-    /// The objects; all of them when there is none.
-    #[serde(default)]
-    pub target: Option<IgnoreTarget>,
-}
-
-/// Which objects a rule is for. Empty parts stand for any; all but the selectors are regular expressions for the whole text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, serde::Serialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct IgnoreTarget {
-    /// API group.
-    pub group: String,
-    /// API version.
-    pub version: String,
-    /// The name of the kind.
-    pub kind: String,
-    /// The name.
-    pub name: String,
-    /// The namespace.
-    pub namespace: String,
-    /// A label selector over the annotations.
-    pub annotation_selector: String,
-    /// A label selector.
-    pub label_selector: String,
-}
 
 /// Rules that are ready to be asked.
 #[derive(Debug, Default)]
@@ -73,7 +41,7 @@ impl IgnoreRules {
 }
 
 impl Target {
-    fn of(target: &IgnoreTarget) -> Result<Self, String> {
+    fn of(target: &ObjectSelector) -> Result<Self, String> {
         let pattern = |field: &str, pattern: &str| match pattern {
             "" => Ok(None),
             pattern => {

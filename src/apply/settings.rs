@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::ignore::{IgnoreRule, IgnoreTarget};
-use crate::api::{self, Kustomization, ObjectName};
+use crate::api::{IgnoreRule, Kustomization, ObjectName};
 
 /// What a Kustomization and the flags of its controller say.
 #[derive(Clone, Debug)]
@@ -69,7 +68,7 @@ impl Settings {
             force: spec.force,
             labels: common.labels,
             annotations: common.annotations,
-            ignore: spec.ignore.iter().map(ignored).collect(),
+            ignore: spec.ignore.clone(),
             dry_run: spec.validation.as_deref() != Some("none"),
             ..Self::new(kustomization.metadata.object_name())
         }
@@ -86,20 +85,5 @@ impl Settings {
             self.strict_fields,
             self.dry_run,
         ])
-    }
-}
-
-fn ignored(rule: &api::IgnoreRule) -> IgnoreRule {
-    IgnoreRule {
-        paths: rule.paths.clone(),
-        target: rule.target.as_ref().map(|target| IgnoreTarget {
-            group: target.group.clone(),
-            version: target.version.clone(),
-            kind: target.kind.clone(),
-            name: target.name.clone(),
-            namespace: target.namespace.clone(),
-            annotation_selector: target.annotation_selector.clone(),
-            label_selector: target.label_selector.clone(),
-        }),
     }
 }
