@@ -33,10 +33,8 @@ pub(super) struct BuildFailure {
 
 impl From<OverlayError> for BuildFailure {
     fn from(error: OverlayError) -> Self {
-        // A build has no folder of its own. Where messages have one as Flux has it, its number is as long as those of Flux.
-        let message = error.to_string();
         Self {
-            message: message.replace("/tmp/kustomization-0/", "/tmp/kustomization-0000000000/"),
+            message: error.to_string(),
             is_missing_path: error.is_missing_path(),
         }
     }

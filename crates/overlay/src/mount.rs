@@ -4,9 +4,9 @@ use bumpwright_kustomize::tree::{Found, Tree, TreeError, path};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Where artifacts are shown to lie: as in the messages of kustomize-controller, whose number there is another each time.
-/// Two directories deep, so that a path leaves the artifact after as many `..` as with Flux.
-pub(super) const ROOT: &str = "/tmp/kustomization-0";
+/// Where artifacts are shown to lie: as in the messages of kustomize-controller, whose number there is another each time, and as
+/// long: some messages are cut at a length. Two directories deep, so that a path leaves the artifact after as many `..` as with Flux.
+pub(super) const ROOT: &str = "/tmp/kustomization-0000000000";
 
 /// A tree below [`ROOT`], with files above it that cover its own. Nothing is beside it.
 pub(super) struct Mount<'t> {

@@ -108,7 +108,9 @@ fn compare(world: &World, name: &str, status: &Value) -> Option<Result<(), Strin
         // The path is the first that is looked at once there is an artifact.
         ("ArtifactFailed", _) if !wanted.starts_with("kustomization path not found: ") => None,
         (reason @ ("BuildFailed" | "ArtifactFailed"), Err(error)) => {
-            let said = error.to_string().replace("kustomization-0", "kustomization-<n>");
+            let said = error
+                .to_string()
+                .replace("kustomization-0000000000", "kustomization-<n>");
             let fits = match wanted.starts_with("kustomize build failed: ") {
                 true => said.starts_with("kustomize build failed: "),
                 false => said == wanted,

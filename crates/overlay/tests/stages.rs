@@ -187,7 +187,7 @@ fn a_source_that_cannot_be_decrypted_stops_the_build() {
         ("resources: [../two]", "found multiple kustomization files (two)"),
         (
             "resources: [../broken]",
-            "failed to unmarshal kustomization file from '/tmp/kustomization-0/broken/kustomization.yaml': error unmarshaling JSON: \
+            "failed to unmarshal kustomization file from '/tmp/kustomization-0000000000/broken/kustomization.yaml': error unmarshaling JSON: \
              while decoding JSON: json: cannot unmarshal string into Go struct field Kustomization.resources of type []string \
              (broken/kustomization.yaml:1:12)",
         ),
@@ -224,7 +224,7 @@ fn sources_outside_of_the_artifact_are_looked_for_inside() {
         &[
             (
                 "app/kustomization.yaml",
-                "secretGenerator: [{name: s, files: [../../../../etc/x, /tmp/kustomization-0/app/y]}]",
+                "secretGenerator: [{name: s, files: [../../../../etc/x, /tmp/kustomization-0000000000/app/y]}]",
             ),
             ("etc/x", "inside"),
             ("app/y", "inside"),
@@ -385,7 +385,8 @@ fn all_files_that_are_no_manifests_are_told_at_once() {
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     let error = build(&files, &Stages::default()).unwrap_err().to_string();
     let lines: Vec<&str> = error.lines().collect();
-    let first = "failed to decode Kubernetes YAML from /tmp/kustomization-0/app/00.yaml: missing Resource metadata";
+    let first =
+        "failed to decode Kubernetes YAML from /tmp/kustomization-0000000000/app/00.yaml: missing Resource metadata";
     assert_eq!(
         (lines.len(), lines[0], lines[10]),
         (11, first, "and 3 more files that are no manifests")
