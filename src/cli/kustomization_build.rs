@@ -11,9 +11,8 @@ use super::build_args::Build;
 use super::console::{cannot_print, end, print, say};
 use super::kustomization;
 use crate::apply::as_applied;
-use crate::compare::node_of_json;
 use crate::sops::MASK;
-use crate::yaml::write_sigs;
+use crate::yaml::{node_of_json, write_sigs};
 
 /// Runs the command.
 pub(super) fn run(args: &Build) -> ExitCode {

@@ -9,6 +9,6 @@ mod objects;
 mod text;
 
 pub use fields::{Field, fields};
-pub use json::{json_fields, node_of_json};
+pub use json::json_fields;
 pub use objects::{Change, Difference, Named, compare};
 pub use text::{to_json, to_text};

@@ -2,14 +2,14 @@
 
 use super::error::OverlayError;
 use super::mount::ROOT;
-use super::object::{Object, node_of};
+use super::object::Object;
 use super::prepare::{Prepared, of_manifests};
 use super::sources::decrypt_sources;
 use super::stages::{Decrypt, Stages, Substitute};
 use bumpwright_kustomize::resource::Resource;
 use bumpwright_kustomize::tree::{Command, LoadRestrictions, PluginFile, RepoUrl, Tree, World, WorldError};
 use bumpwright_kustomize::{self as kustomize, Build, Options, Order};
-use bumpwright_yaml::{Files, Node, write_json, write_sigs};
+use bumpwright_yaml::{Files, Node, node_of_json, write_json, write_sigs};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -160,7 +160,7 @@ fn decrypted(resource: &Resource, decrypt: &dyn Decrypt) -> Result<Option<Node>,
     };
     let value = value_of(&resource.node).map_err(|problem| failed(problem.into()))?;
     let plain = decrypt.object(&value).map_err(failed)?;
-    Ok(plain.as_ref().map(node_of))
+    Ok(plain.as_ref().map(node_of_json))
 }
 
 const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";

@@ -1,6 +1,5 @@
 //! Built objects as JSON values, and what an apply puts on all of them.
 
-use bumpwright_yaml::{Mapping, Node, Scalar, Style, Tag};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -84,34 +83,4 @@ fn map_under<'m>(object: &'m mut Map<String, Value>, key: &str) -> Option<&'m mu
         *value = Value::Object(Map::new());
     }
     value.as_object_mut()
-}
-
-/// A JSON value as a node without a place.
-pub(super) fn node_of(value: &Value) -> Node {
-    let plain = |text: String, tag| {
-        Node::new(bumpwright_yaml::Value::Scalar(Scalar {
-            text: text.into(),
-            tag,
-            style: Style::Plain,
-        }))
-    };
-    match value {
-        Value::Null => Node::null(),
-        Value::Bool(value) => plain(value.to_string(), Tag::Bool),
-        Value::Number(number) if number.is_f64() => plain(number.to_string(), Tag::Float),
-        Value::Number(number) => plain(number.to_string(), Tag::Int),
-        // Quotes say that a text of several lines is not to be printed and read again.
-        Value::String(text) => Node::new(bumpwright_yaml::Value::Scalar(Scalar {
-            style: Style::Double,
-            ..Scalar::string(text.as_str())
-        })),
-        Value::Array(items) => Node::sequence(items.iter().map(node_of).collect()),
-        Value::Object(members) => {
-            let mut mapping = Mapping::default();
-            for (key, value) in members {
-                mapping.set(key, node_of(value));
-            }
-            Node::new(bumpwright_yaml::Value::Mapping(mapping))
-        }
-    }
 }

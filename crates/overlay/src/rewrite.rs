@@ -1,7 +1,7 @@
 //! The spec's fields put into a kustomization, as fluxcd/pkg's generator does (`GenerateManifest`).
 
 use super::spec::{Image, JsonPatch, Overlay, Patch, Target};
-use bumpwright_yaml::{FileId, Mapping, Node, ReadOptions, Value, read_first, write_json};
+use bumpwright_yaml::{FileId, Mapping, Node, ReadOptions, Value, node_of_json, read_first, write_json};
 
 /// Puts the spec's fields into a kustomization. `components` are those of the spec that are to be built.
 pub(super) fn rewrite(kustomization: &mut Mapping, overlay: &Overlay, components: Vec<String>) {
@@ -105,7 +105,7 @@ fn json_patch(patch: &JsonPatch) -> Node {
 /// JSON as Go writes it: the patch stands in the kustomization as a text, which is compared and hashed as one.
 fn go_json(value: &serde_json::Value) -> String {
     let mut written = String::new();
-    let node = super::object::node_of(value);
+    let node = node_of_json(value);
     // What came from JSON has a form there.
     let _ = write_json(&node, &mut written);
     written
