@@ -91,3 +91,29 @@ pub(super) fn set(object: &mut Value, field: &str, values: &BTreeMap<String, Str
     let before = before.as_ref().and_then(Value::as_object).into_iter().flatten();
     before.into_iter().any(|(_, value)| !value.is_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// K-072.
+    #[test]
+    fn what_is_set_overrides_equal_keys() {
+        let pairs = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            let pairs = pairs.iter().copied();
+            pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+        };
+        let mut object =
+            json!({"kind": "X", "metadata": {"name": "n", "labels": {"a": "old", "z": "kept"}, "annotations": null}});
+        assert!(!set(&mut object, "labels", &pairs(&[("a", "new"), ("b", "c")])));
+        assert!(!set(&mut object, "annotations", &pairs(&[("x", "y")])));
+        let metadata = json!({"name": "n", "labels": {"a": "new", "b": "c", "z": "kept"}, "annotations": {"x": "y"}});
+        assert_eq!(object, json!({"kind": "X", "metadata": metadata}));
+        let bare = json!({"kind": "X", "metadata": {"name": "n"}});
+        let mut object = bare.clone();
+        assert!(!set(&mut object, "labels", &BTreeMap::new()));
+        assert_eq!(object, bare);
+    }
+}

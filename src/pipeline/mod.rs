@@ -9,5 +9,5 @@ mod spec;
 mod variables;
 
 pub use decryption::{Decryption, Redaction};
-pub use spec::{common_metadata, overlay};
+pub use spec::overlay;
 pub use variables::Substitution;

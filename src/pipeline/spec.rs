@@ -1,7 +1,7 @@
 //! The fields of a Kustomization that decide what is built, as the build has them.
 
 use crate::api::{Json6902Operation, Json6902Patch, KustomizationSpec, ObjectSelector};
-use crate::overlay::{CommonMetadata, Image, JsonPatch, Operation, Overlay, Patch, Target};
+use crate::overlay::{Image, JsonPatch, Operation, Overlay, Patch, Target};
 
 /// What of a spec decides what is built. `no_remote_bases`: bases outside of the artifact are refused.
 #[must_use]
@@ -37,16 +37,6 @@ pub fn overlay(spec: &KustomizationSpec, no_remote_bases: bool) -> Overlay {
         build_metadata: spec.build_metadata.clone(),
         no_remote_bases,
     }
-}
-
-/// The labels and annotations that all objects get.
-#[must_use]
-pub fn common_metadata(spec: &KustomizationSpec) -> Option<CommonMetadata> {
-    let common = spec.common_metadata.as_ref()?;
-    Some(CommonMetadata {
-        labels: common.labels.clone(),
-        annotations: common.annotations.clone(),
-    })
 }
 
 fn target(selector: &ObjectSelector) -> Target {

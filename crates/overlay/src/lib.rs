@@ -11,7 +11,6 @@
 //! - [`Prepared::build`]: the objects and the digest of their YAML. Decryption and substitution come in as
 //!   [`Decrypt`] and [`Substitute`]: this room knows when they happen and not how.
 //! - [`Object`]: an object with the file and line that it comes from.
-//! - [`CommonMetadata`]: what an apply puts on all objects; it is in no digest.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(
@@ -34,7 +33,7 @@ mod stages;
 
 pub use build::Built;
 pub use error::OverlayError;
-pub use object::{CommonMetadata, Object};
+pub use object::Object;
 pub use prepare::{Prepared, prepare};
 pub use spec::{Image, JsonPatch, Operation, Overlay, Patch, Target};
 pub use stages::{Decrypt, SourceFile, SourceFormat, StageError, Stages, Substitute};

@@ -1,7 +1,6 @@
-//! Built objects as JSON values, and what an apply puts on all of them.
+//! Built objects as JSON values.
 
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use serde_json::Value;
 
 /// A built object.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,41 +45,4 @@ impl Object {
         self.text(&["kind"]).eq_ignore_ascii_case("kustomization")
             && self.text(&["apiVersion"]).starts_with("kustomize.config.k8s.io/")
     }
-}
-
-/// `spec.commonMetadata`: labels and annotations for all objects (K-072). Flux puts them on right before it applies, after its own
-/// labels and after the digest was taken.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[allow(missing_docs)] // each is named as its field
-pub struct CommonMetadata {
-    pub labels: BTreeMap<String, String>,
-    pub annotations: BTreeMap<String, String>,
-}
-
-impl CommonMetadata {
-    /// Puts them on an object; equal keys are overridden.
-    pub fn put_on(&self, object: &mut Value) {
-        for (field, pairs) in [("labels", &self.labels), ("annotations", &self.annotations)] {
-            if pairs.is_empty() {
-                continue;
-            }
-            let Some(metadata) = object.as_object_mut().and_then(|object| map_under(object, "metadata")) else {
-                continue;
-            };
-            if let Some(target) = map_under(metadata, field) {
-                for (key, value) in pairs {
-                    target.insert(key.clone(), Value::from(value.as_str()));
-                }
-            }
-        }
-    }
-}
-
-/// The mapping under a key; made where something else or nothing is.
-fn map_under<'m>(object: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
-    let value = object.entry(key).or_insert_with(|| Value::Object(Map::new()));
-    if !value.is_object() {
-        *value = Value::Object(Map::new());
-    }
-    value.as_object_mut()
 }

@@ -10,8 +10,7 @@
 
 use bumpwright_kustomize::tree::{MemoryTree, RepoUrl, Sealed, Tree, World, WorldError};
 use bumpwright_overlay::{
-    Built, CommonMetadata, Decrypt, Overlay, OverlayError, SourceFile, SourceFormat, StageError, Stages, Substitute,
-    prepare,
+    Built, Decrypt, Overlay, OverlayError, SourceFile, SourceFormat, StageError, Stages, Substitute, prepare,
 };
 use bumpwright_yaml::{FileId, Node, ReadOptions, read_first, write_sigs};
 use serde_json::{Value, json};
@@ -451,24 +450,6 @@ fn remote_bases_can_be_refused_repositories_and_files_alike() {
             "{error}"
         );
     }
-}
-
-/// K-072.
-#[test]
-fn common_metadata_overrides_equal_keys() {
-    let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let common = CommonMetadata {
-        labels: pairs(&[("a", "new"), ("b", "c")]),
-        annotations: pairs(&[("x", "y")]),
-    };
-    let mut object =
-        json!({"kind": "X", "metadata": {"name": "n", "labels": {"a": "old", "z": "kept"}, "annotations": null}});
-    common.put_on(&mut object);
-    let wanted = json!({"kind": "X", "metadata": {"name": "n", "labels": {"a": "new", "b": "c", "z": "kept"}, "annotations": {"x": "y"}}});
-    assert_eq!(object, wanted);
-    let mut bare = json!({"kind": "X", "metadata": {"name": "n"}});
-    CommonMetadata::default().put_on(&mut bare);
-    assert_eq!(bare, json!({"kind": "X", "metadata": {"name": "n"}}));
 }
 
 #[test]
