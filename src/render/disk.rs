@@ -21,12 +21,7 @@ impl Tree for DiskTree {
         if file.metadata().map_err(failed)?.is_dir() {
             return Err(TreeError::Directory(path.to_owned()));
         }
-        let mut bytes = Vec::new();
-        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(TreeError::Other(path.to_owned(), "is larger than 256 MiB".to_owned()));
-        }
-        Ok(Cow::Owned(bytes))
+        bounded(&file, path).map(Cow::Owned)
     }
 
     fn canonical(&self, path: &str) -> Result<Found, TreeError> {
@@ -52,6 +47,17 @@ impl Tree for DiskTree {
 
     fn on_disk(&self, path: &str) -> Result<PathBuf, TreeError> {
         Ok(Path::new(path).to_owned())
+    }
+}
+
+/// The bytes of a file that messages name so, unless it is larger than any manifest.
+pub(super) fn bounded(file: &fs::File, path: &str) -> Result<Vec<u8>, TreeError> {
+    let mut bytes = Vec::new();
+    let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| told(path, &error))?;
+    match bytes.len() as u64 > LARGEST {
+        false => Ok(bytes),
+        true => Err(TreeError::Other(path.to_owned(), "is larger than 256 MiB".to_owned())),
     }
 }
 

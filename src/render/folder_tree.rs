@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::disk::LARGEST;
+use super::disk::bounded;
 use crate::artifact::{IgnoreFile, IgnoreRules, Verdict};
 use crate::kustomize::tree::{Found, Tree, TreeError, path};
 
@@ -86,12 +86,7 @@ impl Tree for FolderTree {
         }
         let failed = |error: io::Error| TreeError::Other(path.to_owned(), error.to_string());
         let file = fs::File::open(self.root.join(path.trim_start_matches('/'))).map_err(failed)?;
-        let mut bytes = Vec::new();
-        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(TreeError::Other(path.to_owned(), "is larger than 256 MiB".to_owned()));
-        }
-        Ok(Cow::Owned(bytes))
+        bounded(&file, path).map(Cow::Owned)
     }
 
     fn canonical(&self, path: &str) -> Result<Found, TreeError> {
