@@ -700,7 +700,8 @@ fn n_004_a_service_account_is_exchanged_for_a_token_and_renewed_when_refused() {
             .iter()
             .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
             .collect(),
-        issue: Arc::new(|request, _| Ok(Secret::new(format!("token for {}", request.audience)))),
+        audiences: Vec::new(),
+        issue: Arc::new(|request, _| Ok(Secret::new(format!("token for {}", request.audiences.join(","))))),
     };
     let peer = Peer {
         environment: false,

@@ -97,7 +97,8 @@ fn account(annotations: &[(&str, &str)]) -> Result<Option<WorkloadIdentity>, Clo
             .iter()
             .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
             .collect(),
-        issue: Arc::new(|request, _| Ok(Secret::new(format!("{HUNTER} for {}", request.audience)))),
+        audiences: Vec::new(),
+        issue: Arc::new(|request, _| Ok(Secret::new(format!("{HUNTER} for {}", request.audiences.join(","))))),
     }))
 }
 

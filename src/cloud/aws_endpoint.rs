@@ -43,6 +43,13 @@ pub(super) const KMS: AwsService = AwsService {
     fips_hosts: ("kms-fips", "kms-fips"),
 };
 
+pub(super) const EKS: AwsService = AwsService {
+    variable: "EKS",
+    signed: "eks",
+    hosts: ("eks", "eks"),
+    fips_hosts: ("fips.eks", "eks-fips"),
+};
+
 /// Start of a region, DNS suffix, DNS suffix of the hosts that have IPv6 as well (SDK: `awsrulesfn/partitions.json`).
 /// Regions of no other partition are in the first one.
 const PARTITIONS: [(&str, &str, &str); 7] = [
@@ -76,13 +83,15 @@ pub(super) fn endpoint(environment: &Environment, service: AwsService, region: &
     }
     let partition = PARTITIONS.iter().rfind(|(start, ..)| region.starts_with(start));
     let (_, suffix, dual) = partition.unwrap_or(&("", "amazonaws.com", "api.aws"));
-    // In these regions all of STS is FIPS, and there is no other host for it.
-    let all_fips = service.signed == STS.signed && region.starts_with("us-gov-");
+    let is_dual = environment.is_true("AWS_USE_DUALSTACK_ENDPOINT");
+    // In these regions all of STS is FIPS, and there is no other host for it; of EKS what speaks IPv4 alone.
+    let all_fips = service.signed == STS.signed || (service.signed == EKS.signed && !is_dual);
+    let all_fips = all_fips && region.starts_with("us-gov-");
     let (host, dual_host) = match environment.is_true("AWS_USE_FIPS_ENDPOINT") && !all_fips {
         true => service.fips_hosts,
         false => service.hosts,
     };
-    let (host, suffix) = match environment.is_true("AWS_USE_DUALSTACK_ENDPOINT") {
+    let (host, suffix) = match is_dual {
         true => (dual_host, dual),
         false => (host, suffix),
     };
@@ -132,6 +141,28 @@ mod tests {
                 "https://sts.us-gov-west-1.amazonaws.com/",
             ),
             (&[], KMS, "eu-west-1", "https://kms.eu-west-1.amazonaws.com/"),
+            (&[], EKS, "cn-north-1", "https://eks.cn-north-1.amazonaws.com.cn/"),
+            (
+                &[("AWS_USE_FIPS_ENDPOINT", "true")],
+                EKS,
+                "us-east-1",
+                "https://fips.eks.us-east-1.amazonaws.com/",
+            ),
+            (
+                &[("AWS_USE_FIPS_ENDPOINT", "true")],
+                EKS,
+                "us-gov-west-1",
+                "https://eks.us-gov-west-1.amazonaws.com/",
+            ),
+            (
+                &[
+                    ("AWS_USE_FIPS_ENDPOINT", "true"),
+                    ("AWS_USE_DUALSTACK_ENDPOINT", "true"),
+                ],
+                EKS,
+                "us-gov-west-1",
+                "https://eks-fips.us-gov-west-1.api.aws/",
+            ),
             (
                 &[
                     ("AWS_USE_FIPS_ENDPOINT", "true"),

@@ -28,13 +28,24 @@ pub(super) struct AzureRegistry {
 /// A cloud of one's own (Azure Stack Hub), as `AZURE_ENVIRONMENT_FILEPATH` describes it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Described {
+pub(super) struct Described {
     #[serde(default, rename = "containerRegistryDNSSuffix")]
     registry_suffix: String,
     #[serde(default)]
     resource_manager_endpoint: String,
     #[serde(default)]
     token_audience: String,
+}
+
+impl Described {
+    /// The resource manager, and whom its tokens are for.
+    pub(super) fn manager(self) -> Result<(String, String), CloudError> {
+        if self.resource_manager_endpoint.is_empty() || self.token_audience.is_empty() {
+            let detail = "resourceManagerEndpoint and tokenAudience must be set in the environment file";
+            return Err(CloudError::settings(FILE, detail));
+        }
+        Ok((self.resource_manager_endpoint, self.token_audience))
+    }
 }
 
 impl AzureRegistry {
@@ -75,13 +86,7 @@ impl AzureRegistry {
         };
         let scope = match described {
             None => "https://containerregistry.azure.net/.default".to_owned(),
-            Some(described)
-                if described.resource_manager_endpoint.is_empty() || described.token_audience.is_empty() =>
-            {
-                let detail = "resourceManagerEndpoint and tokenAudience must be set in the environment file";
-                return Err(CloudError::settings(FILE, detail));
-            }
-            Some(described) => format!("{}/.default", described.resource_manager_endpoint),
+            Some(described) => format!("{}/.default", described.manager()?.0),
         };
         Ok(Self {
             host: host.to_owned(),
@@ -138,7 +143,8 @@ impl Azure<'_> {
     }
 }
 
-fn described(environment: &Environment) -> Result<Option<Described>, CloudError> {
+/// The cloud of one's own that the environment names.
+pub(super) fn described(environment: &Environment) -> Result<Option<Described>, CloudError> {
     let Some(path) = environment.get(FILE) else {
         return Ok(None);
     };

@@ -20,6 +20,8 @@ pub struct Endpoints {
     pub google_sts: Option<Url>,
     /// Google Cloud Storage.
     pub google_storage: Option<Url>,
+    /// Google Kubernetes Engine.
+    pub google_container: Option<Url>,
     /// Google's IAM Service Account Credentials API.
     pub google_credentials: Option<Url>,
 }

@@ -88,6 +88,11 @@ impl Cloud {
         self.world.endpoints.google_storage.as_ref()
     }
 
+    /// Where Google Kubernetes Engine is, if not where it usually is.
+    pub(super) fn google_container(&self) -> Option<&Url> {
+        self.world.endpoints.google_container.as_ref()
+    }
+
     pub(super) fn environment(&self) -> &Environment {
         &self.world.environment
     }

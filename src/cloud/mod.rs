@@ -2,16 +2,17 @@
 //! Apps.
 //!
 //! Identity and use are apart. An identity is AWS credentials, an Entra token or a Google access token, and is found
-//! as the vendors' libraries find it; a use is a login at a registry or at a Git server. There are no SDKs: each step is one
-//! request.
+//! as the vendors' libraries find it; a use is a login at a registry, a Git server or a cluster. There are no SDKs: each step
+//! is one request.
 //!
 //! ```text
 //! environment, files, metadata ─▶ *_identity, aws_credentials ─┐
-//! ServiceAccount ─▶ workload_identity ─────────────────────────┴─▶ cache ─▶ *_registry, git_login ─▶ cache ─▶ login
+//! ServiceAccount ─▶ workload_identity ─────────────────────────┴─▶ cache ─▶ *_registry, *_cluster, git_login ─▶ cache ─▶ login
 //! Secret ─▶ github_app ─────────────────────────────────────────────────────────────────▶ cache ─▶ login
 //! ```
 
 mod aws_call;
+mod aws_cluster;
 mod aws_codecommit;
 mod aws_container;
 mod aws_credentials;
@@ -22,9 +23,11 @@ mod aws_profile;
 mod aws_registry;
 pub(crate) mod aws_sigv4;
 mod aws_sts;
+mod azure_cluster;
 mod azure_identity;
 mod azure_managed_identity;
 mod azure_registry;
+mod cluster_login;
 mod endpoints;
 mod environment;
 mod error;
@@ -33,6 +36,7 @@ mod files;
 mod form;
 mod git_login;
 mod github_app;
+mod google_cluster;
 mod google_federation;
 mod google_identity;
 mod google_kms;
@@ -51,6 +55,7 @@ pub(crate) mod xml;
 
 pub use aws_credentials::AwsCredentials;
 pub use azure_identity::{AzureCloud, EntraClient, EntraProof};
+pub use cluster_login::{ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, ReadKubeconfig};
 pub use endpoints::Endpoints;
 pub use environment::Environment;
 pub use error::CloudError;

@@ -11,7 +11,7 @@ use super::{CloudError, IssueToken, WorkloadIdentity};
 #[derive(Clone)]
 pub struct ServiceAccounts {
     /// The one that counts where an object names none (`--default-workload-service-account`; for key services
-    /// `--default-decryption-service-account`).
+    /// `--default-decryption-service-account`, for clusters `--default-kubeconfig-service-account`).
     pub default: Option<String>,
     /// Issues their tokens.
     pub issue: Arc<IssueToken>,
@@ -34,6 +34,8 @@ pub enum Use {
     Bucket,
     /// A key service, for decryption.
     Decryption,
+    /// A cluster that objects are applied to.
+    Cluster,
 }
 
 impl Use {
@@ -43,6 +45,7 @@ impl Use {
         match self {
             Self::Registry => why.within("failed to get access token for artifact registry"),
             Self::Git => why.within("failed to get access token for Git repository"),
+            Self::Cluster => why.within("failed to get access token for cluster"),
             Self::Bucket | Self::Decryption => why,
         }
     }
@@ -84,6 +87,7 @@ impl ServiceAccounts {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             annotations: annotations.clone(),
+            audiences: Vec::new(),
             issue: Arc::clone(&self.issue),
         }))
     }

@@ -22,7 +22,7 @@ pub struct TokenRequest<'a> {
     /// Its name.
     pub name: &'a str,
     /// Whom the token is for.
-    pub audience: &'a str,
+    pub audiences: &'a [&'a str],
 }
 
 /// Issues a token of a ServiceAccount; its error is in words.
@@ -37,6 +37,8 @@ pub struct WorkloadIdentity {
     pub name: String,
     /// Its annotations, which say who it is at the cloud.
     pub annotations: BTreeMap<String, String>,
+    /// Whom its tokens are for, where it is not for the cloud to say.
+    pub audiences: Vec<String>,
     /// Issues its tokens.
     pub issue: Arc<IssueToken>,
 }
@@ -44,7 +46,8 @@ pub struct WorkloadIdentity {
 /// The same account with the same annotations, whose tokens come from the same place.
 impl PartialEq for WorkloadIdentity {
     fn eq(&self, other: &Self) -> bool {
-        (&self.namespace, &self.name, &self.annotations) == (&other.namespace, &other.name, &other.annotations)
+        (&self.namespace, &self.name, &self.annotations, &self.audiences)
+            == (&other.namespace, &other.name, &other.annotations, &other.audiences)
             && Arc::ptr_eq(&self.issue, &other.issue)
     }
 }
@@ -81,7 +84,16 @@ impl WorkloadIdentity {
             self.namespace, self.name
         );
         let identity = identity.map_err(|text| CloudError::Unfit(text).within(doing))?;
-        Ok(format!("{}/{} {identity}", self.namespace, self.name))
+        Ok(format!("{} {identity}", self.own_identity()))
+    }
+
+    /// Who it is at this cluster, and whom its tokens are for: this tells its tokens from others.
+    pub(super) fn own_identity(&self) -> String {
+        let audiences = match self.audiences.as_slice() {
+            [] => String::new(),
+            given => format!(" for {given:?}"),
+        };
+        format!("{}/{}{audiences}", self.namespace, self.name)
     }
 
     fn role(&self) -> Result<&str, String> {
@@ -122,15 +134,27 @@ impl WorkloadIdentity {
         }
     }
 
-    fn token(&self, audience: &str, deadline: Deadline) -> Result<Secret, CloudError> {
+    /// A token of it for `usual`, or for whom it is to be for.
+    pub(super) fn token(&self, usual: &str, deadline: Deadline) -> Result<Secret, CloudError> {
+        self.issued("service account", usual, deadline)
+    }
+
+    /// The same where it is this process' own.
+    pub(super) fn own_token(&self, usual: &str, deadline: Deadline) -> Result<Secret, CloudError> {
+        let token = self.issued("controller service account", usual, deadline);
+        token.map_err(|error| error.within("failed to create provider access token for the controller"))
+    }
+
+    fn issued(&self, what: &str, usual: &str, deadline: Deadline) -> Result<Secret, CloudError> {
         let subject = format!(
-            "failed to create kubernetes token for service account '{}/{}'",
+            "failed to create kubernetes token for {what} '{}/{}'",
             self.namespace, self.name
         );
+        let given: Vec<&str> = self.audiences.iter().map(String::as_str).collect();
         let request = TokenRequest {
             namespace: &self.namespace,
             name: &self.name,
-            audience,
+            audiences: if given.is_empty() { &[usual] } else { &given },
         };
         (self.issue)(&request, deadline).map_err(|detail| CloudError::settings(subject, detail))
     }
@@ -249,6 +273,7 @@ mod tests {
                 .iter()
                 .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
                 .collect(),
+            audiences: Vec::new(),
             issue: Arc::new(|_, _| Ok(Secret::new("x"))),
         };
         workload.identity(provider).map_err(|e| e.to_string())

@@ -294,7 +294,7 @@ impl Cluster {
         self.ask(kind, namespace, ask).await.map(drop)
     }
 
-    /// Issues a token of a ServiceAccount for an audience (Kubernetes API, *TokenRequest*), good for an hour or what the server
+    /// Issues a token of a ServiceAccount for audiences (Kubernetes API, *TokenRequest*), good for an hour or what the server
     /// makes of that.
     ///
     /// # Errors
@@ -302,13 +302,13 @@ impl Cluster {
     pub async fn issue_token(
         &self,
         name: &ObjectName,
-        audience: &str,
+        audiences: &[&str],
         patience: Duration,
     ) -> Result<Zeroizing<String>, ClusterError> {
         path_segment::checked(name)?;
         let api = self.beside(&SERVICE_ACCOUNT, name);
         let request = json!({
-            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "audiences": [audience] },
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "audiences": audiences },
         });
         let params = PostParams::default();
         // Into any JSON: the client logs answers that do not fit their type.

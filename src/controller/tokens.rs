@@ -16,7 +16,7 @@ pub(super) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAcc
     let (cluster, runtime) = (cluster.clone(), Handle::current());
     let issue = move |request: &TokenRequest<'_>, deadline: Deadline| {
         let name = ObjectName::new(request.namespace, request.name);
-        let issued = cluster.issue_token(&name, request.audience, deadline.left());
+        let issued = cluster.issue_token(&name, request.audiences, deadline.left());
         match runtime.block_on(issued) {
             Ok(token) => Ok(Secret::new(token.as_str())),
             Err(error) => Err(error.to_string()),

@@ -13,7 +13,8 @@ fn workload(annotations: &[(&str, &str)]) -> WorkloadIdentity {
             .iter()
             .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
             .collect(),
-        issue: Arc::new(|request, _| Ok(Secret::new(format!("token for {}", request.audience)))),
+        audiences: Vec::new(),
+        issue: Arc::new(|request, _| Ok(Secret::new(format!("token for {}", request.audiences.join(","))))),
     }
 }
 
