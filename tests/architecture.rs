@@ -71,7 +71,7 @@ const ROOMS: &[Room] = &[
     ),
     room("cel", &["gostd", "re2"], false),
     room("cloud", &["gostd", "net"], true),
-    room("cluster", &["api", "gostd", "yaml"], true),
+    room("cluster", &["api", "gostd", "net", "yaml"], true),
     room(
         "controller",
         &[

@@ -5,7 +5,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
-use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{DynamicResourceScope, PartialObjectMeta};
 use kube::{Client, Config, Resource};
@@ -18,11 +17,14 @@ use super::account::impersonating;
 use super::discovery::Discovery;
 use super::error::ClusterError;
 use super::kind::{Kind, SERVICE_ACCOUNT};
+use super::login::Login;
 use super::object::Object;
 use super::path_segment;
+use super::proxied;
 use super::received::Received;
 use super::watched::{OnAnswer, Watch};
 use crate::api::ObjectName;
+use crate::net::Proxy;
 
 /// How long the API server may take to answer a plain request.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
@@ -105,9 +107,20 @@ impl Cluster {
         Ok(Self::of(clients, connect.clone(), told, true))
     }
 
-    /// A server whose settings are not on disk.
-    pub(super) fn of_config(config: Config, told: OnAnswer) -> Result<Self, ClusterError> {
-        let clients = Clients::of(config, &told)?;
+    /// A server whose settings are not on disk, through a proxy if one is given.
+    pub(super) fn of_config(config: Config, proxy: Option<&Proxy>, told: OnAnswer) -> Result<Self, ClusterError> {
+        let clients = Clients::of(config, proxy, &told)?;
+        Ok(Self::of(clients, Connect::default(), told, false))
+    }
+
+    /// The same, whose requests have tokens.
+    pub(super) fn logged_in(config: Config, login: &Arc<Login>, told: OnAnswer) -> Result<Self, ClusterError> {
+        let Clients { plain, watching, host } = Clients::of(config, None, &told)?;
+        let clients = Clients {
+            plain: login.layer(plain),
+            watching: login.layer(watching),
+            host,
+        };
         Ok(Self::of(clients, Connect::default(), told, false))
     }
 
@@ -344,10 +357,11 @@ impl Clients {
                 .map_err(|e| failed(&e))?,
             None => Config::infer().await.map_err(|e| failed(&e))?,
         };
-        Self::of(config, told)
+        let proxy = given_proxy(config.proxy_url.as_ref());
+        Self::of(config, proxy.as_ref(), told)
     }
 
-    fn of(mut config: Config, told: &OnAnswer) -> Result<Self, ClusterError> {
+    fn of(mut config: Config, proxy: Option<&Proxy>, told: &OnAnswer) -> Result<Self, ClusterError> {
         let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
         // A watch is silent for long; its own timeout is the server's.
         config.read_timeout = None;
@@ -363,7 +377,7 @@ impl Clients {
             host: Arc::clone(&host),
         };
         let client = |config: Config| -> Result<Client, ClusterError> {
-            let client = ClientBuilder::try_from(config).map_err(|e| failed(&e))?;
+            let client = proxied::stack(config, proxy).map_err(|e| failed(&e))?;
             Ok(client.with_layer(&watch).build())
         };
         let plain = client(config.clone())?;
@@ -371,6 +385,22 @@ impl Clients {
         let watching = client(config)?;
         Ok(Self { plain, watching, host })
     }
+}
+
+/// The proxy that a kubeconfig of ours names. What kube has taken from the environment is looked for there again, where its
+/// exceptions are.
+fn given_proxy(named: Option<&http::Uri>) -> Option<Proxy> {
+    let address = named?.to_string();
+    let same = |variable: &str| {
+        let value = std::env::var(variable).ok();
+        value.is_some_and(|value| value.trim_end_matches('/') == address.trim_end_matches('/'))
+    };
+    let proxy = Proxy {
+        address: address.clone(),
+        username: None,
+        password: None,
+    };
+    (!same("HTTPS_PROXY") && !same("https_proxy")).then_some(proxy)
 }
 
 fn managed_by(manager: &str) -> PatchParams {

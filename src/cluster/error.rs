@@ -91,6 +91,7 @@ impl ClusterError {
                 message: status.message,
             },
             // kube says `client error (Connect)`; what it comes from says which address refused, or which certificate.
+            kube::Error::Service(error) => Self::Unreachable(full(&*error)),
             other => Self::Unreachable(full(&other)),
         }
     }

@@ -13,9 +13,12 @@ mod dynamic;
 mod error;
 mod kind;
 mod lease;
+mod login;
 mod object;
+mod own_name;
 mod packed;
 mod path_segment;
+mod proxied;
 mod received;
 mod remote;
 mod watched;
@@ -31,6 +34,7 @@ pub use kind::{
     LEASE, NAMESPACE, NETWORK_POLICY, OCI_REPOSITORY, ROLE, ROLE_BINDING, SECRET, SERVICE_ACCOUNT,
 };
 pub use lease::{Lease, lease_name};
+pub use login::{ServerToken, TokenSource};
 pub use object::Object;
-pub use remote::RemoteRules;
+pub use remote::{RemoteRules, kubeconfig_place};
 pub use watched::OnAnswer;

@@ -1,12 +1,18 @@
 //! Other clusters, by the text of a kubeconfig. It comes from a tenant, so it must stand for itself: neither files nor programs
 //! of this machine are used (document 000, *KubeConfig (Remote clusters)*; CONTRACT K-111).
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
 
 use super::client::Cluster;
 use super::error::ClusterError;
+use super::login::{Login, TokenSource};
 use super::watched::OnAnswer;
+use crate::net::{Proxy, Secret};
 use crate::yaml::{FileId, ReadOptions, read_first, write_json};
 
 /// What a kubeconfig may do beyond the usual.
@@ -30,10 +36,87 @@ impl Cluster {
         stands_for_itself(&file).map_err(ClusterError::Remote)?;
         is_usable(&file).map_err(ClusterError::Remote)?;
         restrict(&mut file, rules);
+        let proxy = take_proxy(&mut file).map_err(ClusterError::Remote)?;
         let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
         let config = config.map_err(|error| ClusterError::Remote(error.to_string()))?;
-        Self::of_config(config, told)
+        Self::of_config(config, proxy.as_ref(), told)
     }
+
+    /// The cluster at `https://…`, with these authorities (PEM; without them the system's), for which tokens come from elsewhere.
+    ///
+    /// # Errors
+    /// [`ClusterError::Remote`] for an address or authorities that cannot be used.
+    pub fn with_tokens(
+        address: &str,
+        authorities: Option<&str>,
+        tokens: TokenSource,
+        told: OnAnswer,
+    ) -> Result<Self, ClusterError> {
+        let url = address.parse();
+        let url =
+            url.map_err(|error| ClusterError::Remote(format!("the address {address:?} cannot be used: {error}")))?;
+        let mut config = Config::new(url);
+        config.root_cert = authorities
+            .map(certificates)
+            .transpose()
+            .map_err(ClusterError::Remote)?;
+        Self::logged_in(config, &Login::new(tokens), told)
+    }
+}
+
+/// The address and the authorities (PEM) of a kubeconfig's current context.
+///
+/// # Errors
+/// In words, as [`Cluster::from_kubeconfig`].
+pub fn kubeconfig_place(text: &Secret) -> Result<(String, Option<String>), String> {
+    let mut file = read(text.expose())?;
+    stands_for_itself(&file)?;
+    is_usable(&file)?;
+    let cluster = current(&mut file).ok_or("it has no cluster")?;
+    let ca = cluster
+        .certificate_authority_data
+        .as_deref()
+        .filter(|data| !data.is_empty());
+    let ca = ca.map(|data| {
+        let bytes = STANDARD.decode(data).ok();
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        text.ok_or("its certificate-authority-data is no Base64 of PEM")
+    });
+    Ok((cluster.server.clone().unwrap_or_default(), ca.transpose()?))
+}
+
+/// In the words of client-go (`rest.TLSConfigFor`).
+fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, String> {
+    let found = CertificateDer::pem_slice_iter(pem.as_bytes());
+    let found: Vec<Vec<u8>> = found.filter_map(Result::ok).map(|one| one.to_vec()).collect();
+    match found.is_empty() {
+        true => Err("unable to load root certificates: unable to parse bytes as PEM block".to_owned()),
+        false => Ok(found),
+    }
+}
+
+/// The cluster of the current context.
+fn current(file: &mut Kubeconfig) -> Option<&mut kube::config::Cluster> {
+    let name = file.current_context.as_deref()?;
+    let context = file.contexts.iter().find(|context| context.name == name)?;
+    let name = &context.context.as_ref()?.cluster;
+    let cluster = file.clusters.iter_mut().find(|cluster| cluster.name == *name)?;
+    cluster.cluster.as_mut()
+}
+
+/// Takes the proxy of the current context out, as kube knows not all that there are.
+fn take_proxy(file: &mut Kubeconfig) -> Result<Option<Proxy>, String> {
+    let address = current(file).and_then(|cluster| cluster.proxy_url.take());
+    let Some(address) = address.filter(|address| !address.is_empty()) else {
+        return Ok(None);
+    };
+    let proxy = Proxy {
+        address,
+        username: None,
+        password: None,
+    };
+    proxy.parts().map_err(|why| format!("invalid proxy-url: {why}"))?;
+    Ok(Some(proxy))
 }
 
 /// Reads a file as client-go does (`clientcmd.Load`, over sigs.k8s.io/yaml).

@@ -106,6 +106,38 @@ fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, String> {
 /// As curl (`man curl`, *ENVIRONMENT*): the scheme's own variable, then `all_proxy`; `HTTP_PROXY` in capitals is not
 /// read, because a CGI environment sets it from a request's header.
 fn environment_proxy(target: &Url) -> Result<Option<ureq::Proxy>, String> {
+    let Some((name, value)) = named_by_environment(target) else {
+        return Ok(None);
+    };
+    ureq::Proxy::new(&value).map(Some).map_err(|_| {
+        format!("the environment variable `{name}` is no proxy address; give http://host:port, or unset it")
+    })
+}
+
+/// The proxy that the environment names for `target`, for those who do not use the agent.
+///
+/// # Errors
+/// In words, without the address.
+pub fn proxy_of_environment(target: &Url) -> Result<Option<Proxy>, String> {
+    let Some((name, value)) = named_by_environment(target) else {
+        return Ok(None);
+    };
+    let proxy = Proxy {
+        address: match value.contains("://") {
+            true => value,
+            false => format!("http://{value}"),
+        },
+        username: None,
+        password: None,
+    };
+    match proxy.parts() {
+        Ok(_) => Ok(Some(proxy)),
+        Err(why) => Err(format!("the environment variable `{name}`: {why}")),
+    }
+}
+
+/// The variable that counts for `target`, and its value.
+fn named_by_environment(target: &Url) -> Option<(&'static str, String)> {
     let variables: &[&'static str] = match target.scheme() {
         "https" => &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"],
         _ => &["http_proxy", "all_proxy", "ALL_PROXY"],
@@ -115,12 +147,7 @@ fn environment_proxy(target: &Url) -> Result<Option<ureq::Proxy>, String> {
         names.iter().copied().find_map(value)
     };
     let exempt = set(&["no_proxy", "NO_PROXY"]).is_some_and(|(_, list)| exempted(target, &list));
-    match set(variables) {
-        Some((name, value)) if !exempt => ureq::Proxy::new(&value).map(Some).map_err(|_| {
-            format!("the environment variable `{name}` is no proxy address; give http://host:port, or unset it")
-        }),
-        _ => Ok(None),
-    }
+    set(variables).filter(|_| !exempt)
 }
 
 /// Whether `NO_PROXY` names the target: its host or a domain above it, an address or a network in CIDR notation, each

@@ -20,7 +20,7 @@ mod streamed;
 mod tls;
 mod web;
 
-pub use agent::{Peer, agent, through_proxy};
+pub use agent::{Peer, agent, proxy_of_environment, through_proxy};
 pub use client::Client;
 pub use deadline::Deadline;
 pub use error::{NetError, shown};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use url::Url;
 
@@ -88,25 +88,56 @@ impl Proxy {
 }
 
 impl ProxyParts {
-    /// A connection to `host` through the proxy.
+    /// A connection to `host` through the proxy, for SSH.
     ///
     /// # Errors
     /// In words.
     pub async fn tunnel(&self, host: &str, port: u16) -> Result<TcpStream, String> {
-        let bare = self.host.trim_start_matches('[').trim_end_matches(']');
-        let connected = TcpStream::connect((bare, self.port)).await;
-        let mut stream = connected.map_err(|e| format!("no connection to the proxy: {e}"))?;
-        match self.scheme {
-            ProxyScheme::Http => self.http(&mut stream, host, port).await?,
-            ProxyScheme::Socks5 => self.socks(&mut stream, host, port).await?,
-            ProxyScheme::Https => {
-                return Err("an https:// proxy is not supported for SSH; give http:// or socks5://".to_owned());
-            }
+        if self.scheme == ProxyScheme::Https {
+            return Err("an https:// proxy is not supported for SSH; give http:// or socks5://".to_owned());
         }
+        let mut stream = self.connect().await?;
+        self.lead(&mut stream, host, port).await?;
         Ok(stream)
     }
 
-    async fn http(&self, stream: &mut TcpStream, host: &str, port: u16) -> Result<(), String> {
+    /// A connection to the proxy itself. What is said over it has to be in TLS where [`ProxyParts::tls_name`] says so.
+    ///
+    /// # Errors
+    /// In words.
+    pub async fn connect(&self) -> Result<TcpStream, String> {
+        let connected = TcpStream::connect((self.bare_host(), self.port)).await;
+        connected.map_err(|e| format!("no connection to the proxy: {e}"))
+    }
+
+    /// The name in the certificate of a proxy that wants TLS.
+    #[must_use]
+    pub fn tls_name(&self) -> Option<&str> {
+        (self.scheme == ProxyScheme::Https).then(|| self.bare_host())
+    }
+
+    /// Has the proxy lead a connection to it on to `host`.
+    ///
+    /// # Errors
+    /// In words.
+    pub async fn lead<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), String>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        match self.scheme {
+            ProxyScheme::Http | ProxyScheme::Https => self.http(stream, host, port).await,
+            ProxyScheme::Socks5 => self.socks(stream, host, port).await,
+        }
+    }
+
+    fn bare_host(&self) -> &str {
+        self.host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    async fn http<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), String>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         let target = if host.contains(':') {
             format!("[{host}]:{port}")
         } else {
@@ -139,7 +170,10 @@ impl ProxyParts {
     }
 
     /// RFC 1928; user name and password as RFC 1929. The proxy resolves the name.
-    async fn socks(&self, stream: &mut TcpStream, host: &str, port: u16) -> Result<(), String> {
+    async fn socks<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), String>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         let methods: &[u8] = if self.login.is_some() {
             &[5, 2, 0, 2]
         } else {

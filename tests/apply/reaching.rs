@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use bumpwright::api::ObjectName;
-use bumpwright::cluster::{Cluster, RemoteRules};
+use bumpwright::cluster::{Cluster, RemoteRules, SERVICE_ACCOUNT};
 use serde_json::{Value as Json, json};
 
+use crate::support::proxy::Proxy;
 use crate::world::{World, config_map};
 
 /// Lets the account `flux` of the namespace do this with ConfigMaps.
@@ -84,6 +85,52 @@ fn a_kubeconfig_leads_to_its_cluster() {
         world.refused(&config_map("c2", "{}")),
         "ConfigMap/NS/c2 dry-run failed (Unauthorized): Unauthorized\n"
     );
+}
+
+/// client-go, `rest.Config.Proxy`: HTTP, HTTP in TLS and SOCKS5, with a login.
+#[test]
+fn a_kubeconfig_may_lead_through_a_proxy() {
+    let Some(mut world) = World::new() else { return };
+    let proxy = Proxy::start(Some(("us@er", "hunter2:/")));
+    let (plain, secured) = (proxy.address.port(), proxy.in_tls(world.server.tls()).port());
+    let through = |place: &str| {
+        let mut file: Json = serde_json::from_str(&world.server.kubeconfig_with(world.server.token())).unwrap();
+        file["clusters"][0]["cluster"]["proxy-url"] = json!(place);
+        remote(&world, &file.to_string(), RemoteRules::default())
+    };
+    let server = world.server.url().trim_start_matches("https://").to_owned();
+    let ask = |place: &str| {
+        let cluster = through(place).unwrap();
+        world
+            .block_on(cluster.get(&SERVICE_ACCOUNT, &ObjectName::new("default", "nobody")))
+            .unwrap_err()
+    };
+    for place in [
+        format!("http://us%40er:hunter2%3A%2F@localhost:{plain}"),
+        format!("https://us%40er:hunter2%3A%2F@localhost:{secured}/"),
+        format!("socks5://us%40er:hunter2%3A%2F@localhost:{plain}"),
+    ] {
+        let before = proxy.targets().len();
+        let answer = ask(&place);
+        assert!(answer.is_not_found(), "{answer}");
+        assert!(proxy.targets().len() > before, "{place}");
+    }
+    assert!(
+        proxy.targets().iter().all(|target| *target == server),
+        "{:?}",
+        proxy.targets()
+    );
+    for place in ["http://us%40er:wrong2@localhost", "socks5://us%40er:wrong2@localhost"] {
+        let said = ask(&format!("{place}:{plain}")).to_string();
+        assert!(said.contains("the proxy refused") && !said.contains("wrong2"), "{said}");
+    }
+    let said = through("ftp://user:hunter2@localhost").unwrap_err();
+    assert!(
+        said.starts_with("invalid proxy-url: ") && !said.contains("hunter2"),
+        "{said}"
+    );
+    world.cluster = through(&format!("socks5h://us%40er:hunter2%3A%2F@localhost:{plain}")).unwrap();
+    assert_eq!(world.apply(&config_map("c1", "{}")), ["ConfigMap/NS/c1 created"]);
 }
 
 /// fluxcd/pkg `runtime/client`, *ValidateKubeConfig*, and client-go's words for what is no configuration.

@@ -22,6 +22,8 @@ use super::waiting::wait_for;
 /// Whoever has it may do everything.
 const TOKEN: &str = "bumpwright-tests";
 
+const RBAC: &str = "rbac.authorization.k8s.io";
+
 /// How long the server may take to start; on a busy machine it takes most of it.
 const START: Duration = Duration::from_secs(180);
 
@@ -30,11 +32,21 @@ pub struct Cluster {
     url: String,
     etcd_url: String,
     ca: Vec<u8>,
+    tls: Arc<rustls::ServerConfig>,
     agent: ureq::Agent,
     apiserver: Supervised,
     etcd: Supervised,
     defined: Once,
     dir: tempfile::TempDir,
+}
+
+/// Whom a cluster lets in besides those who have its own tokens.
+pub struct Trust<'a> {
+    /// ServiceAccounts of this cluster, as `first:system:serviceaccount:NAMESPACE:NAME`, when their tokens are for the cluster's
+    /// address. It has to let everybody read its keys: [`Cluster::show_keys`].
+    pub issuer: &'a Cluster,
+    /// Where other tokens are asked about (Kubernetes, *Webhook Token Authentication*).
+    pub webhook: String,
 }
 
 /// What the server answered.
@@ -52,31 +64,45 @@ impl Cluster {
 
     /// A cluster of its own. None when a program is missing.
     pub fn start() -> Option<Self> {
+        Self::start_with(None)
+    }
+
+    /// A cluster that trusts others. None when a program is missing.
+    pub fn trusting(trust: &Trust<'_>) -> Option<Self> {
+        Self::start_with(Some(trust))
+    }
+
+    fn start_with(trust: Option<&Trust<'_>>) -> Option<Self> {
         let etcd = super::tool("etcd")?;
         let apiserver = super::tool("kube-apiserver")?;
         let certificates = Certificates::make()?;
         // A free port can be taken by another process before the server listens on it.
-        let tried = (0..3).find_map(|_| Self::try_start(&etcd, &apiserver, &certificates));
+        let tried = (0..3).find_map(|_| Self::try_start(&etcd, &apiserver, &certificates, trust));
         Some(tried.expect("the API server does not start; its output is above"))
     }
 
-    fn try_start(etcd: &Path, apiserver: &Path, certificates: &Certificates) -> Option<Self> {
+    fn try_start(
+        etcd: &Path,
+        apiserver: &Path,
+        certificates: &Certificates,
+        trust: Option<&Trust<'_>>,
+    ) -> Option<Self> {
         // In memory where that can be: etcd syncs every write.
         let dir = tempfile::tempdir_in("/dev/shm")
             .or_else(|_| tempfile::tempdir())
             .unwrap();
         let (client, peer, secure) = (free_port(), free_port(), free_port());
+        let url = format!("https://localhost:{secure}");
+        let mut arguments = apiserver_arguments(dir.path(), client, secure, certificates);
+        arguments.extend(trust.iter().flat_map(|trust| trust.arguments(dir.path(), &url)));
         let cluster = Self {
-            url: format!("https://localhost:{secure}"),
+            url,
             etcd_url: format!("http://127.0.0.1:{client}"),
             ca: certificates.ca.clone(),
+            tls: certificates.server_config(false),
             agent: agent(&certificates.ca),
             etcd: Supervised::start(dir.path(), etcd, &etcd_arguments(client, peer)),
-            apiserver: Supervised::start(
-                dir.path(),
-                apiserver,
-                &apiserver_arguments(dir.path(), client, secure, certificates),
-            ),
+            apiserver: Supervised::start(dir.path(), apiserver, &arguments),
             defined: Once::new(),
             dir,
         };
@@ -148,6 +174,25 @@ impl Cluster {
     /// The authority of the server's certificate, PEM.
     pub fn ca(&self) -> &[u8] {
         &self.ca
+    }
+
+    /// TLS as this server has it, for another server that its clients trust.
+    pub fn tls(&self) -> Arc<rustls::ServerConfig> {
+        Arc::clone(&self.tls)
+    }
+
+    /// Lets everybody read the keys that its ServiceAccounts' tokens are signed with.
+    pub fn show_keys(&self) {
+        let everybody = json!({"kind": "Group", "name": "system:unauthenticated", "apiGroup": RBAC});
+        self.bind("show-keys", "system:service-account-issuer-discovery", &everybody);
+    }
+
+    /// Gives somebody a role of the whole cluster.
+    pub fn bind(&self, name: &str, role: &str, subject: &Json) {
+        let role = json!({"apiGroup": RBAC, "kind": "ClusterRole", "name": role});
+        let binding = json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRoleBinding",
+            "metadata": {"name": name}, "roleRef": role, "subjects": [subject]});
+        self.apply(&binding.to_string());
     }
 
     /// A client of this server for answers that may go on for long.
@@ -325,6 +370,33 @@ impl Cluster {
     }
 }
 
+impl Trust<'_> {
+    /// What a server at `url` that trusts is run with, besides.
+    fn arguments(&self, dir: &Path, url: &str) -> [String; 2] {
+        let issuer = self.issuer;
+        let jwt = json!({
+            "issuer": {
+                "url": issuer.url,
+                "certificateAuthority": String::from_utf8_lossy(&issuer.ca),
+                "audiences": [url],
+            },
+            "claimMappings": {"username": {"claim": "sub", "prefix": "first:"}},
+        });
+        let configuration = json!({"apiVersion": "apiserver.config.k8s.io/v1beta1", "kind": "AuthenticationConfiguration",
+            "jwt": [jwt]});
+        let webhook = json!({"apiVersion": "v1", "kind": "Config", "current-context": "webhook",
+            "clusters": [{"name": "webhook", "cluster": {"server": self.webhook}}],
+            "contexts": [{"name": "webhook", "context": {"cluster": "webhook", "user": "server"}}],
+            "users": [{"name": "server", "user": {}}]});
+        std::fs::write(dir.join("authentication.json"), configuration.to_string()).unwrap();
+        std::fs::write(dir.join("webhook.json"), webhook.to_string()).unwrap();
+        [
+            "--authentication-config=authentication.json".to_owned(),
+            "--authentication-token-webhook-config-file=webhook.json".to_owned(),
+        ]
+    }
+}
+
 fn accepted(answer: Answer) -> Result<Json, String> {
     match answer.status {
         200..=299 => Ok(answer.body),
@@ -389,7 +461,8 @@ fn apiserver_arguments(dir: &Path, etcd: u16, port: u16, certificates: &Certific
         "--tls-private-key-file=server.key".to_owned(),
         "--token-auth-file=tokens.csv".to_owned(),
         "--authorization-mode=RBAC".to_owned(),
-        "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+        format!("--service-account-issuer=https://localhost:{port}"),
+        format!("--service-account-jwks-uri=https://localhost:{port}/openid/v1/jwks"),
         "--service-account-key-file=server.crt".to_owned(),
         "--service-account-signing-key-file=server.key".to_owned(),
         "--service-cluster-ip-range=10.0.0.0/16".to_owned(),

@@ -39,6 +39,33 @@ impl Proxy {
         Self { address, targets }
     }
 
+    /// The same, spoken to in TLS: what comes is decrypted and handed on to it. Runs as long as the process.
+    pub fn in_tls(&self, tls: Arc<rustls::ServerConfig>) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (address, to) = (listener.local_addr().unwrap(), self.address);
+        let serve = async move {
+            let (listener, acceptor) = (
+                tokio::net::TcpListener::from_std(listener).unwrap(),
+                tokio_rustls::TlsAcceptor::from(tls),
+            );
+            while let Ok((stream, _)) = listener.accept().await {
+                let acceptor = acceptor.clone();
+                tokio::spawn(async move {
+                    let mut plain = tokio::net::TcpStream::connect(to).await?;
+                    let mut secured = acceptor.accept(stream).await?;
+                    tokio::io::copy_bidirectional(&mut secured, &mut plain).await
+                });
+            }
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        thread::spawn(move || runtime.block_on(serve));
+        address
+    }
+
     /// `host:port` of each connection that was let through.
     pub fn targets(&self) -> Vec<String> {
         self.targets.lock().unwrap().clone()
