@@ -6,9 +6,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, PoisonError};
 
 use super::context::Context;
-use super::counting;
+use super::{counting, kustomize_kubeconfig};
 use crate::api::{KubeConfigRef, Kustomization, ObjectName, Secret, SecretKeyRef};
-use crate::cluster::{CONFIG_MAP, Cluster, RemoteRules, SECRET, SERVICE_ACCOUNT};
+use crate::cluster::{Cluster, RemoteRules, SECRET, SERVICE_ACCOUNT};
 
 /// So many other clusters are kept connected.
 const REMOTES: usize = 64;
@@ -20,16 +20,16 @@ pub(super) struct Target {
     pub(super) cluster: Cluster,
 }
 
-/// Other clusters that are connected, by what their kubeconfigs say.
+/// Other clusters that are connected, by what their kubeconfigs or ConfigMaps say.
 #[derive(Debug, Default)]
 pub(super) struct Remotes(Mutex<HashMap<u64, Cluster>>);
 
 impl Remotes {
-    fn get(&self, key: u64) -> Option<Cluster> {
+    pub(super) fn get(&self, key: u64) -> Option<Cluster> {
         self.lock().get(&key).cloned()
     }
 
-    fn put(&self, key: u64, cluster: &Cluster) {
+    pub(super) fn put(&self, key: u64, cluster: &Cluster) {
         let mut known = self.lock();
         if known.len() >= REMOTES {
             known.clear();
@@ -47,10 +47,9 @@ impl Remotes {
 /// # Errors
 /// In Flux's words.
 pub(super) async fn of(context: &Context, kustomization: &Kustomization) -> Result<Target, String> {
-    let namespace = kustomization.metadata.namespace_or_default();
     let cluster = match &kustomization.spec.kube_config {
         None => context.cluster.clone(),
-        Some(reference) => remote(context, namespace, reference).await?,
+        Some(reference) => remote(context, kustomization, reference).await?,
     };
     match account(context, kustomization) {
         None => Ok(Target { cluster }),
@@ -76,18 +75,15 @@ pub(super) async fn account_is_there(context: &Context, kustomization: &Kustomiz
     }
 }
 
-async fn remote(context: &Context, namespace: &str, reference: &KubeConfigRef) -> Result<Cluster, String> {
+async fn remote(
+    context: &Context,
+    kustomization: &Kustomization,
+    reference: &KubeConfigRef,
+) -> Result<Cluster, String> {
+    let namespace = kustomization.metadata.namespace_or_default();
     let text = match (&reference.secret_ref, &reference.config_map_ref) {
         (Some(secret), _) => from_secret(context, namespace, secret).await?,
-        (None, Some(map)) => {
-            let name = ObjectName::new(namespace, &map.name);
-            let found = context.cluster.get(&CONFIG_MAP, &name).await;
-            found.map_err(|error| format!("failed to get configmap {name}: {error}"))?;
-            return Err(format!(
-                "ConfigMap {name}: clusters reached by workload identity (spec.kubeConfig.configMapRef) are not supported; \
-                 give a kubeconfig by spec.kubeConfig.secretRef"
-            ));
-        }
+        (None, Some(map)) => return kustomize_kubeconfig::cluster(context, kustomization, &map.name).await,
         (None, None) => {
             return Err(
                 "invalid .spec.kubeConfig, neither .spec.kubeConfig.provider nor .spec.kubeConfig.secretRef is \

@@ -36,6 +36,7 @@ mod kustomize_dependencies;
 mod kustomize_finalize;
 mod kustomize_health;
 mod kustomize_keys;
+mod kustomize_kubeconfig;
 mod kustomize_report;
 mod kustomize_source;
 mod kustomize_status;

@@ -65,6 +65,56 @@ impl AwsKey<'_> {
     }
 }
 
+impl AwsKey<'_> {
+    /// Whether this key signed an address that is opened with these headers (lower case, in order, `host` left out), else what is
+    /// wrong (IAM User Guide, *Query parameters*).
+    pub fn check_presigned(&self, address: &str, headers: &[(&str, &str)]) -> Result<(), String> {
+        let (unsigned, signature) = address.rsplit_once("&X-Amz-Signature=").ok_or("no signature")?;
+        let url = url::Url::parse(unsigned).map_err(|error| error.to_string())?;
+        let parameter = |wanted: &str| {
+            let found = url.query_pairs().find(|(name, _)| name == wanted);
+            found.map(|(_, value)| value.into_owned()).ok_or(format!("no {wanted}"))
+        };
+        let date = parameter("X-Amz-Date")?;
+        let scope = format!("{}/{}/{}/aws4_request", &date[..8], self.region, self.service);
+        let names: Vec<&str> = ["host"]
+            .into_iter()
+            .chain(headers.iter().map(|(name, _)| *name))
+            .collect();
+        let wanted = [
+            ("X-Amz-Algorithm", "AWS4-HMAC-SHA256".to_owned()),
+            ("X-Amz-Credential", format!("{}/{scope}", self.id)),
+            ("X-Amz-SignedHeaders", names.join(";")),
+        ];
+        for (name, value) in wanted {
+            let got = parameter(name)?;
+            if got != value {
+                return Err(format!("{name} is {got} instead of {value}"));
+            }
+        }
+        let mut pairs: Vec<&str> = url.query().unwrap_or_default().split('&').collect();
+        pairs.sort_unstable();
+        let mut lines = format!("host:{}\n", url.host_str().unwrap_or_default());
+        headers
+            .iter()
+            .for_each(|(name, value)| lines.push_str(&format!("{name}:{value}\n")));
+        let canonical = format!(
+            "GET\n{}\n{}\n{lines}\n{}\n{}",
+            url.path(),
+            pairs.join("&"),
+            names.join(";"),
+            hex(&Sha256::digest(""))
+        );
+        let to_sign = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hex(&Sha256::digest(canonical)));
+        let first = format!("AWS4{}", self.secret).into_bytes();
+        let key = scope.split('/').fold(first, |key, part| hmac(&key, part));
+        match hex(&hmac(&key, &to_sign)) == signature {
+            true => Ok(()),
+            false => Err("the signature is another".to_owned()),
+        }
+    }
+}
+
 fn hmac(key: &[u8], text: &str) -> Vec<u8> {
     let mac = Hmac::<Sha256>::new_from_slice(key).unwrap().chain_update(text);
     mac.finalize().into_bytes().to_vec()

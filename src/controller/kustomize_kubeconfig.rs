@@ -1,0 +1,180 @@
+//! Other clusters without a Secret: what a ConfigMap says of them, and whose identity reaches them (fluxcd/pkg `auth/utils`,
+//! `GetRESTConfig`; K-105, K-112 … K-121).
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+
+use super::clouds::Way;
+use super::context::Context;
+use super::{blocking, counting};
+use crate::api::{Kustomization, ObjectName};
+use crate::cloud::{
+    Asker, Cloud, CloudError, ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, ServiceAccounts, Use,
+    WorkloadIdentity,
+};
+use crate::cluster::{CONFIG_MAP, Cluster, SERVICE_ACCOUNT, ServerToken, TokenSource, kubeconfig_place};
+use crate::net::{Deadline, Secret};
+
+/// How long a request of ours to the cluster waits for its token.
+const TOKEN: Duration = Duration::from_secs(30);
+
+/// The cluster of a ConfigMap.
+///
+/// # Errors
+/// In Flux's words.
+pub(super) async fn cluster(context: &Context, kustomization: &Kustomization, map: &str) -> Result<Cluster, String> {
+    let namespace = kustomization.metadata.namespace_or_default();
+    let settings = settings(context, &ObjectName::new(namespace, map)).await?;
+    let request = request(context, namespace, &settings).await?;
+    let cloud = context.clouds.on(Way {
+        proxy: None,
+        aws_sts: None,
+    });
+    let asking = cloud.asked_by(Asker {
+        kind: "Kustomization",
+        namespace: namespace.to_owned(),
+        name: kustomization.metadata.name.clone(),
+    });
+    let login = login(asking, Arc::clone(&request), kustomization.spec.timeout()).await?;
+    let key = key(&request, &login);
+    if let Some(cluster) = context.remotes.get(key) {
+        return Ok(cluster);
+    }
+    let (address, ca) = (&login.address, login.ca.as_deref());
+    let told = counting::of_cluster(&context.metrics);
+    let cluster = Cluster::with_tokens(address, ca, source(cloud, request), told).map_err(|error| error.to_string())?;
+    context.remotes.put(key, &cluster);
+    Ok(cluster)
+}
+
+/// What the ConfigMap says.
+async fn settings(context: &Context, name: &ObjectName) -> Result<BTreeMap<String, String>, String> {
+    let map = context.cluster.get(&CONFIG_MAP, name).await;
+    let map = map.map_err(|error| format!("failed to get configmap {name}: {error}"))?;
+    Ok(serde_json::from_value(map.field("data")).unwrap_or_default())
+}
+
+async fn request(
+    context: &Context,
+    namespace: &str,
+    settings: &BTreeMap<String, String>,
+) -> Result<Arc<ClusterRequest>, String> {
+    let said = |error: CloudError| error.to_string();
+    let get = |key: &str| settings.get(key).cloned().unwrap_or_default();
+    let provider: ClusterProvider = get("provider").parse().map_err(said)?;
+    let place = ClusterPlace {
+        provider,
+        cluster: get("cluster"),
+        address: get("address"),
+        ca: get("ca.crt"),
+    };
+    place.check().map_err(said)?;
+    let audiences = get("audiences");
+    let audiences = audiences.lines().map(str::trim).filter(|one| !one.is_empty());
+    let named = account(context, namespace, &get("serviceAccountName")).await?;
+    let is_own = named.is_none() && provider == ClusterProvider::Generic;
+    let account = match is_own {
+        true => Some(own(context).await?),
+        false => named,
+    };
+    Ok(Arc::new(ClusterRequest {
+        place,
+        account: account.map(|account| WorkloadIdentity {
+            audiences: audiences.map(str::to_owned).collect(),
+            ..account
+        }),
+        is_own,
+        read_kubeconfig: kubeconfig_place,
+    }))
+}
+
+/// The ServiceAccount whose identity is used; none when it is this process'.
+async fn account(context: &Context, namespace: &str, given: &str) -> Result<Option<WorkloadIdentity>, String> {
+    const CLOSED: &str =
+        "failed to get access token for cluster: ObjectLevelWorkloadIdentity feature gate is not enabled";
+    let accounts = ServiceAccounts {
+        default: context.settings.kustomize.default_kubeconfig_account.clone(),
+        ..context.accounts.clone()
+    };
+    let annotations = match accounts.name(given) {
+        None => return Ok(None),
+        Some(name) => {
+            let name = ObjectName::new(namespace, name);
+            match context.cluster.get(&SERVICE_ACCOUNT, &name).await {
+                Ok(account) => Some(account.annotations),
+                Err(error) if error.is_not_found() => None,
+                Err(error) => {
+                    let text = "failed to get access token for cluster: failed to get service account";
+                    return Err(format!("{text} '{name}': {error}"));
+                }
+            }
+        }
+    };
+    let identity = accounts.identity(namespace, given, annotations.as_ref(), Use::Cluster);
+    let identity = identity.map_err(|error| error.to_string())?;
+    match context.settings.gates.object_level_identity {
+        true => Ok(identity),
+        false => Err(CLOSED.to_owned()),
+    }
+}
+
+/// The ServiceAccount that this process is. Flux reads its name out of the Pod's token; the API server knows it as well outside of
+/// Pods.
+async fn own(context: &Context) -> Result<WorkloadIdentity, String> {
+    const DOING: &str =
+        "failed to get access token for cluster: failed to create provider access token for the controller";
+    let own = context.cluster.own_account().await;
+    let own = own.map_err(|error| format!("{DOING}: the API server does not say who the controller is: {error}"))?;
+    let own = own.ok_or_else(|| {
+        format!("{DOING}: it is no ServiceAccount; name one by serviceAccountName in the ConfigMap of the kubeconfig")
+    })?;
+    Ok(WorkloadIdentity {
+        namespace: own.namespace,
+        name: own.name,
+        annotations: BTreeMap::new(),
+        audiences: Vec::new(),
+        issue: Arc::clone(&context.accounts.issue),
+    })
+}
+
+async fn login(cloud: Cloud, request: Arc<ClusterRequest>, patience: Duration) -> Result<ClusterLogin, String> {
+    let ask = move || cloud.cluster_login(&request, Deadline::after(patience));
+    blocking::run(ask).await?.map_err(|error| error.to_string())
+}
+
+/// Where the tokens of the cluster's requests come from: a health check may wait for longer than one lasts.
+fn source(cloud: Cloud, request: Arc<ClusterRequest>) -> TokenSource {
+    Arc::new(move |refused: Option<Secret>| {
+        if let Some(token) = refused {
+            cloud.forget_cluster_login(&token);
+        }
+        let login = login(cloud.clone(), Arc::clone(&request), TOKEN);
+        let token = login.map(|login| {
+            login.map(|login| ServerToken {
+                token: login.token,
+                expires: login.expires,
+            })
+        });
+        token.boxed()
+    })
+}
+
+/// What a connected cluster is kept by: the place, and who is there.
+fn key(request: &ClusterRequest, login: &ClusterLogin) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&request.place, &login.address, &login.ca, request.is_own).hash(&mut hasher);
+    if let Some(account) = &request.account {
+        (
+            &account.namespace,
+            &account.name,
+            &account.annotations,
+            &account.audiences,
+        )
+            .hash(&mut hasher);
+    }
+    hasher.finish()
+}
