@@ -1,5 +1,6 @@
-//! The real kustomize-controller applies what our sources have made: it reads their statuses, fetches their artifacts, checks the
-//! digests, and sees new revisions by itself.
+//! One half of ours and the other of Flux: the real kustomize-controller applies what our sources have made, and our Kustomizations
+//! what a real source-controller has. Who applies reads the statuses of sources, fetches their artifacts, checks the digests, and
+//! sees new revisions by itself.
 //!
 //! Takes about ten seconds.
 #![allow(
@@ -17,19 +18,34 @@ use std::process::Command;
 
 use serde_json::json;
 use support::apiserver::Cluster;
-use support::controller::Controller;
+use support::controller::{Controller, Starter};
 use support::moto::Moto;
 use support::ports::free_port;
 use support::registry::Registry;
 use support::repo::{Change, Repo};
 use support::waiting::wait_for;
-use support::world::{BUCKET, GIT_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, World, git_repository};
+use support::world::{BUCKET, GIT_REPOSITORY, KUSTOMIZATION, Kind, OCI_REPOSITORY, World, git_repository};
+
+/// Which half is Flux's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Real {
+    Sources,
+    Applier,
+}
+
+const KINDS: [(Kind, &str); 3] = [(GIT_REPOSITORY, "git"), (BUCKET, "bucket"), (OCI_REPOSITORY, "oci")];
+
+/// Flux's look at their namespace only, and tell nobody.
+const FLUX: [&str; 2] = ["--watch-all-namespaces=false", "--events-addr="];
 
 /// Three sources of one ConfigMap each, and what applies them.
 struct Applied<'a> {
     // Before the folder that has their logs and storage goes.
-    ours: Controller,
-    flux: Controller,
+    sources: Option<Controller>,
+    applier: Controller,
+    real: Real,
+    /// Where artifacts are served.
+    address: String,
     world: World<'a>,
     repo: Repo,
     moto: Moto,
@@ -40,24 +56,66 @@ fn map(name: &str, value: &str) -> String {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"key": value}}).to_string()
 }
 
+/// The kinds that source-controller wants to be there, although nobody has objects of them.
+fn define_helm(cluster: &Cluster) -> Option<()> {
+    let folder = support::tool("flux-crds")?;
+    for plural in ["helmcharts", "helmrepositories"] {
+        let file = folder.join(format!("source.toolkit.fluxcd.io_{plural}.yaml"));
+        cluster.apply(&std::fs::read_to_string(file).unwrap());
+    }
+    Some(())
+}
+
+fn of_flux(name: &str, world: &World<'_>, folder: &str) -> Starter {
+    let folder = world.folder_of(folder);
+    std::fs::create_dir_all(folder.join("data")).unwrap();
+    let starter = Controller::of_flux(name, &world.cluster.kubeconfig(), &world.namespace, &folder);
+    starter.unwrap().flags(&FLUX)
+}
+
+fn sources(world: &World<'_>, real: Real, address: &str) -> Controller {
+    let starter = match real {
+        Real::Applier => world.starter("sources").flags(&["--controllers=source"]),
+        Real::Sources => {
+            let storage = world.folder_of("sources").join("data");
+            let storage = format!("--storage-path={}", storage.display());
+            of_flux("source-controller", world, "sources").flags(&[storage])
+        }
+    };
+    let addresses = ["--storage-addr", "--storage-adv-addr"].map(|flag| format!("{flag}={address}"));
+    starter.flags(&addresses).start()
+}
+
+fn applier(world: &World<'_>, real: Real) -> Controller {
+    match real {
+        Real::Applier => of_flux("kustomize-controller", world, "applier").start(),
+        // An artifact that is not there yet is asked for again with the next try.
+        Real::Sources => world
+            .starter("applier")
+            .flags(&["--controllers=kustomize", "--http-retry=0", "--requeue-dependency=1s"])
+            .start(),
+    }
+}
+
 impl<'a> Applied<'a> {
-    fn start(cluster: &'a Cluster, namespace: &str) -> Option<Self> {
+    fn start(cluster: &'a Cluster, namespace: &str, real: Real) -> Option<Self> {
         let (moto, registry) = (Moto::start()?, Registry::start()?);
-        let (_, _) = (support::tool("flux")?, support::tool("kustomize-controller")?);
+        support::tool("flux")?;
         cluster.define();
+        match real {
+            Real::Applier => drop(support::tool("kustomize-controller")?),
+            Real::Sources => {
+                support::tool("source-controller")?;
+                define_helm(cluster)?;
+            }
+        }
         let world = World::new(cluster, namespace);
-        let (kubeconfig, folder) = (cluster.kubeconfig(), world.folder_of("flux"));
-        std::fs::create_dir_all(&folder).unwrap();
-        let flux = Controller::of_flux("kustomize-controller", &kubeconfig, namespace, &folder)?;
         let address = format!("127.0.0.1:{}", free_port());
-        let addresses = [
-            format!("--storage-addr={address}"),
-            format!("--storage-adv-addr={address}"),
-        ];
-        let ours = world.starter("ours").flags(&["--controllers=source"]).flags(&addresses);
         let applied = Self {
-            ours: ours.start(),
-            flux: flux.flags(&["--watch-all-namespaces=false", "--events-addr="]).start(),
+            sources: Some(sources(&world, real, &address)),
+            applier: applier(&world, real),
+            real,
+            address,
             repo: world.repository("app.git"),
             world,
             moto,
@@ -67,6 +125,14 @@ impl<'a> Applied<'a> {
         applied.publish("1");
         applied.make();
         Some(applied)
+    }
+
+    fn stop_sources(&mut self) {
+        self.sources.take().unwrap().stop();
+    }
+
+    fn start_sources(&mut self) {
+        self.sources = Some(sources(&self.world, self.real, &self.address));
     }
 
     /// Everywhere.
@@ -103,18 +169,27 @@ impl<'a> Applied<'a> {
             .add(GIT_REPOSITORY, "git", git_repository(&self.world.git.url("app.git")));
         self.world.add(BUCKET, "bucket", bucket);
         self.world.add(OCI_REPOSITORY, "oci", oci);
-        for (kind, name) in [("GitRepository", "git"), ("Bucket", "bucket"), ("OCIRepository", "oci")] {
+        for (kind, name) in KINDS {
             let spec = json!({
                 "interval": "1h", "retryInterval": "1s", "path": "./deploy", "prune": true,
-                "targetNamespace": self.world.namespace, "sourceRef": {"kind": kind, "name": name},
+                "targetNamespace": self.world.namespace, "sourceRef": {"kind": kind.kind, "name": name},
             });
             self.world.add(KUSTOMIZATION, name, spec);
         }
     }
 
+    /// Publishes another value, and asks the sources for it; nobody asks who applies.
+    fn follow(&self, value: &str) {
+        self.publish(value);
+        for (kind, name) in KINDS {
+            self.world.request(kind, name, value);
+        }
+        self.await_applied(value);
+    }
+
     /// Waits until the ConfigMap of each source has this value, of the revision that the source has.
     fn await_applied(&self, value: &str) {
-        for (kind, name) in [(GIT_REPOSITORY, "git"), (BUCKET, "bucket"), (OCI_REPOSITORY, "oci")] {
+        for (kind, name) in KINDS {
             let path = format!("/api/v1/namespaces/{}/configmaps/of-{name}", self.world.namespace);
             let is_there = || {
                 let answer = self.world.cluster.request("GET", &path, "", "");
@@ -124,7 +199,8 @@ impl<'a> Applied<'a> {
             };
             wait_for(is_there, || {
                 let shown = self.world.get(KUSTOMIZATION, name)["status"].clone();
-                format!("{name} {value}: {shown:#}\n{}\n{}", self.ours.log(), self.flux.log())
+                let sources = self.sources.as_ref().map(Controller::log).unwrap_or_default();
+                format!("{name} {value}: {shown:#}\n{sources}\n{}", self.applier.log())
             });
         }
     }
@@ -133,13 +209,46 @@ impl<'a> Applied<'a> {
 #[test]
 fn kustomize_controller_applies_our_artifacts() {
     let Some(cluster) = Cluster::shared() else { return };
-    let Some(applied) = Applied::start(cluster, "applied") else {
+    let Some(applied) = Applied::start(cluster, "applied", Real::Applier) else {
         return;
     };
     applied.await_applied("1");
-    applied.publish("2");
-    for (kind, name) in [(GIT_REPOSITORY, "git"), (BUCKET, "bucket"), (OCI_REPOSITORY, "oci")] {
-        applied.world.request(kind, name, "second");
+    applied.follow("2");
+}
+
+/// It also goes away for a while, comes back, and loses its storage once.
+#[test]
+fn we_apply_the_artifacts_of_source_controller() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let Some(mut applied) = Applied::start(cluster, "applied-real", Real::Sources) else {
+        return;
+    };
+    applied.await_applied("1");
+    applied.follow("2");
+    applied.stop_sources();
+    applied.publish("3");
+    // What was applied stays, whoever asks for it meanwhile.
+    for (_, name) in KINDS {
+        applied.world.request(KUSTOMIZATION, name, "while it is away");
+        let handled = || applied.world.get(KUSTOMIZATION, name)["status"]["lastHandledReconcileAt"].clone();
+        wait_for(|| handled() == "while it is away", || applied.applier.log());
     }
     applied.await_applied("2");
+    applied.start_sources();
+    applied.follow("4");
+    applied.stop_sources();
+    std::fs::remove_dir_all(applied.world.folder_of("sources").join("data")).unwrap();
+    applied.start_sources();
+    // Its archives are made anew, and those who fetch get them.
+    let spec = json!({
+        "interval": "1h", "retryInterval": "1s", "path": "./deploy", "prune": true, "namePrefix": "late-",
+        "targetNamespace": "applied-real", "sourceRef": {"kind": "GitRepository", "name": "git"},
+    });
+    applied.world.add(KUSTOMIZATION, "late", spec);
+    applied.world.ready(KUSTOMIZATION, "late", "True", |_, _| true);
+    applied.follow("5");
+    applied.world.ready(KUSTOMIZATION, "late", "True", |_, message| {
+        let artifact = applied.world.get(GIT_REPOSITORY, "git")["status"]["artifact"].clone();
+        message.ends_with(artifact["revision"].as_str().unwrap())
+    });
 }
