@@ -111,7 +111,7 @@ fn sources_of_secrets_and_patches_are_decrypted_before_the_build() {
             ("app/z.yaml", "ENC:never"),
             (
                 "base/kustomization.yaml",
-                "resources: []\nsecretGenerator: [{name: b, files: [../app/x.enc, i.ini]}]",
+                "resources: [../app]\nsecretGenerator: [{name: b, files: [../app/x.enc, i.ini]}]",
             ),
             ("base/i.ini", "x"),
             (
@@ -183,6 +183,10 @@ fn a_source_that_cannot_be_decrypted_stops_the_build() {
             "cannot decrypt irregular file as it has file mode type bits set (app)",
         ),
         ("resources: [../none]", "no kustomization file found (none)"),
+        (
+            "resources: [../odd]",
+            "expected kustomization.yaml to be a regular file (odd)",
+        ),
         ("resources: [../two]", "found multiple kustomization files (two)"),
         (
             "resources: [../broken]",
@@ -196,6 +200,7 @@ fn a_source_that_cannot_be_decrypted_stops_the_build() {
                 ("app/kustomization.yaml", kustomization),
                 ("app/bad", "broken"),
                 ("none/x.yaml", ""),
+                ("odd/kustomization.yaml/x", ""),
                 ("two/kustomization.yaml", ""),
                 ("two/Kustomization", ""),
                 ("broken/kustomization.yaml", "resources: x"),

@@ -36,15 +36,6 @@ impl Format {
         }
     }
 
-    /// The format of an environment file: dotenv where its name says none.
-    #[must_use]
-    pub fn of_env_file(path: &str) -> Self {
-        match Self::of_path(path) {
-            Self::Binary => Self::Dotenv,
-            format => format,
-        }
-    }
-
     /// The bytes that an encrypted file of this format holds, whatever else it is.
     const fn marker(self) -> &'static [u8] {
         match self {

@@ -10,7 +10,7 @@
 //! | to do | call |
 //! |---|---|
 //! | the Secret of `.spec.decryption.secretRef` as keys and credentials | [`read_secret`], [`read_age_secret`] for `--sops-age-secret` |
-//! | files that generators and patches read, before a build | [`decrypt_sources`], [`decrypt_file`] for one |
+//! | a file that a generator or a patch reads, before a build | [`decrypt_file`] |
 //! | an object of a build | [`decrypt_object`] |
 //! | whether a Secret must not be applied as it is | [`is_encrypted_secret`] |
 //! | any file in any format | [`decrypt`] |
@@ -69,4 +69,4 @@ pub use object::{ObjectError, decrypt_object, is_encrypted_secret};
 pub use pgp::{PgpImportError, PgpKeys};
 pub use secret::{EntryKind, SecretError, SecretKeys, ServiceCredentials, read_age_secret, read_secret};
 pub use service::{KeyError, KeyService, Masks, MasterKey};
-pub use sources::{Item, MAX_FILE_SIZE, SourceError, SourceTree, decrypt_file, decrypt_sources};
+pub use sources::{MAX_FILE_SIZE, SourceError, decrypt_file};
