@@ -6,10 +6,10 @@ use super::context::Context;
 use crate::api::{Decryption as DecryptionSpec, Kustomization, ObjectName, Secret};
 use crate::cloud::{CloudError, ServiceAccounts, Use, WorkloadIdentity};
 use crate::cluster::{SECRET, SERVICE_ACCOUNT};
-use crate::keys::{Services, StaticCredentials, WithLocal};
+use crate::keys::{Services, StaticCredentials};
 use crate::net::Deadline;
 use crate::pipeline::Decryption;
-use crate::sops::{SecretKeys, read_age_secret, read_secret};
+use crate::sops::{KeyServices, SecretKeys, read_age_secret, read_secret};
 
 /// The decryption of a Kustomization; None when it wants none.
 ///
@@ -47,9 +47,9 @@ pub(super) async fn decryption(context: &Context, kustomization: &Kustomization)
         aws_sts: None,
     });
     let deadline = Deadline::after(kustomization.spec.timeout());
-    Ok(Some(Decryption::new(WithLocal {
+    Ok(Some(Decryption::new(KeyServices {
         local: keys.local,
-        services: Services::new(cloud, credentials, account, deadline),
+        remote: Services::new(cloud, credentials, account, deadline),
     })))
 }
 

@@ -29,5 +29,5 @@ mod vault_answer;
 mod vault_path;
 mod vault_settings;
 
-pub use services::{Services, WithLocal};
+pub use services::Services;
 pub use static_credentials::{CredentialsError, StaticCredentials};

@@ -140,21 +140,3 @@ impl<'s> Asking<'s> {
         }
     }
 }
-
-/// Local keys (age, OpenPGP) beside services: each master key goes to those who know it.
-#[derive(Debug)]
-pub struct WithLocal<L> {
-    /// Who knows keys of age and OpenPGP.
-    pub local: L,
-    /// Who knows all others.
-    pub services: Services,
-}
-
-impl<L: KeyService> KeyService for WithLocal<L> {
-    fn decrypt(&self, key: &MasterKey) -> Result<Plain, KeyError> {
-        match key {
-            MasterKey::Age { .. } | MasterKey::Pgp { .. } => self.local.decrypt(key),
-            _ => self.services.decrypt(key),
-        }
-    }
-}

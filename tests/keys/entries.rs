@@ -145,7 +145,10 @@ fn keys_of_others_are_no_matter_of_services() {
         created_at: String::new(),
     };
     assert!(failure(&services, &huawei).starts_with("Huawei Cloud KMS is not supported"));
-    let both = WithLocal { local: Local, services };
+    let both = KeyServices {
+        local: Local,
+        remote: services,
+    };
     assert_eq!(both.decrypt(&age).unwrap().as_slice(), b"local");
     assert!(both.decrypt(&huawei).is_err());
 }

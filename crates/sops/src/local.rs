@@ -39,14 +39,15 @@ impl KeyService for LocalKeys {
 }
 
 /// Local keys, and a service for all other kinds.
-pub struct KeyServices<'k> {
+#[derive(Debug)]
+pub struct KeyServices<L, R> {
     /// For age and OpenPGP.
-    pub local: &'k LocalKeys,
+    pub local: L,
     /// For the rest.
-    pub remote: &'k dyn KeyService,
+    pub remote: R,
 }
 
-impl KeyService for KeyServices<'_> {
+impl<L: KeyService, R: KeyService> KeyService for KeyServices<L, R> {
     fn decrypt(&self, key: &MasterKey) -> Result<Zeroizing<Vec<u8>>, KeyError> {
         match key {
             MasterKey::Age { .. } | MasterKey::Pgp { .. } => self.local.decrypt(key),
