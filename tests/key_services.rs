@@ -23,16 +23,15 @@ mod support;
 #[path = "keys/vault.rs"]
 mod vault;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use bumpwright::cloud::{Cloud, CloudError, Endpoints, Environment, WorkloadIdentity};
-use bumpwright::keys::{CredentialsError, Services, StaticCredentials};
+use bumpwright::keys::{Services, StaticCredentials};
 use bumpwright::net::{Deadline, Peer, Secret};
-use bumpwright::sops::{KeyError, KeyService, KeyServices, MasterKey};
+use bumpwright::sops::{KeyError, KeyService, KeyServices, MasterKey, SecretError};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value as Json, json};
 use sha2::Sha256;
@@ -69,11 +68,9 @@ fn cloud(variables: &[(&str, &str)]) -> Cloud {
     cloud_through(peer(), variables)
 }
 
-fn read(entries: &[(&str, &str)]) -> Result<StaticCredentials, CredentialsError> {
-    let data = entries
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec()));
-    StaticCredentials::read("apps/keys", &data.collect::<BTreeMap<_, _>>())
+fn read(entries: &[(&str, &str)]) -> Result<StaticCredentials, SecretError> {
+    let data: Vec<(&str, &[u8])> = entries.iter().map(|(key, value)| (*key, value.as_bytes())).collect();
+    StaticCredentials::read("apps/keys", &data)
 }
 
 fn given(entries: &[(&str, &str)]) -> StaticCredentials {

@@ -143,8 +143,7 @@ fn decryption(
 fn keys_of(secret: &serde_json::Value, name: &ObjectName) -> Result<LocalKeys, String> {
     let secret: Secret = serde_json::from_value(secret.clone()).map_err(|error| error.to_string())?;
     let entries = secret.entries().map_err(|error| error.to_string())?;
-    let keys = read_secret(entries, &name.to_string()).map_err(|error| error.to_string())?;
-    Ok(keys.local)
+    read_secret(entries, &name.to_string()).map_err(|error| error.to_string())
 }
 
 fn import(flags: &Flux, keys: &mut LocalKeys) -> Result<(), String> {

@@ -9,7 +9,7 @@ use crate::cluster::{SECRET, SERVICE_ACCOUNT};
 use crate::keys::{Services, StaticCredentials};
 use crate::net::Deadline;
 use crate::pipeline::Decryption;
-use crate::sops::{KeyServices, SecretKeys, read_age_secret, read_secret};
+use crate::sops::{KeyServices, LocalKeys, read_age_secret, read_secret};
 
 /// The decryption of a Kustomization; None when it wants none.
 ///
@@ -20,24 +20,20 @@ pub(super) async fn decryption(context: &Context, kustomization: &Kustomization)
         return Ok(None);
     };
     let namespace = kustomization.metadata.namespace_or_default();
-    let (mut keys, mut credentials) = (SecretKeys::default(), StaticCredentials::default());
+    let (mut keys, mut credentials) = (LocalKeys::default(), StaticCredentials::default());
     match (&wanted.secret_ref, &context.settings.kustomize.age_secret) {
         (Some(reference), _) => {
             let name = ObjectName::new(namespace, &reference.name);
             let secret = read(context, &name, "decryption").await?;
             let entries = entries(&secret)?;
             let name = name.to_string();
-            let data = entries
-                .iter()
-                .map(|(key, value)| ((*key).to_owned(), value.to_vec()))
-                .collect();
-            keys = read_secret(entries, &name).map_err(|error| error.to_string())?;
-            credentials = StaticCredentials::read(&name, &data).map_err(|error| error.to_string())?;
+            keys = read_secret(entries.iter().copied(), &name).map_err(|error| error.to_string())?;
+            credentials = StaticCredentials::read(&name, &entries).map_err(|error| error.to_string())?;
         }
         (None, Some(name)) => {
             let secret = read(context, name, "SOPS age decryption").await?;
             let entries = entries(&secret)?;
-            keys.local = read_age_secret(entries, &name.to_string()).map_err(|error| error.to_string())?;
+            keys = read_age_secret(entries, &name.to_string()).map_err(|error| error.to_string())?;
         }
         (None, None) => {}
     }
@@ -48,7 +44,7 @@ pub(super) async fn decryption(context: &Context, kustomization: &Kustomization)
     });
     let deadline = Deadline::after(kustomization.spec.timeout());
     Ok(Some(Decryption::new(KeyServices {
-        local: keys.local,
+        local: keys,
         remote: Services::new(cloud, credentials, account, deadline),
     })))
 }

@@ -30,4 +30,4 @@ mod vault_path;
 mod vault_settings;
 
 pub use services::Services;
-pub use static_credentials::{CredentialsError, StaticCredentials};
+pub use static_credentials::StaticCredentials;

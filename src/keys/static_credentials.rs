@@ -1,12 +1,11 @@
 //! The credentials of key services that a Secret for decryption holds (CONTRACT K-132, K-137 to K-144; kustomize-controller,
 //! `Decryptor.ImportKeys`).
 
-use std::collections::BTreeMap;
-
 use super::azure_credentials;
 use super::entry::Fields;
 use crate::cloud::{AwsCredentials, Cloud, CloudError, EntraClient};
 use crate::net::Secret;
+use crate::sops::SecretError;
 
 const AWS: &str = "sops.aws-kms";
 const AZURE: &str = "sops.azure-kv";
@@ -26,33 +25,15 @@ pub struct StaticCredentials {
     pub(super) vault: Option<Secret>,
 }
 
-/// An entry that cannot be used, in Flux' words. It holds no secret.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("failed to import '{entry}' data from sops decryption Secret '{secret}': {detail}")]
-pub struct CredentialsError {
-    /// The key of the Secret's data.
-    pub entry: &'static str,
-    /// The Secret as `namespace/name`.
-    pub secret: String,
-    /// What is wrong.
-    pub detail: String,
-}
-
 impl StaticCredentials {
     /// Reads the entries that are for key services; all others are left to those who know them. `secret` is the Secret as
     /// `namespace/name`, which errors name.
     ///
     /// # Errors
-    /// [`CredentialsError`] for the first entry that cannot be used.
-    pub fn read(secret: &str, data: &BTreeMap<String, Vec<u8>>) -> Result<Self, CredentialsError> {
-        let wrong = |entry| {
-            move |detail| CredentialsError {
-                entry,
-                secret: secret.to_owned(),
-                detail,
-            }
-        };
-        let get = |entry| data.get(entry).map(Vec::as_slice);
+    /// [`SecretError`] for the first entry that cannot be used.
+    pub fn read(secret: &str, data: &[(&str, &[u8])]) -> Result<Self, SecretError> {
+        let wrong = |entry| move |problem: String| SecretError::new(entry, secret, problem);
+        let get = |entry| data.iter().find(|(name, _)| *name == entry).map(|(_, value)| *value);
         Ok(Self {
             aws: get(AWS).map(aws).transpose().map_err(wrong(AWS))?,
             azure: get(AZURE)

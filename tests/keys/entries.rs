@@ -70,11 +70,11 @@ fn k_138_azure() {
     let big = [vec![0xfe, 0xff], units(u16::to_be_bytes)].concat();
     let marked = [&[0xef, 0xbb, 0xbf], text.as_bytes()].concat();
     for bytes in [little.clone(), big, marked] {
-        let data = BTreeMap::from([("sops.azure-kv".to_owned(), bytes)]);
+        let data = [("sops.azure-kv", bytes.as_slice())];
         let shown = format!("{:?}", StaticCredentials::read("a/b", &data).unwrap());
         assert!(shown.contains("id: \"c\", proof: ManagedIdentity"), "{shown}");
     }
-    let odd = BTreeMap::from([("sops.azure-kv".to_owned(), little[..little.len() - 1].to_vec())]);
+    let odd = [("sops.azure-kv", &little[..little.len() - 1])];
     let said = StaticCredentials::read("a/b", &odd).unwrap_err().to_string();
     assert!(
         said.ends_with("failed to decode Azure authentication file bytes: unexpected EOF"),
@@ -171,7 +171,7 @@ fn outcome(text: &Text, services: &Services) -> Result<String, String> {
     let (said, next) = match text.kind.as_str() {
         "entry" => {
             let read = read(&[("sops.aws-kms", &text.text)]);
-            return read.map(|read| format!("{read:?}")).map_err(|e| e.detail);
+            return read.map(|read| format!("{read:?}")).map_err(|e| e.problem().to_owned());
         }
         "standard" => {
             let resource_id = "projects/p/locations/l/keyRings/r/cryptoKeys/k".to_owned();

@@ -5,6 +5,7 @@ use super::support::tls::Certificates;
 use super::*;
 use bumpwright::net;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 #[derive(Deserialize)]

@@ -9,7 +9,7 @@
 //!
 //! | to do | call |
 //! |---|---|
-//! | the Secret of `.spec.decryption.secretRef` as keys and credentials | [`read_secret`], [`read_age_secret`] for `--sops-age-secret` |
+//! | the keys in the Secret of `.spec.decryption.secretRef` | [`read_secret`], [`read_age_secret`] for `--sops-age-secret` |
 //! | a file that a generator or a patch reads, before a build | [`decrypt_file`] |
 //! | an object of a build | [`decrypt_object`] |
 //! | whether a Secret must not be applied as it is | [`is_encrypted_secret`] |
@@ -67,6 +67,6 @@ pub use format::Format;
 pub use local::{ImportError, KeyServices, LocalKeys};
 pub use object::{ObjectError, decrypt_object, is_encrypted_secret};
 pub use pgp::{PgpImportError, PgpKeys};
-pub use secret::{EntryKind, SecretError, SecretKeys, ServiceCredentials, read_age_secret, read_secret};
+pub use secret::{SecretError, read_age_secret, read_secret};
 pub use service::{KeyError, KeyService, Masks, MasterKey};
 pub use sources::{MAX_FILE_SIZE, SourceError, decrypt_file};

@@ -1,63 +1,11 @@
 //! The Secret of a Kustomization's decryption: which entry is which key (K-132, K-135 … K-144).
 
 use super::local::{ImportError, LocalKeys};
-use zeroize::Zeroizing;
 
-/// What the name of an entry says about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EntryKind {
-    /// `*.agekey`: identities of age.
-    Age,
-    /// `*.asc`: an armoured OpenPGP keyring without passphrase.
-    Pgp,
-    /// `sops.vault-token`: a token for Vault or OpenBao.
-    VaultToken,
-    /// `sops.aws-kms`: YAML with a static credential.
-    AwsKms,
-    /// `sops.azure-kv`: JSON or YAML with a service principal or a managed identity.
-    AzureKv,
-    /// `sops.gcp-kms`: JSON of a service account.
-    GcpKms,
-}
-
-impl EntryKind {
-    /// The kind of the entry `name`; nothing for entries that decryption does not look at.
-    #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
-        let (_, extension) = name.rsplit_once('.')?;
-        match (name, extension) {
-            (_, "agekey") => Some(Self::Age),
-            (_, "asc") => Some(Self::Pgp),
-            ("sops.vault-token", _) => Some(Self::VaultToken),
-            ("sops.aws-kms", _) => Some(Self::AwsKms),
-            ("sops.azure-kv", _) => Some(Self::AzureKv),
-            ("sops.gcp-kms", _) => Some(Self::GcpKms),
-            _ => None,
-        }
-    }
-}
-
-/// Credentials for key services, as the Secret holds them: whoever asks the service reads them.
-#[derive(Default)]
-pub struct ServiceCredentials {
-    /// For Vault and OpenBao, blanks around it taken off.
-    pub vault_token: Option<Zeroizing<Vec<u8>>>,
-    /// For AWS KMS.
-    pub aws_kms: Option<Zeroizing<Vec<u8>>>,
-    /// For Azure Key Vault.
-    pub azure_kv: Option<Zeroizing<Vec<u8>>>,
-    /// For Google Cloud KMS.
-    pub gcp_kms: Option<Zeroizing<Vec<u8>>>,
-}
-
-/// All that a Secret holds for decryption.
-#[derive(Default)]
-pub struct SecretKeys {
-    /// Keys that decrypt here.
-    pub local: LocalKeys,
-    /// Credentials for services elsewhere.
-    pub services: ServiceCredentials,
-}
+/// The end of an entry's name that holds identities of age.
+const AGE: &str = "agekey";
+/// That of an armoured OpenPGP keyring without passphrase.
+const PGP: &str = "asc";
 
 /// An entry that is not what its name says, in kustomize-controller's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -80,30 +28,31 @@ impl SecretError {
             problem: problem.to_string(),
         }
     }
+
+    /// What is wrong with the entry.
+    #[must_use]
+    pub fn problem(&self) -> &str {
+        &self.problem
+    }
 }
 
-/// Reads the Secret that a Kustomization names (`.spec.decryption.secretRef`). `secret` is its `namespace/name`.
+/// Reads the keys of the Secret that a Kustomization names (`.spec.decryption.secretRef`). `secret` is its `namespace/name`. Its
+/// credentials for key services are left to those who ask them.
 ///
 /// # Errors
 /// For the first entry, by name, that holds no key.
 pub fn read_secret<'d>(
     data: impl IntoIterator<Item = (&'d str, &'d [u8])>,
     secret: &str,
-) -> Result<SecretKeys, SecretError> {
-    let mut keys = SecretKeys::default();
+) -> Result<LocalKeys, SecretError> {
+    let mut keys = LocalKeys::default();
     for (name, value) in sorted(data) {
-        let Some(kind) = EntryKind::of(name) else { continue };
-        let kept = || Some(Zeroizing::new(value.to_vec()));
-        let services = &mut keys.services;
-        match kind {
-            EntryKind::Age | EntryKind::Pgp => {
-                import(&mut keys.local, kind, value).map_err(|error| SecretError::new(name, secret, error))?;
-            }
-            EntryKind::VaultToken => services.vault_token = Some(Zeroizing::new(value.trim_ascii().to_vec())),
-            EntryKind::AwsKms => services.aws_kms = kept(),
-            EntryKind::AzureKv => services.azure_kv = kept(),
-            EntryKind::GcpKms => services.gcp_kms = kept(),
-        }
+        let imported = match ending(name) {
+            AGE => keys.age.import(value).map_err(ImportError::from),
+            PGP => keys.pgp.import(value).map_err(ImportError::from),
+            _ => continue,
+        };
+        imported.map_err(|error| SecretError::new(name, secret, error))?;
     }
     Ok(keys)
 }
@@ -118,7 +67,7 @@ pub fn read_age_secret<'d>(
 ) -> Result<LocalKeys, SecretError> {
     let mut keys = LocalKeys::default();
     for (name, value) in sorted(data) {
-        if EntryKind::of(name) == Some(EntryKind::Age) {
+        if ending(name) == AGE {
             keys.age.import(value).map_err(|error| SecretError {
                 what: "SOPS age decryption Secret",
                 ..SecretError::new(name, secret, error)
@@ -135,9 +84,7 @@ fn sorted<'d>(data: impl IntoIterator<Item = (&'d str, &'d [u8])>) -> Vec<(&'d s
     entries
 }
 
-fn import(keys: &mut LocalKeys, kind: EntryKind, value: &[u8]) -> Result<(), ImportError> {
-    match kind {
-        EntryKind::Pgp => Ok(keys.pgp.import(value)?),
-        _ => Ok(keys.age.import(value)?),
-    }
+/// What stands behind the last dot of a name.
+fn ending(name: &str) -> &str {
+    name.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default()
 }

@@ -12,7 +12,7 @@ mod support;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bumpwright_sops::{
-    EntryKind, Format, LocalKeys, MASK, Masks, decrypt_object, is_encrypted_secret, read_age_secret, read_secret,
+    Format, LocalKeys, MASK, Masks, decrypt_object, is_encrypted_secret, read_age_secret, read_secret,
 };
 use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};
 use serde_json::{Value, json};
@@ -163,45 +163,40 @@ fn changed_files_in_the_data_of_a_secret_are_refused() {
     assert_eq!(error, wanted);
 }
 
-/// K-132
+/// K-132: those that are no key are refused where they are looked at.
 #[test]
 fn entries_are_known_by_their_names() {
-    for (name, kind) in [
-        ("identity.agekey", Some(EntryKind::Age)),
-        (".agekey", Some(EntryKind::Age)),
-        ("team.asc", Some(EntryKind::Pgp)),
-        ("sops.vault-token", Some(EntryKind::VaultToken)),
-        ("sops.aws-kms", Some(EntryKind::AwsKms)),
-        ("sops.azure-kv", Some(EntryKind::AzureKv)),
-        ("sops.gcp-kms", Some(EntryKind::GcpKms)),
-        ("my.vault-token", None),
-        ("agekey", None),
-        ("key.agekey.txt", None),
+    for (name, is_looked_at) in [
+        ("identity.agekey", true),
+        (".agekey", true),
+        ("team.asc", true),
+        ("sops.vault-token", false),
+        ("sops.aws-kms", false),
+        ("sops.azure-kv", false),
+        ("sops.gcp-kms", false),
+        ("agekey", false),
+        ("key.agekey.txt", false),
     ] {
-        assert_eq!(EntryKind::of(name), kind, "{name}");
+        let refused = read_secret([(name, b"no key".as_slice())], "apps/keys").is_err();
+        assert_eq!(refused, is_looked_at, "{name}");
     }
 }
 
 /// K-135, K-136
 #[test]
-fn a_secret_gives_keys_and_credentials() {
+fn a_secret_gives_keys() {
     let table: Value = serde_json::from_str(&fixture("keys.json")).unwrap();
     let private = |name: &str| table[name]["private"].as_str().unwrap().as_bytes();
     let data = [
         ("a.agekey", private("age1")),
         ("b.agekey", private("age2")),
         ("c.asc", private("pgp-ecc")),
-        ("sops.vault-token", b" token\n\n".as_slice()),
-        ("sops.aws-kms", b"aws_access_key_id: x".as_slice()),
         ("notes", b"hello".as_slice()),
     ];
     let keys = read_secret(data, "apps/sops-keys").unwrap();
-    assert_eq!(keys.local.age.len(), 2);
-    assert_eq!(keys.services.vault_token.unwrap().as_slice(), b"token");
-    assert_eq!(keys.services.aws_kms.unwrap().as_slice(), b"aws_access_key_id: x");
-    assert!(keys.services.gcp_kms.is_none());
+    assert_eq!(keys.age.len(), 2);
     let case = case_named("keys pgp-ecc yaml");
-    let decrypted = bumpwright_sops::decrypt_file(&case.file, Format::Yaml, &keys.local).unwrap();
+    let decrypted = bumpwright_sops::decrypt_file(&case.file, Format::Yaml, &keys).unwrap();
     assert_eq!(decrypted.unwrap().as_slice(), case.want.unwrap());
     // K-147: the other entries of that Secret do not count.
     assert_eq!(read_age_secret(data, "flux-system/age").unwrap().age.len(), 2);
