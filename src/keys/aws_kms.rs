@@ -7,9 +7,10 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::aws_refusal::{no_credentials, refused};
-use super::encoded::{Encoding, decode};
+use super::encoded::decode;
 use super::services::{Asking, Plain};
 use crate::cloud::AwsCredentials;
+use crate::gostd::Base64;
 use crate::net::Secret;
 use crate::re2::{Budget, Regexp};
 use crate::sops::KeyError;
@@ -37,7 +38,7 @@ struct Decrypted {
 
 impl Asking<'_> {
     pub(super) fn aws_kms(&self, key: AwsKey<'_>) -> Result<Plain, KeyError> {
-        let blob = decode(key.enc.as_bytes(), Encoding::Standard)
+        let blob = decode(key.enc.as_bytes(), Base64::Standard)
             .map_err(|e| KeyError::new(format!("error base64-decoding encrypted data key: {e}")))?;
         let region = region(key.arn).ok_or_else(|| KeyError::new(format!("no valid ARN found in '{}'", key.arn)))?;
         let mut with = self.aws_credentials(&region);
@@ -84,7 +85,7 @@ impl Asking<'_> {
         let body = Zeroizing::new(answer.body);
         let unread = || failed("deserialization failed, failed to decode response body".to_owned());
         let decrypted: Decrypted = serde_json::from_slice(&body).map_err(|_| unread())?;
-        decode(decrypted.plaintext.as_bytes(), Encoding::Standard).map_err(|_| unread())
+        decode(decrypted.plaintext.as_bytes(), Base64::Standard).map_err(|_| unread())
     }
 
     /// The Secret's own, else those of the ServiceAccount or of this process. The error is in the SDK's words.

@@ -11,9 +11,10 @@ use zeroize::Zeroizing;
 
 use super::azure_challenge::Challenge;
 use super::azure_refusal::refused;
-use super::encoded::{Encoding, decode, encode_raw_url};
+use super::encoded::{decode, encode_raw_url};
 use super::services::{Asking, Plain};
 use crate::cloud::{AzureCloud, EntraProof};
+use crate::gostd::Base64;
 use crate::net::{Answer, Request, Secret};
 use crate::sops::KeyError;
 
@@ -57,7 +58,7 @@ struct Decrypted {
 
 impl Asking<'_> {
     pub(super) fn azure_key_vault(&self, key: AzureKey<'_>) -> Result<Plain, KeyError> {
-        let blob = decode(key.enc.as_bytes(), Encoding::RawUrl)
+        let blob = decode(key.enc.as_bytes(), Base64::RawUrl)
             .map_err(|e| KeyError::new(format!("failed to base64 decode Azure Key Vault encrypted key: {e}")))?;
         self.decrypted(key, &blob).map_err(|said| {
             let AzureKey {
@@ -91,7 +92,7 @@ impl Asking<'_> {
         let body = Zeroizing::new(answer.body);
         let unread = || format!("the answer of {} cannot be used", crate::net::shown(&answer.url));
         let decrypted: Decrypted = serde_json::from_slice(&body).map_err(|_| unread())?;
-        decode(decrypted.value.as_bytes(), Encoding::RawUrl).map_err(|_| unread())
+        decode(decrypted.value.as_bytes(), Base64::RawUrl).map_err(|_| unread())
     }
 
     /// What a vault answers to somebody without a token.

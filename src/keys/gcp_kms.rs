@@ -6,10 +6,10 @@ use serde_json::json;
 use url::Url;
 use zeroize::Zeroizing;
 
-use super::encoded::{Encoding, decode, encode};
+use super::encoded::{decode, encode};
 use super::services::{Asking, Plain};
 use crate::cloud::{CloudError, google_kms};
-use crate::gostd::quote;
+use crate::gostd::{Base64, quote};
 use crate::net::{Request, Secret};
 use crate::sops::KeyError;
 
@@ -29,7 +29,7 @@ impl Asking<'_> {
             &google_kms(self.cloud).map_err(|e| no_service(e.to_string()))?,
             resource,
         );
-        let ciphertext = decode(enc.as_bytes(), Encoding::Standard).map_err(|e| KeyError::new(e.to_string()))?;
+        let ciphertext = decode(enc.as_bytes(), Base64::Standard).map_err(|e| KeyError::new(e.to_string()))?;
         let failed = |said: String| {
             KeyError::new(format!(
                 "failed to decrypt sops data key with GCP KMS key: rpc error: {said}"
@@ -56,7 +56,7 @@ impl Asking<'_> {
             ))
         };
         let decrypted: Decrypted = serde_json::from_slice(&body).map_err(|_| unread())?;
-        decode(decrypted.plaintext.as_bytes(), Encoding::Standard).map_err(|_| unread())
+        decode(decrypted.plaintext.as_bytes(), Base64::Standard).map_err(|_| unread())
     }
 
     /// Of the Secret's key, else of the ServiceAccount or of this process.

@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 use ureq::http::StatusCode;
 use zeroize::Zeroizing;
 
-use super::encoded::{Encoding, decode};
+use super::encoded::decode;
 use super::services::Plain;
+use crate::gostd::Base64;
 use crate::net::{Answer, Secret, scrubbed};
 
 /// The data key of an answer to `PUT`. `secrets` are what was sent.
@@ -88,7 +89,7 @@ fn plaintext(data: Option<Map<String, Value>>) -> Result<Plain, String> {
         Some((_, Value::String(text))) => Zeroizing::new(text),
         Some(_) => return Err("decrypted plaintext data cannot be cast to string".to_owned()),
     };
-    decode(text.as_bytes(), Encoding::Standard)
+    decode(text.as_bytes(), Base64::Standard)
         .map_err(|_| "cannot decode base64 plaintext into data key bytes".to_owned())
 }
 

@@ -1,9 +1,10 @@
-//! What Go's standard library does with text: quoting, numbers, durations, dates, URLs, to the letter.
+//! What Go's standard library does with text: quoting, numbers, durations, dates, URLs, base64, to the letter.
 //!
 //! Users know these spellings from Flux' messages and from their own templates.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod base64;
 mod civil;
 mod duration;
 mod float_format;
@@ -25,6 +26,7 @@ mod url;
 mod url_escape;
 mod url_parse;
 
+pub use base64::{Base64, CorruptInput, decode_base64};
 pub use duration::Duration;
 pub use float_format::{append_float, format_float};
 pub use float_parse::parse_float;

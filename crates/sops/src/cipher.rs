@@ -1,13 +1,12 @@
 //! One encrypted value: `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]` becomes a leaf again.
 
-use super::base64_go::{self, CorruptInput};
 use super::tree::{Comment, Value};
 use aes_gcm::aead::consts::{U12, U16, U32};
 use aes_gcm::aead::inout::InOutBuf;
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use aes_gcm::aes::Aes256;
 use aes_gcm::{AesGcm, Nonce, Tag};
-use bumpwright_gostd::{Time, atoi, parse_float};
+use bumpwright_gostd::{Base64, CorruptInput, Time, atoi, decode_base64, parse_float};
 use zeroize::Zeroizing;
 
 /// Bytes of a tag.
@@ -84,12 +83,15 @@ impl Cipher {
         let Some(gcm) = &self.gcm else {
             return Ok(Value::text(MASK));
         };
-        let part = |name, text| base64_go::decode(text).map_err(|error| CipherError::Base64(name, error));
-        let data = part("data", parts.data)?;
-        let iv = part("iv", parts.iv)?;
-        let tag = part("tag", parts.tag)?;
-        // SOPS authenticates the two parts as one, so where one ends does not matter.
-        let mut data = joined(&data, &tag);
+        let part = |name, text, out: &mut Vec<u8>| {
+            decode_base64(text, Base64::Standard, out).map_err(|error| CipherError::Base64(name, error))
+        };
+        // SOPS authenticates data and tag as one, so where one ends does not matter. One buffer holds both: it must not grow.
+        let mut data = Zeroizing::new(Vec::with_capacity((parts.data.len() + parts.tag.len()) / 4 * 3 + 6));
+        let mut iv = Vec::new();
+        part("data", parts.data, &mut data)?;
+        part("iv", parts.iv, &mut iv)?;
+        part("tag", parts.tag, &mut data)?;
         let bare = data.len().checked_sub(TAG).ok_or(CipherError::Authentication)?;
         let (message, tag) = data.split_at_mut(bare);
         gcm.open(&iv, additional, message, tag)?;
@@ -116,13 +118,6 @@ impl Gcm {
         };
         opened.map_err(|_| CipherError::Authentication)
     }
-}
-
-fn joined(left: &[u8], right: &[u8]) -> Zeroizing<Vec<u8>> {
-    let mut all = Zeroizing::new(Vec::with_capacity(left.len() + right.len()));
-    all.extend_from_slice(left);
-    all.extend_from_slice(right);
-    all
 }
 
 /// SOPS' `^ENC\[AES256_GCM,data:(.+),iv:(.+),tag:(.+),type:(.+)\]`: on the first line, as much as possible in each group.

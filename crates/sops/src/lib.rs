@@ -33,7 +33,6 @@
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod age;
-mod base64_go;
 mod cipher;
 mod data_key;
 mod decrypt;

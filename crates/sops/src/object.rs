@@ -1,6 +1,5 @@
 //! Objects of a build: those that are encrypted as a whole, and Secrets with encrypted files in their data (K-150 … K-155).
 
-use super::base64_go;
 use super::file::{DecryptError, Integrity, Reason, decrypt, open};
 use super::format::Format;
 use super::metadata::{Layout, extract};
@@ -9,8 +8,9 @@ use super::tree::{Branch, Entry, Key, Value};
 use super::{file::LoadError, json_write::float_text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use bumpwright_gostd::lossy;
+use bumpwright_gostd::{Base64, decode_base64, lossy};
 use serde_json::{Map, Number, Value as Json};
+use zeroize::Zeroizing;
 
 /// The annotation that keeps an object as it is (N-062).
 const ANNOTATION: &str = "kustomize.toolkit.fluxcd.io/decrypt";
@@ -109,9 +109,11 @@ fn decrypt_data(object: &mut Json, service: &dyn KeyService) -> Result<bool, Obj
     entries.sort_unstable_by_key(|(name, _)| *name);
     for (name, value) in entries {
         // What is no base64 is left for others to complain about.
-        let Some(Ok(bytes)) = value.as_str().map(|value| base64_go::decode(value.as_bytes())) else {
+        let mut bytes = Zeroizing::new(Vec::new());
+        let text = value.as_str().map(str::as_bytes);
+        if !text.is_some_and(|text| decode_base64(text, Base64::Standard, &mut bytes).is_ok()) {
             continue;
-        };
+        }
         let Some(from) = Format::detect(&bytes) else { continue };
         let plain = decrypt(&bytes, from, Format::of_path(name), service, Integrity::Checked)
             .map_err(|error| error_of(object, format!("Secret field '{name}'"), error))?;
