@@ -6,6 +6,7 @@ use super::object::Object;
 use super::prepare::{Prepared, of_manifests};
 use super::sources::decrypt_sources;
 use super::stages::{Decrypt, Stages, Substitute};
+use super::workers;
 use bumpwright_kustomize::resource::Resource;
 use bumpwright_kustomize::tree::{Command, LoadRestrictions, PluginFile, RepoUrl, Tree, World, WorldError};
 use bumpwright_kustomize::{self as kustomize, Build, Options, Order};
@@ -51,11 +52,13 @@ impl Prepared<'_> {
         }
         let mut build = self.kustomize(world, is_rewritten).map_err(Box::new)?;
         let mut names = Names::default();
+        let mut plain = stages.decrypt.map(|decrypt| all_decrypted(&build, decrypt).into_iter());
         for at in 0..build.objects.len() {
             let Some(resource) = build.objects.get_mut(at) else {
                 break;
             };
-            if change(resource, &build.files, stages)? {
+            let plain = plain.as_mut().and_then(Iterator::next);
+            if change(resource, &build.files, plain, stages)? {
                 names.check(&build, at)?;
             }
         }
@@ -119,17 +122,35 @@ impl World for Outside<'_> {
     }
 }
 
-/// Decrypts an object and replaces its variables; tells whether another one stands there now.
-fn change(resource: &mut Resource, files: &Files, stages: &Stages<'_>) -> Result<bool, OverlayError> {
+/// What an object is once it is decrypted; nothing where it was plain.
+type Plain = Result<Option<Node>, OverlayError>;
+
+/// All objects decrypted, up to the first one that cannot be.
+fn all_decrypted(build: &Build, decrypt: &dyn Decrypt) -> Vec<Plain> {
+    let resources: Vec<&Resource> = build.objects.iter().collect();
+    workers::each(&resources, |resource| match is_nameless(resource) {
+        true => Ok(None),
+        false => decrypted(resource, decrypt),
+    })
+}
+
+fn is_nameless(resource: &Resource) -> bool {
     let text = |key| resource.node.get(key).and_then(Node::as_str).unwrap_or_default();
-    if [text("apiVersion"), text("kind"), resource.name()].contains(&"") {
+    [text("apiVersion"), text("kind"), resource.name()].contains(&"")
+}
+
+/// Puts a decrypted object into its place and replaces its variables; tells whether another one stands there now.
+fn change(
+    resource: &mut Resource,
+    files: &Files,
+    plain: Option<Plain>,
+    stages: &Stages<'_>,
+) -> Result<bool, OverlayError> {
+    if is_nameless(resource) {
         return Err(OverlayError::Nameless(shown(resource, files)));
     }
     let place = resource.node.place;
-    let mut changed = None;
-    if let Some(decrypt) = stages.decrypt {
-        changed = decrypted(resource, decrypt)?;
-    }
+    let mut changed = plain.transpose()?.flatten();
     if let Some(node) = &mut changed {
         std::mem::swap(&mut resource.node, node);
     }

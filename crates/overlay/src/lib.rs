@@ -30,6 +30,7 @@ mod rewrite;
 mod sources;
 mod spec;
 mod stages;
+mod workers;
 
 pub use build::Built;
 pub use error::OverlayError;

@@ -6,8 +6,10 @@ use super::manifests::NAMES;
 use super::mount::Mount;
 use super::prepare::{read_fields, relative, secure_join};
 use super::stages::{Decrypt, SourceFile, SourceFormat};
+use super::workers;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
 use bumpwright_yaml::{Mapping, Node};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The plain bytes of all files that were encrypted, by path.
@@ -18,44 +20,69 @@ pub(super) fn decrypt_sources(
 ) -> Result<BTreeMap<String, Vec<u8>>, OverlayError> {
     let mut walk = Walk {
         mount,
-        decrypt,
         seen: BTreeSet::new(),
-        plain: BTreeMap::new(),
+        sources: Vec::new(),
     };
-    let mut visited = BTreeSet::new();
-    let mut waiting = vec![directory.to_owned()];
-    while let Some(next) = waiting.pop() {
-        let directory = within(mount, &next)?;
-        if !visited.insert(directory.clone()) {
-            continue;
+    let walked = walk.directories(directory);
+    let outcomes = workers::each(&walk.sources, |source| {
+        decrypt.file(&SourceFile {
+            path: &relative(&source.path),
+            format: source.format,
+            bytes: &source.bytes,
+        })
+    });
+    let mut plain = BTreeMap::new();
+    for (source, outcome) in walk.sources.into_iter().zip(outcomes) {
+        if let Some(bytes) = outcome.map_err(OverlayError::Sources)? {
+            plain.insert(source.path, bytes);
         }
-        match mount.canonical(&directory) {
-            Ok(found) if found.directory => {}
-            // A file, or a URL.
-            Ok(_) | Err(TreeError::Missing(_)) => continue,
-            Err(error) => return Err(unusable(&directory, &error)),
-        }
-        let kustomization = load(mount, &directory)?;
-        walk.files_of(&kustomization, &next)?;
-        let included = ["resources", "components"]
-            .into_iter()
-            .flat_map(|field| texts(kustomization.get(field)));
-        let included: Vec<String> = included.map(|name| from(&next, name)).collect();
-        waiting.extend(included.into_iter().rev());
     }
-    Ok(walk.plain)
+    // Where the walk ended counts after what it came by.
+    walked.map(|()| plain)
+}
+
+/// A file that may be encrypted.
+struct Source<'w> {
+    path: String,
+    format: SourceFormat,
+    bytes: Cow<'w, [u8]>,
 }
 
 struct Walk<'w> {
     mount: &'w Mount<'w>,
-    decrypt: &'w dyn Decrypt,
     /// Files that were looked at.
     seen: BTreeSet<String>,
-    plain: BTreeMap<String, Vec<u8>>,
+    sources: Vec<Source<'w>>,
 }
 
 impl Walk<'_> {
-    /// Decrypts the files that a kustomization names.
+    /// Goes through the kustomization of a directory, and of all that it includes.
+    fn directories(&mut self, first: &str) -> Result<(), OverlayError> {
+        let mut visited = BTreeSet::new();
+        let mut waiting = vec![first.to_owned()];
+        while let Some(next) = waiting.pop() {
+            let directory = within(self.mount, &next)?;
+            if !visited.insert(directory.clone()) {
+                continue;
+            }
+            match self.mount.canonical(&directory) {
+                Ok(found) if found.directory => {}
+                // A file, or a URL.
+                Ok(_) | Err(TreeError::Missing(_)) => continue,
+                Err(error) => return Err(unusable(&directory, &error)),
+            }
+            let kustomization = load(self.mount, &directory)?;
+            self.files_of(&kustomization, &next)?;
+            let included = ["resources", "components"]
+                .into_iter()
+                .flat_map(|field| texts(kustomization.get(field)));
+            let included: Vec<String> = included.map(|name| from(&next, name)).collect();
+            waiting.extend(included.into_iter().rev());
+        }
+        Ok(())
+    }
+
+    /// Takes the files that a kustomization names.
     fn files_of(&mut self, kustomization: &Mapping, directory: &str) -> Result<(), OverlayError> {
         for generator in items(kustomization.get("secretGenerator")) {
             for source in texts(generator.get("files")) {
@@ -91,14 +118,11 @@ impl Walk<'_> {
             }
             error => unusable(&file, &error),
         })?;
-        let source = SourceFile {
-            path: &relative(&file),
+        self.sources.push(Source {
+            path: file,
             format,
-            bytes: &bytes,
-        };
-        if let Some(plain) = self.decrypt.file(&source).map_err(OverlayError::Sources)? {
-            self.plain.insert(file, plain);
-        }
+            bytes,
+        });
         Ok(())
     }
 }

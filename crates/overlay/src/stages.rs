@@ -15,8 +15,8 @@ pub struct Stages<'a> {
 /// An error of a stage, in the stage's own words; it must hold no secret.
 pub type StageError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Decrypts files and objects.
-pub trait Decrypt {
+/// Decrypts files and objects: several at once, in any order, on threads of their own.
+pub trait Decrypt: Sync {
     /// The plain bytes of a file that a kustomization names as a source of a Secret or as a patch; nothing where it is not
     /// encrypted. Called once for a file that it changes.
     ///

@@ -15,8 +15,7 @@ use bumpwright_overlay::{
 use bumpwright_yaml::{FileId, Node, ReadOptions, read_first, write_sigs};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 fn tree(files: &[(&str, &str)]) -> MemoryTree {
     let mut tree = MemoryTree::new();
@@ -40,14 +39,14 @@ fn build(files: &[(&str, &str)], stages: &Stages<'_>) -> Result<Built, OverlayEr
 /// Takes `ENC:` away, and says what it was asked about.
 #[derive(Default)]
 struct Rot {
-    files: RefCell<Vec<String>>,
-    objects: RefCell<Vec<String>>,
+    files: Mutex<Vec<String>>,
+    objects: Mutex<Vec<String>>,
 }
 
 impl Decrypt for Rot {
     fn file(&self, file: &SourceFile<'_>) -> Result<Option<Vec<u8>>, StageError> {
         let asked = format!("{} {:?}", file.path, file.format);
-        self.files.borrow_mut().push(asked);
+        self.files.lock().unwrap().push(asked);
         if file.bytes == b"broken" {
             return Err("no key fits".into());
         }
@@ -56,7 +55,7 @@ impl Decrypt for Rot {
 
     fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
-        self.objects.borrow_mut().push(name);
+        self.objects.lock().unwrap().push(name);
         let mut plain = object.clone();
         match object["data"]["secret"].as_str() {
             Some("broken") => return Err("no key fits".into()),
@@ -133,7 +132,7 @@ fn sources_of_secrets_and_patches_are_decrypted_before_the_build() {
         "base/i.ini Ini",
         "comp/k.env Dotenv",
     ];
-    assert_eq!(*rot.files.borrow(), asked);
+    assert_eq!(*rot.files.lock().unwrap(), asked);
 }
 
 #[test]
@@ -158,7 +157,7 @@ fn a_build_sees_what_was_decrypted() {
     assert_eq!(values[0]["data"], json!({"secret": "patched"}));
     assert_eq!(values[1]["data"], json!({"x": "text"}));
     assert_eq!(values[2]["data"], json!({"x": "dGV4dA=="}));
-    assert_eq!(*rot.objects.borrow(), ["a", "c", "s"]);
+    assert_eq!(*rot.objects.lock().unwrap(), ["a", "c", "s"]);
 }
 
 #[test]
@@ -235,7 +234,7 @@ fn sources_outside_of_the_artifact_are_looked_for_inside() {
         ],
         &stages,
     );
-    assert_eq!(*rot.files.borrow(), ["etc/x Binary", "app/y Binary"]);
+    assert_eq!(*rot.files.lock().unwrap(), ["etc/x Binary", "app/y Binary"]);
     let error = built.unwrap_err().to_string();
     assert!(error.starts_with("kustomize build failed: "), "{error}");
     assert!(error.contains("/etc/x"), "{error}");
@@ -296,6 +295,48 @@ fn errors_of_stages_name_the_object() {
     let error = build(&[("app/a.yaml", &config_map("a", "${x}"))], &stages).unwrap_err();
     let start = "post build failed for 'ConfigMap.v1.[noGrp]/a': envsubst error: YAMLToJSON: yaml: ";
     assert!(error.to_string().starts_with(start), "{error}");
+}
+
+/// Many are decrypted at once, and what is told is what would be told of one after the other.
+#[test]
+fn many_objects_and_sources_come_in_order() {
+    let (rot, put) = (Rot::default(), Put("1"));
+    let stages = Stages {
+        decrypt: Some(&rot),
+        substitute: Some(&put),
+    };
+    let told = |odd: &[(usize, &str)]| {
+        let data = |at| match odd.iter().find(|(odd, _)| *odd == at) {
+            Some((_, data)) => (*data).to_owned(),
+            None => format!("ENC:v{at}"),
+        };
+        let texts: Vec<String> = (0..100).map(|at| config_map(&format!("a{at}"), &data(at))).collect();
+        let built = build(&[("app/a.yaml", &texts.join("---\n"))], &stages)?;
+        Ok(built.objects.into_iter().map(|object| object.value["data"]["secret"].clone()).collect())
+    };
+    let plain: Result<Vec<Value>, OverlayError> = told(&[]);
+    assert_eq!(plain.unwrap(), (0..100).map(|at| json!(format!("v{at}"))).collect::<Vec<_>>());
+    for (odd, wanted) in [
+        (
+            &[(17, "broken"), (31, "broken"), (99, "${broken}")][..],
+            "decryption failed for 'ConfigMap.v1.[noGrp]/a17': no key fits",
+        ),
+        (
+            &[(9, "${broken}"), (17, "broken")],
+            "post build failed for 'ConfigMap.v1.[noGrp]/a9': envsubst error: variable not set",
+        ),
+    ] {
+        assert_eq!(told(odd).unwrap_err().to_string(), wanted);
+    }
+    let names = |last: &str| format!("secretGenerator: [{{name: s, files: [{}{last}]}}]", (0..40).map(|at| format!("f{at}, ")).collect::<String>());
+    let sources: Vec<(String, String)> = (0..40).map(|at| (format!("app/f{at}"), format!("ENC:{at}"))).collect();
+    for (last, wanted) in [("bad, gone", "no key fits"), ("gone, bad", "lstat app/gone: no such file or directory")] {
+        let kustomization = names(last);
+        let mut files: Vec<(&str, &str)> = sources.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        files.extend([("app/kustomization.yaml", kustomization.as_str()), ("app/bad", "broken")]);
+        let error = build(&files, &stages).unwrap_err();
+        assert_eq!(error.to_string(), format!("error decrypting sources: {wanted}"));
+    }
 }
 
 /// K-093: by label or annotation.

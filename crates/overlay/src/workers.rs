@@ -1,0 +1,96 @@
+//! Many things worked on at once, on all cores, with the outcome of one after the other.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// So many things are worth a thread.
+const SHARE: usize = 4;
+
+/// What `work` gives for the items, in their order, up to the first one that fails and including it. Some behind that one may
+/// have been worked on as well.
+pub(super) fn each<T: Sync, R: Send, E: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, E> + Sync,
+) -> Vec<Result<R, E>> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let line = Line {
+        items,
+        next: AtomicUsize::new(0),
+        failed: AtomicUsize::new(usize::MAX),
+        work,
+    };
+    let mut done = match cores.min(items.len() / SHARE) {
+        0 | 1 => line.work_off(),
+        threads => thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| line.work_off())).collect();
+            let done = workers.into_iter().map(|worker| worker.join());
+            done.flat_map(|done| done.unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
+        }),
+    };
+    done.sort_by_key(|(at, _)| *at);
+    let first = line.failed.into_inner();
+    done.retain(|(at, _)| *at <= first);
+    done.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+struct Line<'i, T, F> {
+    items: &'i [T],
+    next: AtomicUsize,
+    /// The first one that failed.
+    failed: AtomicUsize,
+    work: F,
+}
+
+impl<T, F> Line<'_, T, F> {
+    /// Takes one item after the other until there is none, or one failed: items are taken in order, so all before that one
+    /// are taken then.
+    fn work_off<R, E>(&self) -> Vec<(usize, Result<R, E>)>
+    where
+        F: Fn(&T) -> Result<R, E>,
+    {
+        let mut done = Vec::new();
+        loop {
+            let at = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = self.items.get(at).filter(|_| at < self.failed.load(Ordering::Relaxed)) else {
+                return done;
+            };
+            let outcome = (self.work)(item);
+            if outcome.is_err() {
+                self.failed.fetch_min(at, Ordering::Relaxed);
+            }
+            done.push((at, outcome));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn halves(items: &[usize]) -> Vec<Result<usize, usize>> {
+        each(items, |item| match item % 2 {
+            0 => Ok(item / 2),
+            _ => Err(*item),
+        })
+    }
+
+    #[test]
+    fn outcomes_are_in_order() {
+        for count in [0, 1, 3, 500] {
+            let items: Vec<usize> = (0..count).map(|item| item * 2).collect();
+            assert_eq!(halves(&items), (0..count).map(Ok).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_first_one_that_fails_is_the_last_one_told() {
+        for first in [0, 3, 250] {
+            let odd = |item: usize| item >= first && item % 3 == first % 3;
+            let items: Vec<usize> = (0..500).map(|item| item * 2 + usize::from(odd(item))).collect();
+            let wanted: Vec<_> = (0..first).map(Ok).chain([Err(first * 2 + 1)]).collect();
+            assert_eq!(halves(&items), wanted);
+        }
+    }
+}
