@@ -3,6 +3,7 @@
 use super::armor;
 use super::bech32::{self, Bech32Error};
 use super::header::{self, Header, Stanza};
+use super::hybrid::HybridKey;
 use super::ssh::{SshKey, SshKeyError};
 use super::stream::{PayloadError, payload};
 use super::x25519::X25519Key;
@@ -18,6 +19,7 @@ pub(super) enum Unwrap {
 
 enum Identity {
     X25519(X25519Key),
+    Hybrid(Box<HybridKey>),
     Ssh(SshKey),
     /// A key that only a program of its own can use.
     Plugin,
@@ -99,7 +101,8 @@ impl Identities {
 
     fn file_key(&self, header: &Header) -> Result<Zeroizing<Vec<u8>>, String> {
         // age's own keys are tried before others.
-        let (own, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|key| matches!(key, Identity::X25519(_)));
+        let is_own = |key: &&Identity| matches!(key, Identity::X25519(_) | Identity::Hybrid(_));
+        let (own, others): (Vec<_>, Vec<_>) = self.0.iter().partition(is_own);
         for identity in own.into_iter().chain(others) {
             match identity.unwrap(&header.stanzas) {
                 Unwrap::NotMine => {}
@@ -121,6 +124,7 @@ impl Identity {
         for stanza in stanzas {
             let result = match self {
                 Self::X25519(key) => key.unwrap(stanza),
+                Self::Hybrid(key) => key.unwrap(stanza),
                 Self::Ssh(key) => key.unwrap(stanza),
                 Self::Plugin => Unwrap::Failed("plugins of age are not run here".to_owned()),
             };
@@ -132,24 +136,31 @@ impl Identity {
     }
 }
 
+/// What stands before the `1` of a key of ours.
+const X25519: &str = "AGE-SECRET-KEY-";
+/// The same, of one that withstands quantum computers.
+const HYBRID: &str = "AGE-SECRET-KEY-PQ-";
+
 fn identity(line: &str) -> Result<Identity, IdentityError> {
-    const PREFIX: &str = "AGE-SECRET-KEY-";
     if line.starts_with("AGE-PLUGIN-") {
         return Ok(Identity::Plugin);
     }
-    if !line.starts_with("AGE-SECRET-KEY-1") {
-        return Err(IdentityError::Unknown);
-    }
+    let is_of = |prefix: &&str| line.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('1'));
+    let wanted = [HYBRID, X25519].into_iter().find(is_of).ok_or(IdentityError::Unknown)?;
     let malformed = |error: Bech32Error| IdentityError::Malformed(error.to_string());
     let (prefix, secret) = bech32::decode(line).map_err(malformed)?;
-    if prefix != PREFIX {
+    if prefix != wanted {
         // The prefix is a part of what may be a damaged key.
-        let known = prefix.starts_with(PREFIX) && prefix.len() < PREFIX.len() + 8;
+        let known = prefix.len() < wanted.len() + 8;
         let shown = if known { quote(prefix) } else { "<redacted>".to_owned() };
         return Err(IdentityError::Malformed(format!("unknown type {shown}")));
     }
-    match X25519Key::new(&secret) {
-        Some(key) => Ok(Identity::X25519(key)),
-        None => Err(IdentityError::Malformed("invalid X25519 secret key".to_owned())),
-    }
+    let (key, name) = match wanted {
+        HYBRID => (
+            HybridKey::new(&secret).map(|key| Identity::Hybrid(Box::new(key))),
+            "MLKEM768-X25519",
+        ),
+        _ => (X25519Key::new(&secret).map(Identity::X25519), "X25519"),
+    };
+    key.ok_or_else(|| IdentityError::Malformed(format!("invalid {name} secret key")))
 }

@@ -5,6 +5,7 @@
 mod armor;
 mod bech32;
 mod header;
+mod hybrid;
 mod identity;
 mod ssh;
 mod stream;

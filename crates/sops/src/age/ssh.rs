@@ -3,7 +3,7 @@
 use super::header::Stanza;
 use super::identity::Unwrap;
 use super::strict_base64;
-use super::x25519::{agreed, open_wrapped};
+use super::x25519::{LOW_ORDER, agreed, open_wrapped};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use hkdf::Hkdf;
@@ -97,9 +97,7 @@ impl SshKey {
         }
         let shared = agreed(secret, share).and_then(|shared| agreed(tweak, shared.to_bytes()));
         let Some(shared) = shared else {
-            return Unwrap::Failed(
-                "invalid X25519 recipient: crypto/ecdh: bad X25519 remote ECDH input: low order point".to_owned(),
-            );
+            return Unwrap::Failed(format!("invalid X25519 recipient: {LOW_ORDER}"));
         };
         match open_wrapped(
             shared.as_bytes(),

@@ -13,6 +13,8 @@ use zeroize::Zeroizing;
 const LABEL: &[u8] = b"age-encryption.org/v1/X25519";
 /// Bytes of a file key.
 pub(super) const FILE_KEY: usize = 16;
+/// What Go says of a share that says nothing.
+pub(super) const LOW_ORDER: &str = "crypto/ecdh: bad X25519 remote ECDH input: low order point";
 
 /// A secret key with its public half.
 pub(super) struct X25519Key {
@@ -43,9 +45,7 @@ impl X25519Key {
             return Unwrap::Failed("invalid X25519 recipient block".to_owned());
         };
         let Some(shared) = agreed(&self.secret, share) else {
-            return Unwrap::Failed(
-                "invalid X25519 recipient: crypto/ecdh: bad X25519 remote ECDH input: low order point".to_owned(),
-            );
+            return Unwrap::Failed(format!("invalid X25519 recipient: {LOW_ORDER}"));
         };
         if stanza.body.len() != FILE_KEY + TAG {
             return Unwrap::Failed("invalid X25519 recipient block: incorrect file key size".to_owned());
