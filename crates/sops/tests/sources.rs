@@ -18,7 +18,13 @@ fn age1() -> LocalKeys {
 
 #[test]
 fn a_file_is_decrypted_in_the_format_of_its_name() {
-    for name in ["dotenv/basic", "yaml/comments-spaced", "json/docker", "binary/text", "ini/basic"] {
+    for name in [
+        "dotenv/basic",
+        "yaml/comments-spaced",
+        "json/docker",
+        "binary/text",
+        "ini/basic",
+    ] {
         let case = case_named(name);
         let plain = decrypt_file(&case.file, case.from, &age1()).unwrap().unwrap();
         assert_eq!(plain.as_slice(), case.want.unwrap(), "{name}");
@@ -41,7 +47,10 @@ fn a_plain_file_stays_as_it_is() {
 fn refusals_say_what_upstream_says() {
     let large = vec![b'x'; MAX_FILE_SIZE + 1];
     for (file, wanted) in [
-        (large, "cannot decrypt file with size (5242881 bytes) exceeding limit (5242880)"),
+        (
+            large,
+            "cannot decrypt file with size (5242881 bytes) exceeding limit (5242880)",
+        ),
         (
             case_named("tampered plain changed").file,
             "failed to verify sops data integrity: MAC mismatch",
