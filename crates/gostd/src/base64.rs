@@ -172,7 +172,12 @@ mod tests {
         for (text, encoding, wanted) in cases {
             let mut out = Vec::new();
             let got = decode_base64(text, encoding, &mut out).map_err(|error| error.0);
-            assert_eq!(got.map(|()| out.as_slice()), wanted, "{:?}", String::from_utf8_lossy(text));
+            assert_eq!(
+                got.map(|()| out.as_slice()),
+                wanted,
+                "{:?}",
+                String::from_utf8_lossy(text)
+            );
         }
     }
 }

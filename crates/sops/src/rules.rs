@@ -2,6 +2,7 @@
 
 use bumpwright_re2::{Budget, Regexp};
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The setting of a file. SOPS takes one of them at most; without any it is the suffix `_unencrypted`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +23,7 @@ const BYTES: usize = 16 << 20;
 pub(crate) struct Decider {
     rule: Rule,
     /// Nothing for a pattern that is none: it matches nothing then.
-    pattern: Option<Regexp>,
+    pattern: Option<Arc<Regexp>>,
     seen: HashMap<Vec<u8>, bool>,
 }
 
@@ -31,6 +32,22 @@ pub(crate) struct Decider {
 #[error("the regular expression of the file takes too many steps")]
 pub(crate) struct Exhausted;
 
+/// The files of a source mostly have the same pattern: the last one is kept for the next file.
+static LAST: Mutex<Option<(Vec<u8>, Arc<Regexp>)>> = Mutex::new(None);
+
+/// A pattern ready to be looked for; nothing where it is none.
+fn compiled(pattern: &[u8]) -> Option<Arc<Regexp>> {
+    let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, regexp)) = &*last()
+        && known == pattern
+    {
+        return Some(Arc::clone(regexp));
+    }
+    let regexp = Arc::new(Regexp::new(pattern).ok()?);
+    *last() = Some((pattern.to_vec(), Arc::clone(&regexp)));
+    Some(regexp)
+}
+
 impl Decider {
     pub(crate) fn new(rule: Rule) -> Self {
         let pattern = match &rule {
@@ -38,7 +55,7 @@ impl Decider {
             Rule::UnencryptedRegex(pattern)
             | Rule::EncryptedRegex(pattern)
             | Rule::UnencryptedCommentRegex(pattern)
-            | Rule::EncryptedCommentRegex(pattern) => Regexp::new(pattern).ok(),
+            | Rule::EncryptedCommentRegex(pattern) => compiled(pattern),
         };
         Self {
             rule,
