@@ -1,6 +1,7 @@
 //! The decryption of a Kustomization (`spec.decryption`), as the build asks for it.
 
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 use crate::overlay::{Decrypt, SourceFile, SourceFormat, StageError};
 use crate::sops::{Format, KeyService, Masks, decrypt_file, decrypt_object};
@@ -25,9 +26,8 @@ impl Decryption {
 }
 
 impl Decrypt for Decryption {
-    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Vec<u8>>, StageError> {
-        let plain = decrypt_file(file.bytes, format_of(file), &*self.keys)?;
-        Ok(plain.map(|plain| plain.to_vec()))
+    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, StageError> {
+        Ok(decrypt_file(file.bytes, format_of(file), &*self.keys)?)
     }
 
     fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {
@@ -45,12 +45,11 @@ pub struct Redaction {
 }
 
 impl Decrypt for Redaction {
-    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Vec<u8>>, StageError> {
+    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, StageError> {
         if let Some(decryption) = &self.decryption {
             decryption.file(file)?;
         }
-        let masked = decrypt_file(file.bytes, format_of(file), &Masks)?;
-        Ok(masked.map(|masked| masked.to_vec()))
+        Ok(decrypt_file(file.bytes, format_of(file), &Masks)?)
     }
 
     fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {

@@ -15,6 +15,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::Arc;
+use zeroize::Zeroizing;
 
 /// What `buildMetadata: [managedByLabel]` names: the version of kustomize that Flux's controller takes itself for.
 const MANAGER: &str = "kustomize-(devel)";
@@ -260,7 +261,7 @@ impl Names {
 
 /// A node as JSON, or Go's sentence for why it has no such form.
 fn value_of(node: &Node) -> Result<Value, String> {
-    let mut text = String::new();
+    let mut text = Zeroizing::new(String::new());
     write_json(node, &mut text).map_err(|error| error.go().to_owned())?;
     serde_json::from_str(&text).map_err(|error| error.to_string())
 }
@@ -273,7 +274,7 @@ fn finish(build: &Build) -> Result<Built, OverlayError> {
         warnings: build.warnings.clone(),
     };
     let mut hasher = Sha256::new();
-    let mut text = String::new();
+    let mut text = Zeroizing::new(String::new());
     for (at, resource) in build.objects.iter().enumerate() {
         text.clear();
         if at > 0 {

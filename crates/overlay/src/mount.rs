@@ -3,6 +3,7 @@
 use bumpwright_kustomize::tree::{Found, Tree, TreeError, path};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use zeroize::Zeroizing;
 
 /// Where artifacts are shown to lie: as in the messages of kustomize-controller, whose number there is another each time, and as
 /// long: some messages are cut at a length. Two directories deep, so that a path leaves the artifact after as many `..` as with Flux.
@@ -11,7 +12,8 @@ pub(super) const ROOT: &str = "/tmp/kustomization-0000000000";
 /// A tree below [`ROOT`], with files above it that cover its own. Nothing is beside it.
 pub(super) struct Mount<'t> {
     below: &'t dyn Tree,
-    covers: BTreeMap<String, Vec<u8>>,
+    /// Some are what was decrypted: they are wiped.
+    covers: BTreeMap<String, Zeroizing<Vec<u8>>>,
 }
 
 impl<'t> Mount<'t> {
@@ -23,8 +25,8 @@ impl<'t> Mount<'t> {
     }
 
     /// Puts a file: a path from [`ROOT`] without links, in a directory that is there.
-    pub(super) fn cover(&mut self, path: &str, bytes: Vec<u8>) {
-        self.covers.insert(path.to_owned(), bytes);
+    pub(super) fn cover(&mut self, path: &str, bytes: impl Into<Zeroizing<Vec<u8>>>) {
+        self.covers.insert(path.to_owned(), bytes.into());
     }
 
     /// A path in the artifact as one here.

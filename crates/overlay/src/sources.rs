@@ -11,13 +11,14 @@ use bumpwright_kustomize::tree::{Tree, TreeError, path};
 use bumpwright_yaml::{Mapping, Node};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use zeroize::Zeroizing;
 
 /// The plain bytes of all files that were encrypted, by path.
 pub(super) fn decrypt_sources(
     mount: &Mount<'_>,
     directory: &str,
     decrypt: &dyn Decrypt,
-) -> Result<BTreeMap<String, Vec<u8>>, OverlayError> {
+) -> Result<BTreeMap<String, Zeroizing<Vec<u8>>>, OverlayError> {
     let mut walk = Walk {
         mount,
         seen: BTreeSet::new(),

@@ -2,6 +2,7 @@
 
 use bumpwright_yaml::Node;
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 /// The stages around a build. Those that are not there are left out.
 #[derive(Clone, Copy, Default)]
@@ -23,7 +24,7 @@ pub trait Decrypt: Sync {
     /// # Errors
     ///
     /// It is encrypted and cannot be decrypted.
-    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Vec<u8>>, StageError>;
+    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, StageError>;
 
     /// The plain object; nothing where there was nothing to decrypt.
     ///

@@ -11,6 +11,7 @@ use bumpwright_kustomize::tree::{MemoryTree, Sealed};
 use bumpwright_overlay::{Decrypt, Image, Overlay, Patch, SourceFile, StageError, Stages, prepare};
 use serde_json::Value;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use zeroize::Zeroizing;
 
 fn outcome(tree: &MemoryTree, overlay: &Overlay, stages: &Stages<'_>) -> String {
     match prepare(tree, overlay).and_then(|prepared| prepared.build(&Sealed, stages)) {
@@ -67,7 +68,7 @@ fn a_deep_tree_takes_no_stack() {
 struct Count(AtomicUsize);
 
 impl Decrypt for Count {
-    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Vec<u8>>, StageError> {
+    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, StageError> {
         self.0.fetch_add(1, Ordering::Relaxed);
         match file.bytes {
             b"last" => Err("seen".into()),
@@ -95,7 +96,10 @@ fn sources_of_kustomizations_in_a_circle_are_looked_at_once() {
         ..Stages::default()
     };
     let told = outcome(&tree, &at("k0"), &stages);
-    assert_eq!((told.as_str(), count.0.load(Ordering::Relaxed)), ("error decrypting sources: seen", 40));
+    assert_eq!(
+        (told.as_str(), count.0.load(Ordering::Relaxed)),
+        ("error decrypting sources: seen", 40)
+    );
 }
 
 #[test]

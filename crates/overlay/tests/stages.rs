@@ -16,6 +16,7 @@ use bumpwright_yaml::{FileId, Node, ReadOptions, read_first, write_sigs};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, Mutex};
+use zeroize::Zeroizing;
 
 fn tree(files: &[(&str, &str)]) -> MemoryTree {
     let mut tree = MemoryTree::new();
@@ -44,13 +45,16 @@ struct Rot {
 }
 
 impl Decrypt for Rot {
-    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Vec<u8>>, StageError> {
+    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, StageError> {
         let asked = format!("{} {:?}", file.path, file.format);
         self.files.lock().unwrap().push(asked);
         if file.bytes == b"broken" {
             return Err("no key fits".into());
         }
-        Ok(file.bytes.strip_prefix(b"ENC:").map(<[u8]>::to_vec))
+        Ok(file
+            .bytes
+            .strip_prefix(b"ENC:")
+            .map(|plain| Zeroizing::new(plain.to_vec())))
     }
 
     fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {
@@ -312,10 +316,17 @@ fn many_objects_and_sources_come_in_order() {
         };
         let texts: Vec<String> = (0..100).map(|at| config_map(&format!("a{at}"), &data(at))).collect();
         let built = build(&[("app/a.yaml", &texts.join("---\n"))], &stages)?;
-        Ok(built.objects.into_iter().map(|object| object.value["data"]["secret"].clone()).collect())
+        Ok(built
+            .objects
+            .into_iter()
+            .map(|object| object.value["data"]["secret"].clone())
+            .collect())
     };
     let plain: Result<Vec<Value>, OverlayError> = told(&[]);
-    assert_eq!(plain.unwrap(), (0..100).map(|at| json!(format!("v{at}"))).collect::<Vec<_>>());
+    assert_eq!(
+        plain.unwrap(),
+        (0..100).map(|at| json!(format!("v{at}"))).collect::<Vec<_>>()
+    );
     for (odd, wanted) in [
         (
             &[(17, "broken"), (31, "broken"), (99, "${broken}")][..],
@@ -328,12 +339,26 @@ fn many_objects_and_sources_come_in_order() {
     ] {
         assert_eq!(told(odd).unwrap_err().to_string(), wanted);
     }
-    let names = |last: &str| format!("secretGenerator: [{{name: s, files: [{}{last}]}}]", (0..40).map(|at| format!("f{at}, ")).collect::<String>());
+    let names = |last: &str| {
+        format!(
+            "secretGenerator: [{{name: s, files: [{}{last}]}}]",
+            (0..40).map(|at| format!("f{at}, ")).collect::<String>()
+        )
+    };
     let sources: Vec<(String, String)> = (0..40).map(|at| (format!("app/f{at}"), format!("ENC:{at}"))).collect();
-    for (last, wanted) in [("bad, gone", "no key fits"), ("gone, bad", "lstat app/gone: no such file or directory")] {
+    for (last, wanted) in [
+        ("bad, gone", "no key fits"),
+        ("gone, bad", "lstat app/gone: no such file or directory"),
+    ] {
         let kustomization = names(last);
-        let mut files: Vec<(&str, &str)> = sources.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-        files.extend([("app/kustomization.yaml", kustomization.as_str()), ("app/bad", "broken")]);
+        let mut files: Vec<(&str, &str)> = sources
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+            .collect();
+        files.extend([
+            ("app/kustomization.yaml", kustomization.as_str()),
+            ("app/bad", "broken"),
+        ]);
         let error = build(&files, &stages).unwrap_err();
         assert_eq!(error.to_string(), format!("error decrypting sources: {wanted}"));
     }

@@ -24,11 +24,12 @@
 //! | `metadata`, `fields`, `flatten` | the part of a file that SOPS added |
 //! | `data_key`, `shamir`, `report`, `service` | the data key, from master keys in groups |
 //! | `age`, `pgp`, `local` | keys that decrypt here |
-//! | `yaml_store`, `json_read`, `json_write`, `dotenv_store`, `ini_read`, `ini_write` | the formats |
+//! | `yaml_store`, `wiped`, `json_read`, `json_write`, `dotenv_store`, `ini_read`, `ini_write` | the formats |
 //! | `secret`, `object`, `sources` | what of a Kustomization is decrypted |
 //!
-//! Plain text and keys are wiped from memory where this crate holds them, types that hold them cannot be printed, and
-//! errors tell neither, also where the words of SOPS would.
+//! Plain text and keys are wiped from memory where this crate holds them, the tree that YAML is printed from among it; what
+//! comes out of it as JSON objects is not. Types that hold either cannot be printed, and errors tell neither, also where the
+//! words of SOPS would.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -57,6 +58,7 @@ mod service;
 mod shamir;
 mod sources;
 mod tree;
+mod wiped;
 mod yaml_store;
 
 pub use age::{Identities, IdentityError, SshKeyError};

@@ -1,6 +1,7 @@
 //! YAML as SOPS reads and writes it.
 
 use super::tree::{Branch, Comment, Entry, Key, Text, Value};
+use super::wiped::Wiped;
 use bumpwright_gostd::{Time, format_float};
 use bumpwright_yaml::{
     Annotated, AnnotatedDocument, AnnotatedValue, Dialect, Duplicates, FileId, MAX_DEPTH, Node, ReadError, ReadOptions,
@@ -198,9 +199,9 @@ pub(crate) fn write(branches: &[Branch], out: &mut Zeroizing<Vec<u8>>) -> Result
         foot: String::new(),
         root: mapping_of(branch),
     });
-    let documents: Vec<_> = documents.collect();
+    let documents = Wiped(documents.collect());
     let mut text = Zeroizing::new(String::with_capacity(out.capacity()));
-    write_annotated(&documents, INDENT, &mut text);
+    write_annotated(&documents.0, INDENT, &mut text);
     out.extend_from_slice(text.as_bytes());
     Ok(())
 }

@@ -221,6 +221,12 @@ fn entries_without_a_key_are_refused() {
              to age identities: malformed secret key: invalid checksum",
         ),
         (
+            "identity.agekey",
+            "AGE-SECRET-KEY-PQ-1QQQQQQQQ",
+            "failed to import 'identity.agekey' data from sops decryption Secret 'apps/sops-keys': failed to parse and add \
+             to age identities: malformed secret key: invalid checksum",
+        ),
+        (
             "identity.asc",
             "hello",
             "failed to import 'identity.asc' data from sops decryption Secret 'apps/sops-keys': failed to import armored \
