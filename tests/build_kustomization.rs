@@ -9,7 +9,12 @@
 
 mod support;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::path::Path;
+use std::process::Command;
 use support::cli::Bench;
+use support::tool;
 
 const KEY: &str = "age1";
 /// What the fixture's Secret holds under `password`.
@@ -227,6 +232,74 @@ fn encrypted_values_need_keys() {
         error.contains("is SOPS encrypted, configuring decryption is required"),
         "{error}"
     );
+}
+
+/// K-128, K-150 … K-155: objects, and files that a generator reads, each for a key of another kind.
+#[test]
+fn what_todays_sops_encrypts_is_built() {
+    let (Some(sops), Some(age_keygen)) = (tool("sops"), tool("age-keygen")) else {
+        return;
+    };
+    let bench = bench("  decryption: {provider: sops}\n");
+    let run = |program: &Path, arguments: &[&str]| {
+        let command = Command::new(program)
+            .args(arguments)
+            .current_dir(&bench.dir)
+            .env("HOME", bench.home.path())
+            .output();
+        let output = command.unwrap();
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let recipients = [("one.txt", &[][..]), ("two.txt", &["-pq"])].map(|(file, flags)| {
+        run(&age_keygen, &[flags, &["-o", file]].concat());
+        run(&age_keygen, &["-y", file]).trim().to_owned()
+    });
+    bench.write(
+        "fleet/apps/kustomization.yaml",
+        "resources: [map.yaml, secret.yaml]\nsecretGenerator:\n- name: files\n  envs: [a.env]\n  files: [b.ini, c.json, d]\n\
+         generatorOptions: {disableNameSuffixHash: true}\n",
+    );
+    for (at, (file, text, flags)) in [
+        (
+            "secret.yaml",
+            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: whole\nstringData:\n  password: p@ss w0rd\n",
+            &["--encrypted-regex", "^(data|stringData)$"][..],
+        ),
+        ("a.env", "PASSWORD=p@ss w0rd\n", &[]),
+        ("b.ini", "[s]\npassword = p@ss w0rd\n", &[]),
+        ("c.json", "{\"password\": \"p@ss w0rd\"}", &["--mac-only-encrypted"]),
+        ("d", "p@ss w0rd", &[]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = format!("fleet/apps/{file}");
+        bench.write(&file, text);
+        let recipient = ["--encrypt", "--age", &recipients[at % 2]];
+        run(&sops, &[&recipient, flags, &["--in-place", &file]].concat());
+        assert!(!bench.read(&file).contains("p@ss"), "{file}");
+    }
+    let built = ok(&bench, &["--age-key-file", "one.txt", "--age-key-file", "two.txt"]);
+    let entry = |name: &str, plain: &str| format!("\n  {name}: {}\n", STANDARD.encode(plain));
+    for (name, plain) in [
+        ("password", PLAIN),
+        ("PASSWORD", PLAIN),
+        ("b.ini", "[s]\npassword = p@ss w0rd\n"),
+        ("c.json", "{\n\t\"password\": \"p@ss w0rd\"\n}"),
+        ("d", PLAIN),
+    ] {
+        assert!(built.contains(&entry(name, plain)), "{name}: {built}");
+    }
+    assert!(!built.contains("ENC["), "{built}");
+    for alone in ["one.txt", "two.txt"] {
+        let error = fails(&bench, &["--age-key-file", alone]);
+        assert!(error.contains("cannot get sops data key"), "{error}");
+    }
 }
 
 #[test]
