@@ -22,6 +22,8 @@ mod recorded;
 mod support;
 #[path = "keys/vault.rs"]
 mod vault;
+#[path = "keys/vault_login.rs"]
+mod vault_login;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -145,10 +145,11 @@ fn named(name: &str) -> Option<String> {
 
 /// How Kustomizations are reconciled.
 fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String> {
-    let age_secret = named(&args.sops_age_secret).map(|name| {
-        let namespace = own_namespace().ok_or("--sops-age-secret needs RUNTIME_NAMESPACE, the namespace of the Secret");
-        namespace.map(|namespace| ObjectName::new(namespace, name))
-    });
+    let beside = |flag: &str, name: &str| -> Result<Option<ObjectName>, String> {
+        let Some(name) = named(name) else { return Ok(None) };
+        let namespace = own_namespace().ok_or_else(|| format!("{flag} needs RUNTIME_NAMESPACE, the namespace of it"));
+        Ok(Some(ObjectName::new(namespace?, name)))
+    };
     Ok(KustomizeSettings {
         concurrent_apply: args.concurrent_ssa.max(1),
         http_retry: args.http_retry,
@@ -167,7 +168,8 @@ fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String
             &args.default_kubeconfig_service_account,
             gates,
         )?,
-        age_secret: age_secret.transpose()?,
+        age_secret: beside("--sops-age-secret", &args.sops_age_secret)?,
+        vault_config_map: beside("--sops-vault-configmap", &args.sops_vault_configmap)?,
         overridden_managers: args.override_manager.clone(),
         stage_kinds: parse_stage_kinds(&args.custom_apply_stage_kinds.join(",")),
         watched_configs: args.watch_configs_label_selector.clone(),

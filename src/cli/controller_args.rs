@@ -196,6 +196,10 @@ pub struct Kustomize {
     #[arg(long, value_name = "NAME", default_value = "")]
     pub sops_age_secret: String,
 
+    /// A ConfigMap with the servers of Vault that ServiceAccounts may log in at, in the namespace of this process
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub sops_vault_configmap: String,
+
     /// A field manager whose changes are undone; may be repeated
     #[arg(long, value_name = "NAME")]
     pub override_manager: Vec<String>,

@@ -3,6 +3,7 @@
 
 use super::clouds::Way;
 use super::context::Context;
+use super::kustomize_vault;
 use crate::api::{Decryption as DecryptionSpec, Kustomization, ObjectName, Secret};
 use crate::cloud::{CloudError, ServiceAccounts, Use, WorkloadIdentity};
 use crate::cluster::{SECRET, SERVICE_ACCOUNT};
@@ -43,9 +44,11 @@ pub(super) async fn decryption(context: &Context, kustomization: &Kustomization)
         aws_sts: None,
     });
     let deadline = Deadline::after(kustomization.spec.timeout());
+    let logins = kustomize_vault::logins(context, &account);
+    let services = Services::new(cloud, credentials, account, deadline).with_vault_logins(logins);
     Ok(Some(Decryption::new(KeyServices {
         local: keys,
-        remote: Services::new(cloud, credentials, account, deadline),
+        remote: services,
     })))
 }
 

@@ -42,6 +42,7 @@ mod kustomize_source;
 mod kustomize_status;
 mod kustomize_target;
 mod kustomize_triggers;
+mod kustomize_vault;
 mod mirrors;
 mod oci_remote;
 mod oci_repository;

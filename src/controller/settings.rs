@@ -101,6 +101,8 @@ pub struct KustomizeSettings {
     pub default_kubeconfig_account: Option<String>,
     /// The Secret with age keys for Kustomizations that have none (`--sops-age-secret`).
     pub age_secret: Option<ObjectName>,
+    /// The ConfigMap with servers of Vault that ServiceAccounts may log in at (`--sops-vault-configmap`).
+    pub vault_config_map: Option<ObjectName>,
     /// Field managers whose changes are undone (`--override-manager`).
     pub overridden_managers: Vec<String>,
     /// Group and kind of objects that are applied after definitions and classes, and before the rest

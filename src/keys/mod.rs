@@ -11,7 +11,7 @@
 //! ask and say. Addresses of services come from files that others have written: a token is only sent where the cloud itself
 //! would have it, and for Vault where `SOPS_HC_VAULT_ALLOWLIST` lets it.
 //!
-//! Not there: `--sops-vault-configmap`, Vault logins with ServiceAccounts; Huawei Cloud KMS.
+//! Not there: Huawei Cloud KMS.
 
 mod aws_kms;
 mod aws_refusal;
@@ -26,8 +26,10 @@ mod services;
 mod static_credentials;
 mod vault;
 mod vault_answer;
+mod vault_login;
 mod vault_path;
 mod vault_settings;
 
 pub use services::Services;
 pub use static_credentials::StaticCredentials;
+pub use vault_login::{IssueFor, ReadConfig, VaultLogins};

@@ -9,6 +9,7 @@ use super::StaticCredentials;
 use super::aws_kms::AwsKey;
 use super::azure_key_vault::{AzureKey, Challenges};
 use super::vault::VaultKey;
+use super::vault_login::{LoggedIn, VaultLogins};
 use super::vault_settings::VaultSettings;
 use crate::cloud::{Cloud, CloudError, WorkloadIdentity};
 use crate::net::Deadline;
@@ -21,8 +22,8 @@ pub(super) type Plain = Zeroizing<Vec<u8>>;
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Decrypts data keys at AWS KMS, Google Cloud KMS, Azure Key Vault and Vault. A service for which the object's Secret has
-/// credentials is asked with those; all others, but Vault, as the ServiceAccount of the object if there is one; else as this process
-/// (CONTRACT K-130, K-131, K-145).
+/// credentials is asked with those; all others as the ServiceAccount of the object if there is one, Vault only with
+/// [`VaultLogins`]; else as this process (CONTRACT K-130, K-131, K-145, N-061).
 ///
 /// Nothing is read or asked before a key is decrypted. What is learnt on the way is kept for as long as the value: make one for each
 /// object and each run.
@@ -34,6 +35,7 @@ pub struct Services {
     deadline: Deadline,
     challenges: Challenges,
     vault: OnceLock<Result<VaultSettings, String>>,
+    logged_in: Option<LoggedIn>,
 }
 
 impl Services {
@@ -54,6 +56,16 @@ impl Services {
             deadline,
             challenges: Challenges::default(),
             vault: OnceLock::new(),
+            logged_in: None,
+        }
+    }
+
+    /// The same, with logins at servers of Vault for which `given` has no token.
+    #[must_use]
+    pub fn with_vault_logins(self, logins: Option<VaultLogins>) -> Self {
+        Self {
+            logged_in: logins.map(LoggedIn::new),
+            ..self
         }
     }
 }
@@ -66,6 +78,7 @@ impl KeyService for Services {
             account: &self.account,
             challenges: &self.challenges,
             vault: &self.vault,
+            logged_in: self.logged_in.as_ref(),
             deadline: self.deadline.within(LIMIT),
         };
         match key {
@@ -125,6 +138,7 @@ pub(super) struct Asking<'s> {
     account: &'s Result<Option<WorkloadIdentity>, CloudError>,
     pub(super) challenges: &'s Challenges,
     pub(super) vault: &'s OnceLock<Result<VaultSettings, String>>,
+    pub(super) logged_in: Option<&'s LoggedIn>,
     pub(super) deadline: Deadline,
 }
 

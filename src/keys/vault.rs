@@ -37,9 +37,10 @@ impl Asking<'_> {
                 "cannot create Vault client: error encountered setting up default configuration: {e}"
             ))
         })?;
-        let token = match &self.given.vault {
-            Some(token) => Some(token.clone()),
-            None => own_token(self.cloud).map_err(KeyError::new)?,
+        let token = match (&self.given.vault, self.logged_in) {
+            (Some(token), _) => Some(token.clone()),
+            (None, Some(logged_in)) => Some(logged_in.token(self, settings, key.server).map_err(KeyError::new)?),
+            (None, None) => own_token(self.cloud).map_err(KeyError::new)?,
         };
         let failed = |said| {
             KeyError::new(format!(
@@ -54,18 +55,19 @@ impl Asking<'_> {
         }
         let server = settings.agent.as_deref().unwrap_or(key.server);
         let url = address(server, &path).map_err(failed)?;
-        let body = json!({"ciphertext": key.enc}).to_string();
-        let answer = self.answered(settings, url, &body, token.as_ref()).map_err(failed)?;
+        let body = Secret::new(json!({"ciphertext": key.enc}).to_string());
+        let answer = self.vault_answer(settings, url, &body, token.as_ref());
+        let answer = answer.map_err(failed)?;
         let secrets: Vec<&Secret> = token.iter().collect();
         data_key(answer, &secrets).map_err(failed)
     }
 
     /// Follows one redirect, as it comes from a server that stands by, with the token: who asks trusts the server that says so.
-    fn answered(
+    pub(super) fn vault_answer(
         &self,
         settings: &VaultSettings,
         url: Url,
-        body: &str,
+        body: &Secret,
         token: Option<&Secret>,
     ) -> Result<Answer, String> {
         let answer = self.patiently(settings, &put(url, body, settings, token))?;
@@ -100,8 +102,8 @@ impl Asking<'_> {
 
 const NO_TOKEN: &str = "configured Vault token contains non-printable characters and cannot be used";
 
-fn put(url: Url, body: &str, settings: &VaultSettings, token: Option<&Secret>) -> Request {
-    let mut request = Request::post(url, "application/json", body)
+fn put(url: Url, body: &Secret, settings: &VaultSettings, token: Option<&Secret>) -> Request {
+    let mut request = Request::post(url, "application/json", body.clone())
         .method(Method::PUT)
         .header("x-vault-request", "true")
         .repeatable()

@@ -29,6 +29,44 @@ pub(super) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plain, Str
     Err(refused(&answer, secrets))
 }
 
+/// The token that an answer to a login gives; none where it gives none. `secrets` are what was sent.
+///
+/// # Errors
+/// In the words of the library.
+pub(super) fn client_token(answer: Answer, secrets: &[&Secret]) -> Result<Option<Secret>, String> {
+    let status = answer.status;
+    if !status.is_success() && !status.is_redirection() {
+        return match (status == StatusCode::NOT_FOUND, data(&answer.body)) {
+            (true, Err(said)) if said == END => Ok(None),
+            (true, Err(said)) => Err(scrubbed(&said, secrets.iter().copied())),
+            _ => Err(refused(&answer, secrets)),
+        };
+    }
+    let body = Zeroizing::new(answer.body);
+    if body.is_empty() {
+        return Ok(None);
+    }
+    let mut document = match first(&body)? {
+        Value::Null => return Ok(None),
+        Value::Object(document) => document,
+        other => {
+            let kind = kind(&other);
+            return Err(format!(
+                "json: cannot unmarshal {kind} into Go value of type api.Secret"
+            ));
+        }
+    };
+    // Taken out, not copied: what is left of the answer is not wiped.
+    match document
+        .get_mut("auth")
+        .and_then(|auth| auth.get_mut("client_token"))
+        .map(Value::take)
+    {
+        Some(Value::String(token)) => Ok(Some(Secret::new(token)).filter(|token| !token.is_empty())),
+        _ => Ok(None),
+    }
+}
+
 const EMPTY: &str = "transit backend is empty";
 const END: &str = "EOF";
 

@@ -3,7 +3,7 @@
 use super::support::tls::Certificates;
 use super::*;
 
-fn key(server: &str, enc: &str) -> MasterKey {
+pub(super) fn key(server: &str, enc: &str) -> MasterKey {
     MasterKey::Vault {
         address: server.to_owned(),
         engine_path: "team/transit".to_owned(),
@@ -13,11 +13,11 @@ fn key(server: &str, enc: &str) -> MasterKey {
     }
 }
 
-fn encrypted() -> String {
+pub(super) fn encrypted() -> String {
     format!("vault:v1:{}", STANDARD.encode(sealed("transit", DATA_KEY)))
 }
 
-fn transit(request: &Request) -> Reply {
+pub(super) fn transit(request: &Request) -> Reply {
     let said = |status: u16, said: &str| refusal(status, &json!({"errors": [said]}));
     assert_eq!(request.header("x-vault-request"), Some("true"));
     let token = request.header("x-vault-token").unwrap_or_default();

@@ -1,0 +1,179 @@
+//! Logins at Vault with tokens of ServiceAccounts (CONTRACT N-061): a server that looks at every login, gives a token, and takes
+//! that one alone.
+
+use super::vault::{encrypted, key, transit};
+use super::*;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bumpwright::keys::VaultLogins;
+use std::collections::BTreeMap;
+
+/// A token of the ServiceAccount `apps/decryptor`, which names whom it is for.
+fn jwt(audience: &str) -> String {
+    let claims = json!({"sub": "system:serviceaccount:apps:decryptor", "aud": [audience]});
+    format!("hunter2.{}.sig", URL_SAFE_NO_PAD.encode(claims.to_string()))
+}
+
+/// Logins by a ConfigMap with these entries.
+fn logins(entries: &[(&str, &str)]) -> VaultLogins {
+    let entries: BTreeMap<String, String> = entries
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    VaultLogins {
+        name: "flux-system/vaults".to_owned(),
+        read: Box::new(move || Ok(entries.clone())),
+        issue: Box::new(|audience, _| Ok(Secret::new(jwt(audience)))),
+    }
+}
+
+fn config(server: &str, path: &str) -> String {
+    format!("instances:\n- address: {server}\n  loginPath: {path}\n")
+}
+
+/// Gives a token to who comes with the right role and a JWT for this server; the token decrypts.
+fn vault(request: &Request) -> Reply {
+    if request.path != "/v1/ns1/auth/kubernetes/login" {
+        return transit(request);
+    }
+    assert_eq!(
+        (request.method.as_str(), request.header("x-vault-request")),
+        ("PUT", Some("true"))
+    );
+    assert_eq!(request.header("x-vault-token"), None, "a login needs no token");
+    let server = format!("http://{}", request.header("host").unwrap());
+    match body(request) == json!({"role": "apps_decryptor", "jwt": jwt(&server)}) {
+        true => Reply::json(&json!({"request_id": "1", "data": null, "auth": {"client_token": "hunter2.login"}})),
+        false => refusal(
+            400,
+            &json!({"errors": [format!("no role for {}", body(request)["jwt"])]}),
+        ),
+    }
+}
+
+#[test]
+fn n_061_the_secret_then_the_login_and_never_the_environment() {
+    let server = StubHttp::start(vault);
+    let address = format!("http://{}", server.address());
+    let config = config(&address, "ns1/auth/kubernetes/login");
+    let secret = key(&address, &encrypted());
+    let own = cloud(&[("VAULT_TOKEN", "hunter2.process")]);
+    let last = || {
+        server
+            .requests()
+            .last()
+            .unwrap()
+            .header("x-vault-token")
+            .map(str::to_owned)
+    };
+
+    let both = services(own.clone(), &[("sops.vault-token", "hunter2.secret")])
+        .with_vault_logins(Some(logins(&[("config.yaml", &config)])));
+    assert_eq!(plain(&both, &secret), DATA_KEY);
+    assert_eq!(last().as_deref(), Some("hunter2.secret"));
+
+    let login = services(own.clone(), &[]).with_vault_logins(Some(logins(&[("config.yaml", &config)])));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_eq!(plain(&login, &secret), DATA_KEY));
+        }
+    });
+    assert_eq!(last().as_deref(), Some("hunter2.login"));
+    let times = server
+        .requests()
+        .iter()
+        .filter(|request| request.path.ends_with("/login"))
+        .count();
+    assert_eq!(times, 1, "one login serves all files of a run");
+
+    // Other servers get nothing, not the token of the process either.
+    let elsewhere = StubHttp::start(vault);
+    let elsewhere_at = format!("http://{}", elsewhere.address());
+    let said = failure(&login, &key(&elsewhere_at, &encrypted()));
+    let wanted =
+        format!("no Vault login path configured for address '{elsewhere_at}' in ConfigMap 'flux-system/vaults'");
+    assert_eq!(said, wanted);
+    assert_eq!(elsewhere.requests().len(), 0);
+
+    let without = services(own, &[]).with_vault_logins(None);
+    assert_eq!(plain(&without, &secret), DATA_KEY);
+    assert_eq!(last().as_deref(), Some("hunter2.process"));
+}
+
+#[test]
+fn n_061_what_a_login_fails_of_is_told() {
+    let server = StubHttp::start(|request| match request.path.as_str() {
+        "/v1/none/login" => Reply::json(&json!({"request_id": "1", "auth": null})),
+        "/v1/gone/login" => refusal(404, &json!({"errors": []})),
+        "/v1/empty/login" => Reply::status(204),
+        _ => vault(request),
+    });
+    let address = format!("http://{}", server.address());
+    let secret = key(&address, &encrypted());
+    let failing = |logins| {
+        failure(
+            &services(cloud(&[("HOME", "/nowhere")]), &[]).with_vault_logins(Some(logins)),
+            &secret,
+        )
+    };
+    let at = |path: &str| failing(logins(&[("config.yaml", &config(&address, path))]));
+    let start = |path: &str| {
+        format!("failed to authenticate with Vault '{address}' at login path '{path}' as role 'apps_decryptor': ")
+    };
+    for path in ["none/login", "empty/login"] {
+        assert_eq!(
+            at(path),
+            format!("Vault '{address}' returned no token for login at '{path}' as role 'apps_decryptor'")
+        );
+    }
+    let said = at("gone/login");
+    assert!(
+        said.starts_with(&start("gone/login")) && said.contains("Code: 404. Errors:"),
+        "{said}"
+    );
+    // An answer that repeats what was sent is told without it.
+    let other = VaultLogins {
+        issue: Box::new(|_, _| Ok(Secret::new(jwt("https://other")))),
+        ..logins(&[("config.yaml", &config(&address, "ns1/auth/kubernetes/login"))])
+    };
+    let said = failing(other);
+    let wanted = format!(
+        "Error making API request.\n\nURL: PUT {address}/v1/ns1/auth/kubernetes/login\nCode: 400. Errors:\n\n* no role for \"***\""
+    );
+    assert_eq!(said, format!("{}{wanted}", start("ns1/auth/kubernetes/login")));
+
+    assert_eq!(
+        failing(logins(&[("other.yaml", "")])),
+        "Vault ConfigMap 'flux-system/vaults' is missing the 'config.yaml' key"
+    );
+    let said = failing(logins(&[("config.yaml", "instances: [")]));
+    assert!(
+        said.starts_with(
+            "failed to parse 'config.yaml' in Vault ConfigMap 'flux-system/vaults': error converting YAML"
+        ),
+        "{said}"
+    );
+    let unread = VaultLogins {
+        read: Box::new(|| Err("configmaps \"vaults\" not found".to_owned())),
+        ..logins(&[])
+    };
+    assert_eq!(
+        failing(unread),
+        "failed to get Vault ConfigMap 'flux-system/vaults': configmaps \"vaults\" not found"
+    );
+    let nobody = VaultLogins {
+        issue: Box::new(|_, _| Err("ServiceAccount \"x\" not found".to_owned())),
+        ..logins(&[("config.yaml", &config(&address, "x"))])
+    };
+    assert_eq!(
+        failing(nobody),
+        "failed to issue Kubernetes token for Vault authentication: ServiceAccount \"x\" not found"
+    );
+    let no_account = VaultLogins {
+        issue: Box::new(|_, _| Ok(Secret::new("hunter2"))),
+        ..logins(&[("config.yaml", &config(&address, "x"))])
+    };
+    assert_eq!(
+        failing(no_account),
+        "failed to derive Vault role for authentication: not a JWT"
+    );
+}
