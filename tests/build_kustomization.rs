@@ -290,7 +290,7 @@ fn what_todays_sops_encrypts_is_built() {
         ("password", PLAIN),
         ("PASSWORD", PLAIN),
         ("b.ini", "[s]\npassword = p@ss w0rd\n"),
-        ("c.json", "{\n\t\"password\": \"p@ss w0rd\"\n}"),
+        ("c.json", "{\n\t\"password\": \"p@ss w0rd\"\n}\n"),
         ("d", PLAIN),
     ] {
         assert!(built.contains(&entry(name, plain)), "{name}: {built}");
