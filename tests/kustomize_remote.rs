@@ -15,13 +15,15 @@
 mod clouds;
 mod support;
 
+use std::net::SocketAddr;
 use std::sync::OnceLock;
 
 use serde_json::{Value as Json, json};
 use support::apiserver::{Cluster, Trust};
 use support::kustomize_world::{KustomizeWorld, map};
+use support::proxy::Proxy;
 use support::stub_http::StubHttp;
-use support::world::{CONFIG_MAP, KUSTOMIZATION, SERVICE_ACCOUNT};
+use support::world::{CONFIG_MAP, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT};
 
 const GATE: &str = "--feature-gates=ObjectLevelWorkloadIdentity=true";
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -293,6 +295,56 @@ fn a_default_account_stands_in_for_the_controller() {
     remote.account("reacher");
     remote.applied("app", "1");
     assert_eq!(remote.there("app"), "1");
+    assert_eq!(controller.stop(), Some(0));
+}
+
+/// Go's rules: what is on this machine is asked directly, all else through the proxy, which a kubeconfig may name as well.
+#[test]
+fn clusters_are_reached_through_the_proxy_of_the_environment() {
+    let Some(remote) = Remote::new("proxied") else { return };
+    let server: SocketAddr = remote
+        .second
+        .url()
+        .replace("https://localhost", "127.0.0.1")
+        .parse()
+        .unwrap();
+    let proxy = Proxy::leading(Some(("user", "hunter2")), &[("second.test:6443", server)]);
+    let mut kubeconfig: Json = serde_json::from_str(&remote.second.kubeconfig_with(remote.second.token())).unwrap();
+    let cluster = &mut kubeconfig["clusters"][0]["cluster"];
+    cluster["server"] = json!("https://second.test:6443");
+    cluster["tls-server-name"] = json!("localhost");
+    remote.put(
+        SECRET,
+        "environment",
+        json!({"stringData": {"value": kubeconfig.to_string()}}),
+    );
+    let address = format!("socks5://user:wrong-hunter2@{}", proxy.address);
+    kubeconfig["clusters"][0]["cluster"]["proxy-url"] = json!(address);
+    remote.put(SECRET, "own", json!({"stringData": {"value": kubeconfig.to_string()}}));
+    for name in ["environment", "own"] {
+        remote.publish(name, "1", &[("map.yaml", &map(name, "1"))]);
+        remote.kustomize(name, json!({"kubeConfig": {"secretRef": {"name": name}}}));
+    }
+    let starter = remote.starter("controller").flags(&["--controllers=kustomize"]);
+    let environment = format!("http://user:hunter2@{}", proxy.address);
+    let controller = starter.variable("HTTPS_PROXY", environment).start();
+    remote.applied("environment", "1");
+    assert_eq!(remote.there("environment"), "1");
+    let said = failure(&remote, "own");
+    assert!(
+        said.contains("the proxy refused the user name or the password"),
+        "{said}"
+    );
+    assert!(
+        proxy.targets().iter().all(|target| target == "second.test:6443"),
+        "{:?}",
+        proxy.targets()
+    );
+    assert!(
+        !said.contains("hunter2") && !controller.log().contains("hunter2"),
+        "{said}\n{}",
+        controller.log()
+    );
     assert_eq!(controller.stop(), Some(0));
 }
 
