@@ -36,7 +36,7 @@ pub(super) fn logins(context: &Context, account: &Result<Option<WorkloadIdentity
         let request = TokenRequest {
             namespace: &name.namespace,
             name: &name.name,
-            audience,
+            audiences: &[audience],
         };
         let token: Result<Secret, String> = issue(&request, deadline);
         token.map_err(|error| {
