@@ -8,7 +8,7 @@ use super::console;
 use super::controller_args::{Controller, Kustomize};
 use crate::api::ObjectName;
 use crate::apply::parse_stage_kinds;
-use crate::cluster::{Connect, Scope};
+use crate::cluster::{Connect, Pace, Scope};
 use crate::controller::{
     self, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings, TokenCacheLimits,
     WebhookSettings,
@@ -26,6 +26,7 @@ fn try_run(args: &Controller) -> Result<(), String> {
     let settings = settings(args)?;
     let connect = Connect {
         kubeconfig: args.kubeconfig.clone(),
+        pace: pace(args.kube_api_qps, args.kube_api_burst)?,
         ..Connect::default()
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -62,7 +63,12 @@ fn settings(args: &Controller) -> Result<Settings, String> {
     for text in &args.feature_gates {
         gates.set(text).map_err(|e| e.to_string())?;
     }
-    let given = |list: &[String]| Some(list.to_vec()).filter(|list| !list.is_empty());
+    // An empty list, as a flag of Flux's may be given.
+    let is_named = |name: &&String| !name.is_empty();
+    let given = |list: &[String]| {
+        let names: Vec<String> = list.iter().filter(is_named).cloned().collect();
+        Some(names).filter(|names| !names.is_empty())
+    };
     Ok(Settings {
         kinds: kinds(&args.controllers)?,
         storage: args.storage_path.clone(),
@@ -111,7 +117,35 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         events: Some(args.events_addr.clone()).filter(|address| !address.is_empty()),
         ssh_kex: given(&args.ssh_kex_algos),
         ssh_host_keys: given(&args.ssh_hostkey_algos),
+        without_effect: args.accepted.given(),
     })
+}
+
+/// How fast the API server may be asked: as client-go reads the two flags, where 0 is its own default.
+fn pace(qps: Option<f32>, burst: Option<i64>) -> Result<Option<Pace>, String> {
+    let always = qps.is_some() || burst.is_some();
+    let per_second = match qps {
+        Some(qps) if qps.is_nan() => return Err("--kube-api-qps: NaN is no number of requests".to_owned()),
+        // As fast as can be.
+        Some(qps) if qps < 0.0 || qps.is_infinite() => return Ok(None),
+        Some(0.0) => Pace::GO.per_second,
+        qps => qps.unwrap_or(Pace::FLUX.per_second),
+    };
+    let burst = match burst {
+        Some(0) => Pace::GO.burst,
+        Some(burst) if burst < 0 => {
+            return Err(format!(
+                "--kube-api-burst: {burst} lets no request pass; for no limit give --kube-api-qps=-1"
+            ));
+        }
+        Some(burst) => u32::try_from(burst).unwrap_or(u32::MAX),
+        None => Pace::FLUX.burst,
+    };
+    Ok(Some(Pace {
+        per_second,
+        burst,
+        always,
+    }))
 }
 
 fn webhooks(args: &Controller) -> Result<Option<WebhookSettings>, String> {
@@ -267,4 +301,26 @@ fn election(args: &Controller) -> Result<Option<Election>, String> {
         retry: given.leader_election_retry_period.as_std(),
         release: given.leader_election_release_on_cancel,
     }))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// As client-go reads the flags, but for a burst that would let nothing pass.
+    #[test]
+    fn the_pace_is_that_of_the_flags() {
+        let of = |qps, burst| pace(qps, burst).unwrap();
+        let read = |qps, burst| of(qps, burst).map(|pace| (pace.per_second, pace.burst, pace.always));
+        assert_eq!(of(None, None), Some(Pace::FLUX));
+        assert_eq!(read(Some(20.0), Some(40)), Some((20.0, 40, true)));
+        assert_eq!(read(Some(0.5), None), Some((0.5, 300, true)));
+        assert_eq!(read(None, Some(1)), Some((50.0, 1, true)));
+        assert_eq!(read(Some(0.0), Some(0)), Some((5.0, 10, true)));
+        assert_eq!(of(Some(-1.0), Some(-1)), None);
+        assert_eq!(of(Some(f32::INFINITY), None), None);
+        assert!(pace(Some(f32::NAN), None).is_err());
+        assert!(pace(None, Some(-1)).unwrap_err().contains("--kube-api-qps=-1"));
+    }
 }

@@ -87,6 +87,15 @@ pub struct Controller {
     #[arg(long, value_name = "ADDR", default_value = ":9440")]
     pub health_addr: String,
 
+    /// How many requests a second the API server gets at most; -1 for no limit. Unless it is given there is none for servers with
+    /// priority and fairness, and else it is 50
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub kube_api_qps: Option<f32>,
+
+    /// How many requests the API server gets at once at most; 300 unless it is given
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub kube_api_burst: Option<i64>,
+
     /// How many objects of a kind are reconciled at once
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub concurrent: usize,
@@ -249,12 +258,6 @@ pub struct Election {
 #[derive(Debug, Args)]
 pub struct Accepted {
     /// Accepted without effect
-    #[arg(long, value_name = "N", hide = true)]
-    pub kube_api_qps: Option<f32>,
-    /// Accepted without effect
-    #[arg(long, value_name = "N", hide = true)]
-    pub kube_api_burst: Option<u32>,
-    /// Accepted without effect
     #[arg(long, value_name = "BYTES", hide = true)]
     pub storage_value_log_file_size: Option<i64>,
     /// Accepted without effect
@@ -263,4 +266,49 @@ pub struct Accepted {
     /// Accepted without effect
     #[arg(long, value_name = "MINUTES", hide = true)]
     pub gc_interval: Option<u16>,
+    /// Accepted without effect
+    #[arg(long, value_name = "N", hide = true)]
+    pub helm_cache_max_size: Option<i64>,
+    /// Accepted without effect
+    #[arg(long, value_name = "DURATION", hide = true)]
+    pub helm_cache_ttl: Option<String>,
+    /// Accepted without effect
+    #[arg(long, value_name = "DURATION", hide = true)]
+    pub helm_cache_purge_interval: Option<String>,
+    /// Accepted without effect
+    #[arg(long, value_name = "BYTES", hide = true)]
+    pub helm_index_max_size: Option<i64>,
+    /// Accepted without effect
+    #[arg(long, value_name = "BYTES", hide = true)]
+    pub helm_chart_max_size: Option<i64>,
+    /// Accepted without effect
+    #[arg(long, value_name = "BYTES", hide = true)]
+    pub helm_chart_file_max_size: Option<i64>,
+}
+
+impl Accepted {
+    /// Those that are given.
+    pub fn given(&self) -> Vec<&'static str> {
+        let flags = [
+            (
+                "--storage-value-log-file-size",
+                self.storage_value_log_file_size.is_some(),
+            ),
+            (
+                "--storage-compression-threshold",
+                self.storage_compression_threshold.is_some(),
+            ),
+            ("--gc-interval", self.gc_interval.is_some()),
+            ("--helm-cache-max-size", self.helm_cache_max_size.is_some()),
+            ("--helm-cache-ttl", self.helm_cache_ttl.is_some()),
+            ("--helm-cache-purge-interval", self.helm_cache_purge_interval.is_some()),
+            ("--helm-index-max-size", self.helm_index_max_size.is_some()),
+            ("--helm-chart-max-size", self.helm_chart_max_size.is_some()),
+            ("--helm-chart-file-max-size", self.helm_chart_file_max_size.is_some()),
+        ];
+        flags
+            .into_iter()
+            .filter_map(|(flag, is_given)| is_given.then_some(flag))
+            .collect()
+    }
 }

@@ -71,6 +71,7 @@ impl Cluster {
         let request = request
             .body(Body::from(ask.body.to_vec()))
             .map_err(|error| ClusterError::Unreachable(format!("{} {}: {error}", ask.method, ask.path)))?;
+        self.turn().await?;
         let client = self.client();
         let (status, body) = within(PATIENCE, async move {
             let (head, body) = client.send(request).await?.into_parts();

@@ -16,7 +16,9 @@ use zeroize::Zeroizing;
 use super::account::impersonating;
 use super::discovery::Discovery;
 use super::error::ClusterError;
-use super::kind::{Kind, SERVICE_ACCOUNT};
+use super::fence::Fence;
+use super::kind::{Kind, LEASE, SERVICE_ACCOUNT};
+use super::limit::{Limit, Pace};
 use super::login::Login;
 use super::object::Object;
 use super::path_segment;
@@ -42,6 +44,8 @@ pub struct Connect {
     pub context: Option<String>,
     /// After how long a watch on which nothing came is begun anew, in whole seconds.
     pub silence: Duration,
+    /// How fast it may be asked; without it there is no limit.
+    pub pace: Option<Pace>,
 }
 
 impl Default for Connect {
@@ -50,6 +54,7 @@ impl Default for Connect {
             kubeconfig: None,
             context: None,
             silence: SILENCE,
+            pace: None,
         }
     }
 }
@@ -68,6 +73,8 @@ pub struct Scope {
 pub struct Cluster {
     connect: Connect,
     told: OnAnswer,
+    limit: Limit,
+    pub(super) fence: Fence,
     clients: Shared,
     /// Those of an account that is impersonated, over the connections of `clients`.
     acting: Option<Clients>,
@@ -103,28 +110,33 @@ impl Cluster {
     /// # Errors
     /// [`ClusterError::Connect`]
     pub async fn connect(connect: &Connect, told: OnAnswer) -> Result<Self, ClusterError> {
-        let clients = Clients::new(connect, &told).await?;
-        Ok(Self::of(clients, connect.clone(), told, true))
+        let limit = Limit::new(connect.pace);
+        let clients = Clients::new(connect, &told, &limit).await?;
+        Ok(Self::of(clients, connect.clone(), told, limit, true))
     }
 
     /// A server whose settings are not on disk, through a proxy if one is given.
     pub(super) fn of_config(config: Config, proxy: Option<&Proxy>, told: OnAnswer) -> Result<Self, ClusterError> {
-        let clients = Clients::of(config, proxy, &told)?;
-        Ok(Self::of(clients, Connect::default(), told, false))
+        let connect = remembered();
+        let limit = Limit::new(connect.pace);
+        let clients = Clients::of(config, proxy, &told, &limit)?;
+        Ok(Self::of(clients, connect, told, limit, false))
     }
 
     /// The same, whose requests have tokens.
     pub(super) fn logged_in(config: Config, login: &Arc<Login>, told: OnAnswer) -> Result<Self, ClusterError> {
-        let Clients { plain, watching, host } = Clients::of(config, None, &told)?;
+        let connect = remembered();
+        let limit = Limit::new(connect.pace);
+        let Clients { plain, watching, host } = Clients::of(config, None, &told, &limit)?;
         let clients = Clients {
             plain: login.layer(plain),
             watching: login.layer(watching),
             host,
         };
-        Ok(Self::of(clients, Connect::default(), told, false))
+        Ok(Self::of(clients, connect, told, limit, false))
     }
 
-    fn of(clients: Clients, connect: Connect, told: OnAnswer, renewable: bool) -> Self {
+    fn of(clients: Clients, connect: Connect, told: OnAnswer, limit: Limit, renewable: bool) -> Self {
         let host = Arc::clone(&clients.host);
         Self {
             clients: Arc::new(RwLock::new(clients)),
@@ -134,6 +146,8 @@ impl Cluster {
             discovery: Arc::default(),
             connect,
             told,
+            limit,
+            fence: Fence::default(),
             renewable,
         }
     }
@@ -152,6 +166,15 @@ impl Cluster {
         })
     }
 
+    /// The same server, asked only as long as the leases are good that are held at another one.
+    #[must_use]
+    pub fn led_by(&self, other: &Self) -> Self {
+        Self {
+            fence: other.fence.clone(),
+            ..self.clone()
+        }
+    }
+
     /// Which server it is, and who asks: not the same for two who may see different things.
     #[must_use]
     pub fn identity(&self) -> String {
@@ -165,7 +188,7 @@ impl Cluster {
     /// once a minute. What cannot be read leaves everything as it was.
     pub(super) async fn renew(&self) {
         if self.renewable
-            && let Ok(clients) = Clients::new(&self.connect, &self.told).await
+            && let Ok(clients) = Clients::new(&self.connect, &self.told, &self.limit).await
         {
             *self.clients.write().unwrap_or_else(PoisonError::into_inner) = clients;
         }
@@ -206,6 +229,15 @@ impl Cluster {
         }
     }
 
+    /// Waits until the server may be asked again.
+    ///
+    /// # Errors
+    /// [`ClusterError::Deposed`]
+    pub(super) async fn turn(&self) -> Result<(), ClusterError> {
+        self.limit.wait().await;
+        self.fence.check()
+    }
+
     /// Asks about the objects of a kind in a namespace, or in none. Once more with what is on disk now, when the server
     /// does not know us.
     async fn ask<K, T, Asked>(
@@ -218,7 +250,13 @@ impl Cluster {
         K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
         Asked: Future<Output = Result<T, kube::Error>>,
     {
-        let once = || bounded(ask(api(&self.clients().plain, kind, namespace)));
+        let once = || async {
+            // A lease that waits for its turn is lost.
+            if kind.kind != LEASE.kind {
+                self.turn().await?;
+            }
+            bounded(ask(api(&self.clients().plain, kind, namespace))).await
+        };
         match once().await {
             Err(error) if error.is_unauthorized() => {
                 self.renew().await;
@@ -324,6 +362,7 @@ impl Cluster {
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "audiences": audiences },
         });
         let params = PostParams::default();
+        self.turn().await?;
         // Into any JSON: the client logs answers that do not fit their type.
         let answer = api.create_subresource("token", &name.name, &params, &request);
         let mut answer: Value = within(patience.min(PATIENCE), answer).await?;
@@ -338,8 +377,16 @@ impl Cluster {
     }
 }
 
+/// How a server whose settings are not on disk is connected: at the pace of a Go client.
+fn remembered() -> Connect {
+    Connect {
+        pace: Some(Pace::GO),
+        ..Connect::default()
+    }
+}
+
 impl Clients {
-    async fn new(connect: &Connect, told: &OnAnswer) -> Result<Self, ClusterError> {
+    async fn new(connect: &Connect, told: &OnAnswer, limit: &Limit) -> Result<Self, ClusterError> {
         let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
         let file = match (&connect.kubeconfig, &connect.context) {
             (Some(file), _) => Some(Kubeconfig::read_from(file).map_err(|e| failed(&e))?),
@@ -358,10 +405,10 @@ impl Clients {
             None => Config::infer().await.map_err(|e| failed(&e))?,
         };
         let proxy = given_proxy(config.proxy_url.as_ref());
-        Self::of(config, proxy.as_ref(), told)
+        Self::of(config, proxy.as_ref(), told, limit)
     }
 
-    fn of(mut config: Config, proxy: Option<&Proxy>, told: &OnAnswer) -> Result<Self, ClusterError> {
+    fn of(mut config: Config, proxy: Option<&Proxy>, told: &OnAnswer, limit: &Limit) -> Result<Self, ClusterError> {
         let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
         // A watch is silent for long; its own timeout is the server's.
         config.read_timeout = None;
@@ -372,17 +419,19 @@ impl Clients {
             .authority()
             .map_or("", |authority| authority.as_str());
         let host: Arc<str> = Arc::from(host);
-        let watch = Watch {
-            told: Arc::clone(told),
-            host: Arc::clone(&host),
-        };
-        let client = |config: Config| -> Result<Client, ClusterError> {
+        let client = |config: Config, waits: bool| -> Result<Client, ClusterError> {
             let client = proxied::stack(config, proxy).map_err(|e| failed(&e))?;
+            let watch = Watch {
+                told: Arc::clone(told),
+                host: Arc::clone(&host),
+                limit: limit.clone(),
+                waits,
+            };
             Ok(client.with_layer(&watch).build())
         };
-        let plain = client(config.clone())?;
+        let plain = client(config.clone(), false)?;
         config.default_retry = false;
-        let watching = client(config)?;
+        let watching = client(config, true)?;
         Ok(Self { plain, watching, host })
     }
 }

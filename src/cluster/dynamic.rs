@@ -44,10 +44,10 @@ pub struct Stamp {
     pub resource_version: String,
 }
 
+/// A list of nothing has null for its items where only metadata are asked for.
 #[derive(Deserialize)]
-struct MetadataList {
-    #[serde(default)]
-    items: Vec<MetadataOnly>,
+struct List<T> {
+    items: Option<Vec<T>>,
 }
 
 #[derive(Deserialize)]
@@ -163,8 +163,27 @@ impl Cluster {
             accept: METADATA_LIST,
             ..Ask::get(&path)
         };
-        let list: MetadataList = self.answer(ask).await?;
-        Ok(list.items.into_iter().map(|item| item.metadata).collect())
+        let list: List<MetadataOnly> = self.answer(ask).await?;
+        Ok(list.items.into_iter().flatten().map(|item| item.metadata).collect())
+    }
+
+    /// The metadata of all objects of a kind with some labels, in a namespace or in all.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn list_metadata(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        labels: &str,
+    ) -> Result<Vec<Value>, ClusterError> {
+        let path = with_query(&resource.collection(namespace), [("labelSelector", labels)]);
+        let ask = Ask {
+            accept: METADATA_LIST,
+            ..Ask::get(&path)
+        };
+        let list: List<Value> = self.answer(ask).await?;
+        Ok(list.items.unwrap_or_default())
     }
 
     /// The objects of a kind with some labels, in a namespace or in all.
@@ -173,13 +192,7 @@ impl Cluster {
     /// Whatever the server says.
     pub async fn list(&self, resource: &Resource, namespace: &str, labels: &str) -> Result<Vec<Value>, ClusterError> {
         let path = with_query(&resource.collection(namespace)?, [("labelSelector", labels)]);
-        let list: ObjectList = self.answer(Ask::get(&path)).await?;
-        Ok(list.items)
+        let list: List<Value> = self.answer(Ask::get(&path)).await?;
+        Ok(list.items.unwrap_or_default())
     }
-}
-
-#[derive(Deserialize)]
-struct ObjectList {
-    #[serde(default)]
-    items: Vec<Value>,
 }

@@ -45,6 +45,9 @@ pub enum ClusterError {
         /// Its words.
         message: String,
     },
+    /// We may not act any more.
+    #[error("the lease {0} may be another process' by now, so nothing is asked any more")]
+    Deposed(ObjectName),
     /// It does not answer.
     #[error("{0}")]
     Unreachable(String),
@@ -111,6 +114,12 @@ impl ClusterError {
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
         matches!(self, Self::Refused { code: 401, .. })
+    }
+
+    /// Whether who asks may not.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Refused { code: 403, .. })
     }
 
     /// Whether the server does not have the path: its kinds are others than they were.

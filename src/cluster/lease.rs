@@ -56,8 +56,9 @@ impl Lease {
     pub async fn acquire(&self, cluster: &Cluster, failed: impl Fn(&str)) {
         let mut seen = Seen::default();
         loop {
+            let began = Instant::now();
             match self.attempt(cluster, &mut seen).await {
-                Ok(Held::Ours) => return,
+                Ok(Held::Ours) => return cluster.fence.hold(&self.name, began + self.duration),
                 Ok(Held::Others | Held::Contested) => {}
                 Err(error) => failed(&format!("lease {}: {error}", self.name)),
             }
@@ -77,8 +78,11 @@ impl Lease {
             // One connection on which nothing comes any more may not take all the time there is.
             let patience = left.min((self.renew_deadline / 3).max(self.retry));
             match tokio::time::timeout(patience, self.attempt(cluster, &mut seen)).await {
-                Ok(Ok(Held::Ours)) => renewed = began,
-                Ok(Ok(Held::Others)) => return,
+                Ok(Ok(Held::Ours)) => {
+                    renewed = began;
+                    cluster.fence.hold(&self.name, began + self.duration);
+                }
+                Ok(Ok(Held::Others)) => return cluster.fence.hold(&self.name, began),
                 // Somebody wrote to it between our reading and our writing; the next attempt sees who.
                 Ok(Ok(Held::Contested)) => {}
                 Ok(Err(error)) => failed(&format!("lease {}: {error}", self.name)),
@@ -97,6 +101,7 @@ impl Lease {
     /// Whatever the server says.
     pub async fn release(&self, cluster: &Cluster) -> Result<(), ClusterError> {
         let object = cluster.get(&LEASE, &self.name).await?;
+        cluster.fence.give_back(&self.name);
         if text(&object, "holderIdentity") != self.identity {
             return Ok(());
         }

@@ -11,8 +11,10 @@ mod client;
 mod discovery;
 mod dynamic;
 mod error;
+mod fence;
 mod kind;
 mod lease;
+mod limit;
 mod login;
 mod object;
 mod own_name;
@@ -34,6 +36,7 @@ pub use kind::{
     LEASE, NAMESPACE, NETWORK_POLICY, OCI_REPOSITORY, ROLE, ROLE_BINDING, SECRET, SERVICE_ACCOUNT,
 };
 pub use lease::{Lease, lease_name};
+pub use limit::Pace;
 pub use login::{ServerToken, TokenSource};
 pub use object::Object;
 pub use remote::{RemoteRules, kubeconfig_place};

@@ -1,4 +1,5 @@
-//! Tells of each answer of the API server, for those who count (client-go, `rest_client_requests_total`).
+//! Tells of each answer of the API server, for those who count (client-go, `rest_client_requests_total`), and lets watches begin no
+//! faster than is allowed.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -7,6 +8,8 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use http::{Request, Response};
 use tower::{Layer, Service};
+
+use super::limit::Limit;
 
 /// Is told of an answer: its status code, or `<error>` when there was none; the server's host and port; the method. It must
 /// not block.
@@ -17,6 +20,9 @@ pub type OnAnswer = Arc<dyn Fn(&str, &str, &str) + Send + Sync>;
 pub(super) struct Watch {
     pub(super) told: OnAnswer,
     pub(super) host: Arc<str>,
+    pub(super) limit: Limit,
+    /// Whether requests wait here for their turn. Others wait before the time counts that they may take.
+    pub(super) waits: bool,
 }
 
 impl<S> Layer<S> for Watch {
@@ -49,11 +55,23 @@ where
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
         let (watch, method) = (self.watch.clone(), request.method().clone());
+        // Nothing is sent before it is polled.
         let answer = self.inner.call(request);
+        let limit = watch.limit.clone();
+        let waits = watch.waits;
+        let answer = async move {
+            if waits {
+                limit.wait().await;
+            }
+            answer.await
+        };
         let tell = move |answer: &Result<S::Response, S::Error>| {
             let code = answer.as_ref().map(Response::status);
             let code = code.as_ref().map_or("<error>", |status| status.as_str());
             (watch.told)(code, &watch.host, method.as_str());
+            if let Ok(answer) = answer {
+                watch.limit.see(answer.headers());
+            }
         };
         answer.inspect(tell).boxed()
     }

@@ -49,7 +49,9 @@ impl Remotes {
 pub(super) async fn of(context: &Context, kustomization: &Kustomization) -> Result<Target, String> {
     let cluster = match &kustomization.spec.kube_config {
         None => context.cluster.clone(),
-        Some(reference) => remote(context, kustomization, reference).await?,
+        Some(reference) => remote(context, kustomization, reference)
+            .await?
+            .led_by(&context.cluster),
     };
     match account(context, kustomization) {
         None => Ok(Target { cluster }),

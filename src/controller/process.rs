@@ -217,6 +217,12 @@ fn warn(settings: &Settings, setup: &Log) {
             "--default-service-account is for Kustomizations only; give --default-workload-service-account as well",
         );
     }
+    if !settings.without_effect.is_empty() {
+        let flags = settings.without_effect.join(", ");
+        setup.info(&format!(
+            "flags of Flux's controllers that have no effect here: {flags}"
+        ));
+    }
     if settings.kinds.source {
         setup.info("HelmRepositories and HelmCharts are not served; a HelmRelease may name an OCIRepository instead (spec.chartRef)");
     }

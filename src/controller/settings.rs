@@ -56,6 +56,8 @@ pub struct Settings {
     pub ssh_kex: Option<Vec<String>>,
     /// Host key algorithms for SSH.
     pub ssh_host_keys: Option<Vec<String>>,
+    /// Flags of Flux's controllers that were given and mean nothing here.
+    pub without_effect: Vec<&'static str>,
 }
 
 /// How webhooks are served.

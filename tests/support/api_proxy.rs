@@ -16,6 +16,9 @@ use super::apiserver::Cluster;
 use super::http_server::{HttpServer, Out, Request};
 use super::reply::Reply;
 
+/// By this header clients know that the server shares its time out fairly, and ask as fast as they can.
+const FAIR: &str = "X-Kubernetes-Pf-Flowschema-Uid";
+
 type Look = dyn Fn(&Request) -> Option<Reply> + Send + Sync;
 
 struct Shared {
@@ -136,11 +139,15 @@ impl Shared {
         let status = answer.status().as_u16();
         let kind = answer.headers().get("content-type").and_then(|kind| kind.to_str().ok());
         let kind = kind.unwrap_or_default().to_owned();
+        let fair = answer.headers().get(FAIR).and_then(|uid| uid.to_str().ok());
+        let fair = fair.map(str::to_owned);
         let mut body = answer.into_body().into_reader();
         if !is_watch(request) || status != 200 {
             let mut bytes = Vec::new();
             body.read_to_end(&mut bytes)?;
-            return Reply::bytes(status, &kind, bytes).send(request, out);
+            let reply = Reply::bytes(status, &kind, bytes);
+            let reply = fair.iter().fold(reply, |reply, uid| reply.header(FAIR, uid));
+            return reply.send(request, out);
         }
         write!(
             out,

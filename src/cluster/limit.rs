@@ -1,0 +1,219 @@
+//! How fast an API server is asked: a bucket of tokens as Go's client has it (client-go `flowcontrol.NewTokenBucketRateLimiter`,
+//! `golang.org/x/time/rate`). Who comes too early waits, in the order of coming; nobody is refused.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http::HeaderMap;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// What a server adds to its answers that shares its time out fairly by itself (Kubernetes, *API Priority and Fairness*).
+const FAIR: &str = "x-kubernetes-pf-flowschema-uid";
+
+/// How fast a server may be asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Requests in a second, in the long run; more than 0.
+    pub per_second: f32,
+    /// Requests at once, after a pause; 1 at least.
+    pub burst: u32,
+    /// Whether it holds for every server. Flux's controllers ask those as fast as they can that share their time out fairly
+    /// (fluxcd/pkg `runtime/client`, *GetConfigOrDie*).
+    pub always: bool,
+}
+
+impl Pace {
+    /// That of Flux's controllers in their own cluster (`--kube-api-qps`, `--kube-api-burst`).
+    pub const FLUX: Self = Self {
+        per_second: 50.0,
+        burst: 300,
+        always: false,
+    };
+
+    /// That of Go's client where nobody says another (client-go `rest.DefaultQPS`); Flux's controllers have it in other clusters.
+    pub const GO: Self = Self {
+        per_second: 5.0,
+        burst: 10,
+        always: false,
+    };
+}
+
+/// Keeps to a pace. Copies share it.
+#[derive(Clone, Default)]
+pub(super) struct Limit(Option<Arc<Shared>>);
+
+struct Shared {
+    always: bool,
+    bucket: Mutex<Bucket>,
+    began: Instant,
+    /// Whether the server has turned out to be one that needs no limit.
+    is_lifted: AtomicBool,
+    lifted: Notify,
+}
+
+impl Limit {
+    /// None is no limit.
+    pub(super) fn new(pace: Option<Pace>) -> Self {
+        Self(pace.map(|pace| {
+            Arc::new(Shared {
+                always: pace.always,
+                bucket: Mutex::new(Bucket::full(pace)),
+                began: Instant::now(),
+                is_lifted: AtomicBool::new(false),
+                lifted: Notify::new(),
+            })
+        }))
+    }
+
+    /// Waits until the next request may be sent.
+    pub(super) async fn wait(&self) {
+        let Some(shared) = self
+            .0
+            .as_ref()
+            .filter(|shared| !shared.is_lifted.load(Ordering::Relaxed))
+        else {
+            return;
+        };
+        let pause = {
+            let mut bucket = shared.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+            bucket.take(shared.began.elapsed())
+        };
+        if !pause.is_zero() {
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = shared.lifted.notified() => {}
+            }
+        }
+    }
+
+    /// Looks at the head of an answer.
+    pub(super) fn see(&self, headers: &HeaderMap) {
+        if let Some(shared) = &self.0
+            && !shared.always
+            && headers.contains_key(FAIR)
+            && !shared.is_lifted.swap(true, Ordering::Relaxed)
+        {
+            shared.lifted.notify_waiters();
+        }
+    }
+}
+
+/// Full at first. Who takes a token that is not there yet has to wait for it, and whoever comes next for the one after.
+struct Bucket {
+    pace: f64,
+    size: f64,
+    tokens: f64,
+    /// When `tokens` was right.
+    at: Duration,
+}
+
+impl Bucket {
+    fn full(pace: Pace) -> Self {
+        let size = f64::from(pace.burst.max(1));
+        Self {
+            pace: f64::from(pace.per_second),
+            size,
+            tokens: size,
+            at: Duration::ZERO,
+        }
+    }
+
+    /// Takes a token, and says how long it takes until it is there.
+    fn take(&mut self, now: Duration) -> Duration {
+        let elapsed = now.saturating_sub(self.at);
+        self.at = self.at.max(now);
+        self.tokens = (self.tokens + elapsed.as_secs_f64() * self.pace).min(self.size) - 1.0;
+        match self.tokens < 0.0 {
+            // A pace of next to nothing: what is longer than a duration can be is for ever.
+            true => Duration::try_from_secs_f64(-self.tokens / self.pace).unwrap_or(Duration::MAX),
+            false => Duration::ZERO,
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use futures::FutureExt as _;
+
+    /// The pauses of `golang.org/x/time/rate` for the same calls: `NewLimiter(2, 3)`, `ReserveN(t, 1).DelayFrom(t)`.
+    #[test]
+    fn a_burst_goes_at_once_and_the_rest_at_the_pace() {
+        let mut bucket = Bucket::full(Pace {
+            per_second: 2.0,
+            burst: 3,
+            always: true,
+        });
+        let mut pause = |at: u64| bucket.take(Duration::from_millis(at)).as_millis();
+        let at_once: Vec<u128> = (0..5).map(|_| pause(0)).collect();
+        assert_eq!(at_once, [0, 0, 0, 500, 1000]);
+        assert_eq!(pause(250), 1250, "those before come first");
+        assert_eq!(pause(2000), 0);
+        assert_eq!(pause(60_000), 0);
+        let after_a_pause: Vec<u128> = (0..4).map(|_| pause(60_000)).collect();
+        assert_eq!(after_a_pause, [0, 0, 500, 1000], "no more than a burst is saved up");
+    }
+
+    #[test]
+    fn next_to_nothing_is_for_ever() {
+        let mut bucket = Bucket::full(Pace {
+            per_second: f32::MIN_POSITIVE,
+            burst: 1,
+            always: true,
+        });
+        assert_eq!(bucket.take(Duration::ZERO), Duration::ZERO);
+        assert_eq!(bucket.take(Duration::ZERO), Duration::MAX);
+    }
+
+    fn block_on<T>(work: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(work)
+    }
+
+    /// A burst of one, and the next in a very long time.
+    fn slow(always: bool) -> Limit {
+        Limit::new(Some(Pace {
+            per_second: 1e-6,
+            burst: 1,
+            always,
+        }))
+    }
+
+    fn fair() -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(FAIR, http::HeaderValue::from_static("a"));
+        headers
+    }
+
+    #[test]
+    fn a_fair_server_has_no_limit_and_those_who_wait_go_on() {
+        block_on(async {
+            let limit = slow(false);
+            limit.wait().await;
+            limit.see(&HeaderMap::new());
+            let see = async {
+                tokio::task::yield_now().await;
+                limit.see(&fair());
+            };
+            tokio::join!(limit.wait(), limit.wait(), see);
+            limit.wait().await;
+        });
+    }
+
+    #[test]
+    fn a_limit_that_is_asked_for_holds_for_every_server() {
+        block_on(async {
+            let limit = slow(true);
+            limit.see(&fair());
+            limit.wait().await;
+            assert!(limit.wait().now_or_never().is_none());
+            let none = Limit::new(None);
+            for _ in 0..1000 {
+                none.wait().await;
+            }
+        });
+    }
+}

@@ -1,0 +1,147 @@
+//! The flags of Flux's four controllers: a Deployment of theirs starts with our image in place of theirs, whatever it says, and what
+//! it says about requests is kept to.
+//!
+//! Takes about ten seconds.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod support;
+
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use serde_json::json;
+use support::api_proxy::ApiProxy;
+use support::apiserver::Cluster;
+use support::controller::Controller;
+use support::kustomize_world::{KustomizeWorld, documents, map};
+use support::ports::free_port;
+use support::waiting::until;
+use support::world::World;
+
+/// Flux's controllers, and what `--controllers` calls their kinds.
+const CONTROLLERS: [(&str, &str); 4] = [
+    ("source-controller", "source"),
+    ("kustomize-controller", "kustomize"),
+    ("image-reflector-controller", "image-reflector"),
+    ("image-automation-controller", "image-automation"),
+];
+
+/// Where a process listens and writes is for the test to say.
+const PLACES: [&str; 4] = ["storage-path", "storage-addr", "metrics-addr", "health-addr"];
+
+/// Not known yet.
+const LATER: [&str; 1] = ["sops-vault-configmap"];
+
+/// All flags of a program of Flux with their defaults, by its own help: `      --name type   What it does (default value)`.
+fn flags_of(program: &str) -> Option<Vec<String>> {
+    let output = Command::new(support::tool(program)?).arg("--help").output().unwrap();
+    let help = [output.stdout, output.stderr].concat();
+    let help = String::from_utf8(help).unwrap();
+    let lines = help.lines().filter_map(|line| line.trim_start().strip_prefix("--"));
+    let flags = lines.filter_map(|line| {
+        let (name, rest) = line.split_once(' ')?;
+        let kind = rest.split_once("  ").map_or("", |(kind, _)| kind);
+        let default = rest
+            .rsplit_once("(default ")
+            .map(|(_, default)| default.trim_end_matches(')'));
+        let value = match (default, kind) {
+            (Some(default), _) => default.trim_matches('"'),
+            (None, "") => "false",
+            (None, "int" | "uint8" | "uint16" | "float32") => "0",
+            (None, _) => "",
+        };
+        let is_ours = !PLACES.contains(&name) && !LATER.contains(&name);
+        is_ours.then(|| format!("--{name}={value}"))
+    });
+    Some(flags.collect())
+}
+
+#[test]
+fn every_flag_of_flux_is_taken() {
+    let Some(cluster) = Cluster::shared() else { return };
+    cluster.define();
+    for (program, kinds) in CONTROLLERS {
+        let Some(mut flags) = flags_of(program) else { return };
+        assert!(flags.len() > 20, "{program}: {flags:#?}");
+        // Others are at work in this cluster.
+        flags.retain(|flag| !flag.starts_with("--watch-all-namespaces"));
+        flags.push(format!("--storage-addr=127.0.0.1:{}", free_port()));
+        flags.push(format!("--controllers={kinds}"));
+        flags.push("--watch-all-namespaces=false".to_owned());
+        let world = World::new(cluster, program);
+        let folder = world.folder_of("controller");
+        let controller = Controller::ours(&cluster.kubeconfig(), program, &folder)
+            .flags(&flags)
+            .start();
+        until("it is ready", || {
+            assert!(controller.is_running(), "{program}: {}", controller.log());
+            controller.probe("readyz").is_some_and(|(status, _)| status == 200)
+        });
+        let log = controller.log();
+        let said = log.matches("have no effect here").count();
+        let means_nothing = |flag: &String| flag.starts_with("--helm-") || flag.starts_with("--gc-");
+        assert_eq!(said, usize::from(flags.iter().any(means_nothing)), "{program}: {log}");
+        assert_eq!(controller.stop(), Some(0));
+    }
+}
+
+/// No request is refused or lost, none comes before its time, and what is to be done is done.
+#[test]
+fn requests_keep_to_the_pace() {
+    const PER_SECOND: f64 = 40.0;
+    const BURST: f64 = 10.0;
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = KustomizeWorld::new(cluster, "pace");
+    let proxy = ApiProxy::start(cluster);
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&times);
+    proxy.intercept(move |_| {
+        seen.lock().unwrap().push(Instant::now());
+        None
+    });
+    let maps: Vec<String> = (0..60).map(|n| map(&format!("map{n}"), "1")).collect();
+    world.publish("app", "1", &[("maps.yaml", &documents(&maps))]);
+    world.kustomize("app", json!({}));
+    let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
+    let began = Instant::now();
+    let flags = [
+        format!("--kube-api-qps={PER_SECOND}"),
+        format!("--kube-api-burst={BURST}"),
+    ];
+    let flags = flags.each_ref().map(String::as_str);
+    let controller = world.controller_through(&kubeconfig, "controller", &flags);
+    world.applied("app", "1");
+    let times = times.lock().unwrap().clone();
+    assert!(times.len() > 120, "{}: {}", times.len(), controller.log());
+    for (before, time) in times.iter().enumerate() {
+        let allowed = BURST + PER_SECOND * (*time - began).as_secs_f64();
+        assert!(
+            (before as f64) < allowed,
+            "request {before} came after {:?}",
+            *time - began
+        );
+    }
+}
+
+#[test]
+fn a_pace_of_nothing_is_refused() {
+    let run = |flag: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bumpwright"));
+        command.args(["controller", "--kubeconfig=/nowhere", flag]);
+        let output = command.env("RUNTIME_NAMESPACE", "x").output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, said) = run("--kube-api-burst=-1");
+    assert_eq!(code, Some(2));
+    assert!(said.contains("--kube-api-burst: -1 lets no request pass"), "{said}");
+    let (_, said) = run("--kube-api-qps=many");
+    assert!(said.contains("--kube-api-qps"), "{said}");
+}
