@@ -1,6 +1,7 @@
 //! The build and the stages around it, in the order of kustomize-controller's `build`.
 
 use super::error::OverlayError;
+use super::left_out::LeftOut;
 use super::mount::ROOT;
 use super::object::Object;
 use super::prepare::{Prepared, of_manifests};
@@ -29,6 +30,16 @@ pub struct Built {
     pub digest: String,
     /// What the user should know and that stops nothing.
     pub warnings: Vec<String>,
+    /// What is no object any more once its variables are replaced; each has its warning.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Built {
+    /// Whether an object of this kind, which is not among those that were built, may be one that was left out.
+    #[must_use]
+    pub fn may_lack(&self, group: &str, kind: &str) -> bool {
+        self.left_out.iter().any(|left_out| left_out.may_be(group, kind))
+    }
 }
 
 impl Prepared<'_> {
@@ -272,6 +283,7 @@ fn finish(build: &Build) -> Result<Built, OverlayError> {
         objects: Vec::with_capacity(build.objects.len()),
         digest: String::new(),
         warnings: build.warnings.clone(),
+        left_out: Vec::new(),
     };
     let mut hasher = Sha256::new();
     let mut text = Zeroizing::new(String::new());
@@ -321,9 +333,9 @@ fn add(built: &mut Built, object: Object) -> Result<(), OverlayError> {
     if object.is_named() {
         built.objects.push(object);
     } else {
-        // Flux says nothing.
-        let warning = "has no apiVersion, kind or name once its variables are replaced; it is left out";
-        built.warnings.push(format!("{} {warning}", object.shown()));
+        let left_out = LeftOut::of(&object);
+        built.warnings.push(left_out.to_string());
+        built.left_out.push(left_out);
     }
     Ok(())
 }

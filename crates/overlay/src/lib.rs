@@ -11,6 +11,7 @@
 //! - [`Prepared::build`]: the objects and the digest of their YAML. Decryption and substitution come in as
 //!   [`Decrypt`] and [`Substitute`]: this room knows when they happen and not how.
 //! - [`Object`]: an object with the file and line that it comes from.
+//! - [`LeftOut`]: what was an object before its variables were replaced.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(
@@ -22,6 +23,7 @@ mod build;
 mod error;
 mod field_table;
 mod fit;
+mod left_out;
 mod manifests;
 mod mount;
 mod object;
@@ -34,6 +36,7 @@ mod workers;
 
 pub use build::Built;
 pub use error::OverlayError;
+pub use left_out::LeftOut;
 pub use object::Object;
 pub use prepare::{Prepared, prepare};
 pub use spec::{Image, JsonPatch, Operation, Overlay, Patch, Target};

@@ -417,6 +417,7 @@ fn an_object_that_loses_its_name_is_left_out_and_told_about() {
         "{:?}",
         built.warnings
     );
+    assert!(built.may_lack("", "ConfigMap") && !built.may_lack("", "Secret"));
 }
 
 #[test]
