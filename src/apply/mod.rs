@@ -28,6 +28,7 @@ mod recall;
 mod run;
 mod settings;
 mod stage;
+mod takeover;
 mod unknown_fields;
 mod write;
 
@@ -42,3 +43,4 @@ pub use preview::{Preview, as_applied, preview};
 pub use prune::{prune, terminated};
 pub use run::{Applied, Keep, apply};
 pub use settings::Settings;
+pub use takeover::{Snapshot, TakenOver};

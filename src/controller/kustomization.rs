@@ -22,6 +22,7 @@ use super::kustomize_health::{self, Checked, Unhealthy, Waiting};
 use super::kustomize_report;
 use super::kustomize_source::{self, Found, Missing};
 use super::kustomize_status::{self, HEALTHY, Revision, Stage};
+use super::kustomize_takeover;
 use super::kustomize_target::{self, Target};
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Notice, Outcome, Status, Weight};
@@ -169,8 +170,8 @@ impl Reconciling<'_> {
         let work = Work {
             digest: built.digest,
             jobs_with_ttl: kustomize_health::jobs_with_ttl(&built.objects),
+            before: self.inventory(status, &target, revision).await?,
             target,
-            before: self.inventory(status, revision)?,
             revision: revision.clone(),
         };
         let objects = kustomize_apply::desired(built.objects);
@@ -179,6 +180,7 @@ impl Reconciling<'_> {
         }
         let changes = self.applied(status, &work, objects).await?;
         self.pruned(status, &work).await?;
+        kustomize_takeover::is_done(status);
         self.healthy(status, &work, &changes, checks).await?;
         kustomize_status::applied(status, revision);
         self.remember(status, &work, "ReconciliationSucceeded");
@@ -301,10 +303,10 @@ impl Reconciling<'_> {
     }
 
     /// What was applied before. Nothing is pruned by an inventory that nobody can read.
-    fn inventory(&self, status: &mut Status, revision: &Revision) -> Step<Inventory> {
-        match kustomize_status::inventory(status) {
+    async fn inventory(&self, status: &mut Status, target: &Target, revision: &Revision) -> Step<Inventory> {
+        match kustomize_takeover::inventory(self.turn, status, &target.cluster).await {
             Ok(inventory) => Ok(inventory.unwrap_or_default()),
-            Err(error) => Err(self.failed(status, "ReconciliationFailed", error.to_string(), revision)),
+            Err(error) => Err(self.failed(status, "ReconciliationFailed", error, revision)),
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::context::Context;
 use super::kustomize_apply;
 use super::kustomize_status::{self, Revision};
+use super::kustomize_takeover;
 use super::kustomize_target;
 use super::reconcile::Turn;
 use super::status::{Status, Weight};
@@ -29,15 +30,16 @@ pub(super) async fn leave(context: &Context, turn: &Turn<'_>) -> Result<(), Stri
         }
     };
     let status = Status::of(turn.object, turn.now);
-    let inventory = kustomize_status::inventory(&status).map_err(|error| error.to_string())?;
-    let inventory = inventory.unwrap_or_default();
-    if inventory.entries.is_empty() || !wants_deletion(&kustomization) {
+    let known = kustomize_status::inventory(&status).map_err(|error| error.to_string())?;
+    let known = known.unwrap_or_default();
+    let is_nothing = known.entries.is_empty() && !kustomize_takeover::is_due(&status);
+    if is_nothing || !wants_deletion(&kustomization) {
         return Ok(());
     }
     let revision = Revision::applied(&status);
     let tell = |weight, message: String| kustomize_status::tell(turn, &status, weight, message, &revision);
     if !kustomize_target::account_is_there(context, &kustomization).await {
-        let names: Vec<String> = inventory.entries.iter().map(|entry| entry.id.subject()).collect();
+        let names: Vec<String> = known.entries.iter().map(|entry| entry.id.subject()).collect();
         let message = format!("unable to prune objects: \n{}", names.join("\n"));
         turn.log
             .error(&"skiping pruning, failed to find account to impersonate", &message);
@@ -45,6 +47,8 @@ pub(super) async fn leave(context: &Context, turn: &Turn<'_>) -> Result<(), Stri
         return Ok(());
     }
     let target = kustomize_target::of(context, &kustomization).await?;
+    let inventory = kustomize_takeover::inventory(turn, &status, &target.cluster).await?;
+    let inventory = inventory.unwrap_or_default();
     let settings = kustomize_apply::settings(context, &kustomization);
     let deleted = prune(&target.cluster, stale(inventory), &settings).await;
     let changes = deleted.map_err(|error| {

@@ -40,6 +40,7 @@ mod kustomize_kubeconfig;
 mod kustomize_report;
 mod kustomize_source;
 mod kustomize_status;
+mod kustomize_takeover;
 mod kustomize_target;
 mod kustomize_triggers;
 mod kustomize_vault;
