@@ -383,10 +383,15 @@ impl Reconciling<'_> {
             self.remember(status, work, "PruneRefused");
             return Err(self.failed(status, "PruneRefused", message, &work.revision));
         }
+        // Until they are gone they are ours: the status may be written meanwhile, and this process may end.
+        let mut known = now.clone();
+        known.merge(stale.iter().cloned());
+        kustomize_status::set_inventory(status, &known);
         let settings = kustomize_apply::settings(self.context(), self.kustomization);
         let deleting = prune(&work.target.cluster, stale, &settings);
         match self.shown(status, deleting).await {
             Ok(changes) => {
+                kustomize_status::set_inventory(status, &now);
                 if !changes.is_empty() {
                     let message = changes.to_string();
                     self.turn.log.info(&format!("garbage collection completed: {message}"));
