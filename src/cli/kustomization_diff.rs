@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::build_args::{Diff, DiffOutput};
 use super::console::{cannot_print, print, say};
 use super::kustomization::{self, BuiltKustomization};
-use crate::apply::{Inventory, Preview, preview};
+use crate::apply::{Inventory, ObjectId, Preview, preview};
 use crate::cluster::{Cluster, Connect, KUSTOMIZATION};
 use crate::compare::{to_json, to_text};
 
@@ -49,7 +49,10 @@ async fn asked(args: &Diff, built: BuiltKustomization) -> Result<Preview, String
     };
     let cluster = Cluster::connect(&connect, Arc::new(|_, _, _| {})).await;
     let cluster = cluster.map_err(|error| error.to_string())?;
-    let inventory = inventory(&cluster, &built).await?;
+    let mut inventory = inventory(&cluster, &built).await?;
+    // As with the controller: what may only have lost its name is not deleted.
+    let may_lack = |id: &ObjectId| built.built.may_lack(&id.group, &id.kind);
+    inventory.entries.retain(|entry| !may_lack(&entry.id));
     let (prunes, settings) = (built.kustomization.spec.prune, built.settings());
     let objects = built.into_desired().collect();
     let seen = preview(&cluster, objects, &settings, &inventory, prunes).await;

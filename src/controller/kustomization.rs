@@ -28,10 +28,11 @@ use super::reconcile::{Reconcile, Turn};
 use super::status::{Notice, Outcome, Status, Weight};
 use super::tokens::{self, GateClosed};
 use crate::api::{Is, Kustomization};
-use crate::apply::{ApplyError, ChangeSet, Desired, Inventory, Refusals, preview, prune};
+use crate::apply::{ApplyError, ChangeSet, Desired, Entry, Inventory, Refusals, preview, prune};
 use crate::cel::HealthChecks;
 use crate::cluster::{Cache, KUSTOMIZATION, Kind};
 use crate::health::ObjectId;
+use crate::overlay::LeftOut;
 
 /// What begins the messages of faults in the spec itself.
 const TERMINAL: &str = "Reconciliation failed terminally due to configuration error";
@@ -84,11 +85,11 @@ impl Reconcile for Kustomizations {
             began: Instant::now(),
         };
         match reconciling.run(status).await {
-            Ok(revision) => {
+            Ok((revision, remarks)) => {
                 let interval = kustomization.spec.interval();
                 kustomize_status::tell_finished(turn, reconciling.began.elapsed(), interval, &revision);
                 Outcome::Ready {
-                    message: format!("Applied revision: {}", revision.revision),
+                    message: format!("Applied revision: {}{remarks}", revision.revision),
                     news: None,
                     trace: String::new(),
                     after: Some(interval),
@@ -125,6 +126,8 @@ struct Work {
     digest: String,
     /// The Jobs among the objects that are deleted some time after they ended.
     jobs_with_ttl: Vec<ObjectId>,
+    /// What was an object before its variables were replaced.
+    left_out: Vec<LeftOut>,
     target: Target,
     revision: Revision,
     /// What was applied before.
@@ -132,6 +135,20 @@ struct Work {
 }
 
 impl Work {
+    /// Whether an object that is not built any more may only have lost its name.
+    fn may_lack(&self, entry: &Entry) -> bool {
+        let id = &entry.id;
+        self.left_out.iter().any(|left_out| left_out.may_be(&id.group, &id.kind))
+    }
+
+    /// What was applied before, and would be deleted where it is not built any more.
+    fn deletable(&self) -> Inventory {
+        let entries = self.before.entries.iter().filter(|entry| !self.may_lack(entry));
+        Inventory {
+            entries: entries.cloned().collect(),
+        }
+    }
+
     fn waiting(&self, objects: Vec<Checked>, checks: HealthChecks) -> Waiting<'_> {
         Waiting {
             cluster: &self.target.cluster,
@@ -156,8 +173,8 @@ impl Reconciling<'_> {
         &self.all.context
     }
 
-    /// All steps. Gives the revision that was applied.
-    async fn run(&self, status: &mut Status) -> Step<Revision> {
+    /// All steps. Gives the revision that was applied, and what else there is to say.
+    async fn run(&self, status: &mut Status) -> Step<(Revision, String)> {
         let checks = self.checks(status)?;
         self.gates(status)?;
         let found = self.source(status).await?;
@@ -170,6 +187,7 @@ impl Reconciling<'_> {
         let work = Work {
             digest: built.digest,
             jobs_with_ttl: kustomize_health::jobs_with_ttl(&built.objects),
+            left_out: built.left_out,
             before: self.inventory(status, &target, revision).await?,
             target,
             revision: revision.clone(),
@@ -184,7 +202,8 @@ impl Reconciling<'_> {
         self.healthy(status, &work, &changes, checks).await?;
         kustomize_status::applied(status, revision);
         self.remember(status, &work, "ReconciliationSucceeded");
-        Ok(work.revision)
+        let remarks = kustomize_report::left_out(&work.left_out);
+        Ok((work.revision, remarks))
     }
 
     /// The health checks, compiled.
@@ -277,6 +296,11 @@ impl Reconciling<'_> {
         for warning in built.iter().flat_map(|built| &built.warnings) {
             self.turn.log.info(warning);
         }
+        let left_out = built.iter().flat_map(|built| &built.left_out);
+        let left_out: Vec<String> = left_out.map(ToString::to_string).collect();
+        if !left_out.is_empty() {
+            self.turn.warn("ObjectLeftOut", left_out.join("\n"));
+        }
         built
     }
 
@@ -341,7 +365,8 @@ impl Reconciling<'_> {
         let revision = &work.revision;
         let settings = kustomize_apply::settings(self.context(), self.kustomization);
         let prunes = self.kustomization.spec.prune;
-        let looking = preview(&work.target.cluster, objects, &settings, &work.before, prunes);
+        let before = work.deletable();
+        let looking = preview(&work.target.cluster, objects, &settings, &before, prunes);
         let seen = match self.shown(status, looking).await {
             Ok(seen) if seen.refused.is_empty() => seen,
             Ok(seen) => {
@@ -369,15 +394,18 @@ impl Reconciling<'_> {
     }
 
     async fn pruned(&self, status: &mut Status, work: &Work) -> Step<()> {
-        let now = kustomize_status::inventory(status).ok().flatten().unwrap_or_default();
+        let mut now = kustomize_status::inventory(status).ok().flatten().unwrap_or_default();
         let stale = work.before.without(&now);
+        let (held, stale): (Vec<_>, Vec<_>) = stale.into_iter().partition(|entry| work.may_lack(entry));
+        if now.merge(held) {
+            kustomize_status::set_inventory(status, &now);
+        }
         if !self.kustomization.spec.prune || stale.is_empty() {
             return Ok(());
         }
         let (stale_objects, before) = (stale.len(), work.before.entries.len());
         let revision = &work.revision.revision;
         if let Some(message) = self.annotations.refuses_prune(stale_objects, before, revision) {
-            let mut now = now;
             now.merge(stale);
             kustomize_status::set_inventory(status, &now);
             self.remember(status, work, "PruneRefused");
@@ -402,7 +430,6 @@ impl Reconciling<'_> {
             Err(error) => {
                 let message = error.to_string();
                 // What is not known to be gone stays ours, or nobody would ever delete it.
-                let mut now = now;
                 now.merge(error.survivors);
                 kustomize_status::set_inventory(status, &now);
                 self.remember(status, work, "PruneFailed");

@@ -1,7 +1,9 @@
-//! Drift in words, for a Kustomization that only reports it (`bumpwright.dev/reconcile: report`).
+//! What messages say beyond Flux's first line: drift, for a Kustomization that only reports it (`bumpwright.dev/reconcile: report`),
+//! and objects that are left out.
 
 use crate::apply::Preview;
 use crate::compare::to_text;
+use crate::overlay::LeftOut;
 
 /// So many lines go into a condition and an event.
 const LINES: usize = 20;
@@ -22,6 +24,21 @@ pub(super) fn drift(preview: &Preview, revision: &str) -> String {
     }
     if let Some(more) = all.checked_sub(LINES).filter(|more| *more > 0) {
         text.push_str(&format!("\n… and {more} more lines"));
+    }
+    text
+}
+
+/// What was left out, a line each; empty when that is nothing. None of it is deleted.
+pub(super) fn left_out(objects: &[LeftOut]) -> String {
+    let mut text = String::new();
+    for object in objects.iter().take(LINES) {
+        text.push_str(&format!("\n{object}"));
+    }
+    if let Some(more) = objects.len().checked_sub(LINES).filter(|more| *more > 0) {
+        text.push_str(&format!("\n… and {more} more objects"));
+    }
+    if !objects.is_empty() {
+        text.push_str("\nwhat was applied before and may be one of these is not deleted");
     }
     text
 }
