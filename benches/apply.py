@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from sources import API, CORPORA, PROJECT, Git, free_port, is_ready
+from sources import API, PROJECT, Git, free_port, is_ready, started
 from update import tool
 
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io/v1"
@@ -31,10 +31,6 @@ def main():
     options = parser.parse_args()
     if options.quick:
         options.shapes = [(1, 100)]
-    harness = CORPORA / "harness"
-    if not harness.exists():
-        sys.exit(f"{harness} is not there")
-    sys.path.insert(0, str(harness))
     with tempfile.TemporaryDirectory(prefix="bumpwright-bench-") as folder:
         measure(pathlib.Path(folder), options)
 
@@ -45,14 +41,7 @@ def shape(text):
 
 
 def measure(folder, options):
-    import fluxbox
-    (folder / "bin").mkdir()
-    for name in ("etcd", "kube-apiserver"):
-        (folder / "bin" / name).symlink_to(tool(name))
-    os.environ["FLUXBOX_BIN"] = str(folder / "bin")
-    crds = definitions(folder / "crds")
-    box = fluxbox.Box({"name": "bench", "crds": str(crds), "controllers": []}, str(folder / "box"))
-    box.start()
+    box = started(folder, definitions(folder / "crds"))
     git = Git(folder / "git")
     source = Source(folder / "source", box)
     try:

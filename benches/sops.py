@@ -18,7 +18,7 @@ import tempfile
 import time
 
 import apply
-from sources import API, CORPORA, PROJECT, Git, is_ready
+from sources import API, PROJECT, Git, is_ready, started
 from update import tool
 
 KEY = json.loads((PROJECT / "fixtures/sops/keys.json").read_text())["age1"]
@@ -113,17 +113,7 @@ def marked(share, target):
 
 
 def controllers(folder, secrets, options):
-    harness = CORPORA / "harness"
-    if not harness.exists():
-        sys.exit(f"{harness} is not there")
-    sys.path.insert(0, str(harness))
-    import fluxbox
-    (folder / "bin").mkdir()
-    for name in ("etcd", "kube-apiserver"):
-        (folder / "bin" / name).symlink_to(tool(name))
-    os.environ["FLUXBOX_BIN"] = str(folder / "bin")
-    box = fluxbox.Box({"name": "bench", "crds": str(PROJECT / "crds"), "controllers": []}, str(folder / "box"))
-    box.start()
+    box = started(folder, PROJECT / "crds")
     git = Git(folder / "git")
     source = apply.Source(folder / "source", box)
     try:

@@ -38,22 +38,12 @@ def main():
     options = parser.parse_args()
     if options.quick:
         options.files, options.repositories, options.rounds = 1000, 20, 1
-    harness = CORPORA / "harness"
-    if not harness.exists():
-        sys.exit(f"{harness} is not there")
-    sys.path.insert(0, str(harness))
     with tempfile.TemporaryDirectory(prefix="bumpwright-bench-") as folder:
         measure(pathlib.Path(folder), options)
 
 
 def measure(folder, options):
-    import fluxbox
-    (folder / "bin").mkdir()
-    for name in ("etcd", "kube-apiserver"):
-        (folder / "bin" / name).symlink_to(tool(name))
-    os.environ["FLUXBOX_BIN"] = str(folder / "bin")
-    box = fluxbox.Box({"name": "bench", "crds": str(tool("flux-crds")), "controllers": []}, str(folder / "box"))
-    box.start()
+    box = started(folder, tool("flux-crds"))
     git = Git(folder / "git")
     try:
         programs = {"bumpwright": ours(options.binary), "source-controller": [str(tool("source-controller"))]}
@@ -69,6 +59,22 @@ def measure(folder, options):
     finally:
         git.stop()
         box.stop()
+
+
+def started(folder, crds):
+    """An API server with the definitions of a folder, and no controllers."""
+    harness = CORPORA / "harness"
+    if not harness.exists():
+        sys.exit(f"{harness} is not there")
+    sys.path.insert(0, str(harness))
+    import fluxbox
+    (folder / "bin").mkdir()
+    for name in ("etcd", "kube-apiserver"):
+        (folder / "bin" / name).symlink_to(tool(name))
+    os.environ["FLUXBOX_BIN"] = str(folder / "bin")
+    box = fluxbox.Box({"name": "bench", "crds": str(crds), "controllers": []}, str(folder / "box"))
+    box.start()
+    return box
 
 
 def ours(binary):
