@@ -177,7 +177,7 @@ impl Cluster {
         namespace: &str,
         labels: &str,
     ) -> Result<Vec<Value>, ClusterError> {
-        let path = with_query(&resource.collection(namespace), [("labelSelector", labels)]);
+        let path = with_query(&resource.collection(namespace)?, [("labelSelector", labels)]);
         let ask = Ask {
             accept: METADATA_LIST,
             ..Ask::get(&path)

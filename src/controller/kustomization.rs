@@ -138,7 +138,9 @@ impl Work {
     /// Whether an object that is not built any more may only have lost its name.
     fn may_lack(&self, entry: &Entry) -> bool {
         let id = &entry.id;
-        self.left_out.iter().any(|left_out| left_out.may_be(&id.group, &id.kind))
+        self.left_out
+            .iter()
+            .any(|left_out| left_out.may_be(&id.group, &id.kind))
     }
 
     /// What was applied before, and would be deleted where it is not built any more.
