@@ -12,9 +12,15 @@
 
 #[path = "kustomize_faults/hold.rs"]
 mod hold;
+#[path = "kustomize_faults/leaders.rs"]
+mod leaders;
+#[path = "kustomize_faults/nameless.rs"]
+mod nameless;
 #[path = "kustomize_faults/refusals.rs"]
 mod refusals;
 mod support;
+#[path = "kustomize_faults/weather.rs"]
+mod weather;
 
 use hold::Hold;
 use serde_json::json;
@@ -156,6 +162,35 @@ fn a_controller_that_is_killed_is_followed_by_another() {
     publish(&world, 2);
     let _next = world.controller_through(&cluster.kubeconfig(), "next", &[]);
     is_whole(&world, 2);
+}
+
+/// Killed between two deletions, after the status was written once more: what is there still is known still.
+#[test]
+fn a_controller_that_is_killed_in_a_prune_leaves_no_orphan() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = KustomizeWorld::new(cluster, "prune");
+    let proxy = ApiProxy::start(cluster);
+    let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
+    let controller = world.controller_through(&kubeconfig, "controller", &[]);
+    publish(&world, 0);
+    world.kustomize("app", json!({}));
+    is_whole(&world, 0);
+    let hold = Hold::deletions(&proxy, "/configmaps/", 5);
+    publish(&world, 1);
+    hold.reached(&controller);
+    let is_shown = || {
+        let requests = proxy.requests();
+        let mut since = requests.iter().skip_while(|request| request.method != "DELETE");
+        since.any(|request| request.method == "PATCH" && request.path.ends_with("/kustomizations/app/status"))
+    };
+    wait_for(is_shown, || controller.log());
+    assert!(world.maps().len() > MAPS, "{:#?}", world.maps());
+    nothing_is_lost(&world);
+    controller.kill();
+    hold.release();
+    nothing_is_lost(&world);
+    let _next = world.controller_through(&cluster.kubeconfig(), "next", &[]);
+    is_whole(&world, 1);
 }
 
 /// The archive of a revision goes while the revision is applied; the next one is what counts.

@@ -192,6 +192,40 @@ fn an_inventory_deletes_nothing_of_another() {
     assert_eq!(other.maps(), ["app"]);
 }
 
+/// A health check names any object; who may not see it learns nothing of it, not even whether it is there. Takes half a minute: no
+/// timeout is shorter.
+#[test]
+fn a_health_check_sees_nothing_of_another() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let other = tenant(cluster, "health-other");
+    let own = tenant(cluster, "health-own");
+    let _controller = locked_down(&own);
+    other.put(CONFIG_MAP, "settings", json!({"data": {"key": "of-the-other"}}));
+    own.publish("app", "1", &[("map.yaml", &map("app", "1"))]);
+    let check = |name: &str, namespace: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "namespace": namespace});
+    let waits_for = |checks: &[Json]| own.kustomize("app", json!({"timeout": "30s", "healthChecks": checks}));
+    waits_for(&[check("app", "health-own")]);
+    own.applied("app", "1");
+    waits_for(&[
+        check("app", "health-own"),
+        check("settings", "health-other"),
+        check("nothing", "health-other"),
+    ]);
+    let message = own.refused("app", "HealthCheckFailed");
+    for name in ["settings", "nothing"] {
+        let said = format!(
+            "ConfigMap/health-other/{name} status: 'Unknown': configmaps \"{name}\" is forbidden: User \
+             \"system:serviceaccount:health-own:deployer\" cannot get resource \"configmaps\" in API group \"\" in the \
+             namespace \"health-other\""
+        );
+        assert!(message.contains(&said), "{message}");
+    }
+    assert!(
+        !message.contains("of-the-other") && !message.contains("health-own/app"),
+        "{message}"
+    );
+}
+
 /// Labels of another's Kustomization make nobody else the owner of an object (K-*: owner labels).
 #[test]
 fn labels_of_another_owner_are_replaced() {

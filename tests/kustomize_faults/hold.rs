@@ -1,4 +1,4 @@
-//! A write that stops in the middle of an apply until a test lets it go.
+//! A write that stops in the middle of an apply, or of a prune, until a test lets it go.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,17 +20,26 @@ struct State {
 /// Lets go when it is dropped.
 pub struct Hold(Arc<State>);
 
-fn is_write(request: &Request, part: &str) -> bool {
-    request.method == "PATCH" && request.path.contains(part) && request.parameter("dryRun").is_none()
+fn is_write(request: &Request, method: &str, part: &str) -> bool {
+    request.method == method && request.path.contains(part) && request.parameter("dryRun").is_none()
 }
 
 impl Hold {
     /// Holds the write of this number, and all after it, of objects whose path has this part.
     pub fn at(proxy: &ApiProxy, part: &'static str, number: usize) -> Self {
+        Self::requests(proxy, "PATCH", part, number)
+    }
+
+    /// As [`Hold::at`], for deletions.
+    pub fn deletions(proxy: &ApiProxy, part: &'static str, number: usize) -> Self {
+        Self::requests(proxy, "DELETE", part, number)
+    }
+
+    fn requests(proxy: &ApiProxy, method: &'static str, part: &'static str, number: usize) -> Self {
         let state = Arc::new(State::default());
         let seen = Arc::clone(&state);
         proxy.intercept(move |request| {
-            if is_write(request, part) && seen.writes.fetch_add(1, Ordering::SeqCst) + 1 >= number {
+            if is_write(request, method, part) && seen.writes.fetch_add(1, Ordering::SeqCst) + 1 >= number {
                 seen.reached.store(true, Ordering::SeqCst);
                 while !seen.released.load(Ordering::SeqCst) {
                     sleep(Duration::from_millis(5));

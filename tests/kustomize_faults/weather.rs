@@ -1,0 +1,123 @@
+//! API servers on bad days: watches break off, answers take their time or say that nobody knows whether something was done.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::api_proxy::{ApiProxy, is_watch};
+use crate::support::apiserver::Cluster;
+use crate::support::http_server::Request;
+use crate::support::kustomize_world::KustomizeWorld;
+use crate::support::reply::Reply;
+use crate::{Stopped, is_whole, nothing_is_lost, publish};
+
+/// All watches are lost in the middle of an apply, and with them the word of the next revision.
+#[test]
+fn watches_that_break_off_mid_apply_lose_nothing() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let stopped = Stopped::start(cluster, "cut");
+    let watches = stopped.proxy.watches("kustomizations");
+    stopped.proxy.cut_watches();
+    publish(&stopped.world, 2);
+    stopped.hold.release();
+    is_whole(&stopped.world, 2);
+    crate::support::waiting::until("they are begun anew", || {
+        stopped.proxy.watches("kustomizations") > watches
+    });
+    publish(&stopped.world, 3);
+    is_whole(&stopped.world, 3);
+}
+
+#[test]
+fn a_slow_api_server_is_waited_for() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = KustomizeWorld::new(cluster, "slow");
+    let proxy = ApiProxy::start(cluster);
+    let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
+    let _controller = world.controller_through(&kubeconfig, "controller", &[]);
+    publish(&world, 0);
+    world.kustomize("app", json!({}));
+    is_whole(&world, 0);
+    proxy.intercept(|request| {
+        if !is_watch(request) {
+            sleep(Duration::from_millis(100));
+        }
+        None
+    });
+    publish(&world, 1);
+    is_whole(&world, 1);
+    nothing_is_lost(&world);
+}
+
+fn is_write(request: &Request) -> bool {
+    let is_dry = request.parameter("dryRun").is_some();
+    matches!(request.method.as_str(), "PATCH" | "DELETE") && !is_dry && !request.path.contains("/leases/")
+}
+
+/// As an API server answers whose etcd does not.
+fn timed_out() -> Reply {
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "InternalError",
+        "message": "etcdserver: request timed out", "code": 500,
+    });
+    Reply::bytes(500, "application/json", status.to_string())
+}
+
+/// As [`nothing_is_lost`], while an apply is under way: what is there was in the inventory before, or is now.
+fn nothing_is_ever_lost(world: &KustomizeWorld<'_>) {
+    let (before, maps, after) = (world.inventory("app"), world.maps(), world.inventory("app"));
+    for name in maps {
+        let id = format!("{}_{name}__ConfigMap", world.namespace);
+        assert!(before.contains(&id) || after.contains(&id), "{id} is not in {after:#?}");
+    }
+}
+
+/// Of each five writes one is answered with a failure although it was done, and one was not done: objects, statuses and deletions
+/// alike. Whoever looks finds no object that the inventory does not know.
+#[test]
+fn an_etcd_that_times_out_leaves_nothing_behind() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = KustomizeWorld::new(cluster, "etcd");
+    let proxy = ApiProxy::start(cluster);
+    let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
+    let controller = world.controller_through(&kubeconfig, "controller", &[]);
+    publish(&world, 0);
+    world.kustomize("app", json!({}));
+    is_whole(&world, 0);
+    let (writes, failures) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let failed = Arc::clone(&failures);
+    proxy.intercept(move |request| {
+        let number = if is_write(request) {
+            writes.fetch_add(1, Ordering::SeqCst)
+        } else {
+            0
+        };
+        // Only so often: an apply in which each fifth write fails would never get to its end.
+        if number % 5 > 1 || !is_write(request) || failed.load(Ordering::SeqCst) >= 12 {
+            return None;
+        }
+        failed.fetch_add(1, Ordering::SeqCst);
+        if number % 5 == 1 {
+            let kind = request.header("content-type").unwrap_or_default();
+            let body = String::from_utf8(request.body.clone()).unwrap();
+            cluster.request(&request.method, &request.target, kind, &body);
+        }
+        Some(timed_out())
+    });
+    for revision in 1..4 {
+        publish(&world, revision);
+        let wanted = crate::support::kustomize_world::revision(&revision.to_string());
+        let is_applied = || {
+            nothing_is_ever_lost(&world);
+            let object = world.get(crate::support::world::KUSTOMIZATION, "app");
+            object["status"]["lastAppliedRevision"] == wanted
+        };
+        crate::support::waiting::wait_for(is_applied, || controller.log());
+        is_whole(&world, revision);
+    }
+    assert_eq!(failures.load(Ordering::SeqCst), 12);
+    assert!(!controller.log().contains("panicked"));
+}
