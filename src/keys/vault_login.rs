@@ -133,7 +133,7 @@ fn paths_of(text: &str) -> Result<BTreeMap<String, String>, String> {
     let unread = |error: &str| format!("error converting YAML to JSON: {error}");
     let document = read_first(text.as_bytes(), &ReadOptions::sigs(FileId::default()));
     let mut json = String::new();
-    match document.map_err(|error| unread(&error.go()))? {
+    match document.map_err(|error| unread(error.go()))? {
         Some(node) => write_json(&node, &mut json).map_err(|error| unread(error.go()))?,
         None => json.push_str("null"),
     }

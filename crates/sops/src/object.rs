@@ -109,9 +109,9 @@ fn decrypt_data(object: &mut Json, service: &dyn KeyService) -> Result<bool, Obj
     entries.sort_unstable_by_key(|(name, _)| *name);
     for (name, value) in entries {
         // What is no base64 is left for others to complain about.
+        let Some(text) = value.as_str() else { continue };
         let mut bytes = Zeroizing::new(Vec::new());
-        let text = value.as_str().map(str::as_bytes);
-        if !text.is_some_and(|text| decode_base64(text, Base64::Standard, &mut bytes).is_ok()) {
+        if decode_base64(text.as_bytes(), Base64::Standard, &mut bytes).is_err() {
             continue;
         }
         let Some(from) = Format::detect(&bytes) else { continue };
