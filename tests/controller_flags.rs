@@ -37,9 +37,6 @@ const CONTROLLERS: [(&str, &str); 4] = [
 /// Where a process listens and writes is for the test to say.
 const PLACES: [&str; 4] = ["storage-path", "storage-addr", "metrics-addr", "health-addr"];
 
-/// Not known yet.
-const LATER: [&str; 1] = ["sops-vault-configmap"];
-
 /// All flags of a program of Flux with their defaults, by its own help: `      --name type   What it does (default value)`.
 fn flags_of(program: &str) -> Option<Vec<String>> {
     let output = Command::new(support::tool(program)?).arg("--help").output().unwrap();
@@ -58,7 +55,7 @@ fn flags_of(program: &str) -> Option<Vec<String>> {
             (None, "int" | "uint8" | "uint16" | "float32") => "0",
             (None, _) => "",
         };
-        let is_ours = !PLACES.contains(&name) && !LATER.contains(&name);
+        let is_ours = !PLACES.contains(&name);
         is_ours.then(|| format!("--{name}={value}"))
     });
     Some(flags.collect())
