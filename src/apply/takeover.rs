@@ -125,6 +125,7 @@ fn is_stale(object: &Value, owner: &ObjectName) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
     use serde_json::json;
