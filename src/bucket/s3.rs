@@ -234,14 +234,6 @@ fn ready(asked: Asked<'_>, url: &Url, region: &str, credentials: Option<&AwsCred
         body: b"",
     };
     let signed = signer.sign(unsigned, SystemTime::now());
-    let mut secrets = vec![credentials.secret_access_key.clone(), signed.authorization.clone()];
-    let mut request = request
-        .header("x-amz-date", signed.date)
-        .header(CONTENT_HASH, EMPTY_HASH)
-        .authorization(signed.authorization);
-    if let Some(token) = signed.token {
-        secrets.push(token.clone());
-        request = request.secret_header("x-amz-security-token", token);
-    }
+    let (request, secrets) = signer.put(signed, request.header(CONTENT_HASH, EMPTY_HASH));
     Ready { request, secrets }
 }

@@ -125,14 +125,8 @@ impl Aws<'_> {
             body: b"",
         };
         let signed = signer.sign(unsigned, SystemTime::now());
-        let mut secrets = vec![&credentials.secret_access_key, &signed.authorization];
-        let mut request = Request::get(url.clone())
-            .header("x-amz-date", signed.date)
-            .authorization(signed.authorization.clone());
-        if let Some(token) = &signed.token {
-            request = request.secret_header("x-amz-security-token", token.clone());
-            secrets.push(token);
-        }
+        let (request, secrets) = signer.put(signed, Request::get(url.clone()));
+        let secrets: Vec<&Secret> = secrets.iter().collect();
         let answer = self.services.ask(&doing, request, &secrets, self.deadline)?;
         let described: Described = json(&doing, answer)?;
         let cluster = described.cluster.filter(|cluster| cluster.endpoint.is_some());

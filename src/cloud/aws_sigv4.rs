@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use super::AwsCredentials;
 use crate::gostd::{Time, Zone};
-use crate::net::Secret;
+use crate::net::{Request, Secret};
 
 /// A request that is to be signed. `headers` are signed besides `host`, `x-amz-date` and `x-amz-security-token`; a name
 /// comes once.
@@ -55,6 +55,23 @@ pub(crate) struct Signer<'a> {
 }
 
 impl Signer<'_> {
+    /// Puts a signature on the request that it was made for. Gives what of it is secret, too.
+    pub(crate) fn put(&self, signed: Signed, request: Request) -> (Request, Vec<Secret>) {
+        let Signed {
+            date,
+            token,
+            authorization,
+        } = signed;
+        let mut secrets = vec![self.credentials.secret_access_key.clone(), authorization.clone()];
+        secrets.extend(token.clone());
+        let request = request.header("x-amz-date", date).authorization(authorization);
+        let request = match token {
+            Some(token) => request.secret_header("x-amz-security-token", token),
+            None => request,
+        };
+        (request, secrets)
+    }
+
     /// Signs a request; the signature counts for some minutes around `at`.
     pub(crate) fn sign(&self, request: Unsigned<'_>, at: SystemTime) -> Signed {
         let date = basic_date(at);

@@ -98,19 +98,9 @@ pub(super) fn signed_post(
         body: body.expose().as_bytes(),
     };
     let signed = signer.sign(unsigned, SystemTime::now());
-    let mut secrets = vec![
-        signer.credentials.secret_access_key.clone(),
-        signed.authorization.clone(),
-    ];
-    secrets.extend(signed.token.clone());
-    let mut request = Request::post(url.clone(), content_type, body)
-        .header("x-amz-date", signed.date)
-        .authorization(signed.authorization);
+    let (mut request, secrets) = signer.put(signed, Request::post(url.clone(), content_type, body));
     if let Some((name, value)) = target {
         request = request.header(name, value);
-    }
-    if let Some(token) = signed.token {
-        request = request.secret_header("x-amz-security-token", token);
     }
     (request, secrets)
 }
