@@ -444,12 +444,7 @@ fn given_proxy(named: Option<&http::Uri>) -> Option<Proxy> {
         let value = std::env::var(variable).ok();
         value.is_some_and(|value| value.trim_end_matches('/') == address.trim_end_matches('/'))
     };
-    let proxy = Proxy {
-        address: address.clone(),
-        username: None,
-        password: None,
-    };
-    (!same("HTTPS_PROXY") && !same("https_proxy")).then_some(proxy)
+    (!same("HTTPS_PROXY") && !same("https_proxy")).then(|| Proxy::at(address.as_str()))
 }
 
 fn managed_by(manager: &str) -> PatchParams {

@@ -110,11 +110,7 @@ fn take_proxy(file: &mut Kubeconfig) -> Result<Option<Proxy>, String> {
     let Some(address) = address.filter(|address| !address.is_empty()) else {
         return Ok(None);
     };
-    let proxy = Proxy {
-        address,
-        username: None,
-        password: None,
-    };
+    let proxy = Proxy::at(address);
     proxy.parts().map_err(|why| format!("invalid proxy-url: {why}"))?;
     Ok(Some(proxy))
 }

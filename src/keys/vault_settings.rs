@@ -52,7 +52,7 @@ impl VaultSettings {
         let proxy = get("VAULT_PROXY_ADDR").or_else(|| get("VAULT_HTTP_PROXY"));
         let peer = Peer {
             tls: tls(cloud)?,
-            proxy: proxy.map_or_else(|| own.proxy.clone(), |address| Some(at(address))),
+            proxy: proxy.map_or_else(|| own.proxy.clone(), |address| Some(Proxy::at(address))),
             timeout: get("VAULT_CLIENT_TIMEOUT").map_or(Ok(TIMEOUT), timeout)?,
             ..own.clone()
         };
@@ -69,14 +69,6 @@ impl VaultSettings {
                 .map_or(Ok(false), |text| truth("VAULT_DISABLE_REDIRECTS", text))?,
             retries,
         })
-    }
-}
-
-fn at(address: &str) -> Proxy {
-    Proxy {
-        address: address.to_owned(),
-        username: None,
-        password: None,
     }
 }
 

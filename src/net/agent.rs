@@ -122,14 +122,10 @@ pub fn proxy_of_environment(target: &Url) -> Result<Option<Proxy>, String> {
     let Some((name, value)) = named_by_environment(target) else {
         return Ok(None);
     };
-    let proxy = Proxy {
-        address: match value.contains("://") {
-            true => value,
-            false => format!("http://{value}"),
-        },
-        username: None,
-        password: None,
-    };
+    let proxy = Proxy::at(match value.contains("://") {
+        true => value,
+        false => format!("http://{value}"),
+    });
     match proxy.parts() {
         Ok(_) => Ok(Some(proxy)),
         Err(why) => Err(format!("the environment variable `{name}`: {why}")),
@@ -260,11 +256,6 @@ mod tests {
             (proxy.port(), proxy.username(), proxy.password()),
             (1080, Some("u@x"), Some("p:/ %"))
         );
-        let bad = Proxy {
-            address: "ftp://x".to_owned(),
-            username: None,
-            password: None,
-        };
-        assert!(given_proxy(&bad).is_err());
+        assert!(given_proxy(&Proxy::at("ftp://x")).is_err());
     }
 }

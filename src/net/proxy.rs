@@ -56,6 +56,16 @@ pub struct ProxyParts {
 }
 
 impl Proxy {
+    /// The proxy at an address, without a login beside it.
+    #[must_use]
+    pub fn at(address: impl Into<String>) -> Self {
+        Self {
+            address: address.into(),
+            username: None,
+            password: None,
+        }
+    }
+
     /// # Errors
     /// In words, when the address is of no known form; without the address, which may hold a password.
     pub fn parts(&self) -> Result<ProxyParts, String> {

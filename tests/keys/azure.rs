@@ -49,11 +49,7 @@ impl Azure {
                 ca: Some(certificates.ca),
                 ..net::Tls::default()
             },
-            proxy: Some(net::Proxy {
-                address: format!("http://{}", proxy.address),
-                username: None,
-                password: None,
-            }),
+            proxy: Some(net::Proxy::at(format!("http://{}", proxy.address))),
             ..peer()
         };
         Some(Self {

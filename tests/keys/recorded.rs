@@ -245,11 +245,7 @@ fn peer_of_vaults(certificates: &Certificates, proxy: &Proxy) -> Peer {
             ca: Some(certificates.ca.clone()),
             ..net::Tls::default()
         },
-        proxy: Some(net::Proxy {
-            address: format!("http://{}", proxy.address),
-            username: None,
-            password: None,
-        }),
+        proxy: Some(net::Proxy::at(format!("http://{}", proxy.address))),
         ..peer()
     }
 }
