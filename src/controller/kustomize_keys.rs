@@ -3,10 +3,10 @@
 
 use super::clouds::Way;
 use super::context::Context;
-use super::kustomize_vault;
+use super::{kustomize_vault, tokens};
 use crate::api::{Decryption as DecryptionSpec, Kustomization, ObjectName, Secret};
 use crate::cloud::{CloudError, ServiceAccounts, Use, WorkloadIdentity};
-use crate::cluster::{SECRET, SERVICE_ACCOUNT};
+use crate::cluster::SECRET;
 use crate::keys::{Services, StaticCredentials};
 use crate::net::Deadline;
 use crate::pipeline::Decryption;
@@ -65,18 +65,8 @@ async fn account(
     };
     let namespace = kustomization.metadata.namespace_or_default();
     let given = wanted.service_account_name.as_deref().unwrap_or_default();
-    let annotations = match accounts.name(given) {
-        None => None,
-        Some(name) => {
-            let name = ObjectName::new(namespace, name);
-            match context.cluster.get(&SERVICE_ACCOUNT, &name).await {
-                Ok(account) => Some(account.annotations),
-                Err(error) if error.is_not_found() => None,
-                Err(error) => return Err(format!("cannot get service account '{name}' for decryption: {error}")),
-            }
-        }
-    };
-    Ok(accounts.identity(namespace, given, annotations.as_ref(), Use::Decryption))
+    let unread = |name: &ObjectName, error| format!("cannot get service account '{name}' for decryption: {error}");
+    tokens::identity(context, &accounts, (namespace, given), Use::Decryption, unread).await
 }
 
 async fn read(context: &Context, name: &ObjectName, what: &str) -> Result<Secret, String> {

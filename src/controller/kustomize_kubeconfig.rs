@@ -10,14 +10,17 @@ use futures::FutureExt as _;
 
 use super::clouds::Way;
 use super::context::Context;
-use super::{blocking, counting};
+use super::{blocking, counting, tokens};
 use crate::api::{Kustomization, ObjectName};
 use crate::cloud::{
     Asker, Cloud, CloudError, ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, ServiceAccounts, Use,
     WorkloadIdentity,
 };
-use crate::cluster::{CONFIG_MAP, Cluster, SERVICE_ACCOUNT, ServerToken, TokenSource, kubeconfig_place};
+use crate::cluster::{CONFIG_MAP, Cluster, ServerToken, TokenSource, kubeconfig_place};
 use crate::net::{Deadline, Secret};
+
+/// What Flux says before an error of whose identity is used.
+const DOING: &str = "failed to get access token for cluster";
 
 /// How long a request of ours to the cluster waits for its token.
 const TOKEN: Duration = Duration::from_secs(30);
@@ -94,44 +97,29 @@ async fn request(
 
 /// The ServiceAccount whose identity is used; none when it is this process'.
 async fn account(context: &Context, namespace: &str, given: &str) -> Result<Option<WorkloadIdentity>, String> {
-    const CLOSED: &str =
-        "failed to get access token for cluster: ObjectLevelWorkloadIdentity feature gate is not enabled";
     let accounts = ServiceAccounts {
         default: context.settings.kustomize.default_kubeconfig_account.clone(),
         ..context.accounts.clone()
     };
-    let annotations = match accounts.name(given) {
-        None => return Ok(None),
-        Some(name) => {
-            let name = ObjectName::new(namespace, name);
-            match context.cluster.get(&SERVICE_ACCOUNT, &name).await {
-                Ok(account) => Some(account.annotations),
-                Err(error) if error.is_not_found() => None,
-                Err(error) => {
-                    let text = "failed to get access token for cluster: failed to get service account";
-                    return Err(format!("{text} '{name}': {error}"));
-                }
-            }
-        }
-    };
-    let identity = accounts.identity(namespace, given, annotations.as_ref(), Use::Cluster);
+    let unread = |name: &ObjectName, error| format!("{DOING}: failed to get service account '{name}': {error}");
+    let identity = tokens::identity(context, &accounts, (namespace, given), Use::Cluster, unread).await?;
     let identity = identity.map_err(|error| error.to_string())?;
-    match context.settings.gates.object_level_identity {
+    match identity.is_none() || context.settings.gates.object_level_identity {
         true => Ok(identity),
-        false => Err(CLOSED.to_owned()),
+        false => Err(format!(
+            "{DOING}: ObjectLevelWorkloadIdentity feature gate is not enabled"
+        )),
     }
 }
 
-/// The ServiceAccount that this process is. Flux reads its name out of the Pod's token; the API server knows it as well outside of
-/// Pods.
+/// This process.
 async fn own(context: &Context) -> Result<WorkloadIdentity, String> {
-    const DOING: &str =
-        "failed to get access token for cluster: failed to create provider access token for the controller";
-    let own = context.cluster.own_account().await;
-    let own = own.map_err(|error| format!("{DOING}: the API server does not say who the controller is: {error}"))?;
-    let own = own.ok_or_else(|| {
-        format!("{DOING}: it is no ServiceAccount; name one by serviceAccountName in the ConfigMap of the kubeconfig")
-    })?;
+    let own = tokens::own(
+        &context.cluster,
+        "serviceAccountName in the ConfigMap of the kubeconfig",
+    )
+    .await;
+    let own = own.map_err(|error| format!("{DOING}: {error}"))?;
     Ok(WorkloadIdentity {
         namespace: own.namespace,
         name: own.name,

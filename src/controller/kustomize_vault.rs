@@ -5,11 +5,15 @@ use std::collections::BTreeMap;
 use tokio::runtime::Handle;
 
 use super::context::Context;
+use super::tokens::{OWN, own};
 use crate::api::ObjectName;
 use crate::cloud::{CloudError, TokenRequest, WorkloadIdentity};
-use crate::cluster::{CONFIG_MAP, Cluster};
+use crate::cluster::CONFIG_MAP;
 use crate::keys::VaultLogins;
 use crate::net::{Deadline, Secret};
+
+/// Where a Kustomization names whose token is sent.
+const FIELD: &str = "spec.decryption.serviceAccountName";
 
 /// The logins of `account`, or of this process where that is none; None when there is no ConfigMap of servers.
 pub(super) fn logins(context: &Context, account: &Result<Option<WorkloadIdentity>, CloudError>) -> Option<VaultLogins> {
@@ -30,7 +34,7 @@ pub(super) fn logins(context: &Context, account: &Result<Option<WorkloadIdentity
     let issue = move |audience: &str, deadline: Deadline| {
         let (whose, name) = match &account {
             Ok(Some(account)) => ("service account", ObjectName::new(&account.namespace, &account.name)),
-            Ok(None) => ("controller service account", own(&cluster, &runtime)?),
+            Ok(None) => ("controller service account", runtime.block_on(own(&cluster, FIELD))?),
             Err(error) => return Err(error.to_string()),
         };
         let request = TokenRequest {
@@ -52,15 +56,4 @@ pub(super) fn logins(context: &Context, account: &Result<Option<WorkloadIdentity
         read: Box::new(read),
         issue: Box::new(issue),
     })
-}
-
-/// What Flux says before an error of the token of this process.
-const OWN: &str = "failed to create provider access token for the controller";
-
-/// The ServiceAccount that this process is. Flux reads its name out of the Pod's token; the API server knows it as well outside of
-/// Pods.
-fn own(cluster: &Cluster, runtime: &Handle) -> Result<ObjectName, String> {
-    let own = runtime.block_on(cluster.own_account());
-    let own = own.map_err(|error| format!("{OWN}: the API server does not say who the controller is: {error}"))?;
-    own.ok_or_else(|| format!("{OWN}: it is no ServiceAccount; name one by spec.decryption.serviceAccountName"))
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
+use super::context::Context;
 use super::settings::Gates;
 use super::status::Outcome;
 use crate::api::{Bucket, GitRepository, ImageRepository, ObjectName, OciRepository};
-use crate::cloud::{ServiceAccounts, TokenRequest};
-use crate::cluster::Cluster;
+use crate::cloud::{CloudError, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
+use crate::cluster::{Cluster, ClusterError, SERVICE_ACCOUNT};
 use crate::net::{Deadline, Secret};
 
 /// The ServiceAccounts of a cluster. Their tokens are asked for on threads that may block, never on the runtime's own.
@@ -26,6 +27,43 @@ pub(super) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAcc
         default,
         issue: Arc::new(issue),
     }
+}
+
+/// What Flux says before an error of the token of this process.
+pub(super) const OWN: &str = "failed to create provider access token for the controller";
+
+/// The ServiceAccount that this process is. Flux reads its name out of the Pod's token; the API server knows it as well outside of
+/// Pods. `field` is where another one can be named.
+pub(super) async fn own(cluster: &Cluster, field: &str) -> Result<ObjectName, String> {
+    let own = cluster.own_account().await;
+    let own = own.map_err(|error| format!("{OWN}: the API server does not say who the controller is: {error}"))?;
+    own.ok_or_else(|| format!("{OWN}: it is no ServiceAccount; name one by {field}"))
+}
+
+/// The identity of the ServiceAccount of an object of `namespace` that names `given`, as its annotations have it now; as
+/// [`ServiceAccounts::identity`].
+///
+/// # Errors
+/// What `unread` makes of an answer of the API server that does not tell whether there is such a ServiceAccount.
+pub(super) async fn identity(
+    context: &Context,
+    accounts: &ServiceAccounts,
+    (namespace, given): (&str, &str),
+    wanted: Use,
+    unread: impl FnOnce(&ObjectName, ClusterError) -> String,
+) -> Result<Result<Option<WorkloadIdentity>, CloudError>, String> {
+    let annotations = match accounts.name(given) {
+        None => None,
+        Some(name) => {
+            let name = ObjectName::new(namespace, name);
+            match context.cluster.get(&SERVICE_ACCOUNT, &name).await {
+                Ok(account) => Some(account.annotations),
+                Err(error) if error.is_not_found() => None,
+                Err(error) => return Err(unread(&name, error)),
+            }
+        }
+    };
+    Ok(accounts.identity(namespace, given, annotations.as_ref(), wanted))
 }
 
 /// An object names a ServiceAccount for its provider while the gate is off.
