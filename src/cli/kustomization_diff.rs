@@ -8,6 +8,7 @@ use super::kustomization::{self, BuiltKustomization};
 use crate::apply::{Inventory, ObjectId, Preview, preview};
 use crate::cluster::{Cluster, Connect, KUSTOMIZATION};
 use crate::compare::{to_json, to_text};
+use crate::overlay::may_lack;
 
 /// Prints what would change; whether something would.
 ///
@@ -51,8 +52,8 @@ async fn asked(args: &Diff, built: BuiltKustomization) -> Result<Preview, String
     let cluster = cluster.map_err(|error| error.to_string())?;
     let mut inventory = inventory(&cluster, &built).await?;
     // As with the controller: what may only have lost its name is not deleted.
-    let may_lack = |id: &ObjectId| built.built.may_lack(&id.group, &id.kind);
-    inventory.entries.retain(|entry| !may_lack(&entry.id));
+    let may_be_left_out = |id: &ObjectId| may_lack(&built.built.left_out, &id.group, &id.kind);
+    inventory.entries.retain(|entry| !may_be_left_out(&entry.id));
     let (prunes, settings) = (built.kustomization.spec.prune, built.settings());
     let objects = built.into_desired().collect();
     let seen = preview(&cluster, objects, &settings, &inventory, prunes).await;

@@ -32,7 +32,7 @@ use crate::apply::{ApplyError, ChangeSet, Desired, Entry, Inventory, Refusals, p
 use crate::cel::HealthChecks;
 use crate::cluster::{Cache, KUSTOMIZATION, Kind};
 use crate::health::ObjectId;
-use crate::overlay::LeftOut;
+use crate::overlay::{LeftOut, may_lack};
 
 /// What begins the messages of faults in the spec itself.
 const TERMINAL: &str = "Reconciliation failed terminally due to configuration error";
@@ -137,10 +137,7 @@ struct Work {
 impl Work {
     /// Whether an object that is not built any more may only have lost its name.
     fn may_lack(&self, entry: &Entry) -> bool {
-        let id = &entry.id;
-        self.left_out
-            .iter()
-            .any(|left_out| left_out.may_be(&id.group, &id.kind))
+        may_lack(&self.left_out, &entry.id.group, &entry.id.kind)
     }
 
     /// What was applied before, and would be deleted where it is not built any more.
@@ -298,10 +295,11 @@ impl Reconciling<'_> {
         for warning in built.iter().flat_map(|built| &built.warnings) {
             self.turn.log.info(warning);
         }
-        let left_out = built.iter().flat_map(|built| &built.left_out);
-        let left_out: Vec<String> = left_out.map(ToString::to_string).collect();
-        if !left_out.is_empty() {
-            self.turn.warn("ObjectLeftOut", left_out.join("\n"));
+        if let Ok(built) = &built
+            && !built.left_out.is_empty()
+        {
+            let names = kustomize_report::names_left_out(&built.left_out);
+            self.turn.warn("ObjectLeftOut", names.trim_start().to_owned());
         }
         built
     }

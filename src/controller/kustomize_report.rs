@@ -1,6 +1,8 @@
 //! What messages say beyond Flux's first line: drift, for a Kustomization that only reports it (`bumpwright.dev/reconcile: report`),
 //! and objects that are left out.
 
+use std::fmt::Display;
+
 use crate::apply::Preview;
 use crate::compare::to_text;
 use crate::overlay::LeftOut;
@@ -16,31 +18,34 @@ pub(super) fn drift(preview: &Preview, revision: &str) -> String {
     let count = preview.differences.len();
     let objects = if count == 1 { "object differs" } else { "objects differ" };
     let mut text = format!("{count} {objects} from revision {revision}, nothing was changed {REPORT}");
-    let details = to_text(&preview.differences);
-    let all = details.lines().count();
-    for line in details.lines().take(LINES) {
-        text.push('\n');
-        text.push_str(line);
-    }
-    if let Some(more) = all.checked_sub(LINES).filter(|more| *more > 0) {
-        text.push_str(&format!("\n… and {more} more lines"));
-    }
+    text.push_str(&first_of(to_text(&preview.differences).lines(), "lines"));
     text
 }
 
-/// What was left out, a line each; empty when that is nothing. None of it is deleted.
+/// The first of what was left out, each on a line of its own; empty when that is nothing.
+pub(super) fn names_left_out(objects: &[LeftOut]) -> String {
+    first_of(objects.iter(), "objects")
+}
+
+/// What was left out; empty when that is nothing. None of it is deleted.
 pub(super) fn left_out(objects: &[LeftOut]) -> String {
-    let mut text = String::new();
-    for object in objects.iter().take(LINES) {
-        text.push_str(&format!("\n{object}"));
-    }
-    if let Some(more) = objects.len().checked_sub(LINES).filter(|more| *more > 0) {
-        text.push_str(&format!("\n… and {more} more objects"));
-    }
+    let mut text = names_left_out(objects);
     if !objects.is_empty() {
         text.push_str("\nwhat was applied before and may be one of these is not deleted");
     }
     text
+}
+
+/// The first of some lines, and how many more there are, each on a line of its own.
+fn first_of<L: Display>(mut lines: impl Iterator<Item = L>, what: &str) -> String {
+    let mut text = String::new();
+    for line in lines.by_ref().take(LINES) {
+        text.push_str(&format!("\n{line}"));
+    }
+    match lines.count() {
+        0 => text,
+        more => format!("{text}\n… and {more} more {what}"),
+    }
 }
 
 /// That nothing differs.

@@ -34,14 +34,6 @@ pub struct Built {
     pub left_out: Vec<LeftOut>,
 }
 
-impl Built {
-    /// Whether an object of this kind, which is not among those that were built, may be one that was left out.
-    #[must_use]
-    pub fn may_lack(&self, group: &str, kind: &str) -> bool {
-        self.left_out.iter().any(|left_out| left_out.may_be(group, kind))
-    }
-}
-
 impl Prepared<'_> {
     /// Builds it.
     ///

@@ -27,11 +27,16 @@ impl LeftOut {
 
     /// Whether it may have been an object of this kind before. Its name and its namespace say nothing: they may have been
     /// others.
-    #[must_use]
-    pub fn may_be(&self, group: &str, kind: &str) -> bool {
+    fn may_be(&self, group: &str, kind: &str) -> bool {
         let is = |known: &Option<String>, text: &str| known.as_ref().is_none_or(|known| known == text);
         is(&self.group, group) && is(&self.kind, kind)
     }
+}
+
+/// Whether an object of this kind, which is not among those that were built, may be one that was left out.
+#[must_use]
+pub fn may_lack(left_out: &[LeftOut], group: &str, kind: &str) -> bool {
+    left_out.iter().any(|left_out| left_out.may_be(group, kind))
 }
 
 impl std::fmt::Display for LeftOut {

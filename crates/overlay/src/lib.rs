@@ -36,7 +36,7 @@ mod workers;
 
 pub use build::Built;
 pub use error::OverlayError;
-pub use left_out::LeftOut;
+pub use left_out::{LeftOut, may_lack};
 pub use object::Object;
 pub use prepare::{Prepared, prepare};
 pub use spec::{Image, JsonPatch, Operation, Overlay, Patch, Target};
