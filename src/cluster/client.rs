@@ -19,7 +19,6 @@ use super::error::ClusterError;
 use super::fence::Fence;
 use super::kind::{Kind, LEASE, SERVICE_ACCOUNT};
 use super::limit::{Limit, Pace};
-use super::login::Login;
 use super::object::Object;
 use super::path_segment;
 use super::proxied;
@@ -115,22 +114,23 @@ impl Cluster {
         Ok(Self::of(clients, connect.clone(), told, limit, true))
     }
 
-    /// A server whose settings are not on disk, through a proxy if one is given.
-    pub(super) fn of_config(config: Config, proxy: Option<&Proxy>, told: OnAnswer) -> Result<Self, ClusterError> {
-        let connect = remembered();
+    /// A server whose settings are not on disk, through a proxy if one is given. `layer` is put over its clients.
+    pub(super) fn of_config(
+        config: Config,
+        proxy: Option<&Proxy>,
+        layer: impl Fn(Client) -> Client,
+        told: OnAnswer,
+    ) -> Result<Self, ClusterError> {
+        // At the pace of a Go client.
+        let connect = Connect {
+            pace: Some(Pace::GO),
+            ..Connect::default()
+        };
         let limit = Limit::new(connect.pace);
-        let clients = Clients::of(config, proxy, &told, &limit)?;
-        Ok(Self::of(clients, connect, told, limit, false))
-    }
-
-    /// The same, whose requests have tokens.
-    pub(super) fn logged_in(config: Config, login: &Arc<Login>, told: OnAnswer) -> Result<Self, ClusterError> {
-        let connect = remembered();
-        let limit = Limit::new(connect.pace);
-        let Clients { plain, watching, host } = Clients::of(config, None, &told, &limit)?;
+        let Clients { plain, watching, host } = Clients::of(config, proxy, &told, &limit)?;
         let clients = Clients {
-            plain: login.layer(plain),
-            watching: login.layer(watching),
+            plain: layer(plain),
+            watching: layer(watching),
             host,
         };
         Ok(Self::of(clients, connect, told, limit, false))
@@ -374,14 +374,6 @@ impl Cluster {
                 error: "the answer has no token".to_owned(),
             }),
         }
-    }
-}
-
-/// How a server whose settings are not on disk is connected: at the pace of a Go client.
-fn remembered() -> Connect {
-    Connect {
-        pace: Some(Pace::GO),
-        ..Connect::default()
     }
 }
 

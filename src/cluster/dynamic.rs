@@ -2,6 +2,7 @@
 
 use http::Method;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
@@ -158,13 +159,8 @@ impl Cluster {
     /// # Errors
     /// Whatever the server says.
     pub async fn stamps(&self, resource: &Resource, namespace: &str, labels: &str) -> Result<Vec<Stamp>, ClusterError> {
-        let path = with_query(&resource.collection(namespace)?, [("labelSelector", labels)]);
-        let ask = Ask {
-            accept: METADATA_LIST,
-            ..Ask::get(&path)
-        };
-        let list: List<MetadataOnly> = self.answer(ask).await?;
-        Ok(list.items.into_iter().flatten().map(|item| item.metadata).collect())
+        let items: Vec<MetadataOnly> = self.list_as(METADATA_LIST, resource, namespace, labels).await?;
+        Ok(items.into_iter().map(|item| item.metadata).collect())
     }
 
     /// The metadata of all objects of a kind with some labels, in a namespace or in all.
@@ -177,13 +173,7 @@ impl Cluster {
         namespace: &str,
         labels: &str,
     ) -> Result<Vec<Value>, ClusterError> {
-        let path = with_query(&resource.collection(namespace)?, [("labelSelector", labels)]);
-        let ask = Ask {
-            accept: METADATA_LIST,
-            ..Ask::get(&path)
-        };
-        let list: List<Value> = self.answer(ask).await?;
-        Ok(list.items.unwrap_or_default())
+        self.list_as(METADATA_LIST, resource, namespace, labels).await
     }
 
     /// The objects of a kind with some labels, in a namespace or in all.
@@ -191,8 +181,22 @@ impl Cluster {
     /// # Errors
     /// Whatever the server says.
     pub async fn list(&self, resource: &Resource, namespace: &str, labels: &str) -> Result<Vec<Value>, ClusterError> {
+        self.list_as("", resource, namespace, labels).await
+    }
+
+    async fn list_as<T: DeserializeOwned>(
+        &self,
+        accept: &str,
+        resource: &Resource,
+        namespace: &str,
+        labels: &str,
+    ) -> Result<Vec<T>, ClusterError> {
         let path = with_query(&resource.collection(namespace)?, [("labelSelector", labels)]);
-        let list: List<Value> = self.answer(Ask::get(&path)).await?;
+        let ask = Ask {
+            accept,
+            ..Ask::get(&path)
+        };
+        let list: List<T> = self.answer(ask).await?;
         Ok(list.items.unwrap_or_default())
     }
 }

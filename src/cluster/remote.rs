@@ -39,7 +39,7 @@ impl Cluster {
         let proxy = take_proxy(&mut file).map_err(ClusterError::Remote)?;
         let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
         let config = config.map_err(|error| ClusterError::Remote(error.to_string()))?;
-        Self::of_config(config, proxy.as_ref(), told)
+        Self::of_config(config, proxy.as_ref(), |client| client, told)
     }
 
     /// The cluster at `https://…`, with these authorities (PEM; without them the system's), for which tokens come from elsewhere.
@@ -60,7 +60,8 @@ impl Cluster {
             .map(certificates)
             .transpose()
             .map_err(ClusterError::Remote)?;
-        Self::logged_in(config, &Login::new(tokens), told)
+        let login = Login::new(tokens);
+        Self::of_config(config, None, |client| login.layer(client), told)
     }
 }
 
