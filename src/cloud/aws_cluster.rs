@@ -11,7 +11,7 @@ use url::Url;
 use super::aws_credentials::{Aws, AwsCredentials};
 use super::aws_endpoint::{EKS, STS, endpoint};
 use super::aws_sigv4::{Signer, Unsigned};
-use super::cluster_login::{ClusterLogin, ClusterPlace, authorities, no_token};
+use super::cluster_login::{ClusterLogin, ClusterPlace, no_token};
 use super::services::{json, unusable};
 use super::{Cloud, CloudError, Environment, WorkloadIdentity};
 use crate::net::{Deadline, Request, Secret};
@@ -100,10 +100,7 @@ impl Aws<'_> {
         let failed = |error: CloudError| error.within(format!("failed to describe EKS cluster '{}'", place.cluster));
         let cluster = self.describe(arn, credentials).map_err(failed)?;
         let authority = cluster.certificate_authority.and_then(|authority| authority.data);
-        let ca = match place.ca.is_empty() {
-            true => authorities("EKS", &authority.unwrap_or_default())?,
-            false => String::new(),
-        };
+        let ca = place.told_authorities("EKS", &authority.unwrap_or_default())?;
         Ok((cluster.endpoint.unwrap_or_default(), ca))
     }
 

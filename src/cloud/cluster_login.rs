@@ -114,6 +114,20 @@ impl ClusterPlace {
         let or = |given: &str, told: String| if given.is_empty() { told } else { given.to_owned() };
         Ok((or(&self.address, address), or(&self.ca, ca)))
     }
+
+    /// The authorities that a cloud tells in Base64 of PEM, as text; empty where others are given. `what` names the cluster's
+    /// kind.
+    pub(super) fn told_authorities(&self, what: &str, encoded: &str) -> Result<String, CloudError> {
+        if !self.ca.is_empty() {
+            return Ok(String::new());
+        }
+        let decoded = STANDARD.decode(encoded).ok();
+        let text = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+        text.ok_or_else(|| {
+            let doing = format!("failed to decode {what} CA certificate");
+            CloudError::settings(doing, "it is no Base64 of PEM")
+        })
+    }
 }
 
 impl ClusterLogin {
@@ -195,18 +209,6 @@ fn generic(request: &ClusterRequest, deadline: Deadline) -> Result<ClusterLogin,
 
 pub(super) fn no_token(why: CloudError) -> CloudError {
     Use::Cluster.without_token(why)
-}
-
-/// The PEM text that a cloud gives in Base64; `what` names it.
-pub(super) fn authorities(what: &str, encoded: &str) -> Result<String, CloudError> {
-    let decoded = STANDARD.decode(encoded).ok();
-    let text = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
-    text.ok_or_else(|| {
-        CloudError::settings(
-            format!("failed to decode {what} CA certificate"),
-            "it is no Base64 of PEM",
-        )
-    })
 }
 
 /// `https://host:port`, whatever way it is written (`fluxcd/pkg/auth`, `ParseClusterAddress`).

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::cluster_login::{ClusterLogin, ClusterPlace, authorities, no_token};
+use super::cluster_login::{ClusterLogin, ClusterPlace, no_token};
 use super::endpoints::or_usual;
 use super::services::{json, unusable};
 use super::{Cloud, CloudError, WorkloadIdentity};
@@ -50,10 +50,7 @@ impl Cloud {
         check(name)?;
         let failed = |error: CloudError| error.within(format!("failed to describe GKE cluster '{name}'"));
         let cluster = self.ask_google(name, token, deadline).map_err(failed)?;
-        let ca = match place.ca.is_empty() {
-            true => authorities("GKE", &cluster.master_auth.cluster_ca_certificate)?,
-            false => String::new(),
-        };
+        let ca = place.told_authorities("GKE", &cluster.master_auth.cluster_ca_certificate)?;
         Ok((cluster.endpoint, ca))
     }
 
