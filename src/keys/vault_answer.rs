@@ -43,18 +43,8 @@ pub(super) fn client_token(answer: Answer, secrets: &[&Secret]) -> Result<Option
         };
     }
     let body = Zeroizing::new(answer.body);
-    if body.is_empty() {
+    let Some(mut document) = document(&body)? else {
         return Ok(None);
-    }
-    let mut document = match first(&body)? {
-        Value::Null => return Ok(None),
-        Value::Object(document) => document,
-        other => {
-            let kind = kind(&other);
-            return Err(format!(
-                "json: cannot unmarshal {kind} into Go value of type api.Secret"
-            ));
-        }
     };
     // Taken out, not copied: what is left of the answer is not wiped.
     match document
@@ -82,20 +72,27 @@ const OTHERS: [&str; 8] = [
     "mount_type",
 ];
 
-/// What an answer holds, which is all of it where it has none of the usual fields.
-fn data(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
+/// An answer whole; none where it is empty or null.
+fn document(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
     if body.is_empty() {
         return Ok(None);
     }
-    let mut document = match first(body)? {
-        Value::Null => return Ok(None),
-        Value::Object(document) => document,
+    match first(body)? {
+        Value::Null => Ok(None),
+        Value::Object(document) => Ok(Some(document)),
         other => {
             let kind = kind(&other);
-            return Err(format!(
+            Err(format!(
                 "json: cannot unmarshal {kind} into Go value of type api.Secret"
-            ));
+            ))
         }
+    }
+}
+
+/// What an answer holds, which is all of it where it has none of the usual fields.
+fn data(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
+    let Some(mut document) = document(body)? else {
+        return Ok(None);
     };
     let fields = document.len();
     let name = document.keys().find(|name| name.eq_ignore_ascii_case("data")).cloned();
