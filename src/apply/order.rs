@@ -91,11 +91,12 @@ fn rank(kind: &str) -> usize {
     }
 }
 
-/// Reads `--custom-apply-stage-kinds`: groups and kinds, `group/Kind,Kind`.
+/// Reads the items of `--custom-apply-stage-kinds`: `group/Kind`, or `Kind` of the core group.
 #[must_use]
-pub fn parse_stage_kinds(text: &str) -> BTreeSet<(String, String)> {
-    let items = text.split(',').filter(|_| !text.is_empty());
+pub fn parse_stage_kinds(items: &[String]) -> BTreeSet<(String, String)> {
     items
+        .iter()
+        .filter(|item| !item.is_empty())
         .map(|item| match item.trim().split_once('/') {
             Some((group, kind)) => (group.to_owned(), kind.to_owned()),
             None => (String::new(), item.trim().to_owned()),

@@ -205,7 +205,7 @@ fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String
         age_secret: beside("--sops-age-secret", &args.sops_age_secret)?,
         vault_config_map: beside("--sops-vault-configmap", &args.sops_vault_configmap)?,
         overridden_managers: args.override_manager.clone(),
-        stage_kinds: parse_stage_kinds(&args.custom_apply_stage_kinds.join(",")),
+        stage_kinds: parse_stage_kinds(&args.custom_apply_stage_kinds),
         watched_configs: args.watch_configs_label_selector.clone(),
         kubeconfig_exec: args.insecure_kubeconfig_exec,
         kubeconfig_insecure: args.insecure_kubeconfig_tls,
