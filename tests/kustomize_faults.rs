@@ -73,6 +73,18 @@ fn nothing_is_lost(world: &KustomizeWorld<'_>) {
     }
 }
 
+/// A controller has applied the first revision, through a proxy.
+fn begun<'a>(cluster: &'a Cluster, namespace: &str) -> (KustomizeWorld<'a>, ApiProxy, Controller) {
+    let world = KustomizeWorld::new(cluster, namespace);
+    let proxy = ApiProxy::start(cluster);
+    let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
+    let controller = world.controller_through(&kubeconfig, "controller", &[]);
+    publish(&world, 0);
+    world.kustomize("app", json!({}));
+    is_whole(&world, 0);
+    (world, proxy, controller)
+}
+
 /// A revision was applied, and the next one is stopped in the middle of its writes.
 struct Stopped<'a> {
     controller: Controller,
@@ -83,13 +95,7 @@ struct Stopped<'a> {
 
 impl<'a> Stopped<'a> {
     fn start(cluster: &'a Cluster, namespace: &str) -> Self {
-        let world = KustomizeWorld::new(cluster, namespace);
-        let proxy = ApiProxy::start(cluster);
-        let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
-        let controller = world.controller_through(&kubeconfig, "controller", &[]);
-        publish(&world, 0);
-        world.kustomize("app", json!({}));
-        is_whole(&world, 0);
+        let (world, proxy, controller) = begun(cluster, namespace);
         let hold = Hold::at(&proxy, "/configmaps/", 10);
         publish(&world, 1);
         hold.reached(&controller);
@@ -168,13 +174,7 @@ fn a_controller_that_is_killed_is_followed_by_another() {
 #[test]
 fn a_controller_that_is_killed_in_a_prune_leaves_no_orphan() {
     let Some(cluster) = Cluster::shared() else { return };
-    let world = KustomizeWorld::new(cluster, "prune");
-    let proxy = ApiProxy::start(cluster);
-    let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
-    let controller = world.controller_through(&kubeconfig, "controller", &[]);
-    publish(&world, 0);
-    world.kustomize("app", json!({}));
-    is_whole(&world, 0);
+    let (world, proxy, controller) = begun(cluster, "prune");
     let hold = Hold::deletions(&proxy, "/configmaps/", 5);
     publish(&world, 1);
     hold.reached(&controller);

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::api_proxy::{ApiProxy, is_watch};
+use crate::support::api_proxy::is_watch;
 use crate::support::apiserver::Cluster;
 use crate::support::http_server::Request;
 use crate::support::kustomize_world::KustomizeWorld;
 use crate::support::reply::Reply;
-use crate::{Stopped, is_whole, nothing_is_lost, publish};
+use crate::{Stopped, begun, is_whole, nothing_is_lost, publish};
 
 /// All watches are lost in the middle of an apply, and with them the word of the next revision.
 #[test]
@@ -34,13 +34,7 @@ fn watches_that_break_off_mid_apply_lose_nothing() {
 #[test]
 fn a_slow_api_server_is_waited_for() {
     let Some(cluster) = Cluster::shared() else { return };
-    let world = KustomizeWorld::new(cluster, "slow");
-    let proxy = ApiProxy::start(cluster);
-    let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
-    let _controller = world.controller_through(&kubeconfig, "controller", &[]);
-    publish(&world, 0);
-    world.kustomize("app", json!({}));
-    is_whole(&world, 0);
+    let (world, proxy, _controller) = begun(cluster, "slow");
     proxy.intercept(|request| {
         if !is_watch(request) {
             sleep(Duration::from_millis(100));
@@ -80,13 +74,7 @@ fn nothing_is_ever_lost(world: &KustomizeWorld<'_>) {
 #[test]
 fn an_etcd_that_times_out_leaves_nothing_behind() {
     let Some(cluster) = Cluster::shared() else { return };
-    let world = KustomizeWorld::new(cluster, "etcd");
-    let proxy = ApiProxy::start(cluster);
-    let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
-    let controller = world.controller_through(&kubeconfig, "controller", &[]);
-    publish(&world, 0);
-    world.kustomize("app", json!({}));
-    is_whole(&world, 0);
+    let (world, proxy, controller) = begun(cluster, "etcd");
     let (writes, failures) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let failed = Arc::clone(&failures);
     proxy.intercept(move |request| {
