@@ -22,8 +22,8 @@ lint:
 unit:
 	@bash tests/tools/cargo-test
 
-# Prints Markdown tables; takes half an hour. BENCH=--quick measures the smallest fleet, the smaller builds, sources and
-# Kustomizations only. Messages, policies and the scan need go; the scan, builds and controllers need what `make prepare` builds.
+# Prints Markdown tables; takes three quarters of an hour. BENCH=--quick measures the smallest fleet, the smaller builds, sources,
+# Kustomizations and encrypted Secrets only. Messages, policies and the scan need go; the scan, builds and controllers need what `make prepare` builds.
 bench:
 	cargo build --locked --release --bins --benches
 	python3 -B benches/update.py $(BENCH)
@@ -33,6 +33,7 @@ bench:
 	python3 -B benches/build.py $(BENCH)
 	python3 -B benches/sources.py $(BENCH)
 	python3 -B benches/apply.py $(BENCH)
+	python3 -B benches/sops.py $(BENCH)
 
 deny:
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check; \

@@ -33,7 +33,10 @@ def main():
     parser.add_argument("--values", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-controllers", action="store_true", help="measure the command alone")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the Secrets, once")
     options = parser.parse_args()
+    if options.quick:
+        options.secrets, options.rounds = options.secrets // 10, 1
     options.binary = pathlib.Path(options.binary).resolve()
     with tempfile.TemporaryDirectory(prefix="bumpwright-bench-") as folder:
         folder = pathlib.Path(folder)
