@@ -8,6 +8,8 @@
 //!
 //! Most suites start theirs by [`super::world::World::controller`]. When a test fails, the end of the log is printed.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -233,6 +235,34 @@ impl Controller {
         let mut lines = status.lines();
         let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         line.unwrap().trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// Where a text is in the memory that the process has written to: an address and the name of its region each.
+    pub fn places_in_memory(&self, text: &str) -> Vec<String> {
+        let regions = std::fs::read_to_string(format!("/proc/{}/maps", self.id)).unwrap();
+        let memory = File::open(format!("/proc/{}/mem", self.id)).unwrap();
+        let mut places = Vec::new();
+        for region in regions.lines() {
+            let mut fields = region.split_whitespace();
+            let (range, access) = (fields.next().unwrap(), fields.next().unwrap());
+            let bounds = range.split('-').map(|end| u64::from_str_radix(end, 16).unwrap());
+            let [first, end] = bounds.collect::<Vec<_>>()[..] else {
+                continue;
+            };
+            if !access.starts_with("rw") {
+                continue;
+            }
+            let mut bytes = vec![0; usize::try_from(end - first).unwrap()];
+            // Gone meanwhile, or not to be read.
+            if memory.read_exact_at(&mut bytes, first).is_err() {
+                continue;
+            }
+            let found = memchr::memmem::find_iter(&bytes, text.as_bytes());
+            places.extend(
+                found.map(|at| format!("{:x} {}", first + at as u64, fields.clone().next_back().unwrap_or(""))),
+            );
+        }
+        places
     }
 }
 
