@@ -136,20 +136,27 @@ class Round:
         (self.work / kustomization / f"{name}.yaml").write_text(text)
 
     def measured(self):
-        self.apply("GitRepository", API, "bench", {"interval": "1h", "url": self.git.url(self.name), "ref": {"branch": "main"}})
-        self.wait(lambda: "artifact" in self.statuses("GitRepository")["bench"])
+        self.prepare()
         log = open(self.folder / "log", "w")
         self.process = subprocess.Popen(self.command, env=self.env, stdout=log, stderr=log)
         try:
             self.wait(lambda: is_ready(self.ready))
-            first = self.step(self.start, self.is_applied)
-            time.sleep(1)
-            same = self.step(lambda: self.request("again"), lambda: self.is_handled("again"))
-            changed = self.step(self.change, self.is_applied)
-            return [*first, *same, *changed, self.memory("VmHWM")]
+            figures = [figure for act, is_done in self.steps() for figure in self.step(act, is_done)]
+            return [*figures, self.memory("VmHWM")]
         finally:
             self.process.terminate()
             self.process.wait()
+
+    def prepare(self):
+        self.apply("GitRepository", API, "bench", {"interval": "1h", "url": self.git.url(self.name), "ref": {"branch": "main"}})
+        self.wait(lambda: "artifact" in self.statuses("GitRepository")["bench"])
+
+    def steps(self):
+        """What is measured: what begins it, and when it is done."""
+        yield self.start, self.is_applied
+        time.sleep(1)
+        yield lambda: self.request("again"), lambda: self.is_handled("again")
+        yield self.change, self.is_applied
 
     def step(self, act, is_done):
         before = [self.cpu(self.process.pid), self.cpu(self.box.procs["apiserver"].pid), self.requests()]
@@ -162,8 +169,10 @@ class Round:
 
     def start(self):
         for name in self.names:
-            source = {"kind": "GitRepository", "name": "bench"}
-            self.apply("Kustomization", KUSTOMIZE, name, {"interval": "1h", "path": f"./{name}", "prune": True, "sourceRef": source})
+            self.apply("Kustomization", KUSTOMIZE, name, self.spec(name))
+
+    def spec(self, name):
+        return {"interval": "1h", "path": f"./{name}", "prune": True, "sourceRef": {"kind": "GitRepository", "name": "bench"}}
 
     def change(self):
         """One object in a hundred, in all Kustomizations taken together."""
