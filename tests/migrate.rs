@@ -557,6 +557,38 @@ fn the_others_are_migrated_all_the_same() {
     assert_eq!(new, format!("{old}{}", migrated(ORIGINAL)));
 }
 
+/// A comment that stands deeper than its field does not become part of the message that it comes to stand below.
+#[test]
+fn deep_comments_stay_comments() {
+    let old = "\
+apiVersion: image.toolkit.fluxcd.io/v1alpha1
+kind: ImageUpdateAutomation
+spec:
+      # deep
+  push:
+    branch: auto
+  commit:
+    authorEmail: e
+    messageTemplate: >
+      text
+";
+    let new = "\
+apiVersion: image.toolkit.fluxcd.io/v1
+kind: ImageUpdateAutomation
+spec:
+  git:
+    commit:
+      author:
+        email: e
+      messageTemplate: >
+        text
+    # deep
+    push:
+      branch: auto
+";
+    assert_eq!(migrated(old), new);
+}
+
 /// C31, C32, and versions in places that are no object: told, not changed.
 #[test]
 fn what_users_should_know_is_told() {

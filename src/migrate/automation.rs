@@ -6,7 +6,9 @@
 use crate::api::Place;
 
 use super::automation_flow::{Braces, author_field, quoted_like};
-use super::lines::{Change, Region, changed, distance, line_break, line_end, moved, region, shares, spaces};
+use super::lines::{
+    Change, Region, changed, comments_moved, distance, line_break, line_end, moved, region, shares, spaces,
+};
 use super::migration::Reason;
 use super::objects::{Object, Planned, Refusal, unbound};
 use super::tree::{Entry, Node};
@@ -159,7 +161,7 @@ pub(super) fn rewrite(object: &Object<'_>, spec: &Node, planned: &mut Planned) -
         git.push_str(&layout.commit(region)?);
     }
     if let Some(region) = &push {
-        git.push_str(&moved(layout.text, region.all(), &[], layout.by(1)));
+        git.push_str(&layout.deeper(region, &[]));
     }
     if !git.is_empty() {
         git = format!("{}git:{}{git}", spaces(column), layout.newline);
@@ -243,6 +245,12 @@ impl Layout<'_> {
         Ok((source, checkout + &self.opening(2, "ref") + &branch))
     }
 
+    /// The lines of a field of `spec`, a level deeper.
+    fn deeper(&self, region: &Region, changes: &[Change]) -> String {
+        let comments = comments_moved(self.text, region.head..region.key, self.column, self.by(1));
+        comments + &moved(self.text, region.key..region.end, changes, self.by(1))
+    }
+
     /// The comment lines above a key, and the comment behind it.
     fn comments(&self, region: &Region, key: &Node) -> String {
         let above = self.text.get(region.head..region.key).unwrap_or_default().to_owned();
@@ -308,7 +316,7 @@ impl Layout<'_> {
             self.author(&entry.node, region.end)
         };
         let changes = changes.ok_or_else(|| refuse(entry.key.place, "commit"))?;
-        Ok(moved(self.text, region.all(), &changes, self.by(1)))
+        Ok(self.deeper(region, &changes))
     }
 
     /// `authorName` and `authorEmail` become `author`, where the first of them stands.

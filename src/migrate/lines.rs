@@ -152,6 +152,18 @@ pub(super) fn moved(text: &str, range: Range<usize>, changes: &[Change], delta: 
     out
 }
 
+/// The comment lines above a key in this column, moved by `delta` columns. None comes to stand deeper than the key: below a block scalar it
+/// would become part of that.
+pub(super) fn comments_moved(text: &str, range: Range<usize>, column: usize, delta: isize) -> String {
+    let mut out = String::new();
+    for line in text.get(range).unwrap_or_default().split_inclusive('\n') {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let line = line.get(indent.saturating_sub(column)..).unwrap_or_default();
+        push_line(&mut out, line, delta);
+    }
+    out
+}
+
 /// The bytes of a range with changes made, which are in order.
 pub(super) fn changed(text: &str, range: Range<usize>, changes: &[Change]) -> String {
     let mut out = String::new();
