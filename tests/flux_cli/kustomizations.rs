@@ -11,6 +11,11 @@ use crate::support::waiting::wait_for;
 use crate::support::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, World, git_repository};
 use crate::{Flux, rows};
 
+fn manifests(value: &str) -> String {
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "app"}});
+    documents(&[map("app", value), account.to_string()])
+}
+
 /// A repository with a ConfigMap and a ServiceAccount, its source, and a controller of both kinds.
 struct Applied<'a> {
     flux: Flux,
@@ -45,8 +50,7 @@ impl<'a> Applied<'a> {
     }
 
     fn commit(&self, value: &str) {
-        let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "app"}});
-        let text = documents(&[map("app", value), account.to_string()]);
+        let text = manifests(value);
         self.repo
             .commit("main", value, &[Change::File("deploy/all.yaml", text.as_bytes())]);
     }
@@ -107,6 +111,32 @@ fn create_and_reconcile() {
     assert_eq!(applied.value(), "2");
     let said = applied.flux.ok("export ks app");
     assert!(said.contains("path: ./deploy") && !said.contains("status:"), "{said}");
+}
+
+/// What is applied differs in nothing from what `flux` builds by itself; what is changed in a folder does.
+#[test]
+fn diff() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let Some(applied) = Applied::start(cluster, "ks-diff") else {
+        return;
+    };
+    applied.create();
+    let folder = applied.world.folder.path().join("deploy");
+    let diff = |value: &str| {
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("all.yaml"), manifests(value)).unwrap();
+        let shown = folder.display();
+        applied
+            .flux
+            .run(&format!("diff ks app --path={shown} --progress-bar=false"))
+    };
+    let same = diff("1");
+    assert_eq!((same.code, same.out.trim()), (0, ""), "{}", same.err);
+    let other = diff("2");
+    assert_eq!(other.code, 1, "{}\n{}", other.out, other.err);
+    assert!(other.out.contains("ConfigMap/ks-diff/app drifted"), "{}", other.out);
+    assert!(!other.out.contains("ServiceAccount"), "{}", other.out);
+    assert_eq!(applied.value(), "1");
 }
 
 #[test]
