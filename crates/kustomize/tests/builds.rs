@@ -285,3 +285,112 @@ fn a_generated_name_follows_its_content() {
     // sha256 of {"data":{"k":"1"},"kind":"ConfigMap","name":""}, as the real kustomize names it.
     assert!(map("1").ends_with("name: g-bbd6m56k95\n"), "{}", map("1"));
 }
+
+#[test]
+fn a_json_patch_adds_an_annotation_where_there_are_none() {
+    // What kustomize knows of an object stands in its annotations, so that there is something to add to: always for
+    // `patches`, and for `patchesJson6902` once its name or namespace was changed.
+    let patch = " target: {version: v1, kind: ConfigMap, name: app}\n  patch: |-\n    - op: add\n      path: \
+                 /metadata/annotations/note\n      value: w\n";
+    let wanted = |name: &str| MAP.replace("  name: app", &format!("  annotations:\n    note: w\n  name: {name}"));
+    for (fields, name) in [
+        ("patches:\n-", "app"),
+        ("namePrefix: x-\npatches:\n-", "x-app"),
+        ("nameSuffix: -x\npatchesJson6902:\n-", "app-x"),
+        ("namespace: default\npatchesJson6902:\n-", "app\n  namespace: default"),
+    ] {
+        let text = format!("resources: [m.yaml]\n{fields}{patch}");
+        assert_eq!(
+            built(&[("kustomization.yaml", &text), ("m.yaml", MAP)], "/"),
+            wanted(name)
+        );
+    }
+    let text = format!("resources: [m.yaml]\npatchesJson6902:\n-{patch}");
+    let error = error(&[("kustomization.yaml", &text), ("m.yaml", MAP)], "/");
+    assert!(error.contains("doc is missing path"), "{error}");
+}
+
+#[test]
+fn a_json_patch_that_takes_all_annotations_away_leaves_the_former_names() {
+    let text = "resources: [base]\npatches:\n- target: {kind: ConfigMap}\n  patch: |-\n    - op: remove\n      path: \
+                /metadata/annotations\n";
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  volumes:\n  - configMap:\n      name: app\n    \
+               name: v\n";
+    let out = built(
+        &[
+            ("kustomization.yaml", text),
+            (
+                "base/kustomization.yaml",
+                "namePrefix: x-\nresources: [m.yaml, p.yaml]\n",
+            ),
+            ("base/m.yaml", MAP),
+            ("base/p.yaml", pod),
+        ],
+        "/",
+    );
+    assert!(
+        out.contains("- configMap:\n      name: x-app\n") && !out.contains("annotations"),
+        "{out}"
+    );
+}
+
+#[test]
+fn annotations_are_replaced_as_a_whole_where_there_are_none() {
+    let text = "resources: [m.yaml, n.yaml]\nnamePrefix: x-\nreplacements:\n- source: {kind: Secret, fieldPath: \
+                metadata.annotations}\n  targets:\n  - select: {kind: ConfigMap}\n    fieldPaths: \
+                [metadata.annotations]\n";
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata:\n  annotations:\n    a: b\n  name: s\n";
+    let files = [("kustomization.yaml", text), ("m.yaml", MAP), ("n.yaml", secret)];
+    let wanted = "metadata:\n  annotations:\n    a: b\n  name: x-app\n";
+    assert!(built(&files, "/").contains(wanted));
+}
+
+#[test]
+fn entries_of_a_kustomization_hold_strings_where_strings_are_wanted() {
+    for text in [
+        "configMapGenerator:\n- name: g\n  options:\n    labels: {a: yes}\n",
+        "generatorOptions:\n  annotations: {a: 1}\n",
+        "labels:\n- pairs: {a: b}\n  fields:\n  - path: 1\n",
+        "helmGlobals: {chartHome: 1}\n",
+    ] {
+        let error = error(&[("kustomization.yaml", &format!("{text}namePrefix: x-\n"))], "/");
+        assert!(error.starts_with("kustomization.yaml:"), "{error}");
+    }
+}
+
+#[test]
+fn what_a_component_leaves_is_merged_as_what_a_directory_gives() {
+    // A field spec of any kind is dropped behind one of a kind, once specs are merged anew.
+    let mut files = vec![
+        (
+            "kustomization.yaml",
+            "resources: [base]\nnamePrefix: p-\nconfigurations: [c.yaml]\n",
+        ),
+        ("c.yaml", "namePrefix:\n- {kind: Bee, path: metadata/name}\n"),
+        ("base/kustomization.yaml", "resources: [m.yaml]\n"),
+        ("base/m.yaml", MAP),
+        (
+            "part/kustomization.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n",
+        ),
+    ];
+    assert!(built(&files, "/").contains("name: p-app"));
+    files[0].1 = "resources: [base]\nnamePrefix: p-\nconfigurations: [c.yaml]\ncomponents: [part]\n";
+    files[4].1 = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ncommonAnnotations: {a: b}\n";
+    assert!(built(&files, "/").contains("name: app"));
+}
+
+#[test]
+fn labels_that_a_patch_puts_in_the_place_of_others_are_its_own() {
+    let text = "resources: [d.yaml]\nlabels:\n- pairs: {app: x}\n  includeSelectors: true\ntransformers:\n- |-\n  \
+                apiVersion: builtin\n  kind: PatchStrategicMergeTransformer\n  metadata: {name: t}\n  patches: |-\n    \
+                apiVersion: apps/v1\n    kind: Deployment\n    metadata: {name: d}\n    spec: {template: {metadata: \
+                {labels: {$patch: replace, app: r}}}}\n";
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {template: {spec: {}}}\n";
+    let out = built(&[("kustomization.yaml", text), ("d.yaml", deployment)], "/");
+    assert_eq!(
+        (out.matches("app: x").count(), out.matches("app: r").count()),
+        (2, 1),
+        "{out}"
+    );
+}

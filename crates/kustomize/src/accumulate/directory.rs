@@ -136,8 +136,14 @@ impl<'c> Target<'c, '_> {
             let added = self
                 .component(name)
                 .and_then(|below| below.accumulate_onto(accumulated));
-            accumulated = match added {
-                Ok(added) => added,
+            // As with a directory: ids are checked, and a field spec may be said by one that sorts before it.
+            let merged = added.and_then(|added| {
+                let mut merged = Accumulated::default();
+                merged.merge(added, &self.context.fields)?;
+                Ok(merged)
+            });
+            accumulated = match merged {
+                Ok(merged) => merged,
                 Err(error) => {
                     let others = names.take_while(|_| !self.goes_round());
                     let others = others.map(|name| match self.component(name) {

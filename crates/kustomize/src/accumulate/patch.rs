@@ -2,6 +2,7 @@
 
 use super::error::BuildError;
 use super::target::Target;
+use crate::fields::SharedEntries;
 use crate::growth::Growth;
 use crate::jsonpatch;
 use crate::kustomization::{Patch, Text};
@@ -214,6 +215,9 @@ fn merge_at(
         if wipes {
             resource.write_annotations();
         }
+        if !resource.shared.is_empty() {
+            forget_replaced(&patch, &mut Vec::new(), &mut resource.shared);
+        }
         let merged = apply(&mut resource.node, patch, schema.schema(), changes);
         if wipes {
             resource.read_annotations();
@@ -227,6 +231,20 @@ fn merge_at(
         merged.map_err(|error| BuildError::from(error).of(id))
     });
     merged.map_or(Ok(()), |merged| merged.map(|_| ()))
+}
+
+/// Mappings that a patch puts in the place of others have nodes of their own.
+fn forget_replaced(patch: &Node, way: &mut Vec<CompactString>, shared: &mut SharedEntries) {
+    if patch.get("$patch").and_then(Node::as_str) == Some("replace") {
+        shared.forget_below(way);
+        return;
+    }
+    let mapping = patch.as_mapping();
+    for entry in mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default() {
+        way.push(entry.key.text.clone());
+        forget_replaced(&entry.value, way, shared);
+        way.pop();
+    }
 }
 
 /// Writes annotations as strings, null too; none at all where there are none.
@@ -390,11 +408,12 @@ fn patch_selected(
                 resource.remember();
             }
             let id = resource.id().to_string();
-            let origins = sees_annotations && resource.write_origins();
-            let patched = patch.apply_within(&mut resource.node, settings.growth);
-            if origins {
-                resource.read_origins();
-            }
+            let apply = |node: &mut Node| patch.apply_within(node, settings.growth);
+            let patched = if sees_annotations {
+                resource.change_annotated(apply)
+            } else {
+                apply(&mut resource.node)
+            };
             resource.shared.forget();
             resource.refresh(settings.schema);
             patched.map_err(|error| BuildError::from(error).of(id))

@@ -263,6 +263,9 @@ impl Target<'_, '_> {
                 Ok(())
             }
             Transformer::Metadata(metadata) => Ok(map.each(schema, |resource| {
+                if metadata.what == "annotations" {
+                    resource.show_annotations();
+                }
                 let (node, shared) = resource.tree();
                 metadata.apply(node, shared)
             })?),

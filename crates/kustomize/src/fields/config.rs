@@ -160,13 +160,24 @@ impl FieldSpec {
     /// # Errors
     /// A field is of the wrong type or, where `strict`, unknown; or the path is longer than any object is deep.
     pub fn read(item: &Node, strict: bool) -> Result<Self, ConfigError> {
-        let mut fields = Fields::of(item, "field spec")?;
+        Self::of(Fields::of(item, "field spec")?, strict)
+    }
+
+    /// Reads one that stands in a kustomization.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; or a number or boolean stands where a string is wanted.
+    pub fn read_entry(item: &Node) -> Result<Self, ConfigError> {
+        Self::of(Fields::of(item, "field spec")?.exact(true), true)
+    }
+
+    fn of(mut fields: Fields<'_>, strict: bool) -> Result<Self, ConfigError> {
         let gvk = read_gvk(&mut fields)?;
         let path = fields.string("path")?;
         let spec = Self::new(gvk, path, fields.boolean("create")?);
         if spec.parts().len() > MAX_PARTS {
             return Err(ConfigError::Field {
-                place: item.place,
+                place: fields.place(),
                 what: "field spec".to_owned(),
                 problem: format!("the path has more than {MAX_PARTS} parts"),
             });

@@ -49,6 +49,26 @@ impl SharedEntries {
         self.groups.clear();
     }
 
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Forgets the entries below a way of keys: they were made anew.
+    pub fn forget_below(&mut self, way: &[CompactString]) {
+        let is_below = |spot: &Vec<Step>| {
+            let begins = spot
+                .iter()
+                .zip(way)
+                .all(|(step, key)| matches!(step, Step::Key(own) if own == key));
+            begins && spot.len() > way.len()
+        };
+        for group in &mut self.groups {
+            group.spots.retain(|spot| !is_below(spot));
+        }
+    }
+
     /// Makes the entries of each group equal after a change of the object. Where several changed, the last one counts.
     pub fn settle(&mut self, object: &mut Node) {
         self.groups.retain_mut(|group| group.settle(object));
@@ -123,6 +143,11 @@ mod tests {
         *object.lookup_mut(&["a", "k"]).unwrap() = Node::string("y");
         shared.settle(&mut object);
         assert_eq!(json(&object), r#"{"a":{"k":"y"},"b":[{"k":"y"}],"c":{"k":"x"}}"#);
+        let mut apart = shared.clone();
+        apart.forget_below(&["b".into()]);
+        *object.lookup_mut(&["a", "k"]).unwrap() = Node::string("z");
+        apart.settle(&mut object);
+        assert_eq!(json(&object), r#"{"a":{"k":"z"},"b":[{"k":"y"}],"c":{"k":"x"}}"#);
         object.get_mut("a").unwrap().as_mapping_mut().unwrap().remove("k");
         shared.settle(&mut object);
         assert!(shared.groups.is_empty(), "one entry alone shares nothing");

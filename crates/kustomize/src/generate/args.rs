@@ -47,7 +47,7 @@ impl GeneratorArgs {
     ///
     /// A field has a wrong value.
     pub fn read(entry: &Node, what: &str, secret: bool, strict: bool) -> Result<Self, ConfigError> {
-        let mut fields = Fields::of(entry, what)?;
+        let mut fields = Fields::of(entry, what)?.exact(strict);
         let mut args = Self {
             name: fields.string("name")?,
             namespace: fields.string("namespace")?,
@@ -104,7 +104,7 @@ impl GeneratorOptions {
     ///
     /// A field has a wrong value.
     pub fn read(node: &Node, strict: bool) -> Result<Self, ConfigError> {
-        let mut fields = Fields::of(node, "generatorOptions")?;
+        let mut fields = Fields::of(node, "generatorOptions")?.exact(strict);
         let options = Self {
             labels: fields.pairs("labels")?,
             annotations: fields.pairs("annotations")?,

@@ -107,7 +107,7 @@ impl HelmGlobals {
     ///
     /// A field has a wrong value.
     pub fn read(node: &Node, strict: bool) -> Result<Self, ConfigError> {
-        let mut fields = Fields::of(node, "helmGlobals")?;
+        let mut fields = Fields::of(node, "helmGlobals")?.exact(strict);
         let globals = Self {
             chart_home: fields.string("chartHome")?,
             config_home: fields.string("configHome")?,
@@ -126,7 +126,7 @@ impl HelmChart {
     ///
     /// A field has a wrong value.
     pub fn read(entry: &Node, strict: bool) -> Result<Self, ConfigError> {
-        let mut fields = Fields::of(entry, "helmCharts")?;
+        let mut fields = Fields::of(entry, "helmCharts")?.exact(strict);
         let chart = Self {
             name: fields.string("name")?,
             version: fields.string("version")?,

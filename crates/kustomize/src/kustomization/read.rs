@@ -302,7 +302,7 @@ fn each<T>(
 
 fn read_label(entry: &Node) -> Result<LabelEntry, ConfigError> {
     let mut fields = Fields::of(entry, "labels")?;
-    let specs = fields.list("fields")?.iter().map(|spec| FieldSpec::read(spec, true));
+    let specs = fields.list("fields")?.iter().map(FieldSpec::read_entry);
     let specs = specs.collect::<Result<FieldSpecs, _>>()?;
     let label = LabelEntry {
         pairs: pairs(&mut fields, "pairs")?,

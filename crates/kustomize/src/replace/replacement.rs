@@ -339,6 +339,9 @@ impl<'a> Target<'a> {
     }
 
     fn put(&self, object: &mut dyn Object, value: &Node) -> Result<(), ReplaceError> {
+        if self.paths.iter().any(|(_, parts)| is_annotation(parts)) {
+            object.show_annotations();
+        }
         let (node, shared) = object.tree();
         for (path, parts) in &self.paths {
             self.put_at(node, path, parts, value)?;
@@ -367,6 +370,10 @@ impl<'a> Target<'a> {
             Err(fault) => Err(ReplaceError::Field { context, fault }),
         }
     }
+}
+
+fn is_annotation(parts: &[CompactString]) -> bool {
+    matches!(parts, [metadata, annotations, ..] if metadata == "metadata" && annotations == "annotations")
 }
 
 fn any(ids: &[Id], selector: &SelectorMatcher) -> Result<bool, super::SelectorError> {

@@ -28,6 +28,13 @@ const DROPPED: [&str; 11] = [
     "config.k8s.io/id",
 ];
 
+/// Older spellings of kyaml's own annotations.
+const LEGACY: [&str; 3] = [
+    "config.kubernetes.io/path",
+    "config.kubernetes.io/index",
+    "config.k8s.io/id",
+];
+
 impl Resource {
     pub(super) fn annotations_mut(&mut self) -> Option<&mut bumpwright_yaml::Mapping> {
         let annotations = self.node.lookup_mut(&["metadata", "annotations"])?;
@@ -52,19 +59,18 @@ impl Resource {
         self.take_annotations();
     }
 
-    /// Puts origin and transformations into annotations, if they are tracked: they are no secret of the build.
-    pub fn write_origins(&mut self) -> bool {
-        let tracked = self.origin.is_some() || !self.transformations.is_empty();
-        if tracked {
-            self.annotate_origin(true, true);
+    /// Changes the object with what the build knows in its annotations, so that there are some to add to. Those of the
+    /// build's own domain come back if the change took them away; origin and transformations do not.
+    pub fn change_annotated<T>(&mut self, change: impl FnOnce(&mut Node) -> T) -> T {
+        self.write_annotations();
+        let own = self.pairs("annotations").filter(|(key, _)| is_own(key));
+        let own: Vec<(CompactString, CompactString)> = own.map(|(key, text)| (key.into(), text.into())).collect();
+        let changed = change(&mut self.node);
+        for (key, text) in &own {
+            self.set_annotation(key, text);
         }
-        tracked
-    }
-
-    /// Takes origin and transformations back, after [`Self::write_origins`].
-    pub fn read_origins(&mut self) {
-        let (origin, transformations) = (self.take_annotation(ORIGIN), self.take_annotation(TRANSFORMATIONS));
-        self.take_origins(origin, transformations);
+        self.read_annotations();
+        changed
     }
 
     fn take_origins(&mut self, origin: Option<String>, transformations: Option<String>) {
@@ -101,6 +107,14 @@ impl Resource {
         self.needs_hash = needs_hash.is_some_and(|text| text == ENABLED);
         self.from_helm = from_helm.is_some_and(|text| text == "true");
         self.take_origins(origin, transformations);
+    }
+
+    /// Whether [`Self::with_annotations`] adds any.
+    pub(super) fn knows_something(&self) -> bool {
+        let lists = [&self.prefixes, &self.suffixes];
+        let named = !self.previous.is_empty() || lists.iter().any(|list| !list.is_empty());
+        let generated = self.behavior.is_some() || self.needs_hash || self.from_helm;
+        named || generated || self.origin.is_some() || !self.transformations.is_empty()
     }
 
     /// The object with all that the build knows in its annotations, as a program sees it.
@@ -235,6 +249,11 @@ impl Resource {
             .map(|entry| (entry.key.text.clone(), text(&entry.value)))
             .collect()
     }
+}
+
+/// Whether a JSON patch cannot take an annotation away.
+fn is_own(key: &str) -> bool {
+    key.starts_with(DOMAIN) || LEGACY.contains(&key)
 }
 
 /// The `stringData` of a Secret in base64, as the API server takes it.

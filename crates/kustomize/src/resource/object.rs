@@ -6,7 +6,7 @@ use crate::Gvk;
 use crate::fields::{SharedEntries, untagged};
 use crate::schema::SchemaChoice;
 use crate::transform::{End, Id, Object};
-use bumpwright_yaml::{Node, Scalar, Style, Tag, Value};
+use bumpwright_yaml::{Mapping, Node, Scalar, Style, Tag, Value};
 use compact_str::CompactString;
 use std::sync::Arc;
 
@@ -284,13 +284,15 @@ impl Resource {
 
     /// Sets an annotation to a string.
     pub fn set_annotation(&mut self, key: &str, text: &str) {
-        let Some(object) = self.node.as_mapping_mut() else {
-            return;
-        };
-        let metadata = mapping_under(object, "metadata");
-        if let Some(annotations) = metadata.and_then(|metadata| mapping_under(metadata, "annotations")) {
+        if let Some(annotations) = self.make_annotations() {
             annotations.set(key, Node::string(text));
         }
+    }
+
+    /// Its annotations, made where there are none.
+    fn make_annotations(&mut self) -> Option<&mut Mapping> {
+        let metadata = mapping_under(self.node.as_mapping_mut()?, "metadata")?;
+        mapping_under(metadata, "annotations")
     }
 
     /// Takes an annotation away.
@@ -358,6 +360,12 @@ impl Object for Resource {
         }
     }
 
+    fn show_annotations(&mut self) {
+        if self.knows_something() {
+            self.make_annotations();
+        }
+    }
+
     fn is_from_helm(&self) -> bool {
         self.from_helm
     }
@@ -373,7 +381,7 @@ pub(super) fn is_nil_or_empty(node: &Node) -> bool {
 }
 
 /// The mapping under a key; made where something else or nothing is.
-fn mapping_under<'m>(mapping: &'m mut bumpwright_yaml::Mapping, key: &str) -> Option<&'m mut bumpwright_yaml::Mapping> {
+fn mapping_under<'m>(mapping: &'m mut Mapping, key: &str) -> Option<&'m mut Mapping> {
     let node = mapping.get_or_insert_with(key, Node::mapping);
     if node.as_mapping().is_none() {
         *node = Node::mapping().at(node.place);
@@ -382,7 +390,7 @@ fn mapping_under<'m>(mapping: &'m mut bumpwright_yaml::Mapping, key: &str) -> Op
 }
 
 /// Sets a field to a text of no tag: it counts as what it looks like, unless the old one was quoted.
-fn set_text(mapping: &mut bumpwright_yaml::Mapping, key: &str, text: &str) {
+fn set_text(mapping: &mut Mapping, key: &str, text: &str) {
     let old = mapping.get(key);
     let style = old.and_then(Node::as_scalar).map_or(Style::Plain, |old| old.style);
     let place = old.map(|old| old.place).unwrap_or_default();

@@ -100,6 +100,9 @@ pub trait Object {
     /// Notes that a prefix or suffix is about to be put on the name.
     fn note_affix(&mut self, end: super::End, affix: &str);
 
+    /// Makes an empty field for annotations where kustomize has one, with what the build knows of the object.
+    fn show_annotations(&mut self) {}
+
     /// Whether a Helm chart made it, so that its namespace is the chart's business.
     fn is_from_helm(&self) -> bool {
         false
