@@ -8,9 +8,8 @@ use std::process::ExitCode;
 
 use super::console::{end, print, say};
 use super::{build_args, building, kustomization_build};
-use crate::kustomize::Build;
+use crate::kustomize::{Build, BuildError};
 use crate::kustomize::resource::Resource;
-use crate::yaml::write_sigs;
 
 /// What was built cannot be handed out.
 #[derive(Debug, thiserror::Error)]
@@ -19,8 +18,8 @@ enum OutputError {
     File(PathBuf, io::Error),
     #[error("cannot print what was built: {0}")]
     Print(io::Error),
-    #[error("{0}")]
-    Value(String),
+    #[error(transparent)]
+    Value(#[from] BuildError),
 }
 
 /// Runs the command.
@@ -46,7 +45,7 @@ fn output(built: &Build, path: Option<&Path>) -> Result<(), OutputError> {
     if let Some(folder) = path.filter(|path| path.is_dir()) {
         return files(built, folder);
     }
-    let text = built.to_yaml().map_err(|error| OutputError::Value(error.to_string()))?;
+    let text = built.to_yaml()?;
     match path {
         Some(file) => fs::write(file, text).map_err(|error| OutputError::File(file.to_owned(), error)),
         None => print(text.as_bytes()).map_err(OutputError::Print),
@@ -58,7 +57,7 @@ fn files(built: &Build, folder: &Path) -> Result<(), OutputError> {
     let namespaces: BTreeSet<&str> = built.objects.iter().filter_map(namespace).collect();
     for object in &built.objects {
         let mut text = String::new();
-        write_sigs(&object.node, &mut text).map_err(|error| OutputError::Value(error.to_string()))?;
+        built.write(object, &mut text)?;
         let path = folder.join(file_name(object, namespaces.len() > 1));
         fs::write(&path, text).map_err(|error| OutputError::File(path.clone(), error))?;
     }

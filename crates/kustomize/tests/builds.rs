@@ -394,3 +394,16 @@ fn labels_that_a_patch_puts_in_the_place_of_others_are_its_own() {
         "{out}"
     );
 }
+
+#[test]
+fn a_value_that_cannot_be_written_is_told_with_its_object_and_place() {
+    let text = "resources: [m.yaml]\nreplacements:\n- sourceValue: a\n  targets:\n  - select: {kind: ConfigMap}\n    \
+                fieldPaths: [immutable]\n";
+    let map = format!("{MAP}immutable: true\n");
+    let files = [("kustomization.yaml", text), ("m.yaml", &*map)];
+    let built = build(&tree(&files), "/", &Options::default(), &Sealed).unwrap();
+    assert_eq!(
+        built.to_yaml().unwrap_err().to_string(),
+        "m.yaml:5:12: ConfigMap.v1.[noGrp]/app.[noNs]: cannot decode !!str `a` as a !!bool"
+    );
+}

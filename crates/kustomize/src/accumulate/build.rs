@@ -11,7 +11,7 @@ use crate::reference::{fix_references, resolve_vars};
 use crate::resource::{ResMap, Resource, check};
 use crate::transform::Metadata;
 use crate::tree::{LoadRestrictions, Loader, Tree, World};
-use bumpwright_yaml::{Files, Node, WriteError, write_sigs};
+use bumpwright_yaml::{Files, Node, write_sigs};
 
 /// How to build.
 #[derive(Debug, Clone, Default)]
@@ -64,15 +64,29 @@ impl Build {
     /// # Errors
     ///
     /// An object has a value that JSON has not, such as `.nan`.
-    pub fn to_yaml(&self) -> Result<String, WriteError> {
+    pub fn to_yaml(&self) -> Result<String, BuildError> {
         let mut text = String::new();
         for (at, object) in self.objects.iter().enumerate() {
             if at > 0 {
                 text.push_str("---\n");
             }
-            write_sigs(&object.node, &mut text)?;
+            self.write(object, &mut text)?;
         }
         Ok(text)
+    }
+
+    /// Adds one of the objects to a text, as `kustomize build` prints it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::to_yaml`].
+    pub fn write(&self, object: &Resource, text: &mut String) -> Result<(), BuildError> {
+        let written = write_sigs(&object.node, text);
+        written.map_err(|error| {
+            let place = error.place;
+            let error = BuildError::from(error).of(object.id());
+            error.at(place).at(object.node.place).resolved(&self.files)
+        })
     }
 }
 
