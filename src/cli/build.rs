@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use super::console::{end, print, say};
 use super::{build_args, building, kustomization_build};
-use crate::kustomize::{Build, BuildError};
 use crate::kustomize::resource::Resource;
+use crate::kustomize::{Build, BuildError};
 
 /// What was built cannot be handed out.
 #[derive(Debug, thiserror::Error)]

@@ -75,6 +75,8 @@ impl Prepared<'_> {
             shown_from: Some(ROOT.to_owned()),
             order: Some(Order::Fifo),
             manager: Some(MANAGER),
+            // As Flux's kustomize does: a StatefulSet that Flux made could not be applied any more.
+            label_claim_templates: true,
             ..Options::default()
         };
         let world = Outside {

@@ -486,6 +486,18 @@ impl World for Remote {
     }
 }
 
+/// A StatefulSet of Flux has them, and no API server lets them change.
+#[test]
+fn labels_of_templates_go_to_claims_as_with_flux() {
+    let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  volumeClaimTemplates:\n  - metadata: \
+               {name: data}\n  template: {spec: {}}\n";
+    let kustomization = "resources: [set.yaml]\nlabels:\n- pairs: {app: db}\n  includeTemplates: true\n";
+    let files = [("app/kustomization.yaml", kustomization), ("app/set.yaml", set)];
+    let built = build(&files, &Stages::default()).unwrap();
+    let claims = &built.objects[0].value["spec"]["volumeClaimTemplates"];
+    assert_eq!(claims[0]["metadata"], json!({"name": "data", "labels": {"app": "db"}}));
+}
+
 #[test]
 fn remote_bases_can_be_refused_repositories_and_files_alike() {
     let remote = Remote(Arc::new(tree(&[

@@ -25,6 +25,9 @@ pub struct Options {
     pub managed_by_label: bool,
     /// What that label says, where it is not kustomize's own version.
     pub manager: Option<&'static str>,
+    /// Whether `labels` with `includeTemplates` go into `volumeClaimTemplates` of a StatefulSet too, as in kustomize up
+    /// to 5.8.1: in a cluster these cannot be changed afterwards.
+    pub label_claim_templates: bool,
     /// Whether plugins may run (`--enable-alpha-plugins`).
     pub plugins: bool,
     /// Whether functions may be programs (`--enable-exec`).

@@ -194,7 +194,9 @@ impl Target<'_, '_> {
         let kustomization = &self.kustomization;
         let mut steps = Vec::new();
         for label in &kustomization.labels {
-            let fields = label_specs(&label.fields, label.options, config);
+            let mut options = label.options;
+            options.volume_claim_templates |= options.templates && self.context.options.label_claim_templates;
+            let fields = label_specs(&label.fields, options, config);
             let place = label.pairs.first().map(|(_, value)| value.place).unwrap_or_default();
             steps.push(Metadata {
                 what: "labels",
