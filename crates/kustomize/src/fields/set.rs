@@ -4,8 +4,8 @@ use super::error::Fault;
 use bumpwright_yaml::{Node, Scalar, Style, Tag, Value};
 use compact_str::CompactString;
 
-/// Sets the text of a scalar. It keeps its style; without a `tag`, it counts as what text and style make of it. Quotes
-/// that stay make it a string whatever the tag: so kustomize reads what it wrote.
+/// Sets the text of a scalar. It keeps its style; without a `tag`, it counts as what text and style make of it. Quotes that
+/// stay make it a string whatever the tag, unless a tag stood before them: so kustomize reads what it wrote.
 ///
 /// # Errors
 /// The node is no scalar.
@@ -14,7 +14,8 @@ pub fn set_scalar(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), F
         return Err(Fault::wrong_kind(node, "ScalarNode"));
     };
     scalar.text = CompactString::new(text);
-    let tag = tag.filter(|_| scalar.style == Style::Plain);
+    let is_tagged = scalar.tag != Tag::Str;
+    let tag = tag.filter(|_| scalar.style == Style::Plain || is_tagged);
     scalar.tag = tag.unwrap_or_else(|| untagged(text, scalar.style));
     Ok(())
 }

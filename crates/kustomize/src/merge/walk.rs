@@ -299,7 +299,7 @@ fn is_written_null(node: &Node) -> bool {
     node.is_null() && node.as_scalar().is_some_and(|scalar| !scalar.text.is_empty())
 }
 
-/// A value that replaces another is spelled as that was. Quotes make a string of it.
+/// A value that replaces another is spelled as that was. Quotes make a string of it, unless a tag stood before them.
 fn take_style(new: &mut Node, old: &Node) {
     match (&mut new.value, &old.value) {
         (Value::Scalar(new), Value::Scalar(old)) => {
@@ -308,7 +308,7 @@ fn take_style(new: &mut Node, old: &Node) {
                 new.tag,
                 Tag::Bool | Tag::Int | Tag::Float | Tag::Timestamp | Tag::Merge | Tag::Null
             );
-            if plain && old.style != Style::Plain {
+            if plain && old.style != Style::Plain && old.tag == Tag::Str {
                 new.tag = Tag::Str;
             }
         }

@@ -205,14 +205,20 @@ pub fn replace_within(
             let problem = "replacements must specify a source and at least one target";
             return Err(ReplaceError::of(replacement.place, problem));
         };
-        let value = value_of(replacement, objects, &ids)?;
+        let (mut value, source) = value_of(replacement, objects, &ids)?;
         for target in targets {
             let target = Target::new(target)?;
-            for (object, ids) in objects.iter_mut().zip(&mut ids) {
+            for (at, (object, ids)) in objects.iter_mut().zip(&mut ids).enumerate() {
                 if target.picks(object.node(), ids)? {
                     let paid = growth.pay(&value);
                     paid.map_err(|cause| ReplaceError::of(replacement.place, cause.to_string()))?;
                     target.put(&mut **object, &value)?;
+                    // The field that is read may be one of those that are set: then the next ones get what it is now.
+                    if let Some((_, path)) = source.as_ref().filter(|(from, _)| *from == at)
+                        && let Ok(Some(field)) = lookup(object.node(), path)
+                    {
+                        value = field.clone();
+                    }
                     // A replacement may change what an object is named now, never what it was named before.
                     if let Some(present) = ids.first_mut() {
                         *present = object.id();
@@ -231,23 +237,35 @@ fn ids_of(object: &dyn Object) -> Vec<Id> {
     ids
 }
 
-fn value_of(replacement: &Replacement, objects: &[&mut dyn Object], ids: &[Vec<Id>]) -> Result<Node, ReplaceError> {
+/// The position of an object and the way to a field of it.
+type Spot = (usize, Vec<CompactString>);
+
+/// The value, and where it stands if it is taken as it is.
+fn value_of(
+    replacement: &Replacement,
+    objects: &[&mut dyn Object],
+    ids: &[Vec<Id>],
+) -> Result<(Node, Option<Spot>), ReplaceError> {
     let source = match (&replacement.source, &replacement.source_value) {
         (Some(_), Some(_)) => {
             let problem = "value and resource selectors are mutually exclusive";
             return Err(ReplaceError::of(replacement.place, problem));
         }
         (Some(source), None) => source,
-        (None, value) => return Ok(value.clone().unwrap_or_else(Node::null)),
+        (None, value) => return Ok((value.clone().unwrap_or_else(Node::null), None)),
     };
-    let mut selected = objects.iter().zip(ids).filter(|(_, ids)| source.picks(ids));
-    let Some((object, _)) = selected.next() else {
+    let mut selected = objects
+        .iter()
+        .zip(ids)
+        .enumerate()
+        .filter(|(_, (_, ids))| source.picks(ids));
+    let Some((at, (object, _))) = selected.next() else {
         return Err(ReplaceError::of(
             source.place,
             format!("nothing selected by {}:{}", source.id, source.path),
         ));
     };
-    if let Some((other, _)) = selected.next() {
+    if let Some((_, (other, _))) = selected.next() {
         let problem = format!(
             "multiple matches for selector {}:{}: {} and {} are two",
             source.id,
@@ -257,7 +275,8 @@ fn value_of(replacement: &Replacement, objects: &[&mut dyn Object], ids: &[Vec<I
         );
         return Err(ReplaceError::of(source.place, problem));
     }
-    let field = lookup(object.node(), &split_path_smart(&source.path, '.')).map_err(|fault| ReplaceError::Field {
+    let path = split_path_smart(&source.path, '.');
+    let field = lookup(object.node(), &path).map_err(|fault| ReplaceError::Field {
         context: format!("error looking up replacement source {}", source.path),
         fault,
     })?;
@@ -268,10 +287,10 @@ fn value_of(replacement: &Replacement, objects: &[&mut dyn Object], ids: &[Vec<I
         );
         return Err(ReplaceError::of(source.place, problem));
     };
-    source
-        .options
-        .as_ref()
-        .map_or_else(|| Ok(field.clone()), |options| options.refine(field))
+    match source.options.as_ref().filter(|options| !options.delimiter.is_empty()) {
+        Some(options) => Ok((options.refine(field)?, None)),
+        None => Ok((field.clone(), Some((at, path)))),
+    }
 }
 
 /// Whether a node is null, or a mapping or list that holds nothing.

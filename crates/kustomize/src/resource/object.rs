@@ -171,11 +171,11 @@ impl Resource {
         self.top("kind")
     }
 
-    /// The value of an annotation; whatever its tag.
+    /// The value of an annotation, whatever its tag; a list or mapping says nothing.
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
         let value = self.node.lookup(&["metadata", "annotations", key])?;
-        Some(value.as_scalar()?.text.as_str())
+        Some(value.as_scalar().map_or("", |scalar| scalar.text.as_str()))
     }
 
     /// Labels or annotations as pairs, values of any tag as text.

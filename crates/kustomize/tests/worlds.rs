@@ -1,0 +1,36 @@
+//! Whole kustomizations made by chance, and what the real kustomize built of them (`fixtures/kustomize/worlds.jsonl`).
+//!
+//! `BUMPWRIGHT_WORLDS=file` tries those of another file, as `tests/tools/kustomize-worlds.py` records them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::print_stdout, missing_docs)]
+
+mod pairs;
+
+use bumpwright_kustomize::tree::{MemoryTree, Sealed};
+use bumpwright_kustomize::{Options, build};
+use serde_json::Value;
+
+/// What a build gives, or why there is none.
+fn built(world: &Value) -> Result<String, String> {
+    let mut tree = MemoryTree::new();
+    for (path, text) in world["files"].as_object().unwrap() {
+        tree.add_file(path, text.as_str().unwrap());
+    }
+    let built = build(&tree, "top", &Options::default(), &Sealed).and_then(|built| built.to_yaml());
+    built.map_err(|error| error.to_string())
+}
+
+fn difference(world: &Value) -> Option<String> {
+    let seed = &world["seed"];
+    match (built(world), world["out"].as_str()) {
+        (Ok(ours), Some(wanted)) => (ours != wanted).then(|| format!("{seed}:\n{ours}\nwanted:\n{wanted}")),
+        (Err(error), Some(_)) => Some(format!("{seed}: {error}")),
+        (Ok(_), None) => Some(format!("{seed}: built, but kustomize says {}", world["error"])),
+        (Err(_), None) => None,
+    }
+}
+
+#[test]
+fn worlds_are_built_as_by_the_real_kustomize() {
+    pairs::compare("worlds", "BUMPWRIGHT_WORLDS", difference);
+}
