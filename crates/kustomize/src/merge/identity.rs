@@ -1,6 +1,7 @@
 //! A patch that leaves the identity of the object alone.
 
 use super::{MergeError, Merged, merge};
+use crate::fields::untagged;
 use crate::schema::Schema;
 use bumpwright_yaml::{Dialect, Node, Place, Scalar, Style, Tag, Value, plain_tag};
 
@@ -89,23 +90,18 @@ fn set_metadata(object: &mut Node, key: &str, text: &str) {
     set(metadata, key, text);
 }
 
-/// Puts a text under a key. It is spelled as what is there, and without quotes counts as what it looks like; where nothing
-/// is there, it is a string.
+/// Puts a text under a key. It is spelled as what is there, and without quotes has no tag: it counts as what it looks like,
+/// also once another text takes its place. Where nothing is there, it is a string.
 fn set(node: &mut Node, key: &str, text: &str) {
     let Some(mapping) = node.as_mapping_mut() else {
         return;
     };
     let old = mapping.get(key);
-    let spelled = old.and_then(Node::as_scalar);
-    if spelled.is_some_and(|old| old.text == text && old.tag == Tag::Str) {
-        return;
-    }
-    let style = spelled.map_or(Style::Plain, |old| old.style);
-    let is_string = style != Style::Plain || old.is_none() && !text.is_empty();
-    let tag = if is_string {
+    let style = old.and_then(Node::as_scalar).map_or(Style::Plain, |old| old.style);
+    let tag = if old.is_none() && !text.is_empty() {
         Tag::Str
     } else {
-        plain_tag(text, Dialect::V3)
+        untagged(text, style)
     };
     let place = old.map_or(Place::NONE, |old| old.place);
     let text = text.into();

@@ -196,11 +196,19 @@ impl Resource {
 
     /// Remembers what names it now, before that changes.
     pub fn remember(&mut self) {
+        self.renew_annotations();
         self.previous.push(Previous {
             name: self.id.name.clone(),
             namespace: self.id.effective_namespace().into(),
             kind: self.id.gvk.kind.clone(),
         });
+    }
+
+    /// kustomize notes what it knows as one annotation more, and writes all of them anew: none is one with others then.
+    fn renew_annotations(&mut self) {
+        if !self.shared.is_empty() {
+            self.shared.forget_below(&["metadata".into(), "annotations".into()]);
+        }
     }
 
     /// What named it first.
@@ -340,6 +348,7 @@ impl Object for Resource {
     }
 
     fn remember_id(&mut self) {
+        self.renew_annotations();
         self.previous.push(Previous {
             name: self.name().into(),
             namespace: ResId {
@@ -354,6 +363,7 @@ impl Object for Resource {
     }
 
     fn note_affix(&mut self, end: End, affix: &str) {
+        self.renew_annotations();
         match end {
             End::Prefix => self.prefixes.push(affix.into()),
             End::Suffix => self.suffixes.push(affix.into()),
