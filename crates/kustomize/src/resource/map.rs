@@ -320,6 +320,7 @@ impl ResMap {
     pub fn note_origin(&mut self, origin: Origin) {
         let origin = Arc::new(origin);
         for resource in &mut self.list {
+            resource.renew_annotations();
             match resource.origin {
                 Some(_) => resource.transformations.push(Arc::clone(&origin)),
                 None => resource.origin = Some(Arc::clone(&origin)),

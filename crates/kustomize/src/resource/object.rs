@@ -196,7 +196,6 @@ impl Resource {
 
     /// Remembers what names it now, before that changes.
     pub fn remember(&mut self) {
-        self.renew_annotations();
         self.previous.push(Previous {
             name: self.id.name.clone(),
             namespace: self.id.effective_namespace().into(),
@@ -204,8 +203,8 @@ impl Resource {
         });
     }
 
-    /// kustomize notes what it knows as one annotation more, and writes all of them anew: none is one with others then.
-    fn renew_annotations(&mut self) {
+    /// Where origins are tracked, kustomize writes all annotations anew with them: none is one with others then.
+    pub(super) fn renew_annotations(&mut self) {
         if !self.shared.is_empty() {
             self.shared.forget_below(&["metadata".into(), "annotations".into()]);
         }
@@ -348,7 +347,6 @@ impl Object for Resource {
     }
 
     fn remember_id(&mut self) {
-        self.renew_annotations();
         self.previous.push(Previous {
             name: self.name().into(),
             namespace: ResId {
@@ -363,7 +361,6 @@ impl Object for Resource {
     }
 
     fn note_affix(&mut self, end: End, affix: &str) {
-        self.renew_annotations();
         match end {
             End::Prefix => self.prefixes.push(affix.into()),
             End::Suffix => self.suffixes.push(affix.into()),
