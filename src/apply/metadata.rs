@@ -41,11 +41,13 @@ impl Wish {
     }
 }
 
-/// The labels or annotations of an object. As apimachinery has it there are none when one of them is no text.
+/// The labels or annotations of an object. As apimachinery has it null is an empty text, and there are none when one of them
+/// is anything else but text.
 pub(super) fn texts<'a>(object: &'a Value, field: &str) -> BTreeMap<&'a str, &'a str> {
     let fields = object.get("metadata").and_then(|metadata| metadata.get(field));
     let fields = fields.and_then(Value::as_object).into_iter().flatten();
-    let texts = fields.map(|(key, value)| Some((key.as_str(), value.as_str()?)));
+    let text = |value: &'a Value| if value.is_null() { Some("") } else { value.as_str() };
+    let texts = fields.map(|(key, value)| Some((key.as_str(), text(value)?)));
     texts.collect::<Option<_>>().unwrap_or_default()
 }
 
@@ -89,7 +91,9 @@ pub(super) fn set(object: &mut Value, field: &str, values: &BTreeMap<String, Str
     };
     let before = metadata.insert(field.to_owned(), all.into());
     let before = before.as_ref().and_then(Value::as_object).into_iter().flatten();
-    before.into_iter().any(|(_, value)| !value.is_string())
+    before
+        .into_iter()
+        .any(|(_, value)| !(value.is_string() || value.is_null()))
 }
 
 #[cfg(test)]
@@ -111,6 +115,18 @@ mod tests {
         assert!(!set(&mut object, "annotations", &pairs(&[("x", "y")])));
         let metadata = json!({"name": "n", "labels": {"a": "new", "b": "c", "z": "kept"}, "annotations": {"x": "y"}});
         assert_eq!(object, json!({"kind": "X", "metadata": metadata}));
+        let mut object = json!({"metadata": {"labels": {"a": null, "b": "x"}}});
+        assert!(
+            !set(&mut object, "labels", &pairs(&[("b", "c")])),
+            "null is an empty text"
+        );
+        assert_eq!(object, json!({"metadata": {"labels": {"a": "", "b": "c"}}}));
+        let mut object = json!({"metadata": {"labels": {"a": 1, "b": "x"}}});
+        assert!(
+            set(&mut object, "labels", &pairs(&[("b", "c")])),
+            "a number takes all with it"
+        );
+        assert_eq!(object, json!({"metadata": {"labels": {"b": "c"}}}));
         let bare = json!({"kind": "X", "metadata": {"name": "n"}});
         let mut object = bare.clone();
         assert!(!set(&mut object, "labels", &BTreeMap::new()));

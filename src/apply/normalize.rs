@@ -1,8 +1,8 @@
 //! Manifests as the API server wants them applied (fluxcd/pkg `ssa/normalize`).
 //!
 //! Flux reads objects of Kubernetes' own kinds into Go's types and writes them again. What that does and can be seen afterwards is
-//! done here: `stringData` becomes `data`, empty fields (null) go, ports get their protocol. What it only seems to do, such as
-//! `strategy: {}` where nothing stood, is not (DECISIONS, *other effects of Flux's round trip*).
+//! done here: `stringData` becomes `data`, empty fields (null) go or are zero, ports get their protocol and target. What it only
+//! seems to do, such as `strategy: {}` where nothing stood, is not (DECISIONS, *other effects of Flux's round trip*).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -74,10 +74,14 @@ fn normalize_typed(object: &mut Value, gvk: &GroupVersionKind) {
         ("", "v1", "Secret") => normalize_secret(object),
         ("", "v1", "ConfigMap") => {
             for field in ["data", "binaryData"] {
-                fill_nulls(object, field);
+                fill_nulls(object.get_mut(field), "");
             }
         }
-        ("", "v1", "Service") => set_protocols(object.pointer_mut("/spec/ports")),
+        ("", "v1", "Service") => {
+            fill_nulls(object.pointer_mut("/spec/selector"), "");
+            set_protocols(object.pointer_mut("/spec/ports"));
+            set_targets(object.pointer_mut("/spec/ports"));
+        }
         ("", "v1", "Pod") => set_pod_protocols(object.pointer_mut("/spec")),
         ("apps", "v1", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") | ("batch", "v1", "Job") => {
             set_pod_protocols(object.pointer_mut("/spec/template/spec"));
@@ -88,19 +92,39 @@ fn normalize_typed(object: &mut Value, gvk: &GroupVersionKind) {
     drop_nulls(object);
 }
 
-/// A map of Go has the empty text where null is written.
-fn fill_nulls(object: &mut Value, field: &str) {
-    let fields = object.get_mut(field).and_then(Value::as_object_mut);
-    for (_, value) in fields.into_iter().flatten().filter(|(_, value)| value.is_null()) {
-        *value = "".into();
+/// Maps of texts, wherever they stand. A map of Go has the empty text where null is written.
+const TEXTS: [&str; 6] = [
+    "annotations",
+    "labels",
+    "matchLabels",
+    "nodeSelector",
+    "parameters",
+    "volumeAttributes",
+];
+/// Maps of quantities.
+const QUANTITIES: [&str; 5] = ["capacity", "hard", "limits", "overhead", "requests"];
+
+/// Puts Go's zero in the place of nulls in a map.
+fn fill_nulls(map: Option<&mut Value>, zero: &str) {
+    let fields = map.and_then(Value::as_object_mut).into_iter().flatten();
+    for (_, value) in fields.filter(|(_, value)| value.is_null()) {
+        *value = zero.into();
     }
 }
 
+/// Takes null fields away; in maps they are zero.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|_, value| !value.is_null());
-            fields.values_mut().for_each(drop_nulls);
+            for (key, value) in fields {
+                match key.as_str() {
+                    texts if TEXTS.contains(&texts) => fill_nulls(Some(value), ""),
+                    quantities if QUANTITIES.contains(&quantities) => fill_nulls(Some(value), "0"),
+                    _ => {}
+                }
+                drop_nulls(value);
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(drop_nulls),
         _ => {}
@@ -109,8 +133,8 @@ fn drop_nulls(value: &mut Value) {
 
 /// `stringData` becomes `data`, unless something in either is not as it must be: then the server says what.
 fn normalize_secret(object: &mut Value) {
-    fill_nulls(object, "data");
-    fill_nulls(object, "stringData");
+    fill_nulls(object.get_mut("data"), "");
+    fill_nulls(object.get_mut("stringData"), "");
     let Some(fields) = object.as_object_mut() else { return };
     let is_readable = |value: &Value| value.as_str().is_some_and(|text| STANDARD.decode(text).is_ok());
     let data = fields.get("data").and_then(Value::as_object);
@@ -139,6 +163,19 @@ fn set_protocols(ports: Option<&mut Value>) {
         let is_empty = port.get("protocol").is_none_or(|value| value.is_null() || value == "");
         if is_empty {
             port.insert("protocol".to_owned(), "TCP".into());
+        }
+    }
+}
+
+/// A port of a Service goes to the same port of its pods where nothing else is said. The server would fill that in as well,
+/// but not put it back when somebody changes it.
+fn set_targets(ports: Option<&mut Value>) {
+    let ports = ports.and_then(Value::as_array_mut).into_iter().flatten();
+    for port in ports.filter_map(Value::as_object_mut) {
+        let is_empty = |value: &Value| value.is_null() || value == 0 || value == "";
+        let number = port.get("port").filter(|number| number.is_number()).cloned();
+        if let (true, Some(number)) = (port.get("targetPort").is_none_or(is_empty), number) {
+            port.insert("targetPort".to_owned(), number);
         }
     }
 }
@@ -208,6 +245,22 @@ mod tests {
         let expected = json!([{"containerPort": 1, "protocol": "TCP"}, {"containerPort": 1, "protocol": "UDP"}]);
         assert_eq!(ports, Some(&expected));
         assert_eq!((object.get("status"), object.get("metadata")), (None, Some(&json!({}))));
+    }
+
+    #[test]
+    fn nulls_in_maps_are_zero_and_others_go() {
+        let template = json!({"metadata": {"labels": {"a": "b", "z": null}, "annotations": null},
+            "spec": {"nodeSelector": {"n": null}, "hostname": null,
+                "containers": [{"name": "c", "resources": {"limits": {"cpu": null, "memory": "1Gi"}}}]}});
+        let object = normalized(json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": template}}));
+        let expected = json!({"metadata": {"labels": {"a": "b", "z": ""}}, "spec": {"nodeSelector": {"n": ""},
+            "containers": [{"name": "c", "resources": {"limits": {"cpu": "0", "memory": "1Gi"}}}]}});
+        assert_eq!(object.pointer("/spec/template"), Some(&expected));
+        let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"selector": {"app": null},
+            "ports": [{"port": 80}, {"port": 81, "targetPort": "web", "protocol": "UDP"}]}});
+        let expected = json!({"selector": {"app": ""}, "ports": [{"port": 80, "protocol": "TCP", "targetPort": 80},
+            {"port": 81, "targetPort": "web", "protocol": "UDP"}]});
+        assert_eq!(normalized(service).get("spec"), Some(&expected));
     }
 
     #[test]

@@ -401,7 +401,6 @@ impl Clients {
     }
 
     fn of(mut config: Config, proxy: Option<&Proxy>, told: &OnAnswer, limit: &Limit) -> Result<Self, ClusterError> {
-        let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
         // A watch is silent for long; its own timeout is the server's.
         config.read_timeout = None;
         config.write_timeout = Some(PATIENCE);
@@ -412,7 +411,7 @@ impl Clients {
             .map_or("", |authority| authority.as_str());
         let host: Arc<str> = Arc::from(host);
         let client = |config: Config, waits: bool| -> Result<Client, ClusterError> {
-            let client = proxied::stack(config, proxy).map_err(|e| failed(&e))?;
+            let client = proxied::stack(config, proxy).map_err(ClusterError::Connect)?;
             let watch = Watch {
                 told: Arc::clone(told),
                 host: Arc::clone(&host),

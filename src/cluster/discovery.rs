@@ -202,26 +202,29 @@ impl Cluster {
             Err(ClusterError::NoMatch { .. }) => {}
             answer => return answer.map(Some),
         }
-        let group: Group = match self.answer(Ask::get(&format!("/apis/{}", gvk.group))).await {
-            Ok(group) => group,
-            Err(error) if error.is_not_found() => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        for listed in group
-            .versions
-            .into_iter()
-            .filter(|listed| listed.version != gvk.version)
-        {
-            let at = GroupVersionKind {
-                version: listed.version,
-                ..gvk.clone()
-            };
+        for version in self.versions_of(&gvk.group).await? {
+            if version == gvk.version {
+                continue;
+            }
+            let at = GroupVersionKind { version, ..gvk.clone() };
             match self.resource(&at).await {
                 Err(ClusterError::NoMatch { .. }) => {}
                 answer => return answer.map(Some),
             }
         }
         Ok(None)
+    }
+
+    /// The versions of a group; none if it is not served.
+    async fn versions_of(&self, group: &str) -> Result<Vec<String>, ClusterError> {
+        if group.is_empty() {
+            return Ok(vec!["v1".to_owned()]);
+        }
+        match self.answer::<Group>(Ask::get(&format!("/apis/{group}"))).await {
+            Ok(group) => Ok(group.versions.into_iter().map(|listed| listed.version).collect()),
+            Err(error) if error.is_not_found() => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
     }
 
     /// The server's OpenAPI document (version 3) of a group and version; None when it has none.

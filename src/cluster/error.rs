@@ -1,5 +1,7 @@
 //! What can go wrong between us and the API server.
 
+use kube::client::AuthError;
+
 use crate::api::ObjectName;
 
 /// A request that failed. The words of the API server are kept: Flux shows them in conditions.
@@ -63,8 +65,11 @@ pub enum ClusterError {
     },
 }
 
-/// An error with all that it comes from, each said once.
-pub(super) fn full(error: &dyn std::error::Error) -> String {
+/// An error with all that it comes from, each said once. What a program of a kubeconfig was given and printed is a secret.
+pub(super) fn full(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(fault) = login_fault(error) {
+        return fault;
+    }
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
@@ -75,6 +80,27 @@ pub(super) fn full(error: &dyn std::error::Error) -> String {
         source = error.source();
     }
     text
+}
+
+/// Why a login failed, if it is that, as client-go begins it; kube's own words hold the program's variables and its output.
+fn login_fault(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(fault) = error.downcast_ref::<AuthError>() {
+            let why = match fault {
+                AuthError::AuthExecRun { out, .. } => match out.status.code() {
+                    Some(code) => format!("the program of the kubeconfig failed with exit code {code}"),
+                    None => "the program of the kubeconfig was killed".to_owned(),
+                },
+                AuthError::AuthExecParse(_) => "the program of the kubeconfig printed no ExecCredential".to_owned(),
+                AuthError::AuthExecStart(error) => error.to_string(),
+                other => return Some(format!("getting credentials: {other}")),
+            };
+            return Some(format!("getting credentials: exec: {why}"));
+        }
+        next = error.source();
+    }
+    None
 }
 
 fn dotted(group: &str) -> String {

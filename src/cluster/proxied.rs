@@ -26,6 +26,7 @@ use tower::{BoxError, Service, ServiceBuilder, ServiceExt as _};
 use url::{Host, Url};
 
 use super::client::PATIENCE;
+use super::error::full;
 use crate::net::{Proxy, ProxyParts, proxy_of_environment};
 
 /// What kube builds by default.
@@ -46,7 +47,7 @@ pub(super) fn stack(mut config: Config, given: Option<&Proxy>) -> Result<ClientB
     };
     match proxy {
         Some(proxy) => through(&config, proxy.parts()?),
-        None => ClientBuilder::try_from(config).map_err(|error| error.to_string()),
+        None => ClientBuilder::try_from(config).map_err(|error| full(&error)),
     }
 }
 
@@ -69,7 +70,7 @@ fn of_environment(server: &Uri) -> Result<Option<Proxy>, String> {
 
 /// kube's layers over connections of ours.
 fn through(config: &Config, proxy: ProxyParts) -> Result<ClientBuilder<Stack>, String> {
-    let failed = |error: kube::Error| error.to_string();
+    let failed = |error: kube::Error| full(&error);
     let tunnels = Tunnels {
         tls: Arc::new(config.rustls_client_config().map_err(failed)?),
         proxy: Arc::new(proxy),

@@ -55,6 +55,16 @@ pub(super) struct Checked {
     version: String,
 }
 
+impl Checked {
+    fn kind(&self) -> GroupVersionKind {
+        GroupVersionKind {
+            group: self.id.group.clone(),
+            version: self.version.clone(),
+            kind: self.id.kind.clone(),
+        }
+    }
+}
+
 /// The objects that a Kustomization waits for; never itself.
 pub(super) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Vec<Checked> {
     let own = kustomization.metadata.object_name();
@@ -131,6 +141,7 @@ pub(super) async fn wait(
         checks,
     } = waiting;
     let gates = context.settings.gates;
+    have_namespaces(cluster, &objects).await.map_err(Unhealthy::Failed)?;
     let ids = objects.iter().map(|checked| checked.id.clone());
     let mut wait = Wait::new(ids, !gates.no_fail_fast, jobs_with_ttl.iter().cloned());
     let end = Instant::now() + kustomization.spec.timeout();
@@ -153,6 +164,21 @@ pub(super) async fn wait(
         }
         pause = (pause * 2).min(LAST_PAUSE);
     }
+}
+
+/// Refuses what can never be found. A kind that is not known yet may come meanwhile (fluxcd/cli-utils, `validateIdentifiers`).
+async fn have_namespaces(cluster: &Cluster, objects: &[Checked]) -> Result<(), String> {
+    for checked in objects.iter().filter(|checked| checked.id.namespace.is_empty()) {
+        let resource = cluster.resource_at_any_version(&checked.kind()).await;
+        if matches!(resource, Ok(Some(resource)) if resource.namespaced) {
+            let dot = if checked.id.group.is_empty() { "" } else { "." };
+            let ObjectId { group, kind, name, .. } = &checked.id;
+            return Err(format!(
+                "resource {kind}{dot}{group} {name} is namespace scoped, but namespace is not set"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// One look at each object that was not ready before.
@@ -186,11 +212,7 @@ async fn look(
 
 async fn state(cluster: &Cluster, checked: &Checked, checks: &HealthChecks) -> Observed {
     let id = &checked.id;
-    let kind = GroupVersionKind {
-        group: id.group.clone(),
-        version: checked.version.clone(),
-        kind: id.kind.clone(),
-    };
+    let kind = checked.kind();
     let resource = match cluster.resource_at_any_version(&kind).await {
         Ok(Some(resource)) => resource,
         Ok(None) => {

@@ -201,4 +201,27 @@ fn programs_of_a_kubeconfig_are_not_run() {
     };
     world.cluster = remote(&world, &file.to_string(), rules).unwrap();
     assert_eq!(world.apply(&config_map("c1", "{}")), ["ConfigMap/NS/c1 created"]);
+    // What it is given and prints is not told.
+    let env = json!([{"name": "PW", "value": "hunter2"}]);
+    for (script, told) in [
+        (
+            "echo hunter2; exit 3",
+            "the program of the kubeconfig failed with exit code 3",
+        ),
+        (
+            "echo hunter2",
+            "the program of the kubeconfig printed no ExecCredential",
+        ),
+    ] {
+        *file.pointer_mut("/users/0/user/exec").unwrap() = json!({"apiVersion": "client.authentication.k8s.io/v1",
+            "interactiveMode": "Never", "command": "/bin/sh", "args": ["-c", script], "env": env});
+        let error = match remote(&world, &file.to_string(), rules) {
+            Ok(cluster) => {
+                world.cluster = cluster;
+                world.refused(&config_map("c2", "{}"))
+            }
+            Err(error) => error,
+        };
+        assert!(error.contains(told) && !error.contains("hunter2"), "{error}");
+    }
 }
