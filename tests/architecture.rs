@@ -34,6 +34,7 @@ const ROOMS: &[Room] = &[
         true,
     ),
     room("bucket", &["cloud", "gostd", "net"], true),
+    room("budget", &[], false),
     room(
         "cli",
         &[
@@ -81,6 +82,7 @@ const ROOMS: &[Room] = &[
             "artifact",
             "automation",
             "bucket",
+            "budget",
             "cel",
             "cloud",
             "cluster",
@@ -114,7 +116,7 @@ const ROOMS: &[Room] = &[
     room("compare", &["yaml"], false),
     room("edit", &["policy"], false),
     room("forge", &["gostd", "net"], true),
-    room("git", &["net", "signing"], true),
+    room("git", &["budget", "net", "signing"], true),
     room("gostd", &[], false),
     room("health", &["gostd"], false),
     room("keys", &["cloud", "gostd", "net", "re2", "sops", "yaml"], true),

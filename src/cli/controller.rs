@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::byte_size::ByteSize;
 use super::console;
-use super::controller_args::{Controller, Kustomize};
+use super::controller_args::{Bounds, Controller, Kustomize};
 use crate::api::ObjectName;
 use crate::apply::parse_stage_kinds;
+use crate::budget::{self, Budgets, Memory};
 use crate::cluster::{Connect, Pace, Scope};
 use crate::controller::{
     self, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings, TokenCacheLimits,
@@ -111,6 +112,8 @@ fn settings(args: &Controller) -> Result<Settings, String> {
             .health_addr
             .parse()
             .map_err(|e: ListenAddressError| format!("--health-addr: {e}"))?,
+        fetches: budgets(&args.bounds, args.bounds.fetch_memory, budget::FETCH_MEMORY),
+        builds: budgets(&args.bounds, args.bounds.build_memory, budget::BUILD_MEMORY),
         webhooks: webhooks(args)?,
         artifacts: artifacts(args)?,
         kustomize: kustomize(&args.kustomize, gates)?,
@@ -119,6 +122,12 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         ssh_host_keys: given(&args.ssh_hostkey_algos),
         without_effect: args.accepted.given(),
     })
+}
+
+/// What jobs of one kind may use up.
+fn budgets(bounds: &Bounds, memory: ByteSize, flag: &'static str) -> Budgets {
+    let memory = Memory::shared(memory.bytes(), flag);
+    Budgets::new(memory, bounds.max_entries, bounds.max_content_size.bytes())
 }
 
 /// How fast the API server may be asked: as client-go reads the two flags, where 0 is its own default.

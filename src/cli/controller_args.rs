@@ -7,6 +7,7 @@ use clap::{ArgAction, Args};
 use super::byte_size::ByteSize;
 
 use crate::api::GoDuration;
+use crate::budget;
 
 /// All kinds, as `--controllers` names them.
 pub const ALL_CONTROLLERS: &str = "image-reflector,image-automation,source,kustomize";
@@ -66,6 +67,10 @@ pub struct Controller {
     /// The most bytes that an artifact may have, such as 500Mi; without it there is no limit
     #[arg(long, value_name = "SIZE")]
     pub max_artifact_size: Option<ByteSize>,
+
+    /// What fetches, builds and unpacking may use up.
+    #[command(flatten)]
+    pub bounds: Bounds,
 
     /// The address of the events receiver
     #[arg(long, value_name = "URL", default_value = "")]
@@ -171,6 +176,26 @@ pub struct Controller {
     /// Flags without effect.
     #[command(flatten)]
     pub accepted: Accepted,
+}
+
+/// What jobs may use up. A namespace gets half of the memory at most.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Bounds {
+    /// How much memory all fetches that go on at once may take for what they hold
+    #[arg(long, value_name = "SIZE", default_value = "160Mi")]
+    pub fetch_memory: ByteSize,
+
+    /// How much memory all builds that go on at once may take for what they hold
+    #[arg(long, value_name = "SIZE", default_value = "256Mi")]
+    pub build_memory: ByteSize,
+
+    /// How many objects, files and folders a fetch, an archive or a build may come by
+    #[arg(long, value_name = "N", default_value_t = budget::ENTRIES)]
+    pub max_entries: u64,
+
+    /// How many bytes of content a fetch, an archive or a build may come by
+    #[arg(long, value_name = "SIZE", default_value = "4Gi")]
+    pub max_content_size: ByteSize,
 }
 
 /// How Kustomizations are reconciled.

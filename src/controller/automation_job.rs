@@ -103,10 +103,13 @@ pub(super) fn make(
         signer,
         pull_request: pull_request(automation, &remote, objects)?,
     };
-    let place = context.mirrors.place(&remote).map_err(|message| Refused::Checkout {
-        url: job.url.clone(),
-        message,
-    })?;
+    let place = context
+        .mirrors
+        .place(&remote, automation.metadata.namespace_or_default())
+        .map_err(|message| Refused::Checkout {
+            url: job.url.clone(),
+            message,
+        })?;
     Ok((job, place))
 }
 

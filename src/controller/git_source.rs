@@ -30,7 +30,8 @@ pub(super) struct Fetched {
 /// Asks the repository; none when it is as it was observed.
 pub(super) fn fetch(mirrors: &Mirrors, fetching: &Fetching) -> Result<Option<Fetched>, CheckoutError> {
     let (spec, remote) = (&fetching.repository.spec, &fetching.remote);
-    let mirror = |remote: &Remote| mirrors.mirror(remote);
+    let namespace = fetching.repository.metadata.namespace_or_default();
+    let mirror = |remote: &Remote| mirrors.mirror(remote, namespace);
     let url = remote.url.to_string();
     let wanted = Wanted {
         url: &url,

@@ -65,7 +65,10 @@ pub(super) async fn build(
     };
     let decryption = kustomize_keys::decryption(context, kustomization).await?;
     let overlay = pipeline::overlay(&kustomization.spec, settings.kustomize.no_remote_bases);
-    let bases = RemoteBases(Arc::clone(context));
+    let bases = RemoteBases {
+        context: Arc::clone(context),
+        namespace: kustomization.metadata.namespace_or_default().to_owned(),
+    };
     let built = blocking::run(move || -> Result<Built, BuildFailure> {
         let world = RealWorld::new(bases);
         let prepared = overlay::prepare(&unpacked.tree, &overlay)?;
@@ -118,7 +121,11 @@ async fn add(
 }
 
 /// Repositories that kustomizations name as bases: nobody's credentials are used for them, and none on this machine.
-struct RemoteBases(Arc<Context>);
+struct RemoteBases {
+    context: Arc<Context>,
+    /// Of the Kustomization.
+    namespace: String,
+}
 
 impl Mirrors for RemoteBases {
     fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, String> {
@@ -131,6 +138,6 @@ impl Mirrors for RemoteBases {
         }
         let mut remote = Remote::new(parsed);
         remote.timeout = timeout;
-        self.0.mirrors.mirror(&remote)
+        self.context.mirrors.mirror(&remote, &self.namespace)
     }
 }

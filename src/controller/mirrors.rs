@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::clock;
 use super::counting::CountedTransport;
 use crate::automation::{Index, Lanes, Place};
+use crate::budget::Budgets;
 use crate::git::{Mirror, MirrorAtRest, MirrorOptions, Remote, open};
 use crate::observe::Counter;
 
@@ -20,6 +21,7 @@ pub(super) struct Mirrors {
     folder: PathBuf,
     options: MirrorOptions,
     requests: Counter,
+    fetches: Budgets,
     open: Mutex<HashMap<String, Opened>>,
 }
 
@@ -46,11 +48,12 @@ impl std::fmt::Debug for Opened {
 impl Mirrors {
     /// Mirrors below the storage folder, whose requests to servers are counted; `shallow` ones hold tips without their
     /// history.
-    pub(super) fn new(storage: &Path, shallow: bool, requests: Counter) -> Self {
+    pub(super) fn new(storage: &Path, shallow: bool, requests: Counter, fetches: Budgets) -> Self {
         Self {
             folder: storage.join("mirrors"),
             options: MirrorOptions { shallow },
             requests,
+            fetches,
             open: Mutex::default(),
         }
     }
@@ -59,8 +62,8 @@ impl Mirrors {
     ///
     /// # Errors
     /// As [`Mirrors::place`].
-    pub(super) fn mirror(&self, remote: &Remote) -> Result<Arc<Mirror>, String> {
-        self.place(remote).map(|place| place.mirror)
+    pub(super) fn mirror(&self, remote: &Remote, namespace: &str) -> Result<Arc<Mirror>, String> {
+        self.place(remote, namespace).map(|place| place.mirror)
     }
 
     /// The mirror of a remote, to be reached as the remote says. The objects are shared; credentials never are: each run
@@ -68,7 +71,7 @@ impl Mirrors {
     ///
     /// # Errors
     /// When the settings cannot work or the storage folder cannot be used, in words for the user.
-    pub(super) fn place(&self, remote: &Remote) -> Result<Place, String> {
+    pub(super) fn place(&self, remote: &Remote, namespace: &str) -> Result<Place, String> {
         let transport = Arc::new(CountedTransport {
             inner: open(remote).map_err(|e| e.to_string())?,
             requests: self.requests.clone(),
@@ -93,7 +96,7 @@ impl Mirrors {
             }
         };
         Ok(Place {
-            mirror: Arc::new(mirror),
+            mirror: Arc::new(mirror.within(self.fetches.of(namespace))),
             index: opened.index,
             lanes: opened.lanes,
             now: || clock::now().unix_seconds(),
@@ -105,10 +108,15 @@ impl Mirrors {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::budget::Memory;
     use crate::git::RemoteUrl;
 
     fn remote(number: usize) -> Remote {
         Remote::new(RemoteUrl::parse(&format!("https://git.example.com/fleet-{number}.git")).unwrap())
+    }
+
+    fn budgets() -> Budgets {
+        Budgets::new(Memory::single(1 << 20, "--fetch-memory"), 10, 10)
     }
 
     fn is_open(mirrors: &Mirrors, number: usize) -> bool {
@@ -118,18 +126,18 @@ mod tests {
     #[test]
     fn few_stay_open_besides_those_that_somebody_uses() {
         let storage = tempfile::tempdir().unwrap();
-        let mirrors = Mirrors::new(storage.path(), true, Counter::default());
-        let read = mirrors.mirror(&remote(0)).unwrap();
-        let run = mirrors.place(&remote(1)).unwrap();
+        let mirrors = Mirrors::new(storage.path(), true, Counter::default(), budgets());
+        let read = mirrors.mirror(&remote(0), "apps").unwrap();
+        let run = mirrors.place(&remote(1), "apps").unwrap();
         for number in 2..10 * MOST {
-            mirrors.place(&remote(number)).unwrap();
+            mirrors.place(&remote(number), "apps").unwrap();
         }
         assert!(is_open(&mirrors, 0), "its objects are read");
         assert!(is_open(&mirrors, 1), "a run is at it");
         assert!(mirrors.open.lock().unwrap().len() <= MOST);
         drop((read, run));
         for number in 2..=MOST {
-            mirrors.place(&remote(number)).unwrap();
+            mirrors.place(&remote(number), "apps").unwrap();
         }
         assert!(!is_open(&mirrors, 0) && !is_open(&mirrors, 1));
     }

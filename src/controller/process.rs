@@ -99,7 +99,12 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         accounts,
         scanner: Scanner::within(Missing::Refused, surroundings),
         tags,
-        mirrors: Mirrors::new(&settings.storage, settings.gates.shallow, metrics.git_requests()),
+        mirrors: Mirrors::new(
+            &settings.storage,
+            settings.gates.shallow,
+            metrics.git_requests(),
+            settings.fetches.clone(),
+        ),
         identities: GitIdentities::sharing(token_cache.clone()),
         clouds: Clouds::new(token_cache),
         policies: Arc::clone(&caches.policies),

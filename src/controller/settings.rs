@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::queue::Backoff;
 use crate::api::ObjectName;
+use crate::budget::Budgets;
 use crate::cloud::TokenCacheLimits;
 use crate::cluster::{Lease, Scope, lease_name};
 use crate::observe::{ListenAddress, LogOptions};
@@ -44,6 +45,10 @@ pub struct Settings {
     pub metrics_addr: ListenAddress,
     /// Where probes are answered.
     pub health_addr: ListenAddress,
+    /// What fetches may use up, and unpacking what they bring.
+    pub fetches: Budgets,
+    /// What builds may use up.
+    pub builds: Budgets,
     /// Webhooks; without it none are served.
     pub webhooks: Option<WebhookSettings>,
     /// How artifacts are kept and served; None when no source is reconciled.

@@ -21,6 +21,7 @@ use super::lock::FileLock;
 use super::push::KnownReceiver;
 use super::store::store_pack;
 use super::{GitError, Objects, Pack, Transport};
+use crate::budget::Budget;
 
 /// How many packs the object store has room for, which costs memory in each mirror; consolidation keeps far below.
 const PACK_SLOTS: u16 = 1024;
@@ -43,6 +44,7 @@ impl Default for MirrorOptions {
 pub struct Mirror {
     pub(super) state: Arc<State>,
     pub(super) transport: Arc<dyn Transport>,
+    pub(super) budget: Budget,
 }
 
 /// What the mirrors of one folder share in this process.
@@ -81,6 +83,7 @@ impl MirrorAtRest {
         Mirror {
             state: Arc::clone(&self.0),
             transport,
+            budget: Budget::default(),
         }
     }
 
@@ -137,7 +140,14 @@ impl Mirror {
         Ok(Self {
             state: Arc::new(state),
             transport,
+            budget: Budget::default(),
         })
+    }
+
+    /// The same mirror, with what its fetches may use up.
+    #[must_use]
+    pub fn within(self, budget: Budget) -> Self {
+        Self { budget, ..self }
     }
 
     /// The same mirror, talking with other credentials. What is known of the server is shared.

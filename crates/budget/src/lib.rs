@@ -1,0 +1,118 @@
+//! What jobs may use up, so that none of them ends the process or starves its neighbours: memory that all jobs share, and
+//! counts that one job may reach. Both are checked while a job goes on, and the error says which flag raises the bound.
+//!
+//! A tenant (a namespace) gets at most half of the memory, so what one tenant does leaves room for another.
+
+mod bound;
+mod memory;
+
+pub use bound::{Bound, Counter};
+pub use memory::{Held, Memory, Share};
+
+/// What sets how much memory all fetches take, for errors.
+pub const FETCH_MEMORY: &str = "--fetch-memory";
+
+/// What sets how much memory all builds take, for errors.
+pub const BUILD_MEMORY: &str = "--build-memory";
+
+/// What sets how many entries a job may come by, for errors.
+pub const MAX_ENTRIES: &str = "--max-entries";
+
+/// What sets how many bytes of content a job may come by, for errors.
+pub const MAX_CONTENT_SIZE: &str = "--max-content-size";
+
+/// So many entries a job may come by unless somebody says otherwise.
+pub const ENTRIES: u64 = 1_000_000;
+
+/// So many bytes of content a job may come by unless somebody says otherwise.
+pub const CONTENT_SIZE: u64 = 4 << 30;
+
+/// What one job may use up: a fetch, or a build.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    /// Its tenant's share of memory.
+    pub memory: Share,
+    /// Objects, files and folders, each time that one is come by.
+    pub entries: Bound,
+    /// Bytes of content, each time that they are written, read or unpacked.
+    pub bytes: Bound,
+}
+
+/// What all jobs of a kind may use up.
+#[derive(Clone, Debug)]
+pub struct Budgets {
+    /// Memory that all of them share.
+    pub memory: Memory,
+    /// Of each job.
+    pub entries: Bound,
+    /// Of each job.
+    pub bytes: Bound,
+}
+
+impl Budgets {
+    /// Jobs that take this memory, each with so many entries and bytes of content at most.
+    #[must_use]
+    pub fn new(memory: Memory, entries: u64, content_size: u64) -> Self {
+        Self {
+            memory,
+            entries: Bound {
+                most: entries,
+                what: "objects, files and folders",
+                flag: MAX_ENTRIES,
+            },
+            bytes: Bound {
+                most: content_size,
+                what: "bytes of content",
+                flag: MAX_CONTENT_SIZE,
+            },
+        }
+    }
+
+    /// The budget of one job of a tenant.
+    #[must_use]
+    pub fn of(&self, tenant: &str) -> Budget {
+        Budget {
+            memory: self.memory.of(tenant),
+            entries: self.entries,
+            bytes: self.bytes,
+        }
+    }
+}
+
+/// For a process with one user: a gibibyte of memory.
+impl Default for Budget {
+    fn default() -> Self {
+        Budgets::new(Memory::single(1 << 30, FETCH_MEMORY), ENTRIES, CONTENT_SIZE).of("")
+    }
+}
+
+/// A bound was reached.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Exceeded {
+    /// One job asks for too much.
+    #[error("more than {most} {what}; {flag} raises the bound")]
+    Count {
+        /// The bound.
+        most: u64,
+        /// What is counted: `files and folders`.
+        what: &'static str,
+        /// What raises it.
+        flag: &'static str,
+    },
+    /// A tenant's jobs ask for too much memory at once.
+    #[error("more than {most} bytes of memory at once; {flag} raises the bound")]
+    Share {
+        /// The bound, in bytes.
+        most: u64,
+        /// What raises it.
+        flag: &'static str,
+    },
+    /// All jobs together ask for too much memory: later there may be room.
+    #[error("no room now: all that goes on at once takes more than {most} bytes of memory; {flag} raises the bound")]
+    Full {
+        /// The bound, in bytes.
+        most: u64,
+        /// What raises it.
+        flag: &'static str,
+    },
+}

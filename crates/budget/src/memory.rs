@@ -1,0 +1,203 @@
+//! Memory that jobs share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::Exceeded;
+
+/// Memory that all jobs of a kind share. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Memory(Arc<Pool>);
+
+#[derive(Debug)]
+struct Pool {
+    /// The most that all tenants may hold, in bytes.
+    all: u64,
+    /// The most that one tenant may hold.
+    each: u64,
+    flag: &'static str,
+    held: Mutex<Holding>,
+}
+
+#[derive(Debug, Default)]
+struct Holding {
+    all: u64,
+    /// Tenants that hold something.
+    tenants: HashMap<Arc<str>, u64>,
+}
+
+impl Memory {
+    /// Memory of `all` bytes for many tenants, each of which gets half of it at most. `flag` is what sets it, for errors.
+    #[must_use]
+    pub fn shared(all: u64, flag: &'static str) -> Self {
+        Self::new(all, all / 2, flag)
+    }
+
+    /// Memory of `all` bytes for a process with one user.
+    #[must_use]
+    pub fn single(all: u64, flag: &'static str) -> Self {
+        Self::new(all, all, flag)
+    }
+
+    fn new(all: u64, each: u64, flag: &'static str) -> Self {
+        Self(Arc::new(Pool {
+            all,
+            each,
+            flag,
+            held: Mutex::default(),
+        }))
+    }
+
+    /// The share of a tenant.
+    #[must_use]
+    pub fn of(&self, tenant: &str) -> Share {
+        Share {
+            pool: Arc::clone(&self.0),
+            tenant: tenant.into(),
+        }
+    }
+
+    /// How many bytes are held now.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.0.lock().all
+    }
+}
+
+impl Pool {
+    fn lock(&self) -> MutexGuard<'_, Holding> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, tenant: &Arc<str>, bytes: u64) -> Result<(), Exceeded> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let mut held = self.lock();
+        let own = held.tenants.get(tenant).copied().unwrap_or_default();
+        if own.saturating_add(bytes) > self.each {
+            return Err(Exceeded::Share {
+                most: self.each,
+                flag: self.flag,
+            });
+        }
+        if held.all.saturating_add(bytes) > self.all {
+            return Err(Exceeded::Full {
+                most: self.all,
+                flag: self.flag,
+            });
+        }
+        held.all += bytes;
+        held.tenants.insert(Arc::clone(tenant), own + bytes);
+        Ok(())
+    }
+
+    fn give_back(&self, tenant: &Arc<str>, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let mut held = self.lock();
+        held.all = held.all.saturating_sub(bytes);
+        let left = held.tenants.get(tenant).map_or(0, |own| own.saturating_sub(bytes));
+        match left {
+            0 => drop(held.tenants.remove(tenant)),
+            left => drop(held.tenants.insert(Arc::clone(tenant), left)),
+        }
+    }
+}
+
+/// A tenant's share of memory. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Share {
+    pool: Arc<Pool>,
+    tenant: Arc<str>,
+}
+
+impl Share {
+    /// Takes room for so many bytes until the value is dropped.
+    ///
+    /// # Errors
+    /// [`Exceeded::Share`], [`Exceeded::Full`]. Nothing is taken then.
+    pub fn hold(&self, bytes: u64) -> Result<Held, Exceeded> {
+        self.pool.take(&self.tenant, bytes)?;
+        Ok(Held {
+            share: self.clone(),
+            bytes,
+        })
+    }
+}
+
+/// Room that is taken. Gives it back when it is dropped.
+#[derive(Debug)]
+pub struct Held {
+    share: Share,
+    bytes: u64,
+}
+
+impl Held {
+    /// How many bytes that is.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes so many bytes more.
+    ///
+    /// # Errors
+    /// As [`Share::hold`].
+    pub fn grow(&mut self, bytes: u64) -> Result<(), Exceeded> {
+        self.share.pool.take(&self.share.tenant, bytes)?;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Gives so many bytes back, all of them at most.
+    pub fn shrink(&mut self, bytes: u64) {
+        let bytes = bytes.min(self.bytes);
+        self.share.pool.give_back(&self.share.tenant, bytes);
+        self.bytes -= bytes;
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.share.pool.give_back(&self.share.tenant, self.bytes);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenant_leaves_room_for_another() {
+        let memory = Memory::shared(100, "--fetch-memory");
+        let greedy = memory.of("greedy");
+        let held = greedy.hold(50).unwrap();
+        let error = greedy.hold(1).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "more than 50 bytes of memory at once; --fetch-memory raises the bound"
+        );
+        let other = memory.of("other").hold(50).unwrap();
+        assert!(matches!(memory.of("third").hold(1), Err(Exceeded::Full { .. })));
+        drop(held);
+        memory.of("third").hold(50).unwrap();
+        drop(other);
+        assert_eq!(memory.held(), 0);
+    }
+
+    #[test]
+    fn what_is_held_grows_shrinks_and_is_given_back_once() {
+        let memory = Memory::single(10, "--fetch-memory");
+        let mut held = memory.of("a").hold(4).unwrap();
+        held.grow(6).unwrap();
+        assert!(held.grow(1).is_err());
+        held.shrink(20);
+        assert_eq!((held.bytes(), memory.held()), (0, 0));
+        held.grow(10).unwrap();
+        drop(held);
+        assert_eq!(memory.held(), 0);
+    }
+}
