@@ -116,6 +116,22 @@ impl Controller {
         Self::ours_by(program, kubeconfig, namespace, folder)
     }
 
+    /// One that nobody drops: it ends with this process. Its storage is in `folder`.
+    pub fn ours_to_the_end(kubeconfig: &Path, namespace: &str, folder: &Path, flags: &[String]) -> Self {
+        // The kernel ends it when the thread ends that has started it; this one ends with the process.
+        let mut program = Command::new("setpriv");
+        program.args(["--pdeathsig", "KILL", env!("CARGO_BIN_EXE_bumpwright")]);
+        let starter = Self::ours_by(program, kubeconfig, namespace, folder).flags(flags);
+        let (send, started) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            send.send(starter.start()).unwrap();
+            loop {
+                std::thread::park();
+            }
+        });
+        started.recv().unwrap()
+    }
+
     /// With its storage on a disk of its own of this many bytes, at [`Controller::disk`]. None where users may not mount.
     pub fn ours_on_disk(size: usize, kubeconfig: &Path, namespace: &str, folder: &Path) -> Option<Starter> {
         const SCRIPT: &str = r#"mkdir -p "$1" && mount -t tmpfs -o size="$2" none "$1" && shift 2 && exec "$@""#;

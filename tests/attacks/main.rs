@@ -1,0 +1,15 @@
+//! What hostile tenants try, against one real controller that serves all of them and an innocent one beside them
+//! (`docs/security.md`). A file for each family of attacks, named after what is tried; each test ends with
+//! [`siege::Siege::stands`].
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod siege;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,155 @@
+//! One controller for all tenants of a cluster, as a platform team runs it, and an innocent tenant who goes on working while the
+//! others attack.
+//!
+//! ```ignore
+//! let Some(siege) = siege() else { return };
+//! let mallory = World::new(siege.cluster, "mallory-unfolds"); // a namespace for each test
+//! mallory.add(GIT_REPOSITORY, "bomb", git_repository(&url));
+//! mallory.ready(GIT_REPOSITORY, "bomb", "False", |_, message| message.contains("--max-entries raises the bound"));
+//! siege.stands();
+//! ```
+//!
+//! An attack that needs other flags has a controller of its own, `World::controller`, and the label `siege=outside` on its objects.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::apiserver::Cluster;
+use crate::support::controller::Controller;
+use crate::support::image_world::ImageWorld;
+use crate::support::kustomize_world::map;
+use crate::support::ports::free_port;
+use crate::support::repo::Change;
+use crate::support::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, git_repository};
+
+/// The most memory that the controller may ever have taken, in KiB: half of what `deploy/` gives it.
+const MOST_MEMORY: u64 = 512 << 10;
+
+/// How often the innocent tenant's objects are looked at.
+const INTERVAL: Duration = Duration::from_secs(20);
+
+/// What marks objects that another controller looks at.
+pub const OUTSIDE: &str = "outside";
+
+/// What all tests of this process share.
+pub struct Siege {
+    pub cluster: &'static Cluster,
+    pub controller: Controller,
+    innocent: Arc<Innocent>,
+}
+
+/// How the innocent tenant fares.
+struct Innocent {
+    /// What was published last, and how long the one before took to come through, at most: milliseconds.
+    rounds: AtomicU64,
+    longest: AtomicU64,
+    /// Since when the round that goes on has been waiting: milliseconds since the siege began.
+    since: AtomicU64,
+    began: Instant,
+}
+
+/// The siege that goes on. None when a program is missing.
+pub fn siege() -> Option<&'static Siege> {
+    static SIEGE: OnceLock<Option<Siege>> = OnceLock::new();
+    SIEGE.get_or_init(begin).as_ref()
+}
+
+fn begin() -> Option<Siege> {
+    let cluster = Cluster::shared()?;
+    cluster.define();
+    let folder = tempfile::tempdir().unwrap();
+    let address = format!("127.0.0.1:{}", free_port());
+    let flags = [
+        "--interval-jitter-percentage=0".to_owned(),
+        "--max-retry-delay=5s".to_owned(),
+        "--requeue-dependency=1s".to_owned(),
+        "--controllers=image-reflector,image-automation,source,kustomize".to_owned(),
+        format!("--watch-label-selector=siege!={OUTSIDE}"),
+        format!("--storage-addr={address}"),
+        format!("--storage-adv-addr={address}"),
+    ];
+    let controller = Controller::ours_to_the_end(&cluster.kubeconfig(), "flux-system", folder.path(), &flags);
+    // It is needed as long as the process lives.
+    let _ = folder.keep();
+    let innocent = Arc::new(Innocent {
+        rounds: AtomicU64::new(0),
+        longest: AtomicU64::new(0),
+        since: AtomicU64::new(0),
+        began: Instant::now(),
+    });
+    let working = Arc::clone(&innocent);
+    std::thread::spawn(move || work(cluster, &working));
+    Some(Siege {
+        cluster,
+        controller,
+        innocent,
+    })
+}
+
+/// What the innocent tenant does: publishes a tag and a ConfigMap, waits until the tag is committed and the map applied, and so on.
+fn work(cluster: &'static Cluster, innocent: &Innocent) {
+    let interval = format!("{}s", INTERVAL.as_secs());
+    let world = ImageWorld::new(cluster, "innocent", &interval);
+    let config = world.repository("config.git");
+    let commit = |value: &str| {
+        let text = map("config", value);
+        config.commit("main", value, &[Change::File("map.yaml", text.as_bytes())])
+    };
+    commit("0");
+    let mut source = git_repository(&world.git.url("config.git"));
+    source["interval"] = json!(interval);
+    world.add(GIT_REPOSITORY, "config", source);
+    let spec = json!({
+        "interval": "1h", "path": "./", "prune": true, "targetNamespace": world.namespace,
+        "sourceRef": {"kind": "GitRepository", "name": "config"},
+    });
+    world.add(KUSTOMIZATION, "config", spec);
+    for round in 1_u64.. {
+        innocent.since.store(innocent.now(), Ordering::SeqCst);
+        let (value, tag) = (round.to_string(), format!("1.0.{round}"));
+        world.publish("app", &tag);
+        commit(&value);
+        let applied = || {
+            let found = cluster.request("GET", &world.path(CONFIG_MAP, "config"), "", "");
+            found.body["data"]["key"] == value
+        };
+        let committed = || String::from_utf8_lossy(&world.repo.show("main", "app.yaml")).contains(&tag);
+        while !(applied() && committed()) {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let took = innocent.now() - innocent.since.load(Ordering::SeqCst);
+        innocent.longest.fetch_max(took, Ordering::SeqCst);
+        innocent.rounds.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Innocent {
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap()
+    }
+}
+
+impl Siege {
+    /// What every attack ends with: the controller lives, has never taken more memory than it may, and the innocent tenant has
+    /// never waited for longer than his interval, and that once more for the work.
+    pub fn stands(&self) {
+        assert!(self.controller.is_running(), "the controller has ended");
+        let healthy = self
+            .controller
+            .probe("healthz")
+            .is_some_and(|(status, _)| status == 200);
+        assert!(healthy, "/healthz does not answer");
+        let peak = self.controller.memory("VmHWM");
+        let innocent = &self.innocent;
+        let waiting = innocent.now() - innocent.since.load(Ordering::SeqCst);
+        let longest = innocent.longest.load(Ordering::SeqCst).max(waiting);
+        let rounds = innocent.rounds.load(Ordering::SeqCst);
+        println!("siege: {rounds} rounds of the innocent, {longest} ms at most; peak {peak} KiB");
+        assert!(peak < MOST_MEMORY, "{peak} KiB of memory");
+        let most = u64::try_from(2 * INTERVAL.as_millis()).unwrap();
+        assert!(longest < most, "the innocent tenant has waited {longest} ms");
+    }
+}
