@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::artifact_trees::ArtifactTrees;
 use super::clouds::Clouds;
+use super::image_repository::scanned;
 use super::kustomize_target::Remotes;
 use super::mirrors::Mirrors;
 use super::policy_book::PolicyBook;
@@ -61,6 +62,20 @@ impl Context {
                 name: name.name.clone(),
             }),
             answer => answer.map(Arc::new),
+        }
+    }
+
+    /// Takes away what is kept for objects that are not there any more.
+    pub(super) fn tidy(&self) {
+        self.mirrors.tidy();
+        if self.settings.kinds.reflector && self.repositories.is_listed().is_ok() {
+            let owners = self.repositories.list(|_| true);
+            let owners = owners
+                .iter()
+                .map(|object| scanned(object, "").owner().to_owned())
+                .collect();
+            // The next time is soon enough.
+            let _ = self.tags.keep(&owners);
         }
     }
 

@@ -10,13 +10,15 @@ use super::access_from::{self, Denied};
 use super::clock::{self, duration};
 use super::context::Context;
 use super::gather;
+use super::image_repository::scanned;
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Outcome, Status};
 use super::tokens;
 use crate::api::{ImagePolicy, ImageRepository, Objects};
-use crate::cluster::{IMAGE_POLICY, IMAGE_REPOSITORY, Kind};
+use crate::cluster::{IMAGE_POLICY, IMAGE_REPOSITORY, Kind, Object};
 use crate::policy::{Guards, LatestRef};
 use crate::scan::{Asked, NoImage, Tags, choose, repository_reference};
+use crate::tags::Scanned;
 
 /// So often the tags are looked for before a policy waits longer for them.
 const LOOKS: u32 = 4;
@@ -46,7 +48,7 @@ impl ImagePolicies {
         let guards = policy
             .guards()
             .map_err(|error| Outcome::stalled("InvalidAnnotation", &error))?;
-        let repository = self.repository(&policy).await?;
+        let (object, repository) = self.repository(&policy).await?;
         let canonical = repository_reference(&repository.spec.image)
             .map_err(|error| Outcome::stalled("ImageURLInvalid", &error))?
             .context();
@@ -58,7 +60,8 @@ impl ImagePolicies {
         policy
             .chooser()
             .map_err(|error| Outcome::stalled("InvalidPolicy", &error))?;
-        let tags = self.tags(&repository, canonical).await?;
+        let scanned = scanned(&object, &canonical);
+        let tags = self.tags(&repository, canonical, &scanned).await?;
         let before = policy.latest_ref().ok().flatten();
         let after = after
             .and_then(|after| u64::try_from(after.0).ok())
@@ -68,7 +71,7 @@ impl ImagePolicies {
     }
 
     /// The repository that the policy names, if it may be used.
-    async fn repository(&self, policy: &ImagePolicy) -> Result<ImageRepository, Outcome> {
+    async fn repository(&self, policy: &ImagePolicy) -> Result<(Arc<Object>, ImageRepository), Outcome> {
         let refused = |reason, error: &dyn std::fmt::Display| {
             Outcome::failed(reason, &format!("failed to get the referred ImageRepository: {error}"))
         };
@@ -99,15 +102,15 @@ impl ImagePolicies {
             Denied::Denied(why) => refused("AccessDenied", &format!("access denied: {why}")),
             Denied::Unknown(error) => refused("AccessDenied", &format!("access denied: {error}")),
         })?;
-        Ok(repository)
+        Ok((object, repository))
     }
 
     /// The tags that were scanned last. Right after a scan was asked for they may still be on their way.
-    async fn tags(&self, repository: &ImageRepository, canonical: String) -> Result<Tags, Outcome> {
+    async fn tags(&self, repository: &ImageRepository, canonical: String, scanned: &Scanned) -> Result<Tags, Outcome> {
         let mut pause = Duration::from_secs(1);
         for look in 1..=LOOKS {
             let tags =
-                self.0.tags.tags(&canonical).map_err(|error| {
+                self.0.tags.tags(scanned).map_err(|error| {
                     Outcome::failed("Failure", &format!("failed to read tags from database: {error}"))
                 })?;
             if !tags.is_empty() {

@@ -12,8 +12,9 @@ use super::reconcile::{Reconcile, Turn};
 use super::status::{Outcome, Status};
 use super::tokens;
 use crate::api::{ImageRepository, Is, Objects, READY};
-use crate::cluster::{IMAGE_REPOSITORY, Kind};
+use crate::cluster::{IMAGE_REPOSITORY, Kind, Object};
 use crate::scan::{ScanError, Tags, repository_reference};
+use crate::tags::Scanned;
 
 /// So many of the tags show in the status.
 const SHOWN_TAGS: usize = 10;
@@ -55,7 +56,8 @@ impl Reconcile for ImageRepositories {
                 );
             }
         };
-        let due = match self.due(&repository, status, &canonical, turn.now) {
+        let scanned = scanned(turn.object, &canonical);
+        let due = match self.due(&repository, status, (&canonical, &scanned), turn.now) {
             Ok(due) => due,
             Err(error) => {
                 return Outcome::failed("Failure", &format!("failed to determine if it's scan time: {error}"));
@@ -78,7 +80,7 @@ impl Reconcile for ImageRepositories {
             turn.persist(status).await;
         }
         let before = status.text_at("lastScanResult", "revision").to_owned();
-        match self.scan(repository.clone(), objects).await {
+        match self.scan(repository.clone(), objects, scanned).await {
             Ok((tags, revision)) => {
                 let trace = if before == revision {
                     format!("tags did not change, next scan in {next}")
@@ -129,7 +131,7 @@ impl ImageRepositories {
         &self,
         repository: &ImageRepository,
         status: &Status,
-        canonical: &str,
+        (canonical, scanned): (&str, &Scanned),
         now: &str,
     ) -> Result<Due, crate::tags::TagsError> {
         let interval = repository.interval();
@@ -139,7 +141,7 @@ impl ImageRepositories {
                 next: interval,
             })
         };
-        let scanned = status.text_at("lastScanResult", "scanTime");
+        let at = status.text_at("lastScanResult", "scanTime");
         if status.fields.get("lastScanResult").is_none_or(Value::is_null) {
             return at_once("first scan");
         }
@@ -156,10 +158,10 @@ impl ImageRepositories {
         if !same_content(&exclusions(repository), status.fields.get("observedExclusionList")) {
             return at_once("updated exclusion list");
         }
-        if !self.0.tags.has_tags(canonical)? {
+        if !self.0.tags.has_tags(scanned)? {
             return at_once(NO_TAGS);
         }
-        let left = seconds_between(scanned, now).map(|ago| interval.saturating_sub(Duration::from_secs(ago)));
+        let left = seconds_between(at, now).map(|ago| interval.saturating_sub(Duration::from_secs(ago)));
         match left {
             Some(left) if left >= Duration::from_secs(1) => Ok(Due { why: None, next: left }),
             _ => at_once("triggered by interval"),
@@ -167,13 +169,18 @@ impl ImageRepositories {
     }
 
     /// Asks the registry and keeps the answer. Blocks a thread of its own.
-    async fn scan(&self, repository: ImageRepository, objects: Objects) -> Result<(Tags, String), Scan> {
+    async fn scan(
+        &self,
+        repository: ImageRepository,
+        objects: Objects,
+        scanned: Scanned,
+    ) -> Result<(Tags, String), Scan> {
         let context = Arc::clone(&self.0);
         let work = move || {
             let tags = context.scanner.tags(&repository, &objects).map_err(Scan::Tags)?;
             let revision = context
                 .tags
-                .set(&tags.canonical, &tags.tags)
+                .set(&scanned, &tags.tags)
                 .map_err(|e| Scan::Store(e.to_string()))?;
             Ok((tags, revision))
         };
@@ -181,6 +188,11 @@ impl ImageRepositories {
             .await
             .unwrap_or_else(|error| Err(Scan::Store(error)))
     }
+}
+
+/// What an ImageRepository scans.
+pub(super) fn scanned(object: &Object, canonical: &str) -> Scanned {
+    Scanned::new(&object.name.namespace, &object.name.name, &object.uid, canonical)
 }
 
 fn ready(

@@ -3,4 +3,4 @@
 mod checksum;
 mod store;
 
-pub use store::{TagStore, TagsError};
+pub use store::{Scanned, TagStore, TagsError};

@@ -1,15 +1,23 @@
 //! The database: one file, one table, safe against being cut off at any moment.
 
+use std::collections::BTreeSet;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
-use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+use redb::{
+    Database, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _, TableDefinition, TableHandle as _,
+};
 
 use super::checksum::checksum;
 
-/// Canonical image name to tags, one on each line.
-const TAGS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("tags");
+/// Who scanned to what was found: the canonical image name, then the tags, one on each line.
+const TAGS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("tags of objects");
+
+/// What older ones had instead: tags by image, whoever scanned them. Nobody can tell any more who may see which.
+const SHARED: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("tags");
 
 /// The pages that are kept in memory, in bytes: policies read each list once.
 const CACHE: usize = 1 << 20;
@@ -29,8 +37,35 @@ pub struct TagsError {
 /// Is told, once each time, what happened to the file that nobody asked for.
 type Notice = dyn Fn(&str) + Send + Sync;
 
-/// The tags of image repositories by their canonical names (`status.canonicalImageName`), so that ImageRepositories of the
-/// same image share them, as in Flux.
+/// Who scanned which image.
+///
+/// Unlike in Flux, ImageRepositories of the same image share nothing: one may lack the credentials that another has, or ask through
+/// a proxy that answers what its owner wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scanned {
+    owner: String,
+    canonical: String,
+}
+
+impl Scanned {
+    /// By the ImageRepository of this namespace, name and uid, of the image with this canonical name
+    /// (`status.canonicalImageName`).
+    #[must_use]
+    pub fn new(namespace: &str, name: &str, uid: &str, canonical: &str) -> Self {
+        Self {
+            owner: format!("{namespace}/{name}/{uid}"),
+            canonical: canonical.to_owned(),
+        }
+    }
+
+    /// Who scanned, for [`TagStore::keep`].
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+}
+
+/// The tags that each ImageRepository has scanned.
 pub struct TagStore {
     path: PathBuf,
     /// None after an error: the database refuses everything from then on, until it is opened again.
@@ -64,50 +99,53 @@ impl TagStore {
     ///
     /// # Errors
     /// When the file cannot be read. The next call opens it anew.
-    pub fn tags(&self, canonical: &str) -> Result<Vec<String>, TagsError> {
-        self.read(canonical, split)
+    pub fn tags(&self, scanned: &Scanned) -> Result<Vec<String>, TagsError> {
+        self.read(scanned, split)
     }
 
     /// Whether there are any, which is told without taking them apart.
     ///
     /// # Errors
     /// As [`TagStore::tags`].
-    pub fn has_tags(&self, canonical: &str) -> Result<bool, TagsError> {
-        self.read(canonical, |tags| !tags.is_empty())
+    pub fn has_tags(&self, scanned: &Scanned) -> Result<bool, TagsError> {
+        self.read(scanned, |tags| !tags.is_empty())
     }
 
-    /// What `taken` makes of the list of an image; its default when there is none.
-    fn read<T: Default>(&self, canonical: &str, taken: impl Fn(&[u8]) -> T) -> Result<T, TagsError> {
+    /// What `taken` makes of a list; its default when there is none.
+    fn read<T: Default>(&self, scanned: &Scanned, taken: impl Fn(&[u8]) -> T) -> Result<T, TagsError> {
         self.with(|database| {
             let table = match database.begin_read()?.open_table(TAGS) {
                 Ok(table) => table,
                 Err(redb::TableError::TableDoesNotExist(_)) => return Ok(T::default()),
                 Err(error) => return Err(error.into()),
             };
-            let found = table.get(canonical)?;
-            Ok(found.map(|tags| taken(tags.value())).unwrap_or_default())
+            let found = table.get(scanned.owner.as_str())?;
+            // What was scanned before the object named another image is of no use.
+            let tags = found
+                .as_ref()
+                .and_then(|found| of_image(found.value(), &scanned.canonical));
+            Ok(tags.map(&taken).unwrap_or_default())
         })
     }
 
-    /// Keeps the tags of an image instead of those that were kept before, and gives their checksum. A list that is just
+    /// Keeps the tags of a scan instead of those that were kept before, and gives their checksum. A list that is just
     /// the same is not written again. When the file is gone, a new one is made.
     ///
     /// # Errors
     /// When the file cannot be written; what was kept before stays. The next call opens it anew.
-    pub fn set(&self, canonical: &str, tags: &[String]) -> Result<String, TagsError> {
+    pub fn set(&self, scanned: &Scanned, tags: &[String]) -> Result<String, TagsError> {
         if !self.path.exists() {
             self.close();
         }
-        let joined = tags.join("\n");
+        let joined = format!("{}\n{}", scanned.canonical, tags.join("\n"));
         self.with(|database| {
             let transaction = database.begin_write()?;
             let same = {
                 let mut table = transaction.open_table(TAGS)?;
-                let same = table
-                    .get(canonical)?
-                    .is_some_and(|old| old.value() == joined.as_bytes());
+                let owner = scanned.owner.as_str();
+                let same = table.get(owner)?.is_some_and(|old| old.value() == joined.as_bytes());
                 if !same {
-                    table.insert(canonical, joined.as_bytes())?;
+                    table.insert(owner, joined.as_bytes())?;
                 }
                 same
             };
@@ -119,6 +157,27 @@ impl TagStore {
             Ok(())
         })?;
         Ok(checksum(tags))
+    }
+
+    /// Forgets what was scanned by others than these: their objects are gone.
+    ///
+    /// # Errors
+    /// As [`TagStore::set`].
+    pub fn keep(&self, owners: &BTreeSet<String>) -> Result<(), TagsError> {
+        self.with(|database| {
+            let transaction = database.begin_write()?;
+            let gone = {
+                let mut table = transaction.open_table(TAGS)?;
+                let before = table.len()?;
+                table.retain(|owner, _| owners.contains(owner))?;
+                before - table.len()?
+            };
+            match gone {
+                0 => transaction.abort()?,
+                _ => transaction.commit()?,
+            }
+            Ok(())
+        })
     }
 
     /// Does something with the open database. After an error it is closed, and after damage set aside.
@@ -167,7 +226,11 @@ impl TagStore {
             }
             other => other,
         };
-        *database = Some(opened.map_err(|e| self.failed(&e))?);
+        let opened = opened.map_err(|e| self.failed(&e))?;
+        // For us only, also when it was made by an older one.
+        std::fs::set_permissions(&self.path, Permissions::from_mode(0o600)).map_err(|e| self.failed(&e))?;
+        forget_shared(&opened).map_err(|e| self.failed(&e))?;
+        *database = Some(opened);
         Ok(())
     }
 
@@ -188,6 +251,25 @@ impl TagStore {
             error: error.to_string(),
         }
     }
+}
+
+/// The tags of a scan of this image; none when it was of another one.
+fn of_image<'a>(bytes: &'a [u8], canonical: &str) -> Option<&'a [u8]> {
+    bytes.strip_prefix(canonical.as_bytes())?.strip_prefix(b"\n")
+}
+
+/// Drops the table of older databases.
+fn forget_shared(database: &Database) -> Result<(), redb::Error> {
+    let is_there = database
+        .begin_read()?
+        .list_tables()?
+        .any(|table| table.name() == SHARED.name());
+    if is_there {
+        let transaction = database.begin_write()?;
+        transaction.delete_table(SHARED)?;
+        transaction.commit()?;
+    }
+    Ok(())
 }
 
 fn create(path: &Path) -> Result<Database, redb::DatabaseError> {
@@ -227,6 +309,10 @@ mod tests {
         TagStore::open(folder, |_| {})
     }
 
+    fn of(canonical: &str) -> Scanned {
+        Scanned::new("apps", "app", "uid", canonical)
+    }
+
     fn list(tags: &[&str]) -> Vec<String> {
         tags.iter().map(|tag| (*tag).to_owned()).collect()
     }
@@ -235,13 +321,68 @@ mod tests {
     fn what_was_set_is_there_after_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path()).unwrap();
-        assert!(store.tags("ghcr.io/o/app").unwrap().is_empty());
-        store.set("ghcr.io/o/app", &list(&["2", "1"])).unwrap();
-        store.set("ghcr.io/o/none", &[]).unwrap();
+        assert!(store.tags(&of("ghcr.io/o/app")).unwrap().is_empty());
+        store.set(&of("ghcr.io/o/app"), &list(&["2", "1"])).unwrap();
+        let none = Scanned::new("apps", "none", "uid", "ghcr.io/o/none");
+        store.set(&none, &[]).unwrap();
         drop(store);
         let store = open(folder.path()).unwrap();
-        assert_eq!(store.tags("ghcr.io/o/app").unwrap(), ["2", "1"]);
-        assert!(store.tags("ghcr.io/o/none").unwrap().is_empty());
+        assert_eq!(store.tags(&of("ghcr.io/o/app")).unwrap(), ["2", "1"]);
+        assert!(store.tags(&none).unwrap().is_empty() && !store.has_tags(&none).unwrap());
+    }
+
+    #[test]
+    fn nobody_sees_what_another_object_has_scanned() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path()).unwrap();
+        store.set(&of("ghcr.io/o/app"), &list(&["1"])).unwrap();
+        for other in [
+            Scanned::new("other", "app", "uid", "ghcr.io/o/app"),
+            Scanned::new("apps", "other", "uid", "ghcr.io/o/app"),
+            // One that was deleted and made again.
+            Scanned::new("apps", "app", "later", "ghcr.io/o/app"),
+            // The image that it names now.
+            of("ghcr.io/o/ap"),
+            of("ghcr.io/o/app\n1"),
+        ] {
+            assert!(!store.has_tags(&other).unwrap(), "{other:?}");
+        }
+        assert_eq!(store.tags(&of("ghcr.io/o/app")).unwrap(), ["1"]);
+    }
+
+    #[test]
+    fn tags_go_with_their_objects() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path()).unwrap();
+        let other = Scanned::new("apps", "other", "uid", "app");
+        store.set(&of("app"), &list(&["1"])).unwrap();
+        store.set(&other, &list(&["1"])).unwrap();
+        store.keep(&BTreeSet::from(["apps/other/uid".to_owned()])).unwrap();
+        assert!(store.tags(&of("app")).unwrap().is_empty());
+        assert_eq!(store.tags(&other).unwrap(), ["1"]);
+    }
+
+    /// As 0.1 wrote it: whose scan the tags come from is not known.
+    #[test]
+    fn a_database_of_the_shared_form_is_made_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        {
+            let old = Database::create(folder.path().join(FILE)).unwrap();
+            let transaction = old.begin_write().unwrap();
+            transaction
+                .open_table(SHARED)
+                .unwrap()
+                .insert("app", b"1\n2".as_slice())
+                .unwrap();
+            transaction.commit().unwrap();
+        }
+        let store = open(folder.path()).unwrap();
+        assert!(!store.has_tags(&of("app")).unwrap());
+        store.set(&of("app"), &list(&["3"])).unwrap();
+        drop(store);
+        let database = Database::create(folder.path().join(FILE)).unwrap();
+        let tables: Vec<_> = database.begin_read().unwrap().list_tables().unwrap().collect();
+        assert_eq!(tables.len(), 1);
     }
 
     #[test]
@@ -249,8 +390,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(FILE), b"not a database, but somebody's file").unwrap();
         let store = open(folder.path()).unwrap();
-        store.set("app", &list(&["1"])).unwrap();
-        assert_eq!(store.tags("app").unwrap(), ["1"]);
+        store.set(&of("app"), &list(&["1"])).unwrap();
+        assert_eq!(store.tags(&of("app")).unwrap(), ["1"]);
         assert!(folder.path().join("tags.redb.unreadable").exists());
     }
 
@@ -259,7 +400,7 @@ mod tests {
     fn a_torn_file_opens() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path()).unwrap();
-        store.set("app", &list(&["1"])).unwrap();
+        store.set(&of("app"), &list(&["1"])).unwrap();
         drop(store);
         let whole = std::fs::read(folder.path().join(FILE)).unwrap();
         for part in 0..16 {
@@ -267,8 +408,8 @@ mod tests {
             let cut = whole.len() * part / 16;
             std::fs::write(torn.path().join(FILE), whole.get(..cut).unwrap()).unwrap();
             let store = open(torn.path()).unwrap();
-            store.set("app", &list(&["2"])).unwrap();
-            assert_eq!(store.tags("app").unwrap(), ["2"]);
+            store.set(&of("app"), &list(&["2"])).unwrap();
+            assert_eq!(store.tags(&of("app")).unwrap(), ["2"]);
         }
     }
 
@@ -277,11 +418,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("data");
         let store = open(&inner).unwrap();
-        store.set("app", &list(&["1"])).unwrap();
+        store.set(&of("app"), &list(&["1"])).unwrap();
         std::fs::remove_dir_all(&inner).unwrap();
-        store.set("app", &list(&["2"])).unwrap();
+        store.set(&of("app"), &list(&["2"])).unwrap();
         drop(store);
-        assert_eq!(open(&inner).unwrap().tags("app").unwrap(), ["2"]);
+        assert_eq!(open(&inner).unwrap().tags(&of("app")).unwrap(), ["2"]);
     }
 
     /// After an error of the disk the library refuses all further work on an open database.
@@ -290,15 +431,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("data");
         let store = open(&inner).unwrap();
-        store.set("app", &list(&["1"])).unwrap();
+        store.set(&of("app"), &list(&["1"])).unwrap();
         std::fs::remove_dir_all(&inner).unwrap();
         std::fs::write(&inner, "somebody's file").unwrap();
-        assert!(store.set("app", &list(&["2"])).is_err());
-        assert!(store.tags("app").is_err());
+        assert!(store.set(&of("app"), &list(&["2"])).is_err());
+        assert!(store.tags(&of("app")).is_err());
         std::fs::remove_file(&inner).unwrap();
-        assert!(store.tags("app").unwrap().is_empty());
-        store.set("app", &list(&["2"])).unwrap();
-        assert_eq!(store.tags("app").unwrap(), ["2"]);
+        assert!(store.tags(&of("app")).unwrap().is_empty());
+        store.set(&of("app"), &list(&["2"])).unwrap();
+        assert_eq!(store.tags(&of("app")).unwrap(), ["2"]);
     }
 
     #[test]
@@ -317,7 +458,7 @@ mod tests {
     fn damage_inside_the_file_is_survived() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path()).unwrap();
-        store.set("app", &list(&["1"])).unwrap();
+        store.set(&of("app"), &list(&["1"])).unwrap();
         drop(store);
         let whole = std::fs::read(folder.path().join(FILE)).unwrap();
         for at in (0..whole.len()).step_by(whole.len() / 24) {
@@ -327,10 +468,10 @@ mod tests {
             let torn = tempfile::tempdir().unwrap();
             std::fs::write(torn.path().join(FILE), bytes).unwrap();
             let store = open(torn.path()).unwrap();
-            let _ = store.tags("app");
-            let _ = store.set("app", &list(&["2"]));
-            store.set("app", &list(&["2"])).unwrap();
-            assert_eq!(store.tags("app").unwrap(), ["2"], "damaged at {at}");
+            let _ = store.tags(&of("app"));
+            let _ = store.set(&of("app"), &list(&["2"]));
+            store.set(&of("app"), &list(&["2"])).unwrap();
+            assert_eq!(store.tags(&of("app")).unwrap(), ["2"], "damaged at {at}");
         }
     }
 }
