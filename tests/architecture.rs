@@ -29,7 +29,7 @@ const ROOMS: &[Room] = &[
     room(
         "automation",
         &[
-            "api", "edit", "forge", "git", "gostd", "message", "policy", "signing", "template",
+            "api", "budget", "edit", "forge", "git", "gostd", "message", "policy", "signing", "template",
         ],
         true,
     ),

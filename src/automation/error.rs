@@ -47,6 +47,16 @@ pub enum RunError {
         /// The last loss.
         source: GitError,
     },
+    /// Another run that pushes to the same reference does not come to its end.
+    #[error(
+        "failed to push to '{url}': another run that pushes there has not come to its end within {limit:?}; it is tried again"
+    )]
+    Busy {
+        /// The remote.
+        url: String,
+        /// How long this run has waited.
+        limit: std::time::Duration,
+    },
     /// A reference that is there for pushes and not for fetches.
     #[error(
         "failed to push to '{url}': {source}, which a fetch does not show, so that it cannot be replaced safely; push to \
@@ -160,7 +170,9 @@ impl RunError {
             Self::Push { source, .. } | Self::Races { source, .. } => {
                 git(format!("failed to update source: failed to push to remote: {source}"))
             }
-            Self::Hidden { .. } => git(format!("failed to update source: failed to push to remote: {self}")),
+            Self::Hidden { .. } | Self::Busy { .. } => {
+                git(format!("failed to update source: failed to push to remote: {self}"))
+            }
             Self::PullRequest(_) => Failure {
                 reason: "PullRequestFailed",
                 message: format!("failed to keep the pull request of what was pushed: {self}"),

@@ -5,7 +5,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::budget::{Gate, Inside};
 
 /// The lanes of one remote, by the reference that is pushed to.
 #[derive(Debug, Default)]
@@ -15,14 +18,14 @@ pub struct Lanes(Mutex<HashMap<String, Arc<Lane>>>);
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     landed: AtomicU64,
-    turn: Mutex<()>,
+    turn: Gate,
 }
 
 /// A run in its lane.
 pub(super) struct Entered<'a> {
     lane: &'a Lane,
     seen: u64,
-    turn: Option<MutexGuard<'a, ()>>,
+    turn: Option<Inside<'a>>,
 }
 
 /// Whether what was fetched is still what there is, as far as this process knows.
@@ -59,15 +62,20 @@ impl Entered<'_> {
         self.seen = self.lane.landed.load(Ordering::Acquire);
     }
 
-    /// Waits for its turn, which it keeps to its end.
-    pub(super) fn take_turn(&mut self) -> View {
-        if self.turn.is_none() {
-            self.turn = Some(self.lane.turn.lock().unwrap_or_else(PoisonError::into_inner));
+    /// Waits for its turn, which it keeps to its end. None when nobody has landed for as long as `patience`.
+    pub(super) fn take_turn(&mut self, patience: Duration) -> Option<View> {
+        while self.turn.is_none() {
+            let landed = self.lane.landed.load(Ordering::Acquire);
+            self.turn = self.lane.turn.enter(patience);
+            if self.turn.is_none() && self.lane.landed.load(Ordering::Acquire) == landed {
+                return None;
+            }
         }
-        match self.lane.landed.load(Ordering::Acquire) == self.seen {
+        let view = match self.lane.landed.load(Ordering::Acquire) == self.seen {
             true => View::Current,
             false => View::Stale,
-        }
+        };
+        Some(view)
     }
 
     /// The run has pushed something.
@@ -85,12 +93,13 @@ mod tests {
         let lanes = Lanes::default();
         let (lane, other) = (lanes.of("refs/heads/main"), lanes.of("refs/heads/next"));
         let (mut first, mut second) = (lane.enter(), lane.enter());
-        assert_eq!(first.take_turn(), View::Current);
-        assert_eq!(other.enter().take_turn(), View::Current);
+        assert_eq!(first.take_turn(Duration::ZERO), Some(View::Current));
+        assert_eq!(other.enter().take_turn(Duration::ZERO), Some(View::Current));
+        assert_eq!(second.take_turn(Duration::from_millis(5)), None);
         first.landed();
         drop(first);
-        assert_eq!(second.take_turn(), View::Stale);
+        assert_eq!(second.take_turn(Duration::ZERO), Some(View::Stale));
         second.look();
-        assert_eq!(second.take_turn(), View::Current);
+        assert_eq!(second.take_turn(Duration::ZERO), Some(View::Current));
     }
 }

@@ -158,8 +158,15 @@ fn attempt(
         job.message.check(&mut report.notes);
         return Ok(None);
     }
-    if !job.edits.dry_run && turn.take_turn() == View::Stale {
-        return Ok(Some(variant));
+    if !job.edits.dry_run {
+        let patience = place.mirror.timeout();
+        let view = turn.take_turn(patience).ok_or_else(|| RunError::Busy {
+            url: job.url.clone(),
+            limit: patience,
+        })?;
+        if view == View::Stale {
+            return Ok(Some(variant));
+        }
     }
     report.files = splice_all(&fetched.objects, &marked, &planned, reading)?;
     let changed = Changed {

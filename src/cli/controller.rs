@@ -113,6 +113,7 @@ fn settings(args: &Controller) -> Result<Settings, String> {
             .parse()
             .map_err(|e: ListenAddressError| format!("--health-addr: {e}"))?,
         fetches: budgets(&args.bounds, args.bounds.fetch_memory, budget::FETCH_MEMORY),
+        mirrors_size: args.bounds.mirrors_size.bytes(),
         builds: budgets(&args.bounds, args.bounds.build_memory, budget::BUILD_MEMORY),
         webhooks: webhooks(args)?,
         artifacts: artifacts(args)?,

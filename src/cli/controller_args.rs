@@ -196,6 +196,10 @@ pub struct Bounds {
     /// How many bytes of content a fetch, an archive or a build may come by
     #[arg(long, value_name = "SIZE", default_value = "4Gi")]
     pub max_content_size: ByteSize,
+
+    /// How much room mirrors of Git repositories may take on disk; beyond that, those that were not used for the longest time go
+    #[arg(long, value_name = "SIZE", default_value = "4Gi")]
+    pub mirrors_size: ByteSize,
 }
 
 /// How Kustomizations are reconciled.

@@ -1,12 +1,12 @@
 //! Mirrors of remotes in the cache folder, one per remote and user, shared by the jobs of a run.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::automation::{Index, Lanes, Place};
-use crate::git::{Mirror, MirrorOptions, Remote, open};
+use crate::git::{IdentityKey, Mirror, MirrorOptions, Remote, discard, mirrors_in, open, private_folder};
 
 /// The mirrors that were opened so far.
 #[derive(Default)]
@@ -32,7 +32,7 @@ impl Places {
     ///
     /// When the settings cannot work or the cache folder cannot be used, in words for the user.
     pub fn place(&mut self, remote: &Remote) -> Result<Place, String> {
-        let name = remote.mirror_name();
+        let name = remote.mirror_name(&IdentityKey::of_one_user());
         let same = self.open.get(&name).map_or(&[][..], Vec::as_slice);
         if let Some((_, place)) = same.iter().find(|(other, _)| other == remote) {
             return Ok(place.clone());
@@ -42,12 +42,13 @@ impl Places {
             others => format!("{name}-{others}"),
         };
         let storage = self.cache.clone().map_or_else(cache, Ok)?.join("mirrors");
-        std::fs::create_dir_all(&storage).map_err(|e| {
+        private_folder(&storage).map_err(|e| {
             format!(
                 "{}: {e}; set BUMPWRIGHT_CACHE to a folder that can be written",
                 storage.display()
             )
         })?;
+        remove_shared(&storage);
         let transport = open(remote).map_err(|e| e.to_string())?;
         let mirror =
             Mirror::open(&storage, &key, Arc::from(transport), MirrorOptions::default()).map_err(|e| e.to_string())?;
@@ -59,6 +60,15 @@ impl Places {
         };
         self.open.entry(name).or_default().push((remote.clone(), place.clone()));
         Ok(place)
+    }
+}
+
+/// Removes mirrors of older versions, whose names tell only address and user.
+fn remove_shared(storage: &Path) {
+    let is_old = |name: &String| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    for name in mirrors_in(storage).iter().filter(|name| is_old(name)) {
+        // One that another process reads is removed another time.
+        let _ = discard(storage, name);
     }
 }
 

@@ -87,7 +87,14 @@ impl GitLogin {
 
 impl FetchLogin for GitLogin {
     fn identity(&self) -> String {
-        self.identity.to_string()
+        match &self.identity {
+            GitIdentity::Provider {
+                service_account: Some(account),
+                ..
+            } => format!("{} {:?}", self.identity, account.annotations),
+            GitIdentity::Provider { .. } => self.identity.to_string(),
+            GitIdentity::GitHubApp(app) => format!("{app} by the key {}", app.key_digest()),
+        }
     }
 
     fn login(&self, refused: Option<&Login>, deadline: Deadline) -> Result<Login, String> {

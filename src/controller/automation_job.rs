@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::clock;
 use super::context::Context;
+use super::mirror_uses::Owner;
 use super::status::Outcome;
 use super::tokens;
 use crate::access;
@@ -103,9 +104,10 @@ pub(super) fn make(
         signer,
         pull_request: pull_request(automation, &remote, objects)?,
     };
+    let owner = Owner::new(IMAGE_UPDATE_AUTOMATION.kind, automation.metadata.object_name());
     let place = context
         .mirrors
-        .place(&remote, automation.metadata.namespace_or_default())
+        .place(&remote, &owner)
         .map_err(|message| Refused::Checkout {
             url: job.url.clone(),
             message,

@@ -2,6 +2,7 @@
 
 use std::io::BufRead;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::automation::Run;
 use crate::cloud::{Asker, TokenCache, TokenCacheEvents, TokenCacheLimits};
@@ -75,6 +76,10 @@ impl Transport for CountedTransport {
             inner: self.inner.connect(service, protocol)?,
             requests: self.requests.clone(),
         }))
+    }
+
+    fn timeout(&self) -> Duration {
+        self.inner.timeout()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The part of a GitRepository's reconciliation that waits for servers and disks: fetching the commit, making the archive.
 
 use super::artifacts::{Refused, stored};
+use super::mirror_uses::Owner;
 use super::mirrors::Mirrors;
 use super::source_archive::{Making, rules};
 use super::source_status::STORAGE_FAILED;
@@ -30,8 +31,8 @@ pub(super) struct Fetched {
 /// Asks the repository; none when it is as it was observed.
 pub(super) fn fetch(mirrors: &Mirrors, fetching: &Fetching) -> Result<Option<Fetched>, CheckoutError> {
     let (spec, remote) = (&fetching.repository.spec, &fetching.remote);
-    let namespace = fetching.repository.metadata.namespace_or_default();
-    let mirror = |remote: &Remote| mirrors.mirror(remote, namespace);
+    let owner = Owner::new(GIT_REPOSITORY.kind, fetching.repository.metadata.object_name());
+    let mirror = |remote: &Remote| mirrors.mirror(remote, &owner);
     let url = remote.url.to_string();
     let wanted = Wanted {
         url: &url,

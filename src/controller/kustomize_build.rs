@@ -12,8 +12,9 @@ use super::artifact_trees::Unpacked;
 use super::blocking;
 use super::context::Context;
 use super::kustomize_keys;
+use super::mirror_uses::Owner;
 use crate::api::{Kustomization, ObjectName, PostBuild, Secret, SubstituteReference};
-use crate::cluster::{CONFIG_MAP, Cluster, ClusterError, SECRET};
+use crate::cluster::{CONFIG_MAP, Cluster, ClusterError, KUSTOMIZATION, SECRET};
 use crate::git::{Mirror, Remote, RemoteUrl};
 use crate::overlay::{self, OverlayError, Stages};
 use crate::pipeline::{self, Substitution};
@@ -67,7 +68,7 @@ pub(super) async fn build(
     let overlay = pipeline::overlay(&kustomization.spec, settings.kustomize.no_remote_bases);
     let bases = RemoteBases {
         context: Arc::clone(context),
-        namespace: kustomization.metadata.namespace_or_default().to_owned(),
+        owner: Owner::new(KUSTOMIZATION.kind, kustomization.metadata.object_name()),
     };
     let built = blocking::run(move || -> Result<Built, BuildFailure> {
         let world = RealWorld::new(bases);
@@ -123,8 +124,8 @@ async fn add(
 /// Repositories that kustomizations name as bases: nobody's credentials are used for them, and none on this machine.
 struct RemoteBases {
     context: Arc<Context>,
-    /// Of the Kustomization.
-    namespace: String,
+    /// The Kustomization.
+    owner: Owner,
 }
 
 impl Mirrors for RemoteBases {
@@ -138,6 +139,6 @@ impl Mirrors for RemoteBases {
         }
         let mut remote = Remote::new(parsed);
         remote.timeout = timeout;
-        self.context.mirrors.mirror(&remote, &self.namespace)
+        self.context.mirrors.mirror(&remote, &self.owner)
     }
 }

@@ -44,6 +44,7 @@ mod kustomize_takeover;
 mod kustomize_target;
 mod kustomize_triggers;
 mod kustomize_vault;
+mod mirror_uses;
 mod mirrors;
 mod oci_remote;
 mod oci_repository;

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use super::announce;
 use super::artifact_server;
 use super::artifact_trees::ArtifactTrees;
+use super::blocking;
 use super::clouds::Clouds;
 use super::context::Context;
 use super::counting;
@@ -27,6 +28,7 @@ use super::watching::{Caches, Queues};
 use super::webhooks::Webhooks;
 use crate::api::{Bucket, GitRepository, OciRepository};
 use crate::cluster::{Cache, Cluster, ClusterError, Connect};
+use crate::git::private_folder;
 use crate::net::Peer;
 use crate::observe::{
     Checks, ClusterEvent, EventSink, Log, Metrics, Recorder, Redaction, Retries, Server, SinkOptions, bridge_tracing,
@@ -39,6 +41,9 @@ use crate::tags::{TagStore, TagsError};
 
 /// How long what is begun may take after the process was asked to end.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often unused mirrors are looked for.
+const TIDY: Duration = Duration::from_secs(600);
 
 /// How long the last events and lines may take to leave.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -104,6 +109,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
             settings.gates.shallow,
             metrics.git_requests(),
             settings.fetches.clone(),
+            settings.mirrors_size,
         ),
         identities: GitIdentities::sharing(token_cache.clone()),
         clouds: Clouds::new(token_cache),
@@ -127,6 +133,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         settings,
     });
     webhooks(&context, &mut background).await?;
+    background.spawn(tidy(Arc::clone(&context)));
     let queues = caches.wire(&context);
     caches.watch(&context, &mut background);
     let (end, ended) = watch::channel(End::NotYet);
@@ -157,13 +164,23 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     Ok(())
 }
 
+/// Takes away what nobody uses any more, now and then: what an earlier process has left only after all objects had time for a turn.
+async fn tidy(context: Arc<Context>) {
+    loop {
+        tokio::time::sleep(TIDY).await;
+        let context = Arc::clone(&context);
+        // What fails is tried again the next time.
+        let _ = blocking::run(move || context.tidy()).await;
+    }
+}
+
 /// Where artifacts are kept, if any are made: beside mirrors and tags, which nobody is served.
 fn artifact_storage(settings: &Settings) -> Result<Option<Storage>, StartError> {
     let Some(artifacts) = &settings.artifacts else {
         return Ok(None);
     };
     let path = settings.storage.join("artifacts");
-    std::fs::create_dir_all(&path).map_err(|cause| StorageError::Folder {
+    private_folder(&path).map_err(|cause| StorageError::Folder {
         path: path.clone(),
         cause,
     })?;

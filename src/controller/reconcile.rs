@@ -11,8 +11,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
 use super::announce;
+use super::blocking;
 use super::clock;
 use super::context::Context;
+use super::mirror_uses::Owner;
 use super::queue::Queue;
 use super::status::{Notice, Outcome, Status, Weight};
 use crate::api::ObjectName;
@@ -198,6 +200,7 @@ impl<R: Reconcile> Driver<R> {
     async fn turn(&self, name: &ObjectName, desk: &Desk, log: &Log) -> Finish {
         let Some(object) = self.cache.get(name) else {
             self.queue.forget(name);
+            self.leave_mirrors(name).await;
             return Finish::Success;
         };
         let log = log.reconciliation(R::KIND.kind, &name.namespace, &name.name);
@@ -242,6 +245,7 @@ impl<R: Reconcile> Driver<R> {
         };
         if object.deleting {
             self.reconciler.leave(&turn_on(object)).await?;
+            self.leave_mirrors(&object.name).await;
             return self.let_go(object).await.map(|()| None);
         }
         let object = self.claim(object).await?;
@@ -265,11 +269,29 @@ impl<R: Reconcile> Driver<R> {
             .write(&object, &mut status)
             .await
             .map_err(|error| error.to_string())?;
+        self.settle_mirrors(&object.name).await;
         match outcome {
             Outcome::Ready { after, .. } => Ok(after),
             Outcome::Stalled { .. } => Ok(None),
             Outcome::Waiting { after, .. } => Ok(Some(after)),
             Outcome::Failed { message, .. } => Err(message),
+        }
+    }
+
+    /// A turn is over: mirrors that it used may have grown.
+    async fn settle_mirrors(&self, name: &ObjectName) {
+        let (context, owner) = (Arc::clone(&self.context), Owner::new(R::KIND.kind, name.clone()));
+        if context.mirrors.knows(&owner) {
+            let _ = blocking::run(move || context.mirrors.settled(&owner)).await;
+        }
+    }
+
+    /// The object is gone, and with it the mirrors that only it has used.
+    async fn leave_mirrors(&self, name: &ObjectName) {
+        let (context, owner) = (Arc::clone(&self.context), Owner::new(R::KIND.kind, name.clone()));
+        if context.mirrors.knows(&owner) {
+            // What cannot be removed now is removed when the folder is tidied.
+            let _ = blocking::run(move || context.mirrors.left(&owner)).await;
         }
     }
 

@@ -47,6 +47,8 @@ pub struct Settings {
     pub health_addr: ListenAddress,
     /// What fetches may use up, and unpacking what they bring.
     pub fetches: Budgets,
+    /// The most bytes that mirrors may take on disk.
+    pub mirrors_size: u64,
     /// What builds may use up.
     pub builds: Budgets,
     /// Webhooks; without it none are served.

@@ -62,6 +62,12 @@ pub enum GitError {
     /// The server answered with something that is not the Git protocol, or with an error of its own.
     #[error("{0}")]
     Protocol(String),
+    /// Somebody else with the same credentials is being sent something, for longer than this run may wait.
+    #[error("another transfer from this repository has not come to its end within {limit:?}; it is tried again")]
+    Busy {
+        /// How long this run waited.
+        limit: std::time::Duration,
+    },
     /// The mirror's folder could not be read or written.
     #[error("cannot {action} {}: {source}", .path.display())]
     Storage {

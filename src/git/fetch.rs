@@ -6,12 +6,13 @@ use std::sync::atomic::Ordering;
 use super::conversation::{Conversation, Speaks};
 use super::layout::{Refs, bound};
 use super::listing::Listing;
-use super::mirror::{Mirror, lock};
+use super::mirror::Mirror;
 use super::resolve::{Resolved, commit_of, prefixes};
 use super::store::{StoreError, Stored, store_pack};
 use super::transfer::{Answer, Depth, Request, transfer};
 use super::unpack::UnpackError;
 use super::{Also, Checkout, Fetched, GitError, ObjectId, Objects, RemoteRef, Tip, TransportError};
+use crate::net::Deadline;
 
 /// Below this many objects no transfer is out of proportion.
 const SMALL: u64 = 5_000;
@@ -43,6 +44,7 @@ impl Mirror {
 
     fn fetch_once(&self, checkout: &Checkout<'_>, also: &[Also]) -> Result<Fetched, GitError> {
         let prefixes = prefixes(checkout, also)?;
+        let deadline = Deadline::after(self.timeout());
         self.state.consolidate_if_due();
         let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
         let listing = talk.list(&prefixes)?;
@@ -52,7 +54,7 @@ impl Mirror {
         }?;
         let objects = self.state.objects(talk.hash())?;
         let wanted = Wanted::new(&resolved, &listing, also, &objects);
-        let transferred = self.obtain(&mut talk, &objects, &wanted)?;
+        let transferred = self.obtain(&mut talk, &objects, &wanted, deadline)?;
         talk.finish();
         let commit = objects.peel(resolved.object)?;
         let tree = objects.commit(commit)?.tree;
@@ -79,7 +81,13 @@ impl Mirror {
     }
 
     /// Transfers what is wanted and missing, and makes the mirror's references say what the remote's say.
-    fn obtain(&self, talk: &mut Conversation<'_>, objects: &Objects, wanted: &Wanted) -> Result<bool, GitError> {
+    fn obtain(
+        &self,
+        talk: &mut Conversation<'_>,
+        objects: &Objects,
+        wanted: &Wanted,
+        deadline: Deadline,
+    ) -> Result<bool, GitError> {
         let layout = &self.state.layout;
         let refs = layout.refs(objects.hash());
         if wanted.missing(&refs).is_empty() {
@@ -88,7 +96,11 @@ impl Mirror {
             }
             return Ok(false);
         }
-        let _one = lock(&self.state.transferring);
+        let Some(_one) = self.state.transferring.enter(deadline.left()) else {
+            return Err(GitError::Busy {
+                limit: deadline.limit(),
+            });
+        };
         // Another thread may just have brought it.
         let refs = layout.refs(objects.hash());
         let missing = wanted.missing(&refs);

@@ -3,6 +3,7 @@
 use std::io::{BufRead, Cursor, Read};
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use ureq::http::{HeaderValue, Request, Response, StatusCode};
 use ureq::{Agent, Body};
@@ -73,6 +74,10 @@ impl Transport for HttpTransport {
             protocol,
             deadline,
         }))
+    }
+
+    fn timeout(&self) -> Duration {
+        self.0.remote.timeout
     }
 }
 

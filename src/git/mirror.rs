@@ -10,6 +10,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use gix::hash::Kind as Hash;
 use gix::odb::Store;
@@ -21,7 +22,7 @@ use super::lock::FileLock;
 use super::push::KnownReceiver;
 use super::store::store_pack;
 use super::{GitError, Objects, Pack, Transport};
-use crate::budget::Budget;
+use crate::budget::{Budget, Gate};
 
 /// How many packs the object store has room for, which costs memory in each mirror; consolidation keeps far below.
 const PACK_SLOTS: u16 = 1024;
@@ -54,7 +55,7 @@ pub(super) struct State {
     pub(super) known: Known,
     pub(super) receiver: KnownReceiver,
     /// Only one thread transfers at a time: the others find what it brought.
-    pub(super) transferring: Mutex<()>,
+    pub(super) transferring: Gate,
     /// The history of this repository is such that [`super::transfer::Depth::Missing`] drags in too much.
     pub(super) tips_only: AtomicBool,
     /// Packs were added since they were last counted.
@@ -131,7 +132,7 @@ impl Mirror {
             options,
             known,
             receiver: KnownReceiver::default(),
-            transferring: Mutex::new(()),
+            transferring: Gate::default(),
             tips_only: AtomicBool::new(layout.tips_only()),
             grown: AtomicBool::new(true),
             opened: Mutex::new(None),
@@ -154,6 +155,12 @@ impl Mirror {
     #[must_use]
     pub fn with_transport(&self, transport: Arc<dyn Transport>) -> Self {
         self.at_rest().with_transport(transport)
+    }
+
+    /// The most that one conversation through it may take.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        self.transport.timeout()
     }
 
     /// The same mirror without its transport, for the next who talks to the server.

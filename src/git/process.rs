@@ -78,6 +78,10 @@ impl ProcessTransport {
 }
 
 impl Transport for ProcessTransport {
+    fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     fn connect(&self, service: Service, protocol: Protocol) -> Result<Box<dyn Connection>, TransportError> {
         // The program tells a missing folder from one that is no repository only in words.
         if !self.path.exists() {

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use sha2::{Digest as _, Sha256};
-
 use super::http::HttpTransport;
 use super::process::ProcessTransport;
 use super::remote_url::{Place, RemoteUrl};
@@ -50,22 +48,6 @@ impl Remote {
 const USER_AGENT: &str = concat!("git/2.0 (bumpwright/", env!("CARGO_PKG_VERSION"), ")");
 
 impl Remote {
-    /// A name for its mirror, after address and user. Secrets are left out: a mirror is used only after the remote has
-    /// accepted this run's credentials, and a name must not help to guess one.
-    #[must_use]
-    pub fn mirror_name(&self) -> String {
-        let user = match &self.auth {
-            Auth::None => "none".to_owned(),
-            Auth::Basic { username, .. } => format!("basic {username}"),
-            Auth::Bearer { .. } => "bearer".to_owned(),
-            Auth::SshKey { .. } => "key".to_owned(),
-            Auth::Fetched(source) => format!("fetched {}", source.identity()),
-            Auth::User => "user".to_owned(),
-        };
-        let digest = Sha256::digest(format!("{}\0{}\0{user}", self.url, self.url.user().unwrap_or_default()));
-        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
-    }
-
     /// How its HTTP server is reached.
     pub(crate) fn peer(&self) -> Peer {
         Peer {

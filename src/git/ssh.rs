@@ -79,6 +79,10 @@ impl SshTransport {
 }
 
 impl Transport for SshTransport {
+    fn timeout(&self) -> Duration {
+        self.0.timeout
+    }
+
     fn connect(&self, service: Service, protocol: Protocol) -> Result<Box<dyn Connection>, TransportError> {
         let deadline = Deadline::after(self.0.timeout);
         let (session, channel) = self.0.block(deadline, self.0.start(service, protocol))??;

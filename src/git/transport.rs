@@ -38,6 +38,12 @@ pub enum Protocol {
 pub trait Transport: Send + Sync {
     /// Prepares a connection to `service`. HTTP sends nothing yet; SSH and local processes start the program.
     fn connect(&self, service: Service, protocol: Protocol) -> Result<Box<dyn Connection>, TransportError>;
+
+    /// The most that one conversation may take, and so the longest that anybody waits for another's. Flux's default unless an
+    /// implementation says something else.
+    fn timeout(&self) -> Duration {
+        Duration::from_secs(60)
+    }
 }
 
 /// One conversation with one service.

@@ -10,6 +10,9 @@
     missing_docs
 )]
 
+mod read_anothers_repository;
+mod read_anothers_tags;
+mod read_the_cache;
 mod siege;
 #[path = "../support/mod.rs"]
 mod support;

@@ -4,9 +4,11 @@
 //! A tenant (a namespace) gets at most half of the memory, so what one tenant does leaves room for another.
 
 mod bound;
+mod gate;
 mod memory;
 
 pub use bound::{Bound, Counter};
+pub use gate::{Gate, Inside};
 pub use memory::{Held, Memory, Share};
 
 /// What sets how much memory all fetches take, for errors.

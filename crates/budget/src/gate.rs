@@ -1,0 +1,56 @@
+//! One at a time, and the others wait for as long as they may.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Lets one in at a time. Unlike a mutex it does not keep those who wait for longer than they want to.
+#[derive(Debug, Default)]
+pub struct Gate {
+    busy: Mutex<bool>,
+    free: Condvar,
+}
+
+/// Whoever has it is the one inside.
+#[derive(Debug)]
+pub struct Inside<'a>(&'a Gate);
+
+impl Gate {
+    /// Waits until nobody is inside. None when that takes longer than `patience`.
+    #[must_use]
+    pub fn enter(&self, patience: Duration) -> Option<Inside<'_>> {
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.free.wait_timeout_while(busy, patience, |busy| *busy);
+        let (mut busy, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if *busy {
+            return None;
+        }
+        *busy = true;
+        Some(Inside(self))
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        *self.0.busy.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.0.free.notify_one();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_gives_up_and_who_waits_longer_gets_in() {
+        let gate = Gate::default();
+        let first = gate.enter(Duration::ZERO).unwrap();
+        assert!(gate.enter(Duration::from_millis(5)).is_none());
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| gate.enter(Duration::from_secs(60)).is_some());
+            drop(first);
+            assert!(second.join().unwrap());
+        });
+        assert!(gate.enter(Duration::ZERO).is_some());
+    }
+}
