@@ -238,6 +238,7 @@ fn artifacts(args: &Controller) -> Result<Option<ArtifactSettings>, String> {
         },
         algorithm: algorithm.map_err(|error| format!("--artifact-digest-algo: {error}"))?,
         max_size: args.max_artifact_size.map(ByteSize::bytes),
+        room: args.artifacts_size.bytes(),
     }))
 }
 

@@ -68,6 +68,10 @@ pub struct Controller {
     #[arg(long, value_name = "SIZE")]
     pub max_artifact_size: Option<ByteSize>,
 
+    /// How much room all artifacts may take on disk; those of a namespace take half of it at most
+    #[arg(long, value_name = "SIZE", default_value = "4Gi")]
+    pub artifacts_size: ByteSize,
+
     /// What fetches, builds and unpacking may use up.
     #[command(flatten)]
     pub bounds: Bounds,

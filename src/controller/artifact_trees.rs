@@ -252,6 +252,7 @@ mod tests {
             retention: Retention::default(),
             algorithm: Algorithm::Sha256,
             max_size: None,
+            room: u64::MAX,
         };
         Storage::new(settings).unwrap()
     }

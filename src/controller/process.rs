@@ -190,6 +190,7 @@ fn artifact_storage(settings: &Settings) -> Result<Option<Storage>, StartError> 
         retention: artifacts.retention,
         algorithm: artifacts.algorithm,
         max_size: artifacts.max_size,
+        room: artifacts.room,
     })?;
     Ok(Some(storage))
 }

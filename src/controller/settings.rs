@@ -89,6 +89,8 @@ pub struct ArtifactSettings {
     pub algorithm: Algorithm,
     /// The most bytes that an artifact may have.
     pub max_size: Option<u64>,
+    /// The most bytes that all artifacts may take.
+    pub room: u64,
 }
 
 /// How Kustomizations are reconciled.

@@ -18,6 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         retention: Retention::default(),
         algorithm: Algorithm::default(),
         max_size: None,
+        room: u64::MAX,
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -101,7 +101,11 @@ impl Storage {
         self.inner
             .changing
             .hold(folder.as_str(), || match self.real_folder(folder) {
-                Ok(path) => action(&path),
+                Ok(path) => {
+                    let done = action(&path);
+                    self.inner.room.measure(folder.as_str(), &path);
+                    done
+                }
                 Err(StorageError::File { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(T::default()),
                 Err(error) => Err(error),
             })

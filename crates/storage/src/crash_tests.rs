@@ -38,6 +38,7 @@ fn storage(root: &Path, steps: Steps) -> Storage {
         retention: Retention::default(),
         algorithm: Algorithm::default(),
         max_size: None,
+        room: u64::MAX,
     };
     Storage::with_steps(settings, steps).unwrap()
 }

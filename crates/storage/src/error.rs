@@ -52,6 +52,19 @@ pub enum StorageError {
         /// The limit, in bytes.
         most: u64,
     },
+    /// There is no room for another artifact.
+    #[error(
+        "no room for the artifact {path}: {whose} would take more than {most} bytes; leave files out with spec.ignore or \
+         .sourceignore, or raise --artifacts-size"
+    )]
+    Full {
+        /// Where it was to be.
+        path: PathBuf,
+        /// Of whom there would be too much.
+        whose: String,
+        /// The limit, in bytes.
+        most: u64,
+    },
     /// An artifact has no digest, or none that can be checked.
     #[error("cannot check the artifact {path}: {cause}")]
     Digest {

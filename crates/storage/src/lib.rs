@@ -26,6 +26,7 @@ mod identity;
 mod layout;
 mod locks;
 mod read;
+mod room;
 mod server;
 mod shared;
 mod step;

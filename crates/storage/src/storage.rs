@@ -13,6 +13,7 @@ use crate::garbage::Retention;
 use crate::identity::Identity;
 use crate::layout::{ArtifactPath, Folder, NameError, PARTIAL};
 use crate::locks::Locks;
+use crate::room::Room;
 use crate::step::Steps;
 use bumpwright_artifact::{Algorithm, Digest};
 
@@ -29,6 +30,8 @@ pub struct Settings {
     pub algorithm: Algorithm,
     /// The most bytes that a file may have (`--max-artifact-size`).
     pub max_size: Option<u64>,
+    /// The most bytes that all files may take (`--artifacts-size`); those of a namespace take half of it.
+    pub room: u64,
 }
 
 /// A folder of artifacts. Clones are the same storage.
@@ -45,6 +48,7 @@ pub(crate) struct Inner {
     /// Who reads a file to check it, by path. It is taken before `changing`, never after.
     pub(crate) checking: Locks,
     pub(crate) steps: Steps,
+    pub(crate) room: Room,
     known: Mutex<HashMap<ArtifactPath, Known>>,
 }
 
@@ -77,6 +81,7 @@ impl Storage {
         }
         let storage = Self {
             inner: Arc::new(Inner {
+                room: Room::of(settings.room),
                 settings,
                 changing: Locks::default(),
                 checking: Locks::default(),
@@ -164,6 +169,13 @@ impl Storage {
         while let Some((folder, depth)) = folders.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_folder && depth == 2 {
+                    let path = entry.path();
+                    let names = path
+                        .strip_prefix(&self.inner.settings.path)
+                        .map(|names| names.to_string_lossy());
+                    self.inner.room.measure(&names.unwrap_or_default(), &path);
+                }
                 if is_folder && depth < 3 {
                     folders.push((entry.path(), depth + 1));
                 } else if !is_folder && is_partial(&entry.file_name()) {

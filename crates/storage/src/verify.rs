@@ -196,6 +196,7 @@ mod tests {
             retention: Retention::default(),
             algorithm: Algorithm::default(),
             max_size: None,
+            room: u64::MAX,
         });
         let storage = storage.unwrap();
         let folder = Folder::new("Bucket", "apps", "podinfo").unwrap();

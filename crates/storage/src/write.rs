@@ -50,6 +50,7 @@ impl Storage {
             })?;
             let lock = self.lock_file(&path)?;
             let written = self.put(&path, fill)?;
+            self.inner.room.measure(path.folder().as_str(), &folder);
             if let Some(link) = &link {
                 self.point(link, &path)?;
             }
@@ -98,6 +99,7 @@ impl Storage {
         })?;
         self.step_at(Step::Fill, "write", &name, || Ok(()))?;
         let (partial, written) = self.filled(partial, &name, fill)?;
+        self.inner.room.admit(path.folder(), &name, written.size)?;
         self.step_at(Step::SyncFile, "sync", &name, || partial.as_file().sync_all())?;
         // Until the new digest is known here, nobody may take the new file for a damaged old one.
         let before = self.known().remove(path);

@@ -320,3 +320,37 @@ fn writers_of_one_artifact_take_turns() {
     assert!(contents.contains(&bytes));
     assert_eq!(world.names(), ["a.tar.gz", "a.tar.gz.lock", LATEST]);
 }
+
+/// Also what was there when the process began counts, and what was removed does not.
+#[test]
+fn a_namespace_leaves_half_of_the_room_to_others() {
+    let world = World::with(|settings| settings.room = 2000);
+    let one = world.write("1.tar.gz", &[b'x'; 600]);
+    let again = {
+        let mut settings = settings(world.root.path());
+        settings.room = 2000;
+        bumpwright_storage::Storage::new(settings).unwrap()
+    };
+    for storage in [&world.storage, &again] {
+        let folder = bumpwright_storage::Folder::new("Bucket", "apps", "other").unwrap();
+        let artifact = storage.artifact(&folder, "2.tar.gz", "sha256:1").unwrap();
+        let refused = storage
+            .write(&artifact, None, filler(&[b'x'; 401]))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains("those of namespace apps would take more than 1000 bytes")
+                && refused.contains("--artifacts-size"),
+            "{refused}"
+        );
+        assert!(!storage.exists(&artifact));
+    }
+    for (namespace, fits) in [("b", true), ("c", true), ("d", false)] {
+        let folder = bumpwright_storage::Folder::new("Bucket", namespace, "other").unwrap();
+        let artifact = world.storage.artifact(&folder, "2.tar.gz", "sha256:1").unwrap();
+        let written = world.storage.write(&artifact, None, filler(&[b'x'; 600]));
+        assert_eq!(written.is_ok(), fits, "{namespace}");
+    }
+    assert!(world.storage.remove_artifact(&one).unwrap());
+    world.write("3.tar.gz", &[b'x'; 800]);
+}

@@ -24,6 +24,7 @@ pub fn settings(root: &Path) -> Settings {
         retention: Retention::default(),
         algorithm: Algorithm::default(),
         max_size: None,
+        room: u64::MAX,
     }
 }
 
