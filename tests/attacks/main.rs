@@ -10,6 +10,7 @@
     missing_docs
 )]
 
+mod garble_manifests;
 mod read_anothers_repository;
 mod read_anothers_tags;
 mod read_the_cache;
