@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Cursor, Read};
 use std::sync::Arc;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ureq::http::{HeaderValue, Request, Response, StatusCode};
@@ -15,7 +15,7 @@ use super::http_error::failed;
 use super::remote::{Auth, Remote};
 use super::{Connection, Protocol, Service, Transport, TransportError};
 use crate::net::{
-    self, Deadline, Fetched, Login, Secret, WORDS, bare, basic_header, gone, location, server_text, trusted,
+    Agents, Deadline, Fetched, Login, NoAgent, Secret, WORDS, bare, basic_header, gone, location, server_text, trusted,
 };
 
 const REDIRECTS: usize = 5;
@@ -27,8 +27,7 @@ struct Http {
     remote: Remote,
     /// Without user information and without a slash at its end.
     base: Url,
-    plain: OnceLock<Agent>,
-    secure: OnceLock<Agent>,
+    agents: Agents,
     memory: Mutex<Memory>,
 }
 
@@ -52,15 +51,13 @@ impl HttpTransport {
                 detail,
             });
         }
-        let (plain, secure, memory) = (OnceLock::new(), OnceLock::new(), Mutex::default());
         let http = Http {
             remote: remote.clone(),
             base: base.clone(),
-            plain,
-            secure,
-            memory,
+            agents: Agents::new(remote.peer()),
+            memory: Mutex::default(),
         };
-        http.agent(base)?;
+        http.agent(base, Deadline::after(remote.timeout))?;
         Ok(Self(Arc::new(http)))
     }
 }
@@ -261,7 +258,7 @@ impl HttpConnection {
         body: Option<&[u8]>,
         login: Option<&Secret>,
     ) -> Result<Result<Response<Body>, ureq::Error>, TransportError> {
-        let agent = self.http.agent(url)?;
+        let agent = self.http.agent(url, self.deadline)?;
         let left = self.deadline.left();
         if left.is_zero() {
             return Err(TransportError::timeout(&self.http.shown(), self.deadline));
@@ -339,20 +336,15 @@ impl Http {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn agent(&self, target: &Url) -> Result<&Agent, TransportError> {
-        let kept = if target.scheme() == "https" {
-            &self.secure
-        } else {
-            &self.plain
-        };
-        if let Some(agent) = kept.get() {
-            return Ok(agent);
-        }
-        let made = net::agent(&self.remote.peer(), target).map_err(|detail| TransportError::Config {
-            url: self.shown(),
-            detail,
-        })?;
-        Ok(kept.get_or_init(|| made))
+    /// For the repository's address, and for where its server has led from there.
+    fn agent(&self, target: &Url, deadline: Deadline) -> Result<Agent, TransportError> {
+        self.agents.led(&self.base, target, deadline).map_err(|why| match why {
+            NoAgent::Settings(detail) => TransportError::Config {
+                url: self.shown(),
+                detail,
+            },
+            NoAgent::Inside(inside) => self.connect_error(&inside.to_string()),
+        })
     }
 
     /// The header for credentials that were given, if they may go to `target`: never to another host or from https

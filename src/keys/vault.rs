@@ -80,7 +80,8 @@ impl Asking<'_> {
             ("http", "http") | (_, "https") => {}
             _ => return Err("redirect would cause protocol downgrade".to_owned()),
         }
-        self.patiently(settings, &put(location, body, settings, token))
+        let request = put(location, body, settings, token).led_from(answer.url);
+        self.patiently(settings, &request)
     }
 
     /// A server that lags behind others (412) is asked again as well.

@@ -8,6 +8,8 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::config::AutoHeaderValue;
 use ureq::tls::TlsConfig;
+use ureq::unversioned::resolver::Resolver;
+use ureq::unversioned::transport::DefaultConnector;
 use url::{Host, Url};
 
 use super::proxy::{Proxy, ProxyScheme};
@@ -26,6 +28,15 @@ pub struct Peer {
     pub timeout: Duration,
     /// What we call ourselves.
     pub user_agent: String,
+}
+
+impl Peer {
+    /// Whether whoever gave the settings could read along: they name the proxy and say which certificates are good, or any is.
+    /// What belongs to this process alone is not sent there.
+    #[must_use]
+    pub fn is_overheard(&self) -> bool {
+        self.tls.unverified || (self.proxy.is_some() && self.tls.ca.is_some())
+    }
 }
 
 impl Default for Peer {
@@ -52,11 +63,11 @@ pub fn through_proxy(peer: &Peer, target: &Url) -> Result<bool, String> {
     })
 }
 
-/// The agent for addresses of `target`'s scheme and host. Roots are only read for https.
+/// The agent for addresses of `target`'s scheme and host, which are looked up by `resolver`. Roots are only read for https.
 ///
 /// # Errors
 /// In words, when certificates or the proxy's address cannot be used.
-pub fn agent(peer: &Peer, target: &Url) -> Result<Agent, String> {
+pub(super) fn agent(peer: &Peer, target: &Url, resolver: impl Resolver) -> Result<Agent, String> {
     let proxy = match &peer.proxy {
         Some(proxy) => Some(given_proxy(proxy)?),
         None if peer.environment => environment_proxy(target)?,
@@ -68,7 +79,7 @@ pub fn agent(peer: &Peer, target: &Url) -> Result<Agent, String> {
     } else {
         TlsConfig::default()
     };
-    Ok(Agent::config_builder()
+    let config = Agent::config_builder()
         .tls_config(tls)
         .proxy(proxy)
         .user_agent(AutoHeaderValue::Provided(Arc::new(peer.user_agent.clone())))
@@ -82,8 +93,8 @@ pub fn agent(peer: &Peer, target: &Url) -> Result<Agent, String> {
         // Of each connection, also while it is idle.
         .input_buffer_size(32 << 10)
         .output_buffer_size(16 << 10)
-        .build()
-        .new_agent())
+        .build();
+    Ok(Agent::with_parts(config, DefaultConnector::default(), resolver))
 }
 
 fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, String> {

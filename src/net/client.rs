@@ -1,7 +1,6 @@
 //! Requests to one peer: short ones, and those whose answers are read as they come.
 
 use std::io::Read;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -9,7 +8,8 @@ use ureq::http::{self, HeaderValue, Method, Response, StatusCode};
 use ureq::{Agent, Body};
 use url::Url;
 
-use super::agent::{Peer, agent, through_proxy};
+use super::agent::Peer;
+use super::agents::{Agents, NoAgent, led_inside};
 use super::error::shown;
 use super::explain::gone;
 use super::patience::{Patience, asked, means_later};
@@ -25,11 +25,9 @@ const ERROR_BODY: usize = 64 << 10;
 /// Sends requests to servers that share trust, proxy and limits; connections are kept and used again. Its calls block.
 #[derive(Debug)]
 pub struct Client {
-    peer: Peer,
+    agents: Agents,
     patience: Patience,
     sent: Sent,
-    /// By scheme, and by whether a proxy stands between.
-    agents: Mutex<Vec<((bool, bool), Agent)>>,
 }
 
 impl Client {
@@ -37,10 +35,9 @@ impl Client {
     #[must_use]
     pub fn new(peer: Peer, patience: Patience) -> Self {
         Self {
-            peer,
+            agents: Agents::new(peer),
             patience,
             sent: Sent::default(),
-            agents: Mutex::default(),
         }
     }
 
@@ -53,7 +50,7 @@ impl Client {
     /// The settings.
     #[must_use]
     pub fn peer(&self) -> &Peer {
-        &self.peer
+        self.agents.peer()
     }
 
     /// Sends a request and reads its answer, whatever its status; follows redirects of `GET` and `HEAD`, and on
@@ -64,7 +61,7 @@ impl Client {
     /// [`NetError`] when there is no answer within the deadline, or one that is too large.
     pub fn send(&self, request: &Request, deadline: Deadline) -> Result<Answer, NetError> {
         let once = || {
-            self.follow(request, deadline, Some(self.peer.timeout))?
+            self.follow(request, deadline, Some(self.peer().timeout))?
                 .read(request.limit)
         };
         self.patiently(request, deadline, once, |answer| answer)
@@ -85,7 +82,7 @@ impl Client {
     /// # Errors
     /// As [`Client::open`].
     pub fn stream(&self, request: &Request, deadline: Deadline) -> Result<Result<Streamed, Answer>, NetError> {
-        let Opened { answer, body } = self.opened(request, deadline, Some(self.peer.timeout))?;
+        let Opened { answer, body } = self.opened(request, deadline, Some(self.peer().timeout))?;
         Ok(match body {
             Some(body) => Ok(Streamed::new(answer.headers, body, request.limit)),
             None => Err(answer),
@@ -159,7 +156,13 @@ impl Client {
             }
             other => other,
         };
-        result.map_err(|e| NetError::of(e, target, deadline))
+        result.map_err(|error| match led_inside(&error) {
+            Some(inside) => NetError::Redirect {
+                url: shown(request.named()),
+                detail: inside.to_string(),
+            },
+            None => NetError::of(error, target, deadline),
+        })
     }
 
     fn transmit(
@@ -168,7 +171,7 @@ impl Client {
         target: &Url,
         deadline: Deadline,
     ) -> Result<Result<Response<Body>, ureq::Error>, NetError> {
-        let agent = self.agent(target)?;
+        let agent = self.agent(request.named(), target, deadline)?;
         let left = deadline.left();
         if left.is_zero() {
             return Err(NetError::Timeout {
@@ -190,22 +193,17 @@ impl Client {
         })
     }
 
-    fn agent(&self, target: &Url) -> Result<Agent, NetError> {
-        let refused = |detail| NetError::Config {
-            url: shown(target),
-            detail,
-        };
-        let key = (
-            target.scheme() == "https",
-            through_proxy(&self.peer, target).map_err(refused)?,
-        );
-        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, agent)) = agents.iter().find(|(known, _)| *known == key) {
-            return Ok(agent.clone());
-        }
-        let made = agent(&self.peer, target).map_err(refused)?;
-        agents.push((key, made.clone()));
-        Ok(made)
+    fn agent(&self, named: &Url, target: &Url, deadline: Deadline) -> Result<Agent, NetError> {
+        self.agents.led(named, target, deadline).map_err(|why| match why {
+            NoAgent::Settings(detail) => NetError::Config {
+                url: shown(target),
+                detail,
+            },
+            NoAgent::Inside(inside) => NetError::Redirect {
+                url: shown(named),
+                detail: inside.to_string(),
+            },
+        })
     }
 }
 
@@ -239,7 +237,7 @@ fn follows(request: &Request, status: StatusCode, next: &Url) -> bool {
 }
 
 /// Where a redirect leads, if it may be followed: never from https to http, and never from elsewhere to an address
-/// inside, as a hostile server would have it.
+/// inside, as a hostile server would have it. Names are judged by [`Agents::led`].
 fn allowed(from: &Url, next: &Url) -> Result<Url, NetError> {
     let refused = |why| {
         Err(NetError::Redirect {

@@ -1,14 +1,16 @@
 //! How a server is reached: secrets, trust, proxies, time limits, and one HTTP client for each peer.
 //!
-//! `agent` is for those who speak HTTP in their own way (Git streams its answers); [`Client`] is for all other requests: it
+//! [`Agents`] are for those who speak HTTP in their own way (Git streams its answers); [`Client`] is for all other requests: it
 //! follows redirects without carrying credentials to another host, bounds answers, and waits and tries again when a
 //! server asks for patience.
 
 mod agent;
+mod agents;
 mod client;
 mod deadline;
 mod error;
 mod explain;
+mod inside;
 mod login;
 mod opened;
 mod patience;
@@ -20,7 +22,8 @@ mod streamed;
 mod tls;
 mod web;
 
-pub use agent::{Peer, agent, proxy_of_environment, through_proxy};
+pub use agent::{Peer, proxy_of_environment};
+pub use agents::{Agents, Inside, NoAgent};
 pub use client::Client;
 pub use deadline::Deadline;
 pub use error::{NetError, shown};

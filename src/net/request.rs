@@ -22,6 +22,7 @@ pub struct Request {
     pub(super) repeatable: bool,
     pub(super) reconnects: bool,
     pub(super) redirects: bool,
+    pub(super) named: Option<Url>,
 }
 
 impl Request {
@@ -57,7 +58,21 @@ impl Request {
             repeatable: true,
             reconnects: true,
             redirects: true,
+            named: None,
         }
+    }
+
+    /// Says that the address was given by a server, which was asked because the settings name `named`: it leads there only where
+    /// a redirect would.
+    #[must_use]
+    pub fn led_from(mut self, named: Url) -> Self {
+        self.named = Some(named);
+        self
+    }
+
+    /// The address that the settings name.
+    pub(super) fn named(&self) -> &Url {
+        self.named.as_ref().unwrap_or(&self.url)
     }
 
     /// What is asked.

@@ -1,13 +1,12 @@
 //! Addresses and headers: who may see credentials, where a redirect leads.
 
-use std::net::Ipv4Addr;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ureq::http::Response;
 use url::{Host, Url};
 
 use super::Secret;
+use super::inside::network_of;
 
 /// Where a redirecting answer points to.
 #[must_use]
@@ -39,30 +38,16 @@ pub fn trusted(base: &Url, target: &Url) -> bool {
     base.origin() == target.origin() || (upgraded && base.host() == target.host())
 }
 
-/// Whether an address that `from` gave us is an IP address of the private, loopback or link-local ranges, such as the
-/// metadata endpoint of a cloud, and another host than `from` itself. Names are not looked up (as in go-containerregistry's
-/// `checkRedirectSSRF`).
+/// Whether an address that `from` gave us is an IP address inside ([`super::Inside`]), such as the metadata endpoint of a cloud, and
+/// another host than `from` itself. Names are not looked up (as in go-containerregistry's `checkRedirectSSRF`): that is done when
+/// they are connected to.
 #[must_use]
 pub fn leads_inside(from: Option<Host<&str>>, to: &Url) -> bool {
-    let inside = match to.host() {
-        Some(Host::Ipv4(ip)) => is_inside_v4(ip),
-        Some(Host::Ipv6(ip)) => {
-            let multicast = ip.segments().first().is_some_and(|first| first & 0xff0f == 0xff02);
-            ip.to_ipv4_mapped().is_some_and(is_inside_v4)
-                || ip.is_loopback()
-                || ip.is_unspecified()
-                || ip.is_unique_local()
-                || ip.is_unicast_link_local()
-                || multicast
-        }
-        _ => false,
+    let is_inside = match to.host() {
+        Some(Host::Domain(_)) | None => false,
+        Some(address) => network_of(&address).is_some(),
     };
-    inside && to.host() != from
-}
-
-fn is_inside_v4(ip: Ipv4Addr) -> bool {
-    let multicast = matches!(ip.octets(), [224, 0, 0, _]);
-    ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified() || multicast
+    is_inside && to.host() != from
 }
 
 /// The value of an `Authorization` header for basic authentication (RFC 7617).
@@ -114,6 +99,9 @@ mod tests {
             ("http://[fd00:ec2::254]/", true),
             ("http://[::ffff:10.0.0.1]/", true),
             ("http://[fe80::1]/", true),
+            ("http://100.64.0.1/", true),
+            ("http://[64:ff9b::a9fe:a9fe]/", true),
+            ("http://[2002:a00:1::]/", true),
             ("https://192.0.2.1/", false),
             ("https://[2001:db8::1]/", false),
             ("https://blobs.example/", false),

@@ -13,12 +13,14 @@ use crate::net::{bare, leads_inside};
 pub(super) struct Realm {
     pub(super) url: Url,
     pub(super) service: String,
+    /// The registry that named it.
+    pub(super) registry: Url,
 }
 
 impl Realm {
     /// The realm of a bearer challenge. Logins are sent there, so it is checked as go-containerregistry does: no plain
     /// HTTP for a registry that speaks TLS, no private address on behalf of another host. Other than there, another
-    /// port of the registry's own address is allowed.
+    /// port of the registry's own address is allowed, and a name is refused later when it is that of a private address.
     ///
     /// # Errors
     /// [`RegistryError::Challenge`], in its words.
@@ -35,6 +37,7 @@ impl Realm {
         Ok(Self {
             url,
             service: challenge.parameter("service").unwrap_or_default().to_owned(),
+            registry: registry.clone(),
         })
     }
 }

@@ -152,7 +152,9 @@ impl<'a> Session<'a> {
         if let Some(authorization) = authorization {
             request = request.authorization(authorization);
         }
-        let result = send(self.registry.client(), &request.limit(ask.limit), self.deadline);
+        // Pages and blobs are where the registry says.
+        let request = request.limit(ask.limit).led_from(self.base.clone());
+        let result = send(self.registry.client(), &request, self.deadline);
         if let Err(NetError::Broken { .. }) = result {
             // It may be spoken to in another way by the next time.
             self.registry.forget(self.image.registry());

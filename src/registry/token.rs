@@ -169,7 +169,7 @@ impl Exchange<'_> {
         pairs.extend(self.scopes.iter().map(|scope| ("scope".to_owned(), scope.clone())));
         pairs.push(("service".to_owned(), realm.service.clone()));
         url.set_query(query(pairs).as_deref());
-        let mut request = Request::get(url).limit(LIMIT);
+        let mut request = Request::get(url).limit(LIMIT).led_from(realm.registry.clone());
         let mut secrets = secrets(self.wanted.login);
         if let Some(value) = authorization {
             secrets.extend(value.expose().split(' ').next_back().map(Secret::from));
@@ -192,6 +192,7 @@ impl Exchange<'_> {
         let form = "application/x-www-form-urlencoded";
         // A token server says the same to the same question.
         let request = Request::post(realm.url.clone(), form, body).repeatable().limit(LIMIT);
+        let request = request.led_from(realm.registry.clone());
         self.send(&Method::POST, &request, std::slice::from_ref(refresh))
     }
 

@@ -1,0 +1,256 @@
+//! The HTTP agents of one peer, and where they go: anywhere that the settings name, but where a server leads only outside, or into a
+//! network that the named server is in itself. What is looked up is what is connected to, so a name cannot change its mind in
+//! between.
+
+use std::sync::{Mutex, PoisonError};
+
+use ureq::config::Config;
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::NextTimeout;
+use ureq::{Agent, Timeout};
+use url::{Host, Url};
+
+use super::Deadline;
+use super::agent::{Peer, agent, through_proxy};
+use super::inside::{Networks, network, network_of};
+
+/// The agents of one peer. Each keeps its connections.
+#[derive(Debug)]
+pub struct Agents {
+    peer: Peer,
+    kept: Mutex<Vec<(Way, Agent)>>,
+}
+
+/// What tells one agent of a peer from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Way {
+    secure: bool,
+    proxied: bool,
+    /// The networks inside that it reaches; none for all.
+    reach: Option<Networks>,
+}
+
+/// Why there is no agent for an address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoAgent {
+    /// Certificates or the proxy's address cannot be used.
+    #[error("{0}")]
+    Settings(String),
+    /// A server has led to this host.
+    #[error(transparent)]
+    Inside(#[from] Inside),
+}
+
+/// A server has led to this host, which is inside, and the server is not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("refused to go where the server leads, to {0}: a private or link-local address")]
+pub struct Inside(String);
+
+impl Agents {
+    /// Those of a peer. Nothing is read yet.
+    #[must_use]
+    pub fn new(peer: Peer) -> Self {
+        Self {
+            peer,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// The agent for an address that the settings name.
+    ///
+    /// # Errors
+    /// [`NoAgent::Settings`]
+    pub fn to(&self, target: &Url) -> Result<Agent, NoAgent> {
+        self.agent(target, None)
+    }
+
+    /// The agent for `target`, an address that a server gave which was asked because the settings name `named`. On the same host
+    /// it may be anywhere. Names are judged by what they are looked up to be, and through a proxy, which does that itself, by how
+    /// they sound.
+    ///
+    /// # Errors
+    /// [`NoAgent`]; without a proxy it is the request that fails with [`Inside`].
+    pub fn led(&self, named: &Url, target: &Url, deadline: Deadline) -> Result<Agent, NoAgent> {
+        if named.host() == target.host() {
+            return self.to(target);
+        }
+        let reach = self.networks(named, deadline)?;
+        if !self.through_proxy(target)? {
+            return self.agent(target, Some(reach));
+        }
+        match target.host().as_ref().and_then(network_of) {
+            Some(network) if !reach.holds(network) => Err(inside(target.host_str().unwrap_or_default()).into()),
+            _ => self.to(target),
+        }
+    }
+
+    /// The networks inside that a server is in.
+    fn networks(&self, server: &Url, deadline: Deadline) -> Result<Networks, NoAgent> {
+        let host = server.host();
+        if !matches!(host, Some(Host::Domain(_))) || self.through_proxy(server)? {
+            return Ok(Networks::default().with(host.as_ref().and_then(network_of)));
+        }
+        let timeout = NextTimeout {
+            after: deadline.left().into(),
+            reason: Timeout::Resolve,
+            ..NextTimeout::default()
+        };
+        let uri = server.as_str().parse::<Uri>().ok();
+        let found = uri.and_then(|uri| {
+            DefaultResolver::default()
+                .resolve(&uri, &Config::default(), timeout)
+                .ok()
+        });
+        // A server that is not found any more is nowhere inside.
+        let found = found.iter().flat_map(|found| found.iter());
+        Ok(found.fold(Networks::default(), |networks, address| {
+            networks.with(network(address.ip()))
+        }))
+    }
+
+    fn through_proxy(&self, target: &Url) -> Result<bool, NoAgent> {
+        through_proxy(&self.peer, target).map_err(NoAgent::Settings)
+    }
+
+    fn agent(&self, target: &Url, reach: Option<Networks>) -> Result<Agent, NoAgent> {
+        let way = Way {
+            secure: target.scheme() == "https",
+            proxied: self.through_proxy(target)?,
+            reach,
+        };
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, agent)) = kept.iter().find(|(known, _)| *known == way) {
+            return Ok(agent.clone());
+        }
+        let made = agent(&self.peer, target, Guard { reach }).map_err(NoAgent::Settings)?;
+        kept.push((way, made.clone()));
+        Ok(made)
+    }
+}
+
+fn inside(host: &str) -> Inside {
+    Inside(host.to_owned())
+}
+
+/// Finds no addresses inside but those of the networks within reach.
+#[derive(Debug)]
+struct Guard {
+    /// None for all.
+    reach: Option<Networks>,
+}
+
+impl Resolver for Guard {
+    fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let found = DefaultResolver::default().resolve(uri, config, timeout)?;
+        let Some(reach) = self.reach else { return Ok(found) };
+        let mut open = self.empty();
+        let allowed = |network| reach.holds(network);
+        for address in found.iter().filter(|address| network(address.ip()).is_none_or(allowed)) {
+            open.push(*address);
+        }
+        match open.is_empty() {
+            true => Err(ureq::Error::Other(Box::new(inside(uri.host().unwrap_or_default())))),
+            false => Ok(open),
+        }
+    }
+}
+
+/// The agent's error, where a server has led inside.
+pub(super) fn led_inside(error: &ureq::Error) -> Option<&Inside> {
+    match error {
+        ureq::Error::Other(error) => error.downcast_ref(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    use super::super::Proxy;
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    fn soon() -> Deadline {
+        Deadline::after(Duration::from_secs(20))
+    }
+
+    fn direct() -> Agents {
+        Agents::new(Peer {
+            environment: false,
+            ..Peer::default()
+        })
+    }
+
+    /// A server on this machine, and whether it was connected to by somebody whom a server at `named` has led to it as `host`.
+    fn reached(named: &str, host: &str) -> Result<(), String> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let target = url(&format!("http://{host}:{port}/"));
+        let agent = direct().led(&url(named), &target, soon()).unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 1024]);
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+                .unwrap();
+        });
+        match agent.get(target.as_str()).call() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(led_inside(&error).unwrap().to_string()),
+        }
+    }
+
+    #[test]
+    fn names_and_addresses_are_judged_by_where_they_are() {
+        let said =
+            |host: &str| format!("refused to go where the server leads, to {host}: a private or link-local address");
+        for host in ["127.0.0.1", "localhost", "0x7f.1"] {
+            let shown = if host == "localhost" { host } else { "127.0.0.1" };
+            // From outside, and from other networks inside.
+            for named in ["http://198.51.100.7/", "http://10.0.0.1/", "http://nowhere.invalid/"] {
+                assert_eq!(reached(named, host), Err(said(shown)), "{named} {host}");
+            }
+            // From this machine itself.
+            for named in ["http://127.0.0.9/", "http://localhost:1/", "http://[::1]/"] {
+                assert_eq!(reached(named, host), Ok(()), "{named} {host}");
+            }
+        }
+    }
+
+    #[test]
+    fn behind_a_proxy_names_are_judged_by_their_sound() {
+        let agents = Agents::new(Peer {
+            proxy: Some(Proxy::at("http://10.0.0.1:3128")),
+            ..Peer::default()
+        });
+        let led = |named: &str, target: &str| agents.led(&url(named), &url(target), soon()).map(drop);
+        for target in [
+            "http://localhost/",
+            "http://169.254.169.254/latest",
+            "http://metadata.google.internal/",
+            "https://kubernetes.default.svc/api",
+            "http://[::ffff:10.0.0.9]/",
+        ] {
+            let refused = led("https://git.example.com/a.git", target);
+            assert!(matches!(refused, Err(NoAgent::Inside(_))), "{target}");
+        }
+        led("https://git.example.com/", "https://other.example.com/").unwrap();
+        led("http://a.default.svc/", "http://b.default.svc/").unwrap();
+        led("http://10.0.0.1/", "http://192.168.0.1/").unwrap();
+        assert!(led("http://a.default.svc/", "http://metadata.google.internal/").is_err());
+    }
+}

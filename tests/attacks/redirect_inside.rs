@@ -1,0 +1,154 @@
+//! Servers outside that lead the controller to where only it can go: to its own machine, its network, the metadata of its cloud.
+//! Names that are looked up to be there count as much as addresses.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::Once;
+use std::thread;
+
+use serde_json::{Value as Json, json};
+
+use crate::siege::siege;
+use crate::support::http_server::Request;
+use crate::support::reply::Reply;
+use crate::support::stub_http::StubHttp;
+use crate::support::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY, World, git_repository};
+
+/// An address of the network for documentation (RFC 5737): it is this machine's for the time of the tests, and counts as outside.
+const OUTSIDE: &str = "198.51.100.7";
+
+/// An address outside that leads to a server of the test's. None where this machine may not be given the address.
+fn outside(server: SocketAddr) -> Option<SocketAddr> {
+    static ADDED: Once = Once::new();
+    ADDED.call_once(|| {
+        let mut command = Command::new("ip");
+        // It may be there from another run.
+        let _ = command
+            .args(["address", "add", &format!("{OUTSIDE}/32"), "dev", "lo"])
+            .output();
+    });
+    let Ok(listener) = TcpListener::bind((OUTSIDE, 0)) else {
+        assert!(std::env::var_os("CI").is_none(), "an address outside needs root");
+        println!("skipped: an address outside needs root");
+        return None;
+    };
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let Ok(server) = TcpStream::connect(server) else {
+                continue;
+            };
+            pass(client.try_clone().unwrap(), server.try_clone().unwrap());
+            pass(server, client);
+        }
+    });
+    Some(address)
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream) {
+    thread::spawn(move || {
+        let _ = io::copy(&mut from, &mut to);
+        to.shutdown(std::net::Shutdown::Write)
+    });
+}
+
+/// Something inside that says to everybody what it is asked; and nobody may ask.
+struct Inside(StubHttp);
+
+impl Inside {
+    fn start() -> Self {
+        Self(StubHttp::start(|_| {
+            Reply::json(&json!({"token": "hunter2", "tags": ["hunter2"]}))
+        }))
+    }
+
+    /// The ways to write where it is: as an address, and as a name.
+    fn addresses(&self) -> [String; 2] {
+        let port = self.0.address().port();
+        [format!("http://127.0.0.1:{port}"), format!("http://localhost:{port}")]
+    }
+
+    fn assert_untouched(&self) {
+        let seen: Vec<String> = self.0.requests().iter().map(|request| request.target.clone()).collect();
+        assert_eq!(seen, [""; 0], "somebody was led inside");
+    }
+}
+
+/// Adds an object that asks a server outside; it is refused for where it is led, and the inside is left alone.
+fn attack(name: &str, kind: Kind, words: &str, spec: impl Fn(SocketAddr) -> Json, answer: fn(&Request, &str) -> Reply) {
+    let Some(siege) = siege() else { return };
+    let mallory = World::new(siege.cluster, &format!("mallory-{name}"));
+    for way in 0..2 {
+        let inside = Inside::start();
+        let [address, name] = inside.addresses();
+        let address = if way == 0 { address } else { name };
+        let server = StubHttp::start(move |request| answer(request, &address));
+        let Some(outside) = outside(server.address()) else {
+            return;
+        };
+        let name = format!("led-{way}");
+        mallory.add(kind, &name, spec(outside));
+        let said = mallory.ready(kind, &name, "False", |_, said| said.contains(words));
+        assert!(!said.contains("hunter2"), "{said}");
+        assert!(server.count() > 0, "the server outside is asked");
+        inside.assert_untouched();
+    }
+    siege.stands();
+}
+
+fn moved(address: &str, path: &str) -> Reply {
+    Reply::status(307).header("Location", &format!("{address}/{path}"))
+}
+
+/// As a registry without logins that has one repository.
+fn registry(request: &Request, answer: impl FnOnce(&str) -> Reply) -> Reply {
+    match request.path.as_str() {
+        "/v2/" => Reply::json(&json!({})),
+        path => answer(path),
+    }
+}
+
+fn images(outside: SocketAddr) -> Json {
+    json!({"interval": "1h", "image": format!("{outside}/app"), "insecure": true})
+}
+
+fn artifact(outside: SocketAddr) -> Json {
+    json!({"interval": "1h", "url": format!("oci://{outside}/app"), "insecure": true, "ref": {"tag": "1"}})
+}
+
+const WORDS: &str = "a private or link-local address";
+
+/// A Git server sends the advertisement's reader on.
+#[test]
+fn by_a_git_server() {
+    let spec = |outside| git_repository(&format!("http://{outside}/app.git"));
+    attack("git", GIT_REPOSITORY, WORDS, spec, |_, inside| {
+        moved(inside, "app.git/info/refs?service=git-upload-pack")
+    });
+}
+
+/// A registry sends the reader of its tags on.
+#[test]
+fn by_a_registry_that_moves() {
+    attack("registry", IMAGE_REPOSITORY, WORDS, images, |request, inside| {
+        registry(request, |_| moved(inside, "latest/meta-data"))
+    });
+}
+
+/// A registry says that tokens are to be had inside.
+#[test]
+fn by_a_registry_that_names_a_token_server() {
+    attack("realm", IMAGE_REPOSITORY, WORDS, images, |_, inside| {
+        let challenge = format!("Bearer realm=\"{inside}/token\",service=\"r\"");
+        Reply::status(401).header("WWW-Authenticate", &challenge)
+    });
+}
+
+/// A registry says that its manifests are inside.
+#[test]
+fn by_a_registry_of_artifacts() {
+    attack("artifact", OCI_REPOSITORY, WORDS, artifact, |request, inside| {
+        registry(request, |_| moved(inside, "blob"))
+    });
+}
