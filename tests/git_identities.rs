@@ -96,6 +96,44 @@ impl Fleet {
     }
 }
 
+/// A repository at a host of a provider's: what goes there in TLS, by the proxy of the environment, comes to a server of its own.
+struct Hosted {
+    fleet: Fleet,
+    url: String,
+    variables: [(&'static str, String); 2],
+}
+
+impl Hosted {
+    /// None without openssl.
+    fn at(host: &str, path: &str) -> Option<Self> {
+        let certificates = Certificates::for_host(host)?;
+        let tls = Some(certificates.server_config(false));
+        let fleet = Fleet::at(
+            path,
+            Options {
+                tls,
+                ..Options::default()
+            },
+        );
+        let ca = fleet.bench.write("ca.pem", String::from_utf8(certificates.ca).unwrap());
+        let proxy = Proxy::leading(None, &[(&format!("{host}:443"), fleet.git.address())]);
+        Some(Self {
+            fleet,
+            url: format!("https://{host}/{path}"),
+            variables: [
+                ("HTTPS_PROXY", format!("http://{}", proxy.address)),
+                ("SSL_CERT_FILE", ca.display().to_string()),
+            ],
+        })
+    }
+
+    fn lands(&self, spec: &str, identity: &[(&str, &str)]) {
+        let variables = self.variables.iter().map(|(name, value)| (*name, value.as_str()));
+        let variables: Vec<_> = identity.iter().copied().chain(variables).collect();
+        self.fleet.lands(&manifests("fs", &self.url, spec), &variables);
+    }
+}
+
 fn manifests(namespace: &str, url: &str, spec: &str) -> String {
     policy(namespace, "app", "o/app", "2.0.0")
         + &git_repository(namespace, "repo", url, &format!("  ref: {{branch: main}}\n{spec}"))
@@ -300,10 +338,13 @@ fn n_004_to_n_006_settings_that_cannot_work_are_refused_as_flux_refuses_them() {
 
 #[test]
 fn n_004_azure_gives_a_bearer_token_for_azure_devops() {
-    let fleet = Fleet::new();
+    let Some(hosted) = Hosted::at("dev.azure.com", "o/p/_git/r") else {
+        return;
+    };
     let entra = StubHttp::start(|_| {
         Reply::json(&json!({"token_type": "Bearer", "expires_in": 3599, "access_token": "entra-token"}))
     });
+    let fleet = &hosted.fleet;
     fleet.takes(|seen| seen.header("authorization") == Some("Bearer entra-token"));
     let identity = [
         ("AZURE_TENANT_ID", "ten-ant"),
@@ -311,7 +352,7 @@ fn n_004_azure_gives_a_bearer_token_for_azure_devops() {
         ("AZURE_CLIENT_SECRET", HUNTER),
         ("AZURE_AUTHORITY_HOST", &entra.url("")),
     ];
-    fleet.lands(&fleet.manifests("  provider: azure\n", ""), &identity);
+    hosted.lands("  provider: azure\n", &identity);
     let asked = entra.requests();
     assert_eq!(asked.len(), 1);
     assert_eq!(
@@ -329,7 +370,10 @@ fn n_004_azure_gives_a_bearer_token_for_azure_devops() {
 
 #[test]
 fn google_gives_an_access_token_as_password() {
-    let fleet = Fleet::new();
+    let Some(hosted) = Hosted::at("source.developers.google.com", "p/project/r/app") else {
+        return;
+    };
+    let fleet = &hosted.fleet;
     let Some(rsa) = Rsa::make(fleet.bench.home.path()) else {
         return;
     };
@@ -341,7 +385,7 @@ fn google_gives_an_access_token_as_password() {
     });
     let file = fleet.bench.write("google.json", file.to_string());
     let identity = [("GOOGLE_APPLICATION_CREDENTIALS", file.to_str().unwrap())];
-    fleet.lands(&fleet.manifests("  provider: gcp\n", ""), &identity);
+    hosted.lands("  provider: gcp\n", &identity);
     let asked = google.requests();
     assert_eq!(asked.len(), 1);
     let (_, claims) = rsa.verified(

@@ -146,6 +146,7 @@ impl Azure {
                 Some(key.authorization(&url, &headers))
             }
             login => {
+                login.check(&url)?;
                 let token = login.token(deadline)?;
                 secrets.extend(login.query().into_iter().flat_map(signatures));
                 // The endpoint's owner chose it, and the token is for all of Azure's storage.

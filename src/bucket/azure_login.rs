@@ -11,6 +11,15 @@ use crate::net::{Deadline, Secret};
 /// What tokens are asked for with.
 const SCOPE: &str = "https://storage.azure.com/.default";
 
+/// Where Azure has its storage: all clouds, and accounts with zones of their own (Azure Storage, *Storage account endpoints*).
+const STORAGE: [&str; 5] = [
+    ".core.windows.net",
+    ".storage.azure.net",
+    ".core.chinacloudapi.cn",
+    ".core.usgovcloudapi.net",
+    ".core.cloudapi.de",
+];
+
 /// Who asks.
 #[derive(Debug)]
 pub(super) enum Login {
@@ -33,12 +42,16 @@ impl Login {
     pub(super) fn of(settings: &Settings, endpoint: &Url) -> Result<Self, BucketError> {
         let cloud = settings.cloud.clone();
         let Some(secret) = &settings.secret else {
+            settings.keep_own_token()?;
             return Ok(Self::Ambient {
                 cloud,
                 account: settings.service_account.clone(),
             });
         };
         if let Some(client) = client(secret) {
+            if client.proof == EntraProof::ManagedIdentity {
+                settings.keep_own_token()?;
+            }
             return Ok(Self::Client { client, cloud });
         }
         if let Some(key) = secret.get("accountKey") {
@@ -62,6 +75,30 @@ impl Login {
         match self {
             Self::Sas(query) => Some(query),
             _ => None,
+        }
+    }
+
+    /// Whether a token may go to a server: one of this process' surroundings, which is for all of Azure's storage that they may use,
+    /// goes to Azure alone. Flux sends it wherever `spec.endpoint` says.
+    ///
+    /// # Errors
+    /// [`ObjectError::Unfit`]
+    pub(super) fn check(&self, server: &Url) -> Result<(), ObjectError> {
+        let is_own = match self {
+            Self::Key(_) | Self::Sas(_) => false,
+            Self::Client { client, .. } => client.proof == EntraProof::ManagedIdentity,
+            Self::Ambient { .. } => true,
+        };
+        let host = server.host_str().unwrap_or_default();
+        let is_azure = server.port().is_none() && STORAGE.iter().any(|domain| host.ends_with(domain));
+        match is_own && server.scheme() == "https" && !is_azure {
+            false => Ok(()),
+            true => Err(ObjectError::Unfit(format!(
+                "the endpoint {} is not at Azure, so no identity of the controller's or of a ServiceAccount is sent there; give a host \
+                 below one of {}, or a login in a Secret",
+                server.origin().ascii_serialization(),
+                STORAGE.map(|domain| domain.trim_start_matches('.')).join(", ")
+            ))),
         }
     }
 

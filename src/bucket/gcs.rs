@@ -218,10 +218,13 @@ impl Who {
                 key: key_of(secret)?.clone(),
                 cloud,
             },
-            None => Self::Ambient {
-                cloud,
-                account: settings.service_account.clone(),
-            },
+            None => {
+                settings.keep_own_token()?;
+                Self::Ambient {
+                    cloud,
+                    account: settings.service_account.clone(),
+                }
+            }
         })
     }
 

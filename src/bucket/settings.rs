@@ -7,7 +7,7 @@ use std::fmt;
 use url::Url;
 
 use super::BucketError;
-use crate::cloud::{Cloud, WorkloadIdentity};
+use crate::cloud::{Cloud, CloudError, WorkloadIdentity};
 use crate::net::{Peer, Secret};
 
 /// A value of `spec.provider`.
@@ -143,6 +143,14 @@ impl Settings {
         let address = Url::parse(&sts.endpoint).ok().filter(|_| is_sts_of_aws(&sts.endpoint));
         let detail = || format!("invalid STS endpoint: '{}'. must match {STS_PATTERN}", sts.endpoint);
         address.map(Some).ok_or_else(|| no_identity(account, &detail()))
+    }
+
+    /// Refuses to send the token of this process to where the Bucket's author could read along.
+    pub(super) fn keep_own_token(&self) -> Result<(), BucketError> {
+        match self.service_account.is_none() && self.peer.is_overheard() {
+            true => Err(BucketError::Settings(CloudError::overheard().to_string())),
+            false => Ok(()),
+        }
     }
 
     /// Whether `spec.sts` goes with the provider, and its Secret with it.

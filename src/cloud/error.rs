@@ -86,6 +86,17 @@ pub enum CloudError {
 }
 
 impl CloudError {
+    /// The token of this process is not sent to where whoever gave the settings could read along ([`crate::net::Peer::is_overheard`]).
+    #[must_use]
+    pub fn overheard() -> Self {
+        Self::Unfit(
+            "the controller's own identity is not sent where the object gives both the proxy and the certificates that are trusted, or \
+             does without certificates (insecure): name a ServiceAccount by serviceAccountName, or have the controller itself trust \
+             the authority (SSL_CERT_FILE)"
+                .to_owned(),
+        )
+    }
+
     pub(super) fn settings(subject: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Settings {
             subject: subject.into(),

@@ -13,6 +13,14 @@ use crate::net::{Deadline, FetchLogin, Login, Secret};
 
 /// Azure DevOps itself, for which tokens are asked.
 const AZURE_DEVOPS: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
+/// Azure DevOps' hosts (Azure DevOps, *Allowed domain URLs*); one that begins with a dot has a name in front.
+const AZURE_HOSTS: [&str; 2] = [".visualstudio.com", "dev.azure.com"];
+/// Google's: Secure Source Manager, Cloud Source Repositories, Gerrit.
+const GOOGLE_HOSTS: [&str; 3] = [
+    ".sourcemanager.dev",
+    "source.developers.google.com",
+    ".googlesource.com",
+];
 /// The name beside a token at Google's Git servers, as their own helper gives it (`google/googlesource-auth-tools`); they
 /// look at the token alone.
 const GOOGLE_USERNAME: &str = "git-service-account";
@@ -70,18 +78,44 @@ impl GitLogin {
     /// [`CloudError::Unfit`], in Flux' words, for an address that is not the provider's.
     pub fn new(cloud: Arc<Cloud>, identity: GitIdentity, url: &str) -> Result<Self, CloudError> {
         let parsed = Url::parse(url).map_err(|_| CloudError::Unfit(format!("failed to parse URL '{url}'")))?;
-        if let GitIdentity::Provider {
-            provider: Provider::Aws,
-            ..
-        } = identity
-        {
-            aws_codecommit::region(&parsed)?;
+        if let GitIdentity::Provider { provider, .. } = &identity {
+            is_of(*provider, &parsed)?;
         }
         Ok(Self {
             cloud,
             identity,
             url: parsed,
         })
+    }
+}
+
+/// Whether a repository is at a provider: tokens are for all that the identity may do there, so nobody else gets one. Flux sends
+/// Azure's and Google's wherever `spec.url` says.
+fn is_of(provider: Provider, url: &Url) -> Result<(), CloudError> {
+    let (name, hosts): (_, &[&str]) = match provider {
+        Provider::Aws => return aws_codecommit::region(url).map(drop),
+        Provider::Azure => ("Azure DevOps", &AZURE_HOSTS),
+        Provider::Gcp => ("Google", &GOOGLE_HOSTS),
+    };
+    let host = url.host_str().unwrap_or_default();
+    let is_host = |known: &&str| match known.starts_with('.') {
+        true => host.strip_suffix(*known).is_some_and(|name| !name.is_empty()),
+        false => host == *known,
+    };
+    match url.scheme() == "https" && url.port().is_none() && hosts.iter().any(is_host) {
+        true => Ok(()),
+        false => {
+            let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+            let hosts: Vec<String> = hosts
+                .iter()
+                .map(|known| known.replacen('.', "*.", usize::from(known.starts_with('.'))))
+                .collect();
+            Err(CloudError::Unfit(format!(
+                "invalid {name} Git URL: {}://{host}{port}. the token is sent to https:// at {} alone",
+                url.scheme(),
+                hosts.join(", ")
+            )))
+        }
     }
 }
 
@@ -146,6 +180,7 @@ impl Cloud {
         url: &Url,
         deadline: Deadline,
     ) -> Result<Login, CloudError> {
+        is_of(provider, url)?;
         let no_token = |e: CloudError| Use::Git.without_token(e);
         match provider {
             Provider::Azure => {
@@ -172,5 +207,57 @@ impl Cloud {
                 kept.map(|kept| kept.login)
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_for_the_providers_own_hosts() {
+        use Provider::{Azure, Gcp};
+        for (provider, url, good) in [
+            (Azure, "https://dev.azure.com/org/project/_git/repo", true),
+            (Azure, "https://org@dev.azure.com/org/project/_git/repo", true),
+            (Azure, "https://DEV.azure.com:443/org/project/_git/repo", true),
+            (Azure, "https://org.visualstudio.com/project/_git/repo", true),
+            (Azure, "http://dev.azure.com/org/project/_git/repo", false),
+            (Azure, "https://dev.azure.com:8443/org/project/_git/repo", false),
+            (Azure, "https://visualstudio.com/project/_git/repo", false),
+            (Azure, "https://.visualstudio.com/project/_git/repo", false),
+            (Azure, "https://evilvisualstudio.com/project/_git/repo", false),
+            (Azure, "https://dev.azure.com.evil.example/repo", false),
+            (Azure, "https://dev.azure.com@evil.example/repo", false),
+            (Azure, "https://evil.example/dev.azure.com", false),
+            (Azure, "https://evil.example#.visualstudio.com", false),
+            (Azure, "https://xdev.azure.com/repo", false),
+            (Azure, "https://source.developers.google.com/p/p/r/r", false),
+            (Gcp, "https://source.developers.google.com/p/project/r/repo", true),
+            (
+                Gcp,
+                "https://me-1-git.us-central1.sourcemanager.dev/project/repo.git",
+                true,
+            ),
+            (Gcp, "https://team.googlesource.com/repo", true),
+            (Gcp, "http://source.developers.google.com/p/project/r/repo", false),
+            (Gcp, "https://sourcemanager.dev/project/repo.git", false),
+            (Gcp, "https://x.sourcemanager.dev.evil.example/repo", false),
+            (Gcp, "https://dev.azure.com/org/project/_git/repo", false),
+            (Gcp, "https://10.0.0.1/repo", false),
+        ] {
+            assert_eq!(
+                is_of(provider, &Url::parse(url).unwrap()).is_ok(),
+                good,
+                "{provider} {url}"
+            );
+        }
+        let said = is_of(Azure, &Url::parse("http://u:hunter2@git.example:3000/a").unwrap()).unwrap_err();
+        assert_eq!(
+            said.to_string(),
+            "invalid Azure DevOps Git URL: http://git.example:3000. the token is sent to https:// at *.visualstudio.com, dev.azure.com \
+             alone"
+        );
     }
 }

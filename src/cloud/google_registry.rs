@@ -13,7 +13,13 @@ const PATTERN: &str = r"^(((.+\.)?gcr\.io)|(.+-docker\.pkg\.dev)|(docker\.s3nsre
 /// [`CloudError::Unfit`], with Flux' text.
 pub(super) fn check(host: &str) -> Result<(), CloudError> {
     let named = |suffix| host.strip_suffix(suffix).is_some_and(|name: &str| !name.is_empty());
-    match host == "gcr.io" || named(".gcr.io") || named("-docker.pkg.dev") || host == "docker.s3nsregistry.fr" {
+    // The token goes there, so it must be a host and nothing that only looks like one.
+    let is_host = host
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.');
+    let is_google =
+        host == "gcr.io" || named(".gcr.io") || named("-docker.pkg.dev") || host == "docker.s3nsregistry.fr";
+    match is_host && is_google {
         true => Ok(()),
         false => Err(CloudError::Unfit(format!(
             "invalid GCP registry: '{host}'. must match {PATTERN}"
@@ -45,6 +51,9 @@ mod tests {
             ("foo.azurecr.io", false),
             ("gcr.io.example.org", false),
             ("xgcr.io", false),
+            ("evil.example/x-docker.pkg.dev", false),
+            ("evil.example#.gcr.io", false),
+            ("user@evil.example:443-docker.pkg.dev", false),
         ];
         for (host, expected) in rows {
             let said = format!("invalid GCP registry: '{host}'. must match {PATTERN}");

@@ -169,6 +169,16 @@ impl Asking<'_> {
         }
     }
 
+    /// Whether a tenant could read what is sent to the registry ([`Peer::is_overheard`]); plain HTTP is insecure, too.
+    fn is_overheard(&self) -> bool {
+        let spec = &self.repository.spec;
+        let own_trust = spec
+            .cert_secret_ref
+            .as_ref()
+            .is_some_and(|reference| !reference.name.is_empty());
+        spec.insecure || (spec.proxy_secret_ref.is_some() && own_trust)
+    }
+
     fn secret(&self, name: &str) -> Result<&Secret, String> {
         let name = self.beside(name);
         let secret = self.objects.secret(&name);
@@ -194,6 +204,9 @@ impl Asking<'_> {
             name: metadata.name.clone(),
         };
         let login = identity.and_then(|identity| {
+            if identity.is_none() && self.is_overheard() {
+                return Err(CloudError::overheard());
+            }
             let deadline = Deadline::after(timeout);
             let scanner = &context.scanner;
             scanner.cloud_login((cloud, name), identity.as_ref(), proxy, asker, deadline)

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::cloud::{Asker, Cloud, Environment, GitIdentity, GitLogin, TokenCache};
+use crate::cloud::{Asker, Cloud, CloudError, Environment, GitIdentity, GitLogin, Provider, TokenCache};
 use crate::git::{Auth, Remote};
 use crate::net::{Fetched, Peer, Tls};
 
@@ -44,6 +44,11 @@ impl GitIdentities {
     /// # Errors
     /// In Flux' words, when the remote's address is not the provider's.
     pub fn auth(&self, identity: GitIdentity, remote: &Remote, asker: Option<Asker>) -> Result<Auth, String> {
+        // In a command whoever gives the settings is who runs it.
+        if asker.is_some() && is_token_of_process(&identity) && remote.peer().is_overheard() {
+            let why = CloudError::overheard();
+            return Err(format!("failed to configure authentication options: {why}"));
+        }
         let (peer, url) = (peer(&identity, remote), remote.url.to_string());
         let mut all = held(&self.known);
         let known = all
@@ -83,6 +88,17 @@ impl GitIdentities {
         all.push((peer.clone(), cloud.clone()));
         cloud
     }
+}
+
+/// Whether it is a token of this process' own, good for more than one repository: CodeCommit's logins are signatures for one address.
+fn is_token_of_process(identity: &GitIdentity) -> bool {
+    matches!(
+        identity,
+        GitIdentity::Provider {
+            provider: Provider::Azure | Provider::Gcp,
+            service_account: None
+        }
+    )
 }
 
 /// How services are reached: through the remote's own proxy; GitHub's API, which may be on the same host as the repository,

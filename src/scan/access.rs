@@ -86,7 +86,12 @@ pub(super) fn access(
             }
             let provider = Provider::from_str(provider).map_err(|_| ScanError::Provider(provider.to_owned()))?;
             let identity = accounts.map(|accounts| identity(accounts, repository, objects));
-            Source::Cloud(provider, identity.transpose()?.flatten())
+            let identity = identity.transpose()?.flatten();
+            // In a command whoever gives the settings is who runs it.
+            if accounts.is_some() && identity.is_none() && (access.insecure || access.peer.is_overheard()) {
+                return Err(CloudError::overheard().into());
+            }
+            Source::Cloud(provider, identity)
         }
     };
     Ok(access)

@@ -10,14 +10,12 @@
     missing_docs
 )]
 
-<<<<<<< HEAD
 mod garble_manifests;
 mod read_anothers_repository;
 mod read_anothers_tags;
 mod read_the_cache;
-=======
 mod redirect_inside;
->>>>>>> 74257f8 (net: where a server leads is judged by what its name is looked up to be)
+mod send_a_cloud_token_elsewhere;
 mod siege;
 #[path = "../support/mod.rs"]
 mod support;

@@ -47,7 +47,12 @@ impl<'a> Deref for KustomizeWorld<'a> {
 
 impl<'a> KustomizeWorld<'a> {
     pub fn new(cluster: &'a Cluster, namespace: &str) -> Self {
-        cluster.define();
+        Self::of(World::new(cluster, namespace))
+    }
+
+    /// Of a namespace that is there.
+    pub fn of(world: World<'a>) -> Self {
+        world.cluster.define();
         let archives = Archives::default();
         let served = Arc::clone(&archives);
         let server = HttpServer::start(None, move |request, out| {
@@ -60,7 +65,7 @@ impl<'a> KustomizeWorld<'a> {
             reply.unwrap_or_else(|| Reply::status(404)).send(request, out)
         });
         Self {
-            world: World::new(cluster, namespace),
+            world,
             archives,
             server,
         }

@@ -69,6 +69,8 @@ pub struct World<'a> {
     pub folder: tempfile::TempDir,
     /// Serves [`World::repository`].
     pub git: GitHttp,
+    /// What [`World::put`] labels objects with.
+    labels: serde_json::Map<String, Json>,
 }
 
 impl<'a> World<'a> {
@@ -87,7 +89,14 @@ impl<'a> World<'a> {
             namespace: namespace.to_owned(),
             folder,
             git,
+            labels: serde_json::Map::new(),
         }
+    }
+
+    /// The same, whose objects have this label.
+    pub fn labelled(mut self, name: &str, value: &str) -> Self {
+        self.labels.insert(name.to_owned(), json!(value));
+        self
     }
 
     /// An empty repository, at this path of the Git server.
@@ -132,6 +141,9 @@ impl<'a> World<'a> {
         fields["kind"] = json!(kind.kind);
         fields["metadata"]["name"] = json!(name);
         fields["metadata"]["namespace"] = json!(self.namespace);
+        for (label, value) in &self.labels {
+            fields["metadata"]["labels"][label] = value.clone();
+        }
         self.apply(&fields);
     }
 
