@@ -45,7 +45,11 @@ pub(super) async fn decryption(context: &Context, kustomization: &Kustomization)
     });
     let deadline = Deadline::after(kustomization.spec.timeout());
     let logins = kustomize_vault::logins(context, &account);
-    let services = Services::new(cloud, credentials, account, deadline).with_vault_logins(logins);
+    let settings = &context.settings;
+    let apart = settings.keeps_tenants_apart() || settings.kustomize.default_decryption_account.is_some();
+    let services = Services::new(cloud, credentials, account, deadline)
+        .with_vault_logins(logins)
+        .with_listed_servers_only(apart);
     Ok(Some(Decryption::new(KeyServices {
         local: keys,
         remote: services,

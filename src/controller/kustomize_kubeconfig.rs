@@ -10,6 +10,7 @@ use futures::FutureExt as _;
 
 use super::clouds::Way;
 use super::context::Context;
+use super::kustomize_audiences::{audiences_of, is_kept};
 use super::{blocking, counting, tokens};
 use crate::api::{Kustomization, ObjectName};
 use crate::cloud::{
@@ -80,19 +81,64 @@ async fn request(
     let audiences = audiences.lines().map(str::trim).filter(|one| !one.is_empty());
     let named = account(context, namespace, &get("serviceAccountName")).await?;
     let is_own = named.is_none() && provider == ClusterProvider::Generic;
+    if named.is_none() {
+        keep_own(context, &place)?;
+    }
     let account = match is_own {
         true => Some(own(context).await?),
         false => named,
     };
+    let account = account.map(|account| WorkloadIdentity {
+        audiences: audiences.map(str::to_owned).collect(),
+        ..account
+    });
+    if let Some(own) = account.as_ref().filter(|_| is_own) {
+        refuse_audiences(context, own, &place.address).await?;
+    }
     Ok(Arc::new(ClusterRequest {
         place,
-        account: account.map(|account| WorkloadIdentity {
-            audiences: audiences.map(str::to_owned).collect(),
-            ..account
-        }),
+        account,
         is_own,
         read_kubeconfig: kubeconfig_place,
     }))
+}
+
+/// Whether this process may go with its own identity to a place that a ConfigMap describes. Where tenants are kept apart it goes only
+/// where a cloud says that its cluster is: another server would keep the token.
+fn keep_own(context: &Context, place: &ClusterPlace) -> Result<(), String> {
+    let told_by_cloud = place.provider != ClusterProvider::Generic && (place.address.is_empty() || place.ca.is_empty());
+    match told_by_cloud || !context.settings.keeps_tenants_apart() {
+        true => Ok(()),
+        false => Err(format!(
+            "{DOING}: with --no-cross-namespace-refs or --default-service-account the controller's own identity is not sent to an \
+             address that a ConfigMap gives; name a ServiceAccount by serviceAccountName in the ConfigMap, or have the controller \
+             started with --default-kubeconfig-service-account"
+        )),
+    }
+}
+
+/// Refuses to issue a token of this process that could be used elsewhere than at the cluster that it is for: at this cluster's own API
+/// server, or at a cloud for this process' identity there. What the API server takes it says itself: a token that is for nobody is
+/// for it.
+async fn refuse_audiences(context: &Context, own: &WorkloadIdentity, address: &str) -> Result<(), String> {
+    let name = ObjectName::new(&own.namespace, &own.name);
+    let failed =
+        |error| format!("{DOING}: failed to create kubernetes token for controller service account '{name}': {error}");
+    let token = context.cluster.issue_token(&name, &[], TOKEN).await.map_err(failed)?;
+    let taken = audiences_of(&token).ok_or_else(|| {
+        format!("{DOING}: the API server's token of '{name}' does not say whom it is for, so none is issued for others")
+    })?;
+    let asked: Vec<&str> = match own.audiences.as_slice() {
+        [] => vec![address],
+        given => given.iter().map(String::as_str).collect(),
+    };
+    match asked.into_iter().find(|audience| is_kept(audience, &taken)) {
+        None => Ok(()),
+        Some(audience) => Err(format!(
+            "{DOING}: the controller's own identity is not given away for the audience {audience:?}, which this cluster's API server \
+             or a cloud takes; name a ServiceAccount by serviceAccountName in the ConfigMap"
+        )),
+    }
 }
 
 /// The ServiceAccount whose identity is used; none when it is this process'.

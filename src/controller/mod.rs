@@ -31,6 +31,7 @@ mod image_update_automation;
 mod kustomization;
 mod kustomize_annotations;
 mod kustomize_apply;
+mod kustomize_audiences;
 mod kustomize_build;
 mod kustomize_dependencies;
 mod kustomize_finalize;

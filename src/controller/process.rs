@@ -240,6 +240,16 @@ fn warn(settings: &Settings, setup: &Log) {
             "--default-service-account is for Kustomizations only; give --default-workload-service-account as well",
         );
     }
+    if settings.kinds.kustomize
+        && settings.kustomize.default_kubeconfig_account.is_none()
+        && !settings.keeps_tenants_apart()
+    {
+        setup.info(
+            "Kustomizations may send this process' own identity to any address, by a ConfigMap of spec.kubeConfig that names no \
+             ServiceAccount; where tenants write them give --no-cross-namespace-refs, --default-service-account or \
+             --default-kubeconfig-service-account",
+        );
+    }
     if !settings.without_effect.is_empty() {
         let flags = settings.without_effect.join(", ");
         setup.info(&format!(

@@ -67,6 +67,14 @@ pub struct Settings {
     pub without_effect: Vec<&'static str>,
 }
 
+impl Settings {
+    /// Whether objects come from tenants who are kept apart: what belongs to this process alone is not theirs to send anywhere.
+    #[must_use]
+    pub fn keeps_tenants_apart(&self) -> bool {
+        self.no_cross_namespace_refs || self.kustomize.default_account.is_some()
+    }
+}
+
 /// How webhooks are served.
 #[derive(Clone, Debug)]
 pub struct WebhookSettings {

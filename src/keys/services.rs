@@ -36,6 +36,7 @@ pub struct Services {
     challenges: Challenges,
     vault: OnceLock<Result<VaultSettings, String>>,
     logged_in: Option<LoggedIn>,
+    listed_only: bool,
 }
 
 impl Services {
@@ -57,7 +58,15 @@ impl Services {
             challenges: Challenges::default(),
             vault: OnceLock::new(),
             logged_in: None,
+            listed_only: false,
         }
+    }
+
+    /// The same for files of tenants who are kept apart: this process' own token goes to no server of Vault unless
+    /// `SOPS_HC_VAULT_ALLOWLIST` is set.
+    #[must_use]
+    pub fn with_listed_servers_only(self, listed_only: bool) -> Self {
+        Self { listed_only, ..self }
     }
 
     /// The same, with logins at servers of Vault for which `given` has no token.
@@ -79,6 +88,7 @@ impl KeyService for Services {
             challenges: &self.challenges,
             vault: &self.vault,
             logged_in: self.logged_in.as_ref(),
+            listed_only: self.listed_only,
             deadline: self.deadline.within(LIMIT),
         };
         match key {
@@ -139,6 +149,7 @@ pub(super) struct Asking<'s> {
     pub(super) challenges: &'s Challenges,
     pub(super) vault: &'s OnceLock<Result<VaultSettings, String>>,
     pub(super) logged_in: Option<&'s LoggedIn>,
+    pub(super) listed_only: bool,
     pub(super) deadline: Deadline,
 }
 

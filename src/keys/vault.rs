@@ -11,7 +11,7 @@ use url::Url;
 use super::services::{Asking, Plain};
 use super::vault_answer::data_key;
 use super::vault_path::{address, decryption};
-use super::vault_settings::{VaultSettings, allowed, own_token};
+use super::vault_settings::{VaultSettings, allowed, own_token, own_token_of_list};
 use crate::net::{Answer, Request, Secret};
 use crate::sops::KeyError;
 
@@ -40,6 +40,7 @@ impl Asking<'_> {
         let token = match (&self.given.vault, self.logged_in) {
             (Some(token), _) => Some(token.clone()),
             (None, Some(logged_in)) => Some(logged_in.token(self, settings, key.server).map_err(KeyError::new)?),
+            (None, None) if self.listed_only => own_token_of_list(self.cloud).map_err(KeyError::new)?,
             (None, None) => own_token(self.cloud).map_err(KeyError::new)?,
         };
         let failed = |said| {

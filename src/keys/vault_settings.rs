@@ -154,6 +154,21 @@ pub(super) fn own_token(cloud: &Cloud) -> Result<Option<Secret>, String> {
     }
 }
 
+/// The token of this process for a server that a file of somebody else names: who keeps those apart says which servers are good.
+///
+/// # Errors
+/// In words, without a list of servers; as [`own_token`].
+pub(super) fn own_token_of_list(cloud: &Cloud) -> Result<Option<Secret>, String> {
+    let token = own_token(cloud)?;
+    match (&token, cloud.variable(ALLOWLIST)) {
+        (Some(_), None) => Err(format!(
+            "the controller's own Vault token is not sent to a server that a file names while tenants are kept apart: have \
+             {ALLOWLIST} list the controller's servers (or say all), or give a token in the Secret of spec.decryption.secretRef"
+        )),
+        _ => Ok(token),
+    }
+}
+
 /// Whether tokens may go to a server: by default to any, as in SOPS.
 ///
 /// # Errors

@@ -19,3 +19,4 @@ mod send_a_cloud_token_elsewhere;
 mod siege;
 #[path = "../support/mod.rs"]
 mod support;
+mod take_the_controllers_token;
