@@ -134,6 +134,14 @@ fn remote(
         identity,
         missing,
     } = reached;
+    if !matches!(remote.url.scheme(), Scheme::Http | Scheme::Https | Scheme::Ssh) {
+        // Folders of this machine hold what belongs to others, and definitions are not always those that forbid them.
+        let error = RemoteError::Source(format!(
+            "url '{}' is none of http://, https:// and ssh://",
+            repository.spec.url
+        ));
+        return Err(Refused::Stalled(Outcome::stalled("InvalidSourceConfiguration", &error)));
+    }
     if remote.url.scheme() == Scheme::Ssh && missing.is_none() && matches!(remote.auth, Auth::None) {
         return Err(Refused::Failed(
             "failed to configure authentication options: invalid 'ssh' auth option: 'identity' is required".to_owned(),

@@ -14,6 +14,7 @@ mod garble_manifests;
 mod read_anothers_repository;
 mod read_anothers_tags;
 mod read_the_cache;
+mod name_a_file;
 mod redirect_inside;
 mod send_a_cloud_token_elsewhere;
 mod siege;
