@@ -113,6 +113,31 @@ fn kustomize_makes_the_same_for_one_namespace() {
     );
 }
 
+/// The right to issue tokens comes with the gate that needs it, and not before.
+#[test]
+fn kustomize_makes_the_same_with_workload_identity() {
+    assert_same(
+        "resources: [DEPLOY]\ncomponents: [DEPLOY/workload-identity]\n",
+        &["--workload-identity"],
+    );
+    assert_same(
+        "resources: [DEPLOY/beside-flux]\ncomponents: [DEPLOY/one-namespace, DEPLOY/one-namespace/workload-identity]\n",
+        &["--beside-flux", "--watch-all-namespaces=false", "--workload-identity"],
+    );
+    for flags in [&[][..], &["--watch-all-namespaces=false"], &["--beside-flux"]] {
+        let all = exported(flags);
+        assert!(!json!(all).to_string().contains("serviceaccounts/token"), "{flags:?}");
+        let mut moved = exported(&[flags, &["--namespace=images", "--workload-identity"]].concat());
+        moved.retain(|name, _| name.contains("workload-identity"));
+        let text = json!(moved).to_string();
+        assert_eq!(moved.len(), 2, "{text}");
+        assert!(
+            text.contains("serviceaccounts/token") && !text.contains("flux-system"),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn kustomize_makes_the_same_with_changes() {
     let kustomization = r"
@@ -240,6 +265,7 @@ fn the_process_understands_its_arguments() {
         &[
             "--beside-flux",
             "--watch-all-namespaces=false",
+            "--workload-identity",
             "--controllers=image-reflector",
         ],
     ] {

@@ -46,6 +46,11 @@ pub struct Install {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub network_policy: bool,
 
+    /// Let objects use the identities of ServiceAccounts at clouds (gate ObjectLevelWorkloadIdentity): gives the right to issue tokens of
+    /// all ServiceAccounts that the controllers see
+    #[arg(long)]
+    pub workload_identity: bool,
+
     /// How much the controllers log: trace, debug, info or error
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub log_level: String,

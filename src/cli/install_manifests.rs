@@ -34,6 +34,8 @@ pub(super) struct Installation<'a> {
     pub controllers: &'a str,
     pub watch_all_namespaces: bool,
     pub network_policy: bool,
+    /// Whether objects may use the identities of ServiceAccounts.
+    pub workload_identity: bool,
     pub log_level: &'a str,
 }
 
@@ -70,6 +72,9 @@ pub(super) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
         include_str!("../../deploy/base/service-account.yaml"),
     ));
     all.extend(roles(wanted.watch_all_namespaces));
+    if wanted.workload_identity {
+        all.extend(token_roles(wanted.watch_all_namespaces));
+    }
     if wanted.network_policy {
         let text = include_str!("../../deploy/base/network-policy.yaml");
         all.push(manifest(&NETWORK_POLICY, "bumpwright", text));
@@ -160,6 +165,37 @@ fn roles(everywhere: bool) -> Vec<Manifest> {
     roles
 }
 
+/// The right to issue tokens of ServiceAccounts, which few installations need.
+fn token_roles(everywhere: bool) -> [Manifest; 2] {
+    if everywhere {
+        [
+            manifest(
+                &CLUSTER_ROLE,
+                "bumpwright-workload-identity",
+                include_str!("../../deploy/workload-identity/cluster-role.yaml"),
+            ),
+            manifest(
+                &CLUSTER_ROLE_BINDING,
+                "bumpwright-workload-identity-flux-system",
+                include_str!("../../deploy/workload-identity/cluster-role-binding.yaml"),
+            ),
+        ]
+    } else {
+        [
+            manifest(
+                &ROLE,
+                "bumpwright-workload-identity",
+                include_str!("../../deploy/one-namespace/workload-identity/role.yaml"),
+            ),
+            manifest(
+                &ROLE_BINDING,
+                "bumpwright-workload-identity",
+                include_str!("../../deploy/one-namespace/workload-identity/role-binding.yaml"),
+            ),
+        ]
+    }
+}
+
 fn deployment(wanted: &Installation<'_>) -> Manifest {
     let text = include_str!("../../deploy/base/deployment.yaml");
     let mut one = manifest(&DEPLOYMENT, "bumpwright", text);
@@ -175,6 +211,9 @@ fn deployment(wanted: &Installation<'_>) -> Manifest {
     }
     if !wanted.watch_all_namespaces {
         add("--no-cross-namespace-refs=true");
+    }
+    if wanted.workload_identity {
+        add("--feature-gates=ObjectLevelWorkloadIdentity=true");
     }
     one.text = one
         .text
@@ -211,10 +250,8 @@ fn moved(one: Manifest, namespace: &str) -> Manifest {
             .text
             .replace("namespace: flux-system\n", &format!("namespace: {namespace}\n"))
             .replace("  name: flux-system\n", &format!("  name: {namespace}\n"))
-            .replace(
-                "  name: bumpwright-flux-system\n",
-                &format!("  name: bumpwright-{namespace}\n"),
-            ),
+            // The names of bindings of the whole cluster end with it.
+            .replace("-flux-system\n", &format!("-{namespace}\n")),
         ..one
     }
 }

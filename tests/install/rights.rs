@@ -255,6 +255,7 @@ fn the_rights_are_not_more() {
         ("patch", "source.toolkit.fluxcd.io", "gitrepositories/status"),
         ("get", "kustomize.toolkit.fluxcd.io", "kustomizations"),
         ("impersonate", "", "serviceaccounts"),
+        ("create", "", "serviceaccounts/token"),
         ("patch", "apps", "deployments"),
         ("create", "rbac.authorization.k8s.io", "clusterrolebindings"),
         ("patch", "apiextensions.k8s.io", "customresourcedefinitions"),
@@ -263,6 +264,21 @@ fn the_rights_are_not_more() {
         assert!(!may(verb, group, resource, "default"), "{verb} {resource}");
     }
     assert!(may("create", "coordination.k8s.io", "leases", "rights-bounds"));
-    assert!(may("create", "", "serviceaccounts/token", "default"));
     assert!(!may("delete", "coordination.k8s.io", "leases", "rights-bounds"));
+}
+
+/// Tokens of ServiceAccounts are for those who ask for them.
+#[test]
+fn the_right_to_issue_tokens_is_given_when_it_is_asked_for() {
+    let Some(cluster) = Cluster::shared() else { return };
+    installed(cluster, "rights-tokens", &["--workload-identity"]);
+    let token = |account, namespace| may(cluster, account, "create", "", "serviceaccounts/token", namespace);
+    until("the right is in effect", || token("rights-tokens", "default"));
+    installed(
+        cluster,
+        "rights-token",
+        &["--watch-all-namespaces=false", "--workload-identity"],
+    );
+    until("the right is in effect", || token("rights-token", "rights-token"));
+    assert!(!token("rights-token", "default"));
 }
