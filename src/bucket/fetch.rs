@@ -7,7 +7,7 @@ use std::thread;
 
 use super::place::places;
 use super::{Bucket, BucketError, Index, Limits, Object, ObjectError};
-use crate::net::{Deadline, server_text};
+use crate::net::{Deadline, Job, server_text};
 
 /// How many objects are fetched at a time. source-controller has 100; more than this is no faster on one machine.
 const CONCURRENT: usize = 10;
@@ -48,9 +48,10 @@ pub fn fetch(
         failed: Mutex::default(),
         outcomes: Mutex::default(),
     };
+    let job = Job::current().unwrap_or_default();
     thread::scope(|scope| {
         for _ in 0..CONCURRENT.min(index.len()) {
-            scope.spawn(|| fetching.run());
+            scope.spawn(|| job.run(|| fetching.run()));
         }
     });
     if let Some(error) = fetching.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {

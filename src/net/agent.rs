@@ -9,9 +9,9 @@ use ureq::Agent;
 use ureq::config::AutoHeaderValue;
 use ureq::tls::TlsConfig;
 use ureq::unversioned::resolver::Resolver;
-use ureq::unversioned::transport::DefaultConnector;
 use url::{Host, Url};
 
+use super::interruptible;
 use super::proxy::{Proxy, ProxyScheme};
 use super::tls::{self, Tls};
 
@@ -94,7 +94,7 @@ pub(super) fn agent(peer: &Peer, target: &Url, resolver: impl Resolver) -> Resul
         .input_buffer_size(32 << 10)
         .output_buffer_size(16 << 10)
         .build();
-    Ok(Agent::with_parts(config, DefaultConnector::default(), resolver))
+    Ok(Agent::with_parts(config, interruptible::connector(), resolver))
 }
 
 fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, String> {

@@ -1,7 +1,6 @@
 //! Requests to one peer: short ones, and those whose answers are read as they come.
 
 use std::io::Read;
-use std::thread;
 use std::time::Duration;
 
 use ureq::http::{self, HeaderValue, Method, Response, StatusCode};
@@ -14,7 +13,7 @@ use super::error::shown;
 use super::explain::gone;
 use super::patience::{Patience, asked, means_later};
 use super::web::leads_inside;
-use super::{Answer, Deadline, NetError, Opened, Request, Sent, Streamed, bare, location, trusted};
+use super::{Answer, Deadline, Job, NetError, Opened, Request, Sent, Streamed, bare, location, trusted};
 
 /// How many redirects are followed, as by Go's client.
 const REDIRECTS: usize = 10;
@@ -117,7 +116,7 @@ impl Client {
             };
             let pause = self.patience.pause(next, wait).filter(|_| request.repeatable);
             match pause {
-                Some(pause) if pause < deadline.left() => thread::sleep(pause),
+                Some(pause) if pause < deadline.left() => Job::pause(pause),
                 _ => return result,
             }
             next += 1;

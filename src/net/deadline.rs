@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::Job;
+
 /// An instant together with the limit that it came from, which errors name.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
@@ -10,14 +12,19 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Starts the clock. A limit that no clock can hold counts as one year.
+    /// Starts the clock. A limit that no clock can hold counts as one year. It is sooner when the thread's job has to be over
+    /// ([`Job::within`]).
     #[must_use]
     pub fn after(limit: Duration) -> Self {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
         let now = Instant::now();
-        Self {
+        let own = Self {
             at: now.checked_add(limit).unwrap_or(now + YEAR),
             limit,
+        };
+        match Job::end() {
+            Some(end) if end.at < own.at => end,
+            _ => own,
         }
     }
 
@@ -28,9 +35,12 @@ impl Deadline {
         if own.at < self.at { own } else { self }
     }
 
-    /// What is left; zero when it has passed.
+    /// What is left; zero when it has passed, or the thread's job was called off.
     #[must_use]
     pub fn left(&self) -> Duration {
+        if Job::is_pointless() {
+            return Duration::ZERO;
+        }
         self.at.saturating_duration_since(Instant::now())
     }
 

@@ -10,7 +10,7 @@ use url::Url;
 use super::address::{Scheme, endpoint};
 use super::challenge::{Challenge, challenges, chosen};
 use super::{Refusal, RegistryError};
-use crate::net::{Answer, Client, Deadline, NetError, Request};
+use crate::net::{Answer, Client, Deadline, Job, NetError, Request};
 
 /// How long a local registry has for an answer over TLS before it is asked in plain HTTP too.
 const HEAD_START: Duration = Duration::from_millis(300);
@@ -63,7 +63,8 @@ fn race(client: &Arc<Client>, registry: &str, deadline: Deadline) -> Result<Acce
     let (sender, result) = mpsc::channel();
     let racer = Arc::clone(client);
     // It ends with the deadline. Nobody may be listening any more.
-    let started = thread::Builder::new().spawn(move || sender.send(ask(&racer, secure, deadline)));
+    let job = Job::current().unwrap_or_default();
+    let started = thread::Builder::new().spawn(move || job.run(|| sender.send(ask(&racer, secure, deadline))));
     let late = || NetError::Timeout {
         url: format!("https://{registry}/v2/"),
         limit: deadline.limit(),

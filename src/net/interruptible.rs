@@ -1,0 +1,76 @@
+//! Connections whose reads end when the job of the thread is called off: a silent server would hold the thread until its deadline.
+
+use std::time::{Duration, Instant};
+
+use ureq::Error;
+use ureq::unversioned::transport::{
+    Buffers, ConnectProxyConnector, ConnectionDetails, Connector, NextTimeout, RustlsConnector, SocksConnector,
+    TcpConnector, Transport,
+};
+
+use super::Job;
+use super::job::LOOK;
+
+/// Connections as ureq makes them, but that they notice.
+pub(super) fn connector() -> impl Connector {
+    ().chain(SocksConnector::default())
+        .chain(ConnectProxyConnector::default())
+        .chain(TcpConnector::default())
+        .chain(Interruptible)
+        .chain(RustlsConnector::default())
+}
+
+#[derive(Debug)]
+struct Interruptible;
+
+impl<In: Transport> Connector<In> for Interruptible {
+    type Out = Attentive<In>;
+
+    fn connect(&self, _: &ConnectionDetails<'_>, chained: Option<In>) -> Result<Option<Self::Out>, Error> {
+        Ok(chained.map(Attentive))
+    }
+}
+
+/// A connection that looks up from time to time.
+#[derive(Debug)]
+struct Attentive<T>(T);
+
+impl<T: Transport> Transport for Attentive<T> {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        self.0.buffers()
+    }
+
+    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
+        self.0.transmit_output(amount, timeout)
+    }
+
+    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
+        let Some(job) = Job::current() else {
+            return self.0.await_input(timeout);
+        };
+        let began = Instant::now();
+        let limit: Duration = *timeout.after;
+        loop {
+            if job.is_off() {
+                return Err(Error::Timeout(timeout.reason));
+            }
+            let left = limit.saturating_sub(began.elapsed());
+            let slice = NextTimeout {
+                after: left.min(LOOK).into(),
+                ..timeout
+            };
+            match self.0.await_input(slice) {
+                Err(Error::Timeout(_)) if left > LOOK => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn is_open(&mut self) -> bool {
+        self.0.is_open()
+    }
+
+    fn is_tls(&self) -> bool {
+        self.0.is_tls()
+    }
+}
