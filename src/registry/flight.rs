@@ -1,9 +1,13 @@
 //! A value that many threads need and one of them fetches, while the others wait for it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::RegistryError;
 use crate::net::Deadline;
+
+/// How long one thread waits for another one's flight.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A value that is fetched once and then shared, as long as it is good.
 #[derive(Debug)]
@@ -15,7 +19,8 @@ pub(super) struct Flight<T> {
 #[derive(Debug)]
 struct State<T> {
     value: Option<T>,
-    flying: bool,
+    /// Since when a flight is under way.
+    flying: Option<Instant>,
     /// Of the flight that is under way or was the last one.
     number: u64,
     failed: Option<(u64, RegistryError)>,
@@ -25,7 +30,7 @@ impl<T> Default for Flight<T> {
     fn default() -> Self {
         let state = State {
             value: None,
-            flying: false,
+            flying: None,
             number: 0,
             failed: None,
         };
@@ -38,7 +43,8 @@ impl<T> Default for Flight<T> {
 
 impl<T: Clone> Flight<T> {
     /// The value if it is `good`, or what `fly` makes, which sees the value that was good before. Who waits for another
-    /// thread's flight shares its failure, unless that thread ran out of time, which says nothing about one's own.
+    /// thread's flight shares its failure, unless that thread ran out of time, which says nothing about one's own. A flight that
+    /// takes long is waited for no longer: its thread may have all the time in the world, and another one may get there sooner.
     ///
     /// # Errors
     /// Of `fly`, and what `late` gives when the deadline passes while another thread fetches.
@@ -54,34 +60,41 @@ impl<T: Clone> Flight<T> {
             if let Some(value) = state.value.as_ref().filter(|value| good(value)) {
                 return Ok(value.clone());
             }
-            if !state.flying {
+            let Some(patience) = state.flying.map(|since| PATIENCE.saturating_sub(since.elapsed())) else {
+                break;
+            };
+            if patience.is_zero() {
                 break;
             }
             let awaited = state.number;
-            let under_way = |state: &mut State<T>| state.flying && state.number == awaited;
+            let under_way = |state: &mut State<T>| state.flying.is_some() && state.number == awaited;
             let (after, wait) = self
                 .landed
-                .wait_timeout_while(state, deadline.left(), under_way)
+                .wait_timeout_while(state, deadline.left().min(patience), under_way)
                 .unwrap_or_else(PoisonError::into_inner);
             state = after;
             if wait.timed_out() {
-                return Err(late());
+                match deadline.passed() {
+                    true => return Err(late()),
+                    false => continue,
+                }
             }
             match &state.failed {
                 Some((number, error)) if *number == awaited && !error.is_timeout() => return Err(error.clone()),
                 _ => {}
             }
         }
-        state.flying = true;
+        state.flying = Some(Instant::now());
         state.number += 1;
         let (number, old) = (state.number, state.value.clone());
         drop(state);
-        let landing = Landing(self);
+        let landing = Landing(self, number);
         let result = fly(old);
         let mut state = self.lock();
         match &result {
             Ok(value) => state.value = Some(value.clone()),
-            Err(error) => state.failed = Some((number, error.clone())),
+            Err(error) if state.number == number => state.failed = Some((number, error.clone())),
+            Err(_) => {}
         }
         drop(state);
         drop(landing);
@@ -91,7 +104,7 @@ impl<T: Clone> Flight<T> {
     /// Whether there is a value, or one is being fetched.
     pub(super) fn is_wanted(&self, good: impl Fn(&T) -> bool) -> bool {
         let state = self.lock();
-        state.flying || state.value.as_ref().is_some_and(good)
+        state.flying.is_some() || state.value.as_ref().is_some_and(good)
     }
 
     /// Gives it another value.
@@ -107,12 +120,18 @@ impl<T> Flight<T> {
 }
 
 /// Lets the waiting threads go on, whatever becomes of the one that fetches.
-struct Landing<'a, T>(&'a Flight<T>);
+struct Landing<'a, T>(&'a Flight<T>, u64);
 
 impl<T> Drop for Landing<'_, T> {
     fn drop(&mut self) {
-        self.0.lock().flying = false;
-        self.0.landed.notify_all();
+        let Self(flight, number) = self;
+        let mut state = flight.lock();
+        // Another thread may have lost its patience and set out itself.
+        if state.number == *number {
+            state.flying = None;
+        }
+        drop(state);
+        flight.landed.notify_all();
     }
 }
 
@@ -122,7 +141,6 @@ mod tests {
 
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
-    use std::time::Duration;
 
     use super::*;
 
@@ -188,5 +206,30 @@ mod tests {
         });
         assert!(panics);
         assert_eq!(gone.get(long, |_| true, |_| Ok(3), late).unwrap(), 3);
+    }
+
+    #[test]
+    fn a_flight_without_end_keeps_nobody_else() {
+        let flight = Flight::default();
+        let (begun, under_way) = std::sync::mpsc::channel();
+        let (let_go, held) = std::sync::mpsc::channel::<()>();
+        thread::scope(|scope| {
+            let flight = &flight;
+            scope.spawn(move || {
+                let year = Deadline::after(Duration::from_secs(365 * 24 * 3600));
+                let stuck = |_| {
+                    begun.send(()).unwrap();
+                    let _ = held.recv();
+                    Err(late())
+                };
+                flight.get(year, |_: &u8| true, stuck, late)
+            });
+            under_way.recv().unwrap();
+            let minute = Deadline::after(Duration::from_secs(60));
+            assert_eq!(flight.get(minute, |_| true, |_| Ok(7), late).unwrap(), 7);
+            drop(let_go);
+        });
+        let minute = Deadline::after(Duration::from_secs(60));
+        assert_eq!(flight.get(minute, |_| true, |_| Ok(8), late).unwrap(), 7);
     }
 }
