@@ -71,7 +71,9 @@ struct Asking<'a> {
 impl Asking<'_> {
     fn reach(&self) -> Result<OciRemote, Refusal> {
         let spec = &self.repository.spec;
+        // As upstream's: of the whole conversation with registry and cloud.
         let timeout = spec.timeout.map_or(TIMEOUT, |timeout| timeout.as_std());
+        let deadline = Deadline::after(timeout);
         let keychain = self
             .keychain()
             .map_err(|error| access("failed to get credential", &error))?;
@@ -82,7 +84,7 @@ impl Asking<'_> {
         let login = match (&keychain, &name) {
             (Some(keychain), Ok(name)) => keychain.login(name),
             (None, Ok(name)) if !matches!(spec.provider.as_str(), "" | "generic") => {
-                self.cloud_login(name, proxy.as_ref(), timeout)?
+                self.cloud_login(name, proxy.as_ref(), deadline)?
             }
             _ => Login::Anonymous,
         };
@@ -99,7 +101,7 @@ impl Asking<'_> {
             registry: self.context.scanner.registry_of(&name, &peer, spec.insecure),
             login,
             repository: name,
-            timeout,
+            deadline,
         })
     }
 
@@ -185,7 +187,7 @@ impl Asking<'_> {
         secret.ok_or_else(|| format!("secret '{name}' not found"))
     }
 
-    fn cloud_login(&self, name: &Reference, proxy: Option<&Proxy>, timeout: Duration) -> Result<Login, Refusal> {
+    fn cloud_login(&self, name: &Reference, proxy: Option<&Proxy>, deadline: Deadline) -> Result<Login, Refusal> {
         let (context, metadata) = (self.context, &self.repository.metadata);
         let (given, provider) = (
             &self.repository.spec.service_account_name,
@@ -207,7 +209,6 @@ impl Asking<'_> {
             if identity.is_none() && self.is_overheard() {
                 return Err(CloudError::overheard());
             }
-            let deadline = Deadline::after(timeout);
             let scanner = &context.scanner;
             scanner.cloud_login((cloud, name), identity.as_ref(), proxy, asker, deadline)
         });

@@ -6,7 +6,7 @@ use super::artifacts::{self, Refused};
 use super::blocking;
 use super::gather;
 use super::oci_remote;
-use super::oci_source::{PULL_FAILED, Pulled, READ_FAILED, make, pull};
+use super::oci_source::{Most, PULL_FAILED, Pulled, READ_FAILED, make, pull};
 use super::source_status::{FETCH_FAILED, IN_STORAGE, OUTDATED, VERIFIED, failed};
 use super::source_turn::{self, Source, SourceTurn, Step};
 use super::status::{Outcome, Status};
@@ -160,7 +160,12 @@ impl SourceTurn<'_, OciRepository> {
         let (remote, spec) = (remote.clone(), self.object.spec.clone());
         let digest = digest_of_revision(revision).to_owned();
         let folder = self.context.settings.storage.clone();
-        source_turn::blocking(status, move || pull(&remote, &spec, &digest, &folder)).await
+        let settings = &self.context.settings;
+        let most = Most {
+            content: settings.fetches.bytes,
+            artifact: settings.artifacts.as_ref().and_then(|artifacts| artifacts.max_size),
+        };
+        source_turn::blocking(status, move || pull(&remote, &spec, &digest, &folder, most)).await
     }
 
     async fn make(&mut self, status: &mut Status, revision: &str, pulled: Pulled) -> Step<()> {

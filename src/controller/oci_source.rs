@@ -11,6 +11,7 @@ use super::source_archive::{Making, rules};
 use super::source_spool::{Spooled, temporary};
 use super::source_turn::Source;
 use crate::api::{Artifact, ObjectName, OciRepository, OciRepositorySpec};
+use crate::budget::Bound;
 use crate::cluster::OCI_REPOSITORY;
 use crate::net::NetError;
 use crate::registry::{Layer, RegistryError};
@@ -45,6 +46,33 @@ enum Operation {
     Copy,
 }
 
+/// How large a layer may be.
+#[derive(Clone, Copy)]
+pub(super) struct Most {
+    /// Whatever is done with it.
+    pub(super) content: Bound,
+    /// When it is the artifact (`--max-artifact-size`).
+    pub(super) artifact: Option<u64>,
+}
+
+impl Most {
+    fn allows(self, layer: &Layer, operation: Operation) -> Result<(), String> {
+        let size = layer.size;
+        if size > self.content.most {
+            return Err(format!("the layer has {size} bytes: {}", self.content.exceeded()));
+        }
+        match self
+            .artifact
+            .filter(|most| operation == Operation::Copy && size > *most)
+        {
+            Some(most) => Err(format!(
+                "the layer has {size} bytes: more than {most} bytes in an artifact; --max-artifact-size raises the bound"
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
 fn layer_failed(message: String) -> Refused {
     Refused::fetch(LAYER_FAILED, message)
 }
@@ -55,6 +83,7 @@ pub(super) fn pull(
     spec: &OciRepositorySpec,
     digest: &str,
     folder: &Path,
+    most: Most,
 ) -> Result<Pulled, Refused> {
     let image = remote.image(digest).map_err(|error| match error {
         RegistryError::Malformed { .. } => layer_failed(format!("failed to parse artifact manifest: {error}")),
@@ -70,6 +99,8 @@ pub(super) fn pull(
         "copy" => Operation::Copy,
         other => return Err(layer_failed(format!("unsupported layer operation: {other}"))),
     };
+    // What is claimed is known before anything is pulled, and no byte more than that is read.
+    most.allows(layer, operation).map_err(|why| broken(operation, &why))?;
     let file = spool(remote, layer, operation, folder)?;
     let content = match operation {
         Operation::Copy => Content::Layer(file),

@@ -15,7 +15,7 @@ use crate::verify::cosign::{self, CosignError, CosignKeys, Evidence, MOST_BLOB, 
 pub fn verify_cosign(remote: &OciRemote, digest: &str, keys: &CosignKeys) -> Result<(), CosignError> {
     let gathering = Gathering {
         remote,
-        deadline: remote.deadline(),
+        deadline: remote.deadline,
     };
     let name = remote.name(&format!("@{digest}"));
     let bundles = gathering.bundles(digest).unwrap_or_default();

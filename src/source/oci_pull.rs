@@ -1,17 +1,14 @@
 //! A repository of a registry, and what a source asks it (source-controller v1.9, `reconcileSource` of OCIRepositories).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::oci_reference::{OciPick, checked_digest, newest_tag};
 use crate::net::Deadline;
 use crate::policy::{Reference, Validation};
 use crate::registry::{Blob, Image, Layer, Login, Registry, RegistryError};
 
-/// Slower blobs than this are given up, in bytes for each second beyond the time limit.
-const SLOWEST: u64 = 64 << 10;
-
-/// A repository, and how it is asked. Its calls block; each has the time limit for itself.
+/// A repository, and how it is asked. Its calls block, and all of them have to be over in time: what a registry claims gives it no
+/// longer.
 #[derive(Clone, Debug)]
 pub struct OciRemote {
     /// Asks.
@@ -20,8 +17,8 @@ pub struct OciRemote {
     pub login: Login,
     /// The repository; the tag says nothing.
     pub repository: Reference,
-    /// `spec.timeout`
-    pub timeout: Duration,
+    /// The end of `spec.timeout`.
+    pub deadline: Deadline,
 }
 
 impl OciRemote {
@@ -34,7 +31,7 @@ impl OciRemote {
             OciPick::Digest(digest) => format!("@{digest}"),
             OciPick::Tag(tag) => format!(":{tag}"),
             OciPick::Semver { range, filter } => {
-                let tags = self.registry.tags(&self.repository, &self.login, self.deadline());
+                let tags = self.registry.tags(&self.repository, &self.login, self.deadline);
                 let tags = tags.map_err(|error| error.to_string())?;
                 format!(":{}", newest_tag(&tags, range, filter, media_type)?)
             }
@@ -51,7 +48,7 @@ impl OciRemote {
         }
         let tag = chosen.trim_start_matches(':');
         let image = self.reference(chosen)?;
-        let digest = self.registry.resolve(&image, &self.login, self.deadline());
+        let digest = self.registry.resolve(&image, &self.login, self.deadline);
         Ok(format!("{tag}@{}", digest.map_err(|error| error.to_string())?))
     }
 
@@ -67,7 +64,7 @@ impl OciRemote {
     /// [`RegistryError`]
     pub fn image(&self, digest: &str) -> Result<Image, RegistryError> {
         let image = self.reference(&format!("@{digest}")).map_err(RegistryError::Address)?;
-        self.registry.image(&image, &self.login, self.deadline())
+        self.registry.image(&image, &self.login, self.deadline)
     }
 
     /// A layer, which is checked while it is read.
@@ -75,13 +72,7 @@ impl OciRemote {
     /// # Errors
     /// [`RegistryError`]
     pub fn layer(&self, layer: &Layer) -> Result<Blob, RegistryError> {
-        let limit = self.timeout.saturating_add(Duration::from_secs(layer.size / SLOWEST));
-        let deadline = Deadline::after(limit);
-        self.registry.layer(&self.repository, layer, &self.login, deadline)
-    }
-
-    pub(super) fn deadline(&self) -> Deadline {
-        Deadline::after(self.timeout)
+        self.registry.layer(&self.repository, layer, &self.login, self.deadline)
     }
 
     pub(super) fn reference(&self, chosen: &str) -> Result<Reference, String> {

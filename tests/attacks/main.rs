@@ -21,3 +21,8 @@ mod siege;
 #[path = "../support/mod.rs"]
 mod support;
 mod take_the_controllers_token;
+mod claim_a_year;
+mod siege;
+#[path = "../support/mod.rs"]
+mod support;
+mod tarpit;
