@@ -77,9 +77,17 @@ impl ArtifactTrees {
     pub(super) fn get(&self, artifact: &Artifact) -> Result<Arc<Unpacked>, FetchError> {
         let expected = digest_of(artifact)?;
         let key: storage::Digest = expected.to_string().parse().map_err(failed)?;
+        // Nobody waits for a server that somebody else has named: what has to be downloaded is here before the others wait.
+        let downloaded = match self.own(artifact) {
+            Some(_) => None,
+            None => match self.shared.at_hand(&key) {
+                Some(unpacked) => return Ok(unpacked),
+                None => Some(self.open(artifact, &expected)?),
+            },
+        };
         let got = self.shared.get(
             &key,
-            || self.open(artifact, &expected),
+            || downloaded.map_or_else(|| self.open(artifact, &expected), Ok),
             |reader| unpacked(reader).map_err(|error| self.why(artifact, &expected, &error)),
         );
         got.map_err(|error| match &*error {
