@@ -32,6 +32,7 @@ fn try_run(args: &Controller) -> Result<(), String> {
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .max_blocking_threads(controller::threads(args.concurrent))
         .thread_keep_alive(Duration::from_secs(2))
         .enable_all()
         .build()

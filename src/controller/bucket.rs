@@ -7,7 +7,7 @@ use super::bucket_remote::{settings, timeout};
 use super::bucket_source::{Synced, Wanted, make, sync};
 use super::gather;
 use super::source_status::{FETCH_FAILED, IN_STORAGE, OUTDATED, failed};
-use super::source_turn::{Source, SourceTurn, Step, blocking};
+use super::source_turn::{Source, SourceTurn, Step, asking, blocking};
 use super::status::Status;
 use crate::api::{Bucket, BucketStatus, GoDuration, Is, Objects};
 use crate::cluster::{BUCKET, Kind};
@@ -65,7 +65,7 @@ impl SourceTurn<'_, Bucket> {
     async fn synced(&self, status: &mut Status, objects: &Objects) -> Step<Synced> {
         let (context, bucket, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
         let made = artifacts::current(status).map(|artifact| artifact.revision);
-        let synced = blocking(status, move || {
+        let synced = asking(status, move || {
             let wanted = Wanted {
                 settings: settings(&context, &bucket, &objects)?,
                 prefix: bucket.spec.prefix.clone(),

@@ -8,6 +8,7 @@ use super::clouds::Clouds;
 use super::image_repository::scanned;
 use super::kustomize_target::Remotes;
 use super::mirrors::Mirrors;
+use super::places::WaitingRoom;
 use super::policy_book::PolicyBook;
 use super::settings::Settings;
 use crate::api::ObjectName;
@@ -42,6 +43,7 @@ pub(super) struct Context {
     pub(super) log: Log,
     pub(super) metrics: Metrics,
     pub(super) recorder: Recorder,
+    pub(super) waiting_room: WaitingRoom,
 }
 
 impl Context {

@@ -7,12 +7,13 @@ use super::gather;
 use super::git_source::{Fetched, Fetching, Gathered, fetch, make};
 use super::source_remote;
 use super::source_status::{FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, VERIFIED, failed};
-use super::source_turn::{Source, SourceTurn, Step, blocking};
+use super::source_turn::{Source, SourceTurn, Step, asking, blocking};
 use super::source_verify;
 use super::status::{Outcome, Status};
 use crate::api::{Artifact, GitRepository, GitRepositoryStatus, GoDuration, Is, Objects};
 use crate::cluster::{GIT_REPOSITORY, Kind};
 use crate::git::Remote;
+use crate::net::Job;
 use crate::source::CheckoutError;
 
 impl Source for GitRepository {
@@ -99,7 +100,7 @@ impl SourceTurn<'_, GitRepository> {
 
     async fn remote(&self, status: &mut Status, objects: &Objects) -> Step<Remote> {
         let (context, repository, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
-        blocking(status, move || source_remote::remote(&context, &repository, &objects)).await
+        asking(status, move || source_remote::remote(&context, &repository, &objects)).await
     }
 
     /// The artifacts of the repositories that are included, in the order of the spec.
@@ -153,8 +154,10 @@ impl SourceTurn<'_, GitRepository> {
             made,
         };
         let context = Arc::clone(self.context);
+        // Once for waiting until another fetch of the same repository is over, and once for its own, submodules and all.
+        let limit = remote.timeout.saturating_mul(2);
         let fetched = move || {
-            fetch(&context.mirrors, &fetching).map_err(|error| {
+            Job::within(limit, || fetch(&context.mirrors, &fetching)).map_err(|error| {
                 let reason = match error {
                     CheckoutError::Empty => "EmptyGitRepository",
                     CheckoutError::Failed(_) | CheckoutError::Sparse { .. } => "GitOperationFailed",
@@ -162,7 +165,7 @@ impl SourceTurn<'_, GitRepository> {
                 Refused::fetch(reason, error.to_string())
             })
         };
-        blocking(status, fetched).await
+        asking(status, fetched).await
     }
 
     async fn make(&mut self, status: &mut Status, gathered: Gathered) -> Step<()> {

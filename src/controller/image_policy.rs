@@ -197,7 +197,7 @@ impl ImagePolicies {
             };
             choose(&context.scanner, &asked, &objects, &clock::now()).map(|chosen| chosen.image)
         };
-        super::blocking::run(work).await
+        super::blocking::ask(work).await
     }
 }
 

@@ -184,7 +184,7 @@ impl ImageRepositories {
                 .map_err(|e| Scan::Store(e.to_string()))?;
             Ok((tags, revision))
         };
-        super::blocking::run(work)
+        super::blocking::ask(work)
             .await
             .unwrap_or_else(|error| Err(Scan::Store(error)))
     }

@@ -2,6 +2,7 @@
 //! IUA v1, CONTRACT IUA-*; QUIRKS-image, *Status* and *Reasons and messages*).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -17,12 +18,19 @@ use super::status::{Outcome, Status};
 use crate::api::{GitRepository, ImageUpdateAutomation, Objects};
 use crate::automation::{Place, Policies, RemoteJob, Run, run_remote};
 use crate::cluster::{Cache, GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind};
+use crate::net::Job;
 
 /// Reconciles `ImageUpdateAutomation` objects.
 #[derive(Debug)]
 pub(super) struct ImageUpdateAutomations(pub(super) Arc<Context>);
 
 const READY: &str = "repository up-to-date";
+
+/// The timeout of a GitRepository that has none.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// So many times its timeout a run has, with all attempts to push.
+const CONVERSATIONS: u32 = 10;
 
 impl Reconcile for ImageUpdateAutomations {
     const KIND: &'static Kind = &IMAGE_UPDATE_AUTOMATION;
@@ -63,6 +71,8 @@ impl ImageUpdateAutomations {
                 )
             })?;
         let automation = Arc::new(automation);
+        let limit = repository.spec.timeout.map_or(TIMEOUT, |timeout| timeout.as_std());
+        let limit = limit.saturating_mul(CONVERSATIONS);
         let made = self.job(&automation, repository, objects, policies).await;
         let (mut job, place) = made.map_err(|refused| match refused {
             Refused::Stalled(outcome) => outcome,
@@ -76,7 +86,7 @@ impl ImageUpdateAutomations {
             ),
         })?;
         job.edits.dry_run = annotations.dry_run;
-        let run = run(job, place)
+        let run = run(job, place, limit)
             .await
             .map_err(|error| Outcome::failed("Failed", &error))?;
         counting::run(&self.0.metrics, &run);
@@ -108,7 +118,7 @@ impl ImageUpdateAutomations {
     ) -> Result<(RemoteJob, Place), Refused> {
         let (context, automation) = (Arc::clone(&self.0), Arc::clone(automation));
         let make = move || automation_job::make(&context, &automation, &repository, &objects, policies);
-        let made = super::blocking::run(make).await;
+        let made = super::blocking::ask(make).await;
         made.unwrap_or_else(|error| Err(Refused::Failed(error)))
     }
 
@@ -168,8 +178,8 @@ fn is_switched(automation: &ImageUpdateAutomation, run: &Run) -> bool {
     })
 }
 
-async fn run(job: RemoteJob, place: Place) -> Result<Run, String> {
-    super::blocking::run(move || run_remote(&job, &place)).await
+async fn run(job: RemoteJob, place: Place, limit: Duration) -> Result<Run, String> {
+    super::blocking::ask(move || Job::within(limit, || run_remote(&job, &place))).await
 }
 
 fn concluded(

@@ -265,7 +265,7 @@ impl Reconciling<'_> {
     async fn fetched(&self, status: &mut Status, found: &Found) -> Step<Arc<Unpacked>> {
         self.stage(status, "Fetching manifests", &found.revision);
         let (trees, artifact) = (Arc::clone(&self.context().trees), found.artifact.clone());
-        let fetching = blocking::run(move || trees.get(&artifact));
+        let fetching = blocking::ask(move || trees.get(&artifact));
         let fetched = self.shown(status, fetching).await;
         match fetched.unwrap_or_else(|error| Err(FetchError::Failed(error))) {
             Ok(unpacked) => Ok(unpacked),

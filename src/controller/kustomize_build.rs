@@ -16,6 +16,7 @@ use super::mirror_uses::Owner;
 use crate::api::{Kustomization, ObjectName, PostBuild, Secret, SubstituteReference};
 use crate::cluster::{CONFIG_MAP, Cluster, ClusterError, KUSTOMIZATION, SECRET};
 use crate::git::{Mirror, Remote, RemoteUrl};
+use crate::net::Job;
 use crate::overlay::{self, OverlayError, Stages};
 use crate::pipeline::{self, Substitution};
 use crate::render::{Mirrors, RealWorld};
@@ -70,14 +71,16 @@ pub(super) async fn build(
         context: Arc::clone(context),
         owner: Owner::new(KUSTOMIZATION.kind, kustomization.metadata.object_name()),
     };
-    let built = blocking::run(move || -> Result<Built, BuildFailure> {
+    let timeout = kustomization.spec.timeout();
+    let built = blocking::ask(move || -> Result<Built, BuildFailure> {
         let world = RealWorld::new(bases);
         let prepared = overlay::prepare(&unpacked.tree, &overlay)?;
         let stages = Stages {
             decrypt: decryption.as_ref().map(|one| one as &dyn overlay::Decrypt),
             substitute: substitution.as_ref().map(|one| one as &dyn overlay::Substitute),
         };
-        Ok(prepared.build(&world, &stages)?)
+        // However many bases and key services there are to ask.
+        Job::within(timeout, || Ok(prepared.build(&world, &stages)?))
     });
     built.await?
 }

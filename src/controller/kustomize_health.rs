@@ -29,7 +29,7 @@ pub(super) enum Unhealthy {
     Failed(String),
     /// Something changed meanwhile, and the new state counts (`CancelHealthCheckOnNewRevision`).
     Overtaken(String),
-    /// The process ends.
+    /// The process ends, or the Kustomization is deleted.
     Ending,
 }
 
@@ -160,6 +160,7 @@ pub(super) async fn wait(
         tokio::select! {
             () = tokio::time::sleep(pause.min(end - Instant::now())) => {}
             trigger = turn.wanted_again(), if gates.cancel_health_checks => return Err(Unhealthy::Overtaken(trigger)),
+            () = turn.called_off() => return Err(Unhealthy::Ending),
             () = turn.ending() => return Err(Unhealthy::Ending),
         }
         pause = (pause * 2).min(LAST_PAUSE);

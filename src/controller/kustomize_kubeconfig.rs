@@ -177,7 +177,7 @@ async fn own(context: &Context) -> Result<WorkloadIdentity, String> {
 
 async fn login(cloud: Cloud, request: Arc<ClusterRequest>, patience: Duration) -> Result<ClusterLogin, String> {
     let ask = move || cloud.cluster_login(&request, Deadline::after(patience));
-    blocking::run(ask).await?.map_err(|error| error.to_string())
+    blocking::ask(ask).await?.map_err(|error| error.to_string())
 }
 
 /// Where the tokens of the cluster's requests come from: a health check may wait for longer than one lasts.

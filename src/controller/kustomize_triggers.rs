@@ -24,13 +24,17 @@ pub(super) fn own(kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
         }
         Change::Updated(old, new) => {
             if triggers::concerns(old, new) {
+                triggers::call_off(new, &queue);
                 queue.add_because(new.name.clone(), || format!("Kustomization/{}", new.name));
             }
             if is_ready(new) && state(old) != state(new) {
                 wake(&all, &new.name, &queue);
             }
         }
-        Change::Deleted(object) => queue.forget(&object.name),
+        Change::Deleted(object) => {
+            queue.call_off(&object.name);
+            queue.forget(&object.name);
+        }
     });
 }
 

@@ -46,10 +46,12 @@ mod kustomize_target;
 mod kustomize_triggers;
 mod kustomize_vault;
 mod mirror_uses;
+mod lines;
 mod mirrors;
 mod oci_remote;
 mod oci_repository;
 mod oci_source;
+mod places;
 mod policy_book;
 mod preview;
 mod process;
@@ -71,6 +73,7 @@ mod webhook_server;
 mod webhooks;
 
 pub use crate::cloud::TokenCacheLimits;
+pub use places::threads;
 pub use process::{StartError, run};
 pub use queue::Backoff;
 pub use settings::{

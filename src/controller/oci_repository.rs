@@ -86,7 +86,7 @@ impl SourceTurn<'_, OciRepository> {
 
     async fn remote(&self, status: &mut Status, objects: &Objects) -> Step<OciRemote> {
         let (context, repository, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
-        source_turn::blocking(status, move || oci_remote::remote(&context, &repository, &objects)).await
+        source_turn::asking(status, move || oci_remote::remote(&context, &repository, &objects)).await
     }
 
     /// What the spec asks for, `:TAG` or `@DIGEST`, and what that is now.
@@ -106,7 +106,7 @@ impl SourceTurn<'_, OciRepository> {
             })?;
             Ok((chosen, revision))
         };
-        source_turn::blocking(status, found).await
+        source_turn::asking(status, found).await
     }
 
     /// Looks at the signatures, if the spec wants that and it was not done for this revision and generation.
@@ -152,7 +152,7 @@ impl SourceTurn<'_, OciRepository> {
         let secret = objects.secret(&name).ok_or_else(missing)?;
         let keys = CosignKeys::from_entries(secret.entries().map_err(|error| CosignError::Key(error.to_string()))?);
         let (remote, digest) = (remote.clone(), digest_of_revision(revision).to_owned());
-        let judged = blocking::run(move || verify_cosign(&remote, &digest, &keys)).await;
+        let judged = blocking::ask(move || verify_cosign(&remote, &digest, &keys)).await;
         judged.unwrap_or_else(|error| Err(CosignError::Manifest(error)))
     }
 
@@ -165,7 +165,7 @@ impl SourceTurn<'_, OciRepository> {
             content: settings.fetches.bytes,
             artifact: settings.artifacts.as_ref().and_then(|artifacts| artifacts.max_size),
         };
-        source_turn::blocking(status, move || pull(&remote, &spec, &digest, &folder, most)).await
+        source_turn::asking(status, move || pull(&remote, &spec, &digest, &folder, most)).await
     }
 
     async fn make(&mut self, status: &mut Status, revision: &str, pulled: Pulled) -> Step<()> {

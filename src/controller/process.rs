@@ -130,6 +130,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         log,
         metrics,
         recorder,
+        waiting_room: Default::default(),
         settings,
     });
     webhooks(&context, &mut background).await?;

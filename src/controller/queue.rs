@@ -1,12 +1,14 @@
 //! What is to be reconciled next: each object once, now or later, never twice at the same time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::lines::Lines;
+use super::places::{Place, WaitingRoom};
 use crate::api::ObjectName;
 use crate::observe::{ControllerMetrics, Working};
 
@@ -28,10 +30,32 @@ impl Backoff {
     }
 }
 
-/// A queue of objects of one kind.
+/// How soon it is looked again whether a namespace may have more turns.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How many turns a namespace may have at once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Share {
+    /// As many as there are workers, or one while the waiting room is crowded.
+    pub(super) most: usize,
+    /// Where turns wait that have lost their desks.
+    pub(super) room: WaitingRoom,
+}
+
+impl Share {
+    fn now(&self) -> usize {
+        match self.room.is_crowded() {
+            true => 1,
+            false => self.most.max(1),
+        }
+    }
+}
+
+/// A queue of objects of one kind. Namespaces take turns.
 #[derive(Debug)]
 pub struct Queue {
     backoff: Backoff,
+    share: Share,
     metrics: ControllerMetrics,
     state: Mutex<State>,
     changed: Notify,
@@ -42,11 +66,12 @@ pub struct Queue {
 
 #[derive(Debug, Default)]
 struct State {
-    /// With the time since when they have been waiting.
-    ready: VecDeque<(ObjectName, Instant)>,
+    ready: Lines,
     /// Those in `ready`, and those at work that have to be looked at again.
     wanted: BTreeSet<ObjectName>,
     working: BTreeSet<ObjectName>,
+    /// Where turns are taken that end when their object is deleted.
+    places: HashMap<ObjectName, Weak<Place>>,
     /// When an object comes back by itself; the number tells timers of one moment apart.
     timers: BTreeMap<(Instant, u64), ObjectName>,
     due: HashMap<ObjectName, (Instant, u64)>,
@@ -62,9 +87,10 @@ struct State {
 impl Queue {
     /// An empty queue.
     #[must_use]
-    pub fn new(backoff: Backoff, metrics: ControllerMetrics) -> Self {
+    pub(super) fn new(backoff: Backoff, share: Share, metrics: ControllerMetrics) -> Self {
         Self {
             backoff,
+            share,
             metrics,
             state: Mutex::default(),
             changed: Notify::new(),
@@ -156,13 +182,16 @@ impl Queue {
                 for _ in 0..state.ripen(Instant::now()) {
                     self.metrics.queued();
                 }
-                if let Some((name, since)) = state.take() {
+                if let Some((name, since)) = state.take(self.share.now()) {
                     if !state.ready.is_empty() {
                         self.changed.notify_one();
                     }
                     return Some((name, self.metrics.started(since.elapsed())));
                 }
-                state.timers.keys().next().map(|(at, _)| *at)
+                let timer = state.timers.keys().next().map(|(at, _)| *at);
+                // Whoever waits now waits for its own namespace, or for the waiting room to empty.
+                let look = (!state.ready.is_empty()).then(|| Instant::now() + LOOK);
+                timer.into_iter().chain(look).min()
             };
             match wake {
                 Some(at) => {
@@ -177,11 +206,37 @@ impl Queue {
     pub fn done(&self, name: &ObjectName) {
         let mut state = self.lock();
         state.working.remove(name);
+        state.places.remove(name);
         state.causes.remove(name);
         if state.wanted.contains(name) {
-            state.ready.push_back((name.clone(), Instant::now()));
+            state.ready.push(name.clone());
             self.changed.notify_one();
         }
+    }
+
+    /// The turn of an object has begun at a place, and ends when the object is deleted.
+    pub(super) fn begun(&self, name: &ObjectName, place: &Arc<Place>) {
+        self.lock().places.insert(name.clone(), Arc::downgrade(place));
+    }
+
+    /// An object is deleted: nobody wants the turn of it that goes on.
+    pub fn call_off(&self, name: &ObjectName) {
+        let place = self.lock().places.remove(name);
+        if let Some(place) = place.and_then(|place| place.upgrade()) {
+            place.call_off();
+        }
+    }
+
+    /// One of the namespace has left its desk.
+    pub(super) fn stood_up(&self, namespace: &str) {
+        self.lock().ready.stood_up(namespace);
+        self.changed.notify_one();
+    }
+
+    /// A turn of the namespace is over, with all of its threads.
+    pub(super) fn ended(&self, namespace: &str) {
+        self.lock().ready.ended(namespace);
+        self.changed.notify_one();
     }
 
     /// Gives out nothing any more.
@@ -209,13 +264,13 @@ impl State {
     fn want(&mut self, name: ObjectName) -> bool {
         let news = self.wanted.insert(name.clone());
         if news && !self.working.contains(&name) {
-            self.ready.push_back((name, Instant::now()));
+            self.ready.push(name);
         }
         news
     }
 
-    fn take(&mut self) -> Option<(ObjectName, Instant)> {
-        let (name, since) = self.ready.pop_front()?;
+    fn take(&mut self, most: usize) -> Option<(ObjectName, Instant)> {
+        let (name, since) = self.ready.take(most)?;
         self.wanted.remove(&name);
         self.unsettled.remove(&name);
         self.working.insert(name.clone());
@@ -254,12 +309,19 @@ mod tests {
     use super::*;
     use crate::observe::Metrics;
 
+    fn share() -> Share {
+        Share {
+            most: 99,
+            ..Share::default()
+        }
+    }
+
     fn queue() -> Queue {
         let backoff = Backoff {
             least: Duration::from_millis(750),
             most: Duration::from_secs(900),
         };
-        Queue::new(backoff, Metrics::new().controller("test", 1))
+        Queue::new(backoff, share(), Metrics::new().controller("test", 1))
     }
 
     async fn next(queue: &Queue) -> Option<ObjectName> {
@@ -308,7 +370,7 @@ mod tests {
             least: Duration::from_millis(3),
             most: Duration::from_secs(1),
         };
-        let queue = Queue::new(backoff, Metrics::new().controller("test", 1));
+        let queue = Queue::new(backoff, share(), Metrics::new().controller("test", 1));
         assert_eq!(queue.failed(&name("a")).as_millis(), 3);
         assert_eq!(queue.failed(&name("a")).as_millis(), 6);
         queue.succeeded(&name("a"));

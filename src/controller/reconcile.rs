@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::announce;
@@ -15,6 +15,7 @@ use super::blocking;
 use super::clock;
 use super::context::Context;
 use super::mirror_uses::Owner;
+use super::places::Place;
 use super::queue::Queue;
 use super::status::{Notice, Outcome, Status, Weight};
 use crate::api::ObjectName;
@@ -26,6 +27,9 @@ const FINALIZER: &str = "finalizers.fluxcd.io";
 
 /// So often a write is tried while others write to the same object.
 const ATTEMPTS: u32 = 5;
+
+/// How long a turn may go on whose object is deleted.
+const LAST_STEPS: Duration = Duration::from_secs(5);
 
 /// A kind that is reconciled.
 pub(super) trait Reconcile: Send + Sync + 'static {
@@ -76,11 +80,8 @@ pub(super) struct Turn<'a> {
     pub(super) log: &'a Log,
     writer: Writer<'a>,
     queue: &'a Queue,
-    desk: &'a Desk,
+    place: &'a Place,
 }
-
-/// The place of a worker, which a turn may give up before it ends.
-struct Desk(Mutex<Option<OwnedSemaphorePermit>>);
 
 /// Writes to one object.
 #[derive(Clone, Copy)]
@@ -114,7 +115,12 @@ impl Turn<'_> {
 
     /// Gives the place of a worker to another object for the rest of the turn, which only waits from now on.
     pub(super) fn step_aside(&self) {
-        self.desk.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.place.leave();
+    }
+
+    /// Waits until nobody wants the turn any more, since the object is deleted.
+    pub(super) async fn called_off(&self) {
+        self.place.called_off().await;
     }
 
     /// Waits until the process is asked to end.
@@ -154,7 +160,7 @@ pub(super) struct Driver<R> {
 
 impl<R: Reconcile> Driver<R> {
     /// Waits until what is needed is listed, and works until the queue is closed: on so many objects at once as there are
-    /// workers, those aside whose turn only waits. What is begun is finished.
+    /// workers, those aside that a slow peer keeps waiting (`places`). What is begun is finished.
     pub(super) async fn work(self: Arc<Self>) {
         tokio::select! {
             () = self.listed() => {}
@@ -172,20 +178,35 @@ impl<R: Reconcile> Driver<R> {
         {
             while turns.try_join_next().is_some() {}
             let (driver, log) = (Arc::clone(&self), log.clone());
-            turns.spawn(async move { driver.take(&name, working, Desk(Mutex::new(Some(desk))), &log).await });
+            let place = Place::at_desk(desk, &self.context.waiting_room, &self.queue, &name.namespace);
+            turns.spawn(async move { driver.take(&name, working, Arc::new(place), &log).await });
         }
         while turns.join_next().await.is_some() {}
     }
 
-    /// One object at one desk.
-    async fn take(&self, name: &ObjectName, working: Working, desk: Desk, log: &Log) {
+    /// One object at one place.
+    async fn take(&self, name: &ObjectName, working: Working, place: Arc<Place>, log: &Log) {
+        let moving = tokio::spawn(Arc::clone(&place).move_over());
         // What panics is tried again later; the others live on.
-        let finish = AssertUnwindSafe(self.turn(name, &desk, log)).catch_unwind().await;
-        let finish = finish.unwrap_or_else(|_| {
-            log.error(&"panicked", "Reconciler error");
-            self.queue.failed(name);
-            Finish::Error
-        });
+        let turn = AssertUnwindSafe(self.turn(name, &place, log)).catch_unwind();
+        let ended = tokio::select! {
+            ended = blocking::at(Arc::clone(&place), turn) => Some(ended),
+            () = outlived(&place) => None,
+        };
+        let finish = match ended {
+            Some(Ok(finish)) => finish,
+            Some(Err(_)) => {
+                log.error(&"panicked", "Reconciler error");
+                self.queue.failed(name);
+                Finish::Error
+            }
+            // The deletion waits for its turn already.
+            None => Finish::Requeue,
+        };
+        // A thread that goes on still needs a place, and no desk.
+        if Arc::strong_count(&place) == 1 {
+            moving.abort();
+        }
         working.finish(finish);
         self.queue.done(name);
     }
@@ -197,15 +218,21 @@ impl<R: Reconcile> Driver<R> {
         }
     }
 
-    async fn turn(&self, name: &ObjectName, desk: &Desk, log: &Log) -> Finish {
+    async fn turn(&self, name: &ObjectName, place: &Arc<Place>, log: &Log) -> Finish {
         let Some(object) = self.cache.get(name) else {
             self.queue.forget(name);
             self.leave_mirrors(name).await;
             return Finish::Success;
         };
+        if !object.deleting {
+            self.queue.begun(name, place);
+            if self.cache.get(name).is_none_or(|now| now.deleting) {
+                self.queue.call_off(name);
+            }
+        }
         let log = log.reconciliation(R::KIND.kind, &name.namespace, &name.name);
         let began = Instant::now();
-        let done = self.reconcile(&object, desk, &log).await;
+        let done = self.reconcile(&object, place, &log).await;
         if object.deleting {
             self.context.metrics.forget(R::KIND.kind, &name.namespace, &name.name);
         } else {
@@ -233,7 +260,7 @@ impl<R: Reconcile> Driver<R> {
     }
 
     /// Gives when to come back; an error comes back sooner each first time and later each next time.
-    async fn reconcile(&self, object: &Arc<Object>, desk: &Desk, log: &Log) -> Result<Option<Duration>, String> {
+    async fn reconcile(&self, object: &Arc<Object>, place: &Place, log: &Log) -> Result<Option<Duration>, String> {
         let now = clock::spelled(&clock::now());
         let turn_on = |object| Turn {
             object,
@@ -241,7 +268,7 @@ impl<R: Reconcile> Driver<R> {
             log,
             writer: self.writer(),
             queue: &self.queue,
-            desk,
+            place,
         };
         if object.deleting {
             self.reconciler.leave(&turn_on(object)).await?;
@@ -414,6 +441,13 @@ impl Writer<'_> {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Waits until a turn that was called off has had the time to end by itself. What it does to a cluster is kept track of before it
+/// is done, as for the case that this process ends.
+async fn outlived(place: &Place) {
+    place.called_off().await;
+    tokio::time::sleep(LAST_STEPS).await;
 }
 
 fn contested(object: &Object) -> String {

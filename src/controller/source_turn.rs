@@ -178,7 +178,17 @@ fn fields(observed: &impl Serialize) -> serde_json::Map<String, Value> {
     }
 }
 
-/// Does a step that waits for servers and disks; what refuses it shows in the status.
+/// Does a step that asks servers and leaves nothing behind; what refuses it shows in the status.
+pub(super) async fn asking<T: Send + 'static>(
+    status: &mut Status,
+    work: impl FnOnce() -> Result<T, Refused> + Send + 'static,
+) -> Step<T> {
+    let done = blocking::ask(work).await;
+    let done = done.map_err(|error| Outcome::failed("Failed", &error))?;
+    done.map_err(|refused| refused.conclude(status))
+}
+
+/// Does a step that waits for disks; what refuses it shows in the status.
 pub(super) async fn blocking<T: Send + 'static>(
     status: &mut Status,
     work: impl FnOnce() -> Result<T, Refused> + Send + 'static,

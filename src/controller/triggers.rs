@@ -15,10 +15,23 @@ pub(super) fn own(cache: &Cache, queue: &Arc<Queue>) {
     let queue = Arc::clone(queue);
     cache.listen(move |change| match change {
         Change::Added(object) => queue.add(object.name.clone()),
-        Change::Updated(old, new) if concerns(old, new) => queue.add(new.name.clone()),
+        Change::Updated(old, new) if concerns(old, new) => {
+            call_off(new, &queue);
+            queue.add(new.name.clone());
+        }
         Change::Updated(..) => {}
-        Change::Deleted(object) => queue.forget(&object.name),
+        Change::Deleted(object) => {
+            queue.call_off(&object.name);
+            queue.forget(&object.name);
+        }
     });
+}
+
+/// A turn of an object that is deleted ends: nobody needs what it finds out.
+pub(super) fn call_off(object: &Object, queue: &Queue) {
+    if object.deleting {
+        queue.call_off(&object.name);
+    }
 }
 
 /// Whether a change is one of the spec, a deletion or a wish.

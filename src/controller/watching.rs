@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use super::context::Context;
 use super::kustomize_triggers;
-use super::queue::Queue;
+use super::queue::{Queue, Share};
 use super::settings::{Kinds, Settings};
 use super::triggers;
 use crate::cluster::{
@@ -87,7 +87,11 @@ impl Caches {
         let queue = |kind: &Kind| {
             let workers = context.settings.concurrent.max(1);
             let metrics = context.metrics.controller(&kind.kind.to_lowercase(), workers);
-            Arc::new(Queue::new(context.settings.backoff, metrics))
+            let share = Share {
+                most: workers,
+                room: context.waiting_room.clone(),
+            };
+            Arc::new(Queue::new(context.settings.backoff, share, metrics))
         };
         let queues = Queues {
             repositories: queue(&IMAGE_REPOSITORY),

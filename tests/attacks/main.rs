@@ -22,6 +22,8 @@ mod siege;
 mod support;
 mod take_the_controllers_token;
 mod claim_a_year;
+mod hold_all_workers;
+mod outlive_deletion;
 mod siege;
 #[path = "../support/mod.rs"]
 mod support;

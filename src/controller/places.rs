@@ -1,0 +1,153 @@
+//! The places of turns: a few at desks, where work is done, and many in the waiting room, for those that a slow peer keeps waiting.
+//!
+//! A turn begins at a desk and loses it after some seconds, so that a server that answers slowly costs a thread and no worker. A
+//! namespace has no more turns at once than there are desks, wherever they are; a thread that goes on after its turn counts too.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use super::queue::Queue;
+use crate::net::Job;
+
+/// How long a turn keeps its desk.
+const AT_DESK: Duration = Duration::from_secs(3);
+
+/// How soon the waiting room is tried again when it was full.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// How many turns of all kinds wait there at most: each may hold a thread.
+const WAITING_ROOM: usize = 512;
+
+/// How many turns of how many kinds have desks.
+const KINDS: usize = 7;
+
+/// Threads that servers of pages and artifacts need besides.
+const SERVERS: usize = 64;
+
+/// The most threads that block at once, with so many desks for each kind: enough that no turn waits for a thread that another
+/// one holds, and no probe for a turn.
+#[must_use]
+pub fn threads(concurrent: usize) -> usize {
+    let desks = concurrent.max(1).saturating_mul(KINDS);
+    desks.saturating_add(WAITING_ROOM + SERVERS).min(1 << 16)
+}
+
+/// Where turns of all kinds wait that have lost their desks.
+#[derive(Clone, Debug)]
+pub(super) struct WaitingRoom(Arc<Semaphore>);
+
+impl Default for WaitingRoom {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(WAITING_ROOM)))
+    }
+}
+
+impl WaitingRoom {
+    /// Whether it is half full: then many namespaces are kept waiting, and none of them gets more than one turn at a time.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.0.available_permits() <= WAITING_ROOM / 2
+    }
+}
+
+/// The place of one turn, and of the threads that work for it. It is free when the last of them is done.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// What its threads work for.
+    pub(super) job: Job,
+    off: watch::Sender<bool>,
+    room: WaitingRoom,
+    seat: Mutex<Option<Seat>>,
+}
+
+/// Where a turn is.
+#[derive(Debug)]
+struct Seat {
+    at_desk: bool,
+    queue: Arc<Queue>,
+    namespace: String,
+    /// Of the desks, or of the waiting room.
+    permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if self.at_desk {
+            self.queue.stood_up(&self.namespace);
+        }
+        self.queue.ended(&self.namespace);
+    }
+}
+
+impl Place {
+    /// A place at a desk, for an object of the namespace that the queue gave out.
+    pub(super) fn at_desk(desk: OwnedSemaphorePermit, room: &WaitingRoom, queue: &Arc<Queue>, namespace: &str) -> Self {
+        let seat = Seat {
+            at_desk: true,
+            queue: Arc::clone(queue),
+            namespace: namespace.to_owned(),
+            permit: desk,
+        };
+        Self {
+            job: Job::new(),
+            off: watch::Sender::new(false),
+            room: room.clone(),
+            seat: Mutex::new(Some(seat)),
+        }
+    }
+
+    /// Needs no place any more: the turn only waits from now on, and without a thread.
+    pub(super) fn leave(&self) {
+        let seat = self.seat().take();
+        drop(seat);
+    }
+
+    /// Nobody wants the turn any more.
+    pub(super) fn call_off(&self) {
+        self.job.call_off();
+        self.off.send_replace(true);
+    }
+
+    /// Waits until nobody wants the turn any more.
+    pub(super) async fn called_off(&self) {
+        let mut off = self.off.subscribe();
+        if off.wait_for(|off| *off).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Gives the desk away when it was held for long enough; others need it.
+    pub(super) async fn move_over(self: Arc<Self>) {
+        let place = Arc::downgrade(&self);
+        drop(self);
+        tokio::time::sleep(AT_DESK).await;
+        while let Some(place) = place.upgrade() {
+            if place.try_move() {
+                return;
+            }
+            drop(place);
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// True when it has no desk any more.
+    fn try_move(&self) -> bool {
+        let mut place = self.seat();
+        let Some(seat) = place.as_mut().filter(|seat| seat.at_desk) else {
+            return true;
+        };
+        let Ok(permit) = Arc::clone(&self.room.0).try_acquire_owned() else {
+            return false;
+        };
+        seat.at_desk = false;
+        let desk = std::mem::replace(&mut seat.permit, permit);
+        seat.queue.stood_up(&seat.namespace);
+        drop(desk);
+        true
+    }
+
+    fn seat(&self) -> MutexGuard<'_, Option<Seat>> {
+        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
