@@ -8,6 +8,9 @@ use super::status::{Notice, Weight};
 use crate::cluster::{Cluster, ClusterError, EVENT, Kind, Object};
 use crate::observe::{ClusterEvent, Correlator, Event, EventType, Log, ObjectReference, Outcome};
 
+/// So many events wait for the API server at most; client-go's recorder has a thousand.
+pub(super) const WAITING: usize = 8_192;
+
 /// The event that a notice about an object is.
 pub(super) fn event(object: &Object, kind: &Kind, controller: &str, notice: Notice) -> Event {
     let event = Event {
@@ -36,7 +39,7 @@ pub(super) fn event(object: &Object, kind: &Kind, controller: &str, notice: Noti
 
 /// Writes Events into the cluster, in order, until nobody tells any more. One that the API server does not take is lost, as
 /// with Go's client: events are a courtesy.
-pub(super) async fn deliver(cluster: Cluster, mut told: mpsc::UnboundedReceiver<ClusterEvent>, log: Log) {
+pub(super) async fn deliver(cluster: Cluster, mut told: mpsc::Receiver<ClusterEvent>, log: Log) {
     let mut correlator = Correlator::new();
     while let Some(event) = told.recv().await {
         let written = match correlator.observe(event, SystemTime::now()) {

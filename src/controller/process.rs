@@ -198,7 +198,7 @@ fn artifact_storage(settings: &Settings) -> Result<Option<Storage>, StartError> 
 
 /// The way of events: to the receiver that the settings name, and into the cluster.
 fn recorder(settings: &Settings, log: &Log, metrics: &Metrics) -> Result<Recording, StartError> {
-    let (tell, told) = mpsc::unbounded_channel();
+    let (tell, told) = mpsc::channel(announce::WAITING);
     let sink = settings.events.as_ref().map(|address| {
         let options = SinkOptions {
             address: address.clone(),
@@ -213,14 +213,14 @@ fn recorder(settings: &Settings, log: &Log, metrics: &Metrics) -> Result<Recordi
         Redaction::none(),
         log.clone(),
         sink.clone(),
-        // Nobody listens any more when the process is about to end.
-        move |event| drop(tell.send(event)),
+        // Events are a courtesy: those that an API server is too slow for are lost, and at the end nobody listens any more.
+        move |event| drop(tell.try_send(event)),
     );
     Ok((recorder, sink, told))
 }
 
 /// What takes events, what posts them, and those for the cluster.
-type Recording = (Recorder, Option<EventSink>, mpsc::UnboundedReceiver<ClusterEvent>);
+type Recording = (Recorder, Option<EventSink>, mpsc::Receiver<ClusterEvent>);
 
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
