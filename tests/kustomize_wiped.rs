@@ -5,6 +5,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stdout,
     missing_docs
 )]
 
@@ -87,7 +88,10 @@ fn nothing_secret_stays_in_memory() {
     assert_eq!(value("files", "KEY"), STANDARD.encode(LINE));
 
     // What is surely there is found, so what is not found is not there.
-    assert_ne!(controller.places_in_memory("kustomize-controller"), [""; 0]);
+    let Some(known) = controller.places_in_memory("kustomize-controller") else {
+        return;
+    };
+    assert_ne!(known, [""; 0]);
     let key = key.lines().last().unwrap().to_owned();
     let texts = [
         VALUE.to_owned(),
@@ -98,7 +102,9 @@ fn nothing_secret_stays_in_memory() {
         key,
     ];
     let found = || -> Vec<(&String, Vec<String>)> {
-        let found = texts.iter().map(|text| (text, controller.places_in_memory(text)));
+        let found = texts
+            .iter()
+            .map(|text| (text, controller.places_in_memory(text).unwrap()));
         found.filter(|(_, places)| !places.is_empty()).collect()
     };
     wait_for(|| found().is_empty(), || format!("{:#?}", found()));

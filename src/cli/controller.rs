@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::byte_size::ByteSize;
+use super::confined;
 use super::console;
 use super::controller_args::{Bounds, Controller, Kustomize};
 use crate::api::ObjectName;
@@ -20,6 +21,7 @@ use crate::storage;
 /// Runs until the process is asked to end.
 #[must_use]
 pub(super) fn run(args: &Controller) -> ExitCode {
+    confined::files();
     console::end(try_run(args))
 }
 

@@ -8,6 +8,7 @@ pub mod build_args;
 mod building;
 mod byte_size;
 mod commit;
+mod confined;
 mod console;
 mod controller;
 pub mod controller_args;
@@ -59,6 +60,7 @@ use args::{Cli, Command};
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    confined::memory();
     match Cli::parse().command {
         Command::Update(args) => update::run(&args),
         Command::Message(args) => message::run(&args),

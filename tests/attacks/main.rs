@@ -23,6 +23,7 @@ mod support;
 mod take_the_controllers_token;
 mod claim_a_year;
 mod hold_all_workers;
+mod leave_a_core;
 mod outlive_deletion;
 mod siege;
 #[path = "../support/mod.rs"]

@@ -218,6 +218,16 @@ impl Controller {
         page(self.health, path)
     }
 
+    /// The ports of its metrics and of its probes.
+    pub fn ports(&self) -> (u16, u16) {
+        (self.metrics, self.health)
+    }
+
+    /// The process.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
     /// Sends a signal, `STOP` for one.
     pub fn signal(&self, name: &str) {
         let id = self.id.to_string();
@@ -254,9 +264,16 @@ impl Controller {
     }
 
     /// Where a text is in the memory that the process has written to: an address and the name of its region each.
-    pub fn places_in_memory(&self, text: &str) -> Vec<String> {
+    /// None where only root may look: nobody else sees the memory of ours.
+    pub fn places_in_memory(&self, text: &str) -> Option<Vec<String>> {
+        let memory = match File::open(format!("/proc/{}/mem", self.id)) {
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                println!("skipped: only root sees the memory of the process");
+                return None;
+            }
+            opened => opened.unwrap(),
+        };
         let regions = std::fs::read_to_string(format!("/proc/{}/maps", self.id)).unwrap();
-        let memory = File::open(format!("/proc/{}/mem", self.id)).unwrap();
         let mut places = Vec::new();
         for region in regions.lines() {
             let mut fields = region.split_whitespace();
@@ -278,7 +295,7 @@ impl Controller {
                 found.map(|at| format!("{:x} {}", first + at as u64, fields.clone().next_back().unwrap_or(""))),
             );
         }
-        places
+        Some(places)
     }
 }
 
