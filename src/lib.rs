@@ -41,6 +41,7 @@
 //! | [`apply`] | IO | objects become what a cluster has: stages, dry runs, drift, inventory, pruning |
 //! | [`cluster`] | IO | the Kubernetes API server: read, watch, write |
 //! | [`source`] | glue | what a reference of a repository is now, and its files as a tree for an archive |
+//! | [`door`] | pure | who gets in and who goes when a server has too many connections |
 //! | [`budget`] | pure | what jobs may use up: memory that all share, and counts that one may reach |
 //! | [`artifact`] | pure | archives of sources, ignore rules, digests and revisions |
 //! | [`tags`] | IO | the tags that were scanned, on disk |
@@ -82,6 +83,7 @@ pub mod keys;
 pub use bumpwright_artifact as artifact;
 pub use bumpwright_budget as budget;
 pub use bumpwright_cel as cel;
+pub use bumpwright_door as door;
 pub use bumpwright_gostd as gostd;
 pub use bumpwright_health as health;
 pub use bumpwright_kustomize as kustomize;

@@ -15,10 +15,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// The most connections at a time; others wait to be accepted.
+use crate::door::Door;
+
+/// The most connections at a time; more let those go whose request is not there yet.
 const CONNECTIONS: usize = 64;
 /// For a head to come in.
 const HEAD_TIME: Duration = Duration::from_secs(10);
@@ -60,35 +61,40 @@ where
     A: Future<Output = Reply> + Send + 'static,
 {
     let answer = Arc::new(answer);
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let door = Door::new(CONNECTIONS);
     loop {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
-            return;
-        };
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, peer)) = listener.accept().await else {
+            door.relieve();
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
+        let guest = door.enter(peer.ip()).await;
         let answer = Arc::clone(&answer);
         tokio::spawn(async move {
             let service = service_fn(|request| {
-                let answer = Arc::clone(&answer);
+                let (answer, guest) = (Arc::clone(&answer), &guest);
                 async move {
                     let reply = match read(request, most).await {
-                        Ok(call) => answer(call).await,
+                        Ok(call) => {
+                            guest.busy();
+                            answer(call).await
+                        }
                         Err(refused) => refused,
                     };
+                    guest.idle();
                     Ok::<_, Infallible>(response(reply))
                 }
             });
             // A client that went away is nobody's concern.
-            let _ = http1::Builder::new()
+            let served = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD_TIME)
                 .max_buf_size(HEAD)
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
-            drop(permit);
+                .serve_connection(TokioIo::new(stream), service);
+            tokio::select! {
+                _ = served => {}
+                () = guest.sent_away() => {}
+            }
         });
     }
 }

@@ -12,14 +12,17 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use super::{ListenAddress, Page, PageRequest};
+use crate::door::{Door, Guest};
 
-/// The most connections at a time; others wait to be accepted.
+/// The most connections at a time; more let idle ones go.
 const CONNECTIONS: usize = 64;
+/// How long a new connection may say nothing.
+const FIRST_TIME: Duration = Duration::from_secs(5);
 /// The largest head of a request, in bytes.
 const HEAD: usize = 16 << 10;
 /// From the first byte of a head to its last.
@@ -114,12 +117,13 @@ impl Server {
     }
 
     async fn accept(&self, answer: &Arc<Answer>, stopped: &watch::Receiver<()>, connections: &mut JoinSet<()>) {
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
-        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        let door = Door::new(CONNECTIONS);
+        loop {
             // Those that ended are forgotten as new ones come.
             while connections.try_join_next().is_some() {}
             match self.listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
+                    let guest = door.enter(peer.ip()).await;
                     let connection = Connection {
                         stream,
                         read: Vec::new(),
@@ -127,11 +131,16 @@ impl Server {
                         stopped: stopped.clone(),
                     };
                     connections.spawn(async move {
-                        connection.serve().await;
-                        drop(place);
+                        tokio::select! {
+                            () = connection.serve(&guest) => {}
+                            () = guest.sent_away() => {}
+                        }
                     });
                 }
-                Err(_) => sleep(ACCEPT_PAUSE).await,
+                Err(_) => {
+                    door.relieve();
+                    sleep(ACCEPT_PAUSE).await;
+                }
             }
         }
     }
@@ -166,9 +175,12 @@ enum NoRequest {
 }
 
 impl Connection {
-    async fn serve(mut self) {
+    async fn serve(mut self, guest: &Guest) {
+        let mut idle_time = FIRST_TIME;
         loop {
-            let (page, request) = match self.request().await {
+            let asked = self.request(idle_time).await;
+            guest.busy();
+            let (page, request) = match asked {
                 Ok(request) => (self.page(&request).await, request),
                 Err(NoRequest::Gone) => return,
                 Err(NoRequest::Refused(page)) => (page, PageRequest::default()),
@@ -179,14 +191,16 @@ impl Connection {
                 let _ = timeout(PAGE_TIME, self.stream.shutdown()).await;
                 return;
             }
+            guest.idle();
+            idle_time = IDLE_TIME;
         }
     }
 
-    async fn request(&mut self) -> Result<PageRequest, NoRequest> {
+    async fn request(&mut self, idle_time: Duration) -> Result<PageRequest, NoRequest> {
         if self.read.is_empty() {
             let mut stopped = self.stopped.clone();
             let first = tokio::select! {
-                read = timeout(IDLE_TIME, read_some(&mut self.stream, &mut self.read)) => read,
+                read = timeout(idle_time, read_some(&mut self.stream, &mut self.read)) => read,
                 _ = stopped.changed() => return Err(NoRequest::Gone),
             };
             if !matches!(first, Ok(Ok(()))) {

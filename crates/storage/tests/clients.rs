@@ -118,7 +118,7 @@ fn hundreds_of_connections_are_served() {
 }
 
 #[test]
-fn those_beyond_the_limit_wait_for_a_place() {
+fn those_beyond_the_limit_take_the_places_of_idle_ones() {
     let world = world();
     let limits = Limits {
         connections: 2,
@@ -130,17 +130,13 @@ fn those_beyond_the_limit_wait_for_a_place() {
         client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
         assert_eq!(client.answer(true).status, 200);
     }
-    let mut waiting = serving.connect();
-    waiting.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-    waiting.stream.get_ref().set_read_timeout(Some(SOON)).unwrap();
-    assert!(waiting.stream.read(&mut [0]).is_err());
-    drop(served);
-    waiting
-        .stream
-        .get_ref()
-        .set_read_timeout(Some(Duration::from_secs(60)))
-        .unwrap();
-    assert_eq!(waiting.answer(true).status, 200);
+    let mut third = serving.connect();
+    third.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    assert_eq!(third.answer(true).status, 200);
+    let [first, mut second] = served;
+    assert!(first.is_over(), "who has been silent for longest goes");
+    second.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    assert_eq!(second.answer(true).status, 200);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bumpwright_door::Guest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -43,9 +44,12 @@ enum NoRequest {
 }
 
 impl Connection {
-    pub(super) async fn serve(mut self) {
+    pub(super) async fn serve(mut self, guest: &Guest) {
+        let mut idle_time = self.limits.first_time.min(self.limits.idle_time);
         loop {
-            let (request, reply) = match self.request().await {
+            let asked = self.request(idle_time).await;
+            guest.busy();
+            let (request, reply) = match asked {
                 Ok(request) => self.reply(request).await,
                 Err(NoRequest::Gone) => return,
                 Err(NoRequest::Refused(reply)) => (Request::default(), reply),
@@ -55,19 +59,20 @@ impl Connection {
             let has_body = request.method != "HEAD";
             let sent = send(&mut self.stream, head, reply, has_body, &self.limits).await;
             match sent {
-                Ok(()) if keep => {}
+                Ok(()) if keep => guest.idle(),
                 Ok(()) => return self.end().await,
                 // The client must not take what it has for all: it is cut off.
                 Err(_) => return,
             }
+            idle_time = self.limits.idle_time;
         }
     }
 
-    async fn request(&mut self) -> Result<Request, NoRequest> {
+    async fn request(&mut self, idle_time: Duration) -> Result<Request, NoRequest> {
         if self.read.is_empty() {
             let mut stopped = self.stopped.clone();
             let first = tokio::select! {
-                read = timeout(self.limits.idle_time, read_some(&mut self.stream, &mut self.read)) => read,
+                read = timeout(idle_time, read_some(&mut self.stream, &mut self.read)) => read,
                 _ = stopped.changed() => return Err(NoRequest::Gone),
             };
             if !matches!(first, Ok(Ok(()))) {

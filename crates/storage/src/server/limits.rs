@@ -5,8 +5,10 @@ use std::time::Duration;
 /// What clients are allowed. source-controller's server has no limits.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// The most connections at a time; others wait to be accepted.
+    /// The most connections at a time. More let the idle ones go; while all are being answered they wait to be accepted.
     pub connections: usize,
+    /// How long a new connection may say nothing.
+    pub first_time: Duration,
     /// From the first byte of a request to the last of its head.
     pub head_time: Duration,
     /// How long a connection is kept without a request.
@@ -23,6 +25,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 1024,
+            first_time: Duration::from_secs(5),
             head_time: Duration::from_secs(10),
             idle_time: Duration::from_secs(60),
             stall_time: Duration::from_secs(30),

@@ -6,9 +6,10 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bumpwright_door::Door;
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -112,12 +113,13 @@ impl FileServer {
     }
 
     async fn accept(&self, stopped: &watch::Receiver<()>, connections: &mut JoinSet<()>) {
-        let places = Arc::new(Semaphore::new(self.limits.connections));
-        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        let door = Door::new(self.limits.connections);
+        loop {
             // Those that ended are forgotten as new ones come.
             while connections.try_join_next().is_some() {}
             match self.listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
+                    let guest = door.enter(peer.ip()).await;
                     // An answer is sent in few writes; waiting to fill a packet only delays it.
                     let _ = stream.set_nodelay(true);
                     let connection = Connection {
@@ -129,11 +131,16 @@ impl FileServer {
                         stopped: stopped.clone(),
                     };
                     connections.spawn(async move {
-                        connection.serve().await;
-                        drop(place);
+                        tokio::select! {
+                            () = connection.serve(&guest) => {}
+                            () = guest.sent_away() => {}
+                        }
                     });
                 }
-                Err(_) => sleep(ACCEPT_PAUSE).await,
+                Err(_) => {
+                    door.relieve();
+                    sleep(ACCEPT_PAUSE).await;
+                }
             }
         }
     }
