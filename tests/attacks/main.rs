@@ -22,6 +22,8 @@ mod siege;
 mod support;
 mod take_the_controllers_token;
 mod claim_a_year;
+mod crowd_the_servers;
+mod garble_webhooks;
 mod hold_all_workers;
 mod leave_a_core;
 mod outlive_deletion;

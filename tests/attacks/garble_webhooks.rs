@@ -1,0 +1,207 @@
+//! Webhooks with bytes changed, cut, repeated and swapped, from a generator with fixed seeds.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde_json::json;
+use sha2::Sha256;
+
+use crate::siege::siege;
+use crate::support::ports::free_port;
+use crate::support::waiting::until;
+use crate::support::world::{SECRET, World};
+
+const TOKEN: &str = "s3cr3t-t0ken";
+const SEEDS: u64 = 600;
+
+/// Numbers that are the same each time (xorshift64*).
+struct Dice(u64);
+
+impl Dice {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let number = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
+        usize::try_from(number).unwrap() % end.max(1)
+    }
+
+    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+}
+
+fn signature(body: &[u8]) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(TOKEN.as_bytes()).unwrap();
+    mac.update(body);
+    let hex: String = mac
+        .finalize()
+        .into_bytes()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("sha256={hex}")
+}
+
+fn body(dice: &mut Dice) -> Vec<u8> {
+    let push = json!({
+        "ref": "refs/heads/main", "after": "a".repeat(40),
+        "repository": {"full_name": "acme/fleet", "clone_url": "https://github.com/acme/fleet.git"},
+        "push_data": {"tag": "1.2.3"}, "events": [{"action": "push", "target": {"repository": "a", "tag": "1"}}],
+    })
+    .to_string();
+    match dice.below(8) {
+        0 => "[".repeat(dice.below(1 << 20)).into_bytes(),
+        1 => format!("{{\"repository\":{}1{}", "{\"a\":".repeat(50_000), "}".repeat(50_000)).into_bytes(),
+        2 => vec![b'x'; (1 << 20) + dice.below(64)],
+        3 => format!("payload={}", push.replace('"', "%22")).into_bytes(),
+        4 => (0..dice.below(4096))
+            .map(|_| u8::try_from(dice.below(256)).unwrap())
+            .collect(),
+        5 => format!("{{\"events\":[{}]}}", vec!["{\"action\":\"push\"}"; 20_000].join(",")).into_bytes(),
+        6 => format!("{{\"ref\":\"{}\"}}", "\\u0000\\ud800é".repeat(dice.below(20_000))).into_bytes(),
+        _ => push.into_bytes(),
+    }
+}
+
+fn head(dice: &mut Dice, body: &[u8]) -> Vec<u8> {
+    let providers = [
+        "github",
+        "gitlab",
+        "gitea",
+        "bitbucket",
+        "dockerhub",
+        "harbor",
+        "quay",
+        "generic",
+        "..%2f",
+        "\u{e9}",
+    ];
+    let method = *dice.of(&["POST", "POST", "POST", "POST", "GET", "PUT", "BREW"]);
+    let path = format!("/hook/{}{}", dice.of(&providers), "/x".repeat(dice.below(3)));
+    let mut head = format!("{method} {path} HTTP/1.1\r\nHost: x\r\n");
+    for _ in 0..dice.below(4) {
+        let name = *dice.of(&[
+            "X-GitHub-Event",
+            "X-Gitlab-Event",
+            "X-Gitea-Event",
+            "X-Event-Key",
+            "Content-Type",
+            "X-Gitlab-Token",
+        ]);
+        let value = *dice.of(&[
+            "push",
+            "Push Hook",
+            "ping",
+            "repo:push",
+            "application/x-www-form-urlencoded",
+            TOKEN,
+        ]);
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    match dice.below(5) {
+        0 => head.push_str(&format!("X-Hub-Signature-256: {}\r\n", signature(body))),
+        1 => head.push_str("X-Hub-Signature-256: sha256=zz\r\n"),
+        2 => head.push_str(&format!(
+            "X-Hub-Signature-256: sha256={}\r\n",
+            "0".repeat(dice.below(5_000))
+        )),
+        3 => head.push_str(&format!("Authorization: Bearer {TOKEN}\r\n")),
+        _ => head.push_str(&"X-Many: 1\r\n".repeat(dice.below(300))),
+    }
+    head.into_bytes()
+}
+
+/// A request, whole or not.
+fn request(seed: u64) -> Vec<u8> {
+    let dice = &mut Dice::new(seed);
+    let body = body(dice);
+    let mut bytes = head(dice, &body);
+    match dice.below(5) {
+        0 => {
+            bytes.extend(b"Transfer-Encoding: chunked\r\n\r\n");
+            let size = 1 + dice.below(5_000);
+            for chunk in body.chunks(size) {
+                bytes.extend(format!("{:x};{}\r\n", chunk.len(), "e".repeat(dice.below(20))).into_bytes());
+                bytes.extend(chunk);
+                bytes.extend(b"\r\n");
+            }
+            bytes.extend(b"0\r\n\r\n");
+        }
+        1 => bytes.extend(format!("Content-Length: {}\r\n\r\n", usize::MAX).into_bytes()),
+        2 => bytes.extend(b"Content-Length: -1\r\nContent-Length: 7\r\n\r\n"),
+        _ => bytes.extend(format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes()),
+    }
+    bytes.extend(&body);
+    for _ in 0..dice.below(4) {
+        let at = dice.below(bytes.len());
+        match dice.below(3) {
+            0 => bytes[at] = u8::try_from(dice.below(256)).unwrap(),
+            1 => bytes.truncate(at),
+            _ => bytes.insert(at, b'\n'),
+        }
+    }
+    bytes
+}
+
+/// Strangers send requests of which nothing is as it should be, some of them signed. Each is answered or cut off in its time, at
+/// little cost, and who sends a good one is heard afterwards.
+#[test]
+fn no_garbled_webhook_costs_more_than_its_answer() {
+    let Some(siege) = siege() else { return };
+    let world = World::new(siege.cluster, "mallory-garbles");
+    let port = free_port();
+    world.put(
+        SECRET,
+        "hooks",
+        json!({"stringData": {"github": TOKEN, "dockerhub": TOKEN, "harbor": TOKEN}}),
+    );
+    let address = format!("--webhook-addr=127.0.0.1:{port}");
+    let controller = world.controller(&[&address, "--webhook-secret=hooks"]);
+    until("it is ready", || {
+        controller.probe("readyz").is_some_and(|(status, _)| status == 200)
+    });
+    let mut longest = Duration::ZERO;
+    for seed in 0..SEEDS {
+        let began = Instant::now();
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_write_timeout(Some(Duration::from_secs(60))).unwrap();
+        // It may be cut off before its end.
+        let _ = stream.write_all(&request(seed));
+        let _ = stream.shutdown(Shutdown::Write);
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        let took = began.elapsed();
+        longest = longest.max(took);
+        assert!(took < Duration::from_secs(50), "seed {seed}: {took:?}, {read:?}");
+        assert!(
+            !answer.starts_with(b"HTTP/1.1 5"),
+            "seed {seed}: {}",
+            String::from_utf8_lossy(&answer)
+        );
+        assert!(controller.is_running(), "seed {seed} ended it");
+    }
+    let peak = controller.memory("VmHWM");
+    println!("{SEEDS} webhooks, {longest:?} at most; peak {peak} KiB");
+    assert!(peak < 256 << 10, "{peak} KiB");
+    let body = br#"{"zen": "x", "hook_id": 1}"#;
+    let agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .new_agent();
+    let answer = agent
+        .post(format!("http://127.0.0.1:{port}/hook/github"))
+        .header("X-GitHub-Event", "ping")
+        .header("X-Hub-Signature-256", signature(body))
+        .send(&body[..])
+        .unwrap();
+    assert!(answer.status().as_u16() < 300, "{}", answer.status());
+    siege.stands();
+}
