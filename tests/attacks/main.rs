@@ -10,24 +10,21 @@
     missing_docs
 )]
 
+mod claim_a_year;
+mod crowd_the_servers;
 mod garble_manifests;
+mod garble_webhooks;
+mod hold_all_workers;
+mod leave_a_core;
+mod name_a_file;
+mod outlive_deletion;
 mod read_anothers_repository;
 mod read_anothers_tags;
 mod read_the_cache;
-mod name_a_file;
 mod redirect_inside;
 mod send_a_cloud_token_elsewhere;
 mod siege;
 #[path = "../support/mod.rs"]
 mod support;
 mod take_the_controllers_token;
-mod claim_a_year;
-mod crowd_the_servers;
-mod garble_webhooks;
-mod hold_all_workers;
-mod leave_a_core;
-mod outlive_deletion;
-mod siege;
-#[path = "../support/mod.rs"]
-mod support;
 mod tarpit;
