@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::cloud::{Asker, Cloud, CloudError, Environment, GitIdentity, GitLogin, Provider, TokenCache};
+use crate::cloud::{Asker, Cloud, CloudError, Environment, GitIdentity, GitLogin, TokenCache};
 use crate::git::{Auth, Remote};
 use crate::net::{Fetched, Peer, Tls};
 
@@ -45,7 +45,7 @@ impl GitIdentities {
     /// In Flux' words, when the remote's address is not the provider's.
     pub fn auth(&self, identity: GitIdentity, remote: &Remote, asker: Option<Asker>) -> Result<Auth, String> {
         // In a command whoever gives the settings is who runs it.
-        if asker.is_some() && is_token_of_process(&identity) && remote.peer().is_overheard() {
+        if asker.is_some() && is_own(&identity) && remote.peer().is_overheard() {
             let why = CloudError::overheard();
             return Err(format!("failed to configure authentication options: {why}"));
         }
@@ -90,13 +90,13 @@ impl GitIdentities {
     }
 }
 
-/// Whether it is a token of this process' own, good for more than one repository: CodeCommit's logins are signatures for one address.
-fn is_token_of_process(identity: &GitIdentity) -> bool {
+/// Whether it is this process that logs in.
+fn is_own(identity: &GitIdentity) -> bool {
     matches!(
         identity,
         GitIdentity::Provider {
-            provider: Provider::Azure | Provider::Gcp,
-            service_account: None
+            service_account: None,
+            ..
         }
     )
 }

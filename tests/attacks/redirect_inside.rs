@@ -15,7 +15,7 @@ use crate::support::reply::Reply;
 use crate::support::stub_http::StubHttp;
 use crate::support::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY, World, git_repository};
 
-/// An address of the network for documentation (RFC 5737): it is this machine's for the time of the tests, and counts as outside.
+/// An address of the network for documentation (RFC 5737), which counts as outside. It is given to this machine alone, and stays.
 const OUTSIDE: &str = "198.51.100.7";
 
 /// An address outside that leads to a server of the test's. None where this machine may not be given the address.
