@@ -290,6 +290,23 @@ mod tests {
     }
 
     #[test]
+    fn nobody_waits_for_a_server_that_somebody_else_has_named() {
+        let trees = ArtifactTrees::new(0, None, None);
+        let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let slow = artifact(format!("http://{}/1.tar.gz", silent.local_addr().unwrap()), BYTES);
+        let (url, answering) = server();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| trees.get(&slow));
+            let (connection, _) = silent.accept().unwrap();
+            let message = trees.get(&artifact(url, BYTES)).unwrap_err().to_string();
+            assert!(message.starts_with("failed to extract archive "), "{message}");
+            assert!(!waiting.is_finished());
+            drop((silent, connection));
+        });
+        answering.join().unwrap();
+    }
+
+    #[test]
     fn damage_of_a_file_of_ours_is_told_by_its_digest() {
         let folder = tempfile::tempdir().unwrap();
         let storage = storage(folder.path());

@@ -15,11 +15,20 @@ pub(super) async fn at<T>(place: Arc<Place>, turn: impl Future<Output = T>) -> T
     PLACE.scope(place, turn).await
 }
 
-/// Runs `work` on a thread that may block.
+/// Runs `work` on a thread that may block. It may leave something behind, so the turn does not end before it.
 ///
 /// # Errors
 /// When it panics: the object is tried again, and the process lives on.
 pub(super) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+    let kept = PLACE.try_with(Place::keep).ok();
+    let keeping = move || {
+        let _kept = kept;
+        work()
+    };
+    on_a_thread(keeping).await
+}
+
+async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
     let place = PLACE.try_with(Arc::clone).ok();
     let caught = move || {
         let caught = || catch_unwind(AssertUnwindSafe(work)).map_err(|_| "panicked".to_owned());
@@ -41,10 +50,10 @@ pub(super) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'st
 /// As [`run`], and when the turn is called off.
 pub(super) async fn ask<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
     let Ok(place) = PLACE.try_with(Arc::clone) else {
-        return run(work).await;
+        return on_a_thread(work).await;
     };
     tokio::select! {
-        done = run(work) => done,
+        done = on_a_thread(work) => done,
         () = place.called_off() => Err("the object is deleted meanwhile".to_owned()),
     }
 }

@@ -185,3 +185,36 @@ pub(super) fn make(
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_is_compared_with_both_bounds() {
+        let content = Bound {
+            most: 100,
+            what: "bytes of content",
+            flag: "--max-content-size",
+        };
+        let most = Most {
+            content,
+            artifact: Some(10),
+        };
+        let layer = |size| Layer {
+            size,
+            ..Layer::default()
+        };
+        assert_eq!(most.allows(&layer(10), Operation::Copy), Ok(()));
+        assert_eq!(most.allows(&layer(100), Operation::Extract), Ok(()));
+        assert_eq!(
+            most.allows(&layer(101), Operation::Extract).unwrap_err(),
+            "the layer has 101 bytes: more than 100 bytes of content; --max-content-size raises the bound"
+        );
+        assert_eq!(
+            most.allows(&layer(11), Operation::Copy).unwrap_err(),
+            "the layer has 11 bytes: more than 10 bytes in an artifact; --max-artifact-size raises the bound"
+        );
+    }
+}

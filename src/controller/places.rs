@@ -17,6 +17,9 @@ const AT_DESK: Duration = Duration::from_secs(3);
 /// How soon the waiting room is tried again when it was full.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// How long a turn may go on whose object is deleted.
+const LAST_STEPS: Duration = Duration::from_secs(5);
+
 /// How many turns of all kinds wait there at most: each may hold a thread.
 const WAITING_ROOM: usize = 512;
 
@@ -59,6 +62,8 @@ pub(super) struct Place {
     off: watch::Sender<bool>,
     room: WaitingRoom,
     seat: Mutex<Option<Seat>>,
+    /// Held by threads whose work leaves something behind.
+    keeping: Arc<()>,
 }
 
 /// Where a turn is.
@@ -94,6 +99,7 @@ impl Place {
             off: watch::Sender::new(false),
             room: room.clone(),
             seat: Mutex::new(Some(seat)),
+            keeping: Arc::default(),
         }
     }
 
@@ -101,6 +107,21 @@ impl Place {
     pub(super) fn leave(&self) {
         let seat = self.seat().take();
         drop(seat);
+    }
+
+    /// The turn does not end before what this gives is dropped.
+    pub(super) fn keep(self: &Arc<Self>) -> Arc<()> {
+        Arc::clone(&self.keeping)
+    }
+
+    /// Waits until a turn that was called off has had the time to end by itself. What it does to a cluster is kept track of before
+    /// it is done, as for the case that this process ends; what threads leave behind is known when they are done.
+    pub(super) async fn outlived(&self) {
+        self.called_off().await;
+        tokio::time::sleep(LAST_STEPS).await;
+        while Arc::strong_count(&self.keeping) > 1 {
+            tokio::time::sleep(AGAIN).await;
+        }
     }
 
     /// Nobody wants the turn any more.
@@ -149,5 +170,76 @@ impl Place {
 
     fn seat(&self) -> MutexGuard<'_, Option<Seat>> {
         self.seat.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::queue::{Backoff, Share};
+    use super::*;
+    use crate::api::ObjectName;
+    use crate::observe::Metrics;
+
+    async fn place(queue: &Arc<Queue>, desks: &Arc<Semaphore>, room: &WaitingRoom) -> Arc<Place> {
+        let desk = Arc::clone(desks).acquire_owned().await.unwrap();
+        let (name, _) = queue.next().await.unwrap();
+        Arc::new(Place::at_desk(desk, room, queue, &name.namespace))
+    }
+
+    #[tokio::test]
+    async fn who_waits_gives_the_desk_away_and_still_counts() {
+        let room = WaitingRoom::default();
+        let share = Share {
+            most: 1,
+            room: room.clone(),
+        };
+        let backoff = Backoff {
+            least: AGAIN,
+            most: AGAIN,
+        };
+        let queue = Arc::new(Queue::new(backoff, share, Metrics::new().controller("test", 1)));
+        let desks = Arc::new(Semaphore::new(1));
+        for (namespace, name) in [("slow", "a"), ("slow", "b"), ("tenant", "c")] {
+            queue.add(ObjectName::new(namespace, name));
+        }
+        let slow = place(&queue, &desks, &room).await;
+        assert_eq!(desks.available_permits(), 0);
+        assert!(slow.try_move() && slow.try_move());
+        assert_eq!(desks.available_permits(), 1);
+        assert_eq!(room.0.available_permits(), WAITING_ROOM - 1);
+        let other = place(&queue, &desks, &room).await;
+        other.leave();
+        let next = tokio::time::timeout(Duration::from_millis(50), place(&queue, &desks, &room)).await;
+        assert!(next.is_err(), "the namespace has its turn");
+        // A thread that goes on after its turn.
+        let thread = Arc::clone(&slow);
+        drop(slow);
+        assert_eq!(room.0.available_permits(), WAITING_ROOM - 1);
+        drop(thread);
+        assert_eq!(room.0.available_permits(), WAITING_ROOM);
+        place(&queue, &desks, &room).await;
+    }
+
+    #[tokio::test]
+    async fn a_full_room_leaves_turns_at_their_desks() {
+        let room = WaitingRoom::default();
+        assert!(!room.is_crowded());
+        let all = Arc::clone(&room.0).acquire_many_owned(512).await.unwrap();
+        assert!(room.is_crowded());
+        let queue = Arc::new(Queue::new(
+            Backoff {
+                least: AGAIN,
+                most: AGAIN,
+            },
+            Share::default(),
+            Metrics::new().controller("test", 1),
+        ));
+        queue.add(ObjectName::new("a", "a"));
+        let desks = Arc::new(Semaphore::new(1));
+        let place = place(&queue, &desks, &room).await;
+        assert!(!place.try_move());
+        drop(all);
+        assert!(place.try_move());
     }
 }

@@ -28,9 +28,6 @@ const FINALIZER: &str = "finalizers.fluxcd.io";
 /// So often a write is tried while others write to the same object.
 const ATTEMPTS: u32 = 5;
 
-/// How long a turn may go on whose object is deleted.
-const LAST_STEPS: Duration = Duration::from_secs(5);
-
 /// A kind that is reconciled.
 pub(super) trait Reconcile: Send + Sync + 'static {
     /// The kind.
@@ -191,7 +188,7 @@ impl<R: Reconcile> Driver<R> {
         let turn = AssertUnwindSafe(self.turn(name, &place, log)).catch_unwind();
         let ended = tokio::select! {
             ended = blocking::at(Arc::clone(&place), turn) => Some(ended),
-            () = outlived(&place) => None,
+            () = place.outlived() => None,
         };
         let finish = match ended {
             Some(Ok(finish)) => finish,
@@ -289,7 +286,10 @@ impl<R: Reconcile> Driver<R> {
                 .map_err(|error| error.to_string())?;
         }
         let outcome = self.reconciler.reconcile(&turn, &mut status).await;
-        if let Some(notice) = self.reconciler.conclude(&mut status, &outcome) {
+        let notice = self.reconciler.conclude(&mut status, &outcome);
+        // What came of a turn that nobody wanted any more is nobody's concern, but what it knows of the cluster is kept.
+        let is_wanted = !place.job.is_off();
+        if let Some(notice) = notice.filter(|_| is_wanted) {
             self.announce(&object, notice, log);
         }
         self.writer()
@@ -298,6 +298,7 @@ impl<R: Reconcile> Driver<R> {
             .map_err(|error| error.to_string())?;
         self.settle_mirrors(&object.name).await;
         match outcome {
+            _ if !is_wanted => Ok(None),
             Outcome::Ready { after, .. } => Ok(after),
             Outcome::Stalled { .. } => Ok(None),
             Outcome::Waiting { after, .. } => Ok(Some(after)),
@@ -441,13 +442,6 @@ impl Writer<'_> {
             Err(error) => Err(error),
         }
     }
-}
-
-/// Waits until a turn that was called off has had the time to end by itself. What it does to a cluster is kept track of before it
-/// is done, as for the case that this process ends.
-async fn outlived(place: &Place) {
-    place.called_off().await;
-    tokio::time::sleep(LAST_STEPS).await;
 }
 
 fn contested(object: &Object) -> String {

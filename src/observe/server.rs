@@ -28,7 +28,7 @@ const HEAD: usize = 16 << 10;
 /// From the first byte of a head to its last.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// For a client to take a page.
-const PAGE_TIME: Duration = Duration::from_secs(30);
+const PAGE_TIME: Duration = Duration::from_secs(10);
 /// How long a connection is kept without a request.
 const IDLE_TIME: Duration = Duration::from_secs(30);
 /// How long pages that are being served are waited for at the end.

@@ -133,7 +133,7 @@ fn those_beyond_the_limit_take_the_places_of_idle_ones() {
     let mut third = serving.connect();
     third.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
     assert_eq!(third.answer(true).status, 200);
-    let [first, mut second] = served;
+    let [mut first, mut second] = served;
     assert!(first.is_over(), "who has been silent for longest goes");
     second.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
     assert_eq!(second.answer(true).status, 200);
