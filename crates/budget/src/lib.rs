@@ -40,6 +40,29 @@ pub struct Budget {
     pub bytes: Bound,
 }
 
+impl Budget {
+    /// A job that has used up nothing yet.
+    #[must_use]
+    pub fn job(&self) -> Job {
+        Job {
+            memory: self.memory.clone(),
+            entries: self.entries.counter(),
+            bytes: self.bytes.counter(),
+        }
+    }
+}
+
+/// What one job has used up of its budget so far. All of its parts share it: threads, and fetches of one turn.
+#[derive(Debug)]
+pub struct Job {
+    /// Its tenant's share of memory.
+    pub memory: Share,
+    /// Objects, files and folders that it has come by.
+    pub entries: Counter,
+    /// Bytes of content that it has come by.
+    pub bytes: Counter,
+}
+
 /// What all jobs of a kind may use up.
 #[derive(Clone, Debug)]
 pub struct Budgets {
