@@ -1,22 +1,23 @@
 //! Many small packs become few: the cost of a look-up must not grow with the number of runs.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read, Write};
 use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use gix::hash::{Hasher, Kind as Hash};
-use gix::objs::Find;
-use gix::odb::HandleArc;
 use gix::odb::pack::index::File as Index;
 
 use super::layout::{Refs, remove};
 use super::lock::FileLock;
 use super::mirror::State;
-use super::pack::{EntryEncoder, header};
-use super::store::store_pack;
+use super::pack::{header, type_and_size};
+use super::store::Storing;
 use super::{EntryKind, GitError, ObjectId, Objects};
+use crate::budget::{Budget, Held};
 
 /// More packs than this are consolidated when nobody else is at work.
 const MANY: usize = 32;
@@ -27,17 +28,20 @@ const TOO_MANY: usize = 256;
 /// How long that waiting may take; a thread that holds objects of an earlier fetch would wait for itself.
 const PATIENCE: Duration = Duration::from_millis(200);
 
+/// How much of an object is deflated at once.
+const PIECE: usize = 64 * 1024;
+
 /// More named commits than this are forgotten, so that their trees can be dropped.
 const MAX_PINS: usize = 16;
 
 impl State {
     /// Consolidates the packs when there are many and nobody is reading. This is housekeeping: when it fails the mirror
     /// works as before, or is marked for a rebuild if objects turn out to be damaged.
-    pub(super) fn consolidate_if_due(&self) {
+    pub(super) fn consolidate_if_due(&self, budget: &Budget) {
         if !self.grown.swap(false, Ordering::Relaxed) {
             return;
         }
-        match self.consolidate() {
+        match self.consolidate(budget) {
             Ok(true) => {}
             Ok(false) | Err(GitError::Storage { .. }) => self.grown.store(true, Ordering::Relaxed),
             Err(_) => self.mark_damaged(),
@@ -45,7 +49,7 @@ impl State {
     }
 
     /// False when it is due but others are at work.
-    fn consolidate(&self) -> Result<bool, GitError> {
+    fn consolidate(&self, budget: &Budget) -> Result<bool, GitError> {
         let Some(hash) = self.layout.identity().map(|identity| identity.hash) else {
             return Ok(true);
         };
@@ -59,7 +63,7 @@ impl State {
         // Another process may have done it in the meantime.
         let mut packs = self.layout.packs_with_sizes()?;
         if packs.len() > MANY {
-            let objects = self.unlocked_objects(hash)?;
+            let objects = self.unlocked_objects(hash)?.within(budget, None);
             packs.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
             let sizes: Vec<u64> = packs.iter().map(|(_, size)| *size).collect();
             let (kept, merged) = packs.split_at(kept_packs(&sizes));
@@ -94,15 +98,13 @@ impl State {
                 .map_err(|error| GitError::damaged(format!("{}: {error:#}", path.display())))
         };
         let kept: Vec<Index> = kept.iter().map(open).collect::<Result<_, _>>()?;
-        let mut ids = BTreeSet::new();
+        let mut ids = Ids::new(objects)?;
         for name in merged {
             let index = open(name)?;
-            ids.extend(
-                index
-                    .iter()
-                    .map(|entry| entry.oid)
-                    .filter(|id| !kept.iter().any(|index| index.lookup(id).is_some())),
-            );
+            let found = index.iter().map(|entry| entry.oid);
+            for id in found.filter(|id| !kept.iter().any(|index| index.lookup(id).is_some())) {
+                ids.insert(id)?;
+            }
         }
         self.replace(objects, ids, merged)
     }
@@ -111,13 +113,13 @@ impl State {
     fn keep_tips(&self, objects: &Objects, packs: &[String]) -> Result<(), GitError> {
         let mut refs = self.layout.refs(objects.hash());
         forget_pins(&mut refs);
-        let mut ids = BTreeSet::new();
+        let mut ids = Ids::new(objects)?;
         let mut tips = BTreeSet::new();
         for id in refs.values() {
             objects.tags(*id, &mut ids)?;
             let tip = objects.peel(*id)?;
             tips.insert(tip);
-            ids.insert(tip);
+            ids.insert(tip)?;
             collect_tree(objects, objects.commit(tip)?.tree, &mut ids)?;
         }
         let mut shallow = BTreeSet::new();
@@ -137,13 +139,20 @@ impl State {
     }
 
     /// Writes a pack with `ids`, then removes `old` packs and what interrupted writers have left.
-    fn replace(&self, objects: &Objects, ids: BTreeSet<ObjectId>, old: &[String]) -> Result<(), GitError> {
+    fn replace(&self, objects: &Objects, ids: Ids, old: &[String]) -> Result<(), GitError> {
         let hash = objects.hash();
         let folder = self.layout.packs();
         let mut name = None;
-        if !ids.is_empty() {
-            let mut stream = PackStream::new(objects.handle().clone(), ids, hash)?;
-            let stored = store_pack(&folder, &mut stream, None, hash)?;
+        if !ids.all.is_empty() {
+            let storing = Storing {
+                folder: &folder,
+                bases: None,
+                hash,
+                job: &objects.budget().job(),
+                until: None,
+            };
+            let mut stream = PackStream::new(objects.clone(), ids, hash)?;
+            let stored = storing.store(&mut stream)?;
             name.clone_from(&stored.name);
             stored.release()?;
         }
@@ -203,52 +212,90 @@ fn forget_pins(refs: &mut Refs) {
     }
 }
 
-/// Adds a tree and all that is below it.
-fn collect_tree(objects: &Objects, tree: ObjectId, ids: &mut BTreeSet<ObjectId>) -> Result<(), GitError> {
-    let mut queue = vec![tree];
-    while let Some(tree) = queue.pop() {
-        if tree.is_empty_tree() && !objects.contains(tree) || !ids.insert(tree) {
-            continue;
+/// Ids of objects, with the memory that they take.
+struct Ids {
+    all: BTreeSet<ObjectId>,
+    held: Held,
+}
+
+impl Ids {
+    /// Memory for so many more is taken at once.
+    const STEP: usize = 1024;
+
+    /// What one takes, at most: a set of them is half empty at worst.
+    const ONE: u64 = 80;
+
+    fn new(objects: &Objects) -> Result<Self, GitError> {
+        let held = objects.budget().memory.hold(0).map_err(too_many)?;
+        Ok(Self {
+            all: BTreeSet::new(),
+            held,
+        })
+    }
+
+    /// Whether it is new.
+    fn insert(&mut self, id: ObjectId) -> Result<bool, GitError> {
+        if self.all.len().is_multiple_of(Self::STEP) {
+            self.held.grow(Self::ONE * 1024).map_err(too_many)?;
         }
+        Ok(self.all.insert(id))
+    }
+}
+
+fn too_many(bound: crate::budget::Exceeded) -> GitError {
+    GitError::exceeded("the objects of a mirror", bound)
+}
+
+/// Adds a tree and all that is below it.
+fn collect_tree(objects: &Objects, tree: ObjectId, ids: &mut Ids) -> Result<(), GitError> {
+    let is_there = |id: ObjectId| !id.is_empty_tree() || objects.contains(id);
+    let mut queue = Vec::new();
+    if is_there(tree) && ids.insert(tree)? {
+        queue.push(tree);
+    }
+    while let Some(tree) = queue.pop() {
         for entry in objects.tree(tree)?.entries() {
             let entry = entry?;
-            match entry.kind {
-                EntryKind::Tree => queue.push(entry.id),
-                EntryKind::Submodule => {}
-                _ => {
-                    ids.insert(entry.id);
-                }
+            let is_tree = entry.kind == EntryKind::Tree;
+            if entry.kind == EntryKind::Submodule || is_tree && !is_there(entry.id) {
+                continue;
+            }
+            // What is known is not gone through again, however often it is there.
+            if ids.insert(entry.id)? && is_tree {
+                queue.push(entry.id);
             }
         }
     }
     Ok(())
 }
 
-/// A pack that is made while it is read, so that it never is in memory as a whole.
+/// A pack that is made while it is read, so that neither it nor an object is in memory as a whole.
 struct PackStream {
-    odb: HandleArc,
+    objects: Objects,
     ids: std::collections::btree_set::IntoIter<ObjectId>,
-    encoder: EntryEncoder,
+    _held: Held,
+    /// The object that is being written.
+    open: Option<Box<dyn Read + Send>>,
+    deflate: ZlibEncoder<Vec<u8>>,
     hasher: Option<Hasher>,
-    object: Vec<u8>,
     ready: Vec<u8>,
     at: usize,
 }
 
 impl PackStream {
-    fn new(odb: HandleArc, ids: BTreeSet<ObjectId>, hash: Hash) -> Result<Self, GitError> {
-        let count =
-            u32::try_from(ids.len()).map_err(|_| GitError::Invalid("too many objects for one pack".to_owned()))?;
+    fn new(objects: Objects, ids: Ids, hash: Hash) -> Result<Self, GitError> {
+        let count = u32::try_from(ids.all.len());
+        let count = count.map_err(|_| GitError::Invalid("too many objects for one pack".to_owned()))?;
         let mut hasher = gix::hash::hasher(hash);
         let ready = header(count).to_vec();
         hasher.update(&ready);
-        let (encoder, hasher) = (EntryEncoder::default(), Some(hasher));
         Ok(Self {
-            odb,
-            ids: ids.into_iter(),
-            encoder,
-            hasher,
-            object: Vec::new(),
+            objects,
+            ids: ids.all.into_iter(),
+            _held: ids.held,
+            open: None,
+            deflate: ZlibEncoder::new(Vec::new(), Compression::fast()),
+            hasher: Some(hasher),
             ready,
             at: 0,
         })
@@ -257,23 +304,31 @@ impl PackStream {
     fn refill(&mut self) -> io::Result<()> {
         self.ready.clear();
         self.at = 0;
-        let Some(id) = self.ids.next() else {
-            if let Some(hasher) = self.hasher.take() {
-                let trailer = hasher
-                    .try_finalize()
-                    .map_err(|error| io::Error::other(error.to_string()))?;
-                self.ready.extend_from_slice(trailer.as_bytes());
+        while self.ready.is_empty() {
+            if let Some(mut bytes) = self.open.take() {
+                let mut piece = Vec::new();
+                bytes.by_ref().take(PIECE as u64).read_to_end(&mut piece)?;
+                self.deflate.write_all(&piece)?;
+                if piece.len() < PIECE {
+                    self.ready = self.deflate.reset(Vec::new())?;
+                } else {
+                    self.ready = std::mem::take(self.deflate.get_mut());
+                    self.open = Some(bytes);
+                }
+            } else if let Some(id) = self.ids.next() {
+                let (kind, size, bytes) = self.objects.open_any(id).map_err(io::Error::other)?;
+                let size = usize::try_from(size).map_err(io::Error::other)?;
+                type_and_size(kind, size, &mut self.ready);
+                self.open = Some(bytes);
+            } else {
+                if let Some(hasher) = self.hasher.take() {
+                    let trailer = hasher.try_finalize();
+                    let trailer = trailer.map_err(|error| io::Error::other(error.to_string()))?;
+                    self.ready.extend_from_slice(trailer.as_bytes());
+                }
+                return Ok(());
             }
-            return Ok(());
-        };
-        let found = self
-            .odb
-            .try_find(&id, &mut self.object)
-            .map_err(|error| io::Error::other(error.to_string()))?;
-        let object = found.ok_or_else(|| io::Error::other(format!("object {id} is missing")))?;
-        self.encoder
-            .encode(object.kind, object.data, &mut self.ready)
-            .map_err(io::Error::other)?;
+        }
         if let Some(hasher) = &mut self.hasher {
             hasher.update(&self.ready);
         }
@@ -306,17 +361,17 @@ impl Read for PackStream {
 impl Objects {
     /// True when the commits that `tips` lead to are there with all that is in their trees.
     pub(super) fn are_whole<'a>(&self, mut tips: impl Iterator<Item = &'a ObjectId>) -> bool {
-        let mut ids = BTreeSet::new();
+        let Ok(mut ids) = Ids::new(self) else { return false };
         let mut collect = |tip: ObjectId| collect_tree(self, self.commit(self.peel(tip)?)?.tree, &mut ids);
-        tips.all(|tip| collect(*tip).is_ok()) && ids.iter().all(|id| self.contains(*id))
+        tips.all(|tip| collect(*tip).is_ok()) && ids.all.iter().all(|id| self.contains(*id))
     }
 
     /// Adds the tags between an object and the commit that it leads to.
-    fn tags(&self, id: ObjectId, ids: &mut BTreeSet<ObjectId>) -> Result<(), GitError> {
+    fn tags(&self, id: ObjectId, ids: &mut Ids) -> Result<(), GitError> {
         let mut next = Some(id);
         while let Some(id) = next {
             next = self.tag_target(id)?;
-            if next.is_some() && !ids.insert(id) {
+            if next.is_some() && !ids.insert(id)? {
                 break;
             }
         }

@@ -76,7 +76,7 @@ fn length_of(bytes: &[u8]) -> u64 {
 }
 
 /// A number in groups of seven bits, the least first.
-fn size(data: &mut &[u8]) -> Result<u64, DeltaError> {
+pub(super) fn size(data: &mut &[u8]) -> Result<u64, DeltaError> {
     let mut value = 0_u64;
     for shift in (0..63).step_by(7) {
         let byte = next(data)?;
@@ -89,7 +89,7 @@ fn size(data: &mut &[u8]) -> Result<u64, DeltaError> {
 }
 
 /// Where a copy starts and how long it is: of four and three bytes those are there whose bits are set.
-fn copied(instruction: u8, data: &mut &[u8]) -> Result<(usize, usize), DeltaError> {
+pub(super) fn copied(instruction: u8, data: &mut &[u8]) -> Result<(usize, usize), DeltaError> {
     let mut number = |bits: std::ops::Range<u8>| {
         let mut value = 0_usize;
         for (place, bit) in bits.enumerate() {

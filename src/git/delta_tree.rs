@@ -1,11 +1,15 @@
 //! The second pass over a pack that came in: deltas become objects and get their ids, each tree of deltas from its root.
+//!
+//! What is in the mirror can be read with little memory, whoever has made the pack: objects that are large, are made of large
+//! ones, or stand at the end of a long way of deltas, are added as whole entries, and their deltas are left aside.
 
-use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use flate2::{Decompress, FlushDecompress, Status};
 use gix::hash::Kind as Hash;
@@ -13,90 +17,143 @@ use gix::objs::Kind;
 
 use super::ObjectId;
 use super::delta::{Delta, DeltaError};
+use super::large_delta;
 use super::mirror::lock;
-use super::unpack::{Form, PackEntry, UnpackError, finished, object_hasher};
+use super::pack_entry::{FileAt, append, inflating};
+use super::unpack::{Form, PackEntry, Received, UnpackError, check_size, finished, object_hasher, reserve};
+use crate::budget::{Exceeded, Held, Job};
+use crate::net::Deadline;
 
-/// Bases and what is made of them are in memory, all threads together up to so many bytes. Git makes no deltas of files
-/// of more than 512 MiB (`core.bigFileThreshold`); a pack that wants more than this is refused.
-const MOST_HELD: u64 = 768 << 20;
+/// A larger object is no base or delta that is in memory as a whole, and is never kept as a delta.
+pub(super) const LARGE: u64 = 1 << 20;
+
+/// No object is kept at the end of deltas that have more bytes together.
+const LONGEST_WAY: u64 = 2 << 20;
+
+/// Or that are more; git makes fifty.
+const MOST_DELTAS: u32 = 250;
+
+/// How much memory it takes to read an object that is kept as a delta: its base, itself, and the deltas between.
+pub(super) const READING: u64 = 2 * LARGE + LONGEST_WAY;
+
+/// How many found ids a worker keeps to itself, and how many roots it takes at a time.
+const HANDFUL: usize = 64;
+
+/// How much memory a worker takes at a time.
+const STEP: u64 = LARGE;
+
+/// Where a pack is taken in.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// Its bytes.
+    pub(super) file: &'a File,
+    /// Where temporary files may be.
+    pub(super) folder: &'a Path,
+    pub(super) hash: Hash,
+    pub(super) job: &'a Job,
+    /// When it has to be done.
+    pub(super) until: Option<Deadline>,
+}
 
 /// The deltas of a pack by what they are made on.
 pub(super) struct DeltaTree<'a> {
-    file: &'a File,
-    hash: Hash,
+    place: Place<'a>,
     /// Entry of the base and entry of the delta, sorted.
-    on_entry: Vec<(usize, usize)>,
-    on_id: Mutex<BTreeMap<ObjectId, Vec<usize>>>,
-    held: AtomicU64,
+    on_entry: Vec<(u32, u32)>,
+    /// Id of the base and entry of the delta, sorted.
+    on_id: Vec<(ObjectId, u32)>,
+    /// Which of those were given out.
+    given: Vec<AtomicBool>,
+    tail: Mutex<Tail>,
+    _held: Held,
+}
+
+/// What is added at the end of a pack.
+#[derive(Debug)]
+pub(super) struct Tail {
+    /// Where the pack ends now.
+    pub(super) end: u64,
+    /// Whole entries of objects that came as deltas, with the numbers that they came as.
+    pub(super) moved: Vec<(u32, PackEntry)>,
+    held: Held,
 }
 
 impl<'a> DeltaTree<'a> {
-    pub(super) fn new(file: &'a File, entries: &[PackEntry], hash: Hash) -> Result<Self, UnpackError> {
-        let mut on_entry = Vec::new();
-        let mut on_id: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
-        for (at, entry) in entries.iter().enumerate() {
-            match entry.form {
-                Form::Whole(_) => {}
-                Form::OnId(id) => on_id.entry(id).or_default().push(at),
-                Form::OnOffset(base) => {
-                    let base = entries
-                        .binary_search_by_key(&base, |entry| entry.offset)
-                        .map_err(|_| UnpackError::Pack(format!("at {base} there is no entry to be a base")))?;
-                    on_entry.push((base, at));
-                }
-            }
-        }
+    pub(super) fn new(place: Place<'a>, received: &mut Received) -> Result<Self, UnpackError> {
+        let deltas = |(at, entry): (usize, &PackEntry)| {
+            (entry.form == Form::OnEntry).then(|| (entry.base, u32::try_from(at).unwrap_or(u32::MAX)))
+        };
+        let count = received
+            .entries
+            .iter()
+            .filter(|entry| entry.form == Form::OnEntry)
+            .count();
+        let held = place.job.memory.hold(length(count * 8 + received.on_id.len()))?;
+        let mut on_entry = Vec::with_capacity(count);
+        on_entry.extend(received.entries.iter().enumerate().filter_map(deltas));
         on_entry.sort_unstable();
+        let mut on_id = std::mem::take(&mut received.on_id);
+        on_id.sort_unstable();
         Ok(Self {
-            file,
-            hash,
+            place,
             on_entry,
-            on_id: Mutex::new(on_id),
-            held: AtomicU64::new(0),
+            given: on_id.iter().map(|_| AtomicBool::new(false)).collect(),
+            on_id,
+            tail: Mutex::new(Tail {
+                end: received.end,
+                moved: Vec::new(),
+                held: place.job.memory.hold(0)?,
+            }),
+            _held: held,
         })
     }
 
     /// Objects that are not in the pack as far as it is known, and that deltas in it are made on.
     pub(super) fn wanted(&self) -> Vec<ObjectId> {
-        lock(&self.on_id).keys().copied().collect()
+        let left = self.on_id.iter().zip(&self.given);
+        let left = left.filter(|(_, given)| !given.load(Ordering::Relaxed));
+        let mut ids: Vec<ObjectId> = left.map(|((id, _), _)| *id).collect();
+        ids.dedup();
+        ids
+    }
+
+    /// Adds an object at the end of the pack.
+    pub(super) fn append(&self, object: (Kind, u64), bytes: &mut dyn Read) -> Result<PackEntry, UnpackError> {
+        let mut tail = lock(&self.tail);
+        let (entry, end) = append(self.place.file, tail.end, object, bytes).map_err(UnpackError::Write)?;
+        tail.end = end;
+        Ok(entry)
+    }
+
+    /// What was added at the end.
+    pub(super) fn into_tail(self) -> Tail {
+        self.tail.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Works out all deltas on the whole objects `roots`, directly or not, on all cores, and writes their ids to
-    /// `entries`.
-    pub(super) fn resolve(&self, entries: &mut [PackEntry], roots: std::ops::Range<usize>) -> Result<(), UnpackError> {
-        let mut trees = Vec::new();
-        for at in roots {
-            if let Some((Form::Whole(kind), id)) = entries.get(at).and_then(|entry| Some((entry.form, entry.id?))) {
-                let children = self.children(at, id);
-                if !children.is_empty() {
-                    trees.push((at, kind, children));
-                }
-            }
+    /// `received`.
+    pub(super) fn resolve(&self, received: &mut Received, roots: Range<usize>) -> Result<(), UnpackError> {
+        let deltas = self.on_entry.len() + self.on_id.len();
+        if deltas == 0 {
+            return Ok(());
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let workers = cores.min(8).min(trees.len().div_ceil(16));
-        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let shown: &[PackEntry] = entries;
-        let work = || -> Result<Vec<(usize, ObjectId)>, UnpackError> {
-            let mut worker = Worker {
-                tree: self,
-                entries: shown,
-                inflate: Decompress::new(true),
-                delta: Vec::new(),
-                found: Vec::new(),
-            };
-            while let Some((at, kind, children)) = trees.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if failed.load(Ordering::Relaxed) {
-                    break;
-                }
-                worker
-                    .grow(*at, *kind, children)
-                    .inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
-            }
-            Ok(worker.found)
+        let workers = cores.min(8).min(deltas.min(roots.len()).div_ceil(HANDFUL)).max(1);
+        let (next, failed) = (AtomicUsize::new(roots.start), AtomicBool::new(false));
+        let ids = Mutex::new(std::mem::take(&mut received.ids));
+        let shared = Shared {
+            entries: &received.entries,
+            ids: &ids,
+            next: &next,
+            end: roots.end,
+            failed: &failed,
         };
-        let found = if workers <= 1 {
-            vec![work()?]
+        let work = || {
+            let worked = Worker::new(self, shared).and_then(|mut worker| worker.work());
+            worked.inspect_err(|_| failed.store(true, Ordering::Relaxed))
+        };
+        let worked = if workers == 1 {
+            work()
         } else {
             std::thread::scope(|scope| {
                 let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
@@ -105,125 +162,334 @@ impl<'a> DeltaTree<'a> {
                         .join()
                         .unwrap_or_else(|_| Err(UnpackError::pack("a thread that worked on it has ended")))
                 };
-                threads.into_iter().map(ended).collect::<Result<Vec<_>, _>>()
-            })?
+                let results: Vec<Result<(), UnpackError>> = threads.into_iter().map(ended).collect();
+                results.into_iter().collect()
+            })
         };
-        for (at, id) in found.into_iter().flatten() {
-            if let Some(entry) = entries.get_mut(at) {
-                entry.id = Some(id);
-            }
-        }
-        Ok(())
+        received.ids = ids.into_inner().unwrap_or_else(PoisonError::into_inner);
+        worked
     }
 
-    /// The deltas on an entry that is the object `id`. Those that name the object are given out once.
-    fn children(&self, at: usize, id: ObjectId) -> Vec<usize> {
+    /// The deltas on an entry that is the object `id`.
+    fn children(&self, at: u32, id: &ObjectId) -> Children {
         let start = self.on_entry.partition_point(|(base, _)| *base < at);
         let rest = self.on_entry.get(start..).unwrap_or_default();
-        let mut children: Vec<usize> = rest
-            .iter()
-            .take_while(|(base, _)| *base == at)
-            .map(|(_, child)| *child)
-            .collect();
-        let mut on_id = lock(&self.on_id);
-        if !on_id.is_empty() {
-            children.extend(on_id.remove(&id).unwrap_or_default());
+        let count = rest.partition_point(|(base, _)| *base == at);
+        let first = self.on_id.partition_point(|(base, _)| base < id);
+        let rest = self.on_id.get(first..).unwrap_or_default();
+        let named = rest.partition_point(|(base, _)| base == id);
+        Children {
+            on_entry: start..start + count,
+            on_id: first..first + named,
         }
-        children
     }
 
-    /// Memory for `size` bytes.
-    fn hold(&self, size: u64) -> Result<Held<'_>, UnpackError> {
-        let now = self.held.fetch_add(size, Ordering::Relaxed).saturating_add(size);
-        let held = Held {
-            bytes: Vec::new(),
-            size,
-            all: &self.held,
-        };
-        if now > MOST_HELD {
-            return Err(UnpackError::Pack(format!(
-                "its deltas take more than {MOST_HELD} bytes of memory"
-            )));
+    fn check_time(&self) -> Result<(), UnpackError> {
+        match &self.place.until {
+            Some(deadline) if deadline.passed() => Err(UnpackError::Late),
+            _ => Ok(()),
         }
-        Ok(held)
     }
 }
 
-/// An object in memory, counted.
-struct Held<'a> {
-    bytes: Vec<u8>,
-    size: u64,
-    all: &'a AtomicU64,
+/// Deltas on one object, by their places in the lists of the tree.
+struct Children {
+    on_entry: Range<usize>,
+    on_id: Range<usize>,
 }
 
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.all.fetch_sub(self.size, Ordering::Relaxed);
+impl Children {
+    fn is_empty(&self) -> bool {
+        self.on_entry.is_empty() && self.on_id.is_empty()
     }
+
+    /// The number of the next one's entry. Those that name their base are given out once, though the base may be there twice.
+    fn next(&mut self, tree: &DeltaTree<'_>) -> Option<u32> {
+        if let Some(at) = self.on_entry.next() {
+            return tree.on_entry.get(at).map(|(_, child)| *child);
+        }
+        let at = self.on_id.find(|at| {
+            tree.given
+                .get(*at)
+                .is_some_and(|given| !given.swap(true, Ordering::Relaxed))
+        })?;
+        tree.on_id.get(at).map(|(_, child)| *child)
+    }
+}
+
+/// An object that others are made on.
+pub(super) struct Made {
+    pub(super) bytes: Bytes,
+    pub(super) size: u64,
+    /// How many deltas lead here from a whole entry.
+    deltas: u32,
+    /// How many bytes these have.
+    way: u64,
+    /// Whether it is added as a whole entry, so that nothing may lean on its delta.
+    is_aside: bool,
+}
+
+/// Where the bytes of an object are.
+pub(super) enum Bytes {
+    Memory(Vec<u8>),
+    /// From this place on in the worker's temporary file.
+    Scratch(u64),
+}
+
+/// What the workers of one pack share.
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    entries: &'a [PackEntry],
+    ids: &'a Mutex<Vec<ObjectId>>,
+    /// The first root that nobody has taken.
+    next: &'a AtomicUsize,
+    end: usize,
+    failed: &'a AtomicBool,
 }
 
 struct Worker<'a> {
     tree: &'a DeltaTree<'a>,
-    entries: &'a [PackEntry],
+    shared: Shared<'a>,
     inflate: Decompress,
     delta: Vec<u8>,
-    found: Vec<(usize, ObjectId)>,
+    found: Vec<(u32, ObjectId)>,
+    /// Memory that is taken, and how much of it is in use.
+    held: Held,
+    used: u64,
+    /// Where large objects are, and where the last one ends.
+    scratch: Option<File>,
+    top: u64,
 }
 
 impl<'a> Worker<'a> {
-    /// Works out what stands on one whole object. The newest work comes first, so that few bases are held at a time.
-    fn grow(&mut self, root: usize, kind: Kind, children: &[usize]) -> Result<(), UnpackError> {
-        let entry = self.entry(root)?;
-        let mut base = self.tree.hold(entry.size)?;
-        inflate_at(self.tree.file, &mut self.inflate, &entry, &mut base.bytes)?;
-        let base = Arc::new(base);
-        let mut todo: Vec<(usize, Arc<Held<'a>>)> = children.iter().map(|child| (*child, Arc::clone(&base))).collect();
-        drop(base);
-        while let Some((child, base)) = todo.pop() {
-            let (made, id) = self.made(child, kind, &base.bytes)?;
-            drop(base);
-            self.found.push((child, id));
-            let children = self.tree.children(child, id);
-            if !children.is_empty() {
-                let made = Arc::new(made);
-                todo.extend(children.into_iter().map(|child| (child, Arc::clone(&made))));
+    fn new(tree: &'a DeltaTree<'a>, shared: Shared<'a>) -> Result<Self, UnpackError> {
+        Ok(Self {
+            tree,
+            shared,
+            inflate: Decompress::new(true),
+            delta: Vec::new(),
+            found: Vec::new(),
+            // A delta is in memory besides.
+            held: tree.place.job.memory.hold(STEP)?,
+            used: STEP,
+            scratch: None,
+            top: 0,
+        })
+    }
+
+    /// Takes roots until there are none.
+    fn work(&mut self) -> Result<(), UnpackError> {
+        loop {
+            let start = self.shared.next.fetch_add(HANDFUL, Ordering::Relaxed);
+            let end = (start + HANDFUL).min(self.shared.end);
+            if start >= end || self.shared.failed.load(Ordering::Relaxed) {
+                self.hand_over();
+                return Ok(());
             }
+            let ids = lock(self.shared.ids).get(start..end).unwrap_or_default().to_vec();
+            for (at, id) in (start..end).zip(ids) {
+                let entry = self.shared.entries.get(at).copied();
+                let Some((entry, Form::Whole(kind))) = entry.map(|entry| (entry, entry.form)) else {
+                    continue;
+                };
+                let children = self.tree.children(u32::try_from(at).unwrap_or(u32::MAX), &id);
+                if !children.is_empty() {
+                    self.grow(&entry, kind, children)?;
+                }
+            }
+        }
+    }
+
+    /// Works out what stands on one whole object. The newest work comes first, so that few bases are held at a time.
+    fn grow(&mut self, root: &PackEntry, kind: Kind, children: Children) -> Result<(), UnpackError> {
+        let mut todo = vec![(children, self.whole(root)?)];
+        while let Some((mut children, base)) = todo.pop() {
+            let Some(child) = children.next(self.tree) else {
+                self.give_back(&base);
+                continue;
+            };
+            let (made, id) = self.made(child, kind, &base)?;
+            match children.is_empty() {
+                true => self.give_back(&base),
+                false => todo.push((children, base)),
+            }
+            self.found.push((child, id));
+            if self.found.len() >= HANDFUL {
+                self.hand_over();
+            }
+            let children = self.tree.children(child, &id);
+            match children.is_empty() {
+                true => self.give_back(&made),
+                false => todo.push((children, made)),
+            }
+        }
+        if let Some(scratch) = self.scratch.as_ref().filter(|_| self.top > 0) {
+            scratch.set_len(0).map_err(UnpackError::Write)?;
+            self.top = 0;
         }
         Ok(())
     }
 
+    fn hand_over(&mut self) {
+        let mut ids = lock(self.shared.ids);
+        for (at, id) in self.found.drain(..) {
+            if let Some(place) = usize::try_from(at).ok().and_then(|at| ids.get_mut(at)) {
+                *place = id;
+            }
+        }
+    }
+
+    /// A whole entry as a base.
+    fn whole(&mut self, entry: &PackEntry) -> Result<Made, UnpackError> {
+        let bytes = if entry.size <= LARGE {
+            self.take(entry.size)?;
+            let mut bytes = Vec::new();
+            inflate_at(self.tree.place.file, &mut self.inflate, entry, &mut bytes)?;
+            Bytes::Memory(bytes)
+        } else {
+            let (pack, at) = (self.tree.place.file, self.top);
+            let mut to = FileAt {
+                file: self.scratch()?,
+                at,
+            };
+            io::copy(&mut inflating(pack, entry.data()), &mut to).map_err(UnpackError::Write)?;
+            self.top = to.at;
+            Bytes::Scratch(at)
+        };
+        Ok(Made {
+            bytes,
+            size: entry.size,
+            deltas: 0,
+            way: 0,
+            is_aside: false,
+        })
+    }
+
     /// The object that a delta makes of `base`.
-    fn made(&mut self, at: usize, kind: Kind, base: &[u8]) -> Result<(Held<'a>, ObjectId), UnpackError> {
-        let entry = self.entry(at)?;
+    fn made(&mut self, at: u32, kind: Kind, base: &Made) -> Result<(Made, ObjectId), UnpackError> {
+        self.tree.check_time()?;
+        let entry = usize::try_from(at).ok().and_then(|at| self.shared.entries.get(at));
+        let entry = *entry.ok_or_else(|| UnpackError::pack("an entry is not there"))?;
         let wrong =
             |why: DeltaError| UnpackError::Pack(format!("the delta at {} cannot be applied: {why}", entry.offset));
-        let space = self.tree.hold(entry.size)?;
-        inflate_at(self.tree.file, &mut self.inflate, &entry, &mut self.delta)?;
-        let delta = Delta::read(&self.delta, base.len()).map_err(wrong)?;
-        let mut made = self.tree.hold(delta.size)?;
-        made.bytes.reserve_exact(usize::try_from(delta.size).unwrap_or(0));
-        delta.apply(base, &mut made.bytes).map_err(wrong)?;
-        drop(space);
-        if self.delta.capacity() > 1 << 20 {
-            self.delta = Vec::new();
+        let mut size = u64::MAX;
+        if let Bytes::Memory(bytes) = &base.bytes
+            && entry.size <= LARGE
+        {
+            inflate_at(self.tree.place.file, &mut self.inflate, &entry, &mut self.delta)?;
+            size = Delta::read(&self.delta, bytes.len()).map_err(wrong)?.size;
         }
-        let mut hasher = object_hasher(kind, length(&made.bytes), self.tree.hash);
-        hasher.update(&made.bytes);
-        Ok((made, finished(hasher)?))
+        let (bytes, size, id) = match &base.bytes {
+            Bytes::Memory(bytes) if size <= LARGE => {
+                self.is_taken(kind, size)?;
+                self.take(size)?;
+                let mut made = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+                let delta = Delta::read(&self.delta, bytes.len()).map_err(wrong)?;
+                delta.apply(bytes, &mut made).map_err(wrong)?;
+                let mut hasher = object_hasher(kind, size, self.tree.place.hash);
+                hasher.update(&made);
+                (Bytes::Memory(made), size, finished(hasher)?)
+            }
+            _ => self.made_large(&entry, kind, base)?,
+        };
+        let is_large = base.size.max(entry.size).max(size) > LARGE;
+        let (deltas, way) = (base.deltas + 1, base.way.saturating_add(entry.size));
+        let made = Made {
+            bytes,
+            size,
+            deltas,
+            way,
+            is_aside: base.is_aside || is_large || deltas > MOST_DELTAS || way > LONGEST_WAY,
+        };
+        if made.is_aside {
+            self.keep_whole(at, kind, &made)?;
+        }
+        Ok((made, id))
     }
 
-    fn entry(&self, at: usize) -> Result<PackEntry, UnpackError> {
-        self.entries
-            .get(at)
-            .copied()
-            .ok_or_else(|| UnpackError::pack("an entry is not there"))
+    /// As [`Worker::made`], from file to file.
+    fn made_large(
+        &mut self,
+        entry: &PackEntry,
+        kind: Kind,
+        base: &Made,
+    ) -> Result<(Bytes, u64, ObjectId), UnpackError> {
+        let (tree, at) = (self.tree, self.top);
+        let mut delta = large_delta::LargeDelta::open(tree.place.file, entry)?;
+        let size = delta.size(base)?;
+        self.is_taken(kind, size)?;
+        let mut hasher = object_hasher(kind, size, tree.place.hash);
+        let scratch = self.scratch()?;
+        delta.apply(base, scratch, at, &mut hasher, &|| tree.check_time())?;
+        let id = finished(hasher)?;
+        if size > LARGE {
+            self.top = at + size;
+            return Ok((Bytes::Scratch(at), size, id));
+        }
+        let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
+        scratch.read_exact_at(&mut bytes, at).map_err(UnpackError::Write)?;
+        self.take(size)?;
+        Ok((Bytes::Memory(bytes), size, id))
+    }
+
+    /// Whether an object of this size may be made.
+    fn is_taken(&self, kind: Kind, size: u64) -> Result<(), UnpackError> {
+        check_size(kind, size)?;
+        Ok(self.tree.place.job.bytes.take(size)?)
+    }
+
+    /// Adds an object as a whole entry.
+    fn keep_whole(&mut self, at: u32, kind: Kind, made: &Made) -> Result<(), UnpackError> {
+        let tree = self.tree;
+        let entry = match &made.bytes {
+            Bytes::Memory(bytes) => tree.append((kind, made.size), &mut bytes.as_slice()),
+            Bytes::Scratch(from) => {
+                let file = self.scratch()?;
+                let mut bytes = FileAt { file, at: *from }.take(made.size);
+                tree.append((kind, made.size), &mut bytes)
+            }
+        }?;
+        let mut tail = lock(&tree.tail);
+        let Tail { moved, held, .. } = &mut *tail;
+        reserve(moved, held)?;
+        moved.push((at, entry));
+        Ok(())
+    }
+
+    /// The temporary file, which has no name.
+    fn scratch(&mut self) -> Result<&File, UnpackError> {
+        if self.scratch.is_none() {
+            let file = tempfile::tempfile_in(self.tree.place.folder).map_err(UnpackError::Write)?;
+            self.scratch = Some(file);
+        }
+        let missing = || UnpackError::Write(io::ErrorKind::NotFound.into());
+        self.scratch.as_ref().ok_or_else(missing)
+    }
+
+    /// Memory for so many bytes.
+    fn take(&mut self, bytes: u64) -> Result<(), Exceeded> {
+        self.used += bytes;
+        let lack = self.used.saturating_sub(self.held.bytes());
+        if lack > 0 {
+            self.held.grow(lack.max(STEP)).or_else(|_| self.held.grow(lack))?;
+        }
+        Ok(())
+    }
+
+    fn give_back(&mut self, made: &Made) {
+        if let Bytes::Memory(_) = made.bytes {
+            self.used = self.used.saturating_sub(made.size);
+            let spare = self.held.bytes().saturating_sub(self.used);
+            if spare > 4 * STEP {
+                self.held.shrink(spare - STEP);
+            }
+        }
     }
 }
 
-fn length(bytes: &[u8]) -> u64 {
-    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+fn length(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
-
 /// Inflates an entry's bytes, which were found good in the first pass, into `out`.
 fn inflate_at(file: &File, inflate: &mut Decompress, entry: &PackEntry, out: &mut Vec<u8>) -> Result<(), UnpackError> {
     let changed = || UnpackError::Write(io::Error::other("the file changes while it is read"));
@@ -233,7 +499,7 @@ fn inflate_at(file: &File, inflate: &mut Decompress, entry: &PackEntry, out: &mu
     out.reserve_exact(size + 1);
     inflate.reset(true);
     let mut chunk = vec![0; (size / 2 + 64).min(64 * 1024)];
-    let mut at = entry.data;
+    let mut at = entry.data();
     loop {
         let count = file.read_at(&mut chunk, at).map_err(UnpackError::Write)?;
         let mut rest = chunk.get(..count).unwrap_or_default();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{ObjectId, TransportError};
+use crate::budget::Exceeded;
 
 /// Why a fetch, a read or a push did not succeed. No variant ever holds a secret.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +92,17 @@ pub enum GitError {
         /// The limit in bytes.
         limit: u64,
     },
+    /// A bound was reached.
+    #[error("{of}: {bound}")]
+    Exceeded {
+        /// What asks for too much.
+        of: String,
+        /// The bound.
+        bound: Exceeded,
+    },
+    /// It is not done in time.
+    #[error("{0}")]
+    Late(String),
     /// The arguments cannot work: a reference name that Git forbids, a path that is not in the tree.
     #[error("{0}")]
     Invalid(String),
@@ -101,6 +113,11 @@ impl GitError {
     pub(super) fn storage(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Storage { action, path, source }
+    }
+
+    /// For `map_err` on what is taken of a budget.
+    pub fn exceeded(of: impl Into<String>, bound: Exceeded) -> Self {
+        Self::Exceeded { of: of.into(), bound }
     }
 
     pub(super) fn protocol(detail: impl Into<String>) -> Self {

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::conversation::{Conversation, Speaks};
 use super::layout::{Refs, bound};
 use super::listing::Listing;
 use super::mirror::Mirror;
 use super::resolve::{Resolved, commit_of, prefixes};
-use super::store::{StoreError, Stored, store_pack};
+use super::store::{StoreError, Stored, Storing};
 use super::transfer::{Answer, Depth, Request, transfer};
 use super::unpack::UnpackError;
 use super::{Also, Checkout, Fetched, GitError, ObjectId, Objects, RemoteRef, Tip, TransportError};
@@ -22,6 +23,9 @@ const ANCESTORS: usize = 16;
 
 /// How many commits are offered at most.
 const MAX_HAVES: usize = 256;
+
+/// How soon one who waits for another's transfer looks whether he still has to.
+const STEP: Duration = Duration::from_secs(1);
 
 /// Where a commit that no reference leads to is remembered.
 pub(super) const PINS: &str = "refs/pins/";
@@ -45,14 +49,14 @@ impl Mirror {
     fn fetch_once(&self, checkout: &Checkout<'_>, also: &[Also]) -> Result<Fetched, GitError> {
         let prefixes = prefixes(checkout, also)?;
         let deadline = Deadline::after(self.timeout());
-        self.state.consolidate_if_due();
+        self.state.consolidate_if_due(&self.budget);
         let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
         let listing = talk.list(&prefixes)?;
         let resolved = match checkout.resolve(&listing) {
             Err(GitError::RefNotFound { .. }) if is_empty(&mut talk)? => Err(GitError::EmptyRepository),
             other => other,
         }?;
-        let objects = self.state.objects(talk.hash())?;
+        let objects = self.state.objects(talk.hash())?.within(&self.budget, self.until());
         let wanted = Wanted::new(&resolved, &listing, also, &objects);
         let transferred = self.obtain(&mut talk, &objects, &wanted, deadline)?;
         talk.finish();
@@ -96,10 +100,17 @@ impl Mirror {
             }
             return Ok(false);
         }
-        let Some(_one) = self.state.transferring.enter(deadline.left()) else {
-            return Err(GitError::Busy {
-                limit: deadline.limit(),
-            });
+        let _one = loop {
+            // In short steps: a job that is called off waits no longer.
+            match self.state.transferring.enter(deadline.left().min(STEP)) {
+                Some(inside) => break inside,
+                None if deadline.passed() => {
+                    return Err(GitError::Busy {
+                        limit: deadline.limit(),
+                    });
+                }
+                None => {}
+            }
         };
         // Another thread may just have brought it.
         let refs = layout.refs(objects.hash());
@@ -235,10 +246,16 @@ impl Mirror {
         request: &Request,
     ) -> Result<Answer<Stored>, GitError> {
         self.state.grown.store(true, Ordering::Relaxed);
-        let bases = (!request.have.is_empty()).then(|| objects.handle());
+        let (folder, job) = (self.state.layout.packs(), self.job());
+        let storing = Storing {
+            folder: &folder,
+            bases: (!request.have.is_empty()).then_some(objects),
+            hash: objects.hash(),
+            job: &job,
+            until: self.until(),
+        };
         transfer(talk, request, |pack| {
-            store_pack(&self.state.layout.packs(), pack, bases, objects.hash())
-                .map_err(|error| self.blame(error, objects))
+            storing.store(pack).map_err(|error| self.blame(error, objects))
         })
     }
 

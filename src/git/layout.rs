@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use gix::hash::Kind as Hash;
+use gix::odb::pack::index::File as Index;
 
 use super::lock::FileLock;
+use super::store::UNFINISHED;
 use super::{GitError, ObjectId};
 
 /// The paths of one mirror. It is a bare repository that Git itself can read; all its references are in `packed-refs`,
@@ -90,8 +93,7 @@ impl Layout {
             remove(&self.root.join(name))?;
         }
         for name in ["objects/pack", "objects/info", "refs"] {
-            let path = self.root.join(name);
-            fs::create_dir_all(&path).map_err(GitError::storage("create", &path))?;
+            make_folder(&self.root.join(name))?;
         }
         self.replace("HEAD", b"ref: refs/heads/main\n", false)?;
         // Last: without it the folder does not count as a mirror.
@@ -178,12 +180,47 @@ impl Layout {
             .all(|(stem, _)| whole(stem) == Some(true)))
     }
 
+    /// Takes away what a process that was interrupted has left, unless somebody is at work; and the rights of others, from
+    /// folders of older versions.
+    pub(super) fn tidy(&self) -> Result<(), GitError> {
+        let Some(identity) = self.identity() else { return Ok(()) };
+        keep_to_owner(&self.root).map_err(GitError::storage("change the rights of", &self.root))?;
+        let Some(_alone) = FileLock::try_exclusive(&self.lease())? else {
+            return Ok(());
+        };
+        let (folder, refs) = (self.packs(), self.refs(identity.hash));
+        for entry in fs::read_dir(&folder).map_err(GitError::storage("read", &folder))? {
+            let path = entry.map_err(GitError::storage("read", &folder))?.path();
+            let is_unfinished = path
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with(UNFINISHED));
+            if is_unfinished {
+                remove(&path)?;
+            } else if path.extension().is_some_and(|extension| extension == "keep") {
+                let index = Index::at(path.with_extension("idx"), identity.hash);
+                let leads = |index: &Index| refs.values().any(|id| index.lookup(id).is_some());
+                let is_used = index.is_ok_and(|index| leads(&index));
+                for extension in ["idx", "pack"].into_iter().filter(|_| !is_used) {
+                    remove(&path.with_extension(extension))?;
+                }
+                remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes a file beside the old one and renames it into place.
     fn replace(&self, name: &str, bytes: &[u8], durable: bool) -> Result<(), GitError> {
         let path = self.root.join(name);
         let fresh = self.root.join(format!("{name}.new"));
         let write = || -> io::Result<()> {
-            let mut file = fs::File::create(&fresh)?;
+            let mut options = fs::OpenOptions::new();
+            let mut file = options
+                .create(true)
+                .write(true)
+                .truncate(true)
+                .mode(0o600)
+                .open(&fresh)?;
             file.write_all(bytes)?;
             if durable {
                 file.sync_all()?;
@@ -221,7 +258,32 @@ fn config_text(hash: Hash) -> String {
         Hash::Sha256 => (1, "[extensions]\n\tobjectformat = sha256\n"),
         _ => (0, ""),
     };
-    format!("[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{extension}[gc]\n\tauto = 0\n")
+    format!(
+        "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{extension}[gc]\n\tauto = 0\n\
+         [bumpwright]\n\tlargeobjects = whole\n"
+    )
+}
+
+/// Makes a folder for its owner only, with those above it.
+pub(super) fn make_folder(path: &Path) -> Result<(), GitError> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(GitError::storage("create", path))
+}
+
+/// Takes the rights of others from a folder and all that is in it, if it has any. The folder itself is the last.
+fn keep_to_owner(path: &Path) -> io::Result<()> {
+    let data = fs::symlink_metadata(path)?;
+    if data.is_symlink() || data.permissions().mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let mut mode = 0o600;
+    if data.is_dir() {
+        mode = 0o700;
+        for entry in fs::read_dir(path)? {
+            keep_to_owner(&entry?.path())?;
+        }
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
 /// Removes a file or a folder with all that is in it; it may be gone already.
@@ -276,6 +338,51 @@ mod tests {
         assert_eq!(layout.shallow(Hash::Sha1), shallow);
         layout.write_shallow(&BTreeSet::new()).unwrap();
         assert!(!dir.path().join("shallow").exists());
+    }
+
+    #[test]
+    fn what_an_interruption_leaves_is_gone_when_the_folder_is_opened_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path().join("mirror"));
+        make_folder(layout.root()).unwrap();
+        layout.reset(Hash::Sha1).unwrap();
+        for name in ["incoming-x1y2z3", "pack-1.keep", "pack-1.pack", "pack-1.idx"] {
+            fs::write(layout.packs().join(name), b"x").unwrap();
+        }
+        let reader = FileLock::shared(&layout.lease()).unwrap();
+        let count = || fs::read_dir(layout.packs()).unwrap().count();
+        layout.tidy().unwrap();
+        assert_eq!(count(), 4, "somebody is at work");
+        drop(reader);
+        layout.tidy().unwrap();
+        assert_eq!(count(), 0);
+    }
+
+    #[test]
+    fn only_the_owner_has_rights_in_the_folder_of_an_older_version_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path().join("mirror"));
+        make_folder(layout.root()).unwrap();
+        layout.reset(Hash::Sha1).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let config = layout.root().join("config");
+        assert_eq!(
+            (mode(layout.root()), mode(&layout.packs()), mode(&config)),
+            (0o700, 0o700, 0o600)
+        );
+        for (path, rights) in [
+            (config.as_path(), 0o644),
+            (&layout.packs(), 0o755),
+            (layout.root(), 0o755),
+        ] {
+            fs::set_permissions(path, fs::Permissions::from_mode(rights)).unwrap();
+        }
+        fs::set_permissions(layout.objects(), fs::Permissions::from_mode(0o755)).unwrap();
+        layout.tidy().unwrap();
+        assert_eq!(
+            (mode(layout.root()), mode(&layout.packs()), mode(&config)),
+            (0o700, 0o700, 0o600)
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use super::GitError;
@@ -52,6 +53,7 @@ fn open(path: &Path) -> Result<File, GitError> {
         .create(true)
         .truncate(false)
         .write(true)
+        .mode(0o600)
         .open(path)
         .map_err(GitError::storage("open", path))
 }

@@ -17,12 +17,13 @@ use gix::odb::Store;
 use gix::odb::store::init::{Options as StoreOptions, Slots};
 
 use super::conversation::Known;
-use super::layout::{Identity, Layout};
+use super::layout::{Identity, Layout, make_folder};
 use super::lock::FileLock;
 use super::push::KnownReceiver;
-use super::store::store_pack;
+use super::store::Storing;
 use super::{GitError, Objects, Pack, Transport};
-use crate::budget::{Budget, Gate};
+use crate::budget::{Budget, Gate, Job};
+use crate::net::Deadline;
 
 /// How many packs the object store has room for, which costs memory in each mirror; consolidation keeps far below.
 const PACK_SLOTS: u16 = 1024;
@@ -46,6 +47,9 @@ pub struct Mirror {
     pub(super) state: Arc<State>,
     pub(super) transport: Arc<dyn Transport>,
     pub(super) budget: Budget,
+    /// What its fetches have used up together with others, when they are parts of one job.
+    job: Option<Arc<Job>>,
+    until: Option<Deadline>,
 }
 
 /// What the mirrors of one folder share in this process.
@@ -85,6 +89,8 @@ impl MirrorAtRest {
             state: Arc::clone(&self.0),
             transport,
             budget: Budget::default(),
+            job: None,
+            until: None,
         }
     }
 
@@ -126,7 +132,9 @@ impl Mirror {
             )));
         }
         let layout = Layout::new(storage.join(key));
-        std::fs::create_dir_all(layout.root()).map_err(GitError::storage("create", layout.root()))?;
+        make_folder(layout.root())?;
+        // Housekeeping: what cannot be tidied up harms nobody.
+        let _ = layout.tidy();
         let known = Known::load(layout.root().join("server"));
         let state = State {
             options,
@@ -142,6 +150,8 @@ impl Mirror {
             state: Arc::new(state),
             transport,
             budget: Budget::default(),
+            job: None,
+            until: None,
         })
     }
 
@@ -149,6 +159,36 @@ impl Mirror {
     #[must_use]
     pub fn within(self, budget: Budget) -> Self {
         Self { budget, ..self }
+    }
+
+    /// The same mirror for a part of a job: what its fetches use up counts together with the other parts, and all is to be done
+    /// in time.
+    #[must_use]
+    pub fn part_of(&self, job: &Arc<Job>, until: Option<Deadline>) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            transport: Arc::clone(&self.transport),
+            budget: self.budget.clone(),
+            job: Some(Arc::clone(job)),
+            until,
+        }
+    }
+
+    /// What its fetches may use up.
+    #[must_use]
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// What a fetch counts on.
+    pub(super) fn job(&self) -> Arc<Job> {
+        let own = || Arc::new(self.budget.job());
+        self.job.clone().unwrap_or_else(own)
+    }
+
+    /// When its fetches have to be done.
+    pub(super) fn until(&self) -> Option<Deadline> {
+        self.until
     }
 
     /// The same mirror, talking with other credentials. What is known of the server is shared.
@@ -176,8 +216,14 @@ impl Mirror {
     /// [`GitError::Storage`], [`GitError::Damaged`].
     pub fn store(&self, objects: &Objects, pack: &Pack) -> Result<(), GitError> {
         self.state.grown.store(true, Ordering::Relaxed);
-        let stored = store_pack(&self.state.layout.packs(), &mut pack.bytes(), None, objects.hash());
-        stored.map_err(GitError::from)?.release()
+        let storing = Storing {
+            folder: &self.state.layout.packs(),
+            bases: None,
+            hash: objects.hash(),
+            job: &self.budget.job(),
+            until: None,
+        };
+        storing.store(&mut pack.bytes()).map_err(GitError::from)?.release()
     }
 }
 
@@ -186,16 +232,21 @@ impl State {
     pub(super) fn objects(&self, hash: Hash) -> Result<Objects, GitError> {
         let root = self.layout.root();
         // The storage is a cache: somebody may have emptied it.
-        std::fs::create_dir_all(root).map_err(GitError::storage("create", root))?;
+        make_folder(root)?;
         let lease = FileLock::shared(&self.layout.lease())?;
         let opened = self.open(hash)?;
-        Ok(Objects::new(&opened.store, Some(lease), opened.damaged))
+        Ok(Objects::new(
+            &opened.store,
+            Some(lease),
+            opened.damaged,
+            self.layout.packs(),
+        ))
     }
 
     /// As [`State::objects`], for those who hold the lease exclusively.
     pub(super) fn unlocked_objects(&self, hash: Hash) -> Result<Objects, GitError> {
         let opened = self.open(hash)?;
-        Ok(Objects::new(&opened.store, None, opened.damaged))
+        Ok(Objects::new(&opened.store, None, opened.damaged, self.layout.packs()))
     }
 
     fn open(&self, hash: Hash) -> Result<Opened, GitError> {

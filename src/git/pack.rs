@@ -124,7 +124,7 @@ impl EntryEncoder {
 }
 
 /// Four bits of the size beside the type in the first byte, then seven in each.
-fn type_and_size(kind: Kind, size: usize, out: &mut Vec<u8>) {
+pub(super) fn type_and_size(kind: Kind, size: usize, out: &mut Vec<u8>) {
     let code: u8 = match kind {
         Kind::Commit => 1,
         Kind::Tree => 2,

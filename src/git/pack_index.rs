@@ -19,14 +19,17 @@ pub(super) struct Indexed {
     pub(super) crc: u32,
 }
 
-/// Writes the index of a pack with these objects, which are sorted here, and with this checksum.
+/// Writes the index of a pack with so many objects, which have numbers from 0 on, and with this checksum.
 pub(super) fn write_index(
     out: &mut impl Write,
-    objects: &mut [Indexed],
+    count: usize,
+    object: impl Fn(u32) -> Option<Indexed>,
     pack: &ObjectId,
     hash: Hash,
 ) -> io::Result<()> {
-    objects.sort_unstable();
+    let mut order: Vec<u32> = (0..u32::try_from(count).map_err(io::Error::other)?).collect();
+    order.sort_unstable_by(|one, other| object(*one).cmp(&object(*other)));
+    let objects = || order.iter().filter_map(|number| object(*number));
     let mut out = Hashed {
         out,
         hasher: gix::hash::hasher(hash),
@@ -34,18 +37,18 @@ pub(super) fn write_index(
     out.put(b"\xfftOc\0\0\0\x02")?;
     let mut upto = 0;
     for first in 0..=u8::MAX {
-        let rest = objects.get(upto..).unwrap_or_default();
-        upto += rest.partition_point(|object| object.id.first_byte() <= first);
+        let rest = order.get(upto..).unwrap_or_default();
+        upto += rest.partition_point(|number| object(*number).is_some_and(|object| object.id.first_byte() <= first));
         out.put(&u32::try_from(upto).map_err(io::Error::other)?.to_be_bytes())?;
     }
-    for object in objects.iter() {
+    for object in objects() {
         out.put(object.id.as_bytes())?;
     }
-    for object in objects.iter() {
+    for object in objects() {
         out.put(&object.crc.to_be_bytes())?;
     }
     let mut large = Vec::new();
-    for object in objects.iter() {
+    for object in objects() {
         let short = u32::try_from(object.offset).ok().filter(|_| object.offset < LARGE);
         let short = match short {
             Some(offset) => offset,
@@ -88,7 +91,7 @@ mod tests {
     #[test]
     fn gix_reads_it_large_offsets_too() {
         let id = |first: u8| ObjectId::from_bytes_or_panic(&[&[first][..], &[1; 19]].concat());
-        let mut objects = [
+        let objects = [
             (0xff, 12),
             (0x00, 5_000_000_000),
             (0x7f, 0x7fff_ffff),
@@ -100,7 +103,8 @@ mod tests {
             crc: u32::from(first) + 1,
         });
         let mut bytes = Vec::new();
-        write_index(&mut bytes, &mut objects, &id(3), Hash::Sha1).unwrap();
+        let object = |number| objects.get(usize::try_from(number).unwrap()).copied();
+        write_index(&mut bytes, objects.len(), object, &id(3), Hash::Sha1).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pack.idx");
         std::fs::write(&path, bytes).unwrap();

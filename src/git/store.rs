@@ -4,24 +4,27 @@
 //! (`delta_tree`), what a thin pack leaves out is added at its end, and the index is written (`pack_index`). Only then pack and
 //! index get their names, so that whatever goes wrong leaves nothing behind.
 
-use std::fs::{self, File};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use gix::hash::Kind as Hash;
-use gix::objs::Find;
-use gix::odb::HandleArc;
 use tempfile::NamedTempFile;
 
-use super::delta_tree::DeltaTree;
-use super::pack::EntryEncoder;
+use super::delta_tree::{DeltaTree, Place, Tail};
+use super::pack_entry::sum_of;
 use super::pack_index::{Indexed, write_index};
-use super::unpack::{Form, PackEntry, Received, UnpackError, finished, receive};
-use super::{GitError, ObjectId};
+use super::unpack::{PackEntry, Received, UnpackError, finished, receive};
+use super::{GitError, ObjectId, Objects};
+use crate::budget::Job;
+use crate::net::Deadline;
+
+/// The beginning of the names of files that are not finished.
+pub(super) const UNFINISHED: &str = "incoming-";
 
 /// A pack that is in place. Its `.keep` file stands until [`Stored::release`], as Git does it, so that nobody who
-/// cleans up takes it for garbage before a reference leads to it.
+/// cleans up takes it for garbage before a reference leads to it. One that is never released is taken away again.
 #[derive(Debug)]
 pub(super) struct Stored {
     /// The name without an extension; `None` when the pack held nothing.
@@ -31,37 +34,116 @@ pub(super) struct Stored {
 
 impl Stored {
     /// Takes the `.keep` file away.
-    pub(super) fn release(self) -> Result<(), GitError> {
-        self.keep.map_or(Ok(()), |keep| super::layout::remove(&keep))
+    pub(super) fn release(mut self) -> Result<(), GitError> {
+        self.keep.take().map_or(Ok(()), |keep| super::layout::remove(&keep))
     }
 }
 
-/// Writes a pack and its index into `folder`. `bases` is where a thin pack finds what it leaves out.
-pub(super) fn store_pack(
-    folder: &Path,
-    pack: &mut dyn io::BufRead,
-    bases: Option<&HandleArc>,
-    hash: Hash,
-) -> Result<Stored, StoreError> {
-    let storing = |error| StoreError::Folder(GitError::storage("write", folder)(error));
-    let fresh = NamedTempFile::with_prefix_in("incoming-", folder).map_err(storing)?;
-    let unpack = |error| match error {
-        UnpackError::Write(error) => storing(error),
-        other => StoreError::Pack(other),
-    };
-    let mut received = receive(pack, fresh.as_file(), hash).map_err(unpack)?;
-    if received.entries.is_empty() {
-        return Ok(Stored { name: None, keep: None });
+impl Drop for Stored {
+    fn drop(&mut self) {
+        let Some(keep) = &self.keep else { return };
+        // The index first: a pack without one is not looked at. What stays is found when the mirror is opened.
+        for extension in ["idx", "pack", "keep"] {
+            let _ = super::layout::remove(&keep.with_extension(extension));
+        }
     }
-    resolve(&mut received, fresh.as_file(), bases, hash).map_err(unpack)?;
-    let mut index = NamedTempFile::with_prefix_in("incoming-", folder).map_err(storing)?;
-    let mut objects = indexed(&received.entries).map_err(unpack)?;
-    let mut out = BufWriter::new(index.as_file_mut());
-    write_index(&mut out, &mut objects, &received.checksum, hash)
-        .and_then(|()| out.flush())
-        .map_err(storing)?;
-    drop(out);
-    place(folder, fresh, index, &received.checksum).map_err(storing)
+}
+
+/// Where packs are stored, and within what bounds.
+#[derive(Clone, Copy)]
+pub(super) struct Storing<'a> {
+    pub(super) folder: &'a Path,
+    /// Where a thin pack finds what it leaves out.
+    pub(super) bases: Option<&'a Objects>,
+    pub(super) hash: Hash,
+    pub(super) job: &'a Job,
+    /// When it has to be done.
+    pub(super) until: Option<Deadline>,
+}
+
+impl Storing<'_> {
+    /// Writes a pack and its index into the folder.
+    pub(super) fn store(&self, pack: &mut dyn io::BufRead) -> Result<Stored, StoreError> {
+        let folder = self.folder;
+        let storing = |error| StoreError::Folder(GitError::storage("write", folder)(error));
+        let fresh = NamedTempFile::with_prefix_in(UNFINISHED, folder).map_err(storing)?;
+        let unpack = |error| match error {
+            UnpackError::Write(error) => storing(error),
+            other => StoreError::Pack(other),
+        };
+        let mut received = receive(pack, fresh.as_file(), self.hash, self.job).map_err(unpack)?;
+        if received.entries.is_empty() {
+            return Ok(Stored { name: None, keep: None });
+        }
+        self.resolve(&mut received, fresh.as_file()).map_err(unpack)?;
+        let mut index = NamedTempFile::with_prefix_in(UNFINISHED, folder).map_err(storing)?;
+        self.index(&received, index.as_file_mut()).map_err(unpack)?;
+        place(folder, fresh, index, &received.checksum).map_err(storing)
+    }
+
+    /// Gives each delta its id. What is made on objects outside the pack gets these objects into it.
+    fn resolve(&self, received: &mut Received, file: &File) -> Result<(), UnpackError> {
+        let place = Place {
+            file,
+            folder: self.folder,
+            hash: self.hash,
+            job: self.job,
+            until: self.until,
+        };
+        let tree = DeltaTree::new(place, received)?;
+        let own = received.entries.len();
+        tree.resolve(received, 0..own)?;
+        loop {
+            let wanted = tree.wanted();
+            let start = received.entries.len();
+            for id in &wanted {
+                let Some(bases) = self.bases else { break };
+                append(received, &tree, bases, *id)?;
+            }
+            if received.entries.len() == start {
+                // Nothing more is found; what is left has no base anywhere.
+                if let Some(id) = wanted.first() {
+                    return Err(UnpackError::MissingBase(*id));
+                }
+                break;
+            }
+            let end = received.entries.len();
+            tree.resolve(received, start..end)?;
+        }
+        let Tail { end, mut moved, .. } = tree.into_tail();
+        if end > received.end {
+            moved.sort_unstable_by_key(|(number, _)| *number);
+            leave_aside(received, file, own, &moved)?;
+            received.end = end;
+            seal(received, file, self.hash)?;
+        }
+        Ok(())
+    }
+
+    fn index(&self, received: &Received, file: &mut File) -> Result<(), UnpackError> {
+        let count = received.entries.len();
+        let _held = self.job.memory.hold(length(count.saturating_mul(size_of::<u32>())))?;
+        let open = received.ids.iter().position(ObjectId::is_null);
+        if let Some(entry) = open.and_then(|at| received.entries.get(at)) {
+            return Err(UnpackError::Pack(format!(
+                "the delta at {} leads nowhere",
+                entry.offset
+            )));
+        }
+        let object = |number: u32| {
+            let at = usize::try_from(number).ok()?;
+            let (entry, id) = (received.entries.get(at)?, *received.ids.get(at)?);
+            Some(Indexed {
+                id,
+                offset: entry.offset,
+                crc: entry.crc,
+            })
+        };
+        let mut out = BufWriter::new(file);
+        write_index(&mut out, count, object, &received.checksum, self.hash)
+            .and_then(|()| out.flush())
+            .map_err(UnpackError::Write)
+    }
 }
 
 /// Why a pack was not stored.
@@ -81,66 +163,58 @@ impl From<StoreError> for GitError {
         match error {
             StoreError::Folder(error) => error,
             StoreError::Pack(error @ UnpackError::Base { .. }) => Self::damaged(error.to_string()),
+            StoreError::Pack(UnpackError::Exceeded(bound)) => Self::exceeded("the pack that is sent", bound),
+            StoreError::Pack(error @ UnpackError::Late) => Self::Late(error.to_string()),
             StoreError::Pack(error) => Self::protocol(error.to_string()),
         }
     }
 }
 
-/// Gives each delta its id. What is made on objects outside the pack gets these objects into it.
-fn resolve(received: &mut Received, file: &File, bases: Option<&HandleArc>, hash: Hash) -> Result<(), UnpackError> {
-    let tree = DeltaTree::new(file, &received.entries, hash)?;
-    let own = received.entries.len();
-    tree.resolve(&mut received.entries, 0..own)?;
-    loop {
-        let wanted = tree.wanted();
-        let start = received.entries.len();
-        for id in &wanted {
-            let Some(bases) = bases else { break };
-            append(received, file, bases, *id)?;
-        }
-        if received.entries.len() == start {
-            // Nothing more is found; what is left has no base anywhere.
-            if let Some(id) = wanted.first() {
-                return Err(UnpackError::MissingBase(*id));
-            }
-            break;
-        }
-        let end = received.entries.len();
-        tree.resolve(&mut received.entries, start..end)?;
+/// Adds an object of the mirror, if it is there, as an entry at the end.
+fn append(received: &mut Received, tree: &DeltaTree<'_>, bases: &Objects, id: ObjectId) -> Result<(), UnpackError> {
+    let unreadable = |error: GitError| UnpackError::Base {
+        id,
+        detail: error.to_string(),
+    };
+    if !bases.contains(id) {
+        return Ok(());
     }
-    if received.entries.len() > own {
-        seal(received, file, hash)?;
-    }
+    let (kind, size, mut bytes) = bases.open_any(id).map_err(unreadable)?;
+    let entry = tree.append((kind, size), &mut bytes)?;
+    received.push(entry, id)?;
     Ok(())
 }
 
-/// Adds an object of the mirror, if it is there, as an entry at the end.
-fn append(received: &mut Received, file: &File, bases: &HandleArc, id: ObjectId) -> Result<(), UnpackError> {
-    let mut buffer = Vec::new();
-    let unreadable = |detail| UnpackError::Base { id, detail };
-    let found = bases
-        .try_find(&id, &mut buffer)
-        .map_err(|error| unreadable(format!("{error:#}")))?;
-    let Some(object) = found else { return Ok(()) };
-    let mut entry = Vec::new();
-    let size = object.data.len();
-    EntryEncoder::default()
-        .encode(object.kind, object.data, &mut entry)
-        .map_err(|error| unreadable(error.to_string()))?;
-    file.write_all_at(&entry, received.end).map_err(UnpackError::Write)?;
-    let mut crc = flate2::Crc::new();
-    crc.update(&entry);
-    // The type and four bits of the size are in the first byte, seven bits more in each that follows.
-    let head = entry.iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;
-    received.entries.push(PackEntry {
-        form: Form::Whole(object.kind),
-        offset: received.end,
-        data: received.end + length(head),
-        size: length(size),
-        crc: crc.sum(),
-        id: Some(id),
-    });
-    received.end += length(entry.len());
+/// Puts the whole entries of objects in the place of their deltas. These stay where they are in the file, which Git takes for
+/// a part of the entry before, whose checksum has to say so.
+fn leave_aside(
+    received: &mut Received,
+    file: &File,
+    own: usize,
+    moved: &[(u32, PackEntry)],
+) -> Result<(), UnpackError> {
+    let numbers = moved.iter().filter_map(|(number, _)| usize::try_from(*number).ok());
+    let mut numbers = numbers.peekable();
+    while let Some(first) = numbers.next() {
+        let mut after = first + 1;
+        while numbers.next_if_eq(&after).is_some() {
+            after += 1;
+        }
+        let next = received.entries.get(after).filter(|_| after < own);
+        let end = next.map_or(received.end, |next| next.offset);
+        let before = first.checked_sub(1).and_then(|at| received.entries.get_mut(at));
+        if let Some(before) = before {
+            before.crc = sum_of(file, before.offset..end).map_err(UnpackError::Write)?;
+        }
+    }
+    for (number, entry) in moved {
+        let place = usize::try_from(*number)
+            .ok()
+            .and_then(|at| received.entries.get_mut(at));
+        if let Some(place) = place {
+            *place = *entry;
+        }
+    }
     Ok(())
 }
 
@@ -168,43 +242,30 @@ fn seal(received: &mut Received, file: &File, hash: Hash) -> Result<(), UnpackEr
         .map_err(UnpackError::Write)
 }
 
-fn indexed(entries: &[PackEntry]) -> Result<Vec<Indexed>, UnpackError> {
-    let one = |entry: &PackEntry| {
-        let id = entry
-            .id
-            .ok_or_else(|| UnpackError::Pack(format!("the delta at {} leads nowhere", entry.offset)))?;
-        Ok(Indexed {
-            id,
-            offset: entry.offset,
-            crc: entry.crc,
-        })
-    };
-    entries.iter().map(one).collect()
-}
-
 /// Puts both files where they belong, the index last: a pack without one is not looked at. A reference will lead here, so
 /// the bytes have to be on disk before.
 fn place(folder: &Path, pack: NamedTempFile, index: NamedTempFile, checksum: &ObjectId) -> io::Result<Stored> {
     let name = format!("pack-{checksum}");
     let path = |extension: &str| folder.join(format!("{name}.{extension}"));
-    let mut keep = None;
+    let mut stored = Stored {
+        name: Some(name.clone()),
+        keep: None,
+    };
     if !path("pack").is_file() {
-        fs::write(path("keep"), b"")?;
-        keep = Some(path("keep"));
-        readable(&pack)?;
+        stored.keep = Some(path("keep"));
+        let mut options = OpenOptions::new();
+        options
+            .create(true)
+            .write(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(path("keep"))?;
         pack.as_file().sync_data()?;
         pack.persist(path("pack")).map_err(|error| error.error)?;
     }
     if !path("idx").is_file() {
-        readable(&index)?;
         index.as_file().sync_data()?;
         index.persist(path("idx")).map_err(|error| error.error)?;
     }
-    Ok(Stored { name: Some(name), keep })
-}
-
-/// Temporary files are for their owner only; packs have the rights that git gives them.
-fn readable(file: &NamedTempFile) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o444))
+    Ok(stored)
 }

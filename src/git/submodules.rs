@@ -2,6 +2,9 @@
 
 use super::RemoteUrl;
 
+/// So many submodules one repository may come to, those of its submodules among them.
+pub const MOST_SUBMODULES: usize = 256;
+
 /// One of the submodules that `.gitmodules` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submodule {

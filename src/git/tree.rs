@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{GitError, ObjectId};
+use crate::budget::Held;
 
 /// What a tree entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,16 +53,30 @@ pub struct Entry<'a> {
 }
 
 /// The bytes of a tree object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Tree {
     data: Vec<u8>,
     id_len: usize,
+    /// The memory that they take.
+    _held: Option<Held>,
 }
 
 impl Tree {
     /// Takes the bytes of a tree object whose ids have `id_len` bytes.
     pub(super) fn new(data: Vec<u8>, id_len: usize) -> Self {
-        Self { data, id_len }
+        Self {
+            data,
+            id_len,
+            _held: None,
+        }
+    }
+
+    /// With the memory that it takes.
+    pub(super) fn holding(self, held: Held) -> Self {
+        Self {
+            _held: Some(held),
+            ..self
+        }
     }
 
     /// The entries in their order, each `Err` once at the first byte that cannot be read.

@@ -11,9 +11,13 @@ use gix::objs::Kind;
 
 use super::ObjectId;
 use super::listing::short;
+use crate::budget::{Exceeded, Held, Job};
 
-/// Commits, trees and tags are read as a whole later on; one with more bytes than this is none that git has made.
-const MAX_STRUCTURE: u64 = 128 << 20;
+/// Trees are read as a whole later on: a folder of more than a hundred thousand files.
+const MAX_TREE: u64 = 16 << 20;
+
+/// So are commits and tags.
+const MAX_TEXT: u64 = 1 << 20;
 
 /// How much is inflated at once.
 const BUFFER: usize = 32 * 1024;
@@ -41,6 +45,12 @@ pub(super) enum UnpackError {
     /// The folder could not be written.
     #[error("a pack cannot be written: {0}")]
     Write(io::Error),
+    /// It wants more than there is for it.
+    #[error("the pack that is sent: {0}")]
+    Exceeded(#[from] Exceeded),
+    /// It is not done with in time.
+    #[error("a pack cannot be taken in: context deadline exceeded")]
+    Late,
 }
 
 impl UnpackError {
@@ -54,25 +64,32 @@ impl UnpackError {
 pub(super) enum Form {
     /// As it is.
     Whole(Kind),
-    /// As a delta on the entry at this place of the pack.
-    OnOffset(u64),
-    /// As a delta on this object.
-    OnId(ObjectId),
+    /// As a delta on another entry of the pack.
+    OnEntry,
+    /// As a delta on an object that is named by its id.
+    OnId,
 }
 
-/// One object of a pack.
+/// One object of a pack. There are a great many of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackEntry {
-    pub(super) form: Form,
     /// Where its header starts.
     pub(super) offset: u64,
-    /// Where its deflated bytes start.
-    pub(super) data: u64,
-    /// How many bytes these inflate to: the object, or the delta.
+    /// How many bytes its deflated ones inflate to: the object, or the delta.
     pub(super) size: u64,
     pub(super) crc: u32,
-    /// Known at once for whole objects, later for deltas.
-    pub(super) id: Option<ObjectId>,
+    /// The number of the entry that it is a delta on.
+    pub(super) base: u32,
+    /// How long its header is.
+    pub(super) head: u8,
+    pub(super) form: Form,
+}
+
+impl PackEntry {
+    /// Where its deflated bytes start.
+    pub(super) fn data(&self) -> u64 {
+        self.offset + u64::from(self.head)
+    }
 }
 
 /// What was received.
@@ -80,14 +97,43 @@ pub(super) struct PackEntry {
 pub(super) struct Received {
     /// In the order of their places.
     pub(super) entries: Vec<PackEntry>,
+    /// The id of each entry: known at once for whole objects, later for deltas, null until then.
+    pub(super) ids: Vec<ObjectId>,
+    /// Deltas on objects that are named by their ids: the base, and the number of the entry.
+    pub(super) on_id: Vec<(ObjectId, u32)>,
     /// The pack's checksum.
     pub(super) checksum: ObjectId,
     /// Where the checksum stands in the file, after the last entry.
     pub(super) end: u64,
+    /// Memory for the lists.
+    held: Held,
+}
+
+impl Received {
+    /// Adds an entry.
+    pub(super) fn push(&mut self, entry: PackEntry, id: ObjectId) -> Result<u32, UnpackError> {
+        let number = u32::try_from(self.entries.len()).map_err(|_| UnpackError::pack("it has too many objects"))?;
+        reserve(&mut self.entries, &mut self.held)?;
+        reserve(&mut self.ids, &mut self.held)?;
+        self.entries.push(entry);
+        self.ids.push(id);
+        Ok(number)
+    }
+}
+
+/// Makes room for one more, in steps that grow, once there is memory for it.
+pub(super) fn reserve<T>(list: &mut Vec<T>, held: &mut Held) -> Result<(), Exceeded> {
+    if list.len() < list.capacity() {
+        return Ok(());
+    }
+    let more = (list.len() / 2).clamp(256, 65_536);
+    held.grow(u64::try_from(more.saturating_mul(size_of::<T>())).unwrap_or(u64::MAX))?;
+    list.reserve_exact(more);
+    Ok(())
 }
 
 /// Copies a pack to `file` and reads its entries.
-pub(super) fn receive(pack: &mut dyn BufRead, file: &File, hash: Hash) -> Result<Received, UnpackError> {
+pub(super) fn receive(pack: &mut dyn BufRead, file: &File, hash: Hash, job: &Job) -> Result<Received, UnpackError> {
     let mut stream = Stream {
         pack,
         out: BufWriter::with_capacity(2 * BUFFER, file),
@@ -97,16 +143,28 @@ pub(super) fn receive(pack: &mut dyn BufRead, file: &File, hash: Hash) -> Result
         hash,
         inflate: Decompress::new(true),
         buffer: vec![0; BUFFER],
+        job,
     };
     let count = stream.head()?;
-    // What is announced is not believed before it has come.
-    let mut entries = Vec::with_capacity(usize::try_from(count).unwrap_or(0).min(65_536));
-    for _ in 0..count {
-        entries.push(stream.entry()?);
+    // What is announced is not believed before it has come, but for what is too much in any case.
+    if u64::from(count) > job.entries.left() {
+        job.entries.take(u64::from(count))?;
     }
-    let end = stream.offset;
-    let checksum = stream.checksum()?;
-    Ok(Received { entries, checksum, end })
+    let mut received = Received {
+        entries: Vec::new(),
+        ids: Vec::new(),
+        on_id: Vec::new(),
+        checksum: ObjectId::null(hash),
+        end: 0,
+        held: job.memory.hold(0)?,
+    };
+    for _ in 0..count {
+        job.entries.take(1)?;
+        stream.entry(&mut received)?;
+    }
+    received.end = stream.offset;
+    received.checksum = stream.checksum()?;
+    Ok(received)
 }
 
 struct Stream<'a> {
@@ -120,6 +178,7 @@ struct Stream<'a> {
     hash: Hash,
     inflate: Decompress,
     buffer: Vec<u8>,
+    job: &'a Job,
 }
 
 impl Stream<'_> {
@@ -133,49 +192,59 @@ impl Stream<'_> {
         }
     }
 
-    fn entry(&mut self) -> Result<PackEntry, UnpackError> {
+    fn entry(&mut self, received: &mut Received) -> Result<(), UnpackError> {
         let offset = self.offset;
         self.crc.reset();
         let (code, size) = self.type_and_size()?;
+        let (mut base, mut on_id) = (0, None);
         let form = match code {
             1 => Form::Whole(Kind::Commit),
             2 => Form::Whole(Kind::Tree),
             3 => Form::Whole(Kind::Blob),
             4 => Form::Whole(Kind::Tag),
-            6 => Form::OnOffset(self.base_offset(offset)?),
+            6 => {
+                let at = self.base_offset(offset)?;
+                let number = received.entries.binary_search_by_key(&at, |entry| entry.offset).ok();
+                let number = number.and_then(|number| u32::try_from(number).ok());
+                base = number.ok_or_else(|| UnpackError::Pack(format!("at {at} there is no entry to be a base")))?;
+                Form::OnEntry
+            }
             7 => {
                 let mut id = ObjectId::null(self.hash);
                 self.exact(id.as_mut_slice())?;
-                Form::OnId(id)
+                on_id = Some(id);
+                Form::OnId
             }
             other => {
                 return Err(UnpackError::Pack(format!("the entry at {offset} is of type {other}")));
             }
         };
-        let data = self.offset;
-        let id = match form {
-            Form::Whole(kind) => Some(self.whole(offset, kind, size)?),
-            Form::OnOffset(_) | Form::OnId(_) => {
-                self.inflated(offset, size, |_| {})?;
-                None
-            }
-        };
-        Ok(PackEntry {
-            form,
+        let head = u8::try_from(self.offset - offset).map_err(|_| UnpackError::pack("a header is too long"))?;
+        self.job.bytes.take(size)?;
+        let mut id = ObjectId::null(self.hash);
+        if let Form::Whole(kind) = form {
+            id = self.whole(offset, kind, size)?;
+        } else {
+            self.inflated(offset, size, |_| {})?;
+        }
+        let entry = PackEntry {
             offset,
-            data,
             size,
             crc: self.crc.sum(),
-            id,
-        })
+            base,
+            head,
+            form,
+        };
+        let number = received.push(entry, id)?;
+        if let Some(base) = on_id {
+            reserve(&mut received.on_id, &mut received.held)?;
+            received.on_id.push((base, number));
+        }
+        Ok(())
     }
 
     fn whole(&mut self, offset: u64, kind: Kind, size: u64) -> Result<ObjectId, UnpackError> {
-        if kind != Kind::Blob && size > MAX_STRUCTURE {
-            return Err(UnpackError::Pack(format!(
-                "it has a {kind} of {size} bytes, and {MAX_STRUCTURE} are the most that is taken"
-            )));
-        }
+        check_size(kind, size)?;
         let mut hasher = object_hasher(kind, size, self.hash);
         self.inflated(offset, size, |bytes| hasher.update(bytes))?;
         finished(hasher)
@@ -289,6 +358,26 @@ impl Stream<'_> {
 /// The pack ends before its end, and the stream below says no reason.
 fn ended() -> UnpackError {
     UnpackError::Read(io::Error::new(ErrorKind::UnexpectedEof, "it ends in the middle"))
+}
+
+/// What is read as a whole later on must not be larger than anything that git makes.
+pub(super) fn check_size(kind: Kind, size: u64) -> Result<(), UnpackError> {
+    let most = most(kind);
+    if size <= most {
+        return Ok(());
+    }
+    Err(UnpackError::Pack(format!(
+        "it has a {kind} of {size} bytes, and {most} are the most that is taken"
+    )))
+}
+
+/// How large an object of a kind may be.
+pub(super) fn most(kind: Kind) -> u64 {
+    match kind {
+        Kind::Blob => u64::MAX,
+        Kind::Tree => MAX_TREE,
+        Kind::Commit | Kind::Tag => MAX_TEXT,
+    }
 }
 
 /// A hasher that has seen the object's header.
