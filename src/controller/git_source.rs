@@ -1,5 +1,8 @@
 //! The part of a GitRepository's reconciliation that waits for servers and disks: fetching the commit, making the archive.
 
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use super::artifacts::{Refused, stored};
 use super::mirror_uses::Owner;
 use super::mirrors::Mirrors;
@@ -9,6 +12,7 @@ use super::source_turn::Source;
 use crate::api::{Artifact, GitRepository};
 use crate::cluster::GIT_REPOSITORY;
 use crate::git::{Auth, Remote, RemoteUrl, Scheme};
+use crate::net::Deadline;
 use crate::source::{self, CheckoutError, Commit, Files, Reference, Seen, Wanted};
 use crate::storage::Storage;
 
@@ -32,7 +36,16 @@ pub(super) struct Fetched {
 pub(super) fn fetch(mirrors: &Mirrors, fetching: &Fetching) -> Result<Option<Fetched>, CheckoutError> {
     let (spec, remote) = (&fetching.repository.spec, &fetching.remote);
     let owner = Owner::new(GIT_REPOSITORY.kind, fetching.repository.metadata.object_name());
-    let mirror = |remote: &Remote| mirrors.mirror(remote, &owner);
+    // All that is fetched in a turn is one job, and has one time.
+    let until = Deadline::after(remote.timeout);
+    let job = OnceCell::new();
+    let mirror = |remote: &Remote| {
+        let mut remote = remote.clone();
+        remote.timeout = until.left();
+        let mirror = mirrors.mirror(&remote, &owner)?;
+        let job = job.get_or_init(|| Arc::new(mirror.budget().job()));
+        Ok(Arc::new(mirror.part_of(job, Some(until))))
+    };
     let url = remote.url.to_string();
     let wanted = Wanted {
         url: &url,

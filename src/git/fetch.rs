@@ -48,7 +48,7 @@ impl Mirror {
 
     fn fetch_once(&self, checkout: &Checkout<'_>, also: &[Also]) -> Result<Fetched, GitError> {
         let prefixes = prefixes(checkout, also)?;
-        let deadline = Deadline::after(self.timeout());
+        let deadline = self.until().unwrap_or_else(|| Deadline::after(self.timeout()));
         self.state.consolidate_if_due(&self.budget);
         let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
         let listing = talk.list(&prefixes)?;

@@ -9,18 +9,26 @@ use crate::artifact::{IgnoreFile, IgnoreRules, Verdict, Walk, WriteError, Writer
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// A file cannot be read.
-    #[error("cannot read a file: {0}")]
-    Read(#[from] FileError),
+    #[error("cannot read {path}: {error}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        error: FileError,
+    },
     /// The archive cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
 
+/// All ignore files of a tree together have so many bytes at most.
+const LONGEST_RULES: u64 = 4 << 20;
+
 /// The ignore rules of a tree: those of its `.sourceignore` files, and `spec`, which is `spec.ignore` (`LoadIgnorePatterns`).
 ///
 /// # Errors
 /// One of the files cannot be read.
-pub fn rules(files: &Files, spec: Option<&str>) -> Result<IgnoreRules, FileError> {
+pub fn rules(files: &Files, spec: Option<&str>) -> Result<IgnoreRules, ArchiveError> {
     let mut found = Vec::new();
     collect(files, &files.root, &mut Vec::new(), &mut found)?;
     let texts = found.iter().map(|(directory, text)| IgnoreFile { directory, text });
@@ -30,7 +38,7 @@ pub fn rules(files: &Files, spec: Option<&str>) -> Result<IgnoreRules, FileError
 /// Folder and text of each ignore file.
 type Texts = Vec<(Vec<u8>, Vec<u8>)>;
 
-fn collect(files: &Files, directory: &Directory, path: &mut Vec<u8>, found: &mut Texts) -> Result<(), FileError> {
+fn collect(files: &Files, directory: &Directory, path: &mut Vec<u8>, found: &mut Texts) -> Result<(), ArchiveError> {
     for (name, node) in &directory.entries {
         if name.as_slice() == IgnoreRules::FILE_NAME.as_bytes() {
             // A link is followed, within the tree.
@@ -40,7 +48,10 @@ fn collect(files: &Files, directory: &Directory, path: &mut Vec<u8>, found: &mut
                 node => Some(Found::Other(node)),
             };
             if let Some(Found::Other(Node::File(file))) = file {
-                found.push((path.clone(), files.read(&file.content)?));
+                let read: u64 = found.iter().map(|(_, text)| text.len() as u64).sum();
+                let text = files.read(&file.content, LONGEST_RULES.saturating_sub(read));
+                let text = text.map_err(|error| ArchiveError::Read { path: here, error })?;
+                found.push((path.clone(), text));
             }
         }
         if let Node::Directory(inner) = node {
@@ -103,7 +114,11 @@ impl<W: Write> Archiving<'_, W> {
             }
             Node::File(file) => {
                 if !self.walk.ignores_file(name) {
-                    let (size, bytes) = self.files.open(&file.content)?;
+                    let opened = self.files.open(&file.content);
+                    let (size, bytes) = opened.map_err(|error| ArchiveError::Read {
+                        path: String::from_utf8_lossy(&self.path).into_owned(),
+                        error,
+                    })?;
                     self.writer.file(&self.path, file.executable, size, bytes)?;
                 }
             }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use super::refusal::CheckoutError;
 use super::tree::{Content, Directory, File, Files, Node};
-use crate::git::{Checkout, EntryKind, GitError, Mirror, ObjectId, Objects, address_of_submodule, submodules_named};
+use crate::git::{
+    Checkout, EntryKind, GitError, MOST_SUBMODULES, Mirror, ObjectId, Objects, Walk, address_of_submodule,
+    submodules_named,
+};
 
 /// The longest target of a symbolic link.
 const LONGEST_LINK: u64 = 4096;
@@ -18,6 +21,12 @@ const DEEPEST: usize = 10;
 /// Folders in folders, so deep: no file system takes longer paths.
 const DEEPEST_FOLDER: usize = 2048;
 
+/// What a file takes in memory besides its name and, of a link, its target, in bytes.
+const FILE: u64 = 160;
+
+/// What a folder takes besides what is in it.
+const FOLDER: u64 = 1024;
+
 /// Gives the mirror of a submodule by its address.
 pub type Modules<'a> = &'a dyn Fn(&str) -> Result<Arc<Mirror>, String>;
 
@@ -29,6 +38,7 @@ pub type Modules<'a> = &'a dyn Fn(&str) -> Result<Arc<Mirror>, String>;
 /// [`GitError::Damaged`].
 pub(super) fn of_commit(objects: &Objects, root: ObjectId, sparse: &[String]) -> Result<Files, GitError> {
     let mut files = Files::default();
+    files.walk = Some(Walk::new("the files of the repository", objects));
     files.root = directory(&mut files, objects, root, sparse)?;
     Ok(files)
 }
@@ -39,10 +49,15 @@ fn directory(files: &mut Files, objects: &Objects, root: ObjectId, sparse: &[Str
         .map(|path| path.strip_prefix("./").unwrap_or(path).as_bytes())
         .collect();
     let mirror = files.add_mirror(objects.clone());
-    let reader = Reader {
+    let mut none = None;
+    let mut reader = Reader {
         objects,
         mirror,
         wanted,
+        walk: files
+            .walk
+            .as_mut()
+            .unwrap_or_else(|| none.insert(Walk::new("files", objects))),
     };
     reader.directory(root, &mut Vec::new(), 0)
 }
@@ -53,11 +68,12 @@ struct Reader<'a> {
     mirror: usize,
     /// Beginnings of paths; everything when there are none.
     wanted: Vec<&'a [u8]>,
+    walk: &'a mut Walk,
 }
 
 impl Reader<'_> {
-    fn directory(&self, id: ObjectId, path: &mut Vec<u8>, depth: usize) -> Result<Directory, GitError> {
-        let mut directory = Directory::default();
+    fn directory(&mut self, id: ObjectId, path: &mut Vec<u8>, depth: usize) -> Result<Directory, GitError> {
+        let mut entries = Vec::new();
         if depth > DEEPEST_FOLDER {
             return Err(GitError::Invalid(format!(
                 "folders are more than {DEEPEST_FOLDER} deep"
@@ -68,20 +84,30 @@ impl Reader<'_> {
             let entry = entry?;
             let length = path.len();
             path.extend_from_slice(entry.name);
-            let node = self.node(entry.kind, entry.id, path, depth)?;
+            let name = entry.name.len() as u64;
+            let node = self.node((entry.kind, entry.id), name, path, depth)?;
             path.truncate(length);
             if let Some(node) = node {
-                directory.entries.insert(entry.name.to_vec(), node);
+                entries.push((entry.name.to_vec(), node));
             }
         }
-        Ok(directory)
+        // At once, so that the map has no gaps.
+        let entries = entries.into_iter().collect();
+        Ok(Directory { entries })
     }
 
-    fn node(&self, kind: EntryKind, id: ObjectId, path: &mut Vec<u8>, depth: usize) -> Result<Option<Node>, GitError> {
+    fn node(
+        &mut self,
+        (kind, id): (EntryKind, ObjectId),
+        name: u64,
+        path: &mut Vec<u8>,
+        depth: usize,
+    ) -> Result<Option<Node>, GitError> {
         if kind == EntryKind::Tree {
             if !self.may_hold(path) {
                 return Ok(None);
             }
+            self.walk.step(name + FOLDER)?;
             path.push(b'/');
             let inner = self.directory(id, path, depth + 1)?;
             // Nobody makes a folder without a file in it.
@@ -90,6 +116,7 @@ impl Reader<'_> {
         if !self.is_wanted(path) {
             return Ok(None);
         }
+        self.walk.step(name + FILE)?;
         Ok(match kind {
             EntryKind::File | EntryKind::Executable => Some(Node::File(File {
                 executable: kind == EntryKind::Executable,
@@ -98,7 +125,11 @@ impl Reader<'_> {
                     id,
                 },
             })),
-            EntryKind::Symlink => Some(Node::Link(self.objects.blob(id, LONGEST_LINK)?)),
+            EntryKind::Symlink => {
+                let target = self.objects.blob(id, LONGEST_LINK)?;
+                self.walk.keep(target.len() as u64)?;
+                Some(Node::Link(target))
+            }
             EntryKind::Submodule => Some(Node::Directory(Directory::default())),
             EntryKind::Tree | EntryKind::Unknown => None,
         })
@@ -143,7 +174,12 @@ pub(super) fn add_modules(
     modules: Modules<'_>,
 ) -> Result<(), String> {
     let mut all = std::mem::take(&mut files.root);
-    let added = Adding { files, modules }.add(&mut all, (objects, root), url, 0);
+    let mut adding = Adding {
+        files,
+        modules,
+        count: 0,
+    };
+    let added = adding.add(&mut all, (objects, root), url, 0);
     files.root = all;
     added
 }
@@ -151,6 +187,8 @@ pub(super) fn add_modules(
 struct Adding<'a> {
     files: &'a mut Files,
     modules: Modules<'a>,
+    /// How many there were.
+    count: usize,
 }
 
 impl Adding<'_> {
@@ -175,6 +213,11 @@ impl Adding<'_> {
             let Some(found) = found.filter(|found| found.kind == EntryKind::Submodule) else {
                 continue;
             };
+            self.count += 1;
+            if self.count > MOST_SUBMODULES {
+                return Err(failed(&format!("more than {MOST_SUBMODULES} submodules")));
+            }
+            objects.check_time("fetch").map_err(|e| failed(&e))?;
             let mirror = (self.modules)(&address).map_err(|e| failed(&e))?;
             let id = found.id.to_string();
             let fetched = mirror.fetch(&Checkout::Commit { id, branch: None }, &[]);

@@ -1,12 +1,11 @@
 //! The files of a source, as an archive will have them: names and where the bytes are, not the bytes.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 
-use crate::git::{GitError, ObjectId, Objects};
+use crate::git::{GitError, ObjectId, Objects, Walk};
 
 /// A tree of files, and the mirrors that most of their bytes are in.
 #[derive(Debug, Default)]
@@ -14,6 +13,8 @@ pub struct Files {
     /// The root.
     pub root: Directory,
     mirrors: Vec<Objects>,
+    /// What the walks through them have come to.
+    pub(super) walk: Option<Walk>,
     kept: Option<Arc<dyn Keep>>,
 }
 
@@ -32,6 +33,14 @@ pub enum FileError {
     /// The mirror that it is in is damaged.
     #[error(transparent)]
     Git(#[from] GitError),
+    /// It is to be read as a whole.
+    #[error("{size} bytes are more than the {limit} that are read")]
+    TooLarge {
+        /// Its size in bytes.
+        size: u64,
+        /// The most.
+        limit: u64,
+    },
     /// What keeps it fails.
     #[error("read what was unpacked: {0}")]
     Kept(#[from] io::Error),
@@ -104,6 +113,7 @@ impl Files {
         Self {
             root,
             mirrors: Vec::new(),
+            walk: None,
             kept: Some(keep),
         }
     }
@@ -113,12 +123,20 @@ impl Files {
     /// # Errors
     /// [`FileError`]
     pub fn open<'a>(&'a self, content: &'a Content) -> Result<(u64, Box<dyn Read + 'a>), FileError> {
-        let bytes = match content {
-            Content::Bytes(bytes) => Cow::Borrowed(bytes.as_slice()),
-            Content::Blob { mirror, id } => match self.mirrors.get(*mirror) {
-                Some(objects) => objects.blob(*id, LARGEST).map(Cow::Owned)?,
-                None => return Err(GitError::Invalid(format!("blob {id} is in no mirror")).into()),
-            },
+        match content {
+            Content::Bytes(bytes) => Ok((bytes.len() as u64, Box::new(Cursor::new(bytes)))),
+            Content::Blob { mirror, id } => {
+                let id = *id;
+                let objects = self.mirrors.get(*mirror);
+                let objects = objects.ok_or_else(|| GitError::Invalid(format!("blob {id} is in no mirror")))?;
+                let (size, bytes) = objects.open(id)?;
+                if size > LARGEST {
+                    let limit = LARGEST;
+                    return Err(GitError::TooLarge { id, size, limit }.into());
+                }
+                self.walk.as_ref().map_or(Ok(()), |walk| walk.read(size))?;
+                Ok((size, bytes))
+            }
             Content::Kept { offset, size } => {
                 let keep = self
                     .kept
@@ -129,18 +147,20 @@ impl Files {
                     offset: *offset,
                     left: *size,
                 };
-                return Ok((*size, Box::new(reader)));
+                Ok((*size, Box::new(reader)))
             }
-        };
-        Ok((bytes.len() as u64, Box::new(Cursor::new(bytes))))
+        }
     }
 
-    /// All bytes of a file.
+    /// All bytes of a file of at most `limit` bytes.
     ///
     /// # Errors
     /// [`FileError`]
-    pub fn read(&self, content: &Content) -> Result<Vec<u8>, FileError> {
-        let (_, mut reader) = self.open(content)?;
+    pub fn read(&self, content: &Content, limit: u64) -> Result<Vec<u8>, FileError> {
+        let (size, mut reader) = self.open(content)?;
+        if size > limit {
+            return Err(FileError::TooLarge { size, limit });
+        }
         let mut bytes = Vec::new();
         reader.read_to_end(&mut bytes)?;
         Ok(bytes)
