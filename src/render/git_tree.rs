@@ -9,11 +9,14 @@ use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
 use super::disk::LARGEST;
-use crate::git::{EntryKind, GitError, ObjectId, Objects};
+use crate::git::{EntryKind, GitError, ObjectId, Objects, Walk};
 use crate::kustomize::tree::{Found, Tree, TreeError};
 
 /// The longest target of a symbolic link.
 const LONGEST_LINK: u64 = 4096;
+
+/// What is walked through, for errors.
+const FILES: &str = "the files of the repository";
 
 /// So many symbolic links may lead on from one path, as on Linux.
 const LINKS: usize = 40;
@@ -22,6 +25,8 @@ const LINKS: usize = 40;
 pub struct GitTree {
     objects: Objects,
     root: ObjectId,
+    /// What reading files has come to.
+    walk: Walk,
     /// Submodules by their paths, without a slash in front.
     modules: BTreeMap<String, GitTree>,
     /// Written when a program has to run in it.
@@ -69,6 +74,7 @@ impl GitTree {
     #[must_use]
     pub fn new(objects: Objects, root: ObjectId) -> Self {
         Self {
+            walk: Walk::new(FILES, &objects),
             objects,
             root,
             modules: BTreeMap::new(),
@@ -160,17 +166,21 @@ impl GitTree {
     }
 
     /// Writes the tree to a folder, for programs.
-    fn export(&self, id: ObjectId, below: &str, folder: &Path) -> Result<(), TreeError> {
+    fn export(&self, walk: &mut Walk, id: ObjectId, below: &str, folder: &Path) -> Result<(), TreeError> {
         let failed = |error: std::io::Error| TreeError::Other(below.to_owned(), error.to_string());
         std::fs::create_dir_all(folder).map_err(failed)?;
         for (name, kind, id) in self.entries(below, id)? {
             let (path, at) = (format!("{below}/{name}"), folder.join(&name));
+            walk.step(0).map_err(|error| unreadable(&path, &error))?;
             match kind {
-                EntryKind::Tree => self.export(id, &path, &at)?,
+                EntryKind::Tree => self.export(walk, id, &path, &at)?,
                 EntryKind::Symlink => symlink(self.text(&path, id)?, &at).map_err(failed)?,
                 EntryKind::File | EntryKind::Executable => {
-                    let blob = self.objects.blob(id, LARGEST);
-                    std::fs::write(&at, blob.map_err(|error| unreadable(&path, &error))?).map_err(failed)?;
+                    let opened = self.objects.open(id);
+                    let (size, mut bytes) = opened.map_err(|error| unreadable(&path, &error))?;
+                    walk.read(size).map_err(|error| unreadable(&path, &error))?;
+                    let mut file = std::fs::File::create(&at).map_err(failed)?;
+                    std::io::copy(&mut bytes, &mut file).map_err(failed)?;
                     if kind == EntryKind::Executable {
                         let permissions = std::fs::Permissions::from_mode(0o755);
                         std::fs::set_permissions(&at, permissions).map_err(failed)?;
@@ -182,10 +192,10 @@ impl GitTree {
         Ok(())
     }
 
-    fn export_all(&self, folder: &Path) -> Result<(), TreeError> {
-        self.export(self.root, "", folder)?;
+    fn export_all(&self, walk: &mut Walk, folder: &Path) -> Result<(), TreeError> {
+        self.export(walk, self.root, "", folder)?;
         let mut modules = self.modules.iter();
-        modules.try_for_each(|(path, module)| module.export_all(&folder.join(path)))
+        modules.try_for_each(|(path, module)| module.export_all(walk, &folder.join(path)))
     }
 }
 
@@ -195,8 +205,11 @@ impl Tree for GitTree {
         if !spot.kind.is_file() {
             return Err(TreeError::Directory(path.to_owned()));
         }
-        let blob = spot.tree.objects.blob(spot.id, LARGEST);
-        blob.map(Cow::Owned).map_err(|error| unreadable(path, &error))
+        let read = || {
+            let blob = spot.tree.objects.blob(spot.id, LARGEST)?;
+            self.walk.read(blob.len() as u64).map(|()| blob)
+        };
+        read().map(Cow::Owned).map_err(|error| unreadable(path, &error))
     }
 
     fn canonical(&self, path: &str) -> Result<Found, TreeError> {
@@ -227,7 +240,7 @@ impl Tree for GitTree {
             Some(folder) => folder.path().to_owned(),
             None => {
                 let folder = TempDir::with_prefix("bumpwright-").map_err(failed)?;
-                self.export_all(folder.path())?;
+                self.export_all(&mut Walk::new(FILES, &self.objects), folder.path())?;
                 exported.insert(folder).path().to_owned()
             }
         };

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::git_tree::GitTree;
 use super::programs;
-use crate::git::{Checkout, Fetched, GitError, Mirror, address_of_submodule, submodules_named};
+use crate::git::{Checkout, Fetched, GitError, MOST_SUBMODULES, Mirror, address_of_submodule, submodules_named};
 use crate::kustomize::tree::{Command, PluginFile, RepoUrl, Tree, World, WorldError};
 use crate::net::{Client, Deadline, Patience, Peer, Request};
 
@@ -58,16 +58,37 @@ impl<M: Mirrors> RealWorld<M> {
     fn fetched(&self, url: &RepoUrl) -> Result<GitTree, String> {
         let address = url.clone_url();
         let mirror = self.mirrors.mirror(&address, url.timeout)?;
+        // The repository and its submodules are one job, and have one time.
+        let (job, until) = (Arc::new(mirror.budget().job()), Deadline::after(url.timeout));
+        let mirror = mirror.part_of(&job, Some(until));
         let fetched = checked_out(&mirror, &url.reference).map_err(|error| format!("{address}: {error}"))?;
         let mut tree = GitTree::new(fetched.objects, fetched.tip.tree);
         if url.submodules {
-            self.add_modules(&mut tree, &address, url.timeout, 0)?;
+            let mut adding = Adding {
+                mirrors: &self.mirrors,
+                part: |mirror: &Mirror| mirror.part_of(&job, Some(until)),
+                until,
+                count: 0,
+            };
+            adding.add(&mut tree, &address, 0)?;
         }
         Ok(tree)
     }
+}
 
+/// Submodules that are being fetched.
+struct Adding<'a, M, P> {
+    mirrors: &'a M,
+    /// Makes a mirror's fetches part of the job.
+    part: P,
+    until: Deadline,
+    /// How many there were.
+    count: usize,
+}
+
+impl<M: Mirrors, P: Fn(&Mirror) -> Mirror> Adding<'_, M, P> {
     /// Fetches the submodules of a tree, and theirs.
-    fn add_modules(&self, tree: &mut GitTree, parent: &str, timeout: Duration, depth: usize) -> Result<(), String> {
+    fn add(&mut self, tree: &mut GitTree, parent: &str, depth: usize) -> Result<(), String> {
         let Ok(text) = tree.read("/.gitmodules").map(std::borrow::Cow::into_owned) else {
             return Ok(());
         };
@@ -80,12 +101,19 @@ impl<M: Mirrors> RealWorld<M> {
             };
             let address = address_of_submodule(parent, &module.url);
             let failed = |error: String| format!("{parent}: submodule {}: {address}: {error}", module.path);
-            let mirror = self.mirrors.mirror(&address, timeout).map_err(failed)?;
+            self.count += 1;
+            if self.count > MOST_SUBMODULES {
+                return Err(failed(format!("more than {MOST_SUBMODULES} submodules")));
+            }
+            if self.until.passed() {
+                return Err(failed("context deadline exceeded".to_owned()));
+            }
+            let mirror = self.mirrors.mirror(&address, self.until.limit()).map_err(failed)?;
             let id = commit.to_string();
-            let fetched = mirror.fetch(&Checkout::Commit { id, branch: None }, &[]);
+            let fetched = (self.part)(&mirror).fetch(&Checkout::Commit { id, branch: None }, &[]);
             let fetched = fetched.map_err(|error| failed(error.to_string()))?;
             let mut inner = GitTree::new(fetched.objects, fetched.tip.tree);
-            self.add_modules(&mut inner, &address, timeout, depth + 1)?;
+            self.add(&mut inner, &address, depth + 1)?;
             tree.mount(&module.path, inner);
         }
         Ok(())
