@@ -11,7 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::survey::Marked;
 use crate::edit::{FileKind, Scan};
-use crate::git::ObjectId;
+use crate::git::{GitError, ObjectId, Walk};
+
+/// More is forgotten when a run has ended, whose memory it was: what is still there is looked at again. In bytes.
+const MOST_KEPT: u64 = 16 << 20;
 
 /// An object id as it is kept on disk: SHA-1 or SHA-256.
 type Key = Vec<u8>;
@@ -30,7 +33,28 @@ impl BlobFacts {
     pub(super) fn matters(&self) -> bool {
         self.scan.is_some() || self.manifests
     }
+
+    /// What these facts take in memory, in bytes.
+    pub(super) fn cost(&self) -> u64 {
+        let Some(scan) = &self.scan else { return FACT };
+        let sites = scan.sites.iter().map(|site| site.value.len() + site.text.len() + ITEM);
+        let skips = scan.skips.iter().map(|skip| skip.message.len() + ITEM);
+        FACT + sites.chain(skips).sum::<usize>() as u64
+    }
+
+    /// What a run makes of a file with these facts that stands at a path of so many bytes: it tells of each marker.
+    fn cost_at(&self, path: usize) -> u64 {
+        let scan = self.scan.as_deref();
+        let items = scan.map_or(0, |scan| scan.sites.len() + scan.skips.len());
+        FACT + (path + items * (path + 2 * ITEM)) as u64
+    }
 }
+
+/// What facts take besides what was found, in bytes.
+const FACT: u64 = 160;
+
+/// What a marker takes besides its texts.
+const ITEM: usize = 400;
 
 /// A child of a tree that matters.
 #[derive(Clone, Debug)]
@@ -41,6 +65,13 @@ pub(super) struct Child {
     pub id: ObjectId,
     /// A folder, or a file that is read as this.
     pub file: Option<FileKind>,
+}
+
+impl Child {
+    /// What it takes in memory, in bytes.
+    pub(super) fn cost(&self) -> u64 {
+        self.name.len() as u64 + FACT
+    }
 }
 
 /// One thing that was learnt, as it is kept on disk.
@@ -64,6 +95,8 @@ struct State {
     blobs: HashMap<(ObjectId, FileKind), BlobFacts>,
     trees: HashMap<ObjectId, Vec<Child>>,
     unsaved: Vec<Fact>,
+    /// What all of it takes in memory, in bytes, about.
+    cost: u64,
 }
 
 impl Index {
@@ -77,6 +110,10 @@ impl Index {
         for fact in super::index_file::load(file) {
             // An id that is none can only come from another program: the object is looked at again.
             let _ = state.restore(fact);
+            // Facts come after those that they need, so the first ones are enough for themselves.
+            if state.cost > MOST_KEPT {
+                break;
+            }
         }
         Self {
             state: Mutex::new(state),
@@ -85,12 +122,25 @@ impl Index {
 
     /// Appends what was learnt since to the file. A failure costs time in the next process, nothing else.
     pub fn save(&self) {
+        self.forget_much();
         let (file, facts) = {
             let mut state = self.lock();
             (state.file.clone(), std::mem::take(&mut state.unsaved))
         };
         if let Some(file) = file.filter(|_| !facts.is_empty()) {
             super::index_file::append(&file, &facts);
+        }
+    }
+
+    /// Forgets everything when it is a lot.
+    fn forget_much(&self) {
+        let mut state = self.lock();
+        if state.cost > MOST_KEPT {
+            *state = State {
+                file: state.file.take(),
+                unsaved: std::mem::take(&mut state.unsaved),
+                ..State::default()
+            };
         }
     }
 
@@ -112,6 +162,7 @@ impl Index {
                 let fact = Fact::Blob(id.as_bytes().to_vec(), kind, facts.clone());
                 state.unsaved.push(fact);
             }
+            state.cost += facts.cost();
             state.blobs.insert((id, kind), facts);
         }
     }
@@ -125,6 +176,7 @@ impl Index {
             let fact = Fact::Tree(id.as_bytes().to_vec(), children.iter().map(kept).collect());
             state.unsaved.push(fact);
         }
+        state.cost += FACT + children.iter().map(Child::cost).sum::<u64>();
         state.trees.insert(id, children);
     }
 
@@ -132,11 +184,11 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// The first tree that was never seen.
-    pub(super) fn files(&self, root: ObjectId, prefix: &[u8]) -> Result<Vec<Marked>, ObjectId> {
+    /// A tree was never seen; there are too many paths.
+    pub(super) fn files(&self, root: ObjectId, prefix: &[u8], walk: &mut Walk) -> Result<Vec<Marked>, GitError> {
         let mut found = Vec::new();
         let mut path = prefix.to_vec();
-        self.lock().list(root, &mut path, &mut found)?;
+        self.lock().list(root, &mut path, &mut found, walk)?;
         Ok(found)
     }
 
@@ -152,11 +204,13 @@ impl State {
         let object = |key: &Key| ObjectId::try_from(key.as_slice()).ok();
         match fact {
             Fact::Blob(id, kind, facts) => {
+                self.cost += facts.cost();
                 self.blobs.insert((object(&id)?, kind), facts);
             }
             Fact::Tree(id, children) => {
                 let child = |(name, id, file)| object(&id).map(|id| Child { name, id, file });
-                let children = children.into_iter().map(child).collect::<Option<_>>()?;
+                let children = children.into_iter().map(child).collect::<Option<Vec<_>>>()?;
+                self.cost += FACT + children.iter().map(Child::cost).sum::<u64>();
                 self.trees.insert(object(&id)?, children);
             }
         }
@@ -170,17 +224,28 @@ impl State {
         }
     }
 
-    fn list(&self, tree: ObjectId, path: &mut Vec<u8>, found: &mut Vec<Marked>) -> Result<(), ObjectId> {
+    fn list(
+        &self,
+        tree: ObjectId,
+        path: &mut Vec<u8>,
+        found: &mut Vec<Marked>,
+        walk: &mut Walk,
+    ) -> Result<(), GitError> {
         let above = path.len();
-        for child in self.trees.get(&tree).ok_or(tree)? {
+        let unread = || GitError::Invalid(format!("tree {tree} was not read"));
+        for child in self.trees.get(&tree).ok_or_else(unread)? {
             if above > 0 {
                 path.push(b'/');
             }
             path.extend_from_slice(&child.name);
             match child.file {
-                None => self.list(child.id, path, found)?,
+                None => {
+                    walk.step(0)?;
+                    self.list(child.id, path, found, walk)?;
+                }
                 Some(kind) => {
                     let facts = self.blobs.get(&(child.id, kind)).cloned().unwrap_or_default();
+                    walk.step(facts.cost_at(path.len()))?;
                     found.push(Marked {
                         path: path.clone(),
                         place: child.id,

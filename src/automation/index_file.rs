@@ -3,8 +3,9 @@
 //! A frame is a length, a checksum and facts in postcard. Reading stops at the first frame that is not whole; what came
 //! after it is looked at again. The first line names the format: another one is as good as no file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -14,8 +15,8 @@ use super::index::Fact;
 /// Changes with the format or with what a scan finds.
 const MAGIC: &[u8] = concat!("bumpwright index 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
-/// A larger log holds mostly what is gone: it is started anew.
-const MAX_BYTES: u64 = 256 << 20;
+/// A larger log holds mostly what is gone: it is started anew, and not read.
+const MAX_BYTES: u64 = 32 << 20;
 
 /// Length and checksum in front of each frame.
 const HEAD: usize = 4 + 8;
@@ -26,7 +27,8 @@ pub(super) fn load(path: &Path) -> Vec<Fact> {
     let Ok(mut file) = File::open(path) else {
         return Vec::new();
     };
-    if file.lock_shared().is_err() || file.read_to_end(&mut bytes).is_err() {
+    let is_fair = |file: &File| file.metadata().is_ok_and(|data| data.len() <= 2 * MAX_BYTES);
+    if file.lock_shared().is_err() || !is_fair(&file) || file.read_to_end(&mut bytes).is_err() {
         return Vec::new();
     }
     let Some(mut rest) = bytes.strip_prefix(MAGIC) else {
@@ -60,8 +62,13 @@ pub(super) fn append(path: &Path, facts: &[Fact]) {
 fn try_append(path: &Path, facts: &[Fact]) -> std::io::Result<()> {
     let frame = postcard::to_stdvec(facts).map_err(std::io::Error::other)?;
     let length = u32::try_from(frame.len()).map_err(std::io::Error::other)?;
-    let mut file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
+    let mut options = OpenOptions::new();
+    let mut file = options.create(true).read(true).append(true).mode(0o600).open(path)?;
     file.lock()?;
+    // One of an older version may be read by others.
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
     let mut magic = vec![0; MAGIC.len()];
     let known = file.read_exact(&mut magic).is_ok() && magic == MAGIC;
     let mut bytes = Vec::with_capacity(MAGIC.len() + HEAD + frame.len());

@@ -18,10 +18,10 @@ use super::pull_request;
 use super::report::{CommitReport, FileChange, Run};
 use super::repository_policies;
 use super::review::{State, Variant};
-use super::survey::{self, Marked};
+use super::survey::{self, Marked, Surveyed};
 use super::trailer::with_change_id;
 use crate::git::{
-    Also, Checkout, Commit, EntryKind, Fetched, GitError, Mirror, ObjectId, Objects, Person, check_reference,
+    Also, Checkout, Commit, EntryKind, Fetched, GitError, Mirror, ObjectId, Objects, Person, Walk, check_reference,
 };
 use crate::policy::latest_tag;
 
@@ -147,7 +147,8 @@ fn attempt(
         source,
     };
 
-    let (below, marked) = find_marked(job, place, &fetched)?;
+    let (below, surveyed) = find_marked(job, place, &fetched)?;
+    let (marked, mut walk) = (surveyed.files, surveyed.walk);
     let policies = all_policies(job, place, &fetched, &marked, report)?;
     let policies = preview::resolved(policies, &marked, &job.edits);
     let mut planned = preview::preview(&marked, &job.edits, &policies)?;
@@ -168,7 +169,7 @@ fn attempt(
             return Ok(Some(variant));
         }
     }
-    report.files = splice_all(&fetched.objects, &marked, &planned, reading)?;
+    report.files = splice_all(&fetched.objects, &marked, &planned, &mut walk, reading)?;
     let changed = Changed {
         edits: &job.edits,
         changes: &report.changes,
@@ -324,7 +325,7 @@ fn short(reference: &str) -> String {
 }
 
 /// The job's path, joined, and the marked files below it.
-fn find_marked(job: &RemoteJob, place: &Place, fetched: &Fetched) -> Result<(String, Vec<Marked>), RunError> {
+fn find_marked(job: &RemoteJob, place: &Place, fetched: &Fetched) -> Result<(String, Surveyed), RunError> {
     let reading = |source| RunError::Read {
         url: job.url.clone(),
         source,
@@ -342,7 +343,7 @@ fn find_marked(job: &RemoteJob, place: &Place, fetched: &Fetched) -> Result<(Str
             survey::survey_file(objects, &place.index, found.id, path.as_bytes()).map_err(reading)?
         }
         // A submodule has nothing of this repository below it.
-        Some(found) if found.kind == EntryKind::Submodule => Vec::new(),
+        Some(found) if found.kind == EntryKind::Submodule => Surveyed::none(objects),
         _ => {
             return Err(RunError::NoSuchPath {
                 path: given.to_owned(),
@@ -365,6 +366,9 @@ fn node(objects: &Objects, root: ObjectId, at: &str) -> Result<Node, GitError> {
     })
 }
 
+/// How much larger a text is as a tree of nodes.
+const NODES: u64 = 32;
+
 /// The given policies and, when markers name others, those that the repository holds.
 fn all_policies(
     job: &RemoteJob,
@@ -381,13 +385,17 @@ fn all_policies(
         source,
     };
     let all = survey::survey(&fetched.objects, &place.index, fetched.tip.tree, b"").map_err(reading)?;
-    let files = all.into_iter().filter(|file| file.facts.manifests);
+    let files = all.files.iter().filter(|file| file.facts.manifests);
     let mut found = repository_policies::Found::default();
     for file in files {
         let bytes = fetched
             .objects
             .blob(file.place, survey::size_limit(file.kind))
             .map_err(reading)?;
+        // As a tree of nodes a text is many times larger than it is.
+        let mut parsing = Walk::new("the policies of the repository", &fetched.objects);
+        parsing.keep(NODES * bytes.len() as u64).map_err(reading)?;
+        all.walk.read(bytes.len() as u64).map_err(reading)?;
         found.read(&file.path, &bytes);
     }
     let (policies, mut notes) = found.below(&job.edits.policies);
@@ -400,6 +408,7 @@ fn splice_all(
     objects: &Objects,
     marked: &[Marked],
     planned: &Preview,
+    walk: &mut Walk,
     reading: impl Fn(GitError) -> RunError,
 ) -> Result<Vec<FileChange>, RunError> {
     let mut files = Vec::with_capacity(planned.files.len());
@@ -408,6 +417,9 @@ fn splice_all(
         let old = objects
             .blob(file.place, survey::size_limit(file.kind))
             .map_err(&reading)?;
+        // As it was, as it will be, in the pack and on its way.
+        walk.keep(4 * old.len() as u64).map_err(&reading)?;
+        walk.read(old.len() as u64).map_err(&reading)?;
         files.push(preview::spliced(&file.path, &old, plan)?);
     }
     Ok(files)

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::index::{BlobFacts, Child, Index};
 use crate::api::could_hold;
 use crate::edit::{self, FileKind, LocalSkip, Reason, Scan};
-use crate::git::{EntryKind, GitError, ObjectId, Objects};
+use crate::git::{EntryKind, GitError, ObjectId, Objects, Walk};
 
 /// Folders may not nest deeper: each level costs stack.
 const MAX_DEPTH: usize = 256;
@@ -25,17 +25,44 @@ pub struct Marked<Place = ObjectId> {
     pub facts: BlobFacts,
 }
 
+/// Files worth coming back to.
+#[derive(Debug)]
+pub struct Surveyed {
+    /// In the order of their paths in the trees.
+    pub files: Vec<Marked>,
+    /// What they and what a run makes of them may use up.
+    pub walk: Walk,
+    /// The memory for what was learnt on the way, which the index keeps until the run is over.
+    _learnt: Option<Walk>,
+}
+
+impl Surveyed {
+    /// No files.
+    pub(super) fn none(objects: &Objects) -> Self {
+        let walk = Walk::new(FILES, objects);
+        Self {
+            files: Vec::new(),
+            walk,
+            _learnt: None,
+        }
+    }
+}
+
+/// What is walked through, for errors.
+const FILES: &str = "the files of the repository";
+
 /// Looks below the tree `root`, which stands at `prefix` in the repository (empty for its root). Only objects that
-/// `index` does not know are read. Files come in the order of their paths in the trees.
+/// `index` does not know are read.
 ///
 /// # Errors
 ///
-/// When an object cannot be read, or folders nest too deep.
-pub fn survey(objects: &Objects, index: &Index, root: ObjectId, prefix: &[u8]) -> Result<Vec<Marked>, GitError> {
-    learn(objects, index, root)?;
-    index
-        .files(root, prefix)
-        .map_err(|tree| GitError::Invalid(format!("tree {tree} was not read")))
+/// When an object cannot be read, folders nest too deep, or there are more paths than may be.
+pub fn survey(objects: &Objects, index: &Index, root: ObjectId, prefix: &[u8]) -> Result<Surveyed, GitError> {
+    let learnt = learn(objects, index, root)?;
+    let mut walk = Walk::new(FILES, objects);
+    let files = index.files(root, prefix, &mut walk)?;
+    let _learnt = Some(learnt);
+    Ok(Surveyed { files, walk, _learnt })
 }
 
 /// Looks at one file.
@@ -43,27 +70,31 @@ pub fn survey(objects: &Objects, index: &Index, root: ObjectId, prefix: &[u8]) -
 /// # Errors
 ///
 /// When its blob cannot be read.
-pub fn survey_file(objects: &Objects, index: &Index, blob: ObjectId, path: &[u8]) -> Result<Vec<Marked>, GitError> {
+pub fn survey_file(objects: &Objects, index: &Index, blob: ObjectId, path: &[u8]) -> Result<Surveyed, GitError> {
     let kind = edit::file_kind(&String::from_utf8_lossy(path));
-    scan_all(objects, index, &[(blob, kind)])?;
+    let mut walk = Walk::new(FILES, objects);
+    scan_all(objects, index, &[(blob, kind)], &mut walk)?;
     let facts = index.blob(blob, kind).unwrap_or_default();
-    Ok(vec![Marked {
+    let files = vec![Marked {
         path: path.to_vec(),
         place: blob,
         kind,
         facts,
-    }])
+    }];
+    let _learnt = None;
+    Ok(Surveyed { files, walk, _learnt })
 }
 
 /// Reads what is new below `root` and adds it to the index.
-fn learn(objects: &Objects, index: &Index, root: ObjectId) -> Result<(), GitError> {
+fn learn(objects: &Objects, index: &Index, root: ObjectId) -> Result<Walk, GitError> {
+    let mut walk = Walk::new(FILES, objects);
     let mut new = New::default();
-    new.visit(objects, index, root, 0)?;
-    scan_all(objects, index, &new.blobs)?;
+    new.visit(objects, index, root, 0, &mut walk)?;
+    scan_all(objects, index, &new.blobs, &mut walk)?;
     for (id, children) in new.trees {
         index.learn_tree(id, children);
     }
-    Ok(())
+    Ok(walk)
 }
 
 /// What a walk found that the index does not know.
@@ -77,7 +108,14 @@ struct New {
 }
 
 impl New {
-    fn visit(&mut self, objects: &Objects, index: &Index, id: ObjectId, depth: usize) -> Result<(), GitError> {
+    fn visit(
+        &mut self,
+        objects: &Objects,
+        index: &Index,
+        id: ObjectId,
+        depth: usize,
+        walk: &mut Walk,
+    ) -> Result<(), GitError> {
         if index.knows_tree(id) || !self.seen.insert(id) {
             return Ok(());
         }
@@ -92,7 +130,7 @@ impl New {
             let entry = entry?;
             let file = match entry.kind {
                 EntryKind::Tree => {
-                    self.visit(objects, index, entry.id, depth + 1)?;
+                    self.visit(objects, index, entry.id, depth + 1, walk)?;
                     None
                 }
                 kind if kind.is_file() => {
@@ -105,11 +143,13 @@ impl New {
                 // Links and submodules below the path are never followed or changed.
                 _ => continue,
             };
-            children.push(Child {
+            let child = Child {
                 name: entry.name.to_vec(),
                 id: entry.id,
                 file,
-            });
+            };
+            walk.step(child.cost())?;
+            children.push(child);
         }
         self.trees.push((id, children));
         Ok(())
@@ -117,7 +157,8 @@ impl New {
 }
 
 /// Scans these blobs on all cores and adds what is found to the index.
-fn scan_all(objects: &Objects, index: &Index, blobs: &[(ObjectId, FileKind)]) -> Result<(), GitError> {
+fn scan_all(objects: &Objects, index: &Index, blobs: &[(ObjectId, FileKind)], walk: &mut Walk) -> Result<(), GitError> {
+    let walk = Mutex::new(walk);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = cores.min(8).min(blobs.len().div_ceil(64)).max(1);
     let next = AtomicUsize::new(0);
@@ -125,9 +166,9 @@ fn scan_all(objects: &Objects, index: &Index, blobs: &[(ObjectId, FileKind)]) ->
     std::thread::scope(|scope| {
         for _ in 0..workers {
             let objects = objects.clone();
-            let (next, failed) = (&next, &failed);
+            let (next, failed, walk) = (&next, &failed, &walk);
             scope.spawn(move || {
-                if let Err(error) = scan_some(&objects, index, blobs, next) {
+                if let Err(error) = scan_some(&objects, index, (blobs, next), walk) {
                     failed
                         .lock()
                         .unwrap_or_else(PoisonError::into_inner)
@@ -146,8 +187,8 @@ fn scan_all(objects: &Objects, index: &Index, blobs: &[(ObjectId, FileKind)]) ->
 fn scan_some(
     objects: &Objects,
     index: &Index,
-    blobs: &[(ObjectId, FileKind)],
-    next: &AtomicUsize,
+    (blobs, next): (&[(ObjectId, FileKind)], &AtomicUsize),
+    walk: &Mutex<&mut Walk>,
 ) -> Result<(), GitError> {
     const HANDFUL: usize = 64;
     loop {
@@ -157,18 +198,39 @@ fn scan_some(
         };
         let mut learnt = Vec::with_capacity(HANDFUL);
         for (id, kind) in rest.iter().take(HANDFUL) {
-            learnt.push((*id, *kind, look_at(objects, *id, *kind)?));
+            let (facts, size) = look_at(objects, *id, *kind)?;
+            let mut walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
+            walk.read(size)?;
+            walk.keep(facts.cost())?;
+            learnt.push((*id, *kind, facts));
         }
         index.learn_blobs(learnt);
     }
 }
 
-/// Reads one blob, unless it is too large to be looked at (CLI.md, *Output*).
-fn look_at(objects: &Objects, id: ObjectId, kind: FileKind) -> Result<BlobFacts, GitError> {
-    match objects.blob(id, size_limit(kind)) {
-        Ok(bytes) => Ok(facts(kind, &bytes)),
-        Err(GitError::TooLarge { size, .. }) => Ok(too_large(kind, size)),
+/// Reads one blob, unless it is too large to be looked at (CLI.md, *Output*). Gives how much was read, too.
+fn look_at(objects: &Objects, id: ObjectId, kind: FileKind) -> Result<(BlobFacts, u64), GitError> {
+    match objects.held_blob(id, size_limit(kind)) {
+        Ok((bytes, mut held)) => {
+            let more = while_scanning(kind, &bytes);
+            let exceeded = |bound| GitError::exceeded(format!("looking for markers in blob {id}"), bound);
+            held.grow(more).map_err(exceeded)?;
+            Ok((facts(kind, &bytes), bytes.len() as u64))
+        }
+        Err(GitError::TooLarge { size, .. }) => Ok((too_large(kind, size), 0)),
         Err(error) => Err(error),
+    }
+}
+
+/// What scanning a file takes in memory besides its bytes: something for each line, if it is parsed at all.
+fn while_scanning(kind: FileKind, bytes: &[u8]) -> u64 {
+    const LINE: usize = 64;
+    let is_parsed = kind == FileKind::Yaml && edit::looks_marked(bytes);
+    let lines = || memchr::memchr_iter(b'\n', bytes).count();
+    if is_parsed {
+        (bytes.len() + lines() * LINE) as u64
+    } else {
+        0
     }
 }
 
