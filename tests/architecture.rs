@@ -42,6 +42,7 @@ const ROOMS: &[Room] = &[
             "api",
             "apply",
             "automation",
+            "budget",
             "cluster",
             "compare",
             "controller",

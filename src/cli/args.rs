@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
+use super::fetch_bounds::FetchBounds;
+
 /// Keeps Kubernetes clusters up to date from Git.
 #[derive(Debug, Parser)]
 #[command(name = "bumpwright", version, about, long_about = None, max_term_width = 110)]
@@ -141,6 +143,10 @@ pub struct Update {
     /// How to reach the remote.
     #[command(flatten)]
     pub access: Access,
+
+    /// What fetching may use up.
+    #[command(flatten)]
+    pub bounds: FetchBounds,
 }
 
 /// Credentials. A secret is never an argument itself: it comes from a file or the environment.

@@ -31,7 +31,7 @@ pub fn run(args: &build_args::Build) -> ExitCode {
     if let Err(error) = args.flux.check() {
         return end(Err(error));
     }
-    let built = match building::build(&args.target, &args.building, &building::world()) {
+    let built = match building::build(&args.target, &args.building, &building::world(&args.flux.bounds)) {
         Ok(built) => built,
         Err(error) => return end(Err(error)),
     };

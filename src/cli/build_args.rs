@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
 
+use super::fetch_bounds::FetchBounds;
+
 /// Arguments of `build`.
 #[derive(Debug, Args)]
 #[command(after_help = BUILD_HELP)]
@@ -92,6 +94,10 @@ pub struct Flux {
     /// With -k: a file with an armoured OpenPGP keyring without passphrase to decrypt with
     #[arg(long = "pgp-key-file", value_name = "FILE", requires = "kustomization")]
     pub pgp_key_files: Vec<PathBuf>,
+
+    /// What fetching repositories may use up.
+    #[command(flatten)]
+    pub bounds: FetchBounds,
 }
 
 impl Flux {

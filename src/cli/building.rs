@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::access;
 use super::args::Access;
 use super::build_args::{Building, Reorder};
+use super::fetch_bounds::FetchBounds;
 use super::places::Places;
 use crate::git::Mirror;
 use crate::kustomize::generate::HelmSettings;
@@ -20,8 +21,12 @@ use crate::render::{DiskTree, Mirrors, RealWorld};
 const LOCAL: Duration = Duration::from_secs(300);
 
 /// The world of one command: what two builds ask for is fetched once, and both see the same of it.
-pub(super) fn world() -> RealWorld<UserMirrors> {
-    RealWorld::new(UserMirrors::default())
+pub(super) fn world(bounds: &FetchBounds) -> RealWorld<UserMirrors> {
+    let mut places = Places::default();
+    places.bound(bounds.budget());
+    RealWorld::new(UserMirrors {
+        places: RefCell::new(places),
+    })
 }
 
 /// Builds a folder or the URL of a repository.
@@ -117,7 +122,6 @@ fn here() -> Option<String> {
 }
 
 /// Mirrors in the user's cache, reached with the user's own credentials.
-#[derive(Default)]
 pub(super) struct UserMirrors {
     places: RefCell<Places>,
 }

@@ -43,7 +43,7 @@ fn differences(args: &Diff) -> Result<bool, String> {
 
 /// Builds both sides; what is wrong with either is told, so that one run shows all.
 fn both(args: &Diff) -> Result<(Build, Build), String> {
-    let world = building::world();
+    let world = building::world(&args.flux.bounds);
     let (old, new) = match (args.targets.as_slice(), &args.from, &args.to) {
         ([old, new], None, None) => (
             building::build(old, &args.building, &world),

@@ -71,7 +71,7 @@ pub(super) fn build(flags: &Flux, redact: bool) -> Result<Option<BuiltKustomizat
     };
     let overlay = pipeline::overlay(spec, false);
     let prepared = overlay::prepare(&tree, &overlay).map_err(|error| error.to_string())?;
-    let built = prepared.build(&building::world(), &stages);
+    let built = prepared.build(&building::world(&flags.bounds), &stages);
     let built = built.map_err(|error| error.to_string())?;
     Ok(Some(BuiltKustomization { kustomization, built }))
 }

@@ -16,6 +16,7 @@ mod crds;
 mod demo;
 mod demo_fleet;
 mod diff;
+mod fetch_bounds;
 mod git_signer;
 mod images;
 mod install;

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::automation::{Index, Lanes, Place};
+use crate::budget::Budget;
 use crate::git::{IdentityKey, Mirror, MirrorOptions, Remote, discard, mirrors_in, open, private_folder};
 
 /// The mirrors that were opened so far.
 #[derive(Default)]
 pub struct Places {
     cache: Option<PathBuf>,
+    /// What all fetches may use up.
+    budget: Budget,
     /// By the name of the mirror. Remotes of one name may differ in credentials, trust or proxy: each has a transport of its own.
     open: HashMap<String, Vec<(Remote, Place)>>,
 }
@@ -24,6 +27,11 @@ impl Places {
             cache: Some(cache),
             ..Self::default()
         }
+    }
+
+    /// Sets what fetches may use up, those of mirrors that are opened from now on.
+    pub fn bound(&mut self, budget: Budget) {
+        self.budget = budget;
     }
 
     /// The mirror of `remote`, opened at the first call.
@@ -53,7 +61,7 @@ impl Places {
         let mirror =
             Mirror::open(&storage, &key, Arc::from(transport), MirrorOptions::default()).map_err(|e| e.to_string())?;
         let place = Place {
-            mirror: Arc::new(mirror),
+            mirror: Arc::new(mirror.within(self.budget.clone())),
             index: Arc::new(Index::open(&storage.join(format!("{key}.index")))),
             lanes: Arc::new(Lanes::default()),
             now,

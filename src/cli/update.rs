@@ -29,6 +29,7 @@ pub fn run(args: &Update) -> ExitCode {
 
 /// Runs the command and gives its exit code (CLI.md, *Exit codes*).
 pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
+    places.bound(args.bounds.budget());
     let Planned { steps, images } = match plan(args, places) {
         Ok(planned) => planned,
         Err(error) => return refuse(args, error),
