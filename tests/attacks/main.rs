@@ -28,3 +28,11 @@ mod siege;
 mod support;
 mod take_the_controllers_token;
 mod tarpit;
+mod burst_a_pack;
+mod drown_in_blobs;
+mod git_objects;
+mod nest_submodules;
+mod siege;
+#[path = "../support/mod.rs"]
+mod support;
+mod unfold_a_repository;

@@ -74,6 +74,18 @@ pub enum Fault {
     StatusAfter(u16),
     /// The usual answer with another body.
     Altered(Alter),
+    /// As [`Fault::Altered`], by a closure.
+    Made(Maker),
+}
+
+/// Makes other bytes of those that the server would send.
+#[derive(Clone)]
+pub struct Maker(pub Arc<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>);
+
+impl std::fmt::Debug for Maker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Maker")
+    }
 }
 
 /// Who may come in.
@@ -190,7 +202,7 @@ impl Shared {
     fn answer(&self, out: &mut Out<'_>, seen: &Seen, fault: Option<Fault>) -> io::Result<bool> {
         let mut limit = None;
         let mut stalls = false;
-        let mut alter: Option<Alter> = None;
+        let mut alter: Option<Maker> = None;
         let mut status = None;
         let reply = match fault {
             Some(Fault::Status(status, text)) => Some(Reply::text(status, &text)),
@@ -217,7 +229,11 @@ impl Shared {
                 None
             }
             Some(Fault::Altered(change)) => {
-                alter = Some(change);
+                alter = Some(Maker(Arc::new(change)));
+                None
+            }
+            Some(Fault::Made(maker)) => {
+                alter = Some(maker);
                 None
             }
             None => None,
@@ -241,7 +257,7 @@ impl Shared {
         }
         if let Some(change) = alter {
             return self
-                .backend(seen, |answer| altered(answer, seen, change))?
+                .backend(seen, |answer| altered(answer, seen, &*change.0))?
                 .send(seen, out);
         }
         let kept = self.backend(seen, |answer| pass_on(answer, out, limit))?;
@@ -309,7 +325,7 @@ impl Shared {
 }
 
 /// The answer of the CGI program, read to its end, with another body.
-fn altered(cgi: &mut impl BufRead, seen: &Seen, change: fn(&[u8]) -> Vec<u8>) -> io::Result<Reply> {
+fn altered(cgi: &mut impl BufRead, seen: &Seen, change: &dyn Fn(&[u8]) -> Vec<u8>) -> io::Result<Reply> {
     let mut kind = String::new();
     read_head(cgi, |name, value| {
         if name.eq_ignore_ascii_case("content-type") {
