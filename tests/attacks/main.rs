@@ -10,13 +10,17 @@
     missing_docs
 )]
 
+mod burst_a_pack;
 mod claim_a_year;
 mod crowd_the_servers;
+mod drown_in_blobs;
 mod garble_manifests;
 mod garble_webhooks;
+mod git_objects;
 mod hold_all_workers;
 mod leave_a_core;
 mod name_a_file;
+mod nest_submodules;
 mod outlive_deletion;
 mod read_anothers_repository;
 mod read_anothers_tags;
@@ -28,11 +32,4 @@ mod siege;
 mod support;
 mod take_the_controllers_token;
 mod tarpit;
-mod burst_a_pack;
-mod drown_in_blobs;
-mod git_objects;
-mod nest_submodules;
-mod siege;
-#[path = "../support/mod.rs"]
-mod support;
 mod unfold_a_repository;
