@@ -95,7 +95,11 @@ mod tests {
         assert_eq!(run("printf '%s' '{}'"), Ok("{}".to_owned()));
         assert!(run("echo hunter2; exit 3").unwrap_err().contains("exit status: 3"));
         let start = Instant::now();
-        assert!(within(Duration::from_millis(300), "sleep 600").unwrap_err().contains("longer than"));
+        assert!(
+            within(Duration::from_millis(300), "sleep 600")
+                .unwrap_err()
+                .contains("longer than")
+        );
         assert!(run("yes").unwrap_err().contains("more than 65536 bytes"));
         assert!(start.elapsed() < Duration::from_secs(120));
     }

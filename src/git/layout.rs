@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -11,6 +11,7 @@ use gix::hash::Kind as Hash;
 use gix::odb::pack::index::File as Index;
 
 use super::lock::FileLock;
+use super::private::private_folder;
 use super::store::UNFINISHED;
 use super::{GitError, ObjectId};
 
@@ -184,7 +185,7 @@ impl Layout {
     /// folders of older versions.
     pub(super) fn tidy(&self) -> Result<(), GitError> {
         let Some(identity) = self.identity() else { return Ok(()) };
-        keep_to_owner(&self.root).map_err(GitError::storage("change the rights of", &self.root))?;
+        make_folder(&self.root)?;
         let Some(_alone) = FileLock::try_exclusive(&self.lease())? else {
             return Ok(());
         };
@@ -264,26 +265,9 @@ fn config_text(hash: Hash) -> String {
     )
 }
 
-/// Makes a folder for its owner only, with those above it.
+/// Makes a folder for its owner only, with those above it, and closes one of an older version with all that is in it.
 pub(super) fn make_folder(path: &Path) -> Result<(), GitError> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(GitError::storage("create", path))
-}
-
-/// Takes the rights of others from a folder and all that is in it, if it has any. The folder itself is the last.
-fn keep_to_owner(path: &Path) -> io::Result<()> {
-    let data = fs::symlink_metadata(path)?;
-    if data.is_symlink() || data.permissions().mode() & 0o077 == 0 {
-        return Ok(());
-    }
-    let mut mode = 0o600;
-    if data.is_dir() {
-        mode = 0o700;
-        for entry in fs::read_dir(path)? {
-            keep_to_owner(&entry?.path())?;
-        }
-    }
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    private_folder(path).map_err(GitError::storage("create", path))
 }
 
 /// Removes a file or a folder with all that is in it; it may be gone already.
@@ -302,6 +286,8 @@ pub(super) fn remove(path: &Path) -> Result<(), GitError> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn id(digit: char) -> ObjectId {
