@@ -25,7 +25,7 @@ const ROOMS: &[Room] = &[
         &["api", "cluster", "compare", "gostd", "health", "kustomize", "re2"],
         true,
     ),
-    room("artifact", &["gostd"], false),
+    room("artifact", &["budget", "gostd"], false),
     room(
         "automation",
         &[
@@ -143,7 +143,7 @@ const ROOMS: &[Room] = &[
     room(
         "source",
         &[
-            "api", "artifact", "git", "gostd", "net", "policy", "re2", "registry", "verify",
+            "api", "artifact", "budget", "git", "gostd", "net", "policy", "re2", "registry", "verify",
         ],
         false,
     ),

@@ -180,7 +180,8 @@ impl SourceTurn<'_, GitRepository> {
             source_verification_mode: self.observed.source_verification_mode.clone(),
         };
         let (storage, repository) = (self.storage.clone(), self.object.clone());
-        let artifact = blocking(status, move || make(&storage, &repository, gathered)).await?;
+        let budget = self.context.settings.fetches.of(&self.turn.object.name.namespace);
+        let artifact = blocking(status, move || make(&storage, &repository, gathered, &budget)).await?;
         self.store(status, &artifact, observed);
         Ok(())
     }

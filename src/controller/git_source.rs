@@ -10,6 +10,7 @@ use super::source_archive::{Making, rules};
 use super::source_status::STORAGE_FAILED;
 use super::source_turn::Source;
 use crate::api::{Artifact, GitRepository};
+use crate::budget::Budget;
 use crate::cluster::GIT_REPOSITORY;
 use crate::git::{Auth, Remote, RemoteUrl, Scheme};
 use crate::net::Deadline;
@@ -97,7 +98,13 @@ pub(super) struct Gathered {
 }
 
 /// Adds what is included, and writes the archive.
-pub(super) fn make(storage: &Storage, repository: &GitRepository, mut gathered: Gathered) -> Result<Artifact, Refused> {
+pub(super) fn make(
+    storage: &Storage,
+    repository: &GitRepository,
+    mut gathered: Gathered,
+    budget: &Budget,
+) -> Result<Artifact, Refused> {
+    let mut rooms = Vec::new();
     for (include, artifact) in repository.spec.include.iter().zip(&gathered.includes) {
         let (name, from, to) = (&include.repository.name, &include.from_path, include.to());
         let failed = |error: &dyn std::fmt::Display| Refused {
@@ -107,7 +114,8 @@ pub(super) fn make(storage: &Storage, repository: &GitRepository, mut gathered: 
             message: format!("failed to copy '{name}' include from {from} to {to}: {error}"),
         };
         let mut reader = storage.open(&stored(artifact)).map_err(|e| failed(&e))?;
-        let other = source::unpacked(&mut reader).map_err(|e| failed(&e))?;
+        let (other, room) = source::unpacked(&mut reader, budget).map_err(|e| failed(&e))?;
+        rooms.push(room);
         reader.finish().map_err(|e| failed(&e))?;
         source::put(&mut gathered.files.root, &other, from, to).map_err(|e| failed(&e))?;
     }

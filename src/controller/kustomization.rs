@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::artifact_trees::{FetchError, Unpacked};
+use super::artifact_trees::{Asker, FetchError, Unpacked};
 use super::blocking;
 use super::clock;
 use super::context::Context;
@@ -262,10 +262,14 @@ impl Reconciling<'_> {
         }
     }
 
-    async fn fetched(&self, status: &mut Status, found: &Found) -> Step<Arc<Unpacked>> {
+    async fn fetched(&self, status: &mut Status, found: &Found) -> Step<Unpacked> {
         self.stage(status, "Fetching manifests", &found.revision);
         let (trees, artifact) = (Arc::clone(&self.context().trees), found.artifact.clone());
-        let fetching = blocking::ask(move || trees.get(&artifact));
+        let asker = Asker {
+            namespace: self.kustomization.metadata.namespace_or_default().to_owned(),
+            patience: self.kustomization.spec.timeout(),
+        };
+        let fetching = blocking::ask(move || trees.get(&artifact, &asker));
         let fetched = self.shown(status, fetching).await;
         match fetched.unwrap_or_else(|error| Err(FetchError::Failed(error))) {
             Ok(unpacked) => Ok(unpacked),
@@ -273,7 +277,7 @@ impl Reconciling<'_> {
                 self.context(),
                 "Source is not ready, artifact not found",
             )),
-            Err(FetchError::Failed(message)) => Err(self.failed(status, "ArtifactFailed", message, &found.revision)),
+            Err(FetchError::Failed(message) | FetchError::NoRoom(message)) => Err(self.failed(status, "ArtifactFailed", message, &found.revision)),
         }
     }
 
@@ -281,7 +285,7 @@ impl Reconciling<'_> {
     async fn built(
         &self,
         status: &mut Status,
-        unpacked: Arc<Unpacked>,
+        unpacked: Unpacked,
         revision: &Revision,
     ) -> Result<Built, kustomize_build::BuildFailure> {
         let before = status.conditions.clone();

@@ -58,7 +58,7 @@ impl From<String> for BuildFailure {
 pub(super) async fn build(
     context: &Arc<Context>,
     kustomization: &Kustomization,
-    unpacked: Arc<Unpacked>,
+    unpacked: Unpacked,
 ) -> Result<Built, BuildFailure> {
     let settings = &context.settings;
     let substitution = match &kustomization.spec.post_build {
@@ -74,7 +74,7 @@ pub(super) async fn build(
     let timeout = kustomization.spec.timeout();
     let built = blocking::ask(move || -> Result<Built, BuildFailure> {
         let world = RealWorld::new(bases);
-        let prepared = overlay::prepare(&unpacked.tree, &overlay)?;
+        let prepared = overlay::prepare(unpacked.tree(), &overlay)?;
         let stages = Stages {
             decrypt: decryption.as_ref().map(|one| one as &dyn overlay::Decrypt),
             substitute: substitution.as_ref().map(|one| one as &dyn overlay::Substitute),

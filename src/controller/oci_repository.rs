@@ -165,7 +165,8 @@ impl SourceTurn<'_, OciRepository> {
             content: settings.fetches.bytes,
             artifact: settings.artifacts.as_ref().and_then(|artifacts| artifacts.max_size),
         };
-        source_turn::asking(status, move || pull(&remote, &spec, &digest, &folder, most)).await
+        let budget = settings.fetches.of(&self.turn.object.name.namespace);
+        source_turn::asking(status, move || pull(&remote, &spec, &digest, &folder, most, &budget)).await
     }
 
     async fn make(&mut self, status: &mut Status, revision: &str, pulled: Pulled) -> Step<()> {

@@ -11,11 +11,11 @@ use super::source_archive::{Making, rules};
 use super::source_spool::{Spooled, temporary};
 use super::source_turn::Source;
 use crate::api::{Artifact, ObjectName, OciRepository, OciRepositorySpec};
-use crate::budget::Bound;
+use crate::budget::{Bound, Budget, Held};
 use crate::cluster::OCI_REPOSITORY;
 use crate::net::NetError;
 use crate::registry::{Layer, RegistryError};
-use crate::source::{self, Directory, Files, Keeping, OciRemote};
+use crate::source::{self, Files, Keeping, OciRemote};
 use crate::storage::Storage;
 
 const LAYER_FAILED: &str = "OCIArtifactLayerOperationFailed";
@@ -35,8 +35,8 @@ pub(super) struct Pulled {
 enum Content {
     /// The layer as it is.
     Layer(File),
-    /// What is in it.
-    Files(Files),
+    /// What is in it, and what of the memory of fetches its names take.
+    Files(Files, Held),
 }
 
 /// What to do with a layer.
@@ -84,6 +84,7 @@ pub(super) fn pull(
     digest: &str,
     folder: &Path,
     most: Most,
+    budget: &Budget,
 ) -> Result<Pulled, Refused> {
     let image = remote.image(digest).map_err(|error| match error {
         RegistryError::Malformed { .. } => layer_failed(format!("failed to parse artifact manifest: {error}")),
@@ -104,7 +105,10 @@ pub(super) fn pull(
     let file = spool(remote, layer, operation, folder)?;
     let content = match operation {
         Operation::Copy => Content::Layer(file),
-        Operation::Extract => Content::Files(unpacked(&file, folder)?),
+        Operation::Extract => {
+            let (files, held) = unpacked(&file, folder, budget)?;
+            Content::Files(files, held)
+        }
     };
     Ok(Pulled {
         metadata: image.annotations,
@@ -148,16 +152,16 @@ fn broken(operation: Operation, error: &dyn std::fmt::Display) -> Refused {
     })
 }
 
-fn unpacked(layer: &File, folder: &Path) -> Result<Files, Refused> {
+fn unpacked(layer: &File, folder: &Path, budget: &Budget) -> Result<(Files, Held), Refused> {
     let failed = |error: &dyn std::fmt::Display| broken(Operation::Extract, error);
     let mut layer = layer;
     layer.rewind().map_err(|error| failed(&error))?;
     let kept = temporary(folder)?;
     let mut keeping = Keeping::new(BufWriter::with_capacity(128 << 10, &kept));
-    let root: Directory = source::unpack_layer(BufReader::with_capacity(128 << 10, layer), &mut keeping)
-        .map_err(|error| failed(&error))?;
+    let layer = BufReader::with_capacity(128 << 10, layer);
+    let (root, held) = source::unpack_layer(layer, budget, &mut keeping).map_err(|error| failed(&error))?;
     drop(keeping);
-    Ok(Files::kept_in(root, Arc::new(Spooled(kept))))
+    Ok((Files::kept_in(root, Arc::new(Spooled(kept))), held))
 }
 
 /// Writes the artifact.
@@ -178,7 +182,7 @@ pub(super) fn make(
         metadata: pulled.metadata,
     };
     match pulled.content {
-        Content::Files(files) => making.archive(&files, &rules(&files, ignore)?),
+        Content::Files(files, _held) => making.archive(&files, &rules(&files, ignore)?),
         Content::Layer(mut layer) => {
             layer.rewind().map_err(|error| broken(Operation::Copy, &error))?;
             making.copy(layer)

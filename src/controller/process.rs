@@ -125,6 +125,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
             settings.kustomize.http_retry,
             storage.clone(),
             settings.kustomize.source_host.clone(),
+            settings.builds.clone(),
         )),
         remotes: Default::default(),
         log,

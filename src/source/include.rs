@@ -1,9 +1,10 @@
 //! Files of another artifact, put into the tree of a source (`Storage.CopyToPath`, and Go's `os.Rename` below it).
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use super::tree::{Content, Directory, File, Found, Node};
-use crate::artifact::{Kind, Limits, Links, ReadError, archive};
+use crate::artifact::{Kind, Links, ReadError, archive};
+use crate::budget::{Budget, Held};
 
 /// Why files cannot be put somewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,25 +48,24 @@ pub fn put(root: &mut Directory, other: &Directory, from: &str, to: &str) -> Res
     Ok(())
 }
 
-/// The files of an archive, in memory.
+/// The files of an archive, in memory, and what of the budget they take while they are there.
 ///
 /// # Errors
-/// It is damaged, or more than an artifact may hold.
-pub fn unpacked(source: impl Read) -> Result<Directory, ReadError> {
+/// It is damaged, or more than the budget has room for.
+pub fn unpacked(source: impl Read, budget: &Budget) -> Result<(Directory, Held), ReadError> {
     let mut root = Directory::default();
-    let limits = Limits {
-        unpacked: u64::MAX,
-        ..Limits::default()
-    };
-    archive::unpack(source, limits, Links::Skip, |entry| {
+    let mut held = start(budget)?;
+    archive::unpack_within(source, budget, Links::Skip, |entry| {
+        held.grow(weight_of(&entry.path)).map_err(io::Error::other)?;
         let mut path: Vec<Vec<u8>> = entry.path.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect();
         let node = match entry.kind.clone() {
             Kind::Directory => {
                 root.make(&path);
                 return Ok(());
             }
-            Kind::File { executable, .. } => {
-                let mut bytes = Vec::new();
+            Kind::File { executable, size } => {
+                held.grow(size).map_err(io::Error::other)?;
+                let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
                 entry.read_to_end(&mut bytes)?;
                 Node::File(File {
                     executable,
@@ -82,7 +82,21 @@ pub fn unpacked(source: impl Read) -> Result<Directory, ReadError> {
         }
         Ok(())
     })?;
-    Ok(root)
+    Ok((root, held))
+}
+
+/// Nothing is held yet.
+pub(super) fn start(budget: &Budget) -> Result<Held, ReadError> {
+    budget.memory.hold(0).map_err(|cause| ReadError::Exceeded {
+        name: "the start".to_owned(),
+        cause,
+    })
+}
+
+/// What a path takes in a tree, in bytes of memory: a folder with one name in it some 400, and there may be one for each component.
+pub(super) fn weight_of(path: &[u8]) -> u64 {
+    let folders = path.iter().filter(|byte| **byte == b'/').count();
+    (path.len() + 200 + 600 * folders) as u64
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 
 use std::io::{self, Read, Write};
 
+use super::include::{start, weight_of};
 use super::tree::{Content, Directory, File, Node};
 use crate::api::OciLayerSelector;
-use crate::artifact::{Kind, Limits, Links, ReadError, archive};
+use crate::artifact::{Kind, Links, ReadError, archive};
+use crate::budget::{Budget, Held};
 use crate::registry::{Image, Layer};
 
 /// The layer that is wanted: the first of its media type, or the first one.
@@ -51,18 +53,20 @@ impl<W: Write> Keeping<W> {
     }
 }
 
-/// Unpacks a layer (`tar.Untar` without a limit and with links left out): its folders and files, whose bytes go to `keeping`. A hard
-/// link is an empty file, as upstream has it.
+/// Unpacks a layer (`tar.Untar` with links left out): its folders and files, whose bytes go to `keeping`, and what of the budget the
+/// names take while they are there. A hard link is an empty file, as upstream has it.
 ///
 /// # Errors
 /// [`ReadError`]. What was kept is of no use then.
-pub fn unpack_layer(layer: impl Read, keeping: &mut Keeping<impl Write>) -> Result<Directory, ReadError> {
-    let limits = Limits {
-        unpacked: u64::MAX,
-        ..Limits::default()
-    };
+pub fn unpack_layer(
+    layer: impl Read,
+    budget: &Budget,
+    keeping: &mut Keeping<impl Write>,
+) -> Result<(Directory, Held), ReadError> {
     let mut root = Directory::default();
-    archive::unpack(layer, limits, Links::Skip, |entry| {
+    let mut held = start(budget)?;
+    archive::unpack_within(layer, budget, Links::Skip, |entry| {
+        held.grow(weight_of(&entry.path)).map_err(io::Error::other)?;
         let mut path: Vec<Vec<u8>> = entry.path.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect();
         let file = match entry.kind.clone() {
             Kind::Directory => {
@@ -86,5 +90,5 @@ pub fn unpack_layer(layer: impl Read, keeping: &mut Keeping<impl Write>) -> Resu
         Ok(())
     })?;
     keeping.out.flush().map_err(ReadError::Source)?;
-    Ok(root)
+    Ok((root, held))
 }

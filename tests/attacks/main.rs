@@ -33,3 +33,8 @@ mod support;
 mod take_the_controllers_token;
 mod tarpit;
 mod unfold_a_repository;
+mod borrow_a_digest;
+mod siege;
+#[path = "../support/mod.rs"]
+mod support;
+mod swell_an_artifact;

@@ -35,6 +35,8 @@ pub struct KustomizeWorld<'a> {
     world: World<'a>,
     archives: Archives,
     server: HttpServer,
+    /// Of sources.
+    labels: Json,
 }
 
 impl<'a> Deref for KustomizeWorld<'a> {
@@ -68,7 +70,20 @@ impl<'a> KustomizeWorld<'a> {
             world,
             archives,
             server,
+            labels: json!({}),
         }
+    }
+
+    /// Its sources will have these labels, by which a controller of sources lets them be.
+    #[must_use]
+    pub fn with_labels(mut self, labels: Json) -> Self {
+        self.labels = labels;
+        self
+    }
+
+    /// Where the archive of a revision is served while it is the newest one.
+    pub fn address(&self, source: &str, revision: &str) -> String {
+        self.server.url(&format!("{source}/{revision}.tar.gz"))
     }
 
     /// A controller for this namespace, which leads from the start.
@@ -104,7 +119,8 @@ impl<'a> KustomizeWorld<'a> {
         archives.insert(path, bytes);
         drop(archives);
         let spec = json!({"interval": "1h", "url": "https://git.example.com/app.git", "ref": {"branch": "main"}});
-        self.add(GIT_REPOSITORY, source, spec);
+        let metadata = json!({ "labels": self.labels });
+        self.put(GIT_REPOSITORY, source, json!({ "spec": spec, "metadata": metadata }));
         self.patch_status(GIT_REPOSITORY, source, &json!({ "artifact": artifact }));
     }
 

@@ -76,7 +76,7 @@ fn read(archive: &[u8], links: Links) -> Result<Unpacked, ReadError> {
                 assert_eq!(content.len() as u64, size);
                 format!("{}{}", if executable { 'x' } else { '-' }, latin(&content))
             }
-            Kind::HardLink { target } => {
+            Kind::HardLink { target, .. } => {
                 found.hard_links.push(path.clone());
                 found.tree[&latin(&target)].clone()
             }

@@ -29,6 +29,9 @@ pub const ENTRIES: u64 = 1_000_000;
 /// So many bytes of content a job may come by unless somebody says otherwise.
 pub const CONTENT_SIZE: u64 = 4 << 30;
 
+/// What a process with one user may take for builds, in bytes of memory, unless he says otherwise.
+pub const SINGLE: u64 = 2 << 30;
+
 /// What one job may use up: a fetch, or a build.
 #[derive(Clone, Debug)]
 pub struct Budget {
@@ -108,6 +111,14 @@ impl Budgets {
 impl Default for Budget {
     fn default() -> Self {
         Budgets::new(Memory::single(1 << 30, FETCH_MEMORY), ENTRIES, CONTENT_SIZE).of("")
+    }
+}
+
+impl Exceeded {
+    /// Whether there may be room later: nothing is wrong with what was asked for as such.
+    #[must_use]
+    pub const fn is_passing(&self) -> bool {
+        matches!(self, Self::Share { .. } | Self::Full { .. })
     }
 }
 

@@ -4,13 +4,12 @@
 //! kept within a bound. What is no longer kept but still in use somewhere is shared as well.
 
 use std::collections::HashMap;
-use std::fmt;
+use std::fmt::{self, Display};
+use std::hash::Hash;
 use std::io::{self, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use thiserror::Error;
-
-use bumpwright_artifact::Digest;
 
 /// Why there is nothing to share.
 #[derive(Debug, Error)]
@@ -19,26 +18,26 @@ pub enum SharedError<E> {
     #[error(transparent)]
     Caller(E),
     /// The rest of the artifact could not be read, or it is damaged: nothing of it may be used.
-    #[error("cannot read the artifact {digest} to its end: {cause}")]
+    #[error("cannot read the artifact {key} to its end: {cause}")]
     Read {
-        /// The artifact's.
-        digest: Digest,
+        /// Which one.
+        key: String,
         /// Why.
         cause: io::Error,
     },
 }
 
-/// Values by the digest of the artifact that they were made from, bounded in bytes. `E` is the callers' error; all who
-/// wait for the same attempt get the same one.
-pub struct Shared<T, E> {
+/// Values by the artifact that they were made from, bounded in bytes. The key says all that may differ: who knows a digest alone
+/// must not get what another one was sent. `E` is the callers' error; all who wait for the same attempt get the same one.
+pub struct Shared<K, T, E> {
     /// The most bytes that are kept.
     bound: u64,
     weigh: fn(&T) -> u64,
-    state: Mutex<State<T, E>>,
+    state: Mutex<State<K, T, E>>,
 }
 
-struct State<T, E> {
-    slots: HashMap<Digest, Slot<T, E>>,
+struct State<K, T, E> {
+    slots: HashMap<K, Slot<T, E>>,
     /// Of all that is kept, in bytes.
     weight: u64,
     /// Counts uses.
@@ -72,7 +71,7 @@ enum Landing<T, E> {
     Lost,
 }
 
-impl<T, E> Shared<T, E> {
+impl<K: Clone + Eq + Hash + Display, T, E> Shared<K, T, E> {
     /// Keeps at most `bound` bytes, as `weigh` counts them.
     #[must_use]
     pub fn new(bound: u64, weigh: fn(&T) -> u64) -> Self {
@@ -87,20 +86,20 @@ impl<T, E> Shared<T, E> {
         }
     }
 
-    /// What the artifact with this digest holds. If it is not at hand, `open` and then `unpack` are called, by one caller
-    /// at a time for each digest; what `unpack` leaves unread is read, so that a reader that checks the digest at the end
+    /// What the artifact of this key holds. If it is not at hand, `open` and then `unpack` are called, by one caller
+    /// at a time for each key; what `unpack` leaves unread is read, so that a reader that checks the digest at the end
     /// gets there before anybody gets the value. A failure is not kept: the next caller tries again.
     ///
     /// # Errors
     /// [`SharedError`], shared by all who waited for it.
     pub fn get<R: Read>(
         &self,
-        digest: &Digest,
+        key: &K,
         open: impl FnOnce() -> Result<R, E>,
         unpack: impl FnOnce(&mut dyn Read) -> Result<T, E>,
     ) -> Result<Arc<T>, Arc<SharedError<E>>> {
         loop {
-            match self.board(digest) {
+            match self.board(key) {
                 Boarding::Here(value) => return Ok(value),
                 Boarding::Wait(flight) => {
                     if let Some(outcome) = flight.wait() {
@@ -110,11 +109,11 @@ impl<T, E> Shared<T, E> {
                 Boarding::Fly(flight) => {
                     let mut pilot = Pilot {
                         shared: self,
-                        digest,
+                        key,
                         flight,
                         outcome: None,
                     };
-                    let outcome = unpacked(digest, open, unpack).map(Arc::new).map_err(Arc::new);
+                    let outcome = unpacked(key, open, unpack).map(Arc::new).map_err(Arc::new);
                     pilot.outcome = Some(clone(&outcome));
                     return outcome;
                 }
@@ -144,11 +143,11 @@ impl<T, E> Shared<T, E> {
         self.state().weight
     }
 
-    fn board(&self, digest: &Digest) -> Boarding<T, E> {
+    fn board(&self, key: &K) -> Boarding<T, E> {
         let mut state = self.state();
         state.clock += 1;
         let now = state.clock;
-        let found = match state.slots.get_mut(digest) {
+        let found = match state.slots.get_mut(key) {
             Some(Slot::Here { value, used, .. }) => {
                 *used = now;
                 Some(Boarding::Here(Arc::clone(value)))
@@ -162,27 +161,27 @@ impl<T, E> Shared<T, E> {
                 landed: Mutex::new(Landing::Awaited),
                 bell: Condvar::new(),
             });
-            state.slots.insert(digest.clone(), Slot::Coming(Arc::clone(&flight)));
+            state.slots.insert(key.clone(), Slot::Coming(Arc::clone(&flight)));
             Boarding::Fly(flight)
         })
     }
 
-    fn land(&self, digest: &Digest, value: Option<&Arc<T>>) {
+    fn land(&self, key: &K, value: Option<&Arc<T>>) {
         let weight = value.map(|value| (self.weigh)(value));
         let mut state = self.state();
-        state.slots.remove(digest);
+        state.slots.remove(key);
         if let (Some(value), Some(weight)) = (value, weight) {
-            state.keep(digest, value, weight, self.bound);
+            state.keep(key, value, weight, self.bound);
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T, E>> {
+    fn state(&self) -> MutexGuard<'_, State<K, T, E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T, E> State<T, E> {
-    fn keep(&mut self, digest: &Digest, value: &Arc<T>, weight: u64, bound: u64) {
+impl<K: Clone + Eq + Hash, T, E> State<K, T, E> {
+    fn keep(&mut self, key: &K, value: &Arc<T>, weight: u64, bound: u64) {
         self.slots.retain(|_, slot| match slot {
             Slot::Elsewhere(value) => value.strong_count() > 0,
             _ => true,
@@ -198,7 +197,7 @@ impl<T, E> State<T, E> {
                 used: self.clock,
             }
         };
-        self.slots.insert(digest.clone(), slot);
+        self.slots.insert(key.clone(), slot);
     }
 
     /// Lets go of what was not used for longest; false when nothing is kept.
@@ -218,7 +217,7 @@ impl<T, E> State<T, E> {
     }
 }
 
-impl<T, E> fmt::Debug for Shared<T, E> {
+impl<K, T, E> fmt::Debug for Shared<K, T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
             .field("bound", &self.bound)
@@ -247,26 +246,26 @@ impl<T, E> Flight<T, E> {
 }
 
 /// Tells those who wait, whatever happens.
-struct Pilot<'a, T, E> {
-    shared: &'a Shared<T, E>,
-    digest: &'a Digest,
+struct Pilot<'a, K: Clone + Eq + Hash + Display, T, E> {
+    shared: &'a Shared<K, T, E>,
+    key: &'a K,
     flight: Arc<Flight<T, E>>,
     outcome: Option<Outcome<T, E>>,
 }
 
-impl<T, E> Drop for Pilot<'_, T, E> {
+impl<K: Clone + Eq + Hash + Display, T, E> Drop for Pilot<'_, K, T, E> {
     fn drop(&mut self) {
         let outcome = self.outcome.take();
         let value = outcome.as_ref().and_then(|outcome| outcome.as_ref().ok());
-        self.shared.land(self.digest, value);
+        self.shared.land(self.key, value);
         let landing = outcome.map_or(Landing::Lost, Landing::Done);
         *self.flight.landed.lock().unwrap_or_else(PoisonError::into_inner) = landing;
         self.flight.bell.notify_all();
     }
 }
 
-fn unpacked<T, E, R: Read>(
-    digest: &Digest,
+fn unpacked<K: Display, T, E, R: Read>(
+    key: &K,
     open: impl FnOnce() -> Result<R, E>,
     unpack: impl FnOnce(&mut dyn Read) -> Result<T, E>,
 ) -> Result<T, SharedError<E>> {
@@ -274,7 +273,7 @@ fn unpacked<T, E, R: Read>(
     let value = unpack(&mut reader).map_err(SharedError::Caller)?;
     let rest = io::copy(&mut reader, &mut io::sink());
     rest.map_err(|cause| SharedError::Read {
-        digest: digest.clone(),
+        key: key.to_string(),
         cause,
     })?;
     Ok(value)

@@ -18,7 +18,7 @@ use std::sync::{Arc, Barrier};
 use bumpwright_storage::{Digest, Shared, SharedError, StorageError};
 use support::world;
 
-type Texts = Shared<String, String>;
+type Texts = Shared<Digest, String, String>;
 
 fn texts(bound: u64) -> Texts {
     Shared::new(bound, |text: &String| text.len() as u64)
@@ -112,7 +112,7 @@ fn damage_behind_what_was_unpacked_is_found() {
     let world = world();
     let written = world.write("a.tar.gz", b"hello, world");
     fs::write(world.path(&written), "hello, World").unwrap();
-    let shared: Shared<Vec<u8>, StorageError> = Shared::new(100, |bytes| bytes.len() as u64);
+    let shared: Shared<Digest, Vec<u8>, StorageError> = Shared::new(100, |bytes| bytes.len() as u64);
     let take_five = |from: &mut dyn Read| {
         let mut bytes = vec![0; 5];
         from.read_exact(&mut bytes).unwrap();

@@ -1,5 +1,6 @@
 //! Why an archive could not be read.
 
+use bumpwright_budget::Exceeded;
 use bumpwright_gostd::quote_bytes;
 use std::fmt;
 use std::io;
@@ -35,6 +36,14 @@ pub enum ReadError {
         name: String,
         /// The limit.
         limit: u64,
+    },
+    /// More than the budget of the job that unpacks it allows.
+    #[error("unpack the archive: at {name}: {cause}")]
+    Exceeded {
+        /// The entry.
+        name: String,
+        /// Which bound.
+        cause: Exceeded,
     },
     /// A name that leads out of the root, or that upstream refuses.
     #[error("unpack the archive: the name {name} {reason}")]
@@ -95,6 +104,18 @@ pub enum ReadError {
         /// Why.
         source: io::Error,
     },
+}
+
+impl ReadError {
+    /// The bound of a budget that was reached, be it by reading or by what took an entry.
+    #[must_use]
+    pub fn exceeded(&self) -> Option<&Exceeded> {
+        match self {
+            Self::Exceeded { cause, .. } => Some(cause),
+            Self::Visitor { source, .. } => source.get_ref()?.downcast_ref(),
+            _ => None,
+        }
+    }
 }
 
 /// Which limit was reached.

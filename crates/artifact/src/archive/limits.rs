@@ -39,6 +39,18 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// What no archive needs, whatever may be spent on it: the rest is up to the budget of the job.
+    pub(super) fn beside_budget() -> Self {
+        Self {
+            unpacked: u64::MAX,
+            entries: u64::MAX,
+            names: u64::MAX,
+            ..Self::default()
+        }
+    }
+}
+
 /// What is done with a symbolic link. Nothing is ever reached through one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Links {

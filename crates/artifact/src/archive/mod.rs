@@ -9,9 +9,10 @@ mod limits;
 mod names;
 mod pax;
 mod reader;
+mod spent;
 mod writer;
 
 pub use fault::{ReadError, TooMuch};
 pub use limits::{Limits, Links};
-pub use reader::{Entry, Kind, Reader, Summary, unpack};
+pub use reader::{Entry, Kind, Reader, Summary, unpack, unpack_within};
 pub use writer::{WriteError, Writer, Written};

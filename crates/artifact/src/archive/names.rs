@@ -8,10 +8,15 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Node {
     Directory,
-    File,
+    /// With its length in bytes.
+    File(u64),
     /// A symbolic link that was left out.
     Symlink,
 }
+
+/// What a name takes beside its bytes, and a directory, whose children have a table, in bytes of memory.
+const NAME: u64 = 100;
+const DIRECTORY: u64 = 300;
 
 /// The components of a name without empty ones and `.`; none for the root.
 ///
@@ -65,12 +70,13 @@ pub(super) struct Names {
     /// Each directory's, the root's first.
     children: Vec<HashMap<Box<[u8]>, Child>>,
     bytes: u64,
+    weight: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Child {
     Directory(usize),
-    File,
+    File(u64),
     Symlink,
 }
 
@@ -79,6 +85,7 @@ impl Names {
         Self {
             children: vec![HashMap::new()],
             bytes: 0,
+            weight: 0,
         }
     }
 
@@ -95,7 +102,7 @@ impl Names {
             };
             directory = match self.child(directory, parent) {
                 Some(Child::Directory(child)) => child,
-                Some(Child::File) => return Err(conflict("is a file, and another entry is below it")),
+                Some(Child::File(_)) => return Err(conflict("is a file, and another entry is below it")),
                 Some(Child::Symlink) => return Err(conflict("is a symbolic link, and another entry is below it")),
                 None => self.insert(directory, parent, Node::Directory, limits)?,
             };
@@ -105,32 +112,42 @@ impl Names {
             reason,
         };
         match (self.child(directory, name), node) {
-            (None, _) | (Some(Child::Symlink), Node::File | Node::Symlink) => {
+            (None, _) | (Some(Child::Symlink), Node::File(_) | Node::Symlink) => {
                 self.insert(directory, name, node, limits).map(|_| false)
             }
             (Some(Child::Directory(_)), Node::Directory) => Ok(false),
-            (Some(Child::File), Node::File | Node::Symlink) => Ok(true),
-            (Some(Child::File), Node::Directory) => Err(conflict("is a file and a directory")),
-            (Some(Child::Directory(_)), Node::File) => Err(conflict("is a directory and a file")),
+            (Some(Child::File(_)), Node::File(size)) => {
+                let child = self.children.get_mut(directory).and_then(|names| names.get_mut(*name));
+                child.into_iter().for_each(|child| *child = Child::File(size));
+                Ok(true)
+            }
+            (Some(Child::File(_)), Node::Symlink) => Ok(true),
+            (Some(Child::File(_)), Node::Directory) => Err(conflict("is a file and a directory")),
+            (Some(Child::Directory(_)), Node::File(_)) => Err(conflict("is a directory and a file")),
             (Some(Child::Directory(_)), Node::Symlink) | (Some(Child::Symlink), Node::Directory) => {
                 Err(conflict("is a directory and a symbolic link"))
             }
         }
     }
 
-    /// Whether the name stands for a file.
-    pub(super) fn has_file(&self, path: &[&[u8]]) -> bool {
-        let Some((name, parents)) = path.split_last() else {
-            return false;
-        };
+    /// What all names take, in bytes of memory.
+    pub(super) const fn weight(&self) -> u64 {
+        self.weight
+    }
+
+    /// The length of a file; none when the name stands for no file.
+    pub(super) fn file(&self, path: &[&[u8]]) -> Option<u64> {
+        let (name, parents) = path.split_last()?;
         let directory = parents
             .iter()
             .try_fold(0, |directory, parent| match self.child(directory, parent) {
                 Some(Child::Directory(child)) => Some(child),
                 _ => None,
             });
-        let child = directory.and_then(|directory| self.child(directory, name));
-        matches!(child, Some(Child::File))
+        match directory.and_then(|directory| self.child(directory, name)) {
+            Some(Child::File(size)) => Some(size),
+            _ => None,
+        }
     }
 
     fn child(&self, directory: usize, name: &[u8]) -> Option<Child> {
@@ -147,13 +164,14 @@ impl Names {
                 limit: limits.names,
             });
         }
+        self.weight += name.len() as u64 + if node == Node::Directory { DIRECTORY } else { NAME };
         let next = self.children.len();
         let child = match node {
             Node::Directory => {
                 self.children.push(HashMap::new());
                 Child::Directory(next)
             }
-            Node::File => Child::File,
+            Node::File(size) => Child::File(size),
             Node::Symlink => Child::Symlink,
         };
         if let Some(children) = self.children.get_mut(directory) {

@@ -10,6 +10,8 @@ use super::inflate::Inflated;
 use super::limits::{Limits, Links};
 use super::names::{Names, Node, components};
 use super::pax::Records;
+use super::spent::Spent;
+use bumpwright_budget::{Budget, Exceeded};
 use std::io::{self, Read};
 
 /// What an entry is.
@@ -28,6 +30,8 @@ pub enum Kind {
     HardLink {
         /// The path of that file.
         target: Vec<u8>,
+        /// Its length in bytes.
+        size: u64,
     },
 }
 
@@ -63,6 +67,8 @@ pub struct Reader<R> {
     fault: Option<ReadError>,
     is_done: bool,
     summary: Summary,
+    /// What it takes of a budget, if it has one.
+    spent: Option<Spent>,
 }
 
 /// An entry that may be unpacked; reads as the content of its file.
@@ -85,9 +91,32 @@ pub fn unpack<R: Read>(
     source: R,
     limits: Limits,
     links: Links,
+    visit: impl FnMut(&mut Entry<'_, R>) -> io::Result<()>,
+) -> Result<Summary, ReadError> {
+    visit_all(Reader::new(source, limits, links), visit)
+}
+
+/// As [`unpack`], within the budget of a job: each entry counts, of whatever kind, and the content of each file, as often as hard
+/// links lead to it; the names that are known take memory as long as it goes on. What `visit` keeps is for it to hold.
+///
+/// # Errors
+/// As [`unpack`], and [`ReadError::Exceeded`].
+pub fn unpack_within<R: Read>(
+    source: R,
+    budget: &Budget,
+    links: Links,
+    visit: impl FnMut(&mut Entry<'_, R>) -> io::Result<()>,
+) -> Result<Summary, ReadError> {
+    let mut reader = Reader::new(source, Limits::beside_budget(), links);
+    let spent = Spent::of(budget).map_err(|cause| reader.exceeded(cause))?;
+    reader.spent = Some(spent);
+    visit_all(reader, visit)
+}
+
+fn visit_all<R: Read>(
+    mut reader: Reader<R>,
     mut visit: impl FnMut(&mut Entry<'_, R>) -> io::Result<()>,
 ) -> Result<Summary, ReadError> {
-    let mut reader = Reader::new(source, limits, links);
     while let Some(mut entry) = reader.next_entry()? {
         if let Err(source) = visit(&mut entry) {
             let name = shown(&entry.path);
@@ -113,6 +142,7 @@ impl<R: Read> Reader<R> {
             fault: None,
             is_done: false,
             summary: Summary::default(),
+            spent: None,
         }
     }
 
@@ -280,6 +310,7 @@ impl<R: Read> Reader<R> {
         self.count_entry()?;
         self.unpacked = self.unpacked.saturating_add(size);
         self.check(self.unpacked, self.limits.unpacked, TooMuch::Unpacked, &header.name)?;
+        self.spend(|spent| spent.content(size))?;
         let path = components(&header.name, &self.limits)?;
         let name = || shown(&header.name);
         let (kind, node) = match nature(&header) {
@@ -294,20 +325,27 @@ impl<R: Read> Reader<R> {
                 let reason = "is the root, and not a directory";
                 return Err(ReadError::Conflict { name: name(), reason });
             }
-            Nature::File if header.kind == b'1' => (Some(self.hard_link(&header, &path)?), Node::File),
+            Nature::File if header.kind == b'1' => {
+                let (kind, size) = self.hard_link(&header, &path)?;
+                self.spend(|spent| spent.content(size))?;
+                (Some(kind), Node::File(size))
+            }
             Nature::File => {
                 self.summary.content += size;
                 let executable = header.mode & 0o111 != 0;
-                (Some(Kind::File { executable, size }), Node::File)
+                (Some(Kind::File { executable, size }), Node::File(size))
             }
         };
+        let before = self.names.weight();
         let replaces = self.names.add(&path, node, &self.limits)?;
+        let more = self.names.weight() - before;
+        self.spend(|spent| spent.names(more))?;
         let kind = kind.filter(|_| !path.is_empty());
         Ok(kind.map(|kind| (path.join(&b'/'), kind, replaces)))
     }
 
     /// A hard link must lead to a file that came before. With a size, Untar takes it for cut off.
-    fn hard_link(&self, header: &Header, path: &[&[u8]]) -> Result<Kind, ReadError> {
+    fn hard_link(&self, header: &Header, path: &[&[u8]]) -> Result<(Kind, u64), ReadError> {
         let refused = |reason| ReadError::HardLink {
             name: shown(&header.name),
             target: shown(&header.link),
@@ -322,21 +360,35 @@ impl<R: Read> Reader<R> {
         if header.size != 0 {
             return Err(refused("has a size of its own"));
         }
-        if !self.names.has_file(&target) {
+        let Some(size) = self.names.file(&target) else {
             return Err(refused("leads to no file that came before it"));
-        }
+        };
         let target = target.join(&b'/');
-        Ok(Kind::HardLink { target })
+        Ok((Kind::HardLink { target, size }, size))
     }
 
     fn count_entry(&mut self) -> Result<(), ReadError> {
         self.summary.entries += 1;
+        self.spend(|spent| spent.entry())?;
         self.check(
             self.summary.entries,
             self.limits.entries,
             TooMuch::Entries,
             &self.current,
         )
+    }
+
+    fn spend(&mut self, on: impl FnOnce(&mut Spent) -> Result<(), Exceeded>) -> Result<(), ReadError> {
+        let spent = self.spent.as_mut().map_or(Ok(()), on);
+        spent.map_err(|cause| self.exceeded(cause))
+    }
+
+    fn exceeded(&self, cause: Exceeded) -> ReadError {
+        let name = match &*self.current {
+            [] => "the start".to_owned(),
+            name => shown(name),
+        };
+        ReadError::Exceeded { name, cause }
     }
 
     fn check(&self, count: u64, limit: u64, what: TooMuch, name: &[u8]) -> Result<(), ReadError> {
@@ -388,7 +440,10 @@ impl<R: Read> Reader<R> {
         loop {
             match self.discard(u64::MAX)? {
                 0 => return Ok(()),
-                count => behind += count,
+                count => {
+                    behind += count;
+                    self.spend(|spent| spent.content(count))?;
+                }
             }
             self.check(behind, limit, TooMuch::Unpacked, b"the end")?;
         }

@@ -3,6 +3,7 @@
 use super::{Found, Tree, TreeError, path};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Files by path. Directories are there because files are in them, or because they were added.
 #[derive(Debug, Clone, Default)]
@@ -10,16 +11,22 @@ pub struct MemoryTree {
     entries: BTreeMap<String, Entry>,
     /// The names in each directory.
     directories: BTreeMap<String, BTreeSet<String>>,
+    weight: u64,
 }
 
 #[derive(Debug, Clone)]
 enum Entry {
-    File(Vec<u8>),
+    /// Hard links have the same bytes.
+    File(Arc<Vec<u8>>),
     Link(String),
 }
 
 /// As many as Linux follows before it calls it a circle.
 const MAX_LINKS: usize = 40;
+
+/// What an entry takes beside its path and bytes, and a directory beside its path, in bytes of memory.
+const ENTRY: usize = 250;
+const DIRECTORY: usize = 500;
 
 impl MemoryTree {
     /// A tree with nothing but its root.
@@ -32,7 +39,30 @@ impl MemoryTree {
 
     /// Puts a file, with the directories above it.
     pub fn add_file(&mut self, path: &str, bytes: impl Into<Vec<u8>>) {
-        self.put(path, Entry::File(bytes.into()));
+        let bytes = bytes.into();
+        self.weight += bytes.capacity() as u64;
+        self.put(path, Entry::File(Arc::new(bytes)));
+    }
+
+    /// Puts one more name of a file that is there, with the same bytes.
+    ///
+    /// # Errors
+    ///
+    /// What is there is no file, or nothing is there.
+    pub fn add_hard_link(&mut self, path: &str, target: &str) -> Result<(), TreeError> {
+        let found = self.resolve(&path::clean(&format!("/{target}")))?;
+        let Some(Entry::File(bytes)) = self.entries.get(&found.path) else {
+            return Err(TreeError::Directory(target.to_owned()));
+        };
+        let bytes = Arc::clone(bytes);
+        self.put(path, Entry::File(bytes));
+        Ok(())
+    }
+
+    /// What the tree takes, in bytes of memory: never less than it is.
+    #[must_use]
+    pub const fn weight(&self) -> u64 {
+        self.weight
     }
 
     /// Puts a symbolic link; a relative `target` counts from the link's directory.
@@ -46,6 +76,9 @@ impl MemoryTree {
         let mut below = None;
         loop {
             let is_known = self.directories.contains_key(&directory);
+            if !is_known {
+                self.weight += (DIRECTORY + 2 * directory.len()) as u64;
+            }
             self.directories.entry(directory.clone()).or_default().extend(below);
             if is_known || directory == "/" {
                 break;
@@ -61,7 +94,15 @@ impl MemoryTree {
         self.add_directory(&parent);
         let names = self.directories.entry(parent).or_default();
         names.insert(path::base(&path).to_owned());
-        self.entries.insert(path, entry);
+        self.weight += (ENTRY + 2 * path.len()) as u64;
+        let old = self.entries.insert(path, entry);
+        // Other names of it may be there still.
+        if let Some(bytes) = old.and_then(|old| match old {
+            Entry::File(bytes) => Arc::into_inner(bytes),
+            Entry::Link(_) => None,
+        }) {
+            self.weight -= bytes.capacity() as u64;
+        }
     }
 
     /// The path without links.
@@ -127,6 +168,29 @@ impl Tree for MemoryTree {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hard_links_have_the_bytes_of_the_file_and_weigh_a_name() {
+        let mut tree = MemoryTree::new();
+        tree.add_file("/a", vec![b'x'; 10_000]);
+        for number in 0..100 {
+            tree.add_hard_link(&format!("/links/{number}"), "a").unwrap();
+        }
+        assert!(tree.weight() < 50_000, "{}", tree.weight());
+        tree.add_file("/a", "y");
+        assert_eq!(tree.read("/links/99").unwrap().len(), 10_000);
+        assert_eq!(
+            tree.add_hard_link("/b", "links"),
+            Err(TreeError::Directory("links".to_owned()))
+        );
+    }
+
+    #[test]
+    fn each_level_of_a_deep_path_weighs_its_own_path() {
+        let mut tree = MemoryTree::new();
+        tree.add_file(&"/directory".repeat(250), "");
+        assert!(tree.weight() > 250 * 10 * 250 / 2, "{}", tree.weight());
+    }
 
     #[test]
     fn links_are_followed_wherever_they_stand() {
