@@ -73,7 +73,7 @@ const ROOMS: &[Room] = &[
     ),
     room("cel", &["gostd", "re2"], false),
     room("cloud", &["gostd", "net"], true),
-    room("cluster", &["api", "gostd", "net", "yaml"], true),
+    room("cluster", &["api", "budget", "gostd", "net", "yaml"], true),
     room(
         "controller",
         &[

@@ -19,7 +19,7 @@ use super::metadata::{FORCE_ENABLED, RECONCILE_DISABLED, SSA_IF_NOT_PRESENT, SSA
 use super::normalize::is_typed;
 use super::settings::Settings;
 use super::unknown_fields::drop_unknown;
-use crate::cluster::{Apply, Cluster, ClusterError, GroupVersionKind, Resource};
+use crate::cluster::{Answered, Apply, Cluster, ClusterError, GroupVersionKind, Resource};
 use crate::re2::{Budget, Regexp};
 
 /// What is to be done with an object.
@@ -28,9 +28,9 @@ pub(super) enum Verdict {
     /// Nothing: it is as it was.
     Known(Change),
     /// It is applied, and seen then whether that has changed it; what the server has of it.
-    Attempt(Option<Value>),
-    /// Nothing; what the server has of it.
-    Keep(Change, Option<Value>),
+    Attempt(Option<Answered<Value>>),
+    /// Nothing; which version the server has of it.
+    Keep(Change, Option<Version>),
     /// It is applied.
     Write(Box<Plan>),
     /// It is deleted and made again: fields change that cannot.
@@ -41,16 +41,16 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) change: Change,
-    /// What is taken out of the server's object before.
+    /// What is taken out of the server's object before, and that object.
     pub(super) cleanup: Vec<Value>,
-    /// What the server has and what it would make of it, when there are fields that are not looked at.
+    pub(super) existing: Option<Answered<Value>>,
+    /// What it would make of it, when there are fields that are not looked at.
     pub(super) yields: Option<Yield>,
 }
 
 #[derive(Debug)]
 pub(super) struct Yield {
-    pub(super) existing: Value,
-    pub(super) dry_run: Value,
+    pub(super) dry_run: Answered<Value>,
     pub(super) paths: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Looker<'a> {
     pub(super) rules: IgnoreRules,
     pub(super) managers: Vec<Manager>,
     /// OpenAPI documents that were asked for, by group and version.
-    documents: Mutex<BTreeMap<String, Option<Arc<Value>>>>,
+    documents: Mutex<BTreeMap<String, Option<Arc<Answered<Value>>>>>,
 }
 
 /// How long a kind may take to be served after its definition is established.
@@ -85,7 +85,7 @@ impl<'a> Looker<'a> {
     }
 
     /// What the server has; None when that is nothing, or when the account may not read it.
-    async fn existing(&self, item: &Item, resource: &Resource) -> Result<Option<Value>, Refusal> {
+    async fn existing(&self, item: &Item, resource: &Resource) -> Result<Option<Answered<Value>>, Refusal> {
         match self.cluster.fetch(resource, &item.id.name).await {
             Ok(object) => Ok(Some(object)),
             Err(error) if error.is_not_found() || error.reason() == "Forbidden" => Ok(None),
@@ -102,21 +102,21 @@ impl<'a> Looker<'a> {
     ) -> Result<Verdict, Refusal> {
         if is_excluded(&item.object) {
             let existing = self.existing(item, resource).await?;
-            return Ok(skipped(item, existing));
+            return Ok(skipped(item, existing.as_deref()));
         }
         let mut migrated = false;
         if SSA_IF_NOT_PRESENT.is_in(&item.object) || self.settings.migrate_api_version {
             let existing = self.existing(item, resource).await?;
             let is_there = existing.is_some();
-            if is_there && (SSA_IF_NOT_PRESENT.is_in(&item.object) || existing.as_ref().is_some_and(is_excluded)) {
-                return Ok(skipped(item, existing));
+            if is_there && (SSA_IF_NOT_PRESENT.is_in(&item.object) || existing.as_deref().is_some_and(is_excluded)) {
+                return Ok(skipped(item, existing.as_deref()));
             }
-            migrated = self.migrate(item, resource, existing).await?;
+            migrated = self.migrate(item, resource, existing.as_deref()).await?;
         }
         if !self.settings.dry_run {
             let existing = self.existing(item, resource).await?;
-            return Ok(match existing.as_ref().is_some_and(is_excluded) {
-                true => skipped(item, existing),
+            return Ok(match existing.as_deref().is_some_and(is_excluded) {
+                true => skipped(item, existing.as_deref()),
                 false => Verdict::Attempt(existing),
             });
         }
@@ -130,20 +130,26 @@ impl<'a> Looker<'a> {
             }
         };
         if resource_version(&dry_run).is_empty() {
-            return Ok(write(&dry_run, Action::Created, Vec::new()));
+            return Ok(write(item, &dry_run, Action::Created));
         }
         let existing = self.existing(item, resource).await?;
-        if existing.as_ref().is_some_and(is_excluded) {
-            return Ok(skipped(item, existing));
+        if existing.as_deref().is_some_and(is_excluded) {
+            return Ok(skipped(item, existing.as_deref()));
         }
         Ok(self.compare(item, existing, dry_run, migrated))
     }
 
     /// Decides by what the server has and what it would make of it.
-    fn compare(&self, item: &Item, existing: Option<Value>, dry_run: Value, migrated: bool) -> Verdict {
+    fn compare(
+        &self,
+        item: &Item,
+        existing: Option<Answered<Value>>,
+        dry_run: Answered<Value>,
+        migrated: bool,
+    ) -> Verdict {
         let Some(existing) = existing else {
             // It is there and cannot be read, or went this moment.
-            return write(&dry_run, Action::Configured, Vec::new());
+            return write(item, &dry_run, Action::Configured);
         };
         let cleanup = self.cleanup(item, &existing);
         let paths = self.rules.paths(&dry_run);
@@ -153,19 +159,17 @@ impl<'a> Looker<'a> {
         };
         if !migrated && cleanup.is_empty() && !drifted {
             let is_same = resource_version(&existing) == resource_version(&dry_run);
-            let change = change(&dry_run, Action::Unchanged);
+            let change = change(item, &dry_run, Action::Unchanged);
             // If somebody wrote in between, which version is as it should be is not known.
-            return Verdict::Keep(change, is_same.then_some(existing));
+            let version = is_same.then(|| Version::of(&existing)).flatten();
+            return Verdict::Keep(change, version);
         }
         let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
         Verdict::Write(Box::new(Plan {
-            change: change(&dry_run, Action::Configured),
+            change: change(item, &dry_run, Action::Configured),
+            existing: (!paths.is_empty() || !cleanup.is_empty()).then_some(existing),
             cleanup,
-            yields: (!paths.is_empty()).then_some(Yield {
-                existing,
-                dry_run,
-                paths,
-            }),
+            yields: (!paths.is_empty()).then_some(Yield { dry_run, paths }),
         }))
     }
 
@@ -188,7 +192,7 @@ impl<'a> Looker<'a> {
         item: &mut Item,
         resource: &Resource,
         is_new_kind: bool,
-    ) -> Result<Value, ClusterError> {
+    ) -> Result<Answered<Value>, ClusterError> {
         let end = Instant::now() + SERVED;
         loop {
             match self.dry_run(item, resource).await {
@@ -205,7 +209,7 @@ impl<'a> Looker<'a> {
         }
     }
 
-    pub(super) async fn dry_run(&self, item: &Item, resource: &Resource) -> Result<Value, ClusterError> {
+    pub(super) async fn dry_run(&self, item: &Item, resource: &Resource) -> Result<Answered<Value>, ClusterError> {
         let how = Apply {
             manager: &self.settings.manager,
             dry_run: true,
@@ -230,7 +234,7 @@ impl<'a> Looker<'a> {
         Ok(is_any)
     }
 
-    async fn document(&self, gvk: &GroupVersionKind) -> Result<Option<Arc<Value>>, ClusterError> {
+    async fn document(&self, gvk: &GroupVersionKind) -> Result<Option<Arc<Answered<Value>>>, ClusterError> {
         let mut documents = self.documents.lock().await;
         if let Some(document) = documents.get(&gvk.api_version()) {
             return Ok(document.clone());
@@ -247,7 +251,7 @@ impl<'a> Looker<'a> {
             return Err(refusal(item, error));
         };
         if is_excluded(&existing) {
-            return Ok(skipped(item, Some(existing)));
+            return Ok(skipped(item, Some(&existing)));
         }
         let force = || self.settings.force || FORCE_ENABLED.is_in(&item.object) || FORCE_ENABLED.is_in(&existing);
         match is_immutable(error) && force() {
@@ -257,10 +261,10 @@ impl<'a> Looker<'a> {
     }
 
     /// Rewrites the version of the field managers; whether there was one to rewrite.
-    async fn migrate(&self, item: &Item, resource: &Resource, existing: Option<Value>) -> Result<bool, Refusal> {
+    async fn migrate(&self, item: &Item, resource: &Resource, existing: Option<&Value>) -> Result<bool, Refusal> {
         let api_version = item.gvk.api_version();
         let patch = existing.filter(|_| self.settings.migrate_api_version);
-        let Some(patch) = patch.and_then(|existing| managers::migrate(&existing, &api_version)) else {
+        let Some(patch) = patch.and_then(|existing| managers::migrate(existing, &api_version)) else {
             return Ok(false);
         };
         let (name, manager) = (&item.id.name, &self.settings.manager);
@@ -280,26 +284,57 @@ pub(super) fn refusal(item: &Item, error: &ClusterError) -> Refusal {
     Refusal::of(&item.id, item.origin.clone(), error)
 }
 
-pub(super) fn change(object: &Value, action: Action) -> Change {
+/// What is said of an object: by the name that the server has for it, as that knows which kinds are in namespaces. Whatever else it
+/// calls it, that is not what was asked about.
+pub(super) fn change(item: &Item, object: &Value, action: Action) -> Change {
+    let (own, there) = (&item.id, ObjectId::of(object));
+    let is_it = there.name.name == own.name.name && there.kind == own.kind && there.group == own.group;
+    let namespaces = ["", &own.name.namespace];
+    let is_there = is_it && namespaces.contains(&there.name.namespace.as_str());
     Change {
-        id: ObjectId::of(object),
-        version: GroupVersionKind::of(object).version,
+        id: if is_there { there } else { own.clone() },
+        version: item.gvk.version.clone(),
         action,
     }
 }
 
-pub(super) fn write(dry_run: &Value, action: Action, cleanup: Vec<Value>) -> Verdict {
+/// Which version of an object there is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    pub(super) uid: String,
+    pub(super) resource_version: String,
+}
+
+impl Version {
+    /// No server that means well has longer ones, in bytes. They are remembered for long.
+    const LONGEST: usize = 256;
+
+    /// None for one that is not worth remembering.
+    pub(super) fn of(object: &Value) -> Option<Self> {
+        let text = |pointer: &str| {
+            let text = object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            (text.len() <= Self::LONGEST).then(|| text.to_owned())
+        };
+        Some(Self {
+            uid: text("/metadata/uid")?,
+            resource_version: text("/metadata/resourceVersion")?,
+        })
+    }
+}
+
+pub(super) fn write(item: &Item, dry_run: &Value, action: Action) -> Verdict {
     Verdict::Write(Box::new(Plan {
-        change: change(dry_run, action),
-        cleanup,
+        change: change(item, dry_run, action),
+        cleanup: Vec::new(),
+        existing: None,
         yields: None,
     }))
 }
 
 /// Named as the server has it, since that knows which kinds are in namespaces.
-fn skipped(item: &Item, existing: Option<Value>) -> Verdict {
-    let change = change(existing.as_ref().unwrap_or(&item.object), Action::Skipped);
-    Verdict::Keep(change, existing)
+fn skipped(item: &Item, existing: Option<&Value>) -> Verdict {
+    let change = change(item, existing.unwrap_or(&item.object), Action::Skipped);
+    Verdict::Keep(change, existing.and_then(Version::of))
 }
 
 pub(super) fn resource_version(object: &Value) -> &str {

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::change::{Action, Change};
 use super::identity::ObjectId;
+use super::look::Version;
 
 /// After so long a dry run is made although nobody has written to an object: defaults and admission may have changed, which no
 /// version tells.
@@ -41,19 +42,15 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn new(digest: Fingerprint, object: &Value, change: &Change) -> Self {
-        let text = |pointer: &str| {
-            let text = object.pointer(pointer).and_then(Value::as_str);
-            text.unwrap_or_default().to_owned()
-        };
+    pub(super) fn new(digest: Fingerprint, version: &Version, change: &Change) -> Self {
         let action = match change.action {
             Action::Skipped => Action::Skipped,
             _ => Action::Unchanged,
         };
         Self {
             digest,
-            uid: text("/metadata/uid"),
-            resource_version: text("/metadata/resourceVersion"),
+            uid: version.uid.clone(),
+            resource_version: version.resource_version.clone(),
             change: Change {
                 action,
                 ..change.clone()

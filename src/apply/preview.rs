@@ -267,6 +267,7 @@ async fn attempted(
     let plan = Plan {
         change: change(Action::Configured),
         cleanup: Vec::new(),
+        existing: None,
         yields: None,
     };
     let found = fields(looker, item, resource, &plan).await?;

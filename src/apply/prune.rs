@@ -12,7 +12,7 @@ use super::inventory::Entry;
 use super::metadata::{PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE, is_owned};
 use super::order;
 use super::settings::Settings;
-use crate::cluster::{Cluster, ClusterError, Deletion, GroupVersionKind, Resource};
+use crate::cluster::{Answered, Cluster, ClusterError, Deletion, GroupVersionKind, Resource};
 
 /// Deletes objects, in the reverse order of applying them. Those that somebody wants kept, and those of other owners, are skipped;
 /// those that are gone count as deleted. Nobody waits until they are gone.
@@ -87,7 +87,10 @@ pub(super) async fn would_delete(cluster: &Cluster, entry: &Entry, settings: &Se
 }
 
 /// What the server has; None when that is nothing.
-async fn look(cluster: &Cluster, entry: &Entry) -> Result<Option<(Arc<Resource>, serde_json::Value)>, ClusterError> {
+async fn look(
+    cluster: &Cluster,
+    entry: &Entry,
+) -> Result<Option<(Arc<Resource>, Answered<serde_json::Value>)>, ClusterError> {
     let gvk = entry.id.at(&entry.version);
     match look_once(cluster, entry, &gvk).await {
         // The version went since it was last seen, and the object may be there at another.
@@ -103,7 +106,7 @@ async fn look_once(
     cluster: &Cluster,
     entry: &Entry,
     gvk: &GroupVersionKind,
-) -> Result<Option<(Arc<Resource>, serde_json::Value)>, ClusterError> {
+) -> Result<Option<(Arc<Resource>, Answered<serde_json::Value>)>, ClusterError> {
     let Some(resource) = cluster.resource_at_any_version(gvk).await? else {
         return Ok(None);
     };

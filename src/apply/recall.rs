@@ -57,21 +57,21 @@ impl Looker<'_> {
     /// The versions of our objects of a kind. What cannot be listed is looked at one by one.
     async fn stamps(&self, resource: Arc<Resource>, namespaces: BTreeSet<String>) -> Stamps {
         let labels = owner_selector(&self.settings.owner);
-        let key = |stamp: Stamp| {
+        let key = |stamp: &Stamp| {
             (
                 (resource.gvk.to_string(), stamp.namespace.clone(), stamp.name.clone()),
-                stamp,
+                stamp.clone(),
             )
         };
         if namespaces.len() > FEW
             && let Ok(stamps) = self.cluster.stamps(&resource, "", &labels).await
         {
-            return stamps.into_iter().map(key).collect();
+            return stamps.iter().map(key).collect();
         }
         let mut all = Stamps::new();
         for namespace in namespaces {
             if let Ok(stamps) = self.cluster.stamps(&resource, &namespace, &labels).await {
-                all.extend(stamps.into_iter().map(key));
+                all.extend(stamps.iter().map(key));
             }
         }
         all

@@ -12,7 +12,7 @@ use super::error::{ApplyError, Refusal, Refusals};
 use super::identity::ObjectId;
 use super::inventory::{Entry, Inventory};
 use super::item::{Dropped, Item};
-use super::look::{Looker, PAUSE, SERVED, Verdict, refusal};
+use super::look::{Looker, PAUSE, SERVED, Verdict, Version, refusal};
 use super::memory::{Known, Memory};
 use super::order::{self, Stage};
 use super::readiness;
@@ -190,8 +190,8 @@ impl Progress<'_> {
             seen,
         } = written;
         match &seen {
-            Seen::Version(object) => {
-                let known = Known::new(item.digest, object, &change);
+            Seen::Version(version) => {
+                let known = Known::new(item.digest, version, &change);
                 self.memory.keep(item.id.clone(), known);
             }
             Seen::Same => {}
@@ -263,7 +263,7 @@ struct Written {
 
 /// Which version of an object is as it should be.
 enum Seen {
-    Version(Value),
+    Version(Version),
     /// The one that was remembered.
     Same,
     /// That is not known.
@@ -271,11 +271,9 @@ enum Seen {
 }
 
 impl Seen {
-    fn applied(looker: &Looker<'_>, item: &Item, object: Value) -> Self {
-        match looker.is_settled(item, &object) {
-            true => Self::Version(object),
-            false => Self::Nothing,
-        }
+    fn applied(looker: &Looker<'_>, item: &Item, object: &Value) -> Self {
+        let version = looker.is_settled(item, object).then(|| Version::of(object));
+        version.flatten().map_or(Self::Nothing, Self::Version)
     }
 }
 
@@ -291,11 +289,11 @@ async fn write(looker: &Looker<'_>, look: Looked) -> Result<Written, ApplyError>
         Verdict::Write(plan) => {
             let change = plan.change.clone();
             let object = looker.write(&mut item, &resource, *plan).await?;
-            (change, Seen::applied(looker, &item, object))
+            (change, Seen::applied(looker, &item, &object))
         }
         Verdict::Attempt(existing) => {
             let (change, object) = looker.attempt(&mut item, &resource, existing).await?;
-            (change, Seen::applied(looker, &item, object))
+            (change, Seen::applied(looker, &item, &object))
         }
         Verdict::Replace(refusal) => return Err(Refusals(vec![refusal]).into()),
     };

@@ -8,11 +8,16 @@ use super::error::{ApplyError, Refusal};
 use super::ignore::yield_fields;
 use super::item::Item;
 use super::look::{Looker, PAUSE, Plan, Verdict, change, refusal, resource_version, write};
-use crate::cluster::{Apply, ClusterError, Deletion, Resource};
+use crate::cluster::{Answered, Apply, ClusterError, Deletion, Resource};
 
 impl Looker<'_> {
     /// Applies an object; what the server has then.
-    pub(super) async fn write(&self, item: &mut Item, resource: &Resource, plan: Plan) -> Result<Value, ApplyError> {
+    pub(super) async fn write(
+        &self,
+        item: &mut Item,
+        resource: &Resource,
+        plan: Plan,
+    ) -> Result<Answered<Value>, ApplyError> {
         let (name, manager) = (&item.id.name, self.settings.manager.as_str());
         let mut cleaned = None;
         if !plan.cleanup.is_empty() {
@@ -32,8 +37,9 @@ impl Looker<'_> {
         }
         if let Some(yields) = plan.yields {
             let paths: Vec<&str> = yields.paths.iter().map(String::as_str).collect();
-            let existing = cleaned.as_ref().unwrap_or(&yields.existing);
-            yield_fields(&mut item.object, existing, &yields.dry_run, &paths, manager);
+            if let Some(existing) = cleaned.as_ref().or(plan.existing.as_ref()) {
+                yield_fields(&mut item.object, existing, &yields.dry_run, &paths, manager);
+            }
         }
         let how = Apply {
             manager,
@@ -48,12 +54,13 @@ impl Looker<'_> {
         &self,
         item: &mut Item,
         resource: &Resource,
-        existing: Option<Value>,
-    ) -> Result<(Change, Value), ApplyError> {
-        let cleanup = existing.as_ref().map(|existing| self.cleanup(item, existing));
+        existing: Option<Answered<Value>>,
+    ) -> Result<(Change, Answered<Value>), ApplyError> {
+        let cleanup = existing.as_deref().map(|existing| self.cleanup(item, existing));
         let plan = Plan {
-            change: change(&item.object, Action::Created),
+            change: change(item, &item.object, Action::Created),
             cleanup: cleanup.unwrap_or_default(),
+            existing: None,
             yields: None,
         };
         let is_cleaned = !plan.cleanup.is_empty();
@@ -65,7 +72,7 @@ impl Looker<'_> {
             }
             Some(_) => Action::Configured,
         };
-        Ok((change(&applied, action), applied))
+        Ok((change(item, &applied, action), applied))
     }
 
     /// Deletes an object whose immutable fields change, and asks the server about it anew.
@@ -96,7 +103,7 @@ impl Looker<'_> {
         }
         let dry_run = self.dry_run(item, resource).await;
         let dry_run = dry_run.map_err(|error| Replaced::Refused(refusal(item, &error)))?;
-        Ok(write(&dry_run, Action::Created, Vec::new()))
+        Ok(write(item, &dry_run, Action::Created))
     }
 }
 

@@ -4,10 +4,15 @@ use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
+use super::answered::{self, Answer, Answered, Unread};
 use super::client::{Cluster, PATIENCE, within};
 use super::error::ClusterError;
+use crate::budget::{Exceeded, Held};
+
+/// So much of a refusal is read, and so much of its words is told, in bytes: conditions have no more than that.
+const REFUSAL: usize = 256 << 10;
+const WORDS: usize = 16 << 10;
 
 /// A request about an object, or a list.
 #[derive(Clone, Copy, Debug)]
@@ -46,21 +51,25 @@ struct Status {
 }
 
 impl Cluster {
-    /// Sends a request and reads its answer. Once more with what is on disk now, when the server does not know us.
-    pub(super) async fn answer<T: DeserializeOwned>(&self, ask: Ask<'_>) -> Result<T, ClusterError> {
-        let bytes = match self.bytes(ask).await {
+    /// Sends a request and reads its answer, which must find room in the share of memory of whoever asks. Once more with what is on
+    /// disk now, when the server does not know us.
+    pub(super) async fn answer<T: Answer>(&self, ask: Ask<'_>) -> Result<Answered<T>, ClusterError> {
+        let (bytes, room) = match self.bytes(ask).await {
             Err(error) if error.is_unauthorized() => {
                 self.renew().await;
                 self.bytes(ask).await?
             }
             bytes => bytes?,
         };
-        serde_json::from_slice(&bytes).map_err(|error| {
-            ClusterError::Unreachable(format!("{} {}: unreadable answer: {error}", ask.method, ask.path))
+        answered::read(&bytes, room).map_err(|error| match error {
+            Unread::Exceeded(cause) => self.too_much(ask, cause),
+            Unread::Malformed(error) => {
+                ClusterError::Unreachable(format!("{} {}: unreadable answer: {error}", ask.method, ask.path))
+            }
         })
     }
 
-    async fn bytes(&self, ask: Ask<'_>) -> Result<Vec<u8>, ClusterError> {
+    async fn bytes(&self, ask: Ask<'_>) -> Result<(Vec<u8>, Held), ClusterError> {
         let mut request = Request::builder().method(ask.method).uri(ask.path);
         if !ask.accept.is_empty() {
             request = request.header("accept", ask.accept);
@@ -73,16 +82,51 @@ impl Cluster {
             .map_err(|error| ClusterError::Unreachable(format!("{} {}: {error}", ask.method, ask.path)))?;
         self.turn().await?;
         let client = self.client();
-        let (status, body) = within(PATIENCE, async move {
+        let room = self.budget.memory.hold(0);
+        let mut room = room.map_err(|cause| self.too_much(ask, cause))?;
+        let received = within(PATIENCE, async {
             let (head, body) = client.send(request).await?.into_parts();
-            Ok((head.status, body.collect().await?.to_bytes()))
-        })
-        .await?;
-        if status.is_success() {
-            return Ok(body.to_vec());
+            Ok((head.status, received(head.status, body, &mut room).await?))
+        });
+        let (status, body) = received.await?;
+        let body = body.map_err(|cause| self.too_much(ask, cause))?;
+        match status.is_success() {
+            true => Ok((body, room)),
+            false => Err(refusal(ask, status, &body)),
         }
-        Err(refusal(ask, status, &body))
     }
+
+    /// That there is no room for an answer: of which server, to what.
+    pub(super) fn too_much(&self, ask: Ask<'_>, cause: Exceeded) -> ClusterError {
+        let (path, _) = ask.path.split_once('?').unwrap_or((ask.path, ""));
+        ClusterError::TooMuch {
+            what: format!("the answer of {} to {} {path}", self.identity(), ask.method),
+            cause,
+        }
+    }
+}
+
+/// All of a body, or as much of a refusal as is looked at. There is room for it, and for the copy that growing makes, before it is
+/// taken.
+async fn received(
+    status: StatusCode,
+    mut body: impl http_body::Body<Data = bytes::Bytes, Error = impl Into<kube::Error>> + Unpin,
+    room: &mut Held,
+) -> Result<Result<Vec<u8>, Exceeded>, kube::Error> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(Into::into)?.into_data() else {
+            continue;
+        };
+        if let Err(exceeded) = room.grow(2 * data.len() as u64) {
+            return Ok(Err(exceeded));
+        }
+        bytes.extend_from_slice(&data);
+        if !status.is_success() && bytes.len() > REFUSAL {
+            break;
+        }
+    }
+    Ok(Ok(bytes))
 }
 
 /// What a refusal says. What is no `Status` is put into words as apimachinery does (`errors.NewGenericServerResponse`).
@@ -92,6 +136,7 @@ fn refusal(ask: Ask<'_>, code: StatusCode, body: &[u8]) -> ClusterError {
         Some(status) => (status.reason, status.message),
         None => generic(ask, code, body),
     };
+    let (reason, message) = (cut(reason), cut(message));
     if code == StatusCode::CONFLICT && reason != "AlreadyExists" {
         return ClusterError::Conflict(message);
     }
@@ -100,6 +145,16 @@ fn refusal(ask: Ask<'_>, code: StatusCode, body: &[u8]) -> ClusterError {
         reason,
         message,
     }
+}
+
+/// No more of the words of a server than anybody is told.
+fn cut(mut words: String) -> String {
+    if words.len() > WORDS {
+        words.truncate(words.floor_char_boundary(WORDS));
+        words.shrink_to_fit();
+        words.push('…');
+    }
+    words
 }
 
 fn generic(ask: Ask<'_>, code: StatusCode, body: &[u8]) -> (String, String) {

@@ -25,6 +25,7 @@ use super::proxied;
 use super::received::Received;
 use super::watched::{OnAnswer, Watch};
 use crate::api::ObjectName;
+use crate::budget::Budget;
 use crate::net::Proxy;
 
 /// How long the API server may take to answer a plain request.
@@ -80,6 +81,8 @@ pub struct Cluster {
     account: Option<ObjectName>,
     /// Host and port.
     host: Arc<str>,
+    /// What answers to requests about any object may take.
+    pub(super) budget: Budget,
     /// Whether `connect` says how the server is reached, so that it can be read again.
     renewable: bool,
     pub(super) discovery: Arc<Discovery>,
@@ -144,6 +147,7 @@ impl Cluster {
             account: None,
             host,
             discovery: Arc::default(),
+            budget: Budget::default(),
             connect,
             told,
             limit,
@@ -173,6 +177,12 @@ impl Cluster {
             fence: other.fence.clone(),
             ..self.clone()
         }
+    }
+
+    /// The same server, whose answers take room in this budget.
+    #[must_use]
+    pub fn within(&self, budget: Budget) -> Self {
+        Self { budget, ..self.clone() }
     }
 
     /// Which server it is, and who asks: not the same for two who may see different things.

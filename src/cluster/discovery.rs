@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::answer::Ask;
+use super::answered::{Answer, Answered};
 use super::client::Cluster;
 use super::error::ClusterError;
 use super::path_segment;
@@ -104,10 +105,49 @@ impl Resource {
     }
 }
 
+/// So many bytes of kinds are known of one server. All that there are of a large one take a quarter of it.
+const KNOWN: u64 = 1 << 20;
+
 /// What is known of the server's kinds, by `group/version`.
 #[derive(Debug, Default)]
 pub(super) struct Discovery {
-    versions: RwLock<BTreeMap<String, Vec<Arc<Resource>>>>,
+    versions: RwLock<Versions>,
+}
+
+#[derive(Debug, Default)]
+struct Versions {
+    known: BTreeMap<String, (Vec<Arc<Resource>>, u64)>,
+    bytes: u64,
+}
+
+impl Versions {
+    fn remove(&mut self, version: &str) {
+        if let Some((_, bytes)) = self.known.remove(version) {
+            self.bytes -= bytes;
+        }
+    }
+
+    /// What is more than all that may be known is not kept; else all that was known before goes if need be.
+    fn insert(&mut self, version: String, resources: Vec<Arc<Resource>>) {
+        self.remove(&version);
+        let of_one = |resource: &Arc<Resource>| resource.weight() + version.len() as u64;
+        let bytes = resources.iter().map(of_one).sum::<u64>() + 200 + version.len() as u64;
+        if bytes > KNOWN {
+            return;
+        }
+        if self.bytes + bytes > KNOWN {
+            *self = Self::default();
+        }
+        self.bytes += bytes;
+        self.known.insert(version, (resources, bytes));
+    }
+}
+
+impl Resource {
+    fn weight(&self) -> u64 {
+        let texts = [&self.gvk.group, &self.gvk.version, &self.gvk.kind, &self.plural];
+        200 + texts.map(|text| text.len() as u64).iter().sum::<u64>()
+    }
 }
 
 /// `metav1.APIResourceList`
@@ -115,6 +155,13 @@ pub(super) struct Discovery {
 struct ResourceList {
     #[serde(default)]
     resources: Vec<ListedResource>,
+}
+
+impl Answer for ResourceList {
+    fn weight(&self) -> u64 {
+        let of_one = |listed: &ListedResource| 100 + listed.name.len() as u64 + listed.kind.len() as u64;
+        self.resources.iter().map(of_one).sum()
+    }
 }
 
 #[derive(Deserialize)]
@@ -132,6 +179,15 @@ struct Group {
     versions: Vec<ListedVersion>,
 }
 
+impl Answer for Group {
+    fn weight(&self) -> u64 {
+        self.versions
+            .iter()
+            .map(|listed| 100 + listed.version.len() as u64)
+            .sum()
+    }
+}
+
 #[derive(Deserialize)]
 struct ListedVersion {
     version: String,
@@ -140,7 +196,7 @@ struct ListedVersion {
 impl Discovery {
     fn find(&self, gvk: &GroupVersionKind) -> Option<Arc<Resource>> {
         let versions = self.versions.read().unwrap_or_else(PoisonError::into_inner);
-        let resources = versions.get(&gvk.api_version())?;
+        let (resources, _) = versions.known.get(&gvk.api_version())?;
         resources.iter().find(|resource| resource.gvk.kind == gvk.kind).cloned()
     }
 
@@ -149,7 +205,8 @@ impl Discovery {
         versions.remove(&gvk.api_version());
     }
 
-    fn put(&self, gvk: &GroupVersionKind, list: ResourceList) {
+    /// Takes note of what a version has; where the kind is.
+    fn put(&self, gvk: &GroupVersionKind, list: ResourceList) -> Option<Arc<Resource>> {
         // Subresources are named `deployments/scale` and have kinds of their own.
         let resources = list.resources.into_iter().filter(|listed| !listed.name.contains('/'));
         let resources = resources.map(|listed| {
@@ -162,10 +219,16 @@ impl Discovery {
                 namespaced: listed.namespaced,
             })
         });
+        let resources: Vec<_> = resources.collect();
+        let found = resources.iter().find(|resource| resource.gvk.kind == gvk.kind).cloned();
         let mut versions = self.versions.write().unwrap_or_else(PoisonError::into_inner);
-        versions.insert(gvk.api_version(), resources.collect());
+        versions.insert(gvk.api_version(), resources);
+        found
     }
 }
+
+/// No group has more versions; each is asked about.
+const VERSIONS: usize = 50;
 
 impl Cluster {
     /// Forgets where a kind is, after the server did not have what was known to be there.
@@ -185,12 +248,11 @@ impl Cluster {
             kind: gvk.kind.clone(),
             api_version: gvk.api_version(),
         };
-        match self.answer(Ask::get(&gvk.base())).await {
-            Ok(list) => self.discovery.put(gvk, list),
-            Err(error) if error.is_not_found() => return Err(no_match()),
-            Err(error) => return Err(error),
+        match self.answer::<ResourceList>(Ask::get(&gvk.base())).await {
+            Ok(list) => self.discovery.put(gvk, list.into_value()).ok_or_else(no_match),
+            Err(error) if error.is_not_found() => Err(no_match()),
+            Err(error) => Err(error),
         }
-        self.discovery.find(gvk).ok_or_else(no_match)
     }
 
     /// Where the server has a kind, at another version if need be; None when it does not have it at any.
@@ -221,7 +283,10 @@ impl Cluster {
             return Ok(vec!["v1".to_owned()]);
         }
         match self.answer::<Group>(Ask::get(&format!("/apis/{group}"))).await {
-            Ok(group) => Ok(group.versions.into_iter().map(|listed| listed.version).collect()),
+            Ok(group) => {
+                let versions = group.into_value().versions.into_iter();
+                Ok(versions.map(|listed| listed.version).take(VERSIONS).collect())
+            }
             Err(error) if error.is_not_found() => Ok(Vec::new()),
             Err(error) => Err(error),
         }
@@ -231,7 +296,7 @@ impl Cluster {
     ///
     /// # Errors
     /// Whatever the server says.
-    pub async fn open_api(&self, gvk: &GroupVersionKind) -> Result<Option<Value>, ClusterError> {
+    pub async fn open_api(&self, gvk: &GroupVersionKind) -> Result<Option<Answered<Value>>, ClusterError> {
         match self.answer(Ask::get(&format!("/openapi/v3{}", gvk.base()))).await {
             Ok(document) => Ok(Some(document)),
             Err(error) if error.is_not_found() => Ok(None),

@@ -1,12 +1,15 @@
 //! Requests about objects of any kind, as they are written: `serde_json::Value` in and out.
 
+use std::time::Duration;
+
 use http::Method;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use url::form_urlencoded::Serializer;
 
 use super::answer::Ask;
+use super::answered::{Answer, Answered};
 use super::client::Cluster;
 use super::discovery::Resource;
 use super::error::ClusterError;
@@ -45,15 +48,48 @@ pub struct Stamp {
     pub resource_version: String,
 }
 
-/// A list of nothing has null for its items where only metadata are asked for.
+/// So many objects of a list are asked for at once, as kubectl does.
+const PAGE: &str = "500";
+
+/// The longest that all pages of a list may take.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// A page of a list. One of nothing has null for its items where only metadata are asked for.
 #[derive(Deserialize)]
 struct List<T> {
+    #[serde(default = "Option::default")]
     items: Option<Vec<T>>,
+    #[serde(default)]
+    metadata: ListMetadata,
+}
+
+#[derive(Default, Deserialize)]
+struct ListMetadata {
+    /// Where the next page begins; empty behind the last one.
+    #[serde(default, rename = "continue")]
+    next: String,
+}
+
+impl<T: Answer> Answer for List<T> {
+    fn most(text: &[u8]) -> u64 {
+        T::most(text)
+    }
+
+    fn weight(&self) -> u64 {
+        let items = self.items.iter().flatten();
+        items.map(Answer::weight).sum::<u64>() + self.metadata.next.len() as u64
+    }
 }
 
 #[derive(Deserialize)]
 struct MetadataOnly {
     metadata: Stamp,
+}
+
+impl Answer for MetadataOnly {
+    fn weight(&self) -> u64 {
+        self.metadata.weight()
+    }
 }
 
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
@@ -69,7 +105,7 @@ impl Cluster {
     ///
     /// # Errors
     /// One for which [`ClusterError::is_not_found`] holds when it is not there, and whatever else the server says.
-    pub async fn fetch(&self, resource: &Resource, name: &ObjectName) -> Result<Value, ClusterError> {
+    pub async fn fetch(&self, resource: &Resource, name: &ObjectName) -> Result<Answered<Value>, ClusterError> {
         self.answer(Ask::get(&resource.path(name)?)).await
     }
 
@@ -77,7 +113,11 @@ impl Cluster {
     ///
     /// # Errors
     /// As [`Cluster::fetch`].
-    pub async fn fetch_metadata(&self, resource: &Resource, name: &ObjectName) -> Result<Value, ClusterError> {
+    pub async fn fetch_metadata(
+        &self,
+        resource: &Resource,
+        name: &ObjectName,
+    ) -> Result<Answered<Value>, ClusterError> {
         let path = resource.path(name)?;
         let ask = Ask {
             accept: METADATA,
@@ -96,7 +136,7 @@ impl Cluster {
         name: &ObjectName,
         object: &Value,
         how: Apply<'_>,
-    ) -> Result<Value, ClusterError> {
+    ) -> Result<Answered<Value>, ClusterError> {
         let dry_run = how.dry_run.then_some(("dryRun", "All"));
         let query = [("fieldManager", how.manager), ("force", "true")];
         let path = with_query(&resource.path(name)?, query.into_iter().chain(dry_run));
@@ -119,7 +159,7 @@ impl Cluster {
         name: &ObjectName,
         manager: &str,
         patch: &Value,
-    ) -> Result<Value, ClusterError> {
+    ) -> Result<Answered<Value>, ClusterError> {
         let path = with_query(&resource.path(name)?, [("fieldManager", manager)]);
         self.answer(Ask {
             method: &Method::PATCH,
@@ -158,9 +198,14 @@ impl Cluster {
     ///
     /// # Errors
     /// Whatever the server says.
-    pub async fn stamps(&self, resource: &Resource, namespace: &str, labels: &str) -> Result<Vec<Stamp>, ClusterError> {
-        let items: Vec<MetadataOnly> = self.list_as(METADATA_LIST, resource, namespace, labels).await?;
-        Ok(items.into_iter().map(|item| item.metadata).collect())
+    pub async fn stamps(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        labels: &str,
+    ) -> Result<Answered<Vec<Stamp>>, ClusterError> {
+        let stamp = |item: MetadataOnly| item.metadata;
+        self.list_as(METADATA_LIST, resource, (namespace, labels), stamp).await
     }
 
     /// The metadata of all objects of a kind with some labels, in a namespace or in all.
@@ -172,31 +217,64 @@ impl Cluster {
         resource: &Resource,
         namespace: &str,
         labels: &str,
-    ) -> Result<Vec<Value>, ClusterError> {
-        self.list_as(METADATA_LIST, resource, namespace, labels).await
+    ) -> Result<Answered<Vec<Value>>, ClusterError> {
+        self.list_as(METADATA_LIST, resource, (namespace, labels), |item: Value| item)
+            .await
     }
 
     /// The objects of a kind with some labels, in a namespace or in all.
     ///
     /// # Errors
     /// Whatever the server says.
-    pub async fn list(&self, resource: &Resource, namespace: &str, labels: &str) -> Result<Vec<Value>, ClusterError> {
-        self.list_as("", resource, namespace, labels).await
-    }
-
-    async fn list_as<T: DeserializeOwned>(
+    pub async fn list(
         &self,
-        accept: &str,
         resource: &Resource,
         namespace: &str,
         labels: &str,
-    ) -> Result<Vec<T>, ClusterError> {
-        let path = with_query(&resource.collection(namespace)?, [("labelSelector", labels)]);
-        let ask = Ask {
-            accept,
-            ..Ask::get(&path)
-        };
-        let list: List<T> = self.answer(ask).await?;
-        Ok(list.items.unwrap_or_default())
+    ) -> Result<Answered<Vec<Value>>, ClusterError> {
+        self.list_as("", resource, (namespace, labels), |item: Value| item)
+            .await
+    }
+
+    /// All pages of a list, within the bounds of the budget.
+    async fn list_as<T: Answer, U>(
+        &self,
+        accept: &str,
+        resource: &Resource,
+        (namespace, labels): (&str, &str),
+        take: impl Fn(T) -> U,
+    ) -> Result<Answered<Vec<U>>, ClusterError> {
+        let collection = resource.collection(namespace)?;
+        let asked = Ask::get(&collection);
+        let all = Answered::empty(Vec::new(), &self.budget.memory);
+        let mut all = all.map_err(|cause| self.too_much(asked, cause))?;
+        let count = self.budget.entries.counter();
+        let mut next = String::new();
+        let end = Instant::now() + LONGEST;
+        loop {
+            let from = (!next.is_empty()).then_some(("continue", next.as_str()));
+            let query = [("labelSelector", labels), ("limit", PAGE)];
+            let path = with_query(&collection, query.into_iter().chain(from));
+            let ask = Ask {
+                accept,
+                ..Ask::get(&path)
+            };
+            let mut page: Answered<List<T>> = self.answer(ask).await?;
+            let items = page.items.as_ref().map_or(0, Vec::len);
+            next = std::mem::take(&mut page.metadata.next);
+            let taken = count.take(items as u64).and_then(|()| {
+                all.take(page, |all, page| {
+                    all.extend(page.items.into_iter().flatten().map(&take));
+                })
+            });
+            taken.map_err(|cause| self.too_much(asked, cause))?;
+            if next.is_empty() {
+                return Ok(all);
+            }
+            if items == 0 || Instant::now() > end {
+                let why = format!("GET {collection}: the list has no end, after {} objects", all.len());
+                return Err(ClusterError::Unreachable(why));
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 use kube::client::AuthError;
 
 use crate::api::ObjectName;
+use crate::budget::Exceeded;
 
 /// A request that failed. The words of the API server are kept: Flux shows them in conditions.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +54,14 @@ pub enum ClusterError {
     /// It does not answer.
     #[error("{0}")]
     Unreachable(String),
+    /// An answer finds no room.
+    #[error("{what}: {cause}")]
+    TooMuch {
+        /// Which one.
+        what: String,
+        /// Which bound.
+        cause: Exceeded,
+    },
     /// The object is not what its kind says.
     #[error("{kind} {name}: {error}")]
     Unreadable {

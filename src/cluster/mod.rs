@@ -5,6 +5,7 @@
 
 mod account;
 mod answer;
+mod answered;
 mod apply;
 mod cache;
 mod client;
@@ -25,6 +26,7 @@ mod received;
 mod remote;
 mod watched;
 
+pub use answered::Answered;
 pub use cache::{Cache, Change};
 pub use client::{Cluster, Connect, Scope};
 pub use discovery::{GroupVersionKind, Resource};

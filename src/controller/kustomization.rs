@@ -277,7 +277,9 @@ impl Reconciling<'_> {
                 self.context(),
                 "Source is not ready, artifact not found",
             )),
-            Err(FetchError::Failed(message) | FetchError::NoRoom(message)) => Err(self.failed(status, "ArtifactFailed", message, &found.revision)),
+            Err(FetchError::Failed(message) | FetchError::NoRoom(message)) => {
+                Err(self.failed(status, "ArtifactFailed", message, &found.revision))
+            }
         }
     }
 

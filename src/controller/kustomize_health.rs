@@ -12,7 +12,7 @@ use super::reconcile::Turn;
 use crate::api::{Kustomization, KustomizationSpec, ObjectName};
 use crate::apply::{Action, ChangeSet};
 use crate::cel::{Health, HealthCheck, HealthChecks};
-use crate::cluster::{Cluster, ClusterError, GroupVersionKind};
+use crate::cluster::{Answered, Cluster, ClusterError, GroupVersionKind};
 use crate::health::{ObjectId, Observed, Progress, Status, Wait, assess, pod_owner};
 use crate::overlay::Object;
 
@@ -247,16 +247,17 @@ async fn assessed(cluster: &Cluster, object: &Value, now: &crate::gostd::Time) -
         Some(owner) => {
             let selector = owner.selector.ok_or("no selector found")?;
             let found = pods(cluster, owner.namespace, selector).await;
-            found.map_err(|error| error.to_string())?
+            Some(found.map_err(|error| error.to_string())?)
         }
-        None => Vec::new(),
+        None => None,
     };
-    let health = assess(object, &pods, now).map_err(|error| error.to_string())?;
+    let pods = pods.as_ref().map(|pods| pods.as_slice()).unwrap_or_default();
+    let health = assess(object, pods, now).map_err(|error| error.to_string())?;
     Ok(health.status)
 }
 
 /// The pods that a selector chooses, by name.
-async fn pods(cluster: &Cluster, namespace: &str, selector: &Value) -> Result<Vec<Value>, ClusterError> {
+async fn pods(cluster: &Cluster, namespace: &str, selector: &Value) -> Result<Answered<Vec<Value>>, ClusterError> {
     let kind = GroupVersionKind {
         group: String::new(),
         version: "v1".to_owned(),

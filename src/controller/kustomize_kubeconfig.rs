@@ -2,7 +2,6 @@
 //! `GetRESTConfig`; K-105, K-112 … K-121).
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use futures::FutureExt as _;
 use super::clouds::Way;
 use super::context::Context;
 use super::kustomize_audiences::{audiences_of, is_kept};
+use super::kustomize_target::RemoteKey;
 use super::{blocking, counting, tokens};
 use crate::api::{Kustomization, ObjectName};
 use crate::cloud::{
@@ -198,17 +198,21 @@ fn source(cloud: Cloud, request: Arc<ClusterRequest>) -> TokenSource {
 }
 
 /// What a connected cluster is kept by: the place, and who is there.
-fn key(request: &ClusterRequest, login: &ClusterLogin) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (&request.place, &login.address, &login.ca, request.is_own).hash(&mut hasher);
-    if let Some(account) = &request.account {
+fn key(request: &ClusterRequest, login: &ClusterLogin) -> RemoteKey {
+    let account = request.account.as_ref().map(|account| {
         (
             &account.namespace,
             &account.name,
             &account.annotations,
             &account.audiences,
         )
-            .hash(&mut hasher);
-    }
-    hasher.finish()
+    });
+    RemoteKey::of(&(
+        "config map",
+        &request.place,
+        &login.address,
+        &login.ca,
+        request.is_own,
+        account,
+    ))
 }

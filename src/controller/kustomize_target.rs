@@ -2,8 +2,10 @@
 //! DECISIONS C02).
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest as _, Sha256};
 
 use super::context::Context;
 use super::{counting, kustomize_kubeconfig};
@@ -20,16 +22,43 @@ pub(super) struct Target {
     pub(super) cluster: Cluster,
 }
 
+/// What a connected cluster is known by: a hash that nobody can find another input for, since who could would get a cluster that is
+/// connected as somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RemoteKey([u8; 32]);
+
+impl RemoteKey {
+    /// That of all that decides where a cluster is and who asks. Values are told apart from each other as [`Hash`] does it.
+    pub(super) fn of(said: &impl Hash) -> Self {
+        let mut hashing = Hashing(Sha256::new());
+        said.hash(&mut hashing);
+        Self(hashing.0.finalize().into())
+    }
+}
+
+struct Hashing(Sha256);
+
+impl Hasher for Hashing {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Nobody asks for the short one.
+    fn finish(&self) -> u64 {
+        0
+    }
+}
+
 /// Other clusters that are connected, by what their kubeconfigs or ConfigMaps say.
 #[derive(Debug, Default)]
-pub(super) struct Remotes(Mutex<HashMap<u64, Cluster>>);
+pub(super) struct Remotes(Mutex<HashMap<RemoteKey, Cluster>>);
 
 impl Remotes {
-    pub(super) fn get(&self, key: u64) -> Option<Cluster> {
+    pub(super) fn get(&self, key: RemoteKey) -> Option<Cluster> {
         self.lock().get(&key).cloned()
     }
 
-    pub(super) fn put(&self, key: u64, cluster: &Cluster) {
+    pub(super) fn put(&self, key: RemoteKey, cluster: &Cluster) {
         let mut known = self.lock();
         if known.len() >= REMOTES {
             known.clear();
@@ -37,7 +66,7 @@ impl Remotes {
         known.insert(key, cluster.clone());
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Cluster>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RemoteKey, Cluster>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -53,6 +82,8 @@ pub(super) async fn of(context: &Context, kustomization: &Kustomization) -> Resu
             .await?
             .led_by(&context.cluster),
     };
+    let namespace = kustomization.metadata.namespace_or_default();
+    let cluster = cluster.within(context.settings.builds.of(namespace));
     match account(context, kustomization) {
         None => Ok(Target { cluster }),
         Some(account) => Ok(Target {
@@ -94,9 +125,7 @@ async fn remote(
             );
         }
     };
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    let key = hasher.finish();
+    let key = RemoteKey::of(&("kubeconfig", text.as_str()));
     if let Some(cluster) = context.remotes.get(key) {
         return Ok(cluster);
     }
@@ -134,4 +163,26 @@ async fn from_secret(
     Err(format!(
         "KubeConfig secret '{name}' does not contain a '{key}' key with a kubeconfig"
     ))
+}
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing)]
+mod tests {
+    use super::RemoteKey;
+
+    #[test]
+    fn whatever_differs_is_another_cluster() {
+        let keys = [
+            RemoteKey::of(&("kubeconfig", "ab")),
+            RemoteKey::of(&("kubeconfig", "ba")),
+            RemoteKey::of(&("kubeconfiga", "b")),
+            RemoteKey::of(&("config map", "ab")),
+            RemoteKey::of(&("kubeconfig", "a", "b")),
+        ];
+        for (at, key) in keys.iter().enumerate() {
+            let same = keys.iter().filter(|other| *other == key).count();
+            assert_eq!(same, 1, "{at}");
+        }
+        assert_eq!(keys[0], RemoteKey::of(&("kubeconfig", "ab")));
+    }
 }

@@ -10,6 +10,8 @@
     missing_docs
 )]
 
+mod answer_without_end;
+mod borrow_a_digest;
 mod burst_a_pack;
 mod claim_a_year;
 mod crowd_the_servers;
@@ -30,11 +32,7 @@ mod send_a_cloud_token_elsewhere;
 mod siege;
 #[path = "../support/mod.rs"]
 mod support;
+mod swell_an_artifact;
 mod take_the_controllers_token;
 mod tarpit;
 mod unfold_a_repository;
-mod borrow_a_digest;
-mod siege;
-#[path = "../support/mod.rs"]
-mod support;
-mod swell_an_artifact;
