@@ -121,22 +121,6 @@ impl<K: Clone + Eq + Hash + Display, T, E> Shared<K, T, E> {
         }
     }
 
-    /// What the artifact with this digest holds, if it is at hand.
-    #[must_use]
-    pub fn at_hand(&self, digest: &Digest) -> Option<Arc<T>> {
-        let mut state = self.state();
-        state.clock += 1;
-        let now = state.clock;
-        match state.slots.get_mut(digest)? {
-            Slot::Here { value, used, .. } => {
-                *used = now;
-                Some(Arc::clone(value))
-            }
-            Slot::Elsewhere(value) => value.upgrade(),
-            Slot::Coming(_) => None,
-        }
-    }
-
     /// Of all that is kept, in bytes.
     #[must_use]
     pub fn weight(&self) -> u64 {
