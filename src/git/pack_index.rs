@@ -28,7 +28,7 @@ pub(super) fn write_index(
     hash: Hash,
 ) -> io::Result<()> {
     let mut order: Vec<u32> = (0..u32::try_from(count).map_err(io::Error::other)?).collect();
-    order.sort_unstable_by(|one, other| object(*one).cmp(&object(*other)));
+    order.sort_unstable_by_key(|number| object(*number));
     let objects = || order.iter().filter_map(|number| object(*number));
     let mut out = Hashed {
         out,

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::tree::{Directory, FileError, Files, Found, Node};
+use super::tree::{Content, Directory, FileError, Files, Found, Node};
 use crate::artifact::{IgnoreFile, IgnoreRules, Verdict, Walk, WriteError, Writer};
 
 /// Why a tree cannot be archived.
@@ -16,27 +16,64 @@ pub enum ArchiveError {
         /// Why.
         error: FileError,
     },
+    /// There are too many rules.
+    #[error("cannot read {path}: all ignore files may have {LONGEST_RULES} bytes together, with their paths")]
+    Rules {
+        /// The file that is too much.
+        path: String,
+    },
     /// The archive cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
 
-/// All ignore files of a tree together have so many bytes at most.
-const LONGEST_RULES: u64 = 4 << 20;
+/// All ignore files of a tree together have so many bytes at most, with their paths.
+const LONGEST_RULES: u64 = 1 << 20;
+
+/// What an ignore file counts besides.
+const RULES: u64 = 64;
 
 /// The ignore rules of a tree: those of its `.sourceignore` files, and `spec`, which is `spec.ignore` (`LoadIgnorePatterns`).
 ///
 /// # Errors
 /// One of the files cannot be read.
 pub fn rules(files: &Files, spec: Option<&str>) -> Result<IgnoreRules, ArchiveError> {
-    let mut found = Vec::new();
+    let mut found = Texts {
+        texts: Vec::new(),
+        left: LONGEST_RULES,
+    };
     collect(files, &files.root, &mut Vec::new(), &mut found)?;
-    let texts = found.iter().map(|(directory, text)| IgnoreFile { directory, text });
+    let texts = found
+        .texts
+        .iter()
+        .map(|(directory, text)| IgnoreFile { directory, text });
     Ok(IgnoreRules::of_tree(texts, spec))
 }
 
-/// Folder and text of each ignore file.
-type Texts = Vec<(Vec<u8>, Vec<u8>)>;
+/// Ignore files.
+struct Texts {
+    /// Folder and text of each.
+    texts: Vec<(Vec<u8>, Vec<u8>)>,
+    /// How much more may come.
+    left: u64,
+}
+
+impl Texts {
+    fn add(&mut self, files: &Files, folder: &[u8], content: &Content) -> Result<(), ArchiveError> {
+        let path = || String::from_utf8_lossy(folder).into_owned() + IgnoreRules::FILE_NAME;
+        let own = folder.len() as u64 + RULES;
+        let most = self.left.checked_sub(own);
+        let text = most.map(|most| files.read(content, most));
+        let text = match text {
+            Some(Ok(text)) => text,
+            Some(Err(FileError::TooLarge { .. })) | None => return Err(ArchiveError::Rules { path: path() }),
+            Some(Err(error)) => return Err(ArchiveError::Read { path: path(), error }),
+        };
+        self.left = self.left.saturating_sub(own + text.len() as u64);
+        self.texts.push((folder.to_vec(), text));
+        Ok(())
+    }
+}
 
 fn collect(files: &Files, directory: &Directory, path: &mut Vec<u8>, found: &mut Texts) -> Result<(), ArchiveError> {
     for (name, node) in &directory.entries {
@@ -48,10 +85,7 @@ fn collect(files: &Files, directory: &Directory, path: &mut Vec<u8>, found: &mut
                 node => Some(Found::Other(node)),
             };
             if let Some(Found::Other(Node::File(file))) = file {
-                let read: u64 = found.iter().map(|(_, text)| text.len() as u64).sum();
-                let text = files.read(&file.content, LONGEST_RULES.saturating_sub(read));
-                let text = text.map_err(|error| ArchiveError::Read { path: here, error })?;
-                found.push((path.clone(), text));
+                found.add(files, path, &file.content)?;
             }
         }
         if let Node::Directory(inner) = node {

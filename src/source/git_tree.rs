@@ -38,7 +38,6 @@ pub type Modules<'a> = &'a dyn Fn(&str) -> Result<Arc<Mirror>, String>;
 /// [`GitError::Damaged`].
 pub(super) fn of_commit(objects: &Objects, root: ObjectId, sparse: &[String]) -> Result<Files, GitError> {
     let mut files = Files::default();
-    files.walk = Some(Walk::new("the files of the repository", objects));
     files.root = directory(&mut files, objects, root, sparse)?;
     Ok(files)
 }
@@ -49,15 +48,13 @@ fn directory(files: &mut Files, objects: &Objects, root: ObjectId, sparse: &[Str
         .map(|path| path.strip_prefix("./").unwrap_or(path).as_bytes())
         .collect();
     let mirror = files.add_mirror(objects.clone());
-    let mut none = None;
+    // One walk for the repository and its submodules.
+    let walk = || Box::new(Walk::new("the files of the repository", objects));
     let mut reader = Reader {
         objects,
         mirror,
         wanted,
-        walk: files
-            .walk
-            .as_mut()
-            .unwrap_or_else(|| none.insert(Walk::new("files", objects))),
+        walk: files.walk.get_or_insert_with(walk),
     };
     reader.directory(root, &mut Vec::new(), 0)
 }

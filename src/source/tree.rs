@@ -14,7 +14,7 @@ pub struct Files {
     pub root: Directory,
     mirrors: Vec<Objects>,
     /// What the walks through them have come to.
-    pub(super) walk: Option<Walk>,
+    pub(super) walk: Option<Box<Walk>>,
     kept: Option<Arc<dyn Keep>>,
 }
 

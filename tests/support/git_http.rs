@@ -80,7 +80,9 @@ pub enum Fault {
 
 /// Makes other bytes of those that the server would send.
 #[derive(Clone)]
-pub struct Maker(pub Arc<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>);
+pub struct Maker(pub Arc<Make>);
+
+type Make = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
 
 impl std::fmt::Debug for Maker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
