@@ -473,14 +473,17 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_server_that_somebody_else_has_named() {
-        let trees = ArtifactTrees::new(0, None, None);
+        let trees = trees(None);
         let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let slow = artifact(format!("http://{}/1.tar.gz", silent.local_addr().unwrap()), BYTES);
         let (url, answering) = server();
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| trees.get(&slow));
+            let waiting = scope.spawn(|| trees.get(&slow, &asker("mallory")));
             let (connection, _) = silent.accept().unwrap();
-            let message = trees.get(&artifact(url, BYTES)).unwrap_err().to_string();
+            let message = trees
+                .get(&artifact(url, BYTES), &asker("apps"))
+                .unwrap_err()
+                .to_string();
             assert!(message.starts_with("failed to extract archive "), "{message}");
             assert!(!waiting.is_finished());
             drop((silent, connection));

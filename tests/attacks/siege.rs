@@ -29,7 +29,7 @@ use crate::support::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, git_repos
 const MOST_MEMORY: u64 = 512 << 10;
 
 /// How often the innocent tenant's objects are looked at.
-const INTERVAL: Duration = Duration::from_secs(20);
+const INTERVAL: Duration = Duration::from_secs(30);
 
 /// What marks objects that another controller looks at.
 pub const OUTSIDE: &str = "outside";
