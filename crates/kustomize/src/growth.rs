@@ -1,7 +1,89 @@
-//! How much a build may copy: each of a few patches that double an object doubles it again.
+//! How much a build may copy, since each of a few patches that double an object doubles it again; and the room that all of it takes in
+//! the memory that builds share.
+//!
+//! What sets a text is called from tables and closures all over the engine. So the room of the build that goes on lies beside the
+//! thread's stack, which is the build's own: [`build`](crate::build()) puts it there and takes it away again.
 
-use bumpwright_yaml::{Node, Value};
-use std::cell::Cell;
+use bumpwright_budget::{Exceeded, Held, Share};
+use bumpwright_yaml::{Node, Value, weight};
+use std::cell::{Cell, RefCell};
+
+/// Room is taken so much at a time, in bytes.
+const PORTION: u64 = 256 << 10;
+
+/// What a resource takes beside its node, in bytes: ids, and the tables in which it is found.
+pub(crate) const RESOURCE: u64 = 1500;
+
+thread_local! {
+    static ROOM: RefCell<Option<Room>> = const { RefCell::new(None) };
+}
+
+/// The room of a build.
+#[derive(Debug)]
+struct Room {
+    held: Held,
+    /// What of it is not used yet.
+    left: u64,
+}
+
+/// A build goes on for as long as this is there.
+pub(crate) struct Metered {
+    /// Of a build that goes on around it.
+    outer: Option<Room>,
+}
+
+impl Metered {
+    /// The build begins. Without a share it is not measured.
+    pub(crate) fn begin(share: Option<&Share>) -> Result<Self, Exceeded> {
+        let held = share.map(|share| share.hold(0)).transpose()?;
+        let room = held.map(|held| Room { held, left: 0 });
+        let outer = ROOM.with_borrow_mut(|here| std::mem::replace(here, room));
+        Ok(Self { outer })
+    }
+
+    /// It is over; the room of what it has made.
+    pub(crate) fn end(self) -> Option<Held> {
+        ROOM.with_borrow_mut(Option::take).map(|room| room.held)
+    }
+}
+
+impl Drop for Metered {
+    fn drop(&mut self) {
+        ROOM.with_borrow_mut(|here| *here = self.outer.take());
+    }
+}
+
+/// Takes room for so many bytes, for as long as the build goes on.
+pub(crate) fn take(bytes: u64) -> Result<(), Exceeded> {
+    ROOM.with_borrow_mut(|room| {
+        let Some(room) = room else { return Ok(()) };
+        if bytes > room.left {
+            let more = bytes - room.left;
+            // The last portion may be a small one.
+            let portion = more.max(PORTION);
+            let more = match room.held.grow(portion) {
+                Ok(()) => portion,
+                Err(_) => room.held.grow(more).map(|()| more)?,
+            };
+            room.left += more;
+        }
+        room.left -= bytes;
+        Ok(())
+    })
+}
+
+/// Takes room for a copy of a node.
+pub(crate) fn take_node(node: &Node) -> Result<(), Exceeded> {
+    take(weight::of_node(node))
+}
+
+/// Takes room for a text that is set somewhere, and for what is remembered of it. Short ones stand in their nodes.
+pub(crate) fn take_text(text: &str) -> Result<(), Exceeded> {
+    match text.len() {
+        0..=24 => Ok(()),
+        length => take(2 * length as u64),
+    }
+}
 
 /// Bytes, roughly, that copies of values may take in one build. Objects of a cluster have at most 1.5 million.
 const ALLOWED: usize = 64 << 20;
@@ -17,7 +99,7 @@ pub struct Growth {
 }
 
 /// A copy that is not made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Overgrown {
     /// Objects grow without end.
     #[error("copied values take more than {} MiB in this build; does each step copy what the one before it made?", ALLOWED >> 20)]
@@ -25,6 +107,9 @@ pub enum Overgrown {
     /// Values stand within each other without end.
     #[error("the value is nested more than {MAX_DEPTH} deep")]
     Depth,
+    /// There is no room in the memory that builds share.
+    #[error(transparent)]
+    Memory(#[from] Exceeded),
 }
 
 impl Default for Growth {
@@ -42,7 +127,7 @@ impl Growth {
     /// It is too large or too deep.
     pub fn pay(&self, node: &Node) -> Result<(), Overgrown> {
         self.left.set(self.rest(node)?);
-        Ok(())
+        Ok(take_node(node)?)
     }
 
     /// Looks at a value that is moved as at one that is copied, and takes nothing for it.

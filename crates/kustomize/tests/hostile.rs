@@ -7,6 +7,7 @@
     missing_docs
 )]
 
+use bumpwright_budget::Memory;
 use bumpwright_kustomize::tree::{
     Command, Found, MemoryTree, PluginFile, RepoUrl, Sealed, Tree, TreeError, World, WorldError,
 };
@@ -362,4 +363,85 @@ fn many_keys_are_merged_in_linear_time() {
         ("app/p.yaml", &keys("p")),
     ]);
     assert_eq!(outcome(&files, &Sealed).unwrap().lines().count(), 100_000 + 6);
+}
+
+/// All that copies a value takes room for the copy before it is made, and gives it back.
+#[test]
+fn whatever_copies_takes_room() {
+    let big = "x".repeat(100 << 10);
+    let maps: String = (0..100)
+        .map(|number| format!("{}---\n", MAP.replace("cm", &format!("m{number}"))))
+        .collect();
+    let patch = format!("kind: ConfigMap\napiVersion: v1\nmetadata: {{name: x}}\ndata: {{big: {big}}}\n");
+    let operation = format!("- {{op: add, path: /data/big, value: {big}}}\n");
+    let generators = |kind: &str, source: &str| {
+        let all = (0..100).map(|number| format!("- {{name: g{number}, {source}: [big]}}\n"));
+        format!("{kind}:\n{}", all.collect::<String>())
+    };
+    let target = "target: {kind: ConfigMap}";
+    for fields in [
+        generators("configMapGenerator", "files"),
+        generators("secretGenerator", "files"),
+        generators("configMapGenerator", "envs"),
+        format!(
+            "generatorOptions: {{labels: {{big: {big}}}}}\n{}",
+            generators("configMapGenerator", "envs").replace("big]", "none]")
+        ),
+        format!("patches: [{{path: patch.yaml, {target}}}]"),
+        format!("patches: [{{path: operation.yaml, {target}}}]"),
+        format!("commonAnnotations: {{big: {big}}}"),
+        format!("commonLabels: {{big: {big}}}"),
+        format!("namePrefix: {big}"),
+        format!("nameSuffix: {big}"),
+        format!("namespace: {big}"),
+    ] {
+        let top = format!("resources: [maps.yaml]\n{fields}\n");
+        let files = tree(&[
+            ("app/kustomization.yaml", &top),
+            ("app/maps.yaml", &maps),
+            ("app/patch.yaml", &patch),
+            ("app/operation.yaml", &operation),
+            ("app/big", &big),
+            ("app/none", ""),
+        ]);
+        let run = |memory: &Memory| {
+            let options = Options {
+                memory: Some(memory.of("apps")),
+                ..Options::default()
+            };
+            build(&files, "/app", &options, &Sealed).map_err(|error| error.to_string())
+        };
+        let little = Memory::single(4 << 20, "--build-memory");
+        if let Err(error) = run(&little) {
+            assert!(
+                error.contains("--build-memory raises the bound"),
+                "{top:.80}: {error:.300}"
+            );
+        } else {
+            panic!("{top:.80}");
+        }
+        assert_eq!(little.held(), 0);
+    }
+}
+
+/// Manifests of everyday take a dozen times their length.
+#[test]
+fn plain_manifests_find_room() {
+    let maps: String = (0..1000)
+        .map(|number| format!("{}---\n", MAP.replace("cm", &format!("m{number}"))))
+        .collect();
+    let files = tree(&[
+        ("app/kustomization.yaml", "resources: [maps.yaml]"),
+        ("app/maps.yaml", &maps),
+    ]);
+    let memory = Memory::single(64 * maps.len() as u64, "--build-memory");
+    let options = Options {
+        memory: Some(memory.of("apps")),
+        ..Options::default()
+    };
+    let built = build(&files, "/app", &options, &Sealed).unwrap();
+    assert_eq!(built.objects.len(), 1000);
+    assert!(memory.held() > 0);
+    drop(built);
+    assert_eq!(memory.held(), 0);
 }

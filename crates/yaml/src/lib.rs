@@ -71,6 +71,7 @@ mod sigs;
 mod split;
 mod token;
 mod value;
+pub mod weight;
 
 pub use annotated::{Annotated, AnnotatedValue, write_annotated};
 pub use annotated_read::{AnnotatedDocument, read_annotated};

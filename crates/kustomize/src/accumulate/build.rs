@@ -7,10 +7,12 @@ use super::target::Target;
 use super::transform::add_hashes;
 use crate::fields::FieldSpec;
 use crate::generate::HelmSettings;
+use crate::growth::{Metered, take};
 use crate::reference::{fix_references, resolve_vars};
 use crate::resource::{ResMap, Resource, check};
 use crate::transform::Metadata;
 use crate::tree::{LoadRestrictions, Loader, Tree, World};
+use bumpwright_budget::{Held, Share};
 use bumpwright_yaml::{Files, Node, write_sigs};
 
 /// How to build.
@@ -39,6 +41,8 @@ pub struct Options {
     pub shown_from: Option<String>,
     /// How helm runs.
     pub helm_settings: HelmSettings,
+    /// Where there is to be room for what is read and made. Without it the build is not measured.
+    pub memory: Option<Share>,
 }
 
 /// What a build gives.
@@ -50,6 +54,8 @@ pub struct Build {
     pub warnings: Vec<String>,
     /// The names of the files that the places of `objects` are in.
     pub files: Files,
+    /// The room that all of it takes.
+    pub room: Option<Held>,
 }
 
 /// A kustomization that takes the place of what is in the file of the target, which must be there all the same.
@@ -129,12 +135,14 @@ fn build_with(
     options: &Options,
     world: &dyn World,
 ) -> Result<Build, BuildError> {
+    let metered = Metered::begin(options.memory.as_ref())?;
     let context = Context::new(world, options)?;
     let objects = run(&context, tree, target, rewritten).map_err(|error| error.resolved(&context.files()))?;
     Ok(Build {
         objects,
         warnings: context.warnings.take(),
         files: context.into_files(),
+        room: metered.end(),
     })
 }
 
@@ -183,6 +191,7 @@ fn run(
     };
     let mut objects = accumulated.map.into_list();
     for object in &mut objects {
+        take(object.origins(origin, transformations))?;
         if managed {
             label.apply(&mut object.node, &mut object.shared)?;
         }

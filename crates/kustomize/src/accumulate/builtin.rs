@@ -8,7 +8,7 @@ use crate::generate::{GeneratorArgs, HelmChart, HelmGlobals, config_map, iam_pol
 use crate::kustomization::{Patch, Text};
 use crate::plugins::PluginError;
 use crate::replace::Selector;
-use crate::resource::{ResMap, Resource, read_resources};
+use crate::resource::{ResMap, Resource};
 use crate::transform::{Affix, End, ImageTag, Metadata, Namespace, ReplicaCount, ValueAdd};
 use crate::tree::path;
 use bumpwright_yaml::{FileId, Node};
@@ -66,7 +66,7 @@ impl Target<'_, '_> {
         let rendered = chart.render(globals, settings, &self.loader, context.world);
         let bytes = rendered.map_err(|error| BuildError::from(error).at(chart.place))?;
         let mut map = ResMap::default();
-        for mut resource in read_resources(&bytes, FileId::NONE, &context.schema())? {
+        for mut resource in context.resources(&bytes, FileId::NONE)? {
             resource.from_helm = true;
             map.append(resource)?;
         }

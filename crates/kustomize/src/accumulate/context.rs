@@ -3,12 +3,12 @@
 use super::Options;
 use super::error::BuildError;
 use crate::fields::FieldConfig;
-use crate::growth::Growth;
+use crate::growth::{self, Growth};
 use crate::kustomization::{Kustomization, Text};
 use crate::resource::{ResMap, Resource, read_resources};
 use crate::schema::SchemaChoice;
 use crate::tree::{Loader, World};
-use bumpwright_yaml::{FileId, Files, Node, Place, ReadOptions, read_first};
+use bumpwright_yaml::{FileId, Files, Node, Place, ReadOptions, read_first, weight};
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
@@ -94,6 +94,7 @@ impl<'a> Context<'a> {
             .load(&path.text)
             .map_err(|error| BuildError::from(error).at(path.place))?;
         let file = self.file(&loader.shown(&path.text));
+        growth::take(weight::of_text(&bytes)).map_err(|error| BuildError::from(error).at(path.place))?;
         let document = read_first(&bytes, &ReadOptions::sigs(file));
         document.map_err(|error| BuildError::from(error).through(path.place))
     }
@@ -118,7 +119,10 @@ impl<'a> Context<'a> {
 
     /// The resources of a text.
     pub(super) fn resources(&self, bytes: &[u8], file: FileId) -> Result<Vec<Resource>, BuildError> {
-        Ok(read_resources(bytes, file, &self.schema())?)
+        growth::take(weight::of_text(bytes))?;
+        let resources = read_resources(bytes, file, &self.schema())?;
+        growth::take(growth::RESOURCE * resources.len() as u64)?;
+        Ok(resources)
     }
 }
 

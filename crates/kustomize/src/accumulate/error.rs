@@ -14,6 +14,7 @@ use crate::resource::{IdError, ReadError};
 use crate::schema::SchemaError;
 use crate::transform::TransformError;
 use crate::tree::LoadError;
+use bumpwright_budget::Exceeded;
 use bumpwright_yaml::{FileId, Files, Place, WriteError};
 use std::collections::HashSet;
 use std::fmt;
@@ -40,6 +41,8 @@ pub struct BuildError {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // each says itself what it is
 pub enum Cause {
+    #[error(transparent)]
+    Memory(#[from] Exceeded),
     #[error(transparent)]
     Kustomization(#[from] KustomizationError),
     #[error(transparent)]

@@ -3,7 +3,7 @@
 use super::error::BuildError;
 use super::target::Target;
 use crate::fields::SharedEntries;
-use crate::growth::Growth;
+use crate::growth::{self, Growth};
 use crate::jsonpatch;
 use crate::kustomization::{Patch, Text};
 use crate::merge::{Changes, Merged, aim, apply};
@@ -273,6 +273,7 @@ fn merge_selected(
     schema: &SchemaChoice,
 ) -> Result<(), BuildError> {
     for at in selected {
+        growth::take_node(&patch.node)?;
         let mut node = patch.node.clone();
         if let Some(resource) = map.list().get(*at) {
             aim(&mut node, &resource.node);
@@ -337,8 +338,10 @@ impl PatchStep {
             (None, patches) => {
                 let mut errors = Vec::new();
                 for patch in patches {
-                    let merged =
-                        only(map, patch).and_then(|at| merge_at(map, at, patch.node.clone(), self.changes, schema));
+                    let merged = only(map, patch).and_then(|at| {
+                        growth::take_node(&patch.node)?;
+                        merge_at(map, at, patch.node.clone(), self.changes, schema)
+                    });
                     errors.extend(merged.err());
                 }
                 BuildError::all(errors).map(|()| None)
@@ -403,6 +406,7 @@ fn patch_selected(
 ) -> Result<(), BuildError> {
     let sees_annotations = patch.concerns(&["metadata", "annotations"]);
     for at in selected {
+        growth::take(patch.weight())?;
         let patched = map.update(*at, |resource| {
             if settings.remember {
                 resource.remember();

@@ -5,6 +5,7 @@ use super::error::BuildError;
 use super::target::{Accumulated, Target};
 use super::transform::{Step, Transformer};
 use crate::generate::{GeneratorArgs, GeneratorOptions, config_map, secret};
+use crate::growth;
 use crate::plugins::{Plugin, PluginError};
 use crate::resource::{Origin, ResMap, Resource};
 use crate::schema::SchemaChoice;
@@ -61,6 +62,9 @@ impl Target<'_, '_> {
 
     fn generate(&self, kind: &'static str, args: &GeneratorArgs) -> Result<Resource, BuildError> {
         let global = self.kustomization.generator_options.as_ref();
+        let options = args.options.iter().chain(global);
+        let weight = growth::RESOURCE + options.map(GeneratorOptions::weight).sum::<u64>();
+        growth::take(weight).map_err(|error| BuildError::from(error).at(args.place))?;
         let args = GeneratorArgs {
             options: GeneratorOptions::with_global(args.options.as_ref(), global),
             ..args.clone()

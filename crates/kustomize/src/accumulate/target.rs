@@ -4,11 +4,13 @@ use super::build::Rewritten;
 use super::context::Context;
 use super::error::BuildError;
 use crate::fields::FieldConfig;
+use crate::growth;
 use crate::kustomization::{Kustomization, Text, crd_config, find};
 use crate::reference::mark_vars;
 use crate::replace::VarSet;
 use crate::resource::{Origin, ResMap};
 use crate::tree::Loader;
+use bumpwright_yaml::weight;
 use std::rc::Rc;
 
 /// A kustomization and its directory.
@@ -70,6 +72,13 @@ impl<'c, 'a> Target<'c, 'a> {
     ) -> Result<Self, BuildError> {
         let found = find(&loader)?;
         let file = context.file(&loader.shown(found.name));
+        let room = growth::take(weight::of_text(&found.bytes));
+        room.map_err(|error| {
+            BuildError::from(error).at(bumpwright_yaml::Place {
+                file,
+                ..Default::default()
+            })
+        })?;
         let read = match rewritten {
             Some(rewritten) => Kustomization::of_node(&rewritten.node, &rewritten.text),
             None => Kustomization::read(&found.bytes, file),

@@ -1,8 +1,12 @@
 //! What is done at a field: setting a scalar or an entry of a mapping, as kyaml's `FieldSetter` does.
 
 use super::error::Fault;
+use crate::growth;
 use bumpwright_yaml::{Node, Scalar, Style, Tag, Value};
 use compact_str::CompactString;
+
+/// What an entry of a mapping takes beside its texts, in bytes.
+const NEW_ENTRY: usize = 300;
 
 /// Sets the text of a scalar. It keeps its style; without a `tag`, it counts as what text and style make of it. Quotes that
 /// stay make it a string whatever the tag, unless a tag stood before them: so kustomize reads what it wrote.
@@ -13,6 +17,8 @@ pub fn set_scalar(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), F
     let Value::Scalar(scalar) = &mut node.value else {
         return Err(Fault::wrong_kind(node, "ScalarNode"));
     };
+    let room = growth::take_text(text);
+    room.map_err(|error| Fault::new(node.place, error.to_string()))?;
     scalar.text = CompactString::new(text);
     let is_tagged = scalar.tag != Tag::Str;
     let tag = tag.filter(|_| scalar.style == Style::Plain || is_tagged);
@@ -43,6 +49,8 @@ pub fn set_entry(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> 
     if node.is_null() {
         return Ok(());
     }
+    let room = growth::take((NEW_ENTRY + key.len() + text.len()) as u64);
+    room.map_err(|error| Fault::new(node.place, error.to_string()))?;
     let Value::Mapping(mapping) = &mut node.value else {
         return Err(Fault::wrong_kind(node, "MappingNode"));
     };

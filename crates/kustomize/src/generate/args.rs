@@ -1,7 +1,7 @@
 //! An entry of `configMapGenerator` or `secretGenerator`, and the options of both.
 
 use crate::fields::{ConfigError, Fields};
-use bumpwright_yaml::{Node, Place};
+use bumpwright_yaml::{Node, Place, weight};
 use compact_str::CompactString;
 
 /// What a ConfigMap or Secret is made of.
@@ -115,6 +115,13 @@ impl GeneratorOptions {
             fields.finish()?;
         }
         Ok(options)
+    }
+
+    /// What they take in each object that has them, in bytes of memory, and until it has.
+    pub(crate) fn weight(&self) -> u64 {
+        let pairs = self.labels.iter().chain(&self.annotations);
+        let of_one = |(key, value): &(CompactString, Node)| 3 * (300 + key.len() as u64 + weight::of_node(value));
+        pairs.map(of_one).sum()
     }
 
     /// The options of an entry, with those of the kustomization: its own labels and annotations count more, and what

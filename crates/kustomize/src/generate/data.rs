@@ -1,8 +1,10 @@
 //! Keys and values from literals, files and files of variables.
 
+use crate::growth;
 use crate::tree::{LoadError, Loader, path};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bumpwright_budget::Exceeded;
 use bumpwright_yaml::{Node, Style, Value};
 use std::collections::BTreeMap;
 
@@ -32,6 +34,9 @@ pub enum DataError {
         /// The line, from 1.
         line: usize,
     },
+    /// There is no room for it.
+    #[error(transparent)]
+    Memory(#[from] Exceeded),
     /// A key comes twice.
     #[error("the key {0:?} is given twice")]
     Repeated(String),
@@ -55,21 +60,27 @@ pub(super) fn collect(
         }
         std::collections::btree_map::Entry::Occupied(slot) => Err(DataError::Repeated(slot.key().clone())),
     };
+    // What is copied here, and once more into the object; in base64 there is a third more of it.
+    let copied = |key: &str, value: &[u8]| growth::take(500 + 2 * key.len() as u64 + 5 * value.len() as u64 / 2);
     for file in envs {
         let bytes = loader.load(file.as_ref())?;
         for (number, line) in lines(&bytes).enumerate() {
             if let Some((key, value)) = variable(line, number, file.as_ref())? {
+                copied(&key, &value)?;
                 add(key, value)?;
             }
         }
     }
     for text in literals {
         let (key, value) = literal(text.as_ref())?;
+        copied(&key, &value)?;
         add(key, value)?;
     }
     for text in files {
         let (key, file) = file_source(text.as_ref())?;
-        add(key.to_owned(), loader.load(file)?.into_owned())?;
+        let bytes = loader.load(file)?;
+        copied(key, &bytes)?;
+        add(key.to_owned(), bytes.into_owned())?;
     }
     Ok(data)
 }

@@ -124,6 +124,14 @@ pub enum PatchError {
     },
 }
 
+impl Patch {
+    /// What the values of all operations take, in bytes of memory.
+    pub(crate) fn weight(&self) -> u64 {
+        let values = self.operations.iter().filter_map(|operation| operation.value.as_ref());
+        values.map(bumpwright_yaml::weight::of_node).sum()
+    }
+}
+
 impl PatchError {
     /// Where the fault stands; nothing for [`PatchError::Yaml`], which tells it itself.
     #[must_use]

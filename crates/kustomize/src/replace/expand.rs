@@ -1,6 +1,8 @@
 //! Puts the values of variables into `$(NAME)`.
 
 use crate::fields::{Fault, FieldError, FieldSpecs, SharedEntries, walk_all};
+use crate::growth;
+use bumpwright_budget::Exceeded;
 use bumpwright_gostd::format_float;
 use bumpwright_yaml::{Node, Scalar, Style, Tag, Value};
 use compact_str::{CompactString, ToCompactString};
@@ -29,6 +31,15 @@ impl VarValue {
             Self::Integer(number) => Some(number.to_compact_string()),
             Self::Float(number) => Some(format_float(*number, b'g', None, 64).into()),
             Self::Boolean(flag) => Some(flag.to_compact_string()),
+            Self::Collection => None,
+        }
+    }
+
+    /// How many bytes it takes within a text, at most.
+    fn length(&self) -> Option<usize> {
+        match self {
+            Self::Text(text) => Some(text.len()),
+            Self::Integer(_) | Self::Float(_) | Self::Boolean(_) => Some(24),
             Self::Collection => None,
         }
     }
@@ -90,7 +101,11 @@ impl Expansion {
 
     fn field(&mut self, field: &mut Node) -> Result<(), Fault> {
         match &mut field.value {
-            Value::Scalar(scalar) => self.scalar(scalar),
+            Value::Scalar(scalar) => {
+                return self
+                    .scalar(scalar)
+                    .map_err(|error| Fault::new(field.place, error.to_string()));
+            }
             Value::Mapping(mapping) => {
                 for entry in &mut mapping.entries {
                     if entry.key.tag != Tag::Str {
@@ -98,14 +113,18 @@ impl Expansion {
                         return Err(Fault::new(entry.place, problem));
                     }
                     if let Value::Scalar(scalar) = &mut entry.value.value {
-                        self.scalar(scalar);
+                        let room = self.scalar(scalar);
+                        room.map_err(|error| Fault::new(entry.place, error.to_string()))?;
                     }
                 }
             }
             Value::Sequence(sequence) => {
                 for item in &mut sequence.items {
                     match &mut item.value {
-                        Value::Scalar(scalar) if scalar.tag == Tag::Str => self.scalar(scalar),
+                        Value::Scalar(scalar) if scalar.tag == Tag::Str => {
+                            let room = self.scalar(scalar);
+                            room.map_err(|error| Fault::new(item.place, error.to_string()))?;
+                        }
                         _ => return Err(Fault::new(item.place, "invalid value type expect a string")),
                     }
                 }
@@ -115,14 +134,17 @@ impl Expansion {
     }
 
     /// Changes a string; leaves other scalars alone.
-    fn scalar(&mut self, scalar: &mut Scalar) {
+    fn scalar(&mut self, scalar: &mut Scalar) -> Result<(), Exceeded> {
         if !scalar.is_string() {
-            return;
+            return Ok(());
         }
         scalar.tag = Tag::Str;
+        let uses = scalar.text.matches("$(").count();
         if !scalar.text.contains('$') {
-            return;
+            return Ok(());
         }
+        let longest = self.values.values().filter_map(|(value, _)| value.length()).max();
+        growth::take(uses.saturating_mul(longest.unwrap_or_default()) as u64)?;
         let whole = scalar.text.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
         let typed = whole
             .filter(|name| !name.contains(')'))
@@ -132,6 +154,7 @@ impl Expansion {
             tag: Tag::Str,
             style: Style::Plain,
         });
+        Ok(())
     }
 
     fn take(&mut self, name: &str) -> Option<&VarValue> {

@@ -151,6 +151,13 @@ impl Resource {
         copy.node
     }
 
+    /// How many bytes its origin and what changed it take as annotations, at most.
+    pub(crate) fn origins(&self, origin: bool, transformations: bool) -> u64 {
+        let own = self.origin.iter().filter(|_| origin);
+        let changed = self.transformations.iter().filter(|_| transformations);
+        own.chain(changed).map(|origin| origin.length()).sum()
+    }
+
     /// Writes its origin and what changed it as annotations.
     fn annotate_origin(&mut self, origin: bool, transformations: bool) {
         if let Some(text) = self.origin.as_ref().filter(|_| origin).map(|origin| origin.text()) {

@@ -94,6 +94,13 @@ impl Origin {
         text
     }
 
+    /// How many bytes its text takes, at most: values may have to be quoted.
+    pub(super) fn length(&self) -> u64 {
+        let texts = [&self.path, &self.repo, &self.reference, &self.configured_in];
+        let texts = texts.into_iter().chain(&self.configured_by);
+        texts.map(|text| 32 + 6 * text.len() as u64).sum()
+    }
+
     /// As an item of a list.
     #[must_use]
     pub(super) fn item(&self) -> String {
