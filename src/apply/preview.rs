@@ -143,7 +143,10 @@ impl Previewing<'_> {
 
     fn take(&mut self, outlook: Result<Outlook, Refusal>) {
         match outlook {
-            Err(refusal) => self.found.refused.push(refusal),
+            Err(refusal) => self.found.refused.push(Refusal {
+                message: self.looker.settings.veil.hide(&refusal.message),
+                ..refusal
+            }),
             Ok(Outlook {
                 change,
                 object,
@@ -293,6 +296,9 @@ async fn fields(
             let (old, new) = (compared(&existing, &paths), compared(&dry_run, &paths));
             let is_secret = plan.change.id.kind == "Secret" && plan.change.id.group.is_empty();
             found = compare::json_fields(&old, &new, is_secret);
+            let id = &item.id;
+            let named = (id.group.as_str(), id.kind.as_str(), id.name.name.as_str());
+            looker.settings.veil.cover(named, &mut found);
         }
         // It may be written and not read: that it would be written is all there is to say.
         Err(error) if error.reason() == "Forbidden" || error.is_not_found() => {}

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::api::{IgnoreRule, Kustomization, ObjectName};
+use crate::compare::Veil;
 
 /// What a Kustomization and the flags of its controller say.
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub struct Settings {
     pub concurrency: usize,
     /// How long definitions, namespaces and classes may take to be ready.
     pub patience: Duration,
+    /// What is told of no object.
+    pub veil: Veil,
 }
 
 impl Settings {
@@ -56,6 +59,7 @@ impl Settings {
             dry_run: true,
             concurrency: 4,
             patience: Duration::from_secs(60),
+            veil: Veil::default(),
         }
     }
 

@@ -11,7 +11,9 @@ use super::building;
 use super::kustomization_objects::{self as objects, Configs};
 use crate::api::{Kustomization, ObjectName, PostBuild, Secret, SubstituteReference};
 use crate::apply::{Desired, Settings};
+use crate::budget;
 use crate::cluster::ClusterError;
+use crate::compare::Veil;
 use crate::overlay::{self, Built, Decrypt, Stages, Substitute};
 use crate::pipeline::{self, Decryption, Redaction, Substitution};
 use crate::render::FolderTree;
@@ -27,7 +29,11 @@ pub(super) struct BuiltKustomization {
 impl BuiltKustomization {
     /// How its objects are applied, by a controller that has Flux's defaults.
     pub(super) fn settings(&self) -> Settings {
-        Settings::of(&self.kustomization)
+        let hidden = self.built.hidden.clone();
+        Settings {
+            veil: Veil::over(hidden.objects, hidden.texts),
+            ..Settings::of(&self.kustomization)
+        }
     }
 
     /// Its objects, as they are to be.
@@ -70,7 +76,8 @@ pub(super) fn build(flags: &Flux, redact: bool) -> Result<Option<BuiltKustomizat
         substitute: substitution.as_ref().map(|one| one as &dyn Substitute),
     };
     let overlay = pipeline::overlay(spec, false);
-    let prepared = overlay::prepare(&tree, &overlay).map_err(|error| error.to_string())?;
+    let memory = budget::Memory::single(budget::SINGLE, budget::BUILD_MEMORY).of("");
+    let prepared = overlay::prepare_within(&tree, &overlay, Some(&memory)).map_err(|error| error.to_string())?;
     let built = prepared.build(&building::world(&flags.bounds), &stages);
     let built = built.map_err(|error| error.to_string())?;
     Ok(Some(BuiltKustomization { kustomization, built }))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::yaml::{Mapping, Node, Value, write_json};
 
 /// What stands for a value of a Secret.
-const HIDDEN: &str = "**";
+pub(super) const HIDDEN: &str = "**";
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,10 @@ mod fields;
 mod json;
 mod objects;
 mod text;
+mod veil;
 
 pub use fields::{Field, fields};
 pub use json::json_fields;
 pub use objects::{Change, Difference, Named, compare};
 pub use text::{to_json, to_text};
+pub use veil::Veil;

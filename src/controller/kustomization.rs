@@ -31,6 +31,7 @@ use crate::api::{Is, Kustomization};
 use crate::apply::{ApplyError, ChangeSet, Desired, Entry, Inventory, Refusals, preview, prune};
 use crate::cel::HealthChecks;
 use crate::cluster::{Cache, KUSTOMIZATION, Kind};
+use crate::compare::Veil;
 use crate::health::ObjectId;
 use crate::overlay::{LeftOut, may_lack};
 
@@ -132,6 +133,8 @@ struct Work {
     revision: Revision,
     /// What was applied before.
     before: Inventory,
+    /// What is told of no object.
+    veil: Veil,
 }
 
 impl Work {
@@ -190,12 +193,16 @@ impl Reconciling<'_> {
             before: self.inventory(status, &target, revision).await?,
             target,
             revision: revision.clone(),
+            veil: Veil::over(built.hidden.objects, built.hidden.texts),
         };
+        let room = built.room;
         let objects = kustomize_apply::desired(built.objects);
         if self.annotations.reports {
             return Err(self.reported(status, &work, objects).await);
         }
         let changes = self.applied(status, &work, objects).await?;
+        // Waits are long, and the objects are gone.
+        drop(room);
         self.pruned(status, &work).await?;
         kustomize_takeover::is_done(status);
         self.healthy(status, &work, &changes, checks).await?;
@@ -346,6 +353,7 @@ impl Reconciling<'_> {
             turn: self.turn,
             kustomization: self.kustomization,
             target: &work.target,
+            veil: &work.veil,
         };
         let memory = self.all.memories.of(&self.turn.object.name);
         let applied = applying.apply(status, objects, &memory, &work.before).await;
@@ -369,7 +377,8 @@ impl Reconciling<'_> {
     /// Says what differs. Nothing is applied, and nothing pruned.
     async fn reported(&self, status: &mut Status, work: &Work, objects: Vec<Desired>) -> Outcome {
         let revision = &work.revision;
-        let settings = kustomize_apply::settings(self.context(), self.kustomization);
+        let mut settings = kustomize_apply::settings(self.context(), self.kustomization);
+        settings.veil = work.veil.clone();
         let prunes = self.kustomization.spec.prune;
         let before = work.deletable();
         let looking = preview(&work.target.cluster, objects, &settings, &before, prunes);
@@ -379,7 +388,10 @@ impl Reconciling<'_> {
                 let message = ApplyError::from(Refusals(seen.refused)).to_string();
                 return self.failed(status, "ReconciliationFailed", message, revision);
             }
-            Err(error) => return self.failed(status, "ReconciliationFailed", error.to_string(), revision),
+            Err(error) => {
+                let message = work.veil.hide(&error.to_string());
+                return self.failed(status, "ReconciliationFailed", message, revision);
+            }
         };
         let after = self.kustomization.spec.interval();
         if seen.differences.is_empty() {
@@ -434,7 +446,7 @@ impl Reconciling<'_> {
                 Ok(())
             }
             Err(error) => {
-                let message = error.to_string();
+                let message = work.veil.hide(&error.to_string());
                 // What is not known to be gone stays ours, or nobody would ever delete it.
                 now.merge(error.survivors);
                 kustomize_status::set_inventory(status, &now);
@@ -476,6 +488,7 @@ impl Reconciling<'_> {
                 Ok(())
             }
             Err(Unhealthy::Failed(message)) => {
+                let message = work.veil.hide(&message);
                 status.conditions.set(HEALTHY, Is::False, "HealthCheckFailed", &message);
                 self.remember(status, work, "HealthCheckFailed");
                 let told = format!("health check failed after {took}: {message}");

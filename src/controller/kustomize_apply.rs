@@ -16,6 +16,7 @@ use super::status::Status;
 use crate::api::{Kustomization, ObjectName};
 use crate::apply::{self, ChangeSet, Desired, Inventory, Keep, Memory, Settings};
 use crate::cluster::{Cache, Change};
+use crate::compare::Veil;
 use crate::overlay::Object;
 
 /// What is known of the objects of each Kustomization.
@@ -73,6 +74,8 @@ pub(super) struct Applying<'a> {
     pub(super) kustomization: &'a Kustomization,
     /// Where they go.
     pub(super) target: &'a Target,
+    /// What is told of none of them.
+    pub(super) veil: &'a Veil,
 }
 
 impl Applying<'_> {
@@ -104,7 +107,7 @@ impl Applying<'_> {
                 Ok(applied.changes)
             }
             Err(failed) => {
-                let message = failed.to_string();
+                let message = self.veil.hide(&failed.to_string());
                 // Stages before the failure may have brought new objects.
                 if !failed.inventory.entries.is_empty() {
                     kustomize_status::set_inventory(status, &failed.inventory);

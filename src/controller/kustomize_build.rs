@@ -72,9 +72,10 @@ pub(super) async fn build(
         owner: Owner::new(KUSTOMIZATION.kind, kustomization.metadata.object_name()),
     };
     let timeout = kustomization.spec.timeout();
+    let memory = settings.builds.of(kustomization.metadata.namespace_or_default()).memory;
     let built = blocking::ask(move || -> Result<Built, BuildFailure> {
         let world = RealWorld::new(bases);
-        let prepared = overlay::prepare(unpacked.tree(), &overlay)?;
+        let prepared = overlay::prepare_within(unpacked.tree(), &overlay, Some(&memory))?;
         let stages = Stages {
             decrypt: decryption.as_ref().map(|one| one as &dyn overlay::Decrypt),
             substitute: substitution.as_ref().map(|one| one as &dyn overlay::Substitute),

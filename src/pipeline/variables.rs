@@ -1,8 +1,9 @@
 //! The variables of a Kustomization (`spec.postBuild`; K-082 ff.), as the build asks for them.
 
 use crate::api::PostBuild;
-use crate::overlay::{StageError, Substitute};
-use crate::substitute::{Options, Variables, substitute};
+use crate::budget::Share;
+use crate::overlay::{StageError, Substitute, Substituted};
+use crate::substitute::{Options, Variables, substitute_within};
 use crate::yaml::Node;
 
 /// Variables and how they are put in. Where some could not be read, the first object that could use them fails.
@@ -30,11 +31,15 @@ impl Substitution {
 }
 
 impl Substitute for Substitution {
-    fn object(&self, object: &Node) -> Result<Option<Node>, StageError> {
+    fn object(&self, object: &Node, memory: Option<&Share>) -> Result<Option<Substituted>, StageError> {
         let variables = self
             .variables
             .as_ref()
             .map_err(|error| StageError::from(error.clone()))?;
-        Ok(substitute(object, variables, self.options)?)
+        let done = substitute_within(object, variables, self.options, memory)?;
+        Ok(done.map(|done| Substituted {
+            node: done.node,
+            has_secrets: done.has_secrets,
+        }))
     }
 }

@@ -29,6 +29,8 @@ mod read_anothers_tags;
 mod read_the_cache;
 mod redirect_inside;
 mod send_a_cloud_token_elsewhere;
+mod copy_into_config_maps;
+mod read_drift_of_secrets;
 mod siege;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,17 +1,19 @@
 //! The build and the stages around it, in the order of kustomize-controller's `build`.
 
 use super::error::OverlayError;
+use super::hidden::Hidden;
 use super::left_out::LeftOut;
-use super::mount::ROOT;
+use super::mount::{Mount, ROOT};
 use super::object::Object;
 use super::prepare::{Prepared, of_manifests};
 use super::sources::decrypt_sources;
-use super::stages::{Decrypt, Stages, Substitute};
+use super::stages::{Decrypt, Stages, Substitute, Substituted};
 use super::workers;
+use bumpwright_budget::{Held, Share};
 use bumpwright_kustomize::resource::Resource;
 use bumpwright_kustomize::tree::{Command, LoadRestrictions, PluginFile, RepoUrl, Tree, World, WorldError};
 use bumpwright_kustomize::{self as kustomize, Build, Options, Order};
-use bumpwright_yaml::{Files, Node, node_of_json, write_json, write_sigs};
+use bumpwright_yaml::{Files, Node, node_of_json, weight, write_json, write_sigs};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -32,6 +34,10 @@ pub struct Built {
     pub warnings: Vec<String>,
     /// What is no object any more once its variables are replaced; each has its warning.
     pub left_out: Vec<LeftOut>,
+    /// The room that the objects take.
+    pub room: Option<Held>,
+    /// What must not be told of them.
+    pub hidden: Hidden,
 }
 
 impl Prepared<'_> {
@@ -43,30 +49,58 @@ impl Prepared<'_> {
     /// object.
     pub fn build(mut self, world: &dyn World, stages: &Stages<'_>) -> Result<Built, OverlayError> {
         let built = self.run(world, stages);
-        built.map_err(|error| of_manifests(&self.mount, &self.manifests).unwrap_or(error))
+        built.map_err(|error| match error.is_about_room() {
+            true => error,
+            false => of_manifests(&self.mount, &self.manifests).unwrap_or(error),
+        })
     }
 
     fn run(&mut self, world: &dyn World, stages: &Stages<'_>) -> Result<Built, OverlayError> {
         let mut is_rewritten = true;
+        let mut hidden = Hidden::default();
         if let Some(decrypt) = stages.decrypt {
             for (path, plain) in decrypt_sources(&self.mount, &self.directory, decrypt)? {
                 is_rewritten &= path != self.file;
+                // What the text of it becomes, as it is and as it was.
+                let _room = self.mount.room(2 * weight::of_text(&plain))?;
+                if let Ok(cipher) = self.mount.read(&path) {
+                    hidden.file(&cipher, &plain);
+                }
+                self.rooms.extend(self.mount.room(plain.len() as u64)?);
                 self.mount.cover(&path, plain);
             }
         }
         let mut build = self.kustomize(world, is_rewritten).map_err(Box::new)?;
         let mut names = Names::default();
-        let mut plain = stages.decrypt.map(|decrypt| all_decrypted(&build, decrypt).into_iter());
+        let mut plain = match stages.decrypt {
+            Some(decrypt) => {
+                // An object as JSON, decrypted, and as a node again: a plain one is never more than it was.
+                let all = build.objects.iter().map(|resource| weight::of_json(&resource.node));
+                self.rooms.extend(self.mount.room(2 * all.sum::<u64>())?);
+                Some(all_decrypted(&build, decrypt).into_iter())
+            }
+            None => None,
+        };
+        let memory = self.mount.memory().cloned();
+        if !hidden.texts.is_empty() {
+            build.objects.iter().for_each(|resource| hidden.look_at(resource));
+        }
         for at in 0..build.objects.len() {
             let Some(resource) = build.objects.get_mut(at) else {
                 break;
             };
             let plain = plain.as_mut().and_then(Iterator::next);
-            if change(resource, &build.files, plain, stages)? {
+            let before = weight::of_node(&resource.node);
+            if change(resource, &build.files, plain, stages, memory.as_ref(), &mut hidden)? {
+                let more = weight::of_node(&resource.node).saturating_sub(before);
+                build.room.as_mut().map_or(Ok(()), |room| room.grow(more))?;
                 names.check(&build, at)?;
             }
         }
-        finish(&build)
+        build.objects.iter().for_each(|resource| hidden.secret(resource));
+        let texts = hidden.texts.iter().map(|text| 64 + 2 * text.len() as u64);
+        self.rooms.extend(self.mount.room(texts.sum())?);
+        finish(&build, &self.mount, hidden)
     }
 
     fn kustomize(&self, world: &dyn World, is_rewritten: bool) -> Result<Build, kustomize::BuildError> {
@@ -77,6 +111,7 @@ impl Prepared<'_> {
             manager: Some(MANAGER),
             // As Flux's kustomize does: a StatefulSet that Flux made could not be applied any more.
             label_claim_templates: true,
+            memory: self.mount.memory().cloned(),
             ..Options::default()
         };
         let world = Outside {
@@ -151,6 +186,8 @@ fn change(
     files: &Files,
     plain: Option<Plain>,
     stages: &Stages<'_>,
+    memory: Option<&Share>,
+    hidden: &mut Hidden,
 ) -> Result<bool, OverlayError> {
     if is_nameless(resource) {
         return Err(OverlayError::Nameless(shown(resource, files)));
@@ -159,11 +196,16 @@ fn change(
     let mut changed = plain.transpose()?.flatten();
     if let Some(node) = &mut changed {
         std::mem::swap(&mut resource.node, node);
+        hidden.put_into(resource, node);
     }
     if let Some(substitute) = stages.substitute
-        && let Some(node) = substituted(resource, substitute)?
+        && let Some(substituted) = substituted(resource, substitute, memory)?
     {
-        changed = Some(std::mem::replace(&mut resource.node, node));
+        let before = std::mem::replace(&mut resource.node, substituted.node);
+        if substituted.has_secrets {
+            hidden.put_into(resource, &before);
+        }
+        changed = Some(before);
     }
     resource.node.place = place;
     Ok(changed.is_some())
@@ -192,7 +234,11 @@ fn decrypted(resource: &Resource, decrypt: &dyn Decrypt) -> Result<Option<Node>,
 
 const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
 
-fn substituted(resource: &Resource, substitute: &dyn Substitute) -> Result<Option<Node>, OverlayError> {
+fn substituted(
+    resource: &Resource,
+    substitute: &dyn Substitute,
+    memory: Option<&Share>,
+) -> Result<Option<Substituted>, OverlayError> {
     let failed = |error| OverlayError::Substitution {
         object: label(resource),
         error,
@@ -204,7 +250,7 @@ fn substituted(resource: &Resource, substitute: &dyn Substitute) -> Result<Optio
     if opts_out("labels") || opts_out("annotations") {
         return Ok(None);
     }
-    substitute.object(&resource.node).map_err(failed)
+    substitute.object(&resource.node, memory).map_err(failed)
 }
 
 /// Finds objects that have got the name of another one.
@@ -272,12 +318,19 @@ fn value_of(node: &Node) -> Result<Value, String> {
 }
 
 /// Digest and objects of a build.
-fn finish(build: &Build) -> Result<Built, OverlayError> {
+fn finish(build: &Build, mount: &Mount<'_>, hidden: Hidden) -> Result<Built, OverlayError> {
+    let all = build.objects.iter().map(|resource| weight::of_json(&resource.node));
+    let largest = build.objects.iter().map(|resource| weight::printed(&resource.node));
+    let room = mount.room(all.sum())?;
+    // The text of one object at a time, and that of its JSON.
+    let _texts = mount.room(2 * largest.max().unwrap_or_default())?;
     let mut built = Built {
         objects: Vec::with_capacity(build.objects.len()),
         digest: String::new(),
         warnings: build.warnings.clone(),
         left_out: Vec::new(),
+        room,
+        hidden,
     };
     let mut hasher = Sha256::new();
     let mut text = Zeroizing::new(String::new());

@@ -1,7 +1,8 @@
 //! What stops a Kustomization between its artifact and its objects.
 
 use super::stages::StageError;
-use bumpwright_kustomize::BuildError;
+use bumpwright_budget::Exceeded;
+use bumpwright_kustomize::{BuildError, Cause};
 
 /// What stops a Kustomization between its artifact and its objects. Messages begin with the words of kustomize-controller.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +36,9 @@ pub enum OverlayError {
     /// The build fails.
     #[error("kustomize build failed: {0}")]
     Build(#[from] Box<BuildError>),
+    /// There is no room for what is read or made.
+    #[error("kustomize build failed: {0}")]
+    Memory(#[from] Exceeded),
     /// An object has no form as YAML.
     #[error("kustomize build failed: {0}")]
     Unprintable(String),
@@ -73,6 +77,15 @@ pub enum OverlayError {
 }
 
 impl OverlayError {
+    /// Whether there is no room for it: nothing else is said of the files then.
+    pub(super) fn is_about_room(&self) -> bool {
+        match self {
+            Self::Memory(_) => true,
+            Self::Build(error) => matches!(*error.cause, Cause::Memory(_)),
+            _ => false,
+        }
+    }
+
     /// Whether the artifact lacks the path (reason `ArtifactFailed`); all else is a build that failed (`BuildFailed`).
     #[must_use]
     pub const fn is_missing_path(&self) -> bool {

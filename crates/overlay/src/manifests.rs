@@ -4,7 +4,7 @@ use super::mount::Mount;
 use bumpwright_kustomize::resource::{ReadError, read_resources};
 use bumpwright_kustomize::schema::SchemaChoice;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
-use bumpwright_yaml::{FileId, Mapping, Node, Tag, Value};
+use bumpwright_yaml::{FileId, Mapping, Node, Tag, Value, weight};
 use std::collections::BTreeMap;
 
 /// The names of kustomizations, the one that counts first.
@@ -78,6 +78,8 @@ fn fault(tree: &Mount<'_>, path: &str) -> Option<String> {
         Err(TreeError::Missing(_)) => return Some(format!("open {path}: no such file or directory")),
         Err(error) => return Some(format!("open {error}")),
     };
+    // Where there is no room to look, the first error is the one to tell.
+    let _room = tree.room(2 * weight::of_text(&bytes)).ok()?;
     let error = read_resources(&bytes, FileId::NONE, &SchemaChoice::default()).err()?;
     let reason = reason(&error, &bytes)?;
     Some(format!("failed to decode Kubernetes YAML from {path}: {reason}"))

@@ -1,5 +1,6 @@
 //! An artifact as a build sees it: below a directory, with a few files that differ from it.
 
+use bumpwright_budget::{Exceeded, Held, Share};
 use bumpwright_kustomize::tree::{Found, Tree, TreeError, path};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,14 +15,27 @@ pub(super) struct Mount<'t> {
     below: &'t dyn Tree,
     /// Some are what was decrypted: they are wiped.
     covers: BTreeMap<String, Zeroizing<Vec<u8>>>,
+    /// Where there is to be room for what is read and made of it.
+    memory: Option<Share>,
 }
 
 impl<'t> Mount<'t> {
-    pub(super) const fn new(below: &'t dyn Tree) -> Self {
+    pub(super) fn new(below: &'t dyn Tree, memory: Option<&Share>) -> Self {
         Self {
             below,
             covers: BTreeMap::new(),
+            memory: memory.cloned(),
         }
+    }
+
+    /// Where there is to be room; none where that is not measured.
+    pub(super) const fn memory(&self) -> Option<&Share> {
+        self.memory.as_ref()
+    }
+
+    /// Room for so many bytes.
+    pub(super) fn room(&self, bytes: u64) -> Result<Option<Held>, Exceeded> {
+        self.memory().map(|memory| memory.hold(bytes)).transpose()
     }
 
     /// Puts a file: a path from [`ROOT`] without links, in a directory that is there.

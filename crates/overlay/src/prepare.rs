@@ -7,9 +7,10 @@ use super::manifests::{NAMES, faults, is_file, scan};
 use super::mount::{Mount, ROOT};
 use super::rewrite::{read, rewrite};
 use super::spec::Overlay;
+use bumpwright_budget::{Held, Share};
 use bumpwright_kustomize::Rewritten;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
-use bumpwright_yaml::{FileId, Files, Mapping, Node, Place, Value, write_sigs};
+use bumpwright_yaml::{FileId, Files, Mapping, Node, Place, Value, weight, write_sigs};
 
 /// A kustomization that can be built, in a tree that has it.
 pub struct Prepared<'t> {
@@ -23,6 +24,8 @@ pub struct Prepared<'t> {
     /// The manifests that were found, where the kustomization is generated from them.
     pub(super) manifests: Vec<String>,
     pub(super) no_remote_bases: bool,
+    /// What the kustomization and what covers files take.
+    pub(super) rooms: Vec<Held>,
 }
 
 /// Finds the path of a Kustomization in an artifact, and finds or generates the kustomization there with the spec's fields
@@ -32,13 +35,27 @@ pub struct Prepared<'t> {
 ///
 /// The path is not there; the kustomization cannot be read; a component is not local; a file is no manifest.
 pub fn prepare<'t>(tree: &'t dyn Tree, overlay: &Overlay) -> Result<Prepared<'t>, OverlayError> {
-    let mut mount = Mount::new(tree);
+    prepare_within(tree, overlay, None)
+}
+
+/// As [`prepare`], with room in `memory` for all that is read and made, from here to the objects.
+///
+/// # Errors
+///
+/// As [`prepare`], and [`OverlayError::Memory`].
+pub fn prepare_within<'t>(
+    tree: &'t dyn Tree,
+    overlay: &Overlay,
+    memory: Option<&Share>,
+) -> Result<Prepared<'t>, OverlayError> {
+    let mut mount = Mount::new(tree, memory);
+    let mut rooms = Vec::new();
     let directory = find_path(&mount, &overlay.path)?;
     let existing = NAMES.iter().map(|name| path::join(&directory, name));
     let existing = existing.into_iter().find(|path| is_file(&mount, path));
     let mut manifests = Vec::new();
     let (mut kustomization, bytes) = match &existing {
-        Some(file) => read_kustomization(&mount, file)?,
+        Some(file) => read_kustomization(&mount, file, &mut rooms)?,
         None => {
             let found = scan(&mount, &directory).map_err(|error| unwritable(&error))?;
             manifests = found.paths;
@@ -57,6 +74,7 @@ pub fn prepare<'t>(tree: &'t dyn Tree, overlay: &Overlay) -> Result<Prepared<'t>
         return Err(of_manifests(&mount, &manifests).unwrap_or(error));
     }
     let node = Node::new(Value::Mapping(kustomization));
+    rooms.extend(mount.room(weight::of_node(&node) + 2 * weight::printed(&node))?);
     let mut text = String::new();
     write_sigs(&node, &mut text).map_err(|error| OverlayError::Kustomization {
         problem: error.go().to_owned(),
@@ -72,6 +90,7 @@ pub fn prepare<'t>(tree: &'t dyn Tree, overlay: &Overlay) -> Result<Prepared<'t>
         rewritten: Rewritten { node, text: bytes },
         manifests,
         no_remote_bases: overlay.no_remote_bases,
+        rooms,
     })
 }
 
@@ -132,8 +151,14 @@ pub(super) fn secure_join(mount: &Mount<'_>, wanted: &str) -> Result<String, Ove
 }
 
 /// The kustomization in a file, as far as Flux knows its fields, and its bytes.
-fn read_kustomization(mount: &Mount<'_>, file: &str) -> Result<(Mapping, Vec<u8>), OverlayError> {
-    let bytes = mount.read(file).map_err(|error| unwritable(&error))?.into_owned();
+fn read_kustomization(
+    mount: &Mount<'_>,
+    file: &str,
+    rooms: &mut Vec<Held>,
+) -> Result<(Mapping, Vec<u8>), OverlayError> {
+    let bytes = mount.read(file).map_err(|error| unwritable(&error))?;
+    rooms.extend(mount.room(weight::of_text(&bytes))?);
+    let bytes = bytes.into_owned();
     let mut kustomization =
         read_fields(&bytes, file).map_err(|(problem, place)| OverlayError::Kustomization { problem, place })?;
     if kustomization.get("resources").is_none() {

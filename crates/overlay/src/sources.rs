@@ -7,8 +7,9 @@ use super::mount::Mount;
 use super::prepare::{read_fields, relative, secure_join};
 use super::stages::{Decrypt, SourceFile, SourceFormat};
 use super::workers;
+use bumpwright_budget::Held;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
-use bumpwright_yaml::{Mapping, Node};
+use bumpwright_yaml::{Mapping, Node, weight};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use zeroize::Zeroizing;
@@ -25,6 +26,8 @@ pub(super) fn decrypt_sources(
         sources: Vec::new(),
     };
     let walked = walk.directories(directory);
+    let bytes: u64 = walk.sources.iter().map(|source| weight::of_text(&source.bytes)).sum();
+    let _room = mount.room(bytes)?;
     let outcomes = workers::each(&walk.sources, |source| {
         decrypt.file(&SourceFile {
             path: &relative(&source.path),
@@ -72,7 +75,7 @@ impl Walk<'_> {
                 Ok(_) | Err(TreeError::Missing(_)) => continue,
                 Err(error) => return Err(unusable(&directory, &error)),
             }
-            let kustomization = load(self.mount, &directory)?;
+            let (kustomization, _room) = load(self.mount, &directory)?;
             self.files_of(&kustomization, &next)?;
             let included = ["resources", "components"]
                 .into_iter()
@@ -155,7 +158,7 @@ fn unusable(path: &str, error: &TreeError) -> OverlayError {
 }
 
 /// The only kustomization of a directory.
-fn load(mount: &Mount<'_>, directory: &str) -> Result<Mapping, OverlayError> {
+fn load(mount: &Mount<'_>, directory: &str) -> Result<(Mapping, Option<Held>), OverlayError> {
     let problem = |problem: String| OverlayError::SourcePath(format!("{problem} ({})", relative(directory)));
     let mut found = None;
     for name in NAMES {
@@ -172,7 +175,9 @@ fn load(mount: &Mount<'_>, directory: &str) -> Result<Mapping, OverlayError> {
     let bytes = mount
         .read(&file)
         .map_err(|error| problem(format!("failed to read kustomization file: {error}")))?;
-    read_fields(&bytes, &file).map_err(|(problem, place)| {
+    let room = mount.room(weight::of_text(&bytes))?;
+    let fields = read_fields(&bytes, &file);
+    fields.map(|fields| (fields, room)).map_err(|(problem, place)| {
         let text = format!("failed to unmarshal kustomization file from '{file}': {problem} ({place})");
         OverlayError::SourcePath(text)
     })

@@ -1,5 +1,6 @@
 //! What happens to files before a build and to objects after it, and is the matter of others: decryption, substitution.
 
+use bumpwright_budget::Share;
 use bumpwright_yaml::Node;
 use serde_json::Value;
 use zeroize::Zeroizing;
@@ -74,10 +75,20 @@ impl SourceFormat {
 /// Replaces variables.
 pub trait Substitute {
     /// An object with its variables replaced; nothing where it stays as it is. Objects that opt out by
-    /// `kustomize.toolkit.fluxcd.io/substitute: disabled` are not asked about (K-093).
+    /// `kustomize.toolkit.fluxcd.io/substitute: disabled` are not asked about (K-093). Where memory is measured there is to be room
+    /// in it for what that takes.
     ///
     /// # Errors
     ///
     /// A variable is missing, or an expression is wrong.
-    fn object(&self, object: &Node) -> Result<Option<Node>, StageError>;
+    fn object(&self, object: &Node, memory: Option<&Share>) -> Result<Option<Substituted>, StageError>;
+}
+
+/// An object with its variables replaced.
+#[derive(Debug)]
+pub struct Substituted {
+    /// The object.
+    pub node: Node,
+    /// Whether one of the variables came from a Secret.
+    pub has_secrets: bool,
 }

@@ -8,9 +8,11 @@
     missing_docs
 )]
 
+use bumpwright_budget::Share;
 use bumpwright_kustomize::tree::{MemoryTree, RepoUrl, Sealed, Tree, World, WorldError};
 use bumpwright_overlay::{
-    Built, Decrypt, Overlay, OverlayError, SourceFile, SourceFormat, StageError, Stages, Substitute, prepare,
+    Built, Decrypt, Overlay, OverlayError, SourceFile, SourceFormat, StageError, Stages, Substitute, Substituted,
+    prepare,
 };
 use bumpwright_yaml::{FileId, Node, ReadOptions, read_first, write_sigs};
 use serde_json::{Value, json};
@@ -74,7 +76,7 @@ impl Decrypt for Rot {
 struct Put(&'static str);
 
 impl Substitute for Put {
-    fn object(&self, object: &Node) -> Result<Option<Node>, StageError> {
+    fn object(&self, object: &Node, _: Option<&Share>) -> Result<Option<Substituted>, StageError> {
         let mut yaml = String::new();
         write_sigs(object, &mut yaml).unwrap();
         if yaml.contains("${broken}") {
@@ -82,7 +84,11 @@ impl Substitute for Put {
         }
         let changed = yaml.replace("${x}", self.0);
         let read = read_first(changed.as_bytes(), &ReadOptions::sigs(FileId::NONE));
-        read.map_err(|error| format!("envsubst error: YAMLToJSON: {}", error.go()).into())
+        let read = read.map_err(|error| format!("envsubst error: YAMLToJSON: {}", error.go()))?;
+        Ok(read.map(|node| Substituted {
+            node,
+            has_secrets: self.0.starts_with("s3cret") && yaml.contains("${x}"),
+        }))
     }
 }
 
@@ -576,4 +582,51 @@ fn formats_follow_names() {
     ] {
         assert_eq!(SourceFormat::of_name(name), format, "{name}");
     }
+}
+
+#[test]
+fn what_came_from_secrets_is_known() {
+    let files = [
+        ("app/a.yaml", config_map("one", "a-${x}-b").as_str()),
+        ("app/b.yaml", config_map("two", "plain").as_str()),
+    ]
+    .map(|(path, text)| (path, text.to_owned()));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let stages = Stages {
+        substitute: Some(&Put("s3cret-value")),
+        ..Stages::default()
+    };
+    let built = prepare(&tree(&files), &at("app"))
+        .unwrap()
+        .build(&Sealed, &stages)
+        .unwrap();
+    let objects: Vec<_> = built.hidden.objects.iter().collect();
+    assert_eq!(objects, [&["", "ConfigMap", "one"].map(str::to_owned)]);
+    assert!(built.hidden.texts.contains("a-s3cret-value-b"));
+    assert!(!built.hidden.texts.contains("plain"));
+    assert!(!format!("{:?}", built.hidden).contains("s3cret"));
+}
+
+/// Room for all of a build, given back with what it made.
+#[test]
+fn a_build_takes_room_and_gives_it_back() {
+    use bumpwright_budget::Memory;
+    use bumpwright_overlay::prepare_within;
+    let map = config_map("one", "1");
+    let tree = tree(&[("app/a.yaml", map.as_str())]);
+    let memory = Memory::single(1 << 20, "--build-memory");
+    let built = prepare_within(&tree, &at("app"), Some(&memory.of("apps")))
+        .unwrap()
+        .build(&Sealed, &Stages::default())
+        .unwrap();
+    assert!((1..100_000).contains(&memory.held()), "{}", memory.held());
+    drop(built);
+    assert_eq!(memory.held(), 0);
+    let little = Memory::single(1000, "--build-memory");
+    let error = prepare_within(&tree, &at("app"), Some(&little.of("apps")))
+        .and_then(|prepared| prepared.build(&Sealed, &Stages::default()))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("--build-memory raises the bound"), "{error}");
+    assert_eq!(little.held(), 0);
 }

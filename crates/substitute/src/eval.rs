@@ -3,6 +3,7 @@
 use super::operator::apply;
 use super::parse::parse;
 use super::program::{Call, Operator, Step};
+use bumpwright_budget::{Exceeded, Held};
 use std::borrow::Cow;
 
 /// What a text and all that it is made of may take, in bytes: 64 MiB, forty times what an API server stores as one
@@ -39,6 +40,9 @@ pub enum EvalError {
         MAX_BYTES >> 20
     )]
     TooLarge,
+    /// There is no room for the text.
+    #[error(transparent)]
+    Memory(#[from] Exceeded),
     /// Patterns in long values, or defaults in defaults, ask for too many steps.
     #[error("the expressions take too long; shorten the values that #, ##, % or %% look at, or nest fewer defaults")]
     TooSlow,
@@ -48,15 +52,17 @@ pub enum EvalError {
 pub(crate) type Value<'v> = Cow<'v, [u8]>;
 
 /// What evaluation may still take.
-pub(crate) struct Budget {
+pub(crate) struct Budget<'r> {
     /// Bytes that values take now.
     held: usize,
     work: usize,
+    /// Where there is to be room for all that they ever took, and for the text that comes of them.
+    room: Option<&'r mut Held>,
 }
 
-impl Budget {
-    const fn new() -> Self {
-        Self { held: 0, work: 0 }
+impl<'r> Budget<'r> {
+    const fn new(room: Option<&'r mut Held>) -> Self {
+        Self { held: 0, work: 0, room }
     }
 
     /// Takes note of a step of matching.
@@ -78,10 +84,18 @@ impl Budget {
         if self.held.saturating_add(bytes) > MAX_BYTES {
             return Err(EvalError::TooLarge);
         }
+        self.take(bytes)?;
         self.spend(bytes)
     }
 
+    /// Each byte is copied once more, into the text.
+    fn take(&mut self, bytes: usize) -> Result<(), EvalError> {
+        let room = self.room.as_mut();
+        Ok(room.map_or(Ok(()), |room| room.grow(2 * bytes as u64))?)
+    }
+
     fn hold(&mut self, bytes: usize) -> Result<(), EvalError> {
+        self.take(bytes)?;
         self.held = self.held.saturating_add(bytes);
         match self.held > MAX_BYTES {
             true => Err(EvalError::TooLarge),
@@ -97,7 +111,20 @@ impl Budget {
 /// # Errors
 /// With envsubst's words, without any value in them; and where the text grows beyond [`MAX_BYTES`].
 pub fn eval<'v>(text: &'v [u8], lookup: impl Fn(&str) -> Option<&'v [u8]>, strict: bool) -> Result<Vec<u8>, EvalError> {
-    let mut budget = Budget::new();
+    eval_within(text, lookup, strict, None)
+}
+
+/// As [`eval`], with room taken for all values and the text.
+///
+/// # Errors
+/// As [`eval`], and [`EvalError::Memory`].
+pub(crate) fn eval_within<'v>(
+    text: &'v [u8],
+    lookup: impl Fn(&str) -> Option<&'v [u8]>,
+    strict: bool,
+    room: Option<&mut Held>,
+) -> Result<Vec<u8>, EvalError> {
+    let mut budget = Budget::new(room);
     let mut stack: Vec<Value<'v>> = Vec::new();
     for step in parse(text)? {
         let value = match step {
@@ -120,7 +147,7 @@ fn run<'v>(
     arguments: Vec<Value<'v>>,
     lookup: &impl Fn(&str) -> Option<&'v [u8]>,
     strict: bool,
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
     let value = lookup(call.variable);
     if value.is_none() && strict && call.operator != Operator::Default {

@@ -21,7 +21,7 @@ enum Rest<'n> {
 }
 
 /// Matches all of `name`. A star takes as little as lets the piece behind it match, and is not tried again.
-pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget) -> Result<Verdict, EvalError> {
+pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget<'_>) -> Result<Verdict, EvalError> {
     while !pattern.is_empty() {
         let (star, piece, behind) = split(pattern);
         pattern = behind;
@@ -56,7 +56,7 @@ pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget) 
 }
 
 /// Where a piece matches first behind the beginning of a name.
-fn later<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budget) -> Result<Rest<'n>, EvalError> {
+fn later<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budget<'_>) -> Result<Rest<'n>, EvalError> {
     if is_literal(piece) {
         return later_literal(piece, name, last, budget);
     }
@@ -75,7 +75,7 @@ fn is_literal(piece: &[u8]) -> bool {
 }
 
 /// The same for a piece that is plain text; the last one has to stand at the end.
-fn later_literal<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budget) -> Result<Rest<'n>, EvalError> {
+fn later_literal<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budget<'_>) -> Result<Rest<'n>, EvalError> {
     let behind = name.get(1..).unwrap_or_default();
     if last {
         budget.step()?;
@@ -109,7 +109,7 @@ fn split(pattern: &[u8]) -> (bool, &[u8], &[u8]) {
     (stars > 0, piece, behind)
 }
 
-fn match_piece<'n>(mut piece: &[u8], mut name: &'n [u8], budget: &mut Budget) -> Result<Rest<'n>, EvalError> {
+fn match_piece<'n>(mut piece: &[u8], mut name: &'n [u8], budget: &mut Budget<'_>) -> Result<Rest<'n>, EvalError> {
     budget.step()?;
     if is_literal(piece) {
         return Ok(name.strip_prefix(piece).map_or(Rest::NoMatch, Rest::Of));

@@ -41,5 +41,5 @@ mod trim;
 mod variables;
 
 pub use eval::{EvalError, MAX_BYTES, eval};
-pub use object::{DISABLED, Options, SubstituteError, substitute};
+pub use object::{DISABLED, Options, SubstituteError, Substituted, substitute, substitute_within};
 pub use variables::{SourceError, SourceKind, Variables};

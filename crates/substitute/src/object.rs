@@ -1,9 +1,11 @@
 //! One object of a build: printed, its variables put in, read again.
 
-use super::eval::{EvalError, eval};
+use super::eval::{EvalError, eval_within};
 use super::reread::{reread, stays_itself};
 use super::variables::{NAME, Variables};
-use bumpwright_yaml::{FileId, Node, ReadOptions, WriteError, read_first, write_sigs};
+use bumpwright_budget::{Exceeded, Share};
+use bumpwright_yaml::{FileId, Node, ReadOptions, WriteError, read_first, weight, write_sigs};
+use std::cell::Cell;
 
 /// The label or annotation that exempts an object when it is `disabled` (CONTRACT K-093).
 pub const DISABLED: &str = "kustomize.toolkit.fluxcd.io/substitute";
@@ -29,6 +31,9 @@ pub enum SubstituteError {
     /// An expression in it is wrong.
     #[error("envsubst error: variable substitution failed: {0}")]
     Eval(#[from] EvalError),
+    /// There is no room for it.
+    #[error(transparent)]
+    Memory(#[from] Exceeded),
     /// With the values put in it is no YAML.
     #[error("envsubst error: YAMLToJSON: {0}")]
     Malformed(String),
@@ -48,6 +53,28 @@ pub enum SubstituteError {
 /// # Errors
 /// With Flux' words, for names, expressions and values that do not fit.
 pub fn substitute(object: &Node, variables: &Variables, options: Options) -> Result<Option<Node>, SubstituteError> {
+    Ok(substitute_within(object, variables, options, None)?.map(|done| done.node))
+}
+
+/// An object with its variables put in.
+#[derive(Debug, Clone)]
+pub struct Substituted {
+    /// The object.
+    pub node: Node,
+    /// Whether one of the variables came from a Secret.
+    pub has_secrets: bool,
+}
+
+/// As [`substitute`], with room in `memory` for the text and for what it becomes, while that goes on.
+///
+/// # Errors
+/// As [`substitute`], and [`SubstituteError::Memory`].
+pub fn substitute_within(
+    object: &Node,
+    variables: &Variables,
+    options: Options,
+    memory: Option<&Share>,
+) -> Result<Option<Substituted>, SubstituteError> {
     if is_disabled(object) || (variables.is_empty() && !options.always) {
         return Ok(None);
     }
@@ -57,14 +84,28 @@ pub fn substitute(object: &Node, variables: &Variables, options: Options) -> Res
     if stays_itself(object) {
         return Ok(None);
     }
+    let mut room = memory.map(|memory| memory.hold(weight::printed(object))).transpose()?;
     let mut text = String::new();
     write_sigs(object, &mut text).map_err(SubstituteError::Write)?;
-    let text = eval(text.as_bytes(), |name| variables.get(name), options.strict)?;
+    let has_secrets = Cell::new(false);
+    let lookup = |name: &str| {
+        has_secrets.set(has_secrets.get() || variables.is_secret(name));
+        variables.get(name)
+    };
+    let text = eval_within(text.as_bytes(), lookup, options.strict, room.as_mut())?;
+    room.as_mut().map_or(Ok(()), |room| room.grow(weight::of_text(&text)))?;
     let malformed = |sentence: &str| SubstituteError::Malformed(without_secrets(sentence, variables));
     let read = read_first(&text, &ReadOptions::sigs(FileId::NONE)).map_err(|error| malformed(error.go()))?;
     // A text without documents is null.
     let read = read.unwrap_or_else(Node::null);
-    reread(read, object).map(Some).map_err(|error| match error {
+    let node = reread(read, object);
+    let done = node.map(|node| {
+        Some(Substituted {
+            node,
+            has_secrets: has_secrets.get(),
+        })
+    });
+    done.map_err(|error| match error {
         SubstituteError::Malformed(sentence) => malformed(&sentence),
         error => error,
     })

@@ -13,7 +13,7 @@ pub(crate) fn apply<'v>(
     operator: Operator,
     value: &'v [u8],
     arguments: Vec<Value<'v>>,
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
     let mut given = arguments.iter().map(|argument| &**argument);
     let (first, second) = (given.next(), given.next());
@@ -43,7 +43,11 @@ pub(crate) fn apply<'v>(
 }
 
 /// The value, or where it is empty the arguments one behind the other.
-fn default<'v>(value: &'v [u8], mut arguments: Vec<Value<'v>>, budget: &mut Budget) -> Result<Value<'v>, EvalError> {
+fn default<'v>(
+    value: &'v [u8],
+    mut arguments: Vec<Value<'v>>,
+    budget: &mut Budget<'_>,
+) -> Result<Value<'v>, EvalError> {
     if !value.is_empty() {
         return Ok(Cow::Borrowed(value));
     }
@@ -60,7 +64,7 @@ fn cased<'v>(
     value: &'v [u8],
     only_first: bool,
     case: fn(char) -> char,
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
     // No character's other case is more than three times as long.
     budget.room(value.len().saturating_mul(3))?;
@@ -107,7 +111,7 @@ fn replace<'v>(
     old: Option<&[u8]>,
     new: &[u8],
     times: usize,
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
     let Some(old) = old else {
         return Ok(Cow::Borrowed(value));

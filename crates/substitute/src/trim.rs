@@ -10,7 +10,7 @@ pub(crate) fn trim_prefix<'v>(
     value: &'v [u8],
     pattern: &[u8],
     longest: bool,
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
     let length = matched(value, pattern, longest, budget)?;
     Ok(Cow::Borrowed(value.get(length..).unwrap_or_default()))
@@ -22,7 +22,7 @@ pub(crate) fn trim_suffix<'v>(
     value: &'v [u8],
     pattern: &[u8],
     longest: bool,
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
     budget.room(value.len().saturating_mul(6))?;
     let value = reverse(value);
@@ -34,7 +34,7 @@ pub(crate) fn trim_suffix<'v>(
 ///
 /// Lengths are tried from the longest on, since where the pattern turns out to be bad decides. Patterns that cannot be bad are
 /// tried from the shortest on for the shortest match.
-fn matched(value: &[u8], pattern: &[u8], longest: bool, budget: &mut Budget) -> Result<usize, EvalError> {
+fn matched(value: &[u8], pattern: &[u8], longest: bool, budget: &mut Budget<'_>) -> Result<usize, EvalError> {
     let cannot_be_bad = memchr::memchr2(b'[', b'\\', pattern).is_none();
     if !longest && cannot_be_bad {
         for length in 1..=value.len() {
@@ -56,7 +56,7 @@ fn matched(value: &[u8], pattern: &[u8], longest: bool, budget: &mut Budget) -> 
     Ok(shortest)
 }
 
-fn tries(value: &[u8], length: usize, pattern: &[u8], budget: &mut Budget) -> Result<Verdict, EvalError> {
+fn tries(value: &[u8], length: usize, pattern: &[u8], budget: &mut Budget<'_>) -> Result<Verdict, EvalError> {
     matches(pattern, value.get(..length).unwrap_or_default(), budget)
 }
 

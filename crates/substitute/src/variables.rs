@@ -97,6 +97,11 @@ impl Variables {
         self.values.get(name).map(|variable| variable.value.as_slice())
     }
 
+    /// Whether a variable comes from a Secret.
+    pub(crate) fn is_secret(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(|variable| variable.secret)
+    }
+
     /// The values that come from Secrets.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &[u8]> {
         let secrets = self.values.values().filter(|variable| variable.secret);

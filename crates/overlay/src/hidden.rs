@@ -1,0 +1,108 @@
+//! What of built objects must not be told: values that came from Secrets by variables, and values that were encrypted.
+
+use bumpwright_kustomize::resource::Resource;
+use bumpwright_yaml::{FileId, Node, ReadOptions, Value, read};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Shorter texts hide nothing: they stand everywhere.
+const SHORTEST: usize = 4;
+
+/// Objects that hold such values, and the values.
+#[derive(Default, Clone)]
+pub struct Hidden {
+    /// Group, kind and name of the objects, Secrets aside.
+    pub objects: BTreeSet<[String; 3]>,
+    /// The values, as they stand in objects.
+    pub texts: BTreeSet<String>,
+}
+
+/// How many there are, and none of them.
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hidden in {} objects", self.objects.len())
+    }
+}
+
+impl Hidden {
+    /// What a stage has put into an object that was `before`. Secrets are known for what they are.
+    pub(super) fn put_into(&mut self, resource: &Resource, before: &Node) {
+        let mut was = BTreeSet::new();
+        each_text(before, &mut |text| {
+            was.insert(text);
+        });
+        self.texts_of(&resource.node, |text| !was.contains(text));
+        self.add(resource);
+    }
+
+    /// What a Secret holds.
+    pub(super) fn secret(&mut self, resource: &Resource) {
+        for field in ["data", "stringData"] {
+            if let Some(data) = resource.node.get(field).filter(|_| is_secret(resource)) {
+                self.texts_of(data, |_| true);
+            }
+        }
+    }
+
+    /// The values of a file that was decrypted.
+    pub(super) fn file(&mut self, cipher: &[u8], plain: &[u8]) {
+        let nodes = |bytes: &[u8]| read(bytes, &ReadOptions::sigs(FileId::NONE)).unwrap_or_default();
+        let (before, after) = (nodes(cipher), nodes(plain));
+        let mut was = BTreeSet::new();
+        before.iter().for_each(|node| {
+            each_text(node, &mut |text| {
+                was.insert(text);
+            });
+        });
+        after
+            .iter()
+            .for_each(|node| self.texts_of(node, |text| !was.contains(text)));
+    }
+
+    /// Takes note of an object that holds one of the values, however it came there.
+    pub(super) fn look_at(&mut self, resource: &Resource) {
+        let mut holds = false;
+        each_text(&resource.node, &mut |text| {
+            holds |= self.texts.iter().any(|hidden| text.contains(hidden.as_str()));
+        });
+        if holds {
+            self.add(resource);
+        }
+    }
+
+    fn add(&mut self, resource: &Resource) {
+        if !is_secret(resource) {
+            let gvk = &resource.id().gvk;
+            let name = [gvk.group.as_str(), gvk.kind.as_str(), resource.name()];
+            self.objects.insert(name.map(str::to_owned));
+        }
+    }
+
+    fn texts_of(&mut self, node: &Node, is_hidden: impl Fn(&str) -> bool) {
+        each_text(node, &mut |text| {
+            if text.len() >= SHORTEST && is_hidden(text) {
+                self.texts.insert(text.to_owned());
+            }
+        });
+    }
+}
+
+fn is_secret(resource: &Resource) -> bool {
+    let gvk = &resource.id().gvk;
+    gvk.group.is_empty() && gvk.kind == "Secret"
+}
+
+/// All scalars of a node, and all keys: a variable may stand there.
+fn each_text<'n>(node: &'n Node, visit: &mut impl FnMut(&'n str)) {
+    let mut waiting = vec![node];
+    while let Some(node) = waiting.pop() {
+        match &node.value {
+            Value::Scalar(scalar) => visit(&scalar.text),
+            Value::Sequence(sequence) => waiting.extend(&sequence.items),
+            Value::Mapping(mapping) => {
+                mapping.entries.iter().for_each(|entry| visit(&entry.key.text));
+                waiting.extend(mapping.entries.iter().map(|entry| &entry.value));
+            }
+        }
+    }
+}
