@@ -17,10 +17,12 @@ pub(super) fn impersonating(clients: &Shared, account: &ObjectName) -> Result<Cl
     let user = format!("system:serviceaccount:{}:{}", account.namespace, account.name);
     let user = HeaderValue::from_str(&user)
         .map_err(|_| ClusterError::Connect(format!("{account:?} cannot be impersonated: not a name of an account")))?;
+    let now = clients.read().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(Clients {
         plain: with_user(clients, &user, |clients| &clients.plain),
         watching: with_user(clients, &user, |clients| &clients.watching),
-        host: Arc::clone(&clients.read().unwrap_or_else(PoisonError::into_inner).host),
+        host: now.host,
+        place: now.place,
     })
 }
 

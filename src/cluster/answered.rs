@@ -161,4 +161,49 @@ mod tests {
         assert!(matches!(read("{"), Err(Unread::Malformed(_))));
         assert_eq!(memory.held(), 0);
     }
+
+    /// Answers that somebody has tampered with, with the same dice each time.
+    #[test]
+    fn tampered_answers_are_refused_or_read_and_hold_nothing() {
+        let whole = r#"{"kind":"List","items":[{"metadata":{"name":"a","uid":"1","labels":{"b":"\u00e9"}}},[1,2.5e3,null,true]]}"#;
+        let parts = [
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ":",
+            "\"",
+            "\\u",
+            "1e999",
+            "null",
+            "{\"a\":{\"a\":",
+            "[[[[[[[[",
+        ];
+        let memory = Memory::single(64 << 10, BUILD_MEMORY);
+        let (mut seed, mut good) = (21_u64, 0);
+        let mut roll = |most: usize| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % most.max(1)
+        };
+        for _ in 0..5000 {
+            let mut text = whole.as_bytes().to_vec();
+            for _ in 0..=roll(3) {
+                let at = roll(text.len());
+                let part = parts.get(roll(parts.len())).unwrap().repeat(1 + roll(3) * roll(300));
+                text.splice(at..(at + roll(2)).min(text.len()), part.bytes());
+            }
+            let Ok(room) = memory.of("apps").hold(2 * text.len() as u64) else {
+                continue;
+            };
+            if let Ok(answer) = super::read::<Value>(&text, room) {
+                good += 1;
+                assert_eq!(memory.held(), answer.weight());
+            }
+            assert_eq!(memory.held(), 0);
+        }
+        assert!(good > 10, "{good}");
+    }
 }

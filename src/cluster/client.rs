@@ -79,8 +79,8 @@ pub struct Cluster {
     /// Those of an account that is impersonated, over the connections of `clients`.
     acting: Option<Clients>,
     account: Option<ObjectName>,
-    /// Host and port.
-    host: Arc<str>,
+    /// Its address: servers that share a host may differ in their paths.
+    place: Arc<str>,
     /// What answers to requests about any object may take.
     pub(super) budget: Budget,
     /// Whether `connect` says how the server is reached, so that it can be read again.
@@ -98,6 +98,8 @@ pub(super) struct Clients {
     pub(super) watching: Client,
     /// Host and port.
     pub(super) host: Arc<str>,
+    /// The address.
+    pub(super) place: Arc<str>,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -130,22 +132,28 @@ impl Cluster {
             ..Connect::default()
         };
         let limit = Limit::new(connect.pace);
-        let Clients { plain, watching, host } = Clients::of(config, proxy, &told, &limit)?;
+        let Clients {
+            plain,
+            watching,
+            host,
+            place,
+        } = Clients::of(config, proxy, &told, &limit)?;
         let clients = Clients {
             plain: layer(plain),
             watching: layer(watching),
             host,
+            place,
         };
         Ok(Self::of(clients, connect, told, limit, false))
     }
 
     fn of(clients: Clients, connect: Connect, told: OnAnswer, limit: Limit, renewable: bool) -> Self {
-        let host = Arc::clone(&clients.host);
+        let place = Arc::clone(&clients.place);
         Self {
             clients: Arc::new(RwLock::new(clients)),
             acting: None,
             account: None,
-            host,
+            place,
             discovery: Arc::default(),
             budget: Budget::default(),
             connect,
@@ -189,8 +197,8 @@ impl Cluster {
     #[must_use]
     pub fn identity(&self) -> String {
         match &self.account {
-            Some(account) => format!("{} as {account}", self.host),
-            None => self.host.to_string(),
+            Some(account) => format!("{} as {account}", self.place),
+            None => self.place.to_string(),
         }
     }
 
@@ -420,6 +428,7 @@ impl Clients {
             .authority()
             .map_or("", |authority| authority.as_str());
         let host: Arc<str> = Arc::from(host);
+        let place: Arc<str> = Arc::from(config.cluster_url.to_string());
         let client = |config: Config, waits: bool| -> Result<Client, ClusterError> {
             let client = proxied::stack(config, proxy).map_err(ClusterError::Connect)?;
             let watch = Watch {
@@ -433,7 +442,12 @@ impl Clients {
         let plain = client(config.clone(), false)?;
         config.default_retry = false;
         let watching = client(config, true)?;
-        Ok(Self { plain, watching, host })
+        Ok(Self {
+            plain,
+            watching,
+            host,
+            place,
+        })
     }
 }
 
