@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
 
+use super::byte_size::ByteSize;
 use super::fetch_bounds::FetchBounds;
+use crate::budget::{self, Memory, Share};
 
 /// Arguments of `build`.
 #[derive(Debug, Args)]
@@ -154,6 +156,10 @@ pub struct Building {
     #[arg(long, value_name = "RESTRICTOR", default_value = "LoadRestrictionsRootOnly", action = ArgAction::Set, value_parser = restrictions)]
     pub load_restrictor: bool,
 
+    /// How much memory builds may take for what they hold [default: 2Gi]
+    #[arg(long, value_name = "SIZE", help_heading = "Bounds")]
+    pub build_memory: Option<ByteSize>,
+
     /// Run plugins
     #[arg(long, alias = "enable_alpha_plugins")]
     pub enable_alpha_plugins: bool,
@@ -213,6 +219,14 @@ pub struct Building {
     /// Accepted without effect: errors tell where they come from
     #[arg(long, hide = true)]
     pub stack_trace: bool,
+}
+
+impl Building {
+    /// The memory that all builds of a command share.
+    pub(super) fn memory(&self) -> Share {
+        let bytes = self.build_memory.map_or(budget::SINGLE, ByteSize::bytes);
+        Memory::single(bytes, budget::BUILD_MEMORY).of("")
+    }
 }
 
 /// The order of objects.

@@ -11,7 +11,6 @@ use super::args::Access;
 use super::build_args::{Building, Reorder};
 use super::fetch_bounds::FetchBounds;
 use super::places::Places;
-use crate::budget;
 use crate::git::Mirror;
 use crate::kustomize::generate::HelmSettings;
 use crate::kustomize::tree::{LoadRestrictions, RepoUrl, Tree, World};
@@ -113,7 +112,7 @@ fn options(flags: &Building) -> Options {
             api_versions: flags.helm_api_versions.clone(),
             debug: flags.helm_debug,
         },
-        memory: Some(budget::Memory::single(budget::SINGLE, budget::BUILD_MEMORY).of("")),
+        memory: Some(flags.memory()),
         ..Options::default()
     }
 }

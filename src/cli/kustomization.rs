@@ -6,12 +6,11 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-use super::build_args::Flux;
-use super::building;
+use super::build_args::{Building, Flux};
+
 use super::kustomization_objects::{self as objects, Configs};
 use crate::api::{Kustomization, ObjectName, PostBuild, Secret, SubstituteReference};
 use crate::apply::{Desired, Settings};
-use crate::budget;
 use crate::cluster::ClusterError;
 use crate::compare::Veil;
 use crate::overlay::{self, Built, Decrypt, Stages, Substitute};
@@ -49,7 +48,7 @@ impl BuiltKustomization {
 ///
 /// # Errors
 /// What stops the build, in the controller's words where it has some.
-pub(super) fn build(flags: &Flux, redact: bool) -> Result<Option<BuiltKustomization>, String> {
+pub(super) fn build(flags: &Flux, building: &Building, redact: bool) -> Result<Option<BuiltKustomization>, String> {
     let Some(file) = &flags.kustomization else {
         return Ok(None);
     };
@@ -76,9 +75,9 @@ pub(super) fn build(flags: &Flux, redact: bool) -> Result<Option<BuiltKustomizat
         substitute: substitution.as_ref().map(|one| one as &dyn Substitute),
     };
     let overlay = pipeline::overlay(spec, false);
-    let memory = budget::Memory::single(budget::SINGLE, budget::BUILD_MEMORY).of("");
-    let prepared = overlay::prepare_within(&tree, &overlay, Some(&memory)).map_err(|error| error.to_string())?;
-    let built = prepared.build(&building::world(&flags.bounds), &stages);
+    let prepared =
+        overlay::prepare_within(&tree, &overlay, Some(&building.memory())).map_err(|error| error.to_string())?;
+    let built = prepared.build(&super::building::world(&flags.bounds), &stages);
     let built = built.map_err(|error| error.to_string())?;
     Ok(Some(BuiltKustomization { kustomization, built }))
 }

@@ -20,7 +20,7 @@ pub(super) fn run(args: &Build) -> ExitCode {
 }
 
 fn build(args: &Build) -> Result<(), String> {
-    let Some(built) = kustomization::build(&args.flux, args.redact)? else {
+    let Some(built) = kustomization::build(&args.flux, &args.building, args.redact)? else {
         return Ok(());
     };
     for warning in &built.built.warnings {

@@ -16,7 +16,7 @@ use crate::overlay::may_lack;
 /// The Kustomization cannot be built, the cluster not be asked, or it would refuse objects. What can be said of the others is
 /// printed before.
 pub(super) fn differences(args: &Diff) -> Result<bool, String> {
-    let Some(built) = kustomization::build(&args.flux, false)? else {
+    let Some(built) = kustomization::build(&args.flux, &args.building, false)? else {
         return Ok(false);
     };
     for warning in &built.built.warnings {
