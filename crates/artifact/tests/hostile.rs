@@ -105,6 +105,9 @@ fn tampered(tar: &[u8], dice: &mut Dice) -> Vec<u8> {
     let mut tar = tar.to_vec();
     for _ in 0..=dice.roll(4) {
         let blocks = tar.len() / 512;
+        if blocks < 2 {
+            break;
+        }
         match dice.roll(5) {
             0 => {
                 let (at, length) = FIELDS[dice.roll(FIELDS.len())];
