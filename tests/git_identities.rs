@@ -775,6 +775,8 @@ fn n_004_a_service_account_is_exchanged_for_a_token_and_renewed_when_refused() {
         asked[0].fields("client_assertion"),
         ["token for api://AzureADTokenExchange"]
     );
-    assert_eq!(source.identity(), "azure apps/sync");
+    // Whom the tokens are issued for, and as what.
+    let said = "azure apps/sync {\"azure.workload.identity/client-id\": \"client\", \"azure.workload.identity/tenant-id\": \"ten\"}";
+    assert_eq!(source.identity(), said);
     assert!(!format!("{source:?}").contains("hunter2"), "{source:?}");
 }
