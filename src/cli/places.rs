@@ -1,4 +1,4 @@
-//! Mirrors of remotes in the cache folder, one per remote and user, shared by the jobs of a run.
+//! Mirrors of remotes in the cache folder, one for each way to reach one, shared by the jobs of a run.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
