@@ -19,7 +19,7 @@ fn loosen(value: &mut Json) {
         Json::Object(fields) => {
             // Fields of these names would be objects.
             fields.retain(|name, value| {
-                !(matches!(name.as_str(), "pattern" | "enum" | "x-kubernetes-validations") && !value.is_object())
+                !matches!(name.as_str(), "pattern" | "enum" | "x-kubernetes-validations") || value.is_object()
             });
             fields.values_mut().for_each(loosen);
         }
