@@ -177,6 +177,7 @@ impl Drop for Guest {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing)]
 mod tests {
     use std::time::Duration;
 
