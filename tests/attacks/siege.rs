@@ -68,6 +68,8 @@ fn begin() -> Option<Siege> {
         "--requeue-dependency=1s".to_owned(),
         // Half of the default: what reaches the bound takes its time in a build for tests.
         "--max-content-size=2Gi".to_owned(),
+        // Builds for tests take more memory for the same work.
+        "--build-memory=192Mi".to_owned(),
         "--controllers=image-reflector,image-automation,source,kustomize".to_owned(),
         format!("--watch-label-selector=siege!={OUTSIDE}"),
         format!("--storage-addr={address}"),
