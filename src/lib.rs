@@ -41,6 +41,7 @@
 //! | [`apply`] | IO | objects become what a cluster has: stages, dry runs, drift, inventory, pruning |
 //! | [`cluster`] | IO | the Kubernetes API server: read, watch, write |
 //! | [`source`] | glue | what a reference of a repository is now, and its files as a tree for an archive |
+//! | [`nearest`] | pure | which known name somebody meant |
 //! | [`door`] | pure | who gets in and who goes when a server has too many connections |
 //! | [`budget`] | pure | what jobs may use up: memory that all share, and counts that one may reach |
 //! | [`artifact`] | pure | archives of sources, ignore rules, digests and revisions |
@@ -87,6 +88,7 @@ pub use bumpwright_door as door;
 pub use bumpwright_gostd as gostd;
 pub use bumpwright_health as health;
 pub use bumpwright_kustomize as kustomize;
+pub use bumpwright_nearest as nearest;
 pub mod message;
 pub mod migrate;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)] // talks to servers

@@ -19,7 +19,7 @@ const fn room(name: &'static str, imports: &'static [&'static str], world: bool)
 
 const ROOMS: &[Room] = &[
     room("access", &["api", "cloud", "net", "signing"], false),
-    room("api", &["gostd", "policy"], false),
+    room("api", &["cel", "gostd", "nearest", "policy", "re2"], false),
     room(
         "apply",
         &["api", "cluster", "compare", "gostd", "health", "kustomize", "re2"],
@@ -123,8 +123,9 @@ const ROOMS: &[Room] = &[
     room("gostd", &[], false),
     room("health", &["gostd"], false),
     room("keys", &["cloud", "gostd", "net", "re2", "sops", "yaml"], true),
-    room("message", &["policy", "sprig", "template"], false),
+    room("message", &["nearest", "policy", "sprig", "template"], false),
     room("migrate", &["api", "edit"], false),
+    room("nearest", &[], false),
     room("net", &["gostd"], true),
     room("observe", &["door", "gostd", "net"], true),
     room("overlay", &["budget", "gostd", "kustomize", "yaml"], false),

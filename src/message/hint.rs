@@ -1,5 +1,6 @@
 //! What a template's author probably meant.
 
+use crate::nearest::nearest;
 use crate::template::{Missing, MissingKind};
 
 /// Names of Sprig that its `HermeticTxtFuncMap` leaves out, since their results change from call to call or place to place.
@@ -26,9 +27,6 @@ const NOT_HERMETIC: &[&str] = &[
 /// At most this many names are listed when none is similar.
 const LISTED: usize = 12;
 
-/// Longer names, in bytes, are not compared: that takes time by the product of their lengths.
-const LONGEST: usize = 200;
-
 /// A sentence about a name that does not exist: `no field Update, did you mean .Updated?`
 pub(super) fn hint(missing: &Missing) -> Option<String> {
     let (what, sigil) = match missing.what {
@@ -43,7 +41,7 @@ pub(super) fn hint(missing: &Missing) -> Option<String> {
             "`{name}` is left out: a message may not depend on clock, dice, environment or network"
         ));
     }
-    if let Some(similar) = most_similar(name, &missing.known) {
+    if let Some(similar) = similar(name, &missing.known) {
         return Some(format!("no {what} `{name}`, did you mean `{sigil}{similar}`?"));
     }
     if missing.known.is_empty() {
@@ -57,22 +55,14 @@ pub(super) fn hint(missing: &Missing) -> Option<String> {
     Some(format!("no {what} `{name}`; there is {}", listed.join(", ")))
 }
 
-/// The known name that is so close that it was probably meant.
-fn most_similar<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
+/// The known name that was probably meant: one that is near, or begins so.
+fn similar<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     let lower = name.to_lowercase();
-    // Of a short name one letter may differ, of a long one a third: `tag` is not `map`.
-    let allowed = (name.chars().count() / 3).max(1);
-    let near = |known: &String| {
-        let comparable = name.len().max(known.len()) <= LONGEST;
-        let distance = comparable.then(|| strsim::osa_distance(&lower, &known.to_lowercase()));
-        distance.filter(|distance| *distance <= allowed)
-    };
-    let nearest = known.iter().filter_map(|known| Some((near(known)?, known))).min();
     let begins_so = || {
         let mut longer = known.iter().filter(|known| known.to_lowercase().starts_with(&lower));
-        longer.next().filter(|_| lower.len() >= 3)
+        longer.next().filter(|_| lower.len() >= 3).map(String::as_str)
     };
-    nearest.map(|(_, known)| known).or_else(begins_so)
+    nearest(name, known.iter().map(String::as_str)).or_else(begins_so)
 }
 
 #[cfg(test)]

@@ -1,0 +1,42 @@
+//! Which known name somebody meant who wrote another one.
+
+/// Longer names, in bytes, are not compared: that takes time by the product of their lengths.
+const LONGEST: usize = 200;
+
+/// The known name that differs least from `name`, case apart: of a short name one letter may differ, of a long one a third, as
+/// `tag` is not `map`. Letters that changed places count as one (optimal string alignment). Of equally near ones the first in
+/// the alphabet.
+#[must_use]
+pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let lower = name.to_lowercase();
+    let allowed = (name.chars().count() / 3).max(1);
+    let near = |known: &'k str| {
+        let comparable = name.len().max(known.len()) <= LONGEST;
+        let distance = comparable.then(|| strsim::osa_distance(&lower, &known.to_lowercase()))?;
+        (distance <= allowed).then_some((distance, known))
+    };
+    known.into_iter().filter_map(near).min().map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_near_and_another_word_is_not() {
+        let known = ["resources", "commonLabels", "labels", "images", "minimum-age", "push"];
+        for (name, wanted) in [
+            ("comonLabels", Some("commonLabels")),
+            ("resource", Some("resources")),
+            ("lables", Some("labels")),
+            ("Image", Some("images")),
+            ("minimumAge", Some("minimum-age")),
+            ("psuh", Some("push")),
+            ("helm", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(name, known), wanted, "{name:?}");
+        }
+        assert_eq!(nearest(&"resources".repeat(1000), known), None);
+    }
+}
