@@ -3,6 +3,7 @@
 
 use serde_json::json;
 
+use crate::garble::garbled;
 use crate::siege::siege;
 use crate::support::repo::Change;
 use crate::support::waiting::wait_for;
@@ -91,42 +92,6 @@ const WORDS: &[&str] = &[
     "metadata: {name: ../../x}\n",
 ];
 
-/// A generator of numbers that gives the same ones for the same seed (Knuth, *MMIX*).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % end.max(1)
-    }
-
-    /// A text with some changes.
-    fn garbled(&mut self, text: &str) -> Vec<u8> {
-        let mut bytes = text.as_bytes().to_vec();
-        for _ in 0..=self.below(6) {
-            let (at, length) = (self.below(bytes.len()), self.below(30));
-            let end = (at + length).min(bytes.len());
-            match self.below(6) {
-                0 => bytes[at..end].iter_mut().for_each(|byte| *byte ^= 0x20),
-                1 => drop(bytes.drain(at..end)),
-                2 => {
-                    let copy = bytes[at..end].repeat(1 + self.below(400));
-                    bytes.splice(at..at, copy);
-                }
-                3 => bytes.truncate(at.max(1)),
-                _ => {
-                    let word = WORDS[self.below(WORDS.len())].repeat(1 + self.below(3));
-                    bytes.splice(at..at, word.into_bytes());
-                }
-            }
-        }
-        bytes
-    }
-}
-
 /// Small texts that are large once they are read.
 fn unfolding() -> Vec<(&'static str, String)> {
     let mut laughs = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
@@ -168,7 +133,7 @@ fn by_chance_and_by_design() {
     let world = World::new(siege.cluster, "mallory-garbles");
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for seed in 0..SEEDS {
-        let mut dice = Dice(seed);
+        let mut random = fastrand::Rng::with_seed(seed);
         for (name, text) in [("kustomization", KUSTOMIZATION_YAML), ("app", APP_YAML), ("more", "")] {
             // Not all of them at once, or nobody would get beyond the first.
             let garble = match name {
@@ -176,7 +141,7 @@ fn by_chance_and_by_design() {
                 _ => seed % 3 != 0,
             };
             let text = if garble {
-                dice.garbled(text)
+                garbled(text.as_bytes(), WORDS, &mut random)
             } else {
                 text.as_bytes().to_vec()
             };

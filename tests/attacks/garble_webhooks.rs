@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
+use fastrand::Rng;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::json;
 use sha2::Sha256;
@@ -15,27 +16,6 @@ use crate::support::world::{SECRET, World};
 
 const TOKEN: &str = "s3cr3t-t0ken";
 const SEEDS: u64 = 600;
-
-/// Numbers that are the same each time (xorshift64*).
-struct Dice(u64);
-
-impl Dice {
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let number = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
-        usize::try_from(number).unwrap() % end.max(1)
-    }
-
-    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len())]
-    }
-}
 
 fn signature(body: &[u8]) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(TOKEN.as_bytes()).unwrap();
@@ -49,28 +29,26 @@ fn signature(body: &[u8]) -> String {
     format!("sha256={hex}")
 }
 
-fn body(dice: &mut Dice) -> Vec<u8> {
+fn body(random: &mut Rng) -> Vec<u8> {
     let push = json!({
         "ref": "refs/heads/main", "after": "a".repeat(40),
         "repository": {"full_name": "acme/fleet", "clone_url": "https://github.com/acme/fleet.git"},
         "push_data": {"tag": "1.2.3"}, "events": [{"action": "push", "target": {"repository": "a", "tag": "1"}}],
     })
     .to_string();
-    match dice.below(8) {
-        0 => "[".repeat(dice.below(1 << 20)).into_bytes(),
+    match random.usize(..8) {
+        0 => "[".repeat(random.usize(..1 << 20)).into_bytes(),
         1 => format!("{{\"repository\":{}1{}", "{\"a\":".repeat(50_000), "}".repeat(50_000)).into_bytes(),
-        2 => vec![b'x'; (1 << 20) + dice.below(64)],
+        2 => vec![b'x'; (1 << 20) + random.usize(..64)],
         3 => format!("payload={}", push.replace('"', "%22")).into_bytes(),
-        4 => (0..dice.below(4096))
-            .map(|_| u8::try_from(dice.below(256)).unwrap())
-            .collect(),
+        4 => (0..random.usize(..4096)).map(|_| random.u8(..)).collect(),
         5 => format!("{{\"events\":[{}]}}", vec!["{\"action\":\"push\"}"; 20_000].join(",")).into_bytes(),
-        6 => format!("{{\"ref\":\"{}\"}}", "\\u0000\\ud800é".repeat(dice.below(20_000))).into_bytes(),
+        6 => format!("{{\"ref\":\"{}\"}}", "\\u0000\\ud800é".repeat(random.usize(..20_000))).into_bytes(),
         _ => push.into_bytes(),
     }
 }
 
-fn head(dice: &mut Dice, body: &[u8]) -> Vec<u8> {
+fn head(random: &mut Rng, body: &[u8]) -> Vec<u8> {
     let providers = [
         "github",
         "gitlab",
@@ -83,52 +61,62 @@ fn head(dice: &mut Dice, body: &[u8]) -> Vec<u8> {
         "..%2f",
         "\u{e9}",
     ];
-    let method = *dice.of(&["POST", "POST", "POST", "POST", "GET", "PUT", "BREW"]);
-    let path = format!("/hook/{}{}", dice.of(&providers), "/x".repeat(dice.below(3)));
+    let method = random
+        .choice(["POST", "POST", "POST", "POST", "GET", "PUT", "BREW"])
+        .unwrap();
+    let path = format!(
+        "/hook/{}{}",
+        random.choice(providers).unwrap(),
+        "/x".repeat(random.usize(..3))
+    );
     let mut head = format!("{method} {path} HTTP/1.1\r\nHost: x\r\n");
-    for _ in 0..dice.below(4) {
-        let name = *dice.of(&[
-            "X-GitHub-Event",
-            "X-Gitlab-Event",
-            "X-Gitea-Event",
-            "X-Event-Key",
-            "Content-Type",
-            "X-Gitlab-Token",
-        ]);
-        let value = *dice.of(&[
-            "push",
-            "Push Hook",
-            "ping",
-            "repo:push",
-            "application/x-www-form-urlencoded",
-            TOKEN,
-        ]);
+    for _ in 0..random.usize(..4) {
+        let name = random
+            .choice([
+                "X-GitHub-Event",
+                "X-Gitlab-Event",
+                "X-Gitea-Event",
+                "X-Event-Key",
+                "Content-Type",
+                "X-Gitlab-Token",
+            ])
+            .unwrap();
+        let value = random
+            .choice([
+                "push",
+                "Push Hook",
+                "ping",
+                "repo:push",
+                "application/x-www-form-urlencoded",
+                TOKEN,
+            ])
+            .unwrap();
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    match dice.below(5) {
+    match random.usize(..5) {
         0 => head.push_str(&format!("X-Hub-Signature-256: {}\r\n", signature(body))),
         1 => head.push_str("X-Hub-Signature-256: sha256=zz\r\n"),
         2 => head.push_str(&format!(
             "X-Hub-Signature-256: sha256={}\r\n",
-            "0".repeat(dice.below(5_000))
+            "0".repeat(random.usize(..5_000))
         )),
         3 => head.push_str(&format!("Authorization: Bearer {TOKEN}\r\n")),
-        _ => head.push_str(&"X-Many: 1\r\n".repeat(dice.below(300))),
+        _ => head.push_str(&"X-Many: 1\r\n".repeat(random.usize(..300))),
     }
     head.into_bytes()
 }
 
 /// A request, whole or not.
 fn request(seed: u64) -> Vec<u8> {
-    let dice = &mut Dice::new(seed);
-    let body = body(dice);
-    let mut bytes = head(dice, &body);
-    match dice.below(5) {
+    let random = &mut Rng::with_seed(seed);
+    let body = body(random);
+    let mut bytes = head(random, &body);
+    match random.usize(..5) {
         0 => {
             bytes.extend(b"Transfer-Encoding: chunked\r\n\r\n");
-            let size = 1 + dice.below(5_000);
+            let size = random.usize(1..=5_000);
             for chunk in body.chunks(size) {
-                bytes.extend(format!("{:x};{}\r\n", chunk.len(), "e".repeat(dice.below(20))).into_bytes());
+                bytes.extend(format!("{:x};{}\r\n", chunk.len(), "e".repeat(random.usize(..20))).into_bytes());
                 bytes.extend(chunk);
                 bytes.extend(b"\r\n");
             }
@@ -139,10 +127,13 @@ fn request(seed: u64) -> Vec<u8> {
         _ => bytes.extend(format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes()),
     }
     bytes.extend(&body);
-    for _ in 0..dice.below(4) {
-        let at = dice.below(bytes.len());
-        match dice.below(3) {
-            0 => bytes[at] = u8::try_from(dice.below(256)).unwrap(),
+    for _ in 0..random.usize(..4) {
+        if bytes.is_empty() {
+            break;
+        }
+        let at = random.usize(..bytes.len());
+        match random.usize(..3) {
+            0 => bytes[at] = random.u8(..),
             1 => bytes.truncate(at),
             _ => bytes.insert(at, b'\n'),
         }

@@ -17,6 +17,8 @@ mod claim_a_year;
 mod copy_into_config_maps;
 mod crowd_the_servers;
 mod drown_in_blobs;
+mod garble;
+mod garble_artifacts;
 mod garble_manifests;
 mod garble_webhooks;
 mod git_objects;

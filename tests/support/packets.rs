@@ -130,12 +130,6 @@ pub fn deflated(data: &[u8]) -> Vec<u8> {
 
 /// Bytes that no compression makes smaller.
 pub fn noise(length: usize) -> Vec<u8> {
-    let mut seed = 1u64;
-    let next = || {
-        seed = seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        seed.to_be_bytes()[0]
-    };
-    std::iter::repeat_with(next).take(length).collect()
+    let mut random = fastrand::Rng::with_seed(1);
+    std::iter::repeat_with(|| random.u8(..)).take(length).collect()
 }

@@ -10,23 +10,11 @@
 use bumpwright_artifact::archive::{Kind, unpack_within};
 use bumpwright_artifact::{Links, ReadError, Writer};
 use bumpwright_budget::{Budget, Budgets, Memory};
+use fastrand::Rng;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use std::io::{self, Read, Write};
-
-/// Numbers that are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, most: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % most.max(1)
-    }
-}
 
 const MEMORY: u64 = 256 << 10;
 
@@ -101,35 +89,35 @@ const TEXTS: [&[u8]; 12] = [
     b"folder0/file\0",
 ];
 
-fn tampered(tar: &[u8], dice: &mut Dice) -> Vec<u8> {
+fn tampered(tar: &[u8], random: &mut Rng) -> Vec<u8> {
     let mut tar = tar.to_vec();
-    for _ in 0..=dice.roll(4) {
+    for _ in 0..=random.usize(..4) {
         let blocks = tar.len() / 512;
         if blocks < 2 {
             break;
         }
-        match dice.roll(5) {
+        match random.usize(..5) {
             0 => {
-                let (at, length) = FIELDS[dice.roll(FIELDS.len())];
-                let text = TEXTS[dice.roll(TEXTS.len())];
-                let from = 512 * dice.roll(blocks) + at;
+                let (at, length) = *random.choice(&FIELDS).unwrap();
+                let text = *random.choice(&TEXTS).unwrap();
+                let from = 512 * random.usize(..blocks) + at;
                 let length = length.min(text.len());
                 tar[from..from + length].copy_from_slice(&text[..length]);
             }
             1 => {
-                let at = dice.roll(tar.len());
-                tar[at] = dice.roll(256) as u8;
+                let at = random.usize(..tar.len());
+                tar[at] = random.u8(..);
             }
             2 => {
-                let (from, at) = (512 * dice.roll(blocks), 512 * dice.roll(blocks));
+                let (from, at) = (512 * random.usize(..blocks), 512 * random.usize(..blocks));
                 let block = tar[from..from + 512].to_vec();
                 tar.splice(at..at, block);
             }
             3 => {
-                let at = 512 * dice.roll(blocks);
+                let at = 512 * random.usize(..blocks);
                 tar.drain(at..(at + 512).min(tar.len()));
             }
-            _ => tar.truncate(dice.roll(tar.len()).max(512)),
+            _ => tar.truncate(random.usize(..tar.len()).max(512)),
         }
     }
     with_checksums(&mut tar);
@@ -142,15 +130,15 @@ fn tampered_archives_are_refused_or_read_and_hold_nothing() {
     let (tar, budgets) = (plain(&whole), budgets());
     let budget = budgets.of("apps");
     assert!(read(&whole, &budget).unwrap() > 0);
-    let mut dice = Dice(21);
+    let mut random = Rng::with_seed(21);
     let (mut good, mut bad) = (0, 0);
     for _ in 0..3000 {
-        let mut archive = packed(&tampered(&tar, &mut dice));
+        let mut archive = packed(&tampered(&tar, &mut random));
         // Some are damaged as what they are packed in.
-        if dice.roll(4) == 0 {
-            let at = dice.roll(archive.len());
-            archive[at] ^= 1 << dice.roll(8);
-            archive.truncate(archive.len() - dice.roll(20));
+        if random.usize(..4) == 0 {
+            let at = random.usize(..archive.len());
+            archive[at] ^= 1 << random.usize(..8);
+            archive.truncate(archive.len() - random.usize(..20));
         }
         match read(&archive, &budget) {
             Ok(_) => good += 1,

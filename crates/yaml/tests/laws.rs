@@ -118,13 +118,8 @@ fn check_places(text: &str, node: &Node, checked: &mut usize) {
 #[test]
 fn places_are_where_things_stand() {
     let words = ["a", "bc", "é", "ünï", "x1"];
-    let mut seed = 7_u64;
-    let mut pick = |count: usize| {
-        seed = seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) as usize % count
-    };
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut pick = |count: usize| random.usize(..count);
     let mut checked = 0;
     for _ in 0..500 {
         let mut text = "# é\n".repeat(pick(3));
