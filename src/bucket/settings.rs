@@ -145,10 +145,10 @@ impl Settings {
         address.map(Some).ok_or_else(|| no_identity(account, &detail()))
     }
 
-    /// Refuses to send the token of this process to where the Bucket's author could read along.
+    /// Refuses to send the token of this process to where the Bucket's author can intercept it.
     pub(super) fn keep_own_token(&self) -> Result<(), BucketError> {
-        match self.service_account.is_none() && self.peer.is_overheard() {
-            true => Err(BucketError::Settings(CloudError::overheard().to_string())),
+        match self.service_account.is_none() && self.peer.is_intercepted() {
+            true => Err(BucketError::Settings(CloudError::intercepted().to_string())),
             false => Ok(()),
         }
     }

@@ -86,9 +86,9 @@ pub enum CloudError {
 }
 
 impl CloudError {
-    /// The token of this process is not sent to where whoever gave the settings could read along ([`crate::net::Peer::is_overheard`]).
+    /// The token of this process is not sent where whoever gave the settings can intercept it ([`crate::net::Peer::is_intercepted`]).
     #[must_use]
-    pub fn overheard() -> Self {
+    pub fn intercepted() -> Self {
         Self::Unfit(
             "the controller's own identity is not sent where the object gives both the proxy and the certificates that are trusted, or \
              does without certificates (insecure): name a ServiceAccount by serviceAccountName, or have the controller itself trust \

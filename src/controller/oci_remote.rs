@@ -171,8 +171,8 @@ impl Asking<'_> {
         }
     }
 
-    /// Whether a tenant could read what is sent to the registry ([`Peer::is_overheard`]); plain HTTP is insecure, too.
-    fn is_overheard(&self) -> bool {
+    /// Whether a tenant could read what is sent to the registry ([`Peer::is_intercepted`]); plain HTTP is insecure, too.
+    fn is_intercepted(&self) -> bool {
         let spec = &self.repository.spec;
         let own_trust = spec
             .cert_secret_ref
@@ -206,8 +206,8 @@ impl Asking<'_> {
             name: metadata.name.clone(),
         };
         let login = identity.and_then(|identity| {
-            if identity.is_none() && self.is_overheard() {
-                return Err(CloudError::overheard());
+            if identity.is_none() && self.is_intercepted() {
+                return Err(CloudError::intercepted());
             }
             let scanner = &context.scanner;
             scanner.cloud_login((cloud, name), identity.as_ref(), proxy, asker, deadline)

@@ -31,10 +31,11 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Whether whoever gave the settings could read along: they name the proxy and say which certificates are good, or any is.
+    /// Whether whoever gave the settings can intercept the connection: they name the proxy and the trusted CA, or trust any
+    /// certificate.
     /// What belongs to this process alone is not sent there.
     #[must_use]
-    pub fn is_overheard(&self) -> bool {
+    pub fn is_intercepted(&self) -> bool {
         self.tls.unverified || (self.proxy.is_some() && self.tls.ca.is_some())
     }
 }

@@ -45,8 +45,8 @@ impl GitIdentities {
     /// In Flux' words, when the remote's address is not the provider's.
     pub fn auth(&self, identity: GitIdentity, remote: &Remote, asker: Option<Asker>) -> Result<Auth, String> {
         // In a command whoever gives the settings is who runs it.
-        if asker.is_some() && is_own(&identity) && remote.peer().is_overheard() {
-            let why = CloudError::overheard();
+        if asker.is_some() && is_own(&identity) && remote.peer().is_intercepted() {
+            let why = CloudError::intercepted();
             return Err(format!("failed to configure authentication options: {why}"));
         }
         let (peer, url) = (peer(&identity, remote), remote.url.to_string());
