@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::annotations::check_annotation_keys;
 use super::duration::GoDuration;
 use super::latest_image::{InvalidLatestImage, parse_latest_image};
 use super::meta::ObjectName;
@@ -166,8 +167,9 @@ impl ImagePolicy {
     /// The guards that its annotations set.
     ///
     /// # Errors
-    /// [`InvalidAnnotation`] when one does not parse.
+    /// [`InvalidAnnotation`] for one of ours that does not parse, or that policies do not have.
     pub fn guards(&self) -> Result<Guards, InvalidAnnotation> {
+        check_annotation_keys("ImagePolicy", &self.metadata.annotations)?;
         let annotations = self.metadata.annotations.iter();
         Guards::read(annotations.map(|(key, value)| (key.as_str(), value.as_str())))
     }

@@ -3,10 +3,8 @@
 use url::Url;
 
 use super::automation::ImageUpdateAutomation;
-use crate::policy::InvalidAnnotation;
+use crate::policy::{ANNOTATION_PREFIX, InvalidAnnotation};
 
-/// What all annotations of ours begin with.
-const PREFIX: &str = "bumpwright.dev/";
 /// What the value of `pull-request` has to be.
 const KINDS: &str = "github or gitea";
 /// What the value of `pull-request-base` has to be.
@@ -47,7 +45,7 @@ impl ImageUpdateAutomation {
     pub fn pull_request(&self) -> Result<PullRequestAnnotations, InvalidAnnotation> {
         let mut found = PullRequestAnnotations::default();
         for (key, value) in &self.metadata.annotations {
-            match key.strip_prefix(PREFIX) {
+            match key.strip_prefix(ANNOTATION_PREFIX) {
                 Some("pull-request") => found.kind = Some(read("pull-request", value, KINDS, kind)?),
                 Some("pull-request-api") => found.api = Some(read("pull-request-api", value, API_URL, api_url)?),
                 Some("pull-request-base") => found.base = Some(read("pull-request-base", value, BRANCH, branch_name)?),
@@ -67,7 +65,7 @@ fn read<T>(
     grammar: &'static str,
     parse: impl Fn(&str) -> Option<T>,
 ) -> Result<T, InvalidAnnotation> {
-    parse(value).ok_or_else(|| InvalidAnnotation {
+    parse(value).ok_or_else(|| InvalidAnnotation::Value {
         key,
         value: value.to_owned(),
         grammar,

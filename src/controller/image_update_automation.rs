@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::annotations::Annotations;
 use super::automation_job::{self, Refused};
 use super::context::Context;
 use super::counting;
@@ -15,7 +14,7 @@ use super::preview;
 use super::reconcile::{Reconcile, Turn};
 use super::skips;
 use super::status::{Outcome, Status};
-use crate::api::{GitRepository, ImageUpdateAutomation, Objects};
+use crate::api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, Objects};
 use crate::automation::{Place, Policies, RemoteJob, Run, run_remote};
 use crate::cluster::{Cache, GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind};
 use crate::net::Job;
@@ -55,7 +54,7 @@ impl ImageUpdateAutomations {
             .object
             .read(&IMAGE_UPDATE_AUTOMATION)
             .map_err(|error| Outcome::stalled("InvalidSpec", &error))?;
-        let annotations = Annotations::read(&turn.object.annotations)
+        let annotations = AutomationAnnotations::read(&turn.object.annotations)
             .map_err(|error| Outcome::stalled("InvalidAnnotation", &error))?;
         let (policies, observed) = self.policies(&automation)?;
         let repository = self.repository(&automation).await?;

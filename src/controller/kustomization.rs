@@ -13,7 +13,6 @@ use super::artifact_trees::{Asker, FetchError, Unpacked};
 use super::blocking;
 use super::clock;
 use super::context::Context;
-use super::kustomize_annotations::Annotations;
 use super::kustomize_apply::{self, Applying, Memories};
 use super::kustomize_build::{self, Built};
 use super::kustomize_dependencies::{self, NotReady};
@@ -27,7 +26,7 @@ use super::kustomize_target::{self, Target};
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Notice, Outcome, Status, Weight};
 use super::tokens::{self, GateClosed};
-use crate::api::{Is, Kustomization};
+use crate::api::{Is, Kustomization, KustomizationAnnotations};
 use crate::apply::{ApplyError, ChangeSet, Desired, Entry, Inventory, Refusals, preview, prune};
 use crate::cel::HealthChecks;
 use crate::cluster::{Cache, KUSTOMIZATION, Kind};
@@ -74,7 +73,7 @@ impl Reconcile for Kustomizations {
             Ok(kustomization) => kustomization,
             Err(error) => return Outcome::stalled("InvalidSpec", &error),
         };
-        let annotations = match Annotations::read(&turn.object.annotations) {
+        let annotations = match KustomizationAnnotations::read(&turn.object.annotations) {
             Ok(annotations) => annotations,
             Err(error) => return Outcome::stalled("InvalidAnnotation", &error),
         };
@@ -166,7 +165,7 @@ struct Reconciling<'a> {
     all: &'a Kustomizations,
     turn: &'a Turn<'a>,
     kustomization: &'a Kustomization,
-    annotations: Annotations,
+    annotations: KustomizationAnnotations,
     began: Instant,
 }
 

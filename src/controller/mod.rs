@@ -8,7 +8,6 @@
 //! from that in one place.
 
 mod access_from;
-mod annotations;
 mod announce;
 mod artifact_server;
 mod artifact_trees;
@@ -29,7 +28,6 @@ mod image_policy;
 mod image_repository;
 mod image_update_automation;
 mod kustomization;
-mod kustomize_annotations;
 mod kustomize_apply;
 mod kustomize_audiences;
 mod kustomize_build;

@@ -18,7 +18,7 @@ use super::mirror_uses::Owner;
 use super::places::Place;
 use super::queue::Queue;
 use super::status::{Notice, Outcome, Status, Weight};
-use crate::api::ObjectName;
+use crate::api::{ObjectName, check_annotation_keys};
 use crate::cluster::{Cache, ClusterError, Kind, Object};
 use crate::observe::{Finish, Log, Working};
 
@@ -285,7 +285,10 @@ impl<R: Reconcile> Driver<R> {
                 .await
                 .map_err(|error| error.to_string())?;
         }
-        let outcome = self.reconciler.reconcile(&turn, &mut status).await;
+        let outcome = match check_annotation_keys(R::KIND.kind, &object.annotations) {
+            Ok(()) => self.reconciler.reconcile(&turn, &mut status).await,
+            Err(error) => Outcome::stalled("InvalidAnnotation", &error),
+        };
         let notice = self.reconciler.conclude(&mut status, &outcome);
         // What came of a turn that nobody wanted any more is nobody's concern, but what it knows of the cluster is kept.
         let is_wanted = !place.job.is_off();

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::annotations::{Annotations, PREFIX};
 use super::queue::Queue;
 use super::status::REQUESTED_AT;
-use crate::api::ObjectName;
+use crate::api::{ANNOTATION_PREFIX, AutomationAnnotations, ObjectName};
 use crate::cluster::{Cache, Change, Object};
 
 /// Objects are reconciled when they are new, when their spec changes, when they are deleted, or when somebody asks.
@@ -39,7 +38,7 @@ pub(super) fn concerns(old: &Object, new: &Object) -> bool {
     let requested = |object: &Object| object.annotations.get(REQUESTED_AT).cloned();
     let ours = |object: &Object| -> Vec<(String, String)> {
         let all = object.annotations.iter();
-        all.filter(|(key, _)| key.starts_with(PREFIX))
+        all.filter(|(key, _)| key.starts_with(ANNOTATION_PREFIX))
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect()
     };
@@ -85,7 +84,7 @@ pub(super) fn automations_of_policy(policies: &Cache, automations: &Arc<Cache>, 
 fn settle(automation: &Object, queue: &Queue) {
     let name = automation.name.clone();
     // What does not parse is told by the reconciliation.
-    let annotations = Annotations::read(&automation.annotations).unwrap_or_default();
+    let annotations = AutomationAnnotations::read(&automation.annotations).unwrap_or_default();
     match annotations.pause(queue.unsettled(&name)) {
         Some(pause) => queue.add_after(name, pause),
         None => queue.add(name),

@@ -5,13 +5,10 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use thiserror::Error;
-
+use super::annotation::{InvalidAnnotation, PREFIX};
 use super::choose::ImagePolicy;
-use bumpwright_gostd::{Duration, Time, quote};
+use bumpwright_gostd::{Duration, Time};
 
-/// What all annotations of ours begin with.
-const PREFIX: &str = "bumpwright.dev/";
 /// RFC 3339 as Go writes the layout.
 const RFC_3339: &[u8] = b"2006-01-02T15:04:05Z07:00";
 
@@ -33,18 +30,6 @@ pub struct Hold {
     pub reason: String,
     /// When it ends; never by itself when absent.
     pub until: Option<Time>,
-}
-
-/// An annotation that does not parse.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("annotation {PREFIX}{key}: {} is not {grammar}", quote(value))]
-pub struct InvalidAnnotation {
-    /// Its key, without the prefix.
-    pub key: &'static str,
-    /// Its value.
-    pub value: String,
-    /// What the value has to be.
-    pub grammar: &'static str,
 }
 
 /// Why a policy's choice is not written.
@@ -72,7 +57,7 @@ impl Guards {
     /// Reads a policy's annotations; those of others are passed over.
     ///
     /// # Errors
-    /// [`InvalidAnnotation`] for the first one of ours that does not parse, in the order of the keys.
+    /// [`InvalidAnnotation::Value`] for the first one of ours that does not parse, in the order of the keys.
     pub fn read<'a>(annotations: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, InvalidAnnotation> {
         let mut ours: Vec<(&str, &str)> = annotations
             .into_iter()
@@ -207,7 +192,7 @@ fn read_age(value: &str) -> Result<Duration, InvalidAnnotation> {
 }
 
 fn invalid(key: &'static str, value: &str, grammar: &'static str) -> InvalidAnnotation {
-    InvalidAnnotation {
+    InvalidAnnotation::Value {
         key,
         value: value.to_owned(),
         grammar,

@@ -3,6 +3,7 @@
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod annotation;
 mod choose;
 mod comparator;
 mod constraint;
@@ -23,12 +24,13 @@ mod version;
 mod version_error;
 mod version_parse;
 
+pub use annotation::{InvalidAnnotation, PREFIX as ANNOTATION_PREFIX};
 pub use choose::{ImagePolicy, InvalidPolicy, NoTag};
 pub use constraint::{Constraint, ConstraintError, MAX_CONSTRAINT_GROUPS, MAX_CONSTRAINT_LEN};
 pub use digest::{DigestReflection, DigestSource, InvalidReflection};
 pub use explain::{Explanation, Judgement, Survey, Verdict};
 pub use filter::{Exclusions, FilterSpec, InvalidExclusion, InvalidPattern};
-pub use guard::{Guards, Hold, InvalidAnnotation, Refusal};
+pub use guard::{Guards, Hold, Refusal};
 pub use image::{InvalidImage, LatestRef};
 pub use name::PolicyName;
 pub use reference::{Identifier, NoReference, Reference, Validation, registry_scheme};

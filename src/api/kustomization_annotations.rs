@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::annotations::{InvalidAnnotation, PREFIX, ours};
+use super::annotations::{check_annotation_keys, ours};
+use crate::policy::{ANNOTATION_PREFIX as PREFIX, InvalidAnnotation};
 
 /// What a Kustomization's annotations ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Annotations {
+pub struct KustomizationAnnotations {
     /// `reconcile: report`: say what differs, and change nothing.
-    pub(super) reports: bool,
+    pub reports: bool,
     /// `max-prune`: how much one reconciliation may delete.
     max_prune: Option<MaxPrune>,
     /// `approve-prune`: the revision for which `max-prune` does not hold.
@@ -55,11 +56,15 @@ impl MaxPrune {
     }
 }
 
-impl Annotations {
-    /// Reads an object's annotations; those of others are passed over.
-    pub(super) fn read(annotations: &BTreeMap<String, String>) -> Result<Self, InvalidAnnotation> {
+impl KustomizationAnnotations {
+    /// Reads a Kustomization's annotations; those of others are passed over.
+    ///
+    /// # Errors
+    /// [`InvalidAnnotation`] for one of ours that does not parse, or that Kustomizations do not have.
+    pub fn read(annotations: &BTreeMap<String, String>) -> Result<Self, InvalidAnnotation> {
+        check_annotation_keys("Kustomization", annotations)?;
         let get = |key: &str| ours(annotations, key);
-        let invalid = |key, value: &str, grammar| InvalidAnnotation {
+        let invalid = |key, value: &str, grammar| InvalidAnnotation::Value {
             key,
             value: value.to_owned(),
             grammar,
@@ -80,7 +85,8 @@ impl Annotations {
     }
 
     /// Why `stale` of the `before` objects that were applied may not be deleted for a revision; None when they may.
-    pub(super) fn refuses_prune(&self, stale: usize, before: usize, revision: &str) -> Option<String> {
+    #[must_use]
+    pub fn refuses_prune(&self, stale: usize, before: usize, revision: &str) -> Option<String> {
         let limit = self.max_prune?;
         let allowed = limit.allows(before);
         if stale <= allowed || self.approved.as_deref() == Some(revision) {
@@ -96,16 +102,17 @@ impl Annotations {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::annotations::tests::of_ours;
+    use super::super::automation_annotations::tests::of_ours;
     use super::*;
 
-    fn read(pairs: &[(&str, &str)]) -> Result<Annotations, InvalidAnnotation> {
-        Annotations::read(&of_ours(pairs))
+    fn read(pairs: &[(&str, &str)]) -> Result<KustomizationAnnotations, InvalidAnnotation> {
+        KustomizationAnnotations::read(&of_ours(pairs))
     }
 
     #[test]
     fn what_does_not_parse_is_named_with_its_grammar() {
-        assert_eq!(read(&[("hold", "x")]).unwrap(), Annotations::default());
+        assert_eq!(read(&[]).unwrap(), KustomizationAnnotations::default());
+        assert!(read(&[("hold", "x")]).is_err());
         assert!(read(&[("reconcile", "report")]).unwrap().reports);
         for (key, value) in [
             ("reconcile", "disabled"),
@@ -144,6 +151,6 @@ mod tests {
             assert_eq!(approved.refuses_prune(stale, before, "main@sha1:a"), None);
             assert_eq!(approved.refuses_prune(stale, before, "main@sha1:b").is_some(), refused);
         }
-        assert_eq!(Annotations::default().refuses_prune(9, 9, ""), None);
+        assert_eq!(KustomizationAnnotations::default().refuses_prune(9, 9, ""), None);
     }
 }

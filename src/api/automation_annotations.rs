@@ -3,39 +3,28 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::annotations::{check_annotation_keys, ours};
 use crate::gostd;
-
-/// What begins the keys of ours.
-pub(super) const PREFIX: &str = "bumpwright.dev/";
-
-/// One of our annotations, by its key without the prefix.
-pub(super) fn ours<'a>(annotations: &'a BTreeMap<String, String>, key: &str) -> Option<&'a String> {
-    annotations.get(&format!("{PREFIX}{key}"))
-}
+use crate::policy::InvalidAnnotation;
 
 /// What an automation's annotations ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Annotations {
+pub struct AutomationAnnotations {
     /// `dry-run`: show what would be pushed.
-    pub(super) dry_run: bool,
+    pub dry_run: bool,
     /// `settle`: wait so long after a policy has changed for others to change.
-    pub(super) settle: Option<Duration>,
+    pub settle: Option<Duration>,
     /// `settle-at-most`: but no longer than this after the first.
-    pub(super) settle_at_most: Option<Duration>,
+    pub settle_at_most: Option<Duration>,
 }
 
-/// An annotation that does not parse.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("annotation {PREFIX}{key}: {} is not {grammar}", gostd::quote(value))]
-pub(super) struct InvalidAnnotation {
-    pub(super) key: &'static str,
-    pub(super) value: String,
-    pub(super) grammar: &'static str,
-}
-
-impl Annotations {
-    /// Reads an object's annotations; those of others are passed over.
-    pub(super) fn read(annotations: &BTreeMap<String, String>) -> Result<Self, InvalidAnnotation> {
+impl AutomationAnnotations {
+    /// Reads an automation's annotations; those of others are passed over.
+    ///
+    /// # Errors
+    /// [`InvalidAnnotation`] for one of ours that does not parse, or that automations do not have.
+    pub fn read(annotations: &BTreeMap<String, String>) -> Result<Self, InvalidAnnotation> {
+        check_annotation_keys("ImageUpdateAutomation", annotations)?;
         let duration = |key: &'static str| {
             let Some(value) = ours(annotations, key) else {
                 return Ok(None);
@@ -44,7 +33,7 @@ impl Annotations {
             let nanoseconds = parsed.and_then(|parsed| u64::try_from(parsed.0).ok());
             nanoseconds
                 .map(|n| Some(Duration::from_nanos(n)))
-                .ok_or(InvalidAnnotation {
+                .ok_or(InvalidAnnotation::Value {
                     key,
                     value: value.clone(),
                     grammar: "a duration such as 20s or 5m",
@@ -54,7 +43,7 @@ impl Annotations {
             None | Some("false") => false,
             Some("true") => true,
             Some(other) => {
-                return Err(InvalidAnnotation {
+                return Err(InvalidAnnotation::Value {
                     key: "dry-run",
                     value: other.to_owned(),
                     grammar: "\"true\" or \"false\"",
@@ -70,7 +59,8 @@ impl Annotations {
 
     /// How long to wait when a policy has changed now, and one had so long ago for the first time since the last run. None
     /// when nothing has to settle.
-    pub(super) fn pause(&self, since_first: Duration) -> Option<Duration> {
+    #[must_use]
+    pub fn pause(&self, since_first: Duration) -> Option<Duration> {
         let settle = self.settle?;
         Some(match self.settle_at_most {
             Some(most) => settle.min(most.saturating_sub(since_first)),
@@ -81,24 +71,30 @@ impl Annotations {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-pub(super) mod tests {
+pub(in crate::api) mod tests {
     use super::*;
 
     /// The annotations of an object that has these of ours.
-    pub(in super::super) fn of_ours(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pub(in crate::api) fn of_ours(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         let pairs = pairs.iter();
         pairs
-            .map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned()))
+            .map(|(key, value)| {
+                (
+                    format!("{}{key}", crate::policy::ANNOTATION_PREFIX),
+                    (*value).to_owned(),
+                )
+            })
             .collect()
     }
 
-    fn read(pairs: &[(&str, &str)]) -> Result<Annotations, InvalidAnnotation> {
-        Annotations::read(&of_ours(pairs))
+    fn read(pairs: &[(&str, &str)]) -> Result<AutomationAnnotations, InvalidAnnotation> {
+        AutomationAnnotations::read(&of_ours(pairs))
     }
 
     #[test]
     fn what_does_not_parse_is_named_with_its_grammar() {
-        assert_eq!(read(&[("hold", "x")]).unwrap(), Annotations::default());
+        assert_eq!(read(&[]).unwrap(), AutomationAnnotations::default());
+        assert!(read(&[("hold", "x")]).is_err());
         assert!(read(&[("dry-run", "true")]).unwrap().dry_run);
         for (key, value) in [
             ("dry-run", "yes"),
