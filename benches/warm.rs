@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bumpwright::api::{Objects, read};
+use bumpwright::api::{Objects, UnknownFields, read};
 use bumpwright::automation::{
     Author, CommitMessage, Edits, Index, Place, Policies, PushSettings, RemoteJob, Run, Start, run_remote,
 };
@@ -59,7 +59,7 @@ fn place(url: &str, storage: &Path) -> Place {
 fn load(file: &str) -> Policies {
     let mut objects = Objects::default();
     objects
-        .insert_all(read(file, &std::fs::read(file).unwrap()).unwrap())
+        .insert_all(read(file, &std::fs::read(file).unwrap(), UnknownFields::Refuse).unwrap())
         .unwrap();
     let mut policies = Policies::default();
     objects.image_policies().for_each(|policy| policies.add(policy));

@@ -333,3 +333,54 @@ fn redacted_values_are_masked_with_and_without_keys() {
     let error = fails(&bench, &["--redact", "--age-key-file", "other.txt"]);
     assert!(!error.is_empty());
 }
+
+/// Of several Kustomizations in a file one is taken by its name; it fits the schema and has only annotations that there are.
+#[test]
+fn a_kustomization_is_picked_by_name_and_held_against_the_schema() {
+    let bench = bench("  postBuild: {substitute: {cluster: east}}\n");
+    let expected = ok(&bench, &[]);
+    let other = flux("").replace("name: apps", "name: other");
+    bench.write(
+        "ks.yaml",
+        flux("  postBuild: {substitute: {cluster: east}}\n") + "---\n" + &other,
+    );
+    let said = fails(&bench, &[]);
+    assert!(said.contains("--name takes one of several"), "{said}");
+    for name in ["apps", "flux-system/apps"] {
+        assert_eq!(ok(&bench, &["--name", name]), expected);
+    }
+    let said = fails(&bench, &["--name", "elsewhere/apps"]);
+    assert!(said.contains("expected one Kustomization elsewhere/apps"), "{said}");
+
+    bench.write(
+        "ks.yaml",
+        flux("  postbuild: {substitute: {cluster: east}}\n  timeout: 5 minutes\n"),
+    );
+    let said = fails(&bench, &[]);
+    let title = "Kustomization flux-system/apps";
+    let unknown = format!("ks.yaml:11:3: {title}: spec.postbuild is unknown: did you mean postBuild?");
+    assert!(said.contains(&unknown), "{said}");
+    assert!(said.contains("ks.yaml:12:12: "), "{said}");
+    bench.write("ks.yaml", flux("  later: {}\n"));
+    assert!(ok(&bench, &["--allow-unknown-fields"]).contains("cluster: ${cluster}"));
+    let annotated = |annotation: &str| {
+        flux("").replace(
+            "  name: apps",
+            &format!("  annotations: {{bumpwright.dev/{annotation}}}\n  name: apps"),
+        )
+    };
+    for (annotation, words) in [
+        (
+            "max-prune: some",
+            "annotation bumpwright.dev/max-prune: \"some\" is not a number of objects",
+        ),
+        (
+            "maxPrune: '1'",
+            "annotation bumpwright.dev/maxPrune is unknown: did you mean bumpwright.dev/max-prune?",
+        ),
+    ] {
+        bench.write("ks.yaml", annotated(annotation));
+        let said = fails(&bench, &[]);
+        assert!(said.contains(words), "{said}");
+    }
+}

@@ -17,10 +17,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use support::apiserver::Cluster;
 use support::controller::Controller;
-use support::image_world::add_choice;
+use support::image_world::{ImageWorld, add_choice};
 use support::repo::{Change, Repo};
 use support::waiting::{until, wait_for};
-use support::world::{AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, World, automation, git_repository};
+use support::world::{
+    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, World, automation, git_repository,
+};
 
 /// Two policies, a repository that names both, and the automation `all`; what images there are is up to the test.
 struct Chosen<'a> {
@@ -128,6 +130,29 @@ fn an_annotation_that_does_not_parse_stalls_the_automation() {
         message,
         "annotation bumpwright.dev/dry-run: \"yes\" is not \"true\" or \"false\""
     );
+}
+
+/// CLI.md, *Annotations*: a key that a kind does not have was meant to do something that would not happen.
+#[test]
+fn an_annotation_that_there_is_not_stalls_objects_of_all_kinds() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "unknown-keys", "1h");
+    let _controller = world.controller(&["--controllers=image-reflector,image-automation,source"]);
+    for (kind, key, hint) in [
+        (IMAGE_POLICY, "minimumAge", "did you mean bumpwright.dev/minimum-age?"),
+        (AUTOMATION, "hold", "it is for objects of kind ImagePolicy"),
+        (GIT_REPOSITORY, "settle", "it is for objects of kind ImageUpdateAutomation"),
+        (IMAGE_REPOSITORY, "quick", "objects of kind ImageRepository have none of bumpwright.dev/"),
+    ] {
+        world.ready(kind, "app", "True", |_, _| true);
+        let key = format!("bumpwright.dev/{key}");
+        let annotated = |value: Value| json!({"metadata": {"annotations": {&key: value}}});
+        world.patch(kind, "app", &annotated(json!("1h")));
+        let message = world.ready(kind, "app", "False", |reason, _| reason == "InvalidAnnotation");
+        assert_eq!(message, format!("annotation {key} is unknown: {hint}"));
+        world.patch(kind, "app", &annotated(Value::Null));
+        world.ready(kind, "app", "True", |_, _| true);
+    }
 }
 
 /// What the counters of pushes and of requests say is what the Git server and the API server saw.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use bumpwright::api::{ObjectName, Objects, read};
+use bumpwright::api::{ObjectName, Objects, UnknownFields, read};
 
 fn fleet() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/fleet")
@@ -29,7 +29,8 @@ fn objects() -> Objects {
     let mut objects = Objects::default();
     for folder in ["clusters", "policies"] {
         for file in files(&fleet().join(folder)) {
-            let documents = read(&file.display().to_string(), &std::fs::read(&file).unwrap()).unwrap();
+            let text = std::fs::read(&file).unwrap();
+            let documents = read(&file.display().to_string(), &text, UnknownFields::Refuse).unwrap();
             assert!(!documents.is_empty(), "{file:?}");
             objects.insert_all(documents).unwrap();
         }

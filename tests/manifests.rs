@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use corpora::corpora;
 
 use bumpwright::api::{
-    Cause, Document, ImagePolicy, ImageUpdateAutomation, Object, ObjectName, Objects, could_hold, read, read_leniently,
+    Cause, Document, ImagePolicy, ImageUpdateAutomation, Object, ObjectName, Objects, UnknownFields, could_hold, read,
+    read_leniently,
 };
 
 const POLICY: &str = "\
@@ -56,7 +57,7 @@ spec:
 ";
 
 fn strict(text: &str) -> Result<Vec<Document>, String> {
-    read("f.yaml", text.as_bytes()).map_err(|error| error.to_string())
+    read("f.yaml", text.as_bytes(), UnknownFields::Refuse).map_err(|error| error.to_string())
 }
 
 fn policy(text: &str) -> ImagePolicy {
@@ -139,18 +140,29 @@ fn an_automation_is_read_in_all_its_fields() {
 
 #[test]
 fn all_versions_of_a_kind_are_read() {
-    for version in ["v1alpha2", "v1beta1", "v1beta2", "v1"] {
+    for version in ["v1beta1", "v1beta2", "v1"] {
         assert_eq!(automation(&AUTOMATION.replace("v1beta2", version)).metadata.name, "all");
         assert_eq!(
             policy(&POLICY.replace("io/v1", &format!("io/{version}"))).metadata.name,
             "app"
         );
     }
-    let old = strict(&AUTOMATION.replace("v1beta2", "v1alpha1")).unwrap_err();
-    assert_eq!(
-        old,
-        "f.yaml:1:1: ImageUpdateAutomation of image.toolkit.fluxcd.io/v1alpha1 is not read here; \
-         write it as v1, v1beta2 or v1beta1"
+    // IUA-006: the same by another name, which no API server serves any more.
+    let policies = read_leniently("f.yaml", POLICY.replace("io/v1", "io/v1alpha2").as_bytes());
+    assert_eq!((policies.documents.len(), policies.problems), (1, Vec::new()));
+    for version in ["v1alpha1", "v1alpha2"] {
+        assert_eq!(
+            strict(&AUTOMATION.replace("v1beta2", version)).unwrap_err(),
+            format!(
+                "f.yaml:1:1: ImageUpdateAutomation of image.toolkit.fluxcd.io/{version} is not read here; \
+                 `bumpwright migrate` rewrites it as v1"
+            )
+        );
+    }
+    let newer = strict(&AUTOMATION.replace("v1beta2", "v2")).unwrap_err();
+    assert!(
+        newer.ends_with("is not read here; write it as v1, v1beta2 or v1beta1"),
+        "{newer}"
     );
 }
 
@@ -209,7 +221,9 @@ fn an_error_names_file_place_object_and_field() {
 fn text_that_is_no_yaml_is_an_error_with_a_place() {
     assert!(strict("b: c\na: [\n").unwrap_err().starts_with("f.yaml:2:"));
     assert_eq!(
-        read("f.yaml", b"a: b\n# \xe9\xff").unwrap_err().to_string(),
+        read("f.yaml", b"a: b\n# \xe9\xff", UnknownFields::Refuse)
+            .unwrap_err()
+            .to_string(),
         "f.yaml:2:3: not UTF-8 text"
     );
 }
@@ -313,7 +327,7 @@ fn a_secret_in_a_repository_is_never_read() {
 #[test]
 fn two_different_objects_of_one_name_are_a_conflict() {
     let mut objects = Objects::default();
-    let same = |path: &str, text: &str| read(path, text.as_bytes()).unwrap();
+    let same = |path: &str, text: &str| read(path, text.as_bytes(), UnknownFields::Refuse).unwrap();
     objects.insert_all(same("a.yaml", POLICY)).unwrap();
     objects
         .insert_all(same("b.yaml", &format!("# again\n{POLICY}")))
@@ -379,7 +393,7 @@ proptest::proptest! {
                 _ => text[at] = byte.wrapping_mul(2),
             }
         }
-        if let Err(error) = read("f.yaml", &text) {
+        for error in read("f.yaml", &text, UnknownFields::Refuse).err().map_or_else(Vec::new, |errors| errors.0) {
             let lines = text.split(|byte| *byte == b'\n').count();
             proptest::prop_assert!((1..=lines + 1).contains(&error.place.line), "{error}");
             proptest::prop_assert!(error.place.column >= 1 && error.place.column <= text.len() + 1, "{error}");
@@ -424,7 +438,7 @@ fn contract_examples() {
     for file in &files {
         let path = file.display().to_string();
         let known = NOT_MANIFESTS.iter().find(|(name, _)| path.ends_with(name));
-        match (read(&path, &std::fs::read(file).unwrap()), known) {
+        match (read(&path, &std::fs::read(file).unwrap(), UnknownFields::Refuse), known) {
             (Ok(documents), None) if documents.is_empty() => {}
             (Ok(_), None) => (ours, whole) = (ours + 1, whole + 1),
             (Err(error), None) if error.to_string().ends_with(" is required") => ours += 1,
@@ -455,10 +469,23 @@ fn scenario_objects() {
             .flat_map(|step| step["apply"].as_array().cloned().unwrap_or_default());
         let ours = applied.filter(|object| {
             let kind = object["kind"].as_str().unwrap_or_default();
-            ["ImagePolicy", "ImageUpdateAutomation", "GitRepository", "Secret"].contains(&kind)
+            [
+                "ImagePolicy",
+                "ImageRepository",
+                "ImageUpdateAutomation",
+                "GitRepository",
+                "Secret",
+            ]
+            .contains(&kind)
         });
         for object in ours {
-            match read(&file.display().to_string(), object.to_string().as_bytes()).as_deref() {
+            match read(
+                &file.display().to_string(),
+                object.to_string().as_bytes(),
+                UnknownFields::Refuse,
+            )
+            .as_deref()
+            {
                 Ok([document]) => {
                     assert_eq!(document.object.metadata().name, object["metadata"]["name"]);
                     whole += 1;

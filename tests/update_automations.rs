@@ -479,3 +479,99 @@ fn a_secret_is_never_sent_to_another_server_than_its_own() {
     );
     assert_eq!(fleet.repo.log("main").len(), 2);
 }
+
+/// Everything that an API server would refuse is told before anything is asked or pushed, each with its place.
+#[test]
+fn a_field_that_is_misspelt_pushes_nothing() {
+    let fleet = fleet().with(&automation(
+        "fs",
+        "auto",
+        "repo",
+        "    psuh: {branch: auto}\n",
+        "  intreval: 5m\n",
+    ));
+    let error = fleet.error(&[]);
+    let lines: Vec<&str> = error.lines().collect();
+    assert_eq!(lines.len(), 2, "{error}");
+    for (line, said) in lines.iter().zip([
+        "ImageUpdateAutomation fs/auto: spec.git.psuh is unknown: did you mean push?",
+        "ImageUpdateAutomation fs/auto: spec.intreval is unknown: did you mean interval?",
+    ]) {
+        let (place, text) = line.split_once(": ").unwrap();
+        let mut place = place.split(':');
+        assert_eq!(place.next(), Some("m.yaml"));
+        assert!(place.all(|number| number.parse::<usize>().is_ok()), "{line}");
+        assert_eq!(text, said);
+    }
+    assert_eq!(fleet.repo.log("main").len(), 1);
+    let document = fleet.landed(&["--allow-unknown-fields"]);
+    assert_eq!(document["runs"][0]["pushes"][0]["ref"], "refs/heads/main");
+}
+
+/// CLI.md, *Annotations*: they count here as they do in the cluster.
+#[test]
+fn annotations_of_an_automation_count() {
+    let annotated = |annotation: &str| {
+        let automation = automation("fs", "auto", "repo", "", "");
+        automation.replacen(
+            "namespace: fs}",
+            &format!("namespace: fs, annotations: {{bumpwright.dev/{annotation}}}}}"),
+            1,
+        )
+    };
+    let dry = fleet().with(&annotated("dry-run: 'true'"));
+    let document = dry.landed(&[]);
+    assert_eq!(
+        document["runs"][0]["changes"].as_array().unwrap().len(),
+        2,
+        "{document:#}"
+    );
+    assert_eq!(document["runs"][0]["pushes"].as_array().map_or(0, Vec::len), 0);
+    assert_eq!(dry.repo.log("main").len(), 1);
+    let text = dry.bench.ok(&["update", "-f", "m.yaml"]).out;
+    assert!(text.contains("would commit on main"), "{text}");
+    assert!(
+        text.contains("the annotation bumpwright.dev/dry-run is \"true\""),
+        "{text}"
+    );
+    for (annotation, words) in [
+        (
+            "settle: '20'",
+            "annotation bumpwright.dev/settle: \"20\" is not a duration such as 20s or 5m",
+        ),
+        (
+            "dry-run: 'yes'",
+            "annotation bumpwright.dev/dry-run: \"yes\" is not \"true\" or \"false\"",
+        ),
+        (
+            "dryRun: 'true'",
+            "annotation bumpwright.dev/dryRun is unknown: did you mean bumpwright.dev/dry-run?",
+        ),
+        (
+            "hold: ''",
+            "annotation bumpwright.dev/hold is unknown: it is for objects of kind ImagePolicy",
+        ),
+    ] {
+        let closed = fleet().with(&annotated(annotation));
+        let error = closed.error(&[]);
+        assert!(error.contains(words), "{annotation}: {error}");
+        assert_eq!(closed.repo.log("main").len(), 1);
+    }
+    // Of the policies of a repository, too, which are read without their schema.
+    let held = fleet().with(&automation("fs", "auto", "repo", "", ""));
+    let policy = policy("fs", "other", "ghcr.io/o/other", "2.0.0").replace(
+        "namespace: fs}",
+        "namespace: fs, annotations: {bumpwright.dev/minimumAge: 1h}}",
+    );
+    let marked = "image: ghcr.io/o/other:1.0.0 # {\"$imagepolicy\": \"fs:other\"}\n";
+    let files =
+        [("other.yaml", marked), ("policy.yaml", &policy)].map(|(name, text)| Change::File(name, text.as_bytes()));
+    held.repo.commit("main", "more", &files);
+    let document = held.landed(&[]);
+    let skips = document["runs"][0]["skips"].to_string();
+    assert!(
+        skips.contains("did you mean bumpwright.dev/minimum-age?"),
+        "{document:#}"
+    );
+    assert!(String::from_utf8_lossy(&held.repo.show("main", "other.yaml")).contains("1.0.0"));
+}

@@ -6,6 +6,8 @@
 //! is a comment at its field. A version is what the last Flux release that served it accepts; fields that only
 //! earlier releases wrote into a status are kept too, for objects that are still stored with them.
 
+use std::sync::LazyLock;
+
 use super::emit::Yaml;
 use super::schema::{Schema, object, string};
 
@@ -88,6 +90,13 @@ pub(super) fn version(name: &'static str, columns: &[Column]) -> Version {
     }
 }
 
+/// The definition of a kind, if bumpwright has a schema for it.
+pub(super) fn definition_of(group: &str, kind: &str) -> Option<&'static CustomResource> {
+    static ALL: LazyLock<Vec<CustomResource>> = LazyLock::new(custom_resources);
+    ALL.iter()
+        .find(|definition| definition.group == group && definition.kind == kind)
+}
+
 /// All kinds that bumpwright has a schema for, by group and name.
 #[must_use]
 pub fn custom_resources() -> Vec<CustomResource> {
@@ -104,6 +113,11 @@ pub fn custom_resources() -> Vec<CustomResource> {
 }
 
 impl CustomResource {
+    /// Its versions, the one in which objects are stored first.
+    pub(super) fn versions(&self) -> impl Iterator<Item = &'static str> {
+        self.versions.iter().map(|version| version.name)
+    }
+
     /// The name of the definition: `imagepolicies.image.toolkit.fluxcd.io`.
     #[must_use]
     pub fn name(&self) -> String {

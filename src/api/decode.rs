@@ -88,6 +88,15 @@ impl de::Error for DecodeError {
     }
 }
 
+/// The booleans of YAML 1.1, which is what Kubernetes' tools read; none for other words.
+pub(super) fn is_true(text: &str) -> Option<bool> {
+    match text {
+        "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "y" | "Y" => Some(true),
+        "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" | "n" | "N" => Some(false),
+        _ => None,
+    }
+}
+
 /// A node about to be read.
 #[derive(Clone, Copy)]
 struct Cursor<'de>(&'de Node);
@@ -123,19 +132,13 @@ impl<'de> de::Deserializer<'de> for Cursor<'de> {
         self.deserialize_str(visitor)
     }
 
-    /// The booleans of YAML 1.1, which is what Kubernetes' tools read.
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let Value::Scalar { text, plain: true } = &self.0.value else {
             return Err(DecodeError::expected("true or false", self.0));
         };
-        match text.as_str() {
-            "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "y" | "Y" => {
-                visitor.visit_bool(true)
-            }
-            "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" | "n" | "N" => {
-                visitor.visit_bool(false)
-            }
-            _ => Err(DecodeError::expected("true or false", self.0)),
+        match is_true(text) {
+            Some(value) => visitor.visit_bool(value),
+            None => Err(DecodeError::expected("true or false", self.0)),
         }
     }
 

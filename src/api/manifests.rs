@@ -6,6 +6,8 @@ use std::rc::Rc;
 use memchr::memmem;
 
 use super::automation::ImageUpdateAutomation;
+use super::check::{Misfit, UnknownFields, misfits};
+use super::crd::{CustomResource, definition_of};
 use super::decode::{DecodeError, decode};
 use super::git_repository::GitRepository;
 use super::image_policy::ImagePolicy;
@@ -17,6 +19,7 @@ use super::tree::{Node, SyntaxError, Value, parse};
 
 const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
 const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
+const KUSTOMIZE_GROUP: &str = "kustomize.toolkit.fluxcd.io";
 /// `kind: List` inside `kind: List`; nobody writes more than one.
 const MAX_LIST_DEPTH: usize = 8;
 
@@ -114,7 +117,7 @@ pub enum Cause {
         /// The version as written.
         api_version: String,
         /// What to do.
-        way_out: &'static str,
+        way_out: String,
     },
     /// An object of ours that does not fit its schema.
     #[error("{object}: {field}")]
@@ -125,6 +128,22 @@ pub enum Cause {
         field: String,
     },
 }
+
+/// All that is wrong with a file, a line each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestErrors(pub Vec<ManifestError>);
+
+impl fmt::Display for ManifestErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, error) in self.0.iter().enumerate() {
+            let gap = if n > 0 { "\n" } else { "" };
+            write!(f, "{gap}{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ManifestErrors {}
 
 /// What could be read of a file, and what could not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -141,17 +160,65 @@ pub fn could_hold(text: &[u8]) -> bool {
     memmem::find(text, IMAGE_GROUP.as_bytes()).is_some()
 }
 
-/// Reads a file that was given as manifests (`-f`): whatever does not fit is an error. `kind: List` is unwrapped;
-/// objects of other kinds are passed over.
+/// Reads a file that was given as manifests (`-f`): whatever does not fit the schemas of our kinds is an error. `kind: List` is
+/// unwrapped; objects of other kinds are passed over.
 ///
 /// # Errors
-/// The first fault, with its place and field.
-pub fn read(path: &str, text: &[u8]) -> Result<Vec<Document>, ManifestError> {
-    let read = read_wanted(path, text, kind_of);
-    match read.problems.into_iter().next() {
-        None => Ok(read.documents),
-        Some(problem) => Err(problem),
+/// All faults, each with its place and field.
+pub fn read(path: &str, text: &[u8], unknown: UnknownFields) -> Result<Vec<Document>, ManifestErrors> {
+    let read = read_wanted(path, text, Some(unknown), kind_of);
+    match read.problems.is_empty() {
+        true => Ok(read.documents),
+        false => Err(ManifestErrors(read.problems)),
     }
+}
+
+/// What does not fit the schema in the Kustomizations of a file that are `wanted` by namespace, if they say one, and name.
+#[must_use]
+pub fn check_kustomizations(
+    path: &str,
+    text: &[u8],
+    unknown: UnknownFields,
+    wanted: impl Fn(Option<&str>, &str) -> bool,
+) -> Vec<ManifestError> {
+    let Some(definition) = definition_of(KUSTOMIZE_GROUP, "Kustomization") else {
+        return Vec::new();
+    };
+    // What does not parse is told by whoever builds it.
+    let documents = std::str::from_utf8(text).map_or_else(|_| Vec::new(), |text| parse(text).0);
+    let mut faults = Vec::new();
+    walk(&documents, 0, &mut |node| {
+        let is_of_kind = node.text("kind") == Some(definition.kind)
+            && group_version(node.text("apiVersion").unwrap_or_default()).0 == definition.group;
+        let name = |field| node.get("metadata").and_then(|metadata| metadata.text(field));
+        if is_of_kind && wanted(name("namespace"), name("name").unwrap_or_default()) {
+            faults.extend(faults_of(path, node, definition, unknown));
+        }
+        is_of_kind
+    });
+    faults
+}
+
+fn faults_of(path: &str, node: &Node, definition: &CustomResource, unknown: UnknownFields) -> Vec<ManifestError> {
+    let error = |place, cause| ManifestError {
+        path: path.to_owned(),
+        place,
+        cause,
+    };
+    if let Some(cause) = unserved(node, definition) {
+        return vec![error(node.place, cause)];
+    }
+    let object = Title(node).to_string();
+    misfits(node, definition, unknown)
+        .into_iter()
+        .map(|Misfit { place, text }| {
+            let cause = Cause::Field {
+                object: object.clone(),
+                field: text,
+            };
+            error(place, cause)
+        })
+        .collect()
 }
 
 /// Reads the image policies and image repositories of a file that happens to be in a repository: what does not fit is a problem to report.
@@ -160,7 +227,7 @@ pub fn read(path: &str, text: &[u8]) -> Result<Vec<Document>, ManifestError> {
 /// a Secret that is committed there must never become a credential.
 #[must_use]
 pub fn read_leniently(path: &str, text: &[u8]) -> Lenient {
-    read_wanted(path, text, |node| {
+    read_wanted(path, text, None, |node| {
         kind_of(node).filter(|kind| matches!(kind, Kind::ImagePolicy | Kind::ImageRepository))
     })
 }
@@ -193,16 +260,22 @@ fn group_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
-fn read_wanted(path: &str, text: &[u8], wanted: impl Fn(&Node) -> Option<Kind>) -> Lenient {
+fn read_wanted(
+    path: &str,
+    text: &[u8],
+    strict: Option<UnknownFields>,
+    wanted: impl Fn(&Node) -> Option<Kind>,
+) -> Lenient {
     let mut reader = Reader {
         path,
+        strict,
         wanted,
         read: Lenient::default(),
     };
     match std::str::from_utf8(text) {
         Ok(text) => {
             let (documents, error) = parse(text);
-            documents.iter().for_each(|node| reader.take(node, 0));
+            walk(&documents, 0, &mut |node| reader.take(node));
             reader
                 .read
                 .problems
@@ -220,22 +293,43 @@ fn read_wanted(path: &str, text: &[u8], wanted: impl Fn(&Node) -> Option<Kind>) 
     reader.read
 }
 
+/// Shows each object to `take`, those of lists one by one, until it says that it was one of its own.
+fn walk(nodes: &[Rc<Node>], depth: usize, take: &mut impl FnMut(&Node) -> bool) {
+    for node in nodes {
+        let is_list = node.text("kind").is_some_and(|kind| kind.ends_with("List"));
+        if take(node) || depth >= MAX_LIST_DEPTH || !is_list {
+            continue;
+        }
+        if let Some(Value::List(items)) = node.get("items").map(|items| &items.value) {
+            walk(items, depth + 1, take);
+        }
+    }
+}
+
 struct Reader<'a, F> {
     path: &'a str,
+    /// Whether objects are held against their schema.
+    strict: Option<UnknownFields>,
     wanted: F,
     read: Lenient,
 }
 
 impl<F: Fn(&Node) -> Option<Kind>> Reader<'_, F> {
-    fn take(&mut self, node: &Rc<Node>, depth: usize) {
-        if let Some(kind) = (self.wanted)(node) {
-            return self.object(node, kind);
+    fn take(&mut self, node: &Node) -> bool {
+        let kind = (self.wanted)(node);
+        if let Some(kind) = kind {
+            self.object(node, kind);
         }
-        if depth >= MAX_LIST_DEPTH || !node.text("kind").is_some_and(|kind| kind.ends_with("List")) {
-            return;
-        }
-        if let Some(Value::List(items)) = node.get("items").map(|items| &items.value) {
-            items.iter().for_each(|item| self.take(item, depth + 1));
+        kind.is_some()
+    }
+
+    /// What does not fit the schema of its kind, if there is one.
+    fn faults(&self, node: &Node) -> Vec<ManifestError> {
+        let (group, _) = group_version(node.text("apiVersion").unwrap_or_default());
+        let definition = definition_of(group, node.text("kind").unwrap_or_default());
+        match (self.strict, definition) {
+            (Some(unknown), Some(definition)) => faults_of(self.path, node, definition, unknown),
+            _ => Vec::new(),
         }
     }
 
@@ -251,20 +345,30 @@ impl<F: Fn(&Node) -> Option<Kind>> Reader<'_, F> {
             Kind::Secret => decode(node).map(Object::Secret),
             Kind::ServiceAccount => decode(node).map(Object::ServiceAccount),
         };
+        let mut faults = self.faults(node);
         match object.and_then(named) {
-            Ok(object) => self.read.documents.push(Document {
+            Ok(object) if faults.is_empty() => self.read.documents.push(Document {
                 path: self.path.to_owned(),
                 place: node.place,
                 object,
             }),
-            Err(error) => self.problem(
-                error.place.unwrap_or(node.place),
-                Cause::Field {
-                    object: Title(node).to_string(),
-                    field: error.to_string(),
-                },
-            ),
+            Ok(_) => {}
+            Err(error) => {
+                let place = error.place.unwrap_or(node.place);
+                // It has more to say of a value than the schema's pattern.
+                faults.retain(|fault| fault.place != place);
+                faults.push(ManifestError {
+                    path: self.path.to_owned(),
+                    place,
+                    cause: Cause::Field {
+                        object: Title(node).to_string(),
+                        field: error.to_string(),
+                    },
+                });
+                faults.sort_by_key(|fault| fault.place);
+            }
         }
+        self.read.problems.append(&mut faults);
     }
 
     fn problem(&mut self, place: Place, cause: Cause) {
@@ -284,23 +388,46 @@ fn named(object: Object) -> Result<Object, DecodeError> {
     }
 }
 
-/// Which versions are read: all that share the schema (IUA-006: `v1alpha2` of the image kinds is `v1beta1` by
+/// A version that an API server does not serve.
+fn unserved(node: &Node, definition: &CustomResource) -> Option<Cause> {
+    let api_version = node.text("apiVersion").unwrap_or_default();
+    let (_, version) = group_version(api_version);
+    let served: Vec<&str> = definition.versions().collect();
+    let way_out = match version.starts_with("v1alpha") {
+        true => MIGRATE.to_owned(),
+        false => format!("write it as {}", served.join(" or ")),
+    };
+    (!served.contains(&version)).then(|| Cause::Version {
+        kind: definition.kind.to_owned(),
+        api_version: api_version.to_owned(),
+        way_out,
+    })
+}
+
+/// What to do about versions that are no longer served.
+const MIGRATE: &str = "`bumpwright migrate` rewrites it as v1";
+
+/// Which versions are read at all: all that share the schema (IUA-006: `v1alpha2` of the image kinds is `v1beta1` by
 /// another name).
 fn version_fault(node: &Node, kind: Kind) -> Option<Cause> {
     let api_version = node.text("apiVersion").unwrap_or_default();
     let (_, version) = group_version(api_version);
-    let (known, way_out): (&[&str], _) = match kind {
-        Kind::ImagePolicy | Kind::ImageRepository | Kind::ImageUpdateAutomation => (
-            &["v1", "v1beta2", "v1beta1", "v1alpha2"],
-            "write it as v1, v1beta2 or v1beta1",
-        ),
-        Kind::GitRepository => (&["v1", "v1beta2", "v1beta1"], "write it as v1, v1beta2 or v1beta1"),
-        Kind::Secret | Kind::ServiceAccount => (&["v1"], "write it as v1"),
+    let known: &[&str] = match kind {
+        Kind::ImagePolicy | Kind::ImageRepository | Kind::ImageUpdateAutomation => {
+            &["v1", "v1beta2", "v1beta1", "v1alpha2"]
+        }
+        Kind::GitRepository => &["v1", "v1beta2", "v1beta1"],
+        Kind::Secret | Kind::ServiceAccount => &["v1"],
+    };
+    let way_out = match (kind, version) {
+        (Kind::Secret | Kind::ServiceAccount, _) => "write it as v1",
+        (_, "v1alpha1" | "v1alpha2") => MIGRATE,
+        _ => "write it as v1, v1beta2 or v1beta1",
     };
     (!known.contains(&version)).then(|| Cause::Version {
         kind: node.text("kind").unwrap_or_default().to_owned(),
         api_version: api_version.to_owned(),
-        way_out,
+        way_out: way_out.to_owned(),
     })
 }
 

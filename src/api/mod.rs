@@ -1,7 +1,7 @@
 //! Wire types of the Kubernetes kinds in all their versions, and manifests read from text.
 //!
 //! ```text
-//! text ─▶ tree (nodes with places) ─▶ decode (into the types) ─▶ manifests (documents) ─▶ objects (by kind and name)
+//! text ─▶ tree (nodes with places) ─▶ check (against the schemas) ─▶ decode (into the types) ─▶ manifests (documents) ─▶ objects (by kind and name)
 //! ```
 //!
 //! ```text
@@ -11,9 +11,12 @@
 //! One type serves all versions of a kind: it is the superset of their fields, and what a reader does follows the
 //! fields that are present, never `apiVersion` (DECISIONS, *versions*). Fields that no version has are left out.
 
+mod annotations;
 mod artifact;
 mod automation;
+mod automation_annotations;
 mod bucket;
+mod check;
 mod conditions;
 mod crd;
 mod crd_bucket;
@@ -31,6 +34,7 @@ mod git_repository;
 mod image_policy;
 mod image_repository;
 mod kustomization;
+mod kustomization_annotations;
 mod latest_image;
 mod manifests;
 mod meta;
@@ -45,12 +49,15 @@ mod selector;
 mod service_account;
 mod tree;
 
+pub use annotations::{ANNOTATION_PREFIX, check_annotation_keys};
 pub use artifact::{Artifact, ExternalArtifact, ExternalArtifactStatus};
 pub use automation::{
     AutomationSpec, Checkout, Commit, CommitUser, GitSpec, ImageUpdateAutomation, Push, SigningKey, SigningKeyType,
     SourceKind, SourceRef, Strategy, Update,
 };
+pub use automation_annotations::AutomationAnnotations;
 pub use bucket::{Bucket, BucketSpec, BucketStatus, BucketSts};
+pub use check::UnknownFields;
 pub use conditions::{Conditions, Is, READY, RECONCILING, STALLED};
 pub use crd::{CustomResource, custom_resources};
 pub use duration::{GoDuration, InvalidDuration};
@@ -65,8 +72,12 @@ pub use kustomization::{
     Json6902Operation, Json6902Patch, KubeConfigRef, Kustomization, KustomizationSource, KustomizationSpec,
     KustomizePatch, ObjectReference, ObjectSelector, PostBuild, SecretKeyRef, SubstituteReference,
 };
+pub use kustomization_annotations::KustomizationAnnotations;
 pub use latest_image::{InvalidLatestImage, parse_latest_image};
-pub use manifests::{Cause, Document, Lenient, ManifestError, Object, Place, could_hold, read, read_leniently};
+pub use manifests::{
+    Cause, Document, Lenient, ManifestError, ManifestErrors, Object, Place, check_kustomizations, could_hold, read,
+    read_leniently,
+};
 pub use meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
 pub use objects::{Conflict, Objects};
 pub use oci_repository::{

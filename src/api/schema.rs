@@ -11,23 +11,35 @@
 
 use super::emit::Yaml;
 
+/// Of a map: what its values must be; of a list, its items.
+const VALUES: &str = "additionalProperties";
+const ITEMS: &str = "items";
+
 /// What a value must be.
 #[derive(Clone, Debug)]
 pub(super) struct Schema {
     about: Option<&'static str>,
     /// The keywords in the order in which they are written, `type` first.
-    keywords: Vec<(&'static str, Yaml)>,
-    fields: Vec<(&'static str, Schema)>,
-    rules: Vec<Rule>,
+    keywords: Vec<(&'static str, Keyword)>,
+    pub(super) fields: Vec<(&'static str, Schema)>,
+    pub(super) rules: Vec<Rule>,
     /// Whether the object that has this value as a field must have it.
-    required: bool,
+    pub(super) required: bool,
+}
+
+/// What a keyword says.
+#[derive(Clone, Debug)]
+enum Keyword {
+    Value(Yaml),
+    /// What all values below must be.
+    Below(Box<Schema>),
 }
 
 /// A rule in CEL over the whole value, and what is said when it does not hold.
 #[derive(Clone, Debug)]
-struct Rule {
-    expression: &'static str,
-    message: &'static str,
+pub(super) struct Rule {
+    pub(super) expression: &'static str,
+    pub(super) message: &'static str,
 }
 
 /// An object with the fields that follow.
@@ -37,12 +49,12 @@ pub(super) fn object() -> Schema {
 
 /// An object with any keys, whose values are all alike.
 pub(super) fn map(values: &Schema) -> Schema {
-    Schema::of("object").keyword("additionalProperties", values.to_yaml())
+    Schema::of("object").below(VALUES, values)
 }
 
 /// A list of values that are all alike.
 pub(super) fn list(items: &Schema) -> Schema {
-    Schema::of("array").keyword("items", items.to_yaml())
+    Schema::of("array").below(ITEMS, items)
 }
 
 /// A text.
@@ -79,7 +91,7 @@ pub(super) fn time() -> Schema {
 pub(super) fn anything() -> Schema {
     Schema {
         about: None,
-        keywords: vec![("x-kubernetes-preserve-unknown-fields", Yaml::Flag(true))],
+        keywords: vec![("x-kubernetes-preserve-unknown-fields", Keyword::Value(Yaml::Flag(true)))],
         fields: Vec::new(),
         rules: Vec::new(),
         required: false,
@@ -90,7 +102,7 @@ impl Schema {
     fn of(kind: &str) -> Self {
         Self {
             about: None,
-            keywords: vec![("type", kind.into())],
+            keywords: vec![("type", Keyword::Value(kind.into()))],
             fields: Vec::new(),
             rules: Vec::new(),
             required: false,
@@ -98,8 +110,37 @@ impl Schema {
     }
 
     fn keyword(mut self, name: &'static str, value: Yaml) -> Self {
-        self.keywords.push((name, value));
+        self.keywords.push((name, Keyword::Value(value)));
         self
+    }
+
+    fn below(mut self, name: &'static str, schema: &Self) -> Self {
+        self.keywords.push((name, Keyword::Below(Box::new(schema.clone()))));
+        self
+    }
+
+    /// What a keyword says.
+    pub(super) fn value_of(&self, keyword: &str) -> Option<&Yaml> {
+        self.keywords.iter().find_map(|(name, said)| match said {
+            Keyword::Value(value) if *name == keyword => Some(value),
+            _ => None,
+        })
+    }
+
+    /// What a keyword says in text.
+    pub(super) fn text_of(&self, keyword: &str) -> Option<&str> {
+        match self.value_of(keyword) {
+            Some(Yaml::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What the items of a list or the values of a map must be.
+    pub(super) fn of_all_below(&self) -> Option<&Self> {
+        self.keywords.iter().find_map(|(_, said)| match said {
+            Keyword::Below(schema) => Some(&**schema),
+            Keyword::Value(_) => None,
+        })
     }
 
     /// What `kubectl explain` says.
@@ -165,7 +206,10 @@ impl Schema {
     pub(super) fn to_yaml(&self) -> Yaml {
         let mut entries: Vec<(&str, Yaml)> = Vec::new();
         entries.extend(self.about.map(|text| ("description", text.into())));
-        entries.extend(self.keywords.iter().cloned());
+        entries.extend(self.keywords.iter().map(|(name, said)| match said {
+            Keyword::Value(value) => (*name, value.clone()),
+            Keyword::Below(schema) => (*name, schema.to_yaml()),
+        }));
         let required: Vec<&str> = self
             .fields
             .iter()

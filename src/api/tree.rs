@@ -40,6 +40,8 @@ pub(super) enum Value {
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) key: String,
+    /// Where the key starts.
+    pub(super) place: Place,
     pub(super) node: Rc<Node>,
 }
 
@@ -257,7 +259,8 @@ fn merged(pairs: Vec<(Rc<Node>, Rc<Node>)>) -> Result<(Vec<Entry>, usize), Synta
                 &format!("duplicate key {key:?}; an object has each key once"),
             ));
         }
-        entries.push(Entry { key, node });
+        let place = key_node.place;
+        entries.push(Entry { key, place, node });
     }
     let own = entries.len();
     for source in merges {
@@ -275,6 +278,7 @@ fn merged(pairs: Vec<(Rc<Node>, Rc<Node>)>) -> Result<(Vec<Entry>, usize), Synta
             let new = inherited.iter().filter(|entry| seen.insert(entry.key.clone()));
             entries.extend(new.map(|entry| Entry {
                 key: entry.key.clone(),
+                place: entry.place,
                 node: Rc::clone(&entry.node),
             }));
         }

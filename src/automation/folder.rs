@@ -62,6 +62,7 @@ impl Ahead {
 pub fn run(job: &FolderJob, ahead: &mut Ahead) -> Run {
     let mut report = Run {
         automation: job.edits.automation.clone(),
+        dry_run: job.edits.dry_run,
         target: job.shown.clone(),
         ..Run::default()
     };

@@ -534,7 +534,7 @@ mod tests {
         );
         let mut objects = crate::api::Objects::default();
         objects
-            .insert_all(crate::api::read("p.yaml", text.as_bytes()).unwrap())
+            .insert_all(crate::api::read("p.yaml", text.as_bytes(), crate::api::UnknownFields::Refuse).unwrap())
             .unwrap();
         objects.image_policies().next().unwrap().clone()
     }

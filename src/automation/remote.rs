@@ -58,6 +58,7 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
         tries += 1;
         report = Run {
             automation: job.edits.automation.clone(),
+            dry_run: job.edits.dry_run,
             target: job.url.clone(),
             ..Run::default()
         };

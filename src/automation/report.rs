@@ -14,6 +14,8 @@ pub struct Run {
     pub automation: Option<String>,
     /// Where the run went: a URL without secrets, or a folder.
     pub target: String,
+    /// Nothing is written, nothing was.
+    pub dry_run: bool,
     /// What was checked out, `main@sha1:…`; empty in a folder.
     pub revision: String,
     /// Fields that changed.

@@ -52,6 +52,10 @@ pub struct Update {
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
 
+    /// Go on when manifests in -f have fields that are unknown here, without them
+    #[arg(long)]
+    pub allow_unknown_fields: bool,
+
     /// Do all but write and push; print what would happen
     #[arg(long)]
     pub dry_run: bool,
@@ -226,6 +230,10 @@ pub struct Message {
     /// The ImageUpdateAutomation whose template, values and name to take; a file, a folder, or - for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
+
+    /// Go on when manifests in -f have fields that are unknown here, without them
+    #[arg(long)]
+    pub allow_unknown_fields: bool,
 }
 
 /// Arguments of `policy`: the policies of manifests, or one made from flags.
@@ -239,6 +247,10 @@ pub struct Policy {
     /// Manifests: ImagePolicies with their ImageRepository, Secrets with logins; a file, a folder, or - for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
+
+    /// Go on when manifests in -f have fields that are unknown here, without them
+    #[arg(long)]
+    pub allow_unknown_fields: bool,
 
     /// Without manifests: the image to try a rule on, without a tag
     #[arg(long, value_name = "IMAGE", requires = "rule")]

@@ -73,9 +73,17 @@ pub struct Diff {
 /// A Flux Kustomization, and what its controller would have beside it.
 #[derive(Debug, Default, Args)]
 pub struct Flux {
-    /// File with one Flux Kustomization: take what its controller would apply; - for standard input
+    /// File with a Flux Kustomization: take what its controller would apply; - for standard input
     #[arg(short = 'k', long, value_name = "FILE", conflicts_with_all = OF_KUSTOMIZE)]
     pub kustomization: Option<PathBuf>,
+
+    /// With -k: of several Kustomizations in the file, the one of this name
+    #[arg(long, value_name = "[NAMESPACE/]NAME", requires = "kustomization")]
+    pub name: Option<String>,
+
+    /// With -k: go on when the Kustomization has fields that are unknown here, without them
+    #[arg(long, requires = "kustomization")]
+    pub allow_unknown_fields: bool,
 
     /// With -k: the root of the source, which spec.path is below of (default: .)
     #[arg(long, value_name = "DIR", requires = "kustomization")]
@@ -109,12 +117,14 @@ impl Flux {
     /// In words for the user.
     pub fn check(&self) -> Result<(), String> {
         let given = self.path.is_some()
+            || self.name.is_some()
+            || self.allow_unknown_fields
             || !self.filenames.is_empty()
             || self.strict_substitute
             || !self.age_key_files.is_empty()
             || !self.pgp_key_files.is_empty();
         match given && self.kustomization.is_none() {
-            true => Err("--path, -f, --strict-substitute and the key files need --kustomization (-k)".to_owned()),
+            true => Err("--name, --allow-unknown-fields, --path, -f, --strict-substitute and the key files need --kustomization (-k)".to_owned()),
             false => Ok(()),
         }
     }

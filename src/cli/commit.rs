@@ -28,7 +28,7 @@ impl Typed<'_> {
         let found = author::from_git(folder);
         match found {
             // A preview makes no commit: it need not fail for want of a name.
-            None if self.args.dry_run => Ok(Author {
+            None if self.is_dry(automation) => Ok(Author {
                 name: String::new(),
                 email: "nobody@localhost".to_owned(),
             }),

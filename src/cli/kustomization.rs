@@ -9,7 +9,8 @@ use zeroize::Zeroizing;
 use super::build_args::{Building, Flux};
 
 use super::kustomization_objects::{self as objects, Configs};
-use crate::api::{Kustomization, ObjectName, PostBuild, Secret, SubstituteReference};
+use super::load;
+use crate::api::{Kustomization, KustomizationAnnotations, ObjectName, PostBuild, Secret, SubstituteReference};
 use crate::apply::{Desired, Settings};
 use crate::cluster::ClusterError;
 use crate::compare::Veil;
@@ -52,7 +53,9 @@ pub(super) fn build(flags: &Flux, building: &Building, redact: bool) -> Result<O
     let Some(file) = &flags.kustomization else {
         return Ok(None);
     };
-    let kustomization = objects::kustomization(file)?;
+    let unknown = load::unknown_fields(flags.allow_unknown_fields);
+    let kustomization = objects::kustomization(file, flags.name.as_deref(), unknown)?;
+    KustomizationAnnotations::read(&kustomization.metadata.annotations).map_err(|error| error.to_string())?;
     let configs = Configs::load(&flags.filenames)?;
     let root = flags.path.as_deref().unwrap_or(Path::new("."));
     let tree = FolderTree::new(root).map_err(|error| error.to_string())?;

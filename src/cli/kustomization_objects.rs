@@ -8,39 +8,55 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::load;
-use crate::api::{Kustomization, ObjectName};
+use crate::api::{Kustomization, ManifestErrors, ObjectName, UnknownFields, check_kustomizations};
 use crate::yaml::{FileId, read_resources, write_json};
 
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
-/// The one Kustomization of a file, as it is written and as it is understood.
+/// The one Kustomization of a file, or the one that `name` says, `[NAMESPACE/]NAME`. It fits the schema.
 ///
 /// # Errors
-/// The file cannot be read, or holds none or several: then what it does hold is named.
-pub(super) fn kustomization(file: &Path) -> Result<Kustomization, String> {
+/// The file cannot be read, or holds none or several: then what it does hold is named; what does not fit.
+pub(super) fn kustomization(file: &Path, name: Option<&str>, unknown: UnknownFields) -> Result<Kustomization, String> {
     let shown = name_of(file);
+    let bytes = bytes(file)?;
+    let wanted = |namespace: &str, own: &str| match name.map(|name| name.split_once('/').ok_or(name)) {
+        None => true,
+        Some(Ok((in_namespace, name))) => (in_namespace, name) == (namespace, own),
+        Some(Err(name)) => name == own,
+    };
     let mut found = Vec::new();
     let mut all = Vec::new();
-    for object in documents(&bytes(file)?).map_err(|error| format!("{shown}: {error}"))? {
+    for object in documents(&bytes).map_err(|error| format!("{shown}: {error}"))? {
         all.push(title(&object));
         let is_ours = group(&object) == GROUP && text(&object, "/kind") == "Kustomization";
-        found.extend(is_ours.then_some(object));
+        let is_wanted = || wanted(text(&object, "/metadata/namespace"), text(&object, "/metadata/name"));
+        let fits = is_ours && is_wanted();
+        found.extend(fits.then_some(object));
     }
-    let count = found.len();
-    match (found.pop(), count) {
-        (Some(object), 1) => {
-            let title = title(&object);
-            let read = serde_json::from_value(object);
-            read.map_err(|error| format!("{shown}: {title}: {error}"))
-        }
-        _ => {
-            let there = if all.is_empty() {
-                "nothing".to_owned()
-            } else {
-                all.join(", ")
-            };
-            Err(format!("{shown}: expected one Kustomization of {GROUP}, found {there}"))
-        }
+    let object = match (found.pop(), found.is_empty()) {
+        (Some(object), true) => object,
+        _ => return Err(not_one(&shown, name, &all)),
+    };
+    let faults = check_kustomizations(&shown, &bytes, unknown, |namespace, own| {
+        wanted(namespace.unwrap_or_default(), own)
+    });
+    if !faults.is_empty() {
+        return Err(ManifestErrors(faults).to_string());
+    }
+    let title = title(&object);
+    serde_json::from_value(object).map_err(|error| format!("{shown}: {title}: {error}"))
+}
+
+/// That a file does not hold the one Kustomization that is asked for.
+fn not_one(shown: &str, name: Option<&str>, all: &[String]) -> String {
+    let there = match all {
+        [] => "nothing".to_owned(),
+        all => all.join(", "),
+    };
+    match name {
+        Some(name) => format!("{shown}: expected one Kustomization {name} of {GROUP}, found {there}"),
+        None => format!("{shown}: expected one Kustomization of {GROUP}, found {there}; --name takes one of several"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::api::{Objects, read};
+use crate::api::{Objects, UnknownFields, read};
 
 /// What the groups of all kinds but Secret end with.
 const FLUX: &str = ".toolkit.fluxcd.io";
@@ -14,7 +14,7 @@ const FLUX: &str = ".toolkit.fluxcd.io";
 /// # Errors
 ///
 /// A file that cannot be read or does not fit, two different objects of one name: in words for the user.
-pub fn load(filenames: &[PathBuf]) -> Result<Objects, String> {
+pub fn load(filenames: &[PathBuf], unknown: UnknownFields) -> Result<Objects, String> {
     let mut objects = Objects::default();
     for filename in filenames {
         if filename.as_os_str() == "-" {
@@ -22,7 +22,7 @@ pub fn load(filenames: &[PathBuf]) -> Result<Objects, String> {
             std::io::stdin()
                 .read_to_end(&mut text)
                 .map_err(|e| format!("standard input: {e}"))?;
-            add(&mut objects, "standard input", &text)?;
+            add(&mut objects, "standard input", &text, unknown)?;
             continue;
         }
         let mut files = Vec::new();
@@ -32,7 +32,7 @@ pub fn load(filenames: &[PathBuf]) -> Result<Objects, String> {
             if file != *filename && is_none_of_ours(&text) {
                 continue;
             }
-            add(&mut objects, &file.display().to_string(), &text)?;
+            add(&mut objects, &file.display().to_string(), &text, unknown)?;
         }
     }
     Ok(objects)
@@ -43,12 +43,20 @@ pub fn load(filenames: &[PathBuf]) -> Result<Objects, String> {
 fn is_none_of_ours(text: &[u8]) -> bool {
     let holds = |word: &str| memchr::memmem::find(text, word.as_bytes()).is_some();
     let core = ["Secret", "ServiceAccount"].into_iter().any(holds);
-    !holds(FLUX) && (!core || read("", text).is_err())
+    !holds(FLUX) && (!core || read("", text, UnknownFields::Allow).is_err())
 }
 
-fn add(objects: &mut Objects, path: &str, text: &[u8]) -> Result<(), String> {
-    let documents = read(path, text).map_err(|e| e.to_string())?;
+fn add(objects: &mut Objects, path: &str, text: &[u8], unknown: UnknownFields) -> Result<(), String> {
+    let documents = read(path, text, unknown).map_err(|e| e.to_string())?;
     objects.insert_all(documents).map_err(|e| e.to_string())
+}
+
+/// What `--allow-unknown-fields` means.
+pub(super) const fn unknown_fields(allowed: bool) -> UnknownFields {
+    match allowed {
+        true => UnknownFields::Allow,
+        false => UnknownFields::Refuse,
+    }
 }
 
 /// A file as it was named, or the YAML and JSON files of a folder.

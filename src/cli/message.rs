@@ -32,7 +32,7 @@ pub fn run(args: &Message) -> ExitCode {
 
 /// What the arguments ask for.
 fn items(args: &Message) -> Result<Vec<Item>, String> {
-    let objects = load::load(&args.filenames)?;
+    let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
     let automations: Vec<&ImageUpdateAutomation> = objects.automations().collect();
     if !args.filenames.is_empty() && automations.is_empty() && args.template.is_none() {
         return Err("there is no ImageUpdateAutomation in -f: give one, or --template".to_owned());

@@ -9,7 +9,7 @@ use super::places::Places;
 use super::target::{Target, classify};
 use super::typed::Typed;
 use super::words;
-use crate::api::ImageUpdateAutomation;
+use crate::api::{ANNOTATION_PREFIX, AutomationAnnotations, ImageUpdateAutomation};
 use crate::automation::{Edits, FolderJob, Place, RemoteJob, Resolve, Run, WorktreeCommit};
 
 /// What is done for one automation, or for the whole of a plain run.
@@ -85,6 +85,18 @@ fn one_source(automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
 }
 
 impl Typed<'_> {
+    /// Whether nothing is written, by the flag or by the automation's annotation.
+    pub(super) fn is_dry(&self, automation: Option<&ImageUpdateAutomation>) -> bool {
+        let said = automation.map(|automation| AutomationAnnotations::read(&automation.metadata.annotations));
+        self.args.dry_run || matches!(said, Some(Ok(said)) if said.dry_run)
+    }
+
+    /// Says so where it is the annotation alone.
+    pub(super) fn dry_run_note(&self, automation: Option<&ImageUpdateAutomation>) -> Vec<String> {
+        let note = || format!("nothing is written: the annotation {ANNOTATION_PREFIX}dry-run is \"true\"");
+        Vec::from_iter((self.is_dry(automation) && !self.args.dry_run).then(note))
+    }
+
     pub(super) fn edits(&self, automation: Option<&ImageUpdateAutomation>) -> Result<Edits, String> {
         let spec = automation.map(|a| &a.spec);
         let selector = spec.and_then(|spec| spec.policy_selector.clone());
@@ -95,6 +107,7 @@ impl Typed<'_> {
         }
         if let Some(automation) = automation {
             // One that does not parse closes, wherever the automation would act.
+            AutomationAnnotations::read(&automation.metadata.annotations).map_err(|e| e.to_string())?;
             automation.pull_request().map_err(|e| e.to_string())?;
         }
         Ok(Edits {
@@ -108,7 +121,7 @@ impl Typed<'_> {
                 .or_else(|| spec.and_then(|spec| spec.update.path.clone())),
             policies: self.policies.clone(),
             resolver: self.images.clone().map(|images| images as Arc<dyn Resolve>),
-            dry_run: self.args.dry_run,
+            dry_run: self.is_dry(automation),
         })
     }
 
@@ -154,7 +167,7 @@ impl Typed<'_> {
             return Ok(step);
         }
         let mut edits = self.edits(automation)?;
-        let mut notes = Vec::new();
+        let mut notes = self.dry_run_note(automation);
         if only.is_some() {
             edits.path = None;
         }

@@ -35,7 +35,7 @@ fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
             (Objects::default(), vec![Subject::unnamed(policy, repository)])
         }
         None => {
-            let objects = load::load(&args.filenames)?;
+            let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
             let subjects = subjects(&objects, &args.names)?;
             (objects, subjects)
         }

@@ -192,7 +192,7 @@ fn shown(value: &str) -> &str {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
-    use crate::api::{ImageRepository, Object, read};
+    use crate::api::{ImageRepository, Object, UnknownFields, read};
     use crate::scan::Tags;
 
     /// `rule` and `filter` are flow YAML below `spec`.
@@ -201,9 +201,11 @@ mod tests {
         let text = format!(
             "{group}\nkind: ImagePolicy\nmetadata: {{name: a}}\n\
              spec: {{imageRepositoryRef: {{name: a}}, policy: {{{rule}}}, {filter}}}\n---\n\
-             {group}\nkind: ImageRepository\nmetadata: {{name: a}}\nspec: {{image: app}}\n"
+             {group}\nkind: ImageRepository\nmetadata: {{name: a}}\nspec: {{image: app, interval: 1h}}\n"
         );
-        let mut objects = read("p.yaml", text.as_bytes()).unwrap().into_iter();
+        let mut objects = read("p.yaml", text.as_bytes(), UnknownFields::Refuse)
+            .unwrap()
+            .into_iter();
         match [objects.next().unwrap().object, objects.next().unwrap().object] {
             [Object::ImagePolicy(policy), Object::ImageRepository(repository)] => (policy, repository),
             other => panic!("{other:?}"),
@@ -278,7 +280,7 @@ mod tests {
         let build = "filterTags: {pattern: '^b([0-9]+)', extract: $1}";
         for (rule, filter, tags, tag, expected) in [
             (
-                "alphabetical: {order: DESC}",
+                "alphabetical: {order: desc}",
                 "",
                 &["a", "b"][..],
                 "b",

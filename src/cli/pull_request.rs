@@ -62,7 +62,7 @@ impl Typed<'_> {
         let own = repository.is_served_by(git);
         let login = match self.named_login(automation, &said, remote, notes)? {
             Some(login) => login,
-            None if self.args.dry_run => Login::Nobody,
+            None if self.is_dry(automation) => Login::Nobody,
             None => remotes::own_login(remote, &repository)
                 .filter(|_| own)
                 .ok_or_else(|| no_token(&repository))?,

@@ -45,7 +45,7 @@ impl Typed<'_> {
         url: Option<&str>,
         places: &mut Places,
     ) -> Step {
-        let mut notes = Vec::new();
+        let mut notes = self.dry_run_note(Some(automation));
         let step = self.try_automation(automation, url, places, &mut notes);
         step.unwrap_or_else(|error| {
             let source = automation.source_name().to_string();

@@ -64,7 +64,7 @@ impl Typed<'_> {
             return Ok(None);
         }
         let own = GitSigner::of_settings(author)?;
-        if let Some(own) = own.as_ref().filter(|_| self.args.dry_run) {
+        if let Some(own) = own.as_ref().filter(|_| self.is_dry(automation)) {
             notes.push(format!(
                 "git's settings ask for signed commits: {} would sign",
                 own.name()
@@ -99,7 +99,7 @@ impl Typed<'_> {
             (None, Some((automation, wanted))) => self.of_secret(automation, wanted).map_err(|e| e.to_string())?,
             (None, None) => return Ok(None),
         };
-        if self.args.dry_run {
+        if self.is_dry(automation) {
             notes.push(format!(
                 "the commit would be signed with {}, which can be used",
                 key.name()

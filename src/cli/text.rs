@@ -16,7 +16,7 @@ const WARN: Style = AnsiColor::Yellow.on_default();
 
 /// What these runs did, or would do. Colours are always there: the stream that it is written to takes them out.
 #[must_use]
-pub fn render(runs: &[Run], dry_run: bool) -> String {
+pub fn render(runs: &[Run]) -> String {
     let mut out = String::new();
     for (n, run) in runs.iter().enumerate() {
         if n > 0 {
@@ -33,13 +33,13 @@ pub fn render(runs: &[Run], dry_run: bool) -> String {
             line(&mut out, &format!("not completed: {}", words::headline(run)));
         }
         if let Some(commit) = &run.commit {
-            line(&mut out, &commit_line(commit, run, dry_run));
+            line(&mut out, &commit_line(commit, run));
         } else if !run.changes.is_empty() && run.error.is_none() {
             line(
                 &mut out,
                 &format!(
                     "{} {}",
-                    if dry_run { "would edit" } else { "edited" },
+                    if run.dry_run { "would edit" } else { "edited" },
                     words::headline(run)
                 ),
             );
@@ -95,7 +95,7 @@ fn changes(out: &mut String, changes: &[Change]) {
     }
 }
 
-fn commit_line(commit: &CommitReport, run: &Run, dry_run: bool) -> String {
+fn commit_line(commit: &CommitReport, run: &Run) -> String {
     let on = commit
         .branch
         .as_ref()
@@ -109,7 +109,7 @@ fn commit_line(commit: &CommitReport, run: &Run, dry_run: bool) -> String {
             commit.author,
             words::headline(run)
         ),
-        None if dry_run => format!(
+        None if run.dry_run => format!(
             "would commit{on} as {}{signed}: {subject} ({})",
             commit.author,
             words::headline(run)

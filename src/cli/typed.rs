@@ -30,7 +30,7 @@ pub(super) struct Typed<'a> {
 
 impl<'a> Typed<'a> {
     pub(super) fn read(args: &'a Update) -> Result<Self, String> {
-        let objects = load::load(&args.filenames)?;
+        let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
         let mut policies = Policies::new(now(), !args.offline);
         for repository in objects.image_repositories() {
             policies.add_repository(repository);

@@ -128,7 +128,7 @@ fn exit_code(args: &Update, runs: &[Run]) -> u8 {
 /// Prints the result to standard output; errors, and what a diff has no place for, to standard error.
 fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
     match args.output {
-        Output::Text => print_styled(&text::render(runs, args.dry_run)).map_err(cannot_print)?,
+        Output::Text => print_styled(&text::render(runs)).map_err(cannot_print)?,
         Output::Json => {
             print(json::render(runs).as_bytes()).map_err(cannot_print)?;
             say_notes(runs);

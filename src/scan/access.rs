@@ -88,8 +88,8 @@ pub(super) fn access(
             let identity = accounts.map(|accounts| identity(accounts, repository, objects));
             let identity = identity.transpose()?.flatten();
             // In a command whoever gives the settings is who runs it.
-            if accounts.is_some() && identity.is_none() && (access.insecure || access.peer.is_overheard()) {
-                return Err(CloudError::overheard().into());
+            if accounts.is_some() && identity.is_none() && (access.insecure || access.peer.is_intercepted()) {
+                return Err(CloudError::intercepted().into());
             }
             Source::Cloud(provider, identity)
         }
@@ -211,7 +211,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::api::read;
+    use crate::api::{UnknownFields, read};
 
     #[test]
     fn who_waits_at_a_keyboard_does_not_wait_for_the_interval() {
@@ -221,7 +221,9 @@ mod tests {
                  spec: {{image: ghcr.io/acme/app, interval: 12h{rest}}}\n"
             );
             let mut objects = Objects::default();
-            objects.insert_all(read("r.yaml", text.as_bytes()).unwrap()).unwrap();
+            objects
+                .insert_all(read("r.yaml", text.as_bytes(), UnknownFields::Refuse).unwrap())
+                .unwrap();
             let repository = objects.image_repositories().next().unwrap().clone();
             access(&repository, &objects, missing, None).unwrap().peer.timeout
         };
