@@ -20,9 +20,7 @@ use support::controller::Controller;
 use support::image_world::{ImageWorld, add_choice};
 use support::repo::{Change, Repo};
 use support::waiting::{until, wait_for};
-use support::world::{
-    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, World, automation, git_repository,
-};
+use support::world::{AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, World, automation, git_repository};
 
 /// Two policies, a repository that names both, and the automation `all`; what images there are is up to the test.
 struct Chosen<'a> {
@@ -141,8 +139,16 @@ fn an_annotation_that_there_is_not_stalls_objects_of_all_kinds() {
     for (kind, key, hint) in [
         (IMAGE_POLICY, "minimumAge", "did you mean bumpwright.dev/minimum-age?"),
         (AUTOMATION, "hold", "it is for objects of kind ImagePolicy"),
-        (GIT_REPOSITORY, "settle", "it is for objects of kind ImageUpdateAutomation"),
-        (IMAGE_REPOSITORY, "quick", "objects of kind ImageRepository have none of bumpwright.dev/"),
+        (
+            GIT_REPOSITORY,
+            "settle",
+            "it is for objects of kind ImageUpdateAutomation",
+        ),
+        (
+            IMAGE_REPOSITORY,
+            "quick",
+            "objects of kind ImageRepository have none of bumpwright.dev/",
+        ),
     ] {
         world.ready(kind, "app", "True", |_, _| true);
         let key = format!("bumpwright.dev/{key}");

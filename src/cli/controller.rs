@@ -115,7 +115,8 @@ fn settings(args: &Controller) -> Result<Settings, String> {
             .health_addr
             .parse()
             .map_err(|e: ListenAddressError| format!("--health-addr: {e}"))?,
-        fetches: budgets(&args.bounds, args.bounds.fetch_memory, budget::FETCH_MEMORY),
+        fetches: budgets(&args.bounds, args.bounds.fetch_memory, budget::FETCH_MEMORY)
+            .spooling(Memory::on_disk(args.bounds.spool_size.bytes())),
         mirrors_size: args.bounds.mirrors_size.bytes(),
         builds: budgets(&args.bounds, args.bounds.build_memory, budget::BUILD_MEMORY),
         webhooks: webhooks(args)?,

@@ -201,6 +201,11 @@ pub struct Bounds {
     #[arg(long, value_name = "SIZE", default_value = "4Gi")]
     pub max_content_size: ByteSize,
 
+    /// How much room files may take on disk while they are fetched: packs, layers, objects of buckets; a namespace gets half of it
+    /// at most
+    #[arg(long, value_name = "SIZE", default_value = "6Gi")]
+    pub spool_size: ByteSize,
+
     /// How much room mirrors of Git repositories may take on disk; beyond that, those that were not used for the longest time go
     #[arg(long, value_name = "SIZE", default_value = "4Gi")]
     pub mirrors_size: ByteSize,

@@ -64,7 +64,10 @@ impl SourceTurn<'_, Bucket> {
 
     async fn synced(&self, status: &mut Status, objects: &Objects) -> Step<Synced> {
         let (context, bucket, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
-        let made = artifacts::current(status).map(|artifact| artifact.revision);
+        let (name, made) = (
+            self.turn.object.name.clone(),
+            artifacts::current(status).map(|artifact| artifact.revision),
+        );
         let synced = asking(status, move || {
             let wanted = Wanted {
                 settings: settings(&context, &bucket, &objects)?,
@@ -73,7 +76,8 @@ impl SourceTurn<'_, Bucket> {
                 made,
                 timeout: timeout(&bucket),
             };
-            sync(&wanted, &context.settings.storage)
+            let room = context.settings.fetches.spool.of(&name.namespace);
+            sync(&wanted, &context.settings.storage, &room)
         });
         let synced = synced.await?;
         for key in &synced.gone {

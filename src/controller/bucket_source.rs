@@ -1,7 +1,7 @@
 //! The part of a Bucket's reconciliation that waits for servers and disks: its list, its objects, the archive of them.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write as _};
+use std::io::{self, BufWriter, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,11 +9,12 @@ use std::time::Duration;
 use super::artifacts::Refused;
 use super::bucket_remote::refused;
 use super::source_archive::Making;
-use super::source_spool::{Spooled, temporary};
+use super::source_spool::{Spooled, keeping, temporary};
 use super::source_turn::Source;
 use crate::api::{self, Artifact, ObjectName};
 use crate::artifact::IgnoreRules;
 use crate::bucket::{Bucket, BucketError, Index, Limits, Settings, fetch};
+use crate::budget::{Filling, Share};
 use crate::cluster::BUCKET;
 use crate::net::Deadline;
 use crate::source::{Content, Directory, Files, Keeping, Node};
@@ -43,7 +44,7 @@ pub(super) struct Synced {
 
 /// Reads the list, and fetches the objects unless the artifact has them (`syncBucketArtifacts`). `folder` is for temporary files,
 /// which have no names in it.
-pub(super) fn sync(wanted: &Wanted, folder: &Path) -> Result<Synced, Refused> {
+pub(super) fn sync(wanted: &Wanted, folder: &Path, room: &Share) -> Result<Synced, Refused> {
     let deadline = Deadline::after(wanted.timeout);
     let bucket = Bucket::open(&wanted.settings, deadline).map_err(|error| refused(&error))?;
     let listed = listed(&bucket, wanted, deadline);
@@ -55,7 +56,7 @@ pub(super) fn sync(wanted: &Wanted, folder: &Path) -> Result<Synced, Refused> {
             gone: Vec::new(),
         });
     }
-    let spool = Spool::new(temporary(folder)?);
+    let spool = Spool::new(keeping(temporary(folder)?, room));
     let store = |place: &str, contents: &mut dyn Read| spool.take(place, contents);
     let deadline = Deadline::after(wanted.timeout);
     let gone = fetch(&bucket, &mut index, &store, Limits::default(), deadline).map_err(|error| refused(&error))?;
@@ -90,14 +91,14 @@ const SMALL: u64 = 256 << 10;
 struct Spool(Mutex<Taken>);
 
 struct Taken {
-    keeping: Keeping<BufWriter<File>>,
+    keeping: Keeping<BufWriter<Filling<File>>>,
     places: Vec<(String, Content)>,
 }
 
 impl Spool {
-    fn new(file: File) -> Self {
+    fn new(keeping: Keeping<BufWriter<Filling<File>>>) -> Self {
         Self(Mutex::new(Taken {
-            keeping: Keeping::new(BufWriter::with_capacity(128 << 10, file)),
+            keeping,
             places: Vec::new(),
         }))
     }
@@ -113,16 +114,15 @@ impl Spool {
 
     /// All that was taken, with the file of ignore rules, which upstream archives too.
     fn files(self, rules: Option<Vec<u8>>) -> io::Result<Files> {
-        let Taken { mut keeping, places } = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        keeping.out.flush()?;
-        let file = keeping.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let Taken { keeping, places } = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let kept = Spooled::of(keeping.out)?;
         let mut root = Directory::default();
         let rules = rules.map(|rules| (IgnoreRules::FILE_NAME.to_owned(), Content::Bytes(rules)));
         for (place, content) in rules.into_iter().chain(places) {
             put(&mut root, &place, content)
                 .ok_or_else(|| io::Error::new(io::ErrorKind::NotADirectory, format!("'{place}' is below a file")))?;
         }
-        Ok(Files::kept_in(root, Arc::new(Spooled(file))))
+        Ok(Files::kept_in(root, Arc::new(kept)))
     }
 }
 

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Seek as _};
+use std::io::{self, BufReader, Seek as _};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::artifacts::Refused;
 use super::source_archive::{Making, rules};
-use super::source_spool::{Spooled, temporary};
+use super::source_spool::{Spooled, keeping, temporary};
 use super::source_turn::Source;
 use crate::api::{Artifact, ObjectName, OciRepository, OciRepositorySpec};
 use crate::budget::{Bound, Budget, Held};
 use crate::cluster::OCI_REPOSITORY;
 use crate::net::NetError;
 use crate::registry::{Layer, RegistryError};
-use crate::source::{self, Files, Keeping, OciRemote};
+use crate::source::{self, Files, OciRemote};
 use crate::storage::Storage;
 
 const LAYER_FAILED: &str = "OCIArtifactLayerOperationFailed";
@@ -33,8 +33,8 @@ pub(super) struct Pulled {
 }
 
 enum Content {
-    /// The layer as it is.
-    Layer(File),
+    /// The layer as it is, and the room that it takes.
+    Layer(File, Held),
     /// What is in it, and what of the memory of fetches its names take.
     Files(Files, Held),
 }
@@ -102,9 +102,9 @@ pub(super) fn pull(
     };
     // What is claimed is known before anything is pulled, and no byte more than that is read.
     most.allows(layer, operation).map_err(|why| broken(operation, &why))?;
-    let file = spool(remote, layer, operation, folder)?;
+    let (file, room) = spool(remote, layer, operation, folder, budget)?;
     let content = match operation {
-        Operation::Copy => Content::Layer(file),
+        Operation::Copy => Content::Layer(file, room),
         Operation::Extract => {
             let (files, held) = unpacked(&file, folder, budget)?;
             Content::Files(files, held)
@@ -116,15 +116,24 @@ pub(super) fn pull(
     })
 }
 
-fn spool(remote: &OciRemote, layer: &Layer, operation: Operation, folder: &Path) -> Result<File, Refused> {
+/// The layer in a file, and the room that it takes.
+fn spool(
+    remote: &OciRemote,
+    layer: &Layer,
+    operation: Operation,
+    folder: &Path,
+    budget: &Budget,
+) -> Result<(File, Held), Refused> {
     let mut file = temporary(folder)?;
+    let room = budget.spool.hold(layer.size);
+    let room = room.map_err(|error| broken(operation, &error))?;
     let mut tries = 1;
     loop {
         let blob = remote.layer(layer);
         let mut blob =
             blob.map_err(|error| layer_failed(format!("failed to extract the first layer from artifact: {error}")))?;
         match io::copy(&mut blob, &mut file) {
-            Ok(_) => return Ok(file),
+            Ok(_) => return Ok((file, room)),
             Err(error) if tries < TRIES && is_passing(&error) => {
                 tries += 1;
                 let again = file.set_len(0).and_then(|()| file.rewind());
@@ -152,16 +161,16 @@ fn broken(operation: Operation, error: &dyn std::fmt::Display) -> Refused {
     })
 }
 
+/// The files of a layer, and the memory that their names take.
 fn unpacked(layer: &File, folder: &Path, budget: &Budget) -> Result<(Files, Held), Refused> {
     let failed = |error: &dyn std::fmt::Display| broken(Operation::Extract, error);
     let mut layer = layer;
     layer.rewind().map_err(|error| failed(&error))?;
-    let kept = temporary(folder)?;
-    let mut keeping = Keeping::new(BufWriter::with_capacity(128 << 10, &kept));
+    let mut keeping = keeping(temporary(folder)?, &budget.spool);
     let layer = BufReader::with_capacity(128 << 10, layer);
     let (root, held) = source::unpack_layer(layer, budget, &mut keeping).map_err(|error| failed(&error))?;
-    drop(keeping);
-    Ok((Files::kept_in(root, Arc::new(Spooled(kept))), held))
+    let kept = Spooled::of(keeping.out).map_err(|error| failed(&error))?;
+    Ok((Files::kept_in(root, Arc::new(kept)), held))
 }
 
 /// Writes the artifact.
@@ -183,7 +192,7 @@ pub(super) fn make(
     };
     match pulled.content {
         Content::Files(files, _held) => making.archive(&files, &rules(&files, ignore)?),
-        Content::Layer(mut layer) => {
+        Content::Layer(mut layer, _room) => {
             layer.rewind().map_err(|error| broken(Operation::Copy, &error))?;
             making.copy(layer)
         }

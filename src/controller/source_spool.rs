@@ -1,13 +1,14 @@
 //! Where files are kept from when they are fetched until they are archived: one temporary file, which has no name.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufWriter};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use super::artifacts::Refused;
 use super::source_status::STORAGE_FAILED;
-use crate::source::Keep;
+use crate::budget::{Filling, Held, Share};
+use crate::source::{Keep, Keeping};
 
 /// A file without a name in `folder`: nothing is left of it, whatever happens.
 ///
@@ -22,12 +23,32 @@ pub(super) fn temporary(folder: &Path) -> Result<File, Refused> {
     })
 }
 
-/// The bytes of files, one after the other.
+/// The bytes of files, one after the other, and the room that they take.
 #[derive(Debug)]
-pub(super) struct Spooled(pub(super) File);
+pub(super) struct Spooled {
+    file: File,
+    _room: Held,
+}
+
+impl Spooled {
+    /// All that was written to a file.
+    ///
+    /// # Errors
+    /// The last of it cannot be written.
+    pub(super) fn of(out: BufWriter<Filling<File>>) -> io::Result<Self> {
+        let filling = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let (file, room) = filling.into_parts();
+        Ok(Self { file, _room: room })
+    }
+}
+
+/// Where bytes of files are kept, as far as there is room for them.
+pub(super) fn keeping(file: File, room: &Share) -> Keeping<BufWriter<Filling<File>>> {
+    Keeping::new(BufWriter::with_capacity(128 << 10, Filling::new(file, room)))
+}
 
 impl Keep for Spooled {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.0.read_exact_at(buffer, offset)
+        self.file.read_exact_at(buffer, offset)
     }
 }

@@ -76,6 +76,8 @@ pub(super) struct Tail {
     /// Whole entries of objects that came as deltas, with the numbers that they came as.
     pub(super) moved: Vec<(u32, PackEntry)>,
     held: Held,
+    /// Room on disk.
+    spooled: Held,
 }
 
 impl<'a> DeltaTree<'a> {
@@ -103,6 +105,7 @@ impl<'a> DeltaTree<'a> {
                 end: received.end,
                 moved: Vec::new(),
                 held: place.job.memory.hold(0)?,
+                spooled: place.job.spool.nothing(),
             }),
             _held: held,
         })
@@ -120,6 +123,8 @@ impl<'a> DeltaTree<'a> {
     /// Adds an object at the end of the pack.
     pub(super) fn append(&self, object: (Kind, u64), bytes: &mut dyn Read) -> Result<PackEntry, UnpackError> {
         let mut tail = lock(&self.tail);
+        // Deflated it may take a little more.
+        tail.spooled.grow(object.1)?;
         let (entry, end) = append(self.place.file, tail.end, object, bytes).map_err(UnpackError::Write)?;
         tail.end = end;
         Ok(entry)
@@ -259,6 +264,8 @@ struct Worker<'a> {
     /// Where large objects are, and where the last one ends.
     scratch: Option<File>,
     top: u64,
+    /// Room on disk for them.
+    spooled: Held,
 }
 
 impl<'a> Worker<'a> {
@@ -274,6 +281,7 @@ impl<'a> Worker<'a> {
             used: STEP,
             scratch: None,
             top: 0,
+            spooled: tree.place.job.spool.nothing(),
         })
     }
 
@@ -326,6 +334,7 @@ impl<'a> Worker<'a> {
         if let Some(scratch) = self.scratch.as_ref().filter(|_| self.top > 0) {
             scratch.set_len(0).map_err(UnpackError::Write)?;
             self.top = 0;
+            self.spooled.shrink(u64::MAX);
         }
         Ok(())
     }
@@ -348,6 +357,7 @@ impl<'a> Worker<'a> {
             Bytes::Memory(bytes)
         } else {
             let (pack, at) = (self.tree.place.file, self.top);
+            self.spooled.reach(at + entry.size, STEP)?;
             let mut to = FileAt {
                 file: self.scratch()?,
                 at,
@@ -418,6 +428,7 @@ impl<'a> Worker<'a> {
         let mut delta = large_delta::LargeDelta::open(tree.place.file, entry)?;
         let size = delta.size(base)?;
         self.is_taken(kind, size)?;
+        self.spooled.reach(at.saturating_add(size), STEP)?;
         let mut hasher = object_hasher(kind, size, tree.place.hash);
         let scratch = self.scratch()?;
         delta.apply(base, scratch, at, &mut hasher, &|| tree.check_time())?;

@@ -22,6 +22,9 @@ const MAX_TEXT: u64 = 1 << 20;
 /// How much is inflated at once.
 const BUFFER: usize = 32 * 1024;
 
+/// Room on disk is taken in steps of so many bytes.
+const STEP: u64 = 1 << 20;
+
 /// Why a pack was not taken.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnpackError {
@@ -107,6 +110,8 @@ pub(super) struct Received {
     pub(super) end: u64,
     /// Memory for the lists.
     held: Held,
+    /// Room on disk for the pack.
+    spooled: Held,
 }
 
 impl Received {
@@ -144,6 +149,7 @@ pub(super) fn receive(pack: &mut dyn BufRead, file: &File, hash: Hash, job: &Job
         inflate: Decompress::new(true),
         buffer: vec![0; BUFFER],
         job,
+        spooled: job.spool.nothing(),
     };
     let count = stream.head()?;
     // What is announced is not believed before it has come, but for what is too much in any case.
@@ -157,13 +163,14 @@ pub(super) fn receive(pack: &mut dyn BufRead, file: &File, hash: Hash, job: &Job
         checksum: ObjectId::null(hash),
         end: 0,
         held: job.memory.hold(0)?,
+        spooled: job.spool.nothing(),
     };
     for _ in 0..count {
         job.entries.take(1)?;
         stream.entry(&mut received)?;
     }
     received.end = stream.offset;
-    received.checksum = stream.checksum()?;
+    (received.checksum, received.spooled) = stream.checksum()?;
     Ok(received)
 }
 
@@ -179,6 +186,8 @@ struct Stream<'a> {
     inflate: Decompress,
     buffer: Vec<u8>,
     job: &'a Job,
+    /// Room on disk.
+    spooled: Held,
 }
 
 impl Stream<'_> {
@@ -334,6 +343,8 @@ impl Stream<'_> {
     fn pass(&mut self, count: usize) -> Result<(), UnpackError> {
         let chunk = self.pack.fill_buf().map_err(UnpackError::Read)?;
         let bytes = chunk.get(..count).ok_or_else(ended)?;
+        let length = u64::try_from(count).unwrap_or(u64::MAX);
+        self.spooled.reach(self.offset.saturating_add(length), STEP)?;
         self.hasher.update(bytes);
         self.crc.update(bytes);
         self.out.write_all(bytes).map_err(UnpackError::Write)?;
@@ -342,8 +353,8 @@ impl Stream<'_> {
         Ok(())
     }
 
-    /// Compares the checksum at the end, and writes it too.
-    fn checksum(mut self) -> Result<ObjectId, UnpackError> {
+    /// Compares the checksum at the end, and writes it too. Gives the room on disk that the pack takes, too.
+    fn checksum(mut self) -> Result<(ObjectId, Held), UnpackError> {
         let sum = finished(std::mem::replace(&mut self.hasher, gix::hash::hasher(self.hash)))?;
         let mut said = ObjectId::null(self.hash);
         self.exact(said.as_mut_slice())?;
@@ -351,7 +362,7 @@ impl Stream<'_> {
             return Err(UnpackError::pack("its checksum is wrong"));
         }
         self.out.flush().map_err(UnpackError::Write)?;
-        Ok(sum)
+        Ok((sum, self.spooled))
     }
 }
 

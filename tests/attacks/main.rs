@@ -17,6 +17,7 @@ mod claim_a_year;
 mod copy_into_config_maps;
 mod crowd_the_servers;
 mod drown_in_blobs;
+mod fill_the_disk;
 mod garble;
 mod garble_artifacts;
 mod garble_manifests;

@@ -1,13 +1,15 @@
-//! What jobs may use up, so that none of them ends the process or starves its neighbours: memory that all jobs share, and
+//! What jobs may use up, so that none of them ends the process or starves its neighbours: memory and disk that all jobs share, and
 //! counts that one job may reach. Both are checked while a job goes on, and the error says which flag raises the bound.
 //!
 //! A tenant (a namespace) gets at most half of the memory, so what one tenant does leaves room for another.
 
 mod bound;
+mod filling;
 mod gate;
 mod memory;
 
 pub use bound::{Bound, Counter};
+pub use filling::Filling;
 pub use gate::{Gate, Inside};
 pub use memory::{Held, Memory, Share};
 
@@ -16,6 +18,9 @@ pub const FETCH_MEMORY: &str = "--fetch-memory";
 
 /// What sets how much memory all builds take, for errors.
 pub const BUILD_MEMORY: &str = "--build-memory";
+
+/// What sets how much room all temporary files take on disk, for errors.
+pub const SPOOL_SIZE: &str = "--spool-size";
 
 /// What sets how many entries a job may come by, for errors.
 pub const MAX_ENTRIES: &str = "--max-entries";
@@ -37,6 +42,8 @@ pub const SINGLE: u64 = 2 << 30;
 pub struct Budget {
     /// Its tenant's share of memory.
     pub memory: Share,
+    /// Its tenant's share of the room on disk for temporary files.
+    pub spool: Share,
     /// Objects, files and folders, each time that one is come by.
     pub entries: Bound,
     /// Bytes of content, each time that they are written, read or unpacked.
@@ -49,6 +56,7 @@ impl Budget {
     pub fn job(&self) -> Job {
         Job {
             memory: self.memory.clone(),
+            spool: self.spool.clone(),
             entries: self.entries.counter(),
             bytes: self.bytes.counter(),
         }
@@ -60,6 +68,8 @@ impl Budget {
 pub struct Job {
     /// Its tenant's share of memory.
     pub memory: Share,
+    /// Its tenant's share of the room on disk for temporary files.
+    pub spool: Share,
     /// Objects, files and folders that it has come by.
     pub entries: Counter,
     /// Bytes of content that it has come by.
@@ -71,6 +81,8 @@ pub struct Job {
 pub struct Budgets {
     /// Memory that all of them share.
     pub memory: Memory,
+    /// Room on disk that all of them share.
+    pub spool: Memory,
     /// Of each job.
     pub entries: Bound,
     /// Of each job.
@@ -78,11 +90,12 @@ pub struct Budgets {
 }
 
 impl Budgets {
-    /// Jobs that take this memory, each with so many entries and bytes of content at most.
+    /// Jobs that take this memory and as much room on disk as there is, each with so many entries and bytes of content at most.
     #[must_use]
     pub fn new(memory: Memory, entries: u64, content_size: u64) -> Self {
         Self {
             memory,
+            spool: Memory::unbounded_on_disk(),
             entries: Bound {
                 most: entries,
                 what: "objects, files and folders",
@@ -96,11 +109,18 @@ impl Budgets {
         }
     }
 
+    /// The same, whose temporary files share this room on disk.
+    #[must_use]
+    pub fn spooling(self, spool: Memory) -> Self {
+        Self { spool, ..self }
+    }
+
     /// The budget of one job of a tenant.
     #[must_use]
     pub fn of(&self, tenant: &str) -> Budget {
         Budget {
             memory: self.memory.of(tenant),
+            spool: self.spool.of(tenant),
             entries: self.entries,
             bytes: self.bytes,
         }
@@ -135,19 +155,23 @@ pub enum Exceeded {
         /// What raises it.
         flag: &'static str,
     },
-    /// A tenant's jobs ask for too much memory at once.
-    #[error("more than {most} bytes of memory at once; {flag} raises the bound")]
+    /// A tenant's jobs ask for too much memory, or room on disk, at once.
+    #[error("more than {most} {what} at once; {flag} raises the bound")]
     Share {
         /// The bound, in bytes.
         most: u64,
+        /// Bytes of what.
+        what: &'static str,
         /// What raises it.
         flag: &'static str,
     },
-    /// All jobs together ask for too much memory: later there may be room.
-    #[error("no room now: all that goes on at once takes more than {most} bytes of memory; {flag} raises the bound")]
+    /// All jobs together ask for too much: later there may be room.
+    #[error("no room now: all that goes on at once takes more than {most} {what}; {flag} raises the bound")]
     Full {
         /// The bound, in bytes.
         most: u64,
+        /// Bytes of what.
+        what: &'static str,
         /// What raises it.
         flag: &'static str,
     },

@@ -1,11 +1,13 @@
-//! Memory that jobs share.
+//! Memory that jobs share, and room on disk, which they share in the same way.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::Exceeded;
+use crate::{Exceeded, SPOOL_SIZE};
 
-/// Memory that all jobs of a kind share. Cheap to clone.
+const MEMORY: &str = "bytes of memory";
+
+/// Memory that all jobs of a kind share, or room on disk. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Memory(Arc<Pool>);
 
@@ -15,6 +17,8 @@ struct Pool {
     all: u64,
     /// The most that one tenant may hold.
     each: u64,
+    /// What is held, for errors.
+    what: &'static str,
     flag: &'static str,
     held: Mutex<Holding>,
 }
@@ -30,19 +34,32 @@ impl Memory {
     /// Memory of `all` bytes for many tenants, each of which gets half of it at most. `flag` is what sets it, for errors.
     #[must_use]
     pub fn shared(all: u64, flag: &'static str) -> Self {
-        Self::new(all, all / 2, flag)
+        Self::new(all, all / 2, MEMORY, flag)
+    }
+
+    /// Room on disk of `all` bytes for the temporary files of many tenants, each of which gets half of it at most.
+    #[must_use]
+    pub fn on_disk(all: u64) -> Self {
+        Self::new(all, all / 2, "bytes of temporary files", SPOOL_SIZE)
+    }
+
+    /// Room on disk without a bound, for a process with one user.
+    #[must_use]
+    pub fn unbounded_on_disk() -> Self {
+        Self::new(u64::MAX, u64::MAX, "bytes of temporary files", SPOOL_SIZE)
     }
 
     /// Memory of `all` bytes for a process with one user.
     #[must_use]
     pub fn single(all: u64, flag: &'static str) -> Self {
-        Self::new(all, all, flag)
+        Self::new(all, all, MEMORY, flag)
     }
 
-    fn new(all: u64, each: u64, flag: &'static str) -> Self {
+    fn new(all: u64, each: u64, what: &'static str, flag: &'static str) -> Self {
         Self(Arc::new(Pool {
             all,
             each,
+            what,
             flag,
             held: Mutex::default(),
         }))
@@ -78,12 +95,14 @@ impl Pool {
         if own.saturating_add(bytes) > self.each {
             return Err(Exceeded::Share {
                 most: self.each,
+                what: self.what,
                 flag: self.flag,
             });
         }
         if held.all.saturating_add(bytes) > self.all {
             return Err(Exceeded::Full {
                 most: self.all,
+                what: self.what,
                 flag: self.flag,
             });
         }
@@ -125,6 +144,15 @@ impl Share {
             bytes,
         })
     }
+
+    /// Room for nothing, to grow.
+    #[must_use]
+    pub fn nothing(&self) -> Held {
+        Held {
+            share: self.clone(),
+            bytes: 0,
+        }
+    }
 }
 
 /// Room that is taken. Gives it back when it is dropped.
@@ -149,6 +177,18 @@ impl Held {
         self.share.pool.take(&self.share.tenant, bytes)?;
         self.bytes += bytes;
         Ok(())
+    }
+
+    /// Takes as many more as `bytes` in all want, a `step` at once where there is room for it.
+    ///
+    /// # Errors
+    /// As [`Share::hold`].
+    pub fn reach(&mut self, bytes: u64, step: u64) -> Result<(), Exceeded> {
+        let lack = bytes.saturating_sub(self.bytes);
+        match lack {
+            0 => Ok(()),
+            lack => self.grow(lack.max(step)).or_else(|_| self.grow(lack)),
+        }
     }
 
     /// Gives so many bytes back, all of them at most.
