@@ -345,6 +345,47 @@ fn comments_that_only_look_like_markers_are_skips() {
 }
 
 #[test]
+fn markers_of_fields_that_are_commented_out_are_told_as_such() {
+    for (text, line, column) in [
+        ("a:\n  # image: old @\n  b: 1\n", 2, 3),
+        ("a:\n  #image: old #{\"$imagepolicy\": \"fs:app\"}\n  b: 1\n", 2, 3),
+        ("a:\n  # - old @\n  - x\n", 2, 3),
+        ("# - image: old @\n", 1, 1),
+        ("\u{feff}# image: old @\na: 1\n", 1, 1),
+        ("a: 1\r\n# tag: 'old' @tag\r\nb: 1\r\n", 2, 1),
+        ("a: {\n# b: x, @\n c: d}\n", 2, 1),
+        ("a: 1\n# image: old\n# {\"$imagepolicy\": \"fs:app\"}\nb: 1\n", 3, 1),
+        ("a: 1\n\n# image: old # since May\n  @\n\n---\nb: 1\n", 4, 3),
+        ("a: 1\n# image: old # see {\"$imagepolicy\": \"fs:app\"}\n", 2, 1),
+    ] {
+        given(text).with_new().stays().skips(Reason::Commented, line, column);
+    }
+}
+
+#[test]
+fn a_marker_beside_a_comment_that_is_no_field_stays_what_it_was() {
+    for (text, reason, line, column) in [
+        // Below a live field, by mistake.
+        ("image: old\n@\n", Reason::NotAScalar, 2, 1),
+        ("# image: x\nimage: old\n@\n", Reason::NotAScalar, 3, 1),
+        ("image: old # image: x\n@\n", Reason::NotAScalar, 2, 1),
+        ("# image: x\n\n@\nimage: old\n", Reason::NotAScalar, 3, 1),
+        ("# the image\n@\nimage: old\n", Reason::NotAScalar, 2, 1),
+        ("a: |\n  # image: x\n@\nb: 1\n", Reason::NotAScalar, 3, 1),
+        // On the line of a live field.
+        ("image: old # tag: x @\n", Reason::MalformedMarker, 1, 12),
+        ("# note: set by hand @\nimage: old\n", Reason::MalformedMarker, 1, 1),
+    ] {
+        given(text).with_new().stays().skips(reason, line, column);
+    }
+    // A marker of its own right counts, whatever stands above it.
+    given("a:\n- x # - y\n@\n- old\n")
+        .with_new()
+        .changes(&["old"])
+        .skips_nothing();
+}
+
+#[test]
 fn marker_text_that_is_content_is_nothing() {
     given("a: |\n  image: old @\nb: 'image: old @'\nc: \"old # {\\\"$imagepolicy\\\": \\\"fs:app\\\"}\"\n")
         .with_new()

@@ -85,6 +85,37 @@ fn exit_codes_tell_changes_skips_and_errors() {
     );
 }
 
+/// Only who asks for everything is told of them: they are not there by mistake.
+#[test]
+fn fields_that_are_commented_out_are_told_with_verbose_and_in_json_only() {
+    let bench = Bench::new();
+    let both = format!("{MARKED}# {MARKED}");
+    bench.write("a.yaml", &both);
+    bench.write("p.yaml", app());
+    let told = "a.yaml:2:1: Commented: the field is commented out, and its marker with it";
+    for output in ["text", "markdown", "diff"] {
+        let ran = bench.ok(&["update", "--dry-run", "--strict", "--output", output]);
+        assert!(!(ran.out + &ran.err).contains("ommented"), "{output}");
+        let ran = bench.ok(&["update", "--dry-run", "--strict", "--verbose", "--output", output]);
+        let all = ran.out + &ran.err;
+        assert!(all.contains("the field is commented out"), "{output}: {all}");
+        assert!(output == "markdown" || all.contains(told), "{output}: {all}");
+    }
+    let (code, document) = bench.json(&["update", "--strict"]);
+    assert_eq!(code, 0, "{document}");
+    assert_eq!(document["runs"][0]["skips"][0]["reason"], "Commented");
+    assert_eq!(bench.read("a.yaml"), format!("{BUMPED}# {MARKED}"));
+    // What does count still does.
+    bench.write("b.yaml", "image: x # {\"$imagepolicy\": \"fs:nope\"}\n");
+    let ran = bench.run(&["update", "--dry-run", "--strict"]);
+    assert_eq!(ran.code, 3);
+    assert!(
+        ran.out.contains("UnknownPolicy") && !ran.out.contains("Commented"),
+        "{}",
+        ran.out
+    );
+}
+
 #[test]
 fn usage_errors_are_code_2_and_say_what_to_do() {
     let bench = Bench::new();

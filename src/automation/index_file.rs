@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::index::Fact;
 
 /// Changes with the format or with what a scan finds.
-const MAGIC: &[u8] = concat!("bumpwright index 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+const MAGIC: &[u8] = concat!("bumpwright index 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 /// A larger log holds mostly what is gone: it is started anew, and not read.
 const MAX_BYTES: u64 = 32 << 20;

@@ -64,9 +64,13 @@ pub struct Update {
     #[arg(long)]
     pub exit_code: bool,
 
-    /// Exit with 3 when something was skipped
+    /// Exit with 3 when something was skipped, fields that are commented out aside
     #[arg(long)]
     pub strict: bool,
+
+    /// Tell of the markers of fields that are commented out, too
+    #[arg(long)]
+    pub verbose: bool,
 
     /// How to say what happened
     #[arg(long, short = 'o', value_enum, default_value_t = Output::Text)]

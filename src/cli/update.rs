@@ -35,6 +35,8 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
         Err(error) => return refuse(args, error),
     };
     let runs = run_steps(steps);
+    let code = exit_code(args, &runs);
+    let runs = as_told(args, runs);
     if let Err(error) = show(args, &runs) {
         complain(&error);
         return FAILED;
@@ -43,7 +45,16 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
         images.notes().iter().for_each(|note| say("note", note));
     }
     say_unused(args, &runs);
-    exit_code(args, &runs)
+    code
+}
+
+/// Without what is told to programs, and to who asks for it.
+fn as_told(args: &Update, mut runs: Vec<Run>) -> Vec<Run> {
+    if !args.verbose && args.output != Output::Json {
+        let skips = runs.iter_mut().map(|run| &mut run.skips);
+        skips.for_each(|skips| skips.retain(|skip| !skip.reason.is_dormant()));
+    }
+    runs
 }
 
 /// A policy that is set and that no marker names was misspelled, most likely.
@@ -116,7 +127,12 @@ fn with_notes(mut run: Run, mut notes: Vec<String>) -> Run {
 fn exit_code(args: &Update, runs: &[Run]) -> u8 {
     if runs.iter().any(|run| run.error.is_some()) {
         FAILED
-    } else if args.strict && runs.iter().any(|run| !run.skips.is_empty()) {
+    } else if args.strict
+        && runs
+            .iter()
+            .flat_map(|run| &run.skips)
+            .any(|skip| !skip.reason.is_dormant())
+    {
         SKIPPED
     } else if args.exit_code && runs.iter().any(|run| !run.changes.is_empty()) {
         CHANGED

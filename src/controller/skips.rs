@@ -45,9 +45,10 @@ fn first(skips: &[Skip], count: usize) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Markers of other automations on the same repository are where they belong; metrics count them.
+/// Markers of other automations on the same repository are where they belong, and those of fields that are commented out bother
+/// nobody; metrics count them.
 fn is_meant(reason: Reason) -> bool {
-    matches!(reason, Reason::NotSelected | Reason::OtherNamespace)
+    reason.is_dormant() || matches!(reason, Reason::NotSelected | Reason::OtherNamespace)
 }
 
 /// Tells metrics what a run skipped.
@@ -61,4 +62,27 @@ pub(super) fn count(context: &Context, turn: &Turn<'_>, run: &Run) {
     context
         .metrics
         .skipped_markers(IMAGE_UPDATE_AUTOMATION.kind, &name.namespace, &name.name, counts);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skip(reason: Reason) -> Skip {
+        Skip {
+            path: "a.yaml".to_owned(),
+            line: 1,
+            column: 1,
+            reason,
+            message: format!("{reason:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_left_alone_on_purpose_is_in_no_message() {
+        let meant = [Reason::Commented, Reason::NotSelected, Reason::OtherNamespace].map(skip);
+        assert_eq!(summary(&meant), None);
+        let both = [skip(Reason::Commented), skip(Reason::UnknownPolicy)];
+        assert_eq!(summary(&both).as_deref(), Some("a.yaml:1: UnknownPolicy"));
+    }
 }

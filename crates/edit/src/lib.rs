@@ -10,6 +10,7 @@
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod block;
+mod commented;
 mod file;
 mod gap;
 mod lines;

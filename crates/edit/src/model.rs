@@ -101,6 +101,8 @@ pub enum Reason {
     MalformedMarker,
     /// The marker stands on an alias, a key or a collection.
     NotAScalar,
+    /// The field is commented out.
+    Commented,
     /// No such policy.
     UnknownPolicy,
     /// The policy is in another namespace than the automation.
@@ -121,6 +123,14 @@ pub enum Reason {
     ScanFailed,
     /// The file is larger than files that are looked at.
     TooLarge,
+}
+
+impl Reason {
+    /// Whether nobody expects the field to be edited: such a skip is told only where everything is told.
+    #[must_use]
+    pub fn is_dormant(self) -> bool {
+        self == Self::Commented
+    }
 }
 
 /// Something that looks like a marker and was not edited.

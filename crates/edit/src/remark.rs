@@ -6,6 +6,7 @@
 
 use granit_parser::{Options, ScalarStyle, Scanner, StrInput, Token, TokenType};
 
+use super::commented::is_commented_out;
 use super::gap::{self, Around, Comment, Next};
 use super::marker::mentions;
 use super::strict::{self, Before};
@@ -46,6 +47,8 @@ pub(super) struct MarkerComment {
     pub(super) comment: Comment,
     /// Its text with `#`.
     pub(super) text: String,
+    /// Whether it is a field that is commented out, or belongs to one.
+    pub(super) is_commented_out: bool,
 }
 
 /// Header of a block scalar.
@@ -106,6 +109,8 @@ struct Reader<'a> {
     /// A key without `?` waits for its `:`.
     simple: bool,
     gap: Vec<Comment>,
+    /// The last comment that is alone on its line.
+    alone: Option<Comment>,
     indents: Vec<usize>,
     pops: usize,
     flow: usize,
@@ -132,6 +137,7 @@ pub(super) fn read(text: &str, shadow: &str, options: &Options) -> Remarks {
         complex: false,
         simple: false,
         gap: Vec::new(),
+        alone: None,
         indents: Vec::new(),
         pops: 0,
         flow: 0,
@@ -272,13 +278,19 @@ impl Reader<'_> {
     }
 
     fn comment(&mut self, comment: Comment) {
-        let text = self.text.get(comment.start..comment.end).unwrap_or_default();
+        let text = self.text_of(comment);
+        let is_alone = self.is_alone(comment);
         if mentions(text) {
-            self.out.markers.push(MarkerComment {
+            let above = self.alone.filter(|above| above.line + 1 == comment.line);
+            let above = above.map(|above| self.text_of(above));
+            let marker = MarkerComment {
                 comment,
                 text: text.to_owned(),
-            });
+                is_commented_out: is_alone && is_commented_out(text, above),
+            };
+            self.out.markers.push(marker);
         }
+        self.alone = is_alone.then_some(comment);
         let behind = self.gap.is_empty() && comment.line == self.prior.line && comment.start >= self.prior.start;
         if !behind || self.prior.kind == Kind::BlockEntry {
             return self.gap.push(comment);
@@ -296,6 +308,16 @@ impl Reader<'_> {
             role: Role::Line,
             marker,
         });
+    }
+
+    fn text_of(&self, comment: Comment) -> &str {
+        self.text.get(comment.start..comment.end).unwrap_or_default()
+    }
+
+    fn is_alone(&self, comment: Comment) -> bool {
+        let before = self.text.get(..comment.start).unwrap_or_default();
+        let before = before.trim_end_matches([' ', '\t']);
+        before.ends_with(['\n', '\r']) || matches!(before, "" | "\u{feff}")
     }
 
     fn marker_at(&self, start: usize) -> Option<u32> {

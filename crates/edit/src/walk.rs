@@ -161,7 +161,7 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
 }
 
 /// go-yaml's limits: 10,000 levels of each sort.
-fn options() -> Options {
+pub(super) fn options() -> Options {
     let mut options = Options::default();
     options.flow_nesting_limit = 10_000;
     options.block_nesting_limit = 10_000;
@@ -445,6 +445,10 @@ impl Walker<'_> {
                 continue;
             }
             let (reason, message) = match marker::parse(&marker.text) {
+                _ if marker.is_commented_out => {
+                    let message = "the field is commented out, and its marker with it".to_owned();
+                    (Reason::Commented, message)
+                }
                 Err(why) => (Reason::MalformedMarker, why),
                 Ok(setter) => explain(*fate, &setter),
             };
