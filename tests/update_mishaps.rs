@@ -39,6 +39,108 @@ fn hook(dir: &std::path::Path, name: &str, script: &str) {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+/// Settings of a repository that would each run `program` when git does something there.
+fn trapped(dir: &std::path::Path, program: &str) {
+    let git_folder = if dir.join(".git").is_dir() {
+        dir.join(".git")
+    } else {
+        dir.to_owned()
+    };
+    let settings = format!(
+        "[core]\nfsmonitor = {program}\nsshCommand = {program}\npager = {program}\neditor = {program}\n\
+         attributesFile = {attributes}\n\
+         [diff]\nexternal = {program}\n[diff \"x\"]\ntextconv = {program}\ncommand = {program}\n\
+         [filter \"x\"]\nclean = {program}\nsmudge = {program}\nrequired = true\n[include]\npath = {included}\n\
+         [alias]\ndiff = !{program}\n[pager]\ndiff = {program}\nconfig = {program}\n[gpg]\nprogram = {program}\n\
+         [commit]\ngpgsign = true\n[credential]\nhelper = !{program}\n[uploadpack]\npackObjectsHook = {program}\n",
+        attributes = git_folder.join("traps").display(),
+        included = git_folder.join("more").display(),
+    );
+    std::fs::write(git_folder.join("traps"), "a.yaml filter=x diff=x\nb.yaml filter=y.Z\n").unwrap();
+    std::fs::write(
+        git_folder.join("more"),
+        format!("[filter \"y.Z\"]\nprocess = {program}\n"),
+    )
+    .unwrap();
+    let config = git_folder.join("config");
+    let own = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, own + &settings).unwrap();
+    for hook in [
+        "post-index-change",
+        "fsmonitor-watchman",
+        "reference-transaction",
+        "pre-commit",
+    ] {
+        std::os::unix::fs::symlink(program, git_folder.join("hooks").join(hook)).unwrap();
+    }
+}
+
+/// A dry run is as harmless as reading the files, whoever the repository is from.
+#[test]
+fn a_dry_run_starts_no_program_that_the_repository_names() {
+    let bench = Bench::new();
+    let dir = working_repository(&bench);
+    bench.write("work/b.yaml", MARKED);
+    repo::run(repo::git(&dir).args(["add", "."]));
+    repo::run(repo::git(&dir).args(["commit", "-q", "-m", "second"]));
+    repo::run(repo::git(&bench.dir).args(["clone", "-q", "--bare", "work", "bare.git"]));
+    let canary = bench.path("canary");
+    let program = bench.write("trap", format!("#!/bin/sh\ntouch {}\ncat\n", canary.display()));
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let sprung = || std::fs::remove_file(&canary).is_ok();
+    trapped(&dir, program.to_str().unwrap());
+    // Newer than what git knows of the files, so that it has to look into them.
+    let touch = || ["work/a.yaml", "work/b.yaml"].map(|file| bench.write(file, MARKED));
+    touch();
+    let _ = repo::git(&dir).args(["diff", "--name-only", "HEAD"]).output().unwrap();
+    assert!(sprung(), "the traps are armed");
+
+    for commit in [&["--commit"][..], &["--commit", "--no-sign"], &[]] {
+        touch();
+        let arguments = [&["update", "work", "-f", "p.yaml", "--dry-run"], commit].concat();
+        let ran = bench.ok(&arguments);
+        assert!(ran.out.contains("2 fields in 2 files"), "{}", ran.out);
+        assert!(!sprung(), "{arguments:?}");
+    }
+    // Also when git lacks objects, which it would fetch with programs of the settings.
+    for (key, value) in [
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", "ssh://host.invalid/x"),
+    ] {
+        repo::run(repo::git(&dir).args(["config", key, value]));
+    }
+    let tree = repo::run_text(repo::git(&dir).args(["-c", "core.fsmonitor=", "rev-parse", "HEAD^{tree}"]));
+    let (folder, file) = tree.trim().split_at(2);
+    std::fs::remove_file(dir.join(".git/objects").join(folder).join(file)).unwrap();
+    sprung();
+    let ran = bench.run(&["update", "work", "-f", "p.yaml", "--dry-run", "--commit"]);
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(!sprung(), "objects were fetched");
+
+    trapped(&bench.path("bare.git"), program.to_str().unwrap());
+    let ran = bench.ok(&["update", "bare.git", "-f", "p.yaml", "--dry-run"]);
+    assert!(ran.out.contains("2 fields in 2 files"), "{}", ran.out);
+    assert!(!sprung(), "a bare repository");
+}
+
+/// A filter that cannot be switched off by its name is not run either.
+#[test]
+fn a_dry_run_refuses_a_filter_that_it_cannot_leave_out() {
+    let bench = Bench::new();
+    let dir = working_repository(&bench);
+    let canary = bench.path("canary");
+    let touch = format!("touch {}; cat", canary.display());
+    repo::run(repo::git(&dir).args(["config", "filter.a=b.clean", &touch]));
+    std::fs::write(dir.join(".git/info/attributes"), "*.yaml filter=a=b\n").unwrap();
+    bench.write("work/a.yaml", MARKED);
+    let ran = bench.run(&["update", "work", "-f", "p.yaml", "--dry-run", "--commit"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("filter.a=b: git cannot be told"), "{}", ran.err);
+    assert!(!canary.exists());
+}
+
 #[test]
 fn json_is_one_document_also_when_nothing_could_be_planned() {
     let bench = Bench::new();

@@ -95,7 +95,13 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
         return Ok(());
     }
     if let Some(commit) = &job.commit {
-        report.commit = Some(worktree::prepare(commit, &message, &root, &report.files)?);
+        report.commit = Some(worktree::prepare(
+            commit,
+            &message,
+            &root,
+            &report.files,
+            job.edits.dry_run,
+        )?);
     }
     if job.edits.dry_run {
         ahead.remember(&root, &report.files);

@@ -5,6 +5,7 @@ mod delivery;
 mod destination;
 mod error;
 mod folder;
+mod git_program;
 mod held;
 mod index;
 mod index_file;

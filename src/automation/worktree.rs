@@ -1,13 +1,12 @@
 //! A commit in the user's own working repository, made by the user's own git: its index, hooks and settings are theirs.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::error::RunError;
+use super::git_program::{Git, output};
 use super::job::Author;
 use super::message::CommitMessage;
 use super::report::{CommitReport, FileChange};
@@ -36,7 +35,7 @@ pub enum WorktreeSigning {
     With(Arc<dyn Signer>),
 }
 
-/// Checks that the commit can be made and says what it will be.
+/// Checks that the commit can be made and says what it will be. A preview starts no program that the repository names.
 ///
 /// # Errors
 ///
@@ -46,16 +45,30 @@ pub(super) fn prepare(
     message: &[u8],
     root: &Path,
     files: &[FileChange],
+    is_preview: bool,
 ) -> Result<CommitReport, RunError> {
-    if text(root, &["rev-parse", "--verify", "--quiet", "HEAD"]).is_err()
-        && text(root, &["rev-parse", "--git-dir"]).is_ok()
-    {
+    let git = match is_preview {
+        true => Git::quiet(root)?,
+        false => Git::of_user(root),
+    };
+    let has_commit = git.text(&["rev-parse", "--verify", "--quiet", "HEAD"]).is_ok();
+    if !has_commit && git.text(&["rev-parse", "--git-dir"]).is_ok() {
         return Err(RunError::Other(
             "the repository has no commits; make a first one, or run without --commit".to_owned(),
         ));
     }
-    let tracked = listed(root, &["ls-files", "-z", "--cached", "."])?;
-    let dirty = listed(root, &["diff", "-z", "--name-only", "--relative", "HEAD", "--", "."])?;
+    let tracked = git.listed(&["ls-files", "-z", "--cached", "."])?;
+    let compare = [
+        "diff",
+        "-z",
+        "--name-only",
+        "--relative",
+        "--ignore-submodules",
+        "HEAD",
+        "--",
+        ".",
+    ];
+    let dirty = git.listed(&compare)?;
     for file in files {
         let path = String::from_utf8_lossy(&file.path);
         if !tracked.contains(&file.path) {
@@ -70,13 +83,13 @@ pub(super) fn prepare(
     }
     let signed = match commit.signing {
         WorktreeSigning::AsGitSays => {
-            let says = text(root, &["config", "--type=bool", "--get", "commit.gpgsign"]);
+            let says = git.text(&["config", "--type=bool", "--get", "commit.gpgsign"]);
             says.is_ok_and(|says| says == "true")
         }
         WorktreeSigning::Unsigned => false,
         WorktreeSigning::With(_) => true,
     };
-    Ok(report(commit, message, None, branch(root), signed))
+    Ok(report(commit, message, None, branch(&git), signed))
 }
 
 /// The commit that is checked out.
@@ -85,7 +98,7 @@ pub(super) fn prepare(
 ///
 /// When there is none.
 pub(super) fn head(root: &Path) -> Result<String, RunError> {
-    text(root, &["rev-parse", "--verify", "HEAD"])
+    Git::of_user(root).text(&["rev-parse", "--verify", "HEAD"])
 }
 
 /// Commits these files and nothing else, whatever is staged.
@@ -107,7 +120,8 @@ pub(super) fn commit(
             .write_all(&line)
             .map_err(|e| RunError::Other(format!("cannot write a temporary file: {e}")))?;
     }
-    let mut command = git(root);
+    let git = Git::of_user(root);
+    let mut command = git.command();
     command
         .args([
             "commit",
@@ -129,41 +143,36 @@ pub(super) fn commit(
     let before = head(root)?;
     output(command, message)?;
     if let WorktreeSigning::With(signer) = &commit.signing {
-        sign(root, signer.as_ref()).inspect_err(|_| undo(root, &before, names.path()))?;
+        sign(&git, signer.as_ref()).inspect_err(|_| undo(&git, &before, names.path()))?;
     }
-    let id = text(root, &["rev-parse", "HEAD"])?;
-    let raw = output(git_with(root, &["cat-file", "commit", "HEAD"]), b"")?;
+    let id = git.text(&["rev-parse", "HEAD"])?;
+    let raw = git.run(&["cat-file", "commit", "HEAD"], b"")?;
     let raw = String::from_utf8_lossy(&raw);
     // A hook may have had the last word.
     let (head, message) = raw.split_once("\n\n").unwrap_or((&raw, ""));
     let signed = head.lines().any(|line| line.starts_with("gpgsig"));
-    Ok(report(commit, message.as_bytes(), Some(id), branch(root), signed))
+    Ok(report(commit, message.as_bytes(), Some(id), branch(&git), signed))
 }
 
 /// Puts a signature on the commit that git has just made: only now is it known what hooks have left of it.
-fn sign(root: &Path, signer: &dyn Signer) -> Result<(), RunError> {
-    let made = head(root)?;
-    let unsigned = output(git_with(root, &["cat-file", "commit", &made]), b"")?;
+fn sign(git: &Git<'_>, signer: &dyn Signer) -> Result<(), RunError> {
+    let made = git.text(&["rev-parse", "--verify", "HEAD"])?;
+    let unsigned = git.run(&["cat-file", "commit", &made], b"")?;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let signature = signer.sign(&unsigned, i64::try_from(since.as_secs()).unwrap_or(i64::MAX))?;
     let signed = add_signature(&unsigned, &signature);
-    let id = output(
-        git_with(root, &["hash-object", "-t", "commit", "-w", "--stdin"]),
-        &signed,
-    )?;
+    let id = git.run(&["hash-object", "-t", "commit", "-w", "--stdin"], &signed)?;
     let id = String::from_utf8_lossy(&id).trim().to_owned();
-    text(root, &["update-ref", "-m", "commit: signed", "HEAD", &id, &made]).map(drop)
+    git.text(&["update-ref", "-m", "commit: signed", "HEAD", &id, &made])
+        .map(drop)
 }
 
 /// Takes back the commit that could not be signed, from the branch and from the index.
-fn undo(root: &Path, before: &str, names: &Path) {
+fn undo(git: &Git<'_>, before: &str, names: &Path) {
     // What cannot be undone shows in where HEAD stands, which is looked at next.
-    let _ = text(
-        root,
-        &["update-ref", "-m", "commit: not signed, taken back", "HEAD", before],
-    );
+    let _ = git.text(&["update-ref", "-m", "commit: not signed, taken back", "HEAD", before]);
     let names = format!("--pathspec-from-file={}", names.display());
-    let _ = text(root, &["reset", "--quiet", &names, "--pathspec-file-nul"]);
+    let _ = git.text(&["reset", "--quiet", &names, "--pathspec-file-nul"]);
 }
 
 fn report(
@@ -183,67 +192,6 @@ fn report(
 }
 
 /// The current branch; none on a detached HEAD.
-fn branch(root: &Path) -> Option<String> {
-    text(root, &["symbolic-ref", "--short", "--quiet", "HEAD"]).ok()
-}
-
-fn git(root: &Path) -> Command {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(root).env("GIT_LITERAL_PATHSPECS", "1");
-    // TARGET names the repository, also when a hook of another one runs this program.
-    for name in [
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_INDEX_FILE",
-        "GIT_PREFIX",
-        "GIT_COMMON_DIR",
-    ] {
-        command.env_remove(name);
-    }
-    command
-}
-
-fn git_with(root: &Path, args: &[&str]) -> Command {
-    let mut command = git(root);
-    command.args(args);
-    command
-}
-
-/// Paths that a git command lists, relative to the folder.
-fn listed(root: &Path, args: &[&str]) -> Result<BTreeSet<Vec<u8>>, RunError> {
-    let out = output(git_with(root, args), b"")?;
-    Ok(out
-        .split(|b| *b == 0)
-        .filter(|path| !path.is_empty())
-        .map(<[u8]>::to_vec)
-        .collect())
-}
-
-fn text(root: &Path, args: &[&str]) -> Result<String, RunError> {
-    let out = output(git_with(root, args), b"")?;
-    Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
-}
-
-/// Runs git and gives what it printed, or its words.
-fn output(mut command: Command, input: &[u8]) -> Result<Vec<u8>, RunError> {
-    let missing = |e: std::io::Error| RunError::Other(format!("cannot run git: {e}; --commit needs it on the PATH"));
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(missing)?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // A program that does not read its input ends first; its status tells more than the broken pipe.
-        let _ = stdin.write_all(input);
-    }
-    let out = child.wait_with_output().map_err(missing)?;
-    if out.status.success() {
-        return Ok(out.stdout);
-    }
-    let said = String::from_utf8_lossy(&out.stderr);
-    Err(RunError::Other(match said.trim() {
-        "" => format!("git refused without a word ({}); a hook may have", out.status),
-        said => format!("git refused: {said}"),
-    }))
+fn branch(git: &Git<'_>) -> Option<String> {
+    git.text(&["symbolic-ref", "--short", "--quiet", "HEAD"]).ok()
 }

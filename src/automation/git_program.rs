@@ -1,0 +1,153 @@
+//! The program `git` in the user's working repository: as the user would run it, or for a look that starts nothing else.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::error::RunError;
+
+/// What the repository's settings would start when files are looked at: its monitor of files, and its hooks.
+const OFF: [&str; 2] = ["core.fsmonitor=false", "core.hooksPath=/dev/null"];
+
+/// Git in a folder.
+#[derive(Debug)]
+pub(super) struct Git<'a> {
+    root: &'a Path,
+    is_quiet: bool,
+    /// Settings that go before those of the repository.
+    settings: Vec<String>,
+}
+
+impl<'a> Git<'a> {
+    /// Git with the settings of the user and of the repository.
+    pub(super) fn of_user(root: &'a Path) -> Self {
+        Self {
+            root,
+            is_quiet: false,
+            settings: Vec::new(),
+        }
+    }
+
+    /// Git that starts no program which the repository names, so that a preview of somebody's repository is as harmless as
+    /// reading it. Files that a filter would have to read are compared as they are.
+    ///
+    /// # Errors
+    ///
+    /// When the folder is in no repository, or the settings name a filter that cannot be left out.
+    pub(super) fn quiet(root: &'a Path) -> Result<Self, RunError> {
+        let mut git = Self {
+            root,
+            is_quiet: true,
+            settings: OFF.map(str::to_owned).to_vec(),
+        };
+        for filter in git.filters()? {
+            if filter.contains(['=', char::REPLACEMENT_CHARACTER]) {
+                return Err(RunError::Other(format!(
+                    "{filter}: git cannot be told to leave out a filter with this name; rename it, or run without --commit"
+                )));
+            }
+            let off = ["clean=", "smudge=", "process=", "required=false"];
+            git.settings.extend(off.map(|setting| format!("{filter}.{setting}")));
+        }
+        Ok(git)
+    }
+
+    /// The filters of files that settings know, `filter.NAME`.
+    fn filters(&self) -> Result<BTreeSet<String>, RunError> {
+        let names = self.run(&["config", "-z", "--name-only", "--list"], b"")?;
+        let names = String::from_utf8_lossy(&names);
+        let filters = names.split('\0').filter(|name| name.starts_with("filter."));
+        Ok(filters
+            .filter_map(|name| name.rsplit_once('.'))
+            .map(|(filter, _)| filter.to_owned())
+            .collect())
+    }
+
+    /// A command of it without arguments.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(self.root).env("GIT_LITERAL_PATHSPECS", "1");
+        // TARGET names the repository, also when a hook of another one runs this program.
+        for name in [
+            "GIT_DIR",
+            "GIT_WORK_TREE",
+            "GIT_INDEX_FILE",
+            "GIT_PREFIX",
+            "GIT_COMMON_DIR",
+        ] {
+            command.env_remove(name);
+        }
+        if self.is_quiet {
+            // A clone that lacks objects would fetch them, with programs of its settings.
+            command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_NO_LAZY_FETCH", "1");
+        }
+        for setting in &self.settings {
+            command.arg("-c").arg(setting);
+        }
+        command
+    }
+
+    /// Runs it and gives what it printed, or its words.
+    ///
+    /// # Errors
+    ///
+    /// When git is missing or refuses.
+    pub(super) fn run(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>, RunError> {
+        let mut command = self.command();
+        command.args(args);
+        output(command, input)
+    }
+
+    /// What it prints, as text without the line break at its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub(super) fn text(&self, args: &[&str]) -> Result<String, RunError> {
+        let out = self.run(args, b"")?;
+        Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
+    }
+
+    /// Paths that it lists, relative to the folder.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub(super) fn listed(&self, args: &[&str]) -> Result<BTreeSet<Vec<u8>>, RunError> {
+        let out = self.run(args, b"")?;
+        Ok(out
+            .split(|b| *b == 0)
+            .filter(|path| !path.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect())
+    }
+}
+
+/// Runs a command of git and gives what it printed, or its words.
+///
+/// # Errors
+///
+/// When git is missing or refuses.
+pub(super) fn output(mut command: Command, input: &[u8]) -> Result<Vec<u8>, RunError> {
+    let missing = |e: std::io::Error| RunError::Other(format!("cannot run git: {e}; --commit needs it on the PATH"));
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(missing)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that does not read its input ends first; its status tells more than the broken pipe.
+        let _ = stdin.write_all(input);
+    }
+    let out = child.wait_with_output().map_err(missing)?;
+    if out.status.success() {
+        return Ok(out.stdout);
+    }
+    let said = String::from_utf8_lossy(&out.stderr);
+    Err(RunError::Other(match said.trim() {
+        "" => format!("git refused without a word ({}); a hook may have", out.status),
+        said => format!("git refused: {said}"),
+    }))
+}
