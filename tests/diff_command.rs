@@ -102,6 +102,42 @@ fn two_revisions_of_a_repository_are_compared() {
 }
 
 #[test]
+fn revisions_of_bare_repositories_and_of_urls_are_compared() {
+    let bench = bench();
+    let run = |arguments: &[&str]| assert!(git(&bench.dir).args(arguments).output().unwrap().status.success());
+    std::fs::rename(bench.path("new"), bench.path("kustomization")).unwrap();
+    for file in ["app.yaml", "kustomization.yaml"] {
+        std::fs::rename(bench.path("kustomization").join(file), bench.path(file)).unwrap();
+    }
+    run(&["init", "-q", "-b", "main"]);
+    run(&["add", "."]);
+    run(&["commit", "-q", "-m", "one"]);
+    run(&["tag", "v1"]);
+    bench.write("app.yaml", APP.replace("web:1.0", "web:1.1"));
+    bench.write("old/app.yaml", APP.replace("web:1.0", "web:1.2"));
+    run(&["commit", "-q", "-a", "-m", "two"]);
+    run(&["clone", "-q", "--bare", ".", "bare.git"]);
+    let differs = |from: &str, to: &str, target: &str, image: &str| {
+        let ran = bench.run(&["diff", "--from", from, "--to", to, target]);
+        assert_eq!((ran.code, ran.err.as_str()), (1, ""), "{target}");
+        let line = format!("containers[main].image: \"web:1.0\" → \"{image}\"\n");
+        assert!(ran.out.contains(&line), "{target}: {}", ran.out);
+    };
+    // Git itself is asked for what a revision means where the repository is at hand.
+    differs("main~1", "main", "bare.git", "web:1.1");
+    differs("v1", "HEAD", ".git", "web:1.1");
+    let url = format!("file://{}", bench.path("bare.git").display());
+    differs("v1", "main", &url, "web:1.1");
+    differs("v1", "main", &format!("{url}//old"), "web:1.2");
+    let ran = bench.run(&["diff", "--from", "v0", "--to", "main", &url]);
+    assert!(ran.code == 2 && ran.err.contains("v0"), "{}", ran.err);
+    let ran = bench.run(&["diff", "--from", "v1", "--to", "main", &format!("{url}?ref=v1")]);
+    assert!(ran.code == 2 && ran.err.contains("leave out its ?ref="), "{}", ran.err);
+    let ran = bench.run(&["diff", "--from", "v0", "--to", "main", "bare.git"]);
+    assert!(ran.code == 2 && ran.err.contains("\"v0\""), "{}", ran.err);
+}
+
+#[test]
 fn what_is_wrong_with_either_side_is_told() {
     let bench = bench();
     bench.write("old/app.yaml", "a: [");

@@ -37,11 +37,11 @@ pub struct Build {
 #[derive(Debug, Args)]
 #[command(after_help = DIFF_HELP)]
 pub struct Diff {
-    /// Two folders with kustomizations; with --from and --to one, in a repository
-    #[arg(value_name = "DIR", num_args = 0..=2, conflicts_with = "kustomization")]
+    /// Two folders with kustomizations, or URLs of repositories; with --from and --to one, in a repository
+    #[arg(value_name = "DIR|URL", num_args = 0..=2, conflicts_with = "kustomization")]
     pub targets: Vec<String>,
 
-    /// The revision to compare from: a branch, a tag, a commit
+    /// The revision to compare from: a branch, a tag, a commit; all that git understands where the repository is on this machine
     #[arg(long, value_name = "REV", requires = "to", conflicts_with = "kustomization")]
     pub from: Option<String>,
 

@@ -11,6 +11,7 @@ use super::args::Access;
 use super::build_args::{Building, Reorder};
 use super::fetch_bounds::FetchBounds;
 use super::places::Places;
+use super::words;
 use crate::git::Mirror;
 use crate::kustomize::generate::HelmSettings;
 use crate::kustomize::tree::{LoadRestrictions, RepoUrl, Tree, World};
@@ -39,42 +40,89 @@ pub(super) fn build(target: &str, flags: &Building, world: &dyn World) -> Result
         true => target.to_owned(),
         false => absolute(target)?,
     };
-    build_in(&DiskTree, &target, flags, world)
+    build_in(&DiskTree, &target, &options(flags), world)
 }
 
-/// Builds a folder of a repository on this machine as it was at a revision.
+/// Builds a folder of a repository as it was at a revision: a working or bare one on this machine, or one behind a URL.
 ///
 /// # Errors
 /// As [`build`], and when there is no such repository or revision.
-pub(super) fn at_revision(folder: &str, revision: &str, flags: &Building, world: &dyn World) -> Result<Build, String> {
-    let root = git(folder, &["rev-parse", "--show-toplevel"])?;
-    let inside = git(folder, &["rev-parse", "--show-prefix"])?;
+pub(super) fn at_revision(target: &str, revision: &str, flags: &Building, world: &dyn World) -> Result<Build, String> {
+    let url = match RepoUrl::parse(target) {
+        Ok(url) if !Path::new(target).exists() => of_remote(url, revision)?,
+        _ => of_folder(target, revision)?,
+    };
+    let tree = world.repository(&url).map_err(|error| error.to_string())?;
+    let options = Options {
+        // From the root of the repository: nothing of it is a file of this machine.
+        shown_from: None,
+        ..options(flags)
+    };
+    let built = build_in(&*tree, &format!("/{}", url.directory), &options, world);
+    built.map_err(|error| format!("{revision}: {error}"))
+}
+
+/// A repository behind a URL, which knows the names of branches and tags, and whole ids of commits.
+fn of_remote(url: RepoUrl, revision: &str) -> Result<RepoUrl, String> {
+    match url.reference.as_str() {
+        "" => Ok(RepoUrl {
+            reference: revision.to_owned(),
+            ..url
+        }),
+        reference => Err(format!(
+            "{}: the URL asks for {reference:?}, and --from and --to for others; leave out its ?ref=",
+            words::public(&url.raw)
+        )),
+    }
+}
+
+/// The repository that a folder is in, and all revisions that git understands.
+fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl, String> {
+    // A bare repository has no folder of its own but the one that git keeps.
+    let has_files = git(folder, &["rev-parse", "--is-inside-work-tree"])? == "true";
+    let (root, directory) = match has_files {
+        true => (
+            git(folder, &["rev-parse", "--show-toplevel"])?,
+            git(folder, &["rev-parse", "--show-prefix"])?,
+        ),
+        false => (git(folder, &["rev-parse", "--absolute-git-dir"])?, String::new()),
+    };
     let commit = git(
         folder,
         &["rev-parse", "--verify", "--quiet", &format!("{revision}^{{commit}}")],
     )
     .map_err(|_| format!("{folder}: no revision {revision:?} in the repository {root}"))?;
-    let url = RepoUrl {
+    Ok(RepoUrl {
         raw: format!("file://{root}"),
         host: "file://".to_owned(),
         repository: root,
-        directory: String::new(),
+        directory: directory.trim_end_matches('/').to_owned(),
         reference: commit,
         timeout: LOCAL,
         submodules: true,
-    };
-    let tree = world.repository(&url).map_err(|error| error.to_string())?;
-    let built = build_in(&*tree, &format!("/{}", inside.trim_end_matches('/')), flags, world);
-    built.map_err(|error| format!("{revision}: {error}"))
+    })
 }
 
-fn build_in(tree: &dyn Tree, target: &str, flags: &Building, world: &dyn World) -> Result<Build, String> {
-    kustomize::build(tree, target, &options(flags), world).map_err(|error| error.to_string())
+fn build_in(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World) -> Result<Build, String> {
+    kustomize::build(tree, target, options, world).map_err(|error| error.to_string())
 }
 
 /// What git says about the repository that a folder is in.
 fn git(folder: &str, args: &[&str]) -> Result<String, String> {
-    let output = Command::new("git").arg("-C").arg(folder).args(args).output();
+    let mut command = Command::new("git");
+    // The folder names the repository, also when a hook of another one runs this program.
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_PREFIX",
+        "GIT_COMMON_DIR",
+    ] {
+        command.env_remove(name);
+    }
+    // Objects that a clone lacks would be fetched by programs of its settings.
+    command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_NO_LAZY_FETCH", "1");
+    let output = command.arg("-C").arg(folder).args(args).output();
     let output = output.map_err(|error| format!("git: {error}"))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned()),
