@@ -122,6 +122,34 @@ fn a_variable_that_nobody_sets_is_an_error_if_wanted() {
     );
 }
 
+/// Flux's messages name the folder that it unpacks an artifact into. Here there is none.
+#[test]
+fn paths_are_named_as_the_user_knows_them() {
+    let bench = bench("  components: [../none]\n");
+    let told = fails(&bench, &[]);
+    assert!(!told.contains("/tmp/") && told.contains("none"), "{told}");
+    let missing = flux("").replace("./apps", "./none");
+    bench.write("ks.yaml", missing);
+    let told = fails(&bench, &[]);
+    assert_eq!(
+        told,
+        "error: kustomization path not found: stat fleet/none: no such file or directory\n"
+    );
+    let inside = bench
+        .command(&["build", "-k", "../ks.yaml"])
+        .current_dir(bench.path("fleet"))
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8(inside.stderr).unwrap(),
+        "error: kustomization path not found: stat none: no such file or directory\n"
+    );
+    bench.write("ks.yaml", flux(""));
+    bench.write("fleet/apps/odd.yaml", "a: b\n");
+    let told = fails(&bench, &[]);
+    assert!(told.contains("from fleet/apps/odd.yaml: "), "{told}");
+}
+
 #[test]
 fn what_is_no_kustomization_is_named() {
     let bench = bench("");

@@ -117,6 +117,10 @@ impl Tree for FolderTree {
             None => Err(TreeError::Missing(directory.to_owned())),
         }
     }
+
+    fn name(&self) -> Option<String> {
+        Some(self.root.display().to_string())
+    }
 }
 
 /// What is on disk, by paths without a slash in front.

@@ -49,9 +49,12 @@ impl Prepared<'_> {
     /// object.
     pub fn build(mut self, world: &dyn World, stages: &Stages<'_>) -> Result<Built, OverlayError> {
         let built = self.run(world, stages);
-        built.map_err(|error| match error.is_about_room() {
-            true => error,
-            false => of_manifests(&self.mount, &self.manifests).unwrap_or(error),
+        built.map_err(|error| {
+            let error = match error.is_about_room() {
+                true => error,
+                false => of_manifests(&self.mount, &self.manifests).unwrap_or(error),
+            };
+            error.told_of(self.mount.below())
         })
     }
 

@@ -1,7 +1,9 @@
 //! What stops a Kustomization between its artifact and its objects.
 
+use super::mount::Mount;
 use super::stages::StageError;
 use bumpwright_budget::Exceeded;
+use bumpwright_kustomize::tree::Tree;
 use bumpwright_kustomize::{BuildError, Cause};
 
 /// What stops a Kustomization between its artifact and its objects. Messages begin with the words of kustomize-controller.
@@ -74,6 +76,14 @@ pub enum OverlayError {
     /// A list holds something that is no object.
     #[error("items member is not an object: {0}")]
     Item(String),
+    /// One of these, about a tree whose root has a name of its own.
+    #[error("{text}")]
+    Named {
+        /// Its words, with that name.
+        text: String,
+        /// As [`OverlayError::is_missing_path`].
+        is_missing_path: bool,
+    },
 }
 
 impl OverlayError {
@@ -89,6 +99,24 @@ impl OverlayError {
     /// Whether the artifact lacks the path (reason `ArtifactFailed`); all else is a build that failed (`BuildFailed`).
     #[must_use]
     pub const fn is_missing_path(&self) -> bool {
-        matches!(self, Self::Path(_))
+        matches!(
+            self,
+            Self::Path(_)
+                | Self::Named {
+                    is_missing_path: true,
+                    ..
+                }
+        )
+    }
+
+    /// The error as it is told of a tree: where its root has a name, messages are not Flux's but for who gave that name.
+    pub(super) fn told_of(self, tree: &dyn Tree) -> Self {
+        match tree.name() {
+            None => self,
+            Some(name) => Self::Named {
+                text: Mount::named(&self.to_string(), &name),
+                is_missing_path: self.is_missing_path(),
+            },
+        }
     }
 }

@@ -43,6 +43,20 @@ impl<'t> Mount<'t> {
         self.covers.insert(path.to_owned(), bytes.into());
     }
 
+    /// What is mounted.
+    pub(super) const fn below(&self) -> &'t dyn Tree {
+        self.below
+    }
+
+    /// A message with another name of the artifact's root.
+    pub(super) fn named(message: &str, root: &str) -> String {
+        let (root, below) = match root {
+            "" | "." => (".", String::new()),
+            root => (root, format!("{}/", root.trim_end_matches('/'))),
+        };
+        message.replace(&format!("{ROOT}/"), &below).replace(ROOT, root)
+    }
+
     /// A path in the artifact as one here.
     pub(super) fn shown(inside: &str) -> String {
         path::join(ROOT, inside)

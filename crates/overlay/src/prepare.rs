@@ -48,6 +48,10 @@ pub fn prepare_within<'t>(
     overlay: &Overlay,
     memory: Option<&Share>,
 ) -> Result<Prepared<'t>, OverlayError> {
+    prepared(tree, overlay, memory).map_err(|error| error.told_of(tree))
+}
+
+fn prepared<'t>(tree: &'t dyn Tree, overlay: &Overlay, memory: Option<&Share>) -> Result<Prepared<'t>, OverlayError> {
     let mut mount = Mount::new(tree, memory);
     let mut rooms = Vec::new();
     let directory = find_path(&mount, &overlay.path)?;

@@ -52,6 +52,11 @@ pub trait Tree {
     fn on_disk(&self, path: &str) -> Result<PathBuf, TreeError> {
         Err(TreeError::Other(path.to_owned(), "is not on a disk".to_owned()))
     }
+
+    /// How whoever reads messages calls the root, where it has a name of its own.
+    fn name(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What [`Tree::canonical`] finds.
