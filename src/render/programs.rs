@@ -29,7 +29,10 @@ fn plugin_home() -> Option<PathBuf> {
 /// What is installed for a kind: `HOME/group/version/kind/Kind`, with `.so` for one written in Go.
 pub(super) fn plugin(group: &str, version: &str, kind: &str) -> PluginFile {
     let Some(home) = plugin_home() else {
-        return PluginFile::Absent("no plugin home: set KUSTOMIZE_PLUGIN_HOME to the folder of plugins".to_owned());
+        return PluginFile::Impossible(match env::var("KUSTOMIZE_PLUGIN_HOME") {
+            Ok(home) if !home.is_empty() => format!("KUSTOMIZE_PLUGIN_HOME names {home}, which is no folder"),
+            _ => "there is no folder of plugins; set KUSTOMIZE_PLUGIN_HOME to it".to_owned(),
+        });
     };
     let file = home.join(group).join(version).join(kind.to_lowercase()).join(kind);
     let shown = |file: &Path| file.to_string_lossy().into_owned();

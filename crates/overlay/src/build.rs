@@ -157,8 +157,8 @@ impl World for Outside<'_> {
         self.bases()?.fetch(url)
     }
 
-    fn plugin(&self, _: &str, _: &str, kind: &str) -> PluginFile {
-        PluginFile::Absent(format!("{kind}: a controller runs no plugins"))
+    fn plugin(&self, _: &str, _: &str, _: &str) -> PluginFile {
+        PluginFile::Impossible("a controller runs none".to_owned())
     }
 
     fn run(&self, command: &Command<'_>) -> Result<Vec<u8>, WorldError> {

@@ -27,6 +27,14 @@ pub enum PluginError {
         /// Where the program would be.
         path: String,
     },
+    /// Nothing can be installed for it.
+    #[error("{plugin}: no plugin can be run: {why}")]
+    Impossible {
+        /// The config.
+        plugin: String,
+        /// Why, with the way out if there is one.
+        why: String,
+    },
     /// The program may not be executed.
     #[error("unexecutable plugin at: {0}; set its executable bit")]
     NotExecutable(String),
@@ -183,6 +191,10 @@ impl<'a> Plugin<'a> {
             PluginFile::Absent(path) => Err(PluginError::Absent {
                 plugin: self.name.clone(),
                 path,
+            }),
+            PluginFile::Impossible(why) => Err(PluginError::Impossible {
+                plugin: self.name.clone(),
+                why,
             }),
         }
     }

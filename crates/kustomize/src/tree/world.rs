@@ -67,8 +67,10 @@ pub enum PluginFile {
     NotExecutable(String),
     /// A Go plugin, at this path.
     Go(String),
-    /// Nothing; the path where a program would be looked for, or why there is none.
+    /// Nothing; the path where a program would be looked for.
     Absent(String),
+    /// Nothing, wherever it were; why, with the way out if there is one.
+    Impossible(String),
 }
 
 /// What the world does not give.
@@ -101,8 +103,8 @@ impl World for Sealed {
         Err(WorldError::Sealed(format!("the remote file {url}")))
     }
 
-    fn plugin(&self, _: &str, _: &str, kind: &str) -> PluginFile {
-        PluginFile::Absent(format!("{kind}: no plugins in this build"))
+    fn plugin(&self, _: &str, _: &str, _: &str) -> PluginFile {
+        PluginFile::Impossible("this build runs none".to_owned())
     }
 
     fn run(&self, command: &Command<'_>) -> Result<Vec<u8>, WorldError> {

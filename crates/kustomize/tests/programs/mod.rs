@@ -86,7 +86,7 @@ impl World for OnDisk {
 
     fn plugin(&self, group: &str, version: &str, kind: &str) -> PluginFile {
         let (Some(home), Some(folder)) = (&self.plugin_home, &self.folder) else {
-            return PluginFile::Absent("no plugin home".to_owned());
+            return PluginFile::Impossible("no plugin home".to_owned());
         };
         let home = PathBuf::from(home.replace("@ROOT@", folder.to_str().unwrap()));
         let file = home.join(group).join(version).join(kind.to_lowercase()).join(kind);
