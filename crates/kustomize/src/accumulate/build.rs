@@ -152,8 +152,9 @@ fn run(
     target: &str,
     rewritten: Option<&Rewritten>,
 ) -> Result<Vec<Resource>, BuildError> {
-    let loader = Loader::new(tree, context.world, target, context.options.restrictions)?;
-    let loader = loader.shown_from(context.options.shown_from.as_deref());
+    let options = context.options;
+    let shown_from = options.shown_from.as_deref();
+    let loader = Loader::new(tree, context.world, target, options.restrictions, shown_from)?;
     let mut root = Target::load(context, loader, rewritten)?;
     context.choose_schema(&root.loader, &root.kustomization)?;
     root.track_origins();

@@ -177,7 +177,7 @@ mod tests {
         let mut tree = MemoryTree::new();
         tree.add_file("/k/a.env", "\u{feff}A=1\r\n  B = x=y\n\n# no\nC\n=D\nE=\"q\"");
         tree.add_file("/k/sub/f.txt", "text\n");
-        let loader = Loader::new(&tree, &Sealed, "/k", LoadRestrictions::RootOnly).unwrap();
+        let loader = Loader::new(&tree, &Sealed, "/k", LoadRestrictions::RootOnly, None).unwrap();
         let data = collect(&loader, envs, literals, files)?;
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Ok(data.into_iter().map(|(key, value)| (key, text(value))).collect())

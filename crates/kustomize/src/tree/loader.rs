@@ -95,7 +95,8 @@ pub enum LoadError {
 }
 
 impl<'a> Loader<'a> {
-    /// The view of the directory `target`: a path from `/`, or the URL of a repository.
+    /// The view of the directory `target`: a path from `/`, or the URL of a repository. Messages show paths below `shown_from`
+    /// from there, others absolute; without it, all from the root of the tree.
     ///
     /// # Errors
     ///
@@ -105,6 +106,7 @@ impl<'a> Loader<'a> {
         world: &'a dyn World,
         target: &str,
         restrictions: LoadRestrictions,
+        shown_from: Option<&str>,
     ) -> Result<Self, LoadError> {
         let loader = Self {
             tree: Source::Given(tree),
@@ -113,20 +115,13 @@ impl<'a> Loader<'a> {
             root: "/".to_owned(),
             repository: None,
             referrer: None,
-            shown_from: None,
+            shown_from: shown_from.map(|directory| path::join("/", directory).into()),
         };
         if let Ok(url) = RepoUrl::parse(target) {
             return loader.fetched(url, None);
         }
         let root = loader.directory(&path::join("/", target))?;
         Ok(Self { root, ..loader })
-    }
-
-    /// Shows paths below `directory` from there, others absolute; without it, all from the root of the tree.
-    #[must_use]
-    pub fn shown_from(mut self, directory: Option<&str>) -> Self {
-        self.shown_from = directory.map(|directory| path::join("/", directory).into());
-        self
     }
 
     /// The directory, without links.
@@ -279,19 +274,24 @@ impl<'a> Loader<'a> {
             error,
         };
         let tree = self.world.repository(&url).map_err(error)?;
-        let found = tree.canonical(&path::join("/", &url.directory))?;
-        if !found.directory {
-            return Err(LoadError::RepositoryFile(url.raw));
-        }
-        Ok(Self {
+        let loader = Self {
             tree: Source::Fetched(tree),
             world: self.world,
             restrictions: LoadRestrictions::RootOnly,
-            root: found.path,
-            repository: Some(Rc::new(url)),
+            root: "/".to_owned(),
+            repository: Some(Rc::new(url.clone())),
             shown_from: referrer.as_ref().and_then(|referrer| referrer.shown_from.clone()),
             referrer,
-        })
+        };
+        let found = loader.tree().canonical(&path::join("/", &url.directory));
+        let found = found.map_err(|error| loader.told(error))?;
+        match found.directory {
+            true => Ok(Self {
+                root: found.path,
+                ..loader
+            }),
+            false => Err(LoadError::RepositoryFile(url.raw)),
+        }
     }
 
     /// This view and those that led to it, up to where the tree is another.
@@ -355,7 +355,7 @@ mod tests {
     }
 
     fn at<'a>(tree: &'a MemoryTree, target: &str, restrictions: LoadRestrictions) -> Loader<'a> {
-        Loader::new(tree, &Sealed, target, restrictions).unwrap()
+        Loader::new(tree, &Sealed, target, restrictions, None).unwrap()
     }
 
     #[test]
@@ -414,7 +414,7 @@ mod tests {
         there.add_file("/app/overlay/x", "there");
         let hub = Hub(Arc::new(there));
         let tree = tree();
-        let loader = Loader::new(&tree, &hub, "/app/overlay", LoadRestrictions::None).unwrap();
+        let loader = Loader::new(&tree, &hub, "/app/overlay", LoadRestrictions::None, None).unwrap();
         let remote = loader.enter("https://h.xz/o/r//app/overlay?ref=v1").unwrap();
         assert_eq!(&*remote.load("x").unwrap(), b"there");
         assert!(
