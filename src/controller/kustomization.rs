@@ -305,7 +305,7 @@ impl Reconciling<'_> {
             _ => kustomize_status::attempt(status, revision),
         }
         for warning in built.iter().flat_map(|built| &built.warnings) {
-            self.turn.log.info(warning);
+            self.turn.log.info(&format!("warning: {warning}"));
         }
         if let Ok(built) = &built
             && !built.left_out.is_empty()

@@ -263,16 +263,22 @@ fn a_plugin_runs_only_where_plugins_may() {
 }
 
 #[test]
-fn warnings_are_those_of_kustomize() {
+fn older_fields_are_warned_of_with_what_to_write_instead() {
     let files = [
         ("kustomization.yaml", "bases: [base]"),
-        ("base/kustomization.yaml", "resources: [m.yaml]"),
+        (
+            "base/kustomization.yaml",
+            "resources: [m.yaml]\ncommonLabels:\n  app: x",
+        ),
         ("base/m.yaml", MAP),
     ];
     let built = build(&tree(&files), "/", &Options::default(), &Sealed).unwrap();
-    let wanted = "# Warning: 'bases' is deprecated. Please use 'resources' instead. Run 'kustomize edit fix' to update your \
-                  Kustomization automatically.";
-    assert_eq!(built.warnings, [wanted]);
+    let wanted = [
+        "kustomization.yaml:1:8: the field 'bases' is deprecated: put its entries into 'resources'",
+        "base/kustomization.yaml:3:3: the field 'commonLabels' is deprecated: write 'labels' with one entry, which has the labels \
+         as its 'pairs' and 'includeSelectors: true'",
+    ];
+    assert_eq!(built.warnings, wanted);
 }
 
 #[test]

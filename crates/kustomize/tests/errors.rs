@@ -208,8 +208,8 @@ fn what_is_for_nothing_is_a_warning() {
     assert_eq!(
         warnings(&[("kustomization.yaml", top)]),
         [
-            "# Warning: kustomization.yaml:9:3: the target of the patch is no object here: kind \"Deployment\", name \"wb\"",
-            "# Warning: kustomization.yaml:6:3: images: no object has the image \"ghcr.io/o/ap\"",
+            "kustomization.yaml:9:3: the target of the patch is no object here: kind \"Deployment\", name \"wb\"",
+            "kustomization.yaml:6:3: images: no object has the image \"ghcr.io/o/ap\"",
         ]
     );
 }

@@ -66,7 +66,7 @@ impl<'a> Context<'a> {
             .show(place)
             .map(|place| format!("{place}: "))
             .unwrap_or_default();
-        self.warnings.borrow_mut().push(format!("# Warning: {place}{text}"));
+        self.warnings.borrow_mut().push(format!("{place}{text}"));
     }
 
     /// A file to name in places.

@@ -89,7 +89,9 @@ impl<'c, 'a> Target<'c, 'a> {
                 ..Default::default()
             })
         })?;
-        context.warnings.borrow_mut().append(&mut kustomization.warnings);
+        for (place, warning) in std::mem::take(&mut kustomization.warnings) {
+            context.warn(place, &warning);
+        }
         Ok(Self {
             context,
             loader,

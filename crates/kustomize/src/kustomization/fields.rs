@@ -66,8 +66,8 @@ pub struct Kustomization {
     pub build_metadata: Vec<Text>,
     pub openapi_path: Option<Text>,
     pub openapi_version: Option<Text>,
-    /// What kustomize says about older fields.
-    pub warnings: Vec<String>,
+    /// Older fields, and what to write instead.
+    pub warnings: Vec<(Place, String)>,
 }
 
 /// An entry of `labels`.

@@ -5,7 +5,7 @@ use crate::fields::{ConfigError, FieldSpec, FieldSpecs, Fields};
 use crate::generate::{GeneratorArgs, GeneratorOptions, HelmChart, HelmGlobals};
 use crate::replace::{Selector, Var};
 use crate::transform::{ImageChange, LabelOptions};
-use bumpwright_yaml::{FileId, Node, ReadOptions, Tag, read_first};
+use bumpwright_yaml::{FileId, Node, Place, ReadOptions, Tag, read_first};
 use compact_str::CompactString;
 use std::cell::OnceCell;
 
@@ -13,14 +13,26 @@ const WHAT: &str = "kustomization";
 const VERSION: &str = "kustomize.config.k8s.io/v1beta1";
 const COMPONENT_VERSION: &str = "kustomize.config.k8s.io/v1alpha1";
 
-/// Fields that are about to go, and what kustomize says about them.
-const DEPRECATED: [(&str, &str, &str); 6] = [
-    ("bases", "resources", ""),
-    ("commonLabels", "labels", ""),
-    ("imageTags", "images", ""),
-    ("patchesJson6902", "patches", ""),
-    ("patchesStrategicMerge", "patches", ""),
-    ("vars", "replacements", "[EXPERIMENTAL] "),
+/// Fields that kustomize is about to drop, and what to write instead.
+const DEPRECATED: [(&str, &str); 6] = [
+    ("bases", "put its entries into 'resources'"),
+    (
+        "commonLabels",
+        "write 'labels' with one entry, which has the labels as its 'pairs' and 'includeSelectors: true'",
+    ),
+    ("imageTags", "call the field 'images'"),
+    (
+        "patchesJson6902",
+        "put its entries into 'patches'; those are applied before names, namespaces and labels are set",
+    ),
+    (
+        "patchesStrategicMerge",
+        "put its entries into 'patches', a file as '- path: FILE' and a text as '- patch: TEXT'",
+    ),
+    (
+        "vars",
+        "write 'replacements', which copy a value from one field to others",
+    ),
 ];
 
 /// All fields, each before those that it is mistaken for.
@@ -211,15 +223,12 @@ impl Kustomization {
     }
 }
 
-fn warnings(fields: &mut Fields<'_>) -> Vec<String> {
-    let given = DEPRECATED.into_iter().filter(|(old, _, _)| fields.get(old).is_some());
-    let warning = |(old, new, experimental): (&str, &str, &str)| {
-        format!(
-            "# Warning: '{old}' is deprecated. Please use '{new}' instead. {experimental}Run 'kustomize edit fix' to \
-             update your Kustomization automatically."
-        )
-    };
-    given.map(warning).collect()
+fn warnings(fields: &mut Fields<'_>) -> Vec<(Place, String)> {
+    let given = DEPRECATED.into_iter().filter_map(|(field, way_out)| {
+        let value = fields.get(field)?;
+        Some((value.place, format!("the field '{field}' is deprecated: {way_out}")))
+    });
+    given.collect()
 }
 
 /// Whether no field but kind and version has a value. An empty list is one, and so is an empty mapping.
