@@ -11,7 +11,7 @@ mod support;
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use support::cli::Bench;
+use support::cli::{Bench, files};
 use support::repo::{Change, Repo};
 
 const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  a: b\n";
@@ -41,6 +41,36 @@ fn a_folder_is_built_from_anywhere() {
 }
 
 #[test]
+fn what_is_not_there_is_named_as_it_was_given() {
+    let bench = bench();
+    assert_eq!(
+        bench.run(&["build", "/nothere"]).err,
+        "error: /nothere: no such file or directory\n"
+    );
+    assert_eq!(
+        bench.run(&["build", "nothere"]).err,
+        "error: nothere: no such file or directory\n"
+    );
+    let repo = Repo::init(bench.path("repo.git"));
+    repo.commit("main", "m", &[Change::File("map.yaml", MAP.as_bytes())]);
+    let url = format!("file://{}//nothere", repo.dir.display());
+    let ran = bench.run(&["build", &url]);
+    assert_eq!(ran.err, format!("error: {url}: no such file or directory\n"));
+}
+
+/// In our own words: whoever has bumpwright need not have kustomize.
+#[test]
+fn a_warning_says_what_to_write_instead() {
+    let bench = bench();
+    bench.write("overlay/kustomization.yaml", "bases: [../base]\n");
+    let ran = bench.ok(&["build", "overlay"]);
+    assert_eq!(
+        ran.err,
+        "warning: overlay/kustomization.yaml:1:8: the field 'bases' is deprecated: put its entries into 'resources'\n"
+    );
+}
+
+#[test]
 fn output_goes_to_a_file_or_into_a_folder() {
     let bench = bench();
     assert_eq!(bench.ok(&["build", "overlay", "-o", "all.yaml"]).out, "");
@@ -60,6 +90,79 @@ fn output_goes_to_a_file_or_into_a_folder() {
         bench.read("out/default_v1_configmap_settings.yaml"),
         BUILT.replace("my-", "")
     );
+}
+
+/// Names of objects are what their author wrote: none leads out of the folder of `-o`.
+#[test]
+fn no_object_is_written_outside_of_the_folder() {
+    let bench = bench();
+    let outside = bench.path("outside");
+    let absolute = outside.join("x").display().to_string();
+    let long = "x".repeat(300);
+    let cases = [
+        ("v1", "ConfigMap", "ns", "../x"),
+        ("v1", "ConfigMap", "ns", "/../../outside/x"),
+        ("v1", "ConfigMap", "ns", "a/b"),
+        ("v1", "ConfigMap", "ns", "a\\0b"),
+        ("v1", "ConfigMap", "../outside", "x"),
+        ("v1", "ConfigMap", absolute.as_str(), "x"),
+        ("../outside/v1", "Thing", "ns", "x"),
+        ("a/b/c", "Thing", "ns", "x"),
+        ("v1", "../../outside/Thing", "ns", "x"),
+        ("v1", "ConfigMap", "ns", long.as_str()),
+    ];
+    for (version, kind, namespace, name) in cases {
+        let all = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: first, namespace: default}}\n---\n\
+             apiVersion: {version}\nkind: {kind}\nmetadata: {{name: \"{name}\", namespace: \"{namespace}\"}}\n"
+        );
+        bench.write("base/map.yaml", all);
+        for folder in ["out", "outside"] {
+            let _ = std::fs::remove_dir_all(bench.path(folder));
+            std::fs::create_dir(bench.path(folder)).unwrap();
+        }
+        let before = files(&bench.dir);
+        let ran = bench.run(&["build", "base", "-o", "out"]);
+        assert_eq!(ran.code, 2, "{kind} {namespace}/{name}");
+        assert!(
+            ran.err.contains(&format!("error: {kind} ")) && ran.err.contains("-o FILE writes all"),
+            "{}",
+            ran.err
+        );
+        assert_eq!(files(&bench.dir), before, "{kind} {namespace}/{name}");
+    }
+    // Dots alone are a name like any other.
+    bench.write("base/map.yaml", MAP.replace("settings", "\"..\""));
+    bench.ok(&["build", "base", "-o", "out"]);
+    assert!(bench.path("out/v1_configmap_...yaml").is_file());
+}
+
+#[test]
+fn what_stands_in_the_folder_leads_nowhere_else_and_no_object_replaces_another() {
+    let bench = bench();
+    let secret = bench.write("secret", "mine");
+    std::fs::create_dir(bench.path("out")).unwrap();
+    symlink(&secret, bench.path("out/v1_configmap_settings.yaml")).unwrap();
+    let ran = bench.run(&["build", "base", "-o", "out"]);
+    assert_eq!((ran.code, bench.read("secret").as_str()), (2, "mine"));
+    assert!(
+        ran.err.contains("ConfigMap settings") && ran.err.contains("is no file"),
+        "{}",
+        ran.err
+    );
+    std::fs::remove_file(bench.path("out/v1_configmap_settings.yaml")).unwrap();
+    bench.write(
+        "base/map.yaml",
+        format!("{MAP}---\n{}", MAP.replace("settings", "Settings")),
+    );
+    let ran = bench.run(&["build", "base", "-o", "out"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("ConfigMap settings cannot") && ran.err.contains("that of ConfigMap Settings, too"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(std::fs::read_dir(bench.path("out")).unwrap().count(), 0);
 }
 
 #[test]
@@ -161,6 +264,19 @@ fn plugins_run_only_when_they_are_allowed() {
         command.env("KUSTOMIZE_PLUGIN_HOME", &home).output().unwrap()
     };
     assert_eq!(run(&[]).status.code(), Some(2));
+    let nowhere = |home: &str| {
+        let mut command = bench.command(&["build", "overlay", "--enable-alpha-plugins"]);
+        let ran = command.env("KUSTOMIZE_PLUGIN_HOME", home).output().unwrap();
+        String::from_utf8(ran.stderr).unwrap()
+    };
+    let said = nowhere("");
+    assert!(
+        said.contains(": no plugin can be run: there is no folder of plugins; set KUSTOMIZE_PLUGIN_HOME to it")
+            && said.matches("KUSTOMIZE_PLUGIN_HOME").count() == 1,
+        "{said}"
+    );
+    let said = nowhere("/nothere");
+    assert!(said.contains("KUSTOMIZE_PLUGIN_HOME names /nothere, which is no folder"), "{said}");
     let refused = run(&["--enable-alpha-plugins"]);
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && said.contains("execut"), "{said}");
