@@ -58,6 +58,50 @@ fn what_is_not_there_is_named_as_it_was_given() {
     assert_eq!(ran.err, format!("error: {url}: no such file or directory\n"));
 }
 
+#[test]
+fn a_server_is_named_once_and_without_a_login() {
+    let bench = bench();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let failed = format!("http://{nobody}/o/r: the connection failed: ");
+    let repository = format!("http://u:hunter2@{nobody}/o/r");
+    let ran = bench.run(&["build", &repository]);
+    assert!(ran.err.starts_with(&format!("error: {failed}")), "{}", ran.err);
+    let resources = format!("resources: [\"{repository}\", \"{repository}/x.yaml\"]\n");
+    bench.write("overlay/kustomization.yaml", resources);
+    let both = bench.run(&["build", "overlay"]).err;
+    let place = "overlay/kustomization.yaml:1:13: ";
+    assert!(both.contains(&format!("{place}{failed}")), "{both}");
+    assert!(!both.contains("hunter2") && !ran.err.contains("hunter2"), "{both}");
+    let none = format!("file://{}", bench.path("none").display());
+    assert_eq!(
+        bench.run(&["build", &none]).err,
+        format!("error: {none}: repository not found: there is no such file or folder\n")
+    );
+}
+
+#[test]
+fn what_is_missing_is_told_with_the_way_out() {
+    let bench = bench();
+    let told = |arguments: &[&str]| bench.run(arguments).err;
+    assert!(told(&["build", ""]).contains("the folder's name is empty; leave it out"));
+    let gone = "error: /nothere: No such file or directory (os error 2)\n";
+    assert_eq!(told(&["diff", "--from", "a", "--to", "b", "/nothere"]), gone);
+    assert_eq!(
+        told(&["diff", "--from", "a", "--to", "b", "base"]),
+        "error: base: not a git repository (or any of the parent directories): .git\n"
+    );
+    bench.write("overlay/kustomization.yaml", "helmCharts:\n- {name: x, version: '1'}\n");
+    let helm = ["build", "overlay", "--enable-helm", "--helm-command", "none-of-these"];
+    let said = told(&helm);
+    assert!(
+        said.contains("there is no program none-of-these on the PATH; install it"),
+        "{said}"
+    );
+}
+
 /// In our own words: whoever has bumpwright need not have kustomize.
 #[test]
 fn a_warning_says_what_to_write_instead() {
@@ -276,7 +320,10 @@ fn plugins_run_only_when_they_are_allowed() {
         "{said}"
     );
     let said = nowhere("/nothere");
-    assert!(said.contains("KUSTOMIZE_PLUGIN_HOME names /nothere, which is no folder"), "{said}");
+    assert!(
+        said.contains("KUSTOMIZE_PLUGIN_HOME names /nothere, which is no folder"),
+        "{said}"
+    );
     let refused = run(&["--enable-alpha-plugins"]);
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && said.contains("execut"), "{said}");

@@ -11,10 +11,9 @@ use super::args::Access;
 use super::build_args::{Building, Reorder};
 use super::fetch_bounds::FetchBounds;
 use super::places::Places;
-use super::words;
 use crate::git::Mirror;
 use crate::kustomize::generate::HelmSettings;
-use crate::kustomize::tree::{LoadRestrictions, RepoUrl, Tree, World};
+use crate::kustomize::tree::{LoadRestrictions, RepoUrl, Tree, World, public_url};
 use crate::kustomize::{self, Build, Options, Order};
 use crate::render::{DiskTree, Mirrors, RealWorld};
 
@@ -35,6 +34,9 @@ pub(super) fn world(bounds: &FetchBounds) -> RealWorld<UserMirrors> {
 /// # Errors
 /// What stops the build, in words for the user.
 pub(super) fn build(target: &str, flags: &Building, world: &dyn World) -> Result<Build, String> {
+    if target.is_empty() {
+        return Err("the folder's name is empty; leave it out, or give a folder or the URL of a repository".to_owned());
+    }
     let is_folder = Path::new(target).exists();
     let target = match !is_folder && RepoUrl::parse(target).is_ok() {
         true => target.to_owned(),
@@ -71,13 +73,14 @@ fn of_remote(url: RepoUrl, revision: &str) -> Result<RepoUrl, String> {
         }),
         reference => Err(format!(
             "{}: the URL asks for {reference:?}, and --from and --to for others; leave out its ?ref=",
-            words::public(&url.raw)
+            public_url(&url.raw)
         )),
     }
 }
 
 /// The repository that a folder is in, and all revisions that git understands.
 fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl, String> {
+    std::fs::metadata(folder).map_err(|error| format!("{folder}: {error}"))?;
     // A bare repository has no folder of its own but the one that git keeps.
     let has_files = git(folder, &["rev-parse", "--is-inside-work-tree"])? == "true";
     let (root, directory) = match has_files {
@@ -123,13 +126,13 @@ fn git(folder: &str, args: &[&str]) -> Result<String, String> {
     // Objects that a clone lacks would be fetched by programs of its settings.
     command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_NO_LAZY_FETCH", "1");
     let output = command.arg("-C").arg(folder).args(args).output();
-    let output = output.map_err(|error| format!("git: {error}"))?;
+    let output = output.map_err(|error| format!("cannot run git: {error}; --from and --to need it on the PATH"))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned()),
-        false => Err(format!(
-            "{folder}: {}",
-            String::from_utf8_lossy(&output.stderr).trim_end()
-        )),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(format!("{folder}: {}", said.trim().trim_start_matches("fatal: ")))
+        }
     }
 }
 

@@ -50,7 +50,15 @@ pub(super) fn plugin(group: &str, version: &str, kind: &str) -> PluginFile {
 /// # Errors
 /// It cannot be started, or ends with a failure: with what it said on its standard error.
 pub(super) fn run(command: &Command<'_>) -> Result<Vec<u8>, WorldError> {
-    let failed = |error: std::io::Error| WorldError::Program(format!("{}: {error}", command.program));
+    let failed = |error: std::io::Error| {
+        let program = command.program;
+        WorldError::Program(match error.kind() {
+            std::io::ErrorKind::NotFound if !program.contains('/') => {
+                format!("there is no program {program} on the PATH; install it")
+            }
+            _ => format!("{program}: {error}"),
+        })
+    };
     let directory = command.tree.on_disk(command.directory);
     let directory = directory.map_err(|error| WorldError::Other(error.to_string()))?;
     let program = command.program;

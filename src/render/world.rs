@@ -10,7 +10,7 @@ use url::Url;
 use super::git_tree::GitTree;
 use super::programs;
 use crate::git::{Checkout, Fetched, GitError, MOST_SUBMODULES, Mirror, address_of_submodule, submodules_named};
-use crate::kustomize::tree::{Command, PluginFile, RepoUrl, Tree, World, WorldError};
+use crate::kustomize::tree::{Command, PluginFile, RepoUrl, Tree, World, WorldError, public_url};
 use crate::net::{Client, Deadline, Patience, Peer, Request};
 
 /// A file behind a URL is at most this large, in bytes.
@@ -61,7 +61,7 @@ impl<M: Mirrors> RealWorld<M> {
         // The repository and its submodules are one job, and have one time.
         let (job, until) = (Arc::new(mirror.budget().job()), Deadline::after(url.timeout));
         let mirror = mirror.part_of(&job, Some(until));
-        let fetched = checked_out(&mirror, &url.reference).map_err(|error| format!("{address}: {error}"))?;
+        let fetched = checked_out(&mirror, &url.reference).map_err(|error| told(&address, &error.to_string()))?;
         let mut tree = GitTree::new(fetched.objects, fetched.tip.tree);
         if url.submodules {
             let mut adding = Adding {
@@ -93,14 +93,19 @@ impl<M: Mirrors, P: Fn(&Mirror) -> Mirror> Adding<'_, M, P> {
             return Ok(());
         };
         if depth >= DEEPEST {
-            return Err(format!("{parent}: submodules more than {DEEPEST} deep"));
+            return Err(told(parent, &format!("submodules more than {DEEPEST} deep")));
         }
-        for module in submodules_named(&text).map_err(|error| format!("{parent}: {error}"))? {
+        for module in submodules_named(&text).map_err(|error| told(parent, &error.to_string()))? {
             let Some(commit) = tree.module_at(&module.path) else {
                 continue;
             };
             let address = address_of_submodule(parent, &module.url);
-            let failed = |error: String| format!("{parent}: submodule {}: {address}: {error}", module.path);
+            let failed = |error: String| {
+                told(
+                    parent,
+                    &format!("submodule {}: {}", module.path, told(&address, &error)),
+                )
+            };
             self.count += 1;
             if self.count > MOST_SUBMODULES {
                 return Err(failed(format!("more than {MOST_SUBMODULES} submodules")));
@@ -117,6 +122,15 @@ impl<M: Mirrors, P: Fn(&Mirror) -> Mirror> Adding<'_, M, P> {
             tree.mount(&module.path, inner);
         }
         Ok(())
+    }
+}
+
+/// What went wrong at an address. Errors of servers begin with it already.
+fn told(address: &str, error: &str) -> String {
+    let address = public_url(address);
+    match error.strip_prefix(&*address).is_some_and(|rest| rest.starts_with(": ")) {
+        true => error.to_owned(),
+        false => format!("{address}: {error}"),
     }
 }
 
@@ -159,7 +173,7 @@ impl<M: Mirrors> World for RealWorld<M> {
     }
 
     fn fetch(&self, url: &str) -> Result<Vec<u8>, WorldError> {
-        let address = Url::parse(url).map_err(|error| WorldError::Other(format!("{url}: {error}")))?;
+        let address = Url::parse(url).map_err(|error| WorldError::Other(error.to_string()))?;
         let request = Request::get(address).limit(LARGEST);
         let answer = self.client.send(&request, Deadline::after(PATIENCE));
         let answer = answer.map_err(|error| WorldError::Other(error.to_string()))?;

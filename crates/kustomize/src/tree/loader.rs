@@ -1,6 +1,6 @@
 //! How one kustomization sees files: relative to its directory, and held below it.
 
-use super::{RepoUrl, Tree, TreeError, World, WorldError, path};
+use super::{RepoUrl, Tree, TreeError, World, WorldError, path, public_url};
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -85,9 +85,9 @@ pub enum LoadError {
     #[error("{0} is a file in its repository; a directory is needed")]
     RepositoryFile(String),
     /// The world does not give it.
-    #[error("{url}: {error}")]
+    #[error("{}", answered(url, error))]
     World {
-        /// What was asked for.
+        /// What was asked for, without a login.
         url: String,
         /// The answer.
         error: WorldError,
@@ -150,7 +150,7 @@ impl<'a> Loader<'a> {
     #[must_use]
     pub fn shown(&self, file: &str) -> String {
         if is_remote_file(file) {
-            return file.to_owned();
+            return public_url(file).into_owned();
         }
         let path = if path::is_absolute(file) {
             path::clean(file)
@@ -158,7 +158,7 @@ impl<'a> Loader<'a> {
             path::join(&self.root, file)
         };
         match (self.repository(), self.shown_from.as_deref()) {
-            (Some(url), _) => format!("{}/{path}", url.clone_url()),
+            (Some(url), _) => format!("{}/{path}", public_url(&url.clone_url())),
             (None, None) => path.trim_start_matches('/').to_owned(),
             (None, Some(from)) if path::is_within(&path, from) => below(from, &path).to_owned(),
             (None, Some(_)) => path,
@@ -233,7 +233,7 @@ impl<'a> Loader<'a> {
     pub fn load(&self, name: &str) -> Result<Cow<'_, [u8]>, LoadError> {
         if is_remote_file(name) {
             let error = |error| LoadError::World {
-                url: name.to_owned(),
+                url: public_url(name).into_owned(),
                 error,
             };
             return Ok(Cow::Owned(self.world.fetch(name).map_err(error)?));
@@ -270,7 +270,7 @@ impl<'a> Loader<'a> {
 
     fn fetched(&self, url: RepoUrl, referrer: Option<Rc<Self>>) -> Result<Self, LoadError> {
         let error = |error| LoadError::World {
-            url: url.raw.clone(),
+            url: public_url(&url.raw).into_owned(),
             error,
         };
         let tree = self.world.repository(&url).map_err(error)?;
@@ -290,7 +290,7 @@ impl<'a> Loader<'a> {
                 root: found.path,
                 ..loader
             }),
-            false => Err(LoadError::RepositoryFile(url.raw)),
+            false => Err(LoadError::RepositoryFile(public_url(&url.raw).into_owned())),
         }
     }
 
@@ -319,8 +319,8 @@ impl<'a> Loader<'a> {
             .find(|seen| seen.raw.starts_with(&url.raw));
         visited.map_or(Ok(()), |visited| {
             Err(LoadError::RepositoryCycle {
-                url: url.raw.clone(),
-                visited: visited.raw.clone(),
+                url: public_url(&url.raw).into_owned(),
+                visited: public_url(&visited.raw).into_owned(),
             })
         })
     }
@@ -330,6 +330,15 @@ impl<'a> Loader<'a> {
 fn below<'p>(directory: &str, path: &'p str) -> &'p str {
     let rest = path.strip_prefix(directory).unwrap_or(path).trim_start_matches('/');
     if rest.is_empty() { "." } else { rest }
+}
+
+/// What the world says to a URL. Errors of servers begin with the address already.
+fn answered(url: &str, error: &WorldError) -> String {
+    let text = error.to_string();
+    match text.strip_prefix(url).is_some_and(|rest| rest.starts_with(": ")) {
+        true => text,
+        false => format!("{url}: {text}"),
+    }
 }
 
 /// Whether a name is the URL of a file that HTTP gives.

@@ -14,7 +14,7 @@ mod world;
 
 pub use loader::{LoadError, LoadRestrictions, Loader};
 pub use memory::MemoryTree;
-pub use repo_url::{RepoUrl, RepoUrlError};
+pub use repo_url::{RepoUrl, RepoUrlError, public_url};
 pub use world::{Argument, Command, PluginFile, Sealed, World, WorldError};
 
 use std::borrow::Cow;

@@ -5,6 +5,7 @@
 
 use super::path;
 use bumpwright_gostd::Duration as GoDuration;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A repository, a reference in it, and a directory.
@@ -86,6 +87,20 @@ impl RepoUrl {
     pub fn clone_url(&self) -> String {
         format!("{}{}", self.host, self.repository)
     }
+}
+
+/// A URL as messages show it: without the login, which may be a secret, unless it is no more than a user's name for SSH.
+#[must_use]
+pub fn public_url(url: &str) -> Cow<'_, str> {
+    let login = || {
+        let (scheme, rest) = url.split_once("://")?;
+        let authority = rest.split('/').next()?;
+        let (login, _) = authority.rsplit_once('@')?;
+        let is_name = scheme.to_ascii_lowercase().ends_with("ssh") && !login.contains(':');
+        let behind = rest.get(login.len() + 1..)?;
+        (!is_name).then(|| format!("{scheme}://{behind}"))
+    };
+    login().map_or(Cow::Borrowed(url), Cow::Owned)
 }
 
 #[derive(Default)]
@@ -419,6 +434,21 @@ mod tests {
         assert_eq!(url("version=v1").reference, "v1");
         assert_eq!(url("version=v1&ref=v2").reference, "v2");
         assert_eq!(url("ref=a;b").reference, "", "a malformed query counts as none");
+    }
+
+    #[test]
+    fn messages_show_no_login() {
+        for (url, shown) in [
+            ("https://u:secret@h.xz/o/r?ref=x", "https://h.xz/o/r?ref=x"),
+            ("git::https://token@h.xz/o/r", "git::https://h.xz/o/r"),
+            ("https://u:p@ss@h.xz/o/r", "https://h.xz/o/r"),
+            ("ssh://u:secret@h.xz/o/r", "ssh://h.xz/o/r"),
+            ("ssh://git@h.xz/o/r", "ssh://git@h.xz/o/r"),
+            ("https://h.xz/o/r@v1", "https://h.xz/o/r@v1"),
+            ("git@h.xz:o/r", "git@h.xz:o/r"),
+        ] {
+            assert_eq!(public_url(url), shown, "{url}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! The engine asks and never reaches out itself, so a build without a world touches nothing but its tree.
 
-use super::{RepoUrl, Tree};
+use super::{RepoUrl, Tree, public_url};
 use std::sync::Arc;
 
 /// What a build may ask for besides its tree.
@@ -96,11 +96,14 @@ pub struct Sealed;
 
 impl World for Sealed {
     fn repository(&self, url: &RepoUrl) -> Result<Arc<dyn Tree>, WorldError> {
-        Err(WorldError::Sealed(format!("the repository {}", url.clone_url())))
+        Err(WorldError::Sealed(format!(
+            "the repository {}",
+            public_url(&url.clone_url())
+        )))
     }
 
     fn fetch(&self, url: &str) -> Result<Vec<u8>, WorldError> {
-        Err(WorldError::Sealed(format!("the remote file {url}")))
+        Err(WorldError::Sealed(format!("the remote file {}", public_url(url))))
     }
 
     fn plugin(&self, _: &str, _: &str, _: &str) -> PluginFile {
