@@ -344,6 +344,7 @@ fn comments_that_only_look_like_markers_are_skips() {
         .skips(Reason::MalformedMarker, 1, 7);
 }
 
+/// IUA-100: comments are kept, whatever they hold.
 #[test]
 fn markers_of_fields_that_are_commented_out_are_told_as_such() {
     for (text, line, column) in [

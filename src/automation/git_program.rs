@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 
 use super::error::RunError;
 
-/// What the repository's settings would start when files are looked at: its monitor of files, and its hooks.
-const OFF: [&str; 2] = ["core.fsmonitor=false", "core.hooksPath=/dev/null"];
+/// What the repository's settings would start when files are looked at: its monitor of files, and its hooks. Before Git 2.36 a
+/// monitor was always a program, so that only an empty name is none everywhere.
+const OFF: [&str; 2] = ["core.fsmonitor=", "core.hooksPath=/dev/null"];
 
 /// Git in a folder.
 #[derive(Debug)]
