@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::automation_job::{self, Refused};
@@ -14,9 +15,9 @@ use super::preview;
 use super::reconcile::{Reconcile, Turn};
 use super::skips;
 use super::status::{Outcome, Status};
-use crate::api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, Objects};
+use crate::api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, Objects, Strategy};
 use crate::automation::{Place, Policies, RemoteJob, Run, run_remote};
-use crate::cluster::{Cache, GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind};
+use crate::cluster::{Cache, GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind, Object};
 use crate::net::Job;
 
 /// Reconciles `ImageUpdateAutomation` objects.
@@ -50,10 +51,7 @@ impl Reconcile for ImageUpdateAutomations {
 
 impl ImageUpdateAutomations {
     async fn try_reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Result<Outcome, Outcome> {
-        let automation: ImageUpdateAutomation = turn
-            .object
-            .read(&IMAGE_UPDATE_AUTOMATION)
-            .map_err(|error| Outcome::stalled("InvalidSpec", &error))?;
+        let automation = read(turn.object)?;
         let annotations = AutomationAnnotations::read(&turn.object.annotations)
             .map_err(|error| Outcome::stalled("InvalidAnnotation", &error))?;
         let (policies, observed) = self.policies(&automation)?;
@@ -165,6 +163,27 @@ impl ImageUpdateAutomations {
             .read(&GIT_REPOSITORY)
             .map_err(|error| failed(&format!("GitRepository/{name}: {error}")))
     }
+}
+
+/// What an automation asks for; what it cannot ask for is the outcome.
+fn read(object: &Object) -> Result<ImageUpdateAutomation, Outcome> {
+    object
+        .read(&IMAGE_UPDATE_AUTOMATION)
+        .map_err(|error| match unknown_strategy(object) {
+            Some(strategy) => Outcome::stalled(
+                "InvalidUpdateStrategy",
+                &format!("unsupported update strategy: {strategy}"),
+            ),
+            None => Outcome::stalled("InvalidSpec", &error),
+        })
+}
+
+/// A strategy that nobody knows, which a definition of the kind other than ours may let through (N-022).
+fn unknown_strategy(object: &Object) -> Option<String> {
+    let spec = object.field("spec");
+    let strategy = spec.pointer("/update/strategy")?;
+    let is_known = Strategy::deserialize(strategy).is_ok();
+    strategy.as_str().filter(|_| !is_known).map(str::to_owned)
 }
 
 /// Whether the automation pushes elsewhere than where it starts: what is there, only a whole run finds out.
