@@ -54,10 +54,11 @@ fn spec() -> Schema {
                 .about("Where the login comes from"),
         )
         .field("insecure", boolean().about("Whether the registry may be asked without TLS"))
-        // v1beta2 and v1 take 25 patterns at most, v1beta1 any number; so does this.
+        // v1beta1 took any number, but with more than these no tags are read (N-053).
         .field(
             "exclusionList",
             list(&string())
+                .max_items(25)
                 .default(Yaml::texts([r"^.*\.sig$"]))
                 .about("Regular expressions (RE2) of tags that are left out"),
         )

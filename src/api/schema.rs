@@ -186,6 +186,11 @@ impl Schema {
         self.keyword("minimum", Yaml::Number(number))
     }
 
+    /// How many values a list may have.
+    pub(super) fn max_items(self, values: i64) -> Self {
+        self.keyword("maxItems", Yaml::Number(values))
+    }
+
     /// Server-side apply takes the list as a whole: one manager owns all of it.
     pub(super) fn atomic_list(self) -> Self {
         self.keyword("x-kubernetes-list-type", "atomic".into())

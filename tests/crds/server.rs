@@ -84,6 +84,12 @@ fn merge(into: &mut Json, patch: &Json) {
     }
 }
 
+/// As many patterns as a repository of images may have, and one more.
+const TWENTY_FIVE: &str =
+    "{exclusionList: [a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a]}";
+const TWENTY_SIX: &str =
+    "{exclusionList: [a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a]}";
+
 /// Kind and version, a patch of the least spec, and words of the refusal; none when the object is taken.
 const VERDICTS: &[(&str, &str, &str)] = &[
     // ImagePolicy
@@ -195,6 +201,10 @@ const VERDICTS: &[(&str, &str, &str)] = &[
         "{exclusionList: '^sha256'}",
         "must be of type array",
     ),
+    // N-053
+    ("ImageRepository/v1", TWENTY_FIVE, ""),
+    ("ImageRepository/v1", TWENTY_SIX, "must have at most 25 items"),
+    ("ImageRepository/v1beta2", TWENTY_SIX, "must have at most 25 items"),
     // ImageUpdateAutomation
     ("ImageUpdateAutomation/v1", "{}", ""), // IUA-010
     (
