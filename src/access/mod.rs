@@ -10,4 +10,4 @@ pub use error::AccessError;
 pub use github_app::{github_app, names_github_app};
 pub use proxy::proxy;
 pub use signing::{SigningKeyError, signer};
-pub use tls::{given_tls, tls};
+pub use tls::{given_tls, older_keys, tls};

@@ -4,6 +4,16 @@ use super::AccessError;
 use crate::api::{InvalidSecret, Secret};
 use crate::net::{self, Tls};
 
+/// The keys of certificates, each with the one that older versions of Flux had for it.
+const KEYS: [(&str, &str); 3] = [("tls.crt", "certFile"), ("tls.key", "keyFile"), ("ca.crt", "caFile")];
+
+/// The older keys that [`given_tls`] falls back to, each with the one that should be in its place.
+pub fn older_keys(secret: &Secret) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let has = |key| matches!(secret.get(key), Ok(Some(value)) if !value.is_empty());
+    let used = KEYS.into_iter().filter(move |(new, old)| has(old) && !has(new));
+    used.map(|(new, old)| (old, new))
+}
+
 /// `ca.crt`, `tls.crt`, `tls.key`, or where they are missing the older `caFile`, `certFile`, `keyFile`; none when the
 /// Secret has nothing of that kind.
 ///

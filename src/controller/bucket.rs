@@ -6,6 +6,7 @@ use super::artifacts;
 use super::bucket_remote::{settings, timeout};
 use super::bucket_source::{Synced, Wanted, make, sync};
 use super::gather;
+use super::older_keys;
 use super::source_status::{FETCH_FAILED, IN_STORAGE, OUTDATED, failed};
 use super::source_turn::{Source, SourceTurn, Step, asking, blocking};
 use super::status::Status;
@@ -59,7 +60,12 @@ impl SourceTurn<'_, Bucket> {
     /// The Secrets and the ServiceAccount that it names.
     async fn objects(&self, status: &mut Status) -> Step<Objects> {
         let gathered = gather::of_bucket(self.context, &self.object).await;
-        gathered.map_err(|error| failed(status, FETCH_FAILED, "AuthenticationFailed", error.to_string()))
+        let objects =
+            gathered.map_err(|error| failed(status, FETCH_FAILED, "AuthenticationFailed", error.to_string()))?;
+        let spec = &self.object.spec;
+        let of_sts = spec.sts.iter().filter_map(|sts| sts.cert_secret_ref.as_ref());
+        older_keys::tell(self.turn, &objects, spec.cert_secret_ref.iter().chain(of_sts));
+        Ok(objects)
     }
 
     async fn synced(&self, status: &mut Status, objects: &Objects) -> Step<Synced> {

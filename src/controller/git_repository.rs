@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::artifacts::{self, Refused};
 use super::gather;
 use super::git_source::{Fetched, Fetching, Gathered, fetch, make};
+use super::older_keys;
 use super::source_remote;
 use super::source_status::{FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, VERIFIED, failed};
 use super::source_turn::{Source, SourceTurn, Step, asking, blocking};
@@ -92,10 +93,13 @@ impl SourceTurn<'_, GitRepository> {
     async fn objects(&self, status: &mut Status) -> Step<Objects> {
         let keys = source_verify::secret(&self.object);
         let gathered = gather::of_source(self.context, &self.object, keys).await;
-        gathered.map_err(|error| {
+        let objects = gathered.map_err(|error| {
             let message = format!("failed to configure authentication options: {error}");
             failed(status, FETCH_FAILED, "AuthenticationFailed", message)
-        })
+        })?;
+        let spec = &self.object.spec;
+        older_keys::tell(self.turn, &objects, spec.secret_ref.iter().chain(&spec.cert_secret_ref));
+        Ok(objects)
     }
 
     async fn remote(&self, status: &mut Status, objects: &Objects) -> Step<Remote> {

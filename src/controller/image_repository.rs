@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::clock::{duration, seconds_between};
 use super::context::Context;
 use super::gather;
+use super::older_keys;
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Outcome, Status};
 use super::tokens;
@@ -56,6 +57,7 @@ impl Reconcile for ImageRepositories {
                 );
             }
         };
+        older_keys::tell(turn, &objects, &repository.spec.cert_secret_ref);
         let scanned = scanned(turn.object, &canonical);
         let due = match self.due(&repository, status, (&canonical, &scanned), turn.now) {
             Ok(due) => due,

@@ -49,6 +49,7 @@ mod mirrors;
 mod oci_remote;
 mod oci_repository;
 mod oci_source;
+mod older_keys;
 mod places;
 mod policy_book;
 mod preview;

@@ -7,6 +7,7 @@ use super::blocking;
 use super::gather;
 use super::oci_remote;
 use super::oci_source::{Most, PULL_FAILED, Pulled, READ_FAILED, make, pull};
+use super::older_keys;
 use super::source_status::{FETCH_FAILED, IN_STORAGE, OUTDATED, VERIFIED, failed};
 use super::source_turn::{self, Source, SourceTurn, Step};
 use super::status::{Outcome, Status};
@@ -81,6 +82,7 @@ impl SourceTurn<'_, OciRepository> {
             let message = format!("auth secret '{}' not found", reference.name);
             self.trace("AuthenticationFailed", message);
         }
+        older_keys::tell(self.turn, &objects, &self.object.spec.cert_secret_ref);
         Ok(objects)
     }
 

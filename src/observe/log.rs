@@ -238,6 +238,11 @@ impl Log {
         self.write(Level::Error, message, Some(error));
     }
 
+    /// Says what works and should not stay: as an error, since Flux's logs have no level between.
+    pub fn warn(&self, message: &str) {
+        self.write(Level::Error, message, None);
+    }
+
     /// Waits until everything has been written, so long at most; false when something is left. To be called before the
     /// process ends.
     pub fn flush(&self, within: Duration) -> bool {
