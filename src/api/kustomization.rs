@@ -239,7 +239,7 @@ pub struct ObjectSelector {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectReference {
-    /// `group/version`; only the group counts.
+    /// `group/version`, of which only the group counts; `apps/v1` when empty.
     #[serde(default)]
     pub api_version: String,
     /// Its kind.

@@ -457,7 +457,10 @@ impl Reconciling<'_> {
 
     async fn healthy(&self, status: &mut Status, work: &Work, changes: &ChangeSet, checks: HealthChecks) -> Step<()> {
         let revision = &work.revision;
-        let objects = kustomize_health::objects(self.kustomization, changes);
+        let objects = kustomize_health::objects(self.kustomization, changes).map_err(|message| {
+            self.remember(status, work, "HealthCheckFailed");
+            self.failed(status, "HealthCheckFailed", message, revision)
+        })?;
         if objects.is_empty() {
             status.conditions.remove(HEALTHY);
             return Ok(());

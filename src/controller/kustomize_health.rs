@@ -66,7 +66,10 @@ impl Checked {
 }
 
 /// The objects that a Kustomization waits for; never itself.
-pub(super) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Vec<Checked> {
+///
+/// # Errors
+/// In Flux's words, for a reference that cannot be read.
+pub(super) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Result<Vec<Checked>, String> {
     let own = kustomization.metadata.object_name();
     let applied = changes.changes.iter().filter(|change| change.action != Action::Skipped);
     let all: Vec<Checked> = match kustomization.spec.wait {
@@ -81,18 +84,29 @@ pub(super) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Vec
                 version: change.version.clone(),
             })
             .collect(),
-        false => kustomization.spec.health_checks.iter().map(named).collect(),
+        false => kustomization
+            .spec
+            .health_checks
+            .iter()
+            .map(named)
+            .collect::<Result<_, _>>()?,
     };
     let is_own = |id: &ObjectId| id.kind == "Kustomization" && id.name == own.name && id.namespace == own.namespace;
-    all.into_iter().filter(|checked| !is_own(&checked.id)).collect()
+    Ok(all.into_iter().filter(|checked| !is_own(&checked.id)).collect())
 }
 
-fn named(reference: &crate::api::ObjectReference) -> Checked {
-    let (group, version) = match reference.api_version.split_once('/') {
-        Some((group, version)) => (group, version),
-        None => ("", reference.api_version.as_str()),
+/// The object of a reference, which in v1beta1 needed no `apiVersion` (kustomize-controller, `ReferenceToObjMetadataSet`;
+/// apimachinery, `ParseGroupVersion`).
+fn named(reference: &crate::api::ObjectReference) -> Result<Checked, String> {
+    let api_version = match reference.api_version.as_str() {
+        "" => "apps/v1",
+        given => given,
     };
-    Checked {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    if version.contains('/') {
+        return Err(format!("unexpected GroupVersion string: {api_version}"));
+    }
+    Ok(Checked {
         id: ObjectId {
             group: group.to_owned(),
             kind: reference.kind.clone(),
@@ -100,7 +114,7 @@ fn named(reference: &crate::api::ObjectReference) -> Checked {
             name: reference.name.clone(),
         },
         version: version.to_owned(),
-    }
+    })
 }
 
 /// The Jobs that are deleted some time after they ended: those that are gone have ended.
