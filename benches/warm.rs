@@ -88,6 +88,7 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
         url: url.to_owned(),
         start: Start::Branch("main".into()),
         branch: None,
+        sparse: false,
         push: PushSettings::default(),
         pull_request: None,
         author: Author {

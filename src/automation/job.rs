@@ -72,10 +72,22 @@ pub struct PushSettings {
     pub options: Vec<(String, String)>,
     /// The short form for Gerrit: a change for this branch, or for the one that is checked out.
     pub review: Option<Review>,
-    /// Edits go on top of what `branch` holds, which is never replaced (gate `GitForcePushBranch` off, C30).
-    pub on_top: bool,
+    /// What becomes of `branch` where it is another one than the one that is checked out.
+    pub other_branch: OtherBranch,
     /// Push options are left out, instead of failing, at a server that takes none (gate `AllowDroppedPushOptions`).
     pub drop_options: bool,
+}
+
+/// What becomes of a branch that is pushed to, is not the one that is checked out, and is there already (DECISIONS C30).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OtherBranch {
+    /// It is replaced by one commit on what is checked out.
+    #[default]
+    Replaced,
+    /// Edits go on top of what it holds (gate `GitForcePushBranch` off).
+    Continued,
+    /// It gets one commit on what is checked out if nothing of it is lost (gate `GitAllBranchReferences` off as well).
+    Forwarded,
 }
 
 /// A change at Gerrit, pushed to `refs/for/BRANCH` with a Change-Id of its own.
@@ -96,6 +108,8 @@ pub struct RemoteJob {
     pub start: Start,
     /// The branch that the reference settings name beside a tag, range or commit.
     pub branch: Option<String>,
+    /// Nothing outside of the edits' path is looked at, so that no link leads there (gate `GitSparseCheckout`).
+    pub sparse: bool,
     /// Where to push.
     pub push: PushSettings,
     /// The pull request for what was pushed; none without.

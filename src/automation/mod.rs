@@ -32,7 +32,7 @@ pub use destination::{DestinationError, Destinations, Refspec, Target, Value, de
 pub use error::{Failure, RunError};
 pub use folder::{Ahead, FolderJob, run as run_folder};
 pub use index::Index;
-pub use job::{Author, Edits, PushSettings, RemoteJob, Review, Start};
+pub use job::{Author, Edits, OtherBranch, PushSettings, RemoteJob, Review, Start};
 pub use lane::Lanes;
 pub use message::{CommitMessage, Machine};
 pub use path::join_by_letters;

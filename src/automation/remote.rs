@@ -8,10 +8,10 @@ use super::delivery::{Made, deliver};
 use super::destination::{Destinations, full_branch, is_review};
 use super::error::RunError;
 use super::index::Index;
-use super::job::{RemoteJob, Start};
+use super::job::{OtherBranch, RemoteJob, Start};
 use super::lane::{Entered, Lanes, View};
 use super::message::Changed;
-use super::path::{Node, join};
+use super::path::{Node, join, join_by_letters};
 use super::policies::Policies;
 use super::preview::{self, Preview};
 use super::pull_request;
@@ -226,21 +226,22 @@ fn fetch(job: &RemoteJob, mirror: &Mirror) -> Result<(Fetched, Destinations), Ru
     Ok((fetched, destinations))
 }
 
-/// With the gate `GitForcePushBranch` off, edits go on top of what the push branch holds, if it is there (C30).
+/// With the gate `GitForcePushBranch` off nothing is forced, and edits go on top of what the push branch holds, if it is there and
+/// the gate `GitAllBranchReferences` lets it be seen (C30).
 fn on_top(
     job: &RemoteJob,
     place: &Place,
     fetched: Fetched,
     mut destinations: Destinations,
 ) -> Result<(Fetched, Destinations), RunError> {
-    if !job.push.on_top || !destinations.switched {
+    if job.push.other_branch == OtherBranch::Replaced || !destinations.switched {
         return Ok((fetched, destinations));
     }
     if let Some(branch) = &mut destinations.branch {
         branch.force = false;
     }
     let is_there = |also: &crate::git::RemoteRef| also.reference == destinations.work && also.commit.is_some();
-    if !fetched.also.iter().any(is_there) {
+    if job.push.other_branch == OtherBranch::Forwarded || !fetched.also.iter().any(is_there) {
         return Ok((fetched, destinations));
     }
     let checkout = Checkout::Branch(short(&destinations.work));
@@ -334,7 +335,10 @@ fn find_marked(job: &RemoteJob, place: &Place, fetched: &Fetched) -> Result<(Str
     let objects = &fetched.objects;
     let root = fetched.tip.tree;
     let given = job.edits.path.as_deref().unwrap_or_default();
-    let path = join(given, |at| node(objects, root, at))?;
+    let path = match job.sparse {
+        true => join_by_letters(given),
+        false => join(given, |at| node(objects, root, at))?,
+    };
     let found = objects.find(root, path.as_bytes()).map_err(reading)?;
     let marked = match found {
         Some(found) if found.kind == EntryKind::Tree => {

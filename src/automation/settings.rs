@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::destination::{DestinationError, Refspec};
-use super::job::{PushSettings, Start};
+use super::job::{OtherBranch, PushSettings, Start};
 use crate::api::{GitRef, ImageUpdateAutomation};
 use crate::policy::Constraint;
 
@@ -70,7 +70,7 @@ pub fn push(automation: &ImageUpdateAutomation) -> Result<PushSettings, Settings
             .collect(),
         options: options.into_iter().collect(),
         review: None,
-        on_top: false,
+        other_branch: OtherBranch::default(),
         drop_options: false,
     })
 }

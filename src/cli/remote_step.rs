@@ -8,7 +8,7 @@ use super::plan::{Step, failed, suspended};
 use super::typed::Typed;
 use super::words;
 use crate::api::{GitRef, GitRepository, ImageUpdateAutomation};
-use crate::automation::{DestinationError, PushSettings, RemoteJob, Start, settings};
+use crate::automation::{DestinationError, OtherBranch, PushSettings, RemoteJob, Start, settings};
 use crate::git::Remote;
 
 impl Typed<'_> {
@@ -22,12 +22,13 @@ impl Typed<'_> {
             url: remote.url.to_string(),
             start,
             branch: None,
+            sparse: false,
             push: PushSettings {
                 branch: self.args.push_branch.clone(),
                 refspecs: self.refspecs.clone(),
                 options: self.options.clone(),
                 review: self.review(),
-                on_top: false,
+                other_branch: OtherBranch::default(),
                 drop_options: false,
             },
             pull_request: self.pull_request(None, &remote, &mut notes)?,
@@ -88,6 +89,7 @@ impl Typed<'_> {
             url: remote.url.to_string(),
             start,
             branch,
+            sparse: false,
             push,
             pull_request: self.pull_request(Some(automation), &remote, notes)?,
             signer: self.signer(Some(automation), &author, notes)?,

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use super::clock;
 use super::context::Context;
 use super::mirror_uses::Owner;
+use super::settings::Gates;
 use super::status::Outcome;
 use super::tokens;
 use crate::access;
 use crate::api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use crate::automation::{
-    Author, CommitMessage, DestinationError, Edits, Place, Policies, PullRequest, RemoteJob, Start, settings,
+    Author, CommitMessage, DestinationError, Edits, OtherBranch, Place, Policies, PullRequest, RemoteJob, Start,
+    settings,
 };
 use crate::cloud::{Asker, GitIdentity, Use};
 use crate::cluster::IMAGE_UPDATE_AUTOMATION;
@@ -60,7 +62,7 @@ pub(super) fn make(
     let reference = automation.checkout_ref(repository.spec.reference.as_ref());
     let (start, branch) = settings::start(reference).map_err(|e| e.to_string())?;
     let mut push = settings::push(automation).map_err(|e| e.to_string())?;
-    push.on_top = !context.settings.gates.force_push_branch;
+    push.other_branch = other_branch(context.settings.gates);
     push.drop_options = context.settings.gates.allow_dropped_push_options;
     if settings::names_no_branch(reference, &push) {
         return Err(Refused::Failed(DestinationError::NoBranch.to_string()));
@@ -98,6 +100,7 @@ pub(super) fn make(
         url: remote.url.to_string(),
         start,
         branch,
+        sparse: context.settings.gates.sparse,
         push,
         author,
         message: CommitMessage::of(automation),
@@ -113,6 +116,15 @@ pub(super) fn make(
             message,
         })?;
     Ok((job, place))
+}
+
+/// What the gates make of a push branch that is there already (C30).
+fn other_branch(gates: Gates) -> OtherBranch {
+    match (gates.force_push_branch, gates.all_branches) {
+        (true, _) => OtherBranch::Replaced,
+        (false, true) => OtherBranch::Continued,
+        (false, false) => OtherBranch::Forwarded,
+    }
 }
 
 /// The remote, with everything that its GitRepository says (C33).
