@@ -109,7 +109,9 @@ pub struct Controller {
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub concurrent: usize,
 
-    /// Feature gates; several add up
+    /// Feature gates; several add up. GitSparseCheckout: spec.update.path is taken as it is written, no link of the repository is
+    /// followed on the way to it. GitAllBranchReferences=false says something together with GitForcePushBranch=false: a push branch
+    /// that is there is not continued. CacheSecretsAndConfigMaps needs list and watch for them, and memory for all that there are
     #[arg(long, value_name = "A=true,B=false")]
     pub feature_gates: Vec<String>,
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::artifact_trees::ArtifactTrees;
 use super::clouds::Clouds;
+use super::configs::Configs;
 use super::image_repository::scanned;
 use super::kustomize_target::Remotes;
 use super::mirrors::Mirrors;
@@ -24,6 +25,7 @@ use crate::tags::TagStore;
 pub(super) struct Context {
     pub(super) settings: Settings,
     pub(super) cluster: Cluster,
+    pub(super) configs: Configs,
     pub(super) accounts: ServiceAccounts,
     pub(super) scanner: Scanner,
     pub(super) tags: TagStore,

@@ -7,9 +7,9 @@ use super::tokens;
 use crate::api::Object;
 use crate::api::{
     Bucket, GitRepository, ImageRepository, ImageUpdateAutomation, LocalRef, ObjectName, Objects, OciRepository,
-    Secret, ServiceAccount,
+    ServiceAccount,
 };
-use crate::cluster::{Cluster, ClusterError, SECRET, SERVICE_ACCOUNT};
+use crate::cluster::{Cluster, ClusterError, SERVICE_ACCOUNT};
 
 /// Reads what a repository of images names. What is not there is left out: who needs it says so.
 ///
@@ -26,7 +26,7 @@ pub(super) async fn of_images(context: &Context, repository: &ImageRepository) -
         names.extend(pull_secrets(cluster, &name, &mut objects).await?);
     }
     identity(cluster, tokens::of_images(&context.accounts, repository), &mut objects).await?;
-    secrets(cluster, names, objects).await
+    secrets(context, names, objects).await
 }
 
 /// Reads the Secrets that a Git repository names, others that an automation does, and the ServiceAccount that acts for it.
@@ -50,7 +50,7 @@ pub(super) async fn of_git(
         automation.metadata.namespace_or_default(),
     );
     identity(&context.cluster, account, &mut objects).await?;
-    secrets(&context.cluster, names, objects).await
+    secrets(context, names, objects).await
 }
 
 /// Reads the Secrets that a Git repository names as a source, others, and the ServiceAccount that acts for it.
@@ -70,7 +70,7 @@ pub(super) async fn of_source(
     let mut objects = Objects::default();
     let account = tokens::of_git(&context.accounts, repository, namespace);
     identity(&context.cluster, account, &mut objects).await?;
-    secrets(&context.cluster, names, objects).await
+    secrets(context, names, objects).await
 }
 
 /// Reads what an OCI repository names, with its ServiceAccount and the pull secrets of that.
@@ -93,7 +93,7 @@ pub(super) async fn of_oci(context: &Context, repository: &OciRepository) -> Res
         names.extend(pull_secrets(cluster, &name, &mut objects).await?);
     }
     identity(cluster, tokens::of_oci(&context.accounts, repository), &mut objects).await?;
-    secrets(cluster, names, objects).await
+    secrets(context, names, objects).await
 }
 
 /// Reads what a bucket names.
@@ -111,7 +111,7 @@ pub(super) async fn of_bucket(context: &Context, bucket: &Bucket) -> Result<Obje
     let mut objects = Objects::default();
     let account = tokens::of_bucket(&context.accounts, bucket);
     identity(&context.cluster, account, &mut objects).await?;
-    secrets(&context.cluster, names, objects).await
+    secrets(context, names, objects).await
 }
 
 /// Reads a ServiceAccount; gives the names of its image pull secrets.
@@ -149,12 +149,12 @@ fn named(namespace: &str, references: [&Option<LocalRef>; 3]) -> BTreeSet<Object
 }
 
 async fn secrets(
-    cluster: &Cluster,
+    context: &Context,
     names: BTreeSet<ObjectName>,
     mut objects: Objects,
 ) -> Result<Objects, ClusterError> {
     for name in names {
-        if let Some(secret) = found(cluster.read::<Secret>(&SECRET, &name).await)? {
+        if let Some(secret) = found(context.configs.secret(&name).await)? {
             objects.put(Object::Secret(secret));
         }
     }

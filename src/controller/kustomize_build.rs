@@ -10,11 +10,12 @@ use zeroize::Zeroizing;
 
 use super::artifact_trees::Unpacked;
 use super::blocking;
+use super::configs::Configs;
 use super::context::Context;
 use super::kustomize_keys;
 use super::mirror_uses::Owner;
-use crate::api::{Kustomization, ObjectName, PostBuild, Secret, SubstituteReference};
-use crate::cluster::{CONFIG_MAP, Cluster, ClusterError, KUSTOMIZATION, SECRET};
+use crate::api::{Kustomization, ObjectName, PostBuild, SubstituteReference};
+use crate::cluster::{ClusterError, KUSTOMIZATION};
 use crate::git::{Mirror, Remote, RemoteUrl};
 use crate::net::Job;
 use crate::overlay::{self, OverlayError, Stages};
@@ -92,7 +93,7 @@ async fn substitution(context: &Context, kustomization: &Kustomization, post_bui
     for reference in &post_build.substitute_from {
         let name = ObjectName::new(namespace, &reference.name);
         let Ok(known) = &mut variables else { break };
-        match add(&context.cluster, reference, &name, known).await {
+        match add(&context.configs, reference, &name, known).await {
             Ok(()) => {}
             Err(error) if reference.optional && error.is_not_found() => {}
             Err(error) => {
@@ -106,20 +107,20 @@ async fn substitution(context: &Context, kustomization: &Kustomization, post_bui
 
 /// Adds what a ConfigMap or Secret holds. They are read as ourselves, whoever the objects are applied as (QUIRKS).
 async fn add(
-    cluster: &Cluster,
+    configs: &Configs,
     reference: &SubstituteReference,
     name: &ObjectName,
     variables: &mut Variables,
 ) -> Result<(), ClusterError> {
     if reference.kind == "Secret" {
-        let secret: Secret = cluster.read(&SECRET, name).await?;
+        let secret = configs.secret(name).await?;
         let keys: Vec<String> = secret.keys().map(str::to_owned).collect();
         let value = |key: &String| secret.get(key).ok().flatten().map(<[u8]>::to_vec).map(Zeroizing::new);
         let values: Vec<_> = keys.iter().filter_map(|key| Some((key, value(key)?))).collect();
         variables.add_secret(values.iter().map(|(key, value)| (*key, &**value)));
         return Ok(());
     }
-    let map = cluster.get(&CONFIG_MAP, name).await?;
+    let map = configs.config_map(name).await?;
     let data: BTreeMap<String, String> = serde_json::from_value(map.field("data")).unwrap_or_default();
     variables.add_config_map(&data);
     Ok(())

@@ -6,7 +6,6 @@ use super::context::Context;
 use super::{kustomize_vault, tokens};
 use crate::api::{Decryption as DecryptionSpec, Kustomization, ObjectName, Secret};
 use crate::cloud::{CloudError, ServiceAccounts, Use, WorkloadIdentity};
-use crate::cluster::SECRET;
 use crate::keys::{Services, StaticCredentials};
 use crate::net::Deadline;
 use crate::pipeline::Decryption;
@@ -74,7 +73,7 @@ async fn account(
 }
 
 async fn read(context: &Context, name: &ObjectName, what: &str) -> Result<Secret, String> {
-    let read = context.cluster.read::<Secret>(&SECRET, name).await;
+    let read = context.configs.secret(name).await;
     read.map_err(|error| match error.is_not_found() {
         true => error.to_string(),
         false => format!("cannot get sops {what} Secret '{name}': {error}"),

@@ -17,7 +17,7 @@ use crate::cloud::{
     Asker, Cloud, CloudError, ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, ServiceAccounts, Use,
     WorkloadIdentity,
 };
-use crate::cluster::{CONFIG_MAP, Cluster, ServerToken, TokenSource, kubeconfig_place};
+use crate::cluster::{Cluster, ServerToken, TokenSource, kubeconfig_place};
 use crate::net::{Deadline, Secret};
 
 /// What Flux says before an error of whose identity is used.
@@ -57,7 +57,7 @@ pub(super) async fn cluster(context: &Context, kustomization: &Kustomization, ma
 
 /// What the ConfigMap says.
 async fn settings(context: &Context, name: &ObjectName) -> Result<BTreeMap<String, String>, String> {
-    let map = context.cluster.get(&CONFIG_MAP, name).await;
+    let map = context.configs.config_map(name).await;
     let map = map.map_err(|error| format!("failed to get configmap {name}: {error}"))?;
     Ok(serde_json::from_value(map.field("data")).unwrap_or_default())
 }

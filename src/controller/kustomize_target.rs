@@ -9,8 +9,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::context::Context;
 use super::{counting, kustomize_kubeconfig};
-use crate::api::{KubeConfigRef, Kustomization, ObjectName, Secret, SecretKeyRef};
-use crate::cluster::{Cluster, RemoteRules, SECRET, SERVICE_ACCOUNT};
+use crate::api::{KubeConfigRef, Kustomization, ObjectName, SecretKeyRef};
+use crate::cluster::{Cluster, RemoteRules, SERVICE_ACCOUNT};
 
 /// So many other clusters are kept connected.
 const REMOTES: usize = 64;
@@ -147,9 +147,9 @@ async fn from_secret(
     reference: &SecretKeyRef,
 ) -> Result<zeroize::Zeroizing<String>, String> {
     let name = ObjectName::new(namespace, &reference.name);
-    let secret: Secret = context
-        .cluster
-        .read(&SECRET, &name)
+    let secret = context
+        .configs
+        .secret(&name)
         .await
         .map_err(|error| format!("unable to read KubeConfig secret '{name}' error: {error}"))?;
     let key = reference.key.as_deref().filter(|key| !key.is_empty());

@@ -8,7 +8,6 @@ use super::context::Context;
 use super::tokens::{OWN, own};
 use crate::api::ObjectName;
 use crate::cloud::{CloudError, TokenRequest, WorkloadIdentity};
-use crate::cluster::CONFIG_MAP;
 use crate::keys::VaultLogins;
 use crate::net::{Deadline, Secret};
 
@@ -20,10 +19,10 @@ pub(super) fn logins(context: &Context, account: &Result<Option<WorkloadIdentity
     let name = context.settings.kustomize.vault_config_map.clone()?;
     // Both are called on threads that may block, never on the runtime's own.
     let runtime = Handle::current();
-    let reader = (context.cluster.clone(), runtime.clone(), name.clone());
+    let reader = (context.configs.clone(), runtime.clone(), name.clone());
     let read = move || {
-        let (cluster, runtime, name) = &reader;
-        let map = runtime.block_on(cluster.get(&CONFIG_MAP, name));
+        let (configs, runtime, name) = &reader;
+        let map = runtime.block_on(configs.config_map(name));
         let map = map.map_err(|error| error.to_string())?;
         let data: Option<BTreeMap<String, String>> =
             serde_json::from_value(map.field("data")).map_err(|error| error.to_string())?;

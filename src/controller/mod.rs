@@ -19,6 +19,7 @@ mod bucket_remote;
 mod bucket_source;
 mod clock;
 mod clouds;
+mod configs;
 mod context;
 mod counting;
 mod gather;

@@ -11,6 +11,7 @@ use super::artifact_server;
 use super::artifact_trees::ArtifactTrees;
 use super::blocking;
 use super::clouds::Clouds;
+use super::configs::Configs;
 use super::context::Context;
 use super::counting;
 use super::image_policy::ImagePolicies;
@@ -100,6 +101,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let elected = Arc::new(Notify::new());
     artifact_server::serve(&settings, storage.as_ref(), &log, Arc::clone(&elected), &mut background).await?;
     let context = Arc::new(Context {
+        configs: Configs::new(&cluster, caches.known.clone()),
         cluster,
         accounts,
         scanner: Scanner::within(Missing::Refused, surroundings),

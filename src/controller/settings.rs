@@ -196,10 +196,12 @@ pub struct Gates {
     pub shallow: bool,
     /// `GitForcePushBranch`
     pub force_push_branch: bool,
-    /// `GitAllBranchReferences`
+    /// `GitAllBranchReferences`, which says something where `GitForcePushBranch` is off (C30)
     pub all_branches: bool,
-    /// `GitSparseCheckout`
+    /// `GitSparseCheckout` (N-023)
     pub sparse: bool,
+    /// `CacheSecretsAndConfigMaps`
+    pub cache_configs: bool,
     /// `ObjectLevelWorkloadIdentity`
     pub object_level_identity: bool,
     /// `RefspecAlsoPushesBranch` (C31)
@@ -235,6 +237,7 @@ impl Default for Gates {
             force_push_branch: true,
             all_branches: true,
             sparse: false,
+            cache_configs: false,
             object_level_identity: false,
             refspec_also_pushes_branch: false,
             allow_dropped_push_options: false,
@@ -261,6 +264,7 @@ const GATES: &[(&str, Slot)] = &[
     ("GitForcePushBranch", |gates| &mut gates.force_push_branch),
     ("GitAllBranchReferences", |gates| &mut gates.all_branches),
     ("GitSparseCheckout", |gates| &mut gates.sparse),
+    ("CacheSecretsAndConfigMaps", |gates| &mut gates.cache_configs),
     ("ObjectLevelWorkloadIdentity", |gates| &mut gates.object_level_identity),
     ("RefspecAlsoPushesBranch", |gates| &mut gates.refspec_also_pushes_branch),
     ("AllowDroppedPushOptions", |gates| &mut gates.allow_dropped_push_options),
@@ -282,7 +286,6 @@ const GATES: &[(&str, Slot)] = &[
 
 /// Gates of Flux that say nothing here, or nothing yet: accepted without effect (DECISIONS).
 const WITHOUT_EFFECT: &[&str] = &[
-    "CacheSecretsAndConfigMaps",
     "FluxStorage",
     "DisableStatusPollerCache",
     "CustomApplyStageKinds",

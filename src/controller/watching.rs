@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
+use super::configs::Known;
 use super::context::Context;
 use super::kustomize_triggers;
 use super::queue::{Queue, Share};
@@ -33,6 +34,8 @@ pub(super) struct Caches {
     pub(super) config_maps: Arc<Cache>,
     /// Metadata only.
     pub(super) secrets: Arc<Cache>,
+    /// Whole ones, to be read without a request.
+    pub(super) known: Option<Known>,
 }
 
 /// What is to be reconciled, by kind.
@@ -79,6 +82,7 @@ impl Caches {
             kustomizations: of(&KUSTOMIZATION),
             config_maps: Arc::new(Cache::of_metadata(&CONFIG_MAP)),
             secrets: Arc::new(Cache::of_metadata(&SECRET)),
+            known: Known::of(settings),
         }
     }
 
@@ -172,7 +176,9 @@ impl Caches {
             (&self.config_maps, configs, Configs),
             (&self.secrets, configs, Configs),
         ];
-        let wanted = all.into_iter().filter(|(_, wanted, _)| *wanted);
+        let known = self.known.iter();
+        let known = known.flat_map(|known| [(&known.secrets, true, All), (&known.config_maps, kustomize, All)]);
+        let wanted = all.into_iter().chain(known).filter(|(_, wanted, _)| *wanted);
         wanted.map(|(cache, _, which)| (cache, which)).collect()
     }
 

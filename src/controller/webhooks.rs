@@ -12,7 +12,7 @@ use super::context::Context;
 use super::status::REQUESTED_AT;
 use super::webhook_server::{self, Call, Reply};
 use crate::api::{GitRepository, ImageRepository, Metadata, ObjectName, OciRepository, Secret};
-use crate::cluster::{Cache, ClusterError, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY, SECRET};
+use crate::cluster::{Cache, ClusterError, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY};
 use crate::observe::Log;
 use crate::webhook::{self, Event, GitReference, Id, MAX_BODY, OciReference, Refusal, Request, Source, Tokens};
 
@@ -76,7 +76,7 @@ impl Webhooks {
         {
             return Ok(tokens);
         }
-        let secret = match self.context.cluster.read::<Secret>(&SECRET, &self.secret).await {
+        let secret = match self.context.configs.secret(&self.secret).await {
             Ok(secret) => Some(secret),
             Err(error) if error.is_not_found() => None,
             Err(error) => return Err(error),

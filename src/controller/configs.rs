@@ -1,0 +1,77 @@
+//! Secrets and ConfigMaps that objects name: each is asked for when it is needed, unless the gate `CacheSecretsAndConfigMaps` has
+//! all of them watched.
+
+use std::sync::Arc;
+
+use super::settings::Settings;
+use crate::api::{ObjectName, Secret};
+use crate::cluster::{CONFIG_MAP, Cache, Cluster, ClusterError, Kind, Object, SECRET};
+
+/// All Secrets and ConfigMaps that are watched.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) secrets: Arc<Cache>,
+    pub(super) config_maps: Arc<Cache>,
+}
+
+impl Known {
+    /// None where the gate leaves them to requests.
+    pub(super) fn of(settings: &Settings) -> Option<Self> {
+        settings.gates.cache_configs.then(|| Self {
+            secrets: Arc::new(Cache::new(&SECRET)),
+            config_maps: Arc::new(Cache::new(&CONFIG_MAP)),
+        })
+    }
+}
+
+/// Reads them.
+#[derive(Clone, Debug)]
+pub(super) struct Configs {
+    cluster: Cluster,
+    known: Option<Known>,
+}
+
+impl Configs {
+    pub(super) fn new(cluster: &Cluster, known: Option<Known>) -> Self {
+        Self {
+            cluster: cluster.clone(),
+            known,
+        }
+    }
+
+    /// A Secret.
+    ///
+    /// # Errors
+    /// As [`Cluster::read`].
+    pub(super) async fn secret(&self, name: &ObjectName) -> Result<Secret, ClusterError> {
+        let known = self.known.as_ref().map(|known| &known.secrets);
+        let object = self.get(known, &SECRET, name).await?;
+        object.read(&SECRET).map_err(|error| ClusterError::Unreadable {
+            kind: SECRET.kind,
+            name: name.clone(),
+            error: error.to_string(),
+        })
+    }
+
+    /// A ConfigMap.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`].
+    pub(super) async fn config_map(&self, name: &ObjectName) -> Result<Arc<Object>, ClusterError> {
+        let known = self.known.as_ref().map(|known| &known.config_maps);
+        self.get(known, &CONFIG_MAP, name).await
+    }
+
+    /// What the watch has not brought (yet), or may never bring since it is elsewhere or the watch is not allowed, is asked for.
+    async fn get(
+        &self,
+        known: Option<&Arc<Cache>>,
+        kind: &'static Kind,
+        name: &ObjectName,
+    ) -> Result<Arc<Object>, ClusterError> {
+        match known.and_then(|cache| cache.get(name)) {
+            Some(object) => Ok(object),
+            None => self.cluster.get(kind, name).await.map(Arc::new),
+        }
+    }
+}
