@@ -1,4 +1,4 @@
-//! Kustomizations that apply to another cluster without a Secret: two real API servers, the second of which trusts the tokens of the
+//! Kustomizations that apply to another cluster: two real API servers, the second of which trusts the tokens of the
 //! first; and stubs of the clouds, which look at every request and lead to the second (CONTRACT K-105 … K-121).
 //!
 //! It takes some ten seconds to start the servers.
@@ -13,6 +13,8 @@
 
 #[path = "kustomize_remote/clouds.rs"]
 mod clouds;
+#[path = "kustomize_remote/secrets.rs"]
+mod secrets;
 mod support;
 
 use std::net::SocketAddr;
