@@ -38,6 +38,9 @@ type Watched = Event<Received>;
 /// So many objects come with one answer of a list: an answer is held in memory whole, with who manages which field.
 const PAGE: u32 = 100;
 
+/// And so many where it matters what they take: each may have a megabyte.
+const SMALL_PAGE: u32 = 20;
+
 type Listener = Box<dyn Fn(&Change) + Send + Sync>;
 
 /// The objects of a kind.
@@ -45,7 +48,9 @@ pub struct Cache {
     kind: &'static Kind,
     /// Whether only metadata are watched.
     only_metadata: bool,
-    objects: RwLock<BTreeMap<ObjectName, Arc<Object>>>,
+    /// The most bytes that the objects may take; those for which there is no room are not kept.
+    room: Option<usize>,
+    objects: RwLock<Objects>,
     listeners: Mutex<Vec<Listener>>,
     listed: watch::Sender<bool>,
     /// Why it was not listed yet.
@@ -65,6 +70,7 @@ impl Cache {
         Self {
             kind,
             only_metadata: false,
+            room: None,
             objects: RwLock::default(),
             listeners: Mutex::default(),
             listed: watch::Sender::new(false),
@@ -77,6 +83,15 @@ impl Cache {
     pub fn of_metadata(kind: &'static Kind) -> Self {
         Self {
             only_metadata: true,
+            ..Self::new(kind)
+        }
+    }
+
+    /// An empty cache that keeps no more than so many bytes of objects. What is missing may be there all the same.
+    #[must_use]
+    pub fn with_room(kind: &'static Kind, room: usize) -> Self {
+        Self {
+            room: Some(room),
             ..Self::new(kind)
         }
     }
@@ -96,26 +111,32 @@ impl Cache {
     /// An object as it was seen last.
     #[must_use]
     pub fn get(&self, name: &ObjectName) -> Option<Arc<Object>> {
-        self.read().get(name).cloned()
+        self.read().by_name.get(name).cloned()
     }
 
     /// All objects that `wanted` lets through, by name.
     pub fn list(&self, wanted: impl Fn(&Object) -> bool) -> Vec<Arc<Object>> {
-        self.read().values().filter(|object| wanted(object)).cloned().collect()
+        let objects = self.read();
+        objects
+            .by_name
+            .values()
+            .filter(|object| wanted(object))
+            .cloned()
+            .collect()
     }
 
     /// Takes in what a write of ours to the version `before` gave back, unless the watch has brought something newer
     /// meanwhile.
     pub fn wrote(&self, before: &str, after: Object) {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = objects.get_mut(&after.name)
-            && known.uid == after.uid
-            && known.resource_version == before
-        {
+        let known = objects.by_name.get(&after.name);
+        if known.is_some_and(|known| known.uid == after.uid && known.resource_version == before) {
             let after = Arc::new(after);
-            let old = std::mem::replace(known, Arc::clone(&after));
+            let old = objects.insert(Arc::clone(&after));
             drop(objects);
-            self.tell(&Change::Updated(old, after));
+            if let Some(old) = old {
+                self.tell(&Change::Updated(old, after));
+            }
         }
     }
 
@@ -143,7 +164,8 @@ impl Cache {
     /// which nothing comes is begun anew after [`Cluster::silence`], since its connection may be dead without our knowing.
     pub async fn run(&self, cluster: &Cluster, scope: &Scope, failed: impl Fn(&str)) {
         let seconds = u32::try_from(cluster.silence().as_secs()).unwrap_or(u32::MAX).max(1);
-        let mut config = watcher::Config::default().timeout(seconds).page_size(PAGE);
+        let page = self.room.map_or(PAGE, |_| SMALL_PAGE);
+        let mut config = watcher::Config::default().timeout(seconds).page_size(page);
         if let Some(labels) = &scope.labels {
             config = config.labels(labels);
         }
@@ -209,11 +231,17 @@ impl Cache {
         }
         let object = Arc::new(Object::of(object));
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-        let known = objects.get(&object.name);
+        let known = objects.by_name.get(&object.name);
         if known.is_some_and(|known| !is_news(known, Version::from(&*object), source)) {
             return;
         }
-        let old = objects.insert(object.name.clone(), Arc::clone(&object));
+        let old = objects.remove(&object.name);
+        if self.room.is_some_and(|room| objects.bytes + object.weight() > room) {
+            drop(objects);
+            old.into_iter().for_each(|old| self.tell(&Change::Deleted(old)));
+            return;
+        }
+        objects.insert(Arc::clone(&object));
         drop(objects);
         match old {
             Some(old) if old.uid == object.uid => self.tell(&Change::Updated(old, object)),
@@ -239,8 +267,31 @@ impl Cache {
         listeners.iter().for_each(|listener| listener(change));
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<ObjectName, Arc<Object>>> {
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Objects> {
         self.objects.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Objects, and how many bytes they take.
+#[derive(Default)]
+struct Objects {
+    by_name: BTreeMap<ObjectName, Arc<Object>>,
+    bytes: usize,
+}
+
+impl Objects {
+    /// Gives the one that was there.
+    fn insert(&mut self, object: Arc<Object>) -> Option<Arc<Object>> {
+        let old = self.remove(&object.name);
+        self.bytes += object.weight();
+        self.by_name.insert(object.name.clone(), object);
+        old
+    }
+
+    fn remove(&mut self, name: &ObjectName) -> Option<Arc<Object>> {
+        let old = self.by_name.remove(name)?;
+        self.bytes -= old.weight();
+        Some(old)
     }
 }
 
@@ -309,5 +360,43 @@ fn is_unauthorized(error: &watcher::Error) -> bool {
         | Error::WatchFailed(kube::Error::Api(status)) => status.code == 401,
         Error::WatchError(status) => status.code == 401,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::CONFIG_MAP;
+
+    /// A ConfigMap at a version, with so many bytes that do not repeat themselves.
+    fn map(name: &str, version: u32, bytes: u32) -> Received {
+        let text: String = (0..bytes)
+            .map(|n| char::from(b'a' + u8::try_from(n.wrapping_mul(2_654_435_761) >> 28).unwrap()))
+            .collect();
+        let metadata = json!({"name": name, "namespace": "apps", "uid": name, "resourceVersion": version.to_string()});
+        serde_json::from_value(json!({"metadata": metadata, "data": {"text": text}})).unwrap()
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_not_kept_and_never_out_of_date() {
+        let cache = Cache::with_room(&CONFIG_MAP, 3000);
+        let has = |name: &str| cache.get(&ObjectName::new("apps", name)).is_some();
+        let see = |object| cache.take(Event::Apply(object), &mut BTreeSet::new());
+        see(map("one", 1, 900));
+        see(map("two", 1, 900));
+        see(map("three", 1, 900));
+        assert!(has("one") && has("two") && !has("three"));
+        see(map("one", 2, 1000));
+        assert!(has("one"), "it has the room that it had before");
+        see(map("one", 3, 100_000));
+        assert!(!has("one") && has("two"), "the old state is not kept either");
+        see(map("three", 2, 900));
+        assert!(has("three"));
+        cache.take(Event::Delete(map("two", 1, 900)), &mut BTreeSet::new());
+        cache.take(Event::Delete(map("three", 2, 900)), &mut BTreeSet::new());
+        assert_eq!(cache.read().bytes, 0);
     }
 }

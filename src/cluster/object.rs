@@ -66,6 +66,13 @@ impl Object {
         }
     }
 
+    /// How many bytes it takes in memory, roughly.
+    pub(super) fn weight(&self) -> usize {
+        let entries = self.labels.iter().chain(&self.annotations);
+        let entries: usize = entries.map(|(key, value)| 100 + key.len() + value.len()).sum();
+        500 + entries + self.fields.len() + self.status.len()
+    }
+
     /// A field below the top other than the status; null when it is not there.
     #[must_use]
     pub fn field(&self, name: &str) -> Value {

@@ -36,6 +36,15 @@ impl Packed {
         deflated(&text).map_or_else(|_| Self::Text(text.as_str().into()), Self::Deflated)
     }
 
+    /// How many bytes it takes.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::Text(text) => text.len(),
+            Self::Deflated(bytes) => bytes.len(),
+        }
+    }
+
     /// The value; null when there is none.
     pub(super) fn value(&self) -> Value {
         let text = self.text();

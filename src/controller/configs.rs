@@ -7,6 +7,9 @@ use super::settings::Settings;
 use crate::api::{ObjectName, Secret};
 use crate::cluster::{CONFIG_MAP, Cache, Cluster, ClusterError, Kind, Object, SECRET};
 
+/// So many bytes of Secrets are kept, and of ConfigMaps: anybody may make large ones. Others are asked for.
+const ROOM: usize = 64 << 20;
+
 /// All Secrets and ConfigMaps that are watched.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
@@ -18,8 +21,8 @@ impl Known {
     /// None where the gate leaves them to requests.
     pub(super) fn of(settings: &Settings) -> Option<Self> {
         settings.gates.cache_configs.then(|| Self {
-            secrets: Arc::new(Cache::new(&SECRET)),
-            config_maps: Arc::new(Cache::new(&CONFIG_MAP)),
+            secrets: Arc::new(Cache::with_room(&SECRET, ROOM)),
+            config_maps: Arc::new(Cache::with_room(&CONFIG_MAP, ROOM)),
         })
     }
 }
@@ -62,7 +65,7 @@ impl Configs {
         self.get(known, &CONFIG_MAP, name).await
     }
 
-    /// What the watch has not brought (yet), or may never bring since it is elsewhere or the watch is not allowed, is asked for.
+    /// What the watch has not brought (yet), or never brings, be it elsewhere, too large or not ours to watch, is asked for.
     async fn get(
         &self,
         known: Option<&Arc<Cache>>,
