@@ -599,6 +599,47 @@ fn gits_own_credential_helpers_are_asked_cold_and_warm() {
     }
 }
 
+/// Somebody's repository that one happens to stand in: its settings may name any program.
+#[test]
+fn helpers_of_the_repository_one_stands_in_are_not_asked() {
+    let remote = remote();
+    let login = Login::Basic("bot".into(), "h3lper-pass".into());
+    let server = GitHttp::with(
+        &remote.bench.dir,
+        Options {
+            login,
+            ..Options::default()
+        },
+    );
+    let (folder, canary) = (remote.bench.path("stranger"), remote.bench.path("canary"));
+    std::fs::create_dir(&folder).unwrap();
+    support::repo::run(support::repo::git(&folder).args(["init", "-q"]));
+    let helper = format!("!touch {}; :", canary.display());
+    support::repo::run(support::repo::git(&folder).args(["config", "credential.helper", &helper]));
+    // Git itself asks it.
+    let asked = support::repo::git(&folder)
+        .args(["ls-remote", &server.url("app.git")])
+        .output();
+    assert!(!asked.unwrap().status.success());
+    std::fs::remove_file(&canary).unwrap();
+    let url = server.url("app.git");
+    let mut command = remote.bench.command(
+        &[
+            &["update", "--dry-run", &url, "--set", "fs:app=ghcr.io/o/app:2.0.0"],
+            AUTHOR.as_slice(),
+        ]
+        .concat(),
+    );
+    let ran = support::cli::ran(command.current_dir(&folder).output().unwrap());
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(
+        ran.err.contains("401") || ran.out.contains("401") || ran.err.contains("credentials"),
+        "{}",
+        ran.err
+    );
+    assert!(!canary.exists());
+}
+
 #[test]
 fn a_branch_that_git_would_not_take_is_refused_in_a_preview_too() {
     let remote = remote();

@@ -63,11 +63,14 @@ pub(crate) fn fill(target: &Url, username: Option<&str>, deadline: Deadline) -> 
     })
 }
 
-/// Runs `git credential ACTION`; none when it fails or is not done by the deadline.
+/// Runs `git credential ACTION`, as `git clone` would: with the user's settings, and without those of the repository that the
+/// process happens to stand in, which may name programs of a stranger's. None when it fails or is not done by the deadline.
 fn run(action: &str, input: &Secret, deadline: Deadline) -> Option<Secret> {
     let mut command = Command::new("git");
     command
         .args(["credential", action])
+        .current_dir("/")
+        .env_remove("GIT_DIR")
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("GCM_INTERACTIVE", "never");
     let mut child = command
