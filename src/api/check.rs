@@ -102,6 +102,16 @@ impl Check {
             (None, _) | (_, Value::Null) => return,
             (Some("object"), Value::Map(entries)) => self.entries(node, entries, schema, field),
             (Some("array"), Value::List(items)) => {
+                let (count, most) = (
+                    i64::try_from(items.len()).unwrap_or(i64::MAX),
+                    number_of(schema, "maxItems"),
+                );
+                if let Some(most) = most.filter(|most| count > *most) {
+                    self.add(
+                        node.place,
+                        format!("{field} has {count} items, which is more than {most}"),
+                    );
+                }
                 for (index, item) in items.iter().enumerate() {
                     let below = schema.of_all_below();
                     below
@@ -224,10 +234,7 @@ fn scalar_fault(text: &str, plain: bool, wanted: &str, schema: &Schema) -> Optio
     {
         return Some(format!("is {text:?}, which does not match {pattern}"));
     }
-    let bound = |keyword: &str| match schema.value_of(keyword) {
-        Some(Yaml::Number(bound)) => Some(*bound),
-        _ => None,
-    };
+    let bound = |keyword: &str| number_of(schema, keyword);
     let length = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
     if let Some(least) = bound("minLength").filter(|least| length < *least) {
         return Some(format!("is {text:?}, which has fewer than {least} characters"));
@@ -238,6 +245,13 @@ fn scalar_fault(text: &str, plain: bool, wanted: &str, schema: &Schema) -> Optio
     let number = text.parse::<i64>().ok().filter(|_| wanted == "integer")?;
     let least = bound("minimum").filter(|least| number < *least)?;
     Some(format!("is {number}, which is less than {least}"))
+}
+
+fn number_of(schema: &Schema, keyword: &str) -> Option<i64> {
+    match schema.value_of(keyword) {
+        Some(Yaml::Number(number)) => Some(*number),
+        _ => None,
+    }
 }
 
 /// Whether a text matches. One that takes longer to find out than any field should is none.

@@ -67,7 +67,7 @@ fn blob(contents: &mut Contents, bytes: Vec<u8>) -> (String, usize) {
 fn by_chance(contents: &mut Contents, seed: u64) {
     let random = &mut Rng::with_seed(seed);
     let mut layer = archive(&[("app.yaml", b"a: 1\n"), ("folder/more.yaml", b"b: 1\n")]);
-    if seed % 4 == 0 {
+    if seed.is_multiple_of(4) {
         layer = garbled(&layer, WORDS, random);
     }
     let (layer, size) = blob(contents, layer);
