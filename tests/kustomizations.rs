@@ -19,7 +19,7 @@ use support::apiserver::Cluster;
 use support::controller::Controller;
 use support::kustomize_world::{KustomizeWorld, documents, map};
 use support::waiting::until;
-use support::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, Kind, SECRET, condition_of};
+use support::world::{CONFIG_MAP, EVENT, GIT_REPOSITORY, KUSTOMIZATION, Kind, SECRET, condition_of};
 
 const DEPLOYMENT: Kind = Kind {
     api_version: "apps/v1",
@@ -448,4 +448,44 @@ fn configs_that_are_watched_cost_no_requests() {
     world.put(SECRET, "two", json!({"stringData": {"two": "e"}}));
     until("the new one is applied", || world.value("app", "key") == "ce");
     assert_eq!(controller.stop(), Some(0));
+}
+
+/// What one Kustomization needs is there when it builds by itself, and not for four at once: they go one after the other, and none
+/// of them is told to have failed.
+#[test]
+fn builds_that_have_no_room_beside_each_other_take_turns() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = KustomizeWorld::new(cluster, "crowded");
+    let maps: Vec<String> = (0..2000)
+        .map(|number| {
+            format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m{number}\ndata:\n  key: {}\n",
+                "x".repeat(200)
+            )
+        })
+        .collect();
+    let maps = maps.join("---\n");
+    let names = ["a", "b", "c", "d"];
+    for name in names {
+        let kustomization = format!(
+            "resources: [maps.yaml, {name}.yaml]\npatches:\n- target: {{kind: ConfigMap, name: m.*}}\n  patch: |\n    \
+             $patch: delete\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {{name: m}}\n"
+        );
+        let files = [("kustomization.yaml", kustomization.as_str()), ("maps.yaml", &maps)];
+        world.publish(
+            name,
+            "1",
+            &[&files[..], &[(&format!("{name}.yaml"), &map(name, "1"))]].concat(),
+        );
+        world.kustomize(name, json!({}));
+    }
+    // One takes a good half of the namespace's share.
+    let _controller = world.controller(&["--build-memory=40Mi", "--concurrent=4"]);
+    names.iter().for_each(|name| world.applied(name, "1"));
+    let failed: Vec<_> = world
+        .list(EVENT)
+        .into_iter()
+        .filter(|event| event["type"] == "Warning")
+        .collect();
+    assert!(failed.is_empty(), "{failed:#?}");
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::artifact_trees::ArtifactTrees;
+use super::build_turns::BuildTurns;
 use super::clouds::Clouds;
 use super::configs::Configs;
 use super::image_repository::scanned;
@@ -26,6 +27,7 @@ pub(super) struct Context {
     pub(super) settings: Settings,
     pub(super) cluster: Cluster,
     pub(super) configs: Configs,
+    pub(super) build_turns: BuildTurns,
     pub(super) accounts: ServiceAccounts,
     pub(super) scanner: Scanner,
     pub(super) tags: TagStore,

@@ -17,7 +17,7 @@ use super::mirror_uses::Owner;
 use crate::api::{Kustomization, ObjectName, PostBuild, SubstituteReference};
 use crate::cluster::{ClusterError, KUSTOMIZATION};
 use crate::git::{Mirror, Remote, RemoteUrl};
-use crate::net::Job;
+use crate::net::{Deadline, Job};
 use crate::overlay::{self, OverlayError, Stages};
 use crate::pipeline::{self, Substitution};
 use crate::render::{Mirrors, RealWorld};
@@ -73,18 +73,42 @@ pub(super) async fn build(
         owner: Owner::new(KUSTOMIZATION.kind, kustomization.metadata.object_name()),
     };
     let timeout = kustomization.spec.timeout();
-    let memory = settings.builds.of(kustomization.metadata.namespace_or_default()).memory;
+    let (context, namespace) = (
+        Arc::clone(context),
+        kustomization.metadata.namespace_or_default().to_owned(),
+    );
+    let memory = settings.builds.of(&namespace).memory;
     let built = blocking::ask(move || -> Result<Built, BuildFailure> {
         let world = RealWorld::new(bases);
-        let prepared = overlay::prepare_within(unpacked.tree(), &overlay, Some(&memory))?;
-        let stages = Stages {
-            decrypt: decryption.as_ref().map(|one| one as &dyn overlay::Decrypt),
-            substitute: substitution.as_ref().map(|one| one as &dyn overlay::Substitute),
+        let attempt = || {
+            let prepared = overlay::prepare_within(unpacked.tree(), &overlay, Some(&memory))?;
+            let stages = Stages {
+                decrypt: decryption.as_ref().map(|one| one as &dyn overlay::Decrypt),
+                substitute: substitution.as_ref().map(|one| one as &dyn overlay::Substitute),
+            };
+            // However many bases and key services there are to ask.
+            Job::within(timeout, || Ok(prepared.build(&world, &stages)?))
         };
-        // However many bases and key services there are to ask.
-        Job::within(timeout, || Ok(prepared.build(&world, &stages)?))
+        let (turns, deadline) = (&context.build_turns, Deadline::after(timeout));
+        let turn = turns
+            .together(&namespace, deadline)
+            .ok_or_else(|| crowded(&namespace))?;
+        let failure = match attempt() {
+            Err(failure) if memory.was_refused() && turn.met_others() => failure,
+            done => return done,
+        };
+        drop(turn);
+        // There may be room without the others.
+        match turns.alone(&namespace, deadline) {
+            Some(_turn) => attempt(),
+            None => Err(failure),
+        }
     });
     built.await?
+}
+
+fn crowded(namespace: &str) -> BuildFailure {
+    format!("waited too long for another build in namespace {namespace}, which takes all of its memory").into()
 }
 
 async fn substitution(context: &Context, kustomization: &Kustomization, post_build: &PostBuild) -> Substitution {

@@ -17,6 +17,7 @@ mod blocking;
 mod bucket;
 mod bucket_remote;
 mod bucket_source;
+mod build_turns;
 mod clock;
 mod clouds;
 mod configs;

@@ -10,6 +10,7 @@ use super::announce;
 use super::artifact_server;
 use super::artifact_trees::ArtifactTrees;
 use super::blocking;
+use super::build_turns::BuildTurns;
 use super::clouds::Clouds;
 use super::configs::Configs;
 use super::context::Context;
@@ -101,6 +102,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let elected = Arc::new(Notify::new());
     artifact_server::serve(&settings, storage.as_ref(), &log, Arc::clone(&elected), &mut background).await?;
     let context = Arc::new(Context {
+        build_turns: BuildTurns::default(),
         configs: Configs::new(&cluster, caches.known.clone()),
         cluster,
         accounts,

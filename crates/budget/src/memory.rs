@@ -1,6 +1,7 @@
 //! Memory that jobs share, and room on disk, which they share in the same way.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::{Exceeded, SPOOL_SIZE};
@@ -71,6 +72,7 @@ impl Memory {
         Share {
             pool: Arc::clone(&self.0),
             tenant: tenant.into(),
+            refused: Arc::default(),
         }
     }
 
@@ -130,6 +132,8 @@ impl Pool {
 pub struct Share {
     pool: Arc<Pool>,
     tenant: Arc<str>,
+    /// Whether there was no room, for this one or what was cloned from it.
+    refused: Arc<AtomicBool>,
 }
 
 impl Share {
@@ -138,11 +142,25 @@ impl Share {
     /// # Errors
     /// [`Exceeded::Share`], [`Exceeded::Full`]. Nothing is taken then.
     pub fn hold(&self, bytes: u64) -> Result<Held, Exceeded> {
-        self.pool.take(&self.tenant, bytes)?;
+        self.take(bytes)?;
         Ok(Held {
             share: self.clone(),
             bytes,
         })
+    }
+
+    fn take(&self, bytes: u64) -> Result<(), Exceeded> {
+        let taken = self.pool.take(&self.tenant, bytes);
+        if taken.is_err() {
+            self.refused.store(true, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// Whether there was no room since this was asked for the last time.
+    #[must_use]
+    pub fn was_refused(&self) -> bool {
+        self.refused.swap(false, Ordering::Relaxed)
     }
 
     /// Room for nothing, to grow.
@@ -174,7 +192,7 @@ impl Held {
     /// # Errors
     /// As [`Share::hold`].
     pub fn grow(&mut self, bytes: u64) -> Result<(), Exceeded> {
-        self.share.pool.take(&self.share.tenant, bytes)?;
+        self.share.take(bytes)?;
         self.bytes += bytes;
         Ok(())
     }
@@ -234,6 +252,7 @@ mod tests {
         let mut held = memory.of("a").hold(4).unwrap();
         held.grow(6).unwrap();
         assert!(held.grow(1).is_err());
+        assert_eq!([held.share.was_refused(), held.share.was_refused()], [true, false]);
         held.shrink(20);
         assert_eq!((held.bytes(), memory.held()), (0, 0));
         held.grow(10).unwrap();
