@@ -123,9 +123,10 @@ impl<'a> DeltaTree<'a> {
     /// Adds an object at the end of the pack.
     pub(super) fn append(&self, object: (Kind, u64), bytes: &mut dyn Read) -> Result<PackEntry, UnpackError> {
         let mut tail = lock(&self.tail);
-        // Deflated it may take a little more.
-        tail.spooled.grow(object.1)?;
         let (entry, end) = append(self.place.file, tail.end, object, bytes).map_err(UnpackError::Write)?;
+        // How small it deflates shows when it is there.
+        let taken = end.saturating_sub(tail.end);
+        tail.spooled.grow(taken)?;
         tail.end = end;
         Ok(entry)
     }

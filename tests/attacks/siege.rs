@@ -66,8 +66,8 @@ fn begin() -> Option<Siege> {
         "--interval-jitter-percentage=0".to_owned(),
         "--max-retry-delay=5s".to_owned(),
         "--requeue-dependency=1s".to_owned(),
-        // Half of the default: what reaches the bound takes its time in a build for tests.
-        "--max-content-size=2Gi".to_owned(),
+        // A part of the default: what reaches the bound takes its time in a build for tests.
+        "--max-content-size=1536Mi".to_owned(),
         // Builds for tests take more memory for the same work.
         "--build-memory=192Mi".to_owned(),
         "--controllers=image-reflector,image-automation,source,kustomize".to_owned(),
