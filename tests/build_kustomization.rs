@@ -412,3 +412,21 @@ fn a_kustomization_is_picked_by_name_and_held_against_the_schema() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+/// `-o` names a folder as it does for kustomizations; nothing is written outside of it.
+#[test]
+fn objects_go_into_a_folder_a_file_each() {
+    let bench = bench("  postBuild: {substitute: {cluster: east}}\n");
+    let printed = ok(&bench, &[]);
+    std::fs::create_dir(bench.path("out")).unwrap();
+    assert_eq!(ok(&bench, &["-o", "out"]), "");
+    assert_eq!(bench.read("out/v1_configmap_settings.yaml"), printed);
+    bench.write(
+        "fleet/apps/map.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: ../../x\n---\n\
+         apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  namespace: y\n",
+    );
+    let said = fails(&bench, &["-o", "out"]);
+    assert!(said.contains("no name of a file holds a slash"), "{said}");
+    assert_eq!(std::fs::read_dir(bench.path("out")).unwrap().count(), 1);
+}

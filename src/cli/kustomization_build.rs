@@ -8,9 +8,11 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::build_args::Build;
+use super::built_files::{self, BuiltObject};
 use super::console::{cannot_print, end, print, say};
 use super::kustomization;
 use crate::apply::as_applied;
+use crate::cluster::GroupVersionKind;
 use crate::sops::MASK;
 use crate::yaml::{node_of_json, write_sigs};
 
@@ -27,21 +29,40 @@ fn build(args: &Build) -> Result<(), String> {
         say("warning", warning);
     }
     let settings = built.settings();
-    let mut text = String::new();
+    let mut objects = Vec::new();
     for desired in built.into_desired() {
         let mut object = as_applied(desired, &settings).map_err(|error| error.to_string())?;
         if args.redact {
             show_masks(&mut object);
         }
-        if !text.is_empty() {
-            text.push_str("---\n");
-        }
-        write_sigs(&node_of_json(&object), &mut text).map_err(|error| error.go().to_owned())?;
+        objects.push(printed(&object)?);
     }
-    write(&text, args.output.as_deref())
+    write(&objects, args.output.as_deref())
 }
 
-fn write(text: &str, path: Option<&Path>) -> Result<(), String> {
+fn printed(object: &Value) -> Result<BuiltObject, String> {
+    let mut text = String::new();
+    write_sigs(&node_of_json(object), &mut text).map_err(|error| error.go().to_owned())?;
+    let gvk = GroupVersionKind::of(object);
+    let metadata = |field: &str| object.pointer(&format!("/metadata/{field}")).and_then(Value::as_str);
+    let (namespace, name) = (metadata("namespace"), metadata("name").unwrap_or_default());
+    Ok(BuiltObject {
+        title: built_files::title(&gvk.kind, namespace.unwrap_or_default(), name),
+        group: gvk.group,
+        version: gvk.version,
+        kind: gvk.kind,
+        namespace: namespace.map(str::to_owned),
+        name: name.to_owned(),
+        text,
+    })
+}
+
+fn write(objects: &[BuiltObject], path: Option<&Path>) -> Result<(), String> {
+    if let Some(folder) = path.filter(|path| path.is_dir()) {
+        return built_files::write(objects, folder).map_err(|error| error.to_string());
+    }
+    let texts: Vec<&str> = objects.iter().map(|object| object.text.as_str()).collect();
+    let text = texts.join("---\n");
     match path {
         Some(path) => std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display())),
         None => print(text.as_bytes()).map_err(cannot_print),

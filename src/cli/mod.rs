@@ -6,6 +6,7 @@ mod author;
 mod build;
 pub mod build_args;
 mod building;
+mod built_files;
 mod byte_size;
 mod commit;
 mod confined;
