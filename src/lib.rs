@@ -43,7 +43,7 @@
 //! | [`source`] | glue | what a reference of a repository is now, and its files as a tree for an archive |
 //! | [`nearest`] | pure | which known name somebody meant |
 //! | [`door`] | pure | who gets in and who goes when a server has too many connections |
-//! | [`budget`] | pure | what jobs may use up: memory that all share, and counts that one may reach |
+//! | [`budget`] | pure | what jobs may use up: memory and room on disk that all share, and counts that one may reach |
 //! | [`artifact`] | pure | archives of sources, ignore rules, digests and revisions |
 //! | [`tags`] | IO | the tags that were scanned, on disk |
 //! | [`registry`] | IO | OCI distribution: logins, tags, digests, ages of images |

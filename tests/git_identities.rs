@@ -321,7 +321,9 @@ fn n_004_to_n_006_settings_that_cannot_work_are_refused_as_flux_refuses_them() {
         ),
         (
             plain("  provider: gitea\n"),
-            "provider \"gitea\" is not known: give generic, aws, azure, gcp or github".to_owned(),
+            "m.yaml:15:13: GitRepository fs/repo: spec.provider is \"gitea\", which is not supported; supported: \"generic\", \
+             \"aws\", \"azure\", \"github\""
+                .to_owned(),
         ),
         (
             plain("  provider: azure\n  serviceAccountName: sync\n"),

@@ -508,6 +508,30 @@ fn a_field_that_is_misspelt_pushes_nothing() {
     assert_eq!(document["runs"][0]["pushes"][0]["ref"], "refs/heads/main");
 }
 
+/// In a folder an object may be what a kustomization is built on; what is there has to fit all the same.
+#[test]
+fn objects_in_a_folder_may_lack_what_patches_add() {
+    let fleet = fleet();
+    let base = "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\nmetadata: {name: base, namespace: fs}\nspec:\n  \
+                imageRepositoryRef: {name: base}\n";
+    let all = fleet.manifests.clone() + &automation("fs", "auto", "repo", "", "");
+    fleet.bench.write("folder/fleet.yaml", all);
+    let file = fleet.bench.write("folder/base.yaml", base);
+    let (code, document) = fleet.bench.json(&["update", "-f", "folder", "--dry-run"]);
+    assert_eq!(code, 0, "{document:#}");
+    let named = fleet.bench.run(&["update", "-f", "folder/base.yaml", "--dry-run"]);
+    let missing = "folder/base.yaml:5:3: ImagePolicy fs/base: spec.policy is required";
+    assert!(named.err.contains(missing), "{}", named.err);
+    std::fs::write(file, base.replace("imageRepositoryRef", "imageRepositoryref")).unwrap();
+    let (code, document) = fleet.bench.json(&["update", "-f", "folder", "--dry-run"]);
+    assert_eq!(code, 2);
+    let error = document["runs"][0]["error"].as_str().unwrap();
+    assert!(
+        error.contains("spec.imageRepositoryref is unknown: did you mean imageRepositoryRef?"),
+        "{error}"
+    );
+}
+
 /// CLI.md, *Annotations*: they count here as they do in the cluster.
 #[test]
 fn annotations_of_an_automation_count() {

@@ -20,8 +20,12 @@ use crate::re2::{Budget, Regexp};
 /// So many steps one pattern may take: some milliseconds.
 const MOST_STEPS: u64 = 1 << 20;
 
-/// The command line fetches from folders of its machine, too, which no cluster does.
-const GIT_URL: &str = "^(http|https|ssh)://.*$";
+/// What the command line can do and no cluster, by kind, field and how the value begins: to fetch from folders of its machine, and
+/// with the user's login at Google.
+const BEYOND: [(&str, &str, &str); 2] = [
+    ("GitRepository", "spec.url", "file://"),
+    ("GitRepository", "spec.provider", "gcp"),
+];
 
 /// What becomes of fields that the schema of a kind does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +34,14 @@ pub enum UnknownFields {
     Refuse,
     /// They are passed over.
     Allow,
+}
+
+/// What of a schema counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Strictness {
+    pub(super) unknown: UnknownFields,
+    /// Whether objects have to have all that is required: one in a folder may be the base of a kustomization that adds the rest.
+    pub(super) whole: bool,
 }
 
 /// Something that does not fit the schema.
@@ -41,7 +53,7 @@ pub(super) struct Misfit {
 }
 
 /// All that does not fit, in the order of the text.
-pub(super) fn misfits(node: &Node, definition: &CustomResource, unknown: UnknownFields) -> Vec<Misfit> {
+pub(super) fn misfits(node: &Node, definition: &CustomResource, strictness: Strictness) -> Vec<Misfit> {
     let schema = object()
         .field("apiVersion", string().required())
         .field("kind", string().required())
@@ -49,12 +61,13 @@ pub(super) fn misfits(node: &Node, definition: &CustomResource, unknown: Unknown
         .field("spec", definition.spec.clone())
         .field("status", anything());
     let mut check = Check {
-        unknown,
+        kind: definition.kind,
+        strictness,
         misfits: Vec::new(),
     };
     check.value(node, &schema, "");
-    if unknown == UnknownFields::Refuse {
-        check.annotations(node, definition.kind);
+    if strictness.unknown == UnknownFields::Refuse {
+        check.annotations(node);
     }
     check.misfits.sort_by_key(|misfit| misfit.place);
     check.misfits
@@ -86,7 +99,8 @@ fn metadata() -> Schema {
 }
 
 struct Check {
-    unknown: UnknownFields,
+    kind: &'static str,
+    strictness: Strictness,
     misfits: Vec<Misfit>,
 }
 
@@ -120,7 +134,10 @@ impl Check {
                 }
             }
             (Some(wanted), Value::Scalar { text, plain }) if !matches!(wanted, "object" | "array") => {
-                if let Some(fault) = scalar_fault(text, *plain, wanted, schema) {
+                let is_beyond = BEYOND
+                    .iter()
+                    .any(|(kind, of, start)| (*kind, *of) == (self.kind, field) && text.starts_with(start));
+                if let Some(fault) = scalar_fault(text, *plain, wanted, schema).filter(|_| !is_beyond) {
                     self.add(node.place, format!("{field} {fault}"));
                 }
             }
@@ -148,14 +165,15 @@ impl Check {
         for entry in entries {
             match schema.fields.iter().find(|(name, _)| *name == entry.key) {
                 Some((name, below)) => self.value(&entry.node, below, &path(name)),
-                None if self.unknown == UnknownFields::Allow => {}
+                None if self.strictness.unknown == UnknownFields::Allow => {}
                 None => {
                     let hint = unknown_hint(&entry.key, schema);
                     self.add(entry.place, format!("{} is unknown: {hint}", path(&entry.key)));
                 }
             }
         }
-        for (name, _) in schema.fields.iter().filter(|(_, below)| below.required) {
+        let whole = self.strictness.whole;
+        for (name, _) in schema.fields.iter().filter(|(_, below)| below.required && whole) {
             if node.get(name).is_none() {
                 self.add(node.place, format!("{} is required", path(name)));
             }
@@ -164,7 +182,7 @@ impl Check {
 
     /// The rules in CEL, over the value as an API server has it: with defaults.
     fn rules(&mut self, node: &Node, schema: &Schema, field: &str) {
-        if schema.rules.is_empty() || has_variables(node) {
+        if schema.rules.is_empty() || !self.strictness.whole || has_variables(node) {
             return;
         }
         let variables = Json::Object(Map::from_iter([("self".to_owned(), json(node, schema))]));
@@ -177,14 +195,14 @@ impl Check {
         }
     }
 
-    fn annotations(&mut self, node: &Node, kind: &str) {
+    fn annotations(&mut self, node: &Node) {
         let annotations = node.get("metadata").and_then(|metadata| metadata.get("annotations"));
         let Some(Value::Map(entries)) = annotations.map(|annotations| &annotations.value) else {
             return;
         };
         for entry in entries {
             let ours = entry.key.strip_prefix(ANNOTATION_PREFIX);
-            if let Some(hint) = ours.and_then(|key| check_annotation_key(kind, key).err()) {
+            if let Some(hint) = ours.and_then(|key| check_annotation_key(self.kind, key).err()) {
                 self.add(entry.place, format!("annotation {} is unknown: {hint}", entry.key));
             }
         }
@@ -230,7 +248,6 @@ fn scalar_fault(text: &str, plain: bool, wanted: &str, schema: &Schema) -> Optio
     }
     if let Some(pattern) = schema.text_of("pattern")
         && !matches(pattern, text)
-        && !(pattern == GIT_URL && text.starts_with("file://"))
     {
         return Some(format!("is {text:?}, which does not match {pattern}"));
     }
@@ -338,7 +355,7 @@ mod tests {
         let kind = documents[0].text("kind").unwrap();
         let definitions = custom_resources();
         let definition = definitions.iter().find(|definition| definition.kind == kind).unwrap();
-        let misfits = misfits(&documents[0], definition, unknown);
+        let misfits = misfits(&documents[0], definition, Strictness { unknown, whole: true });
         misfits
             .iter()
             .map(|Misfit { place, text }| format!("{}:{}: {text}", place.line, place.column))

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use memchr::memmem;
 
 use super::automation::ImageUpdateAutomation;
-use super::check::{Misfit, UnknownFields, misfits};
+use super::check::{Misfit, Strictness, UnknownFields, misfits};
 use super::crd::{CustomResource, definition_of};
 use super::decode::{DecodeError, decode};
 use super::git_repository::GitRepository;
@@ -166,7 +166,20 @@ pub fn could_hold(text: &[u8]) -> bool {
 /// # Errors
 /// All faults, each with its place and field.
 pub fn read(path: &str, text: &[u8], unknown: UnknownFields) -> Result<Vec<Document>, ManifestErrors> {
-    let read = read_wanted(path, text, Some(unknown), kind_of);
+    read_strictly(path, text, Strictness { unknown, whole: true })
+}
+
+/// The same for a file that was found in a folder of manifests: its objects may be those that a kustomization is built on, and lack
+/// what patches add.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_in_folder(path: &str, text: &[u8], unknown: UnknownFields) -> Result<Vec<Document>, ManifestErrors> {
+    read_strictly(path, text, Strictness { unknown, whole: false })
+}
+
+fn read_strictly(path: &str, text: &[u8], strictness: Strictness) -> Result<Vec<Document>, ManifestErrors> {
+    let read = read_wanted(path, text, Some(strictness), kind_of);
     match read.problems.is_empty() {
         true => Ok(read.documents),
         false => Err(ManifestErrors(read.problems)),
@@ -186,20 +199,20 @@ pub fn check_kustomizations(
     };
     // What does not parse is told by whoever builds it.
     let documents = std::str::from_utf8(text).map_or_else(|_| Vec::new(), |text| parse(text).0);
-    let mut faults = Vec::new();
+    let (mut faults, strictness) = (Vec::new(), Strictness { unknown, whole: true });
     walk(&documents, 0, &mut |node| {
         let is_of_kind = node.text("kind") == Some(definition.kind)
             && group_version(node.text("apiVersion").unwrap_or_default()).0 == definition.group;
         let name = |field| node.get("metadata").and_then(|metadata| metadata.text(field));
         if is_of_kind && wanted(name("namespace"), name("name").unwrap_or_default()) {
-            faults.extend(faults_of(path, node, definition, unknown));
+            faults.extend(faults_of(path, node, definition, strictness));
         }
         is_of_kind
     });
     faults
 }
 
-fn faults_of(path: &str, node: &Node, definition: &CustomResource, unknown: UnknownFields) -> Vec<ManifestError> {
+fn faults_of(path: &str, node: &Node, definition: &CustomResource, strictness: Strictness) -> Vec<ManifestError> {
     let error = |place, cause| ManifestError {
         path: path.to_owned(),
         place,
@@ -209,7 +222,7 @@ fn faults_of(path: &str, node: &Node, definition: &CustomResource, unknown: Unkn
         return vec![error(node.place, cause)];
     }
     let object = Title(node).to_string();
-    misfits(node, definition, unknown)
+    misfits(node, definition, strictness)
         .into_iter()
         .map(|Misfit { place, text }| {
             let cause = Cause::Field {
@@ -260,12 +273,7 @@ fn group_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
-fn read_wanted(
-    path: &str,
-    text: &[u8],
-    strict: Option<UnknownFields>,
-    wanted: impl Fn(&Node) -> Option<Kind>,
-) -> Lenient {
+fn read_wanted(path: &str, text: &[u8], strict: Option<Strictness>, wanted: impl Fn(&Node) -> Option<Kind>) -> Lenient {
     let mut reader = Reader {
         path,
         strict,
@@ -309,7 +317,7 @@ fn walk(nodes: &[Rc<Node>], depth: usize, take: &mut impl FnMut(&Node) -> bool) 
 struct Reader<'a, F> {
     path: &'a str,
     /// Whether objects are held against their schema.
-    strict: Option<UnknownFields>,
+    strict: Option<Strictness>,
     wanted: F,
     read: Lenient,
 }
@@ -328,7 +336,7 @@ impl<F: Fn(&Node) -> Option<Kind>> Reader<'_, F> {
         let (group, _) = group_version(node.text("apiVersion").unwrap_or_default());
         let definition = definition_of(group, node.text("kind").unwrap_or_default());
         match (self.strict, definition) {
-            (Some(unknown), Some(definition)) => faults_of(self.path, node, definition, unknown),
+            (Some(strictness), Some(definition)) => faults_of(self.path, node, definition, strictness),
             _ => Vec::new(),
         }
     }

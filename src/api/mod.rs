@@ -76,7 +76,7 @@ pub use kustomization_annotations::KustomizationAnnotations;
 pub use latest_image::{InvalidLatestImage, parse_latest_image};
 pub use manifests::{
     Cause, Document, Lenient, ManifestError, ManifestErrors, Object, Place, check_kustomizations, could_hold, read,
-    read_leniently,
+    read_in_folder, read_leniently,
 };
 pub use meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
 pub use objects::{Conflict, Objects};

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::api::{Objects, UnknownFields, read};
+use crate::api::{Document, ManifestErrors, Objects, UnknownFields, read, read_in_folder};
 
 /// What the groups of all kinds but Secret end with.
 const FLUX: &str = ".toolkit.fluxcd.io";
@@ -22,7 +22,7 @@ pub fn load(filenames: &[PathBuf], unknown: UnknownFields) -> Result<Objects, St
             std::io::stdin()
                 .read_to_end(&mut text)
                 .map_err(|e| format!("standard input: {e}"))?;
-            add(&mut objects, "standard input", &text, unknown)?;
+            add(&mut objects, read("standard input", &text, unknown))?;
             continue;
         }
         let mut files = Vec::new();
@@ -32,7 +32,12 @@ pub fn load(filenames: &[PathBuf], unknown: UnknownFields) -> Result<Objects, St
             if file != *filename && is_none_of_ours(&text) {
                 continue;
             }
-            add(&mut objects, &file.display().to_string(), &text, unknown)?;
+            let path = file.display().to_string();
+            let documents = match file == *filename {
+                true => read(&path, &text, unknown),
+                false => read_in_folder(&path, &text, unknown),
+            };
+            add(&mut objects, documents)?;
         }
     }
     Ok(objects)
@@ -46,8 +51,8 @@ fn is_none_of_ours(text: &[u8]) -> bool {
     !holds(FLUX) && (!core || read("", text, UnknownFields::Allow).is_err())
 }
 
-fn add(objects: &mut Objects, path: &str, text: &[u8], unknown: UnknownFields) -> Result<(), String> {
-    let documents = read(path, text, unknown).map_err(|e| e.to_string())?;
+fn add(objects: &mut Objects, documents: Result<Vec<Document>, ManifestErrors>) -> Result<(), String> {
+    let documents = documents.map_err(|e| e.to_string())?;
     objects.insert_all(documents).map_err(|e| e.to_string())
 }
 
