@@ -1,4 +1,5 @@
-//! Whole kustomizations made by chance, and what the real kustomize built of them (`fixtures/kustomize/worlds.jsonl`).
+//! Whole kustomizations, most of them made by chance, and what the real kustomize built of them (`worlds.jsonl`, `blocks.jsonl`
+//! of `fixtures/kustomize`).
 //!
 //! `BUMPWRIGHT_WORLDS=file` tries those of another file, as `tests/tools/kustomize-worlds.py` records them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -33,4 +34,10 @@ fn difference(world: &Value) -> Option<String> {
 #[test]
 fn worlds_are_built_as_by_the_real_kustomize() {
     pairs::compare("worlds", "BUMPWRIGHT_WORLDS", difference);
+}
+
+/// Block scalars and what becomes of their line breaks on the way through patches, lists, generators and variables.
+#[test]
+fn blocks_are_built_as_by_the_real_kustomize() {
+    pairs::compare("blocks", "BUMPWRIGHT_BLOCKS", difference);
 }

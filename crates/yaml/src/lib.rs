@@ -10,6 +10,7 @@
 //! | one document as kyaml reads it (a patch in a kustomization) | [`read_first`] with [`ReadOptions::kyaml`] |
 //! | kustomization files, plugin configurations, JSON patches | [`read_first`] with [`ReadOptions::sigs`] or [`ReadOptions::sigs_strict`] |
 //! | an object as kustomize prints it | [`write_sigs`] |
+//! | what is left of a tree on kyaml's ways through values | [`reread`], [`revalue`] |
 //! | a node as kyaml prints it: what functions read, `RNode.String` | [`write_kyaml`] |
 //! | JSON as Go's encoding/json writes it, for hashes | [`write_json`] |
 //! | documents with their comments, and their text in go-yaml's own style | [`read_annotated`], [`write_annotated`] |
@@ -85,4 +86,4 @@ pub use place::{FileId, Files, Place};
 pub use read::{Dialect, Duplicates, MAX_DEPTH, ReadOptions, read, read_first, read_resources};
 pub use resolve::{Resolved, TagError, decode, plain_tag, resolve};
 pub use sigs::write_sigs;
-pub use value::WriteError;
+pub use value::{WriteError, reread, revalue};

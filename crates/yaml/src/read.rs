@@ -105,12 +105,16 @@ pub fn read_first(bytes: &[u8], options: &ReadOptions) -> Result<Option<Node>, R
 
 /// The documents of a file of resources, as kyaml's `ByteReader` reads it: parted at lines that begin with `---`
 /// before anything else is looked at, each part read by itself, empty ones and nulls left out. Only the first document of
-/// a part counts (`...` ends it).
+/// a part counts (`...` ends it). A key that a mapping has twice stays twice: the first one is found, and what writes the
+/// mapping refuses it.
 ///
 /// # Errors
 /// As [`read`], and for `---` with more than a comment behind it.
 pub fn read_resources(bytes: &[u8], file: FileId) -> Result<Vec<Node>, ReadError> {
-    let options = ReadOptions::kyaml(file);
+    let options = ReadOptions {
+        duplicates: Duplicates::Keep,
+        ..ReadOptions::kyaml(file)
+    };
     let text = text_of(bytes, file)?;
     let text = match text.contains("\r\n") {
         true => text.replace("\r\n", "\n").into(),

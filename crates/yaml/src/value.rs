@@ -7,6 +7,7 @@ use super::place::{FileId, Files, Place};
 use super::read::{Dialect, ReadOptions, read_first};
 use super::resolve::{Resolved, TagError, decode, plain_tag};
 use bumpwright_gostd::format_float;
+use compact_str::{CompactString, ToCompactString};
 use std::borrow::Cow;
 
 /// A tree that has no such form.
@@ -105,8 +106,13 @@ fn tag_error(error: &TagError, place: Place) -> WriteError {
 
 /// Whether kyaml puts quotes around what is no text, inside of `{}` or `[]`: nothing, and dates with a time.
 fn is_quoted_in_flow(scalar: &Scalar) -> bool {
-    let concerned = scalar.style == Style::Plain && matches!(scalar.tag, Tag::Null | Tag::Timestamp);
-    concerned && !analyze(&scalar.text, Library::V3).flow_plain && plain_tag(&scalar.text, Dialect::V3) == scalar.tag
+    let untagged = matches!(&scalar.tag, Tag::Other(none) if none.is_empty());
+    let concerned = scalar.style == Style::Plain && (untagged || matches!(scalar.tag, Tag::Null | Tag::Timestamp));
+    if !concerned || analyze(&scalar.text, Library::V3).flow_plain {
+        return false;
+    }
+    let read = plain_tag(&scalar.text, Dialect::V3);
+    matches!(read, Tag::Null | Tag::Timestamp) && (untagged || read == scalar.tag)
 }
 
 /// Whether a text may be another one after kyaml has printed it as a block: go-yaml does not fold lines that are
@@ -117,6 +123,98 @@ fn may_change(scalar: &Scalar) -> bool {
         Style::Literal => scalar.text.starts_with('\t'),
         Style::Plain => scalar.text.starts_with('\t') && scalar.text.contains('\n'),
         Style::Single | Style::Double => false,
+    }
+}
+
+/// Makes of a tree what it is once kyaml has printed it and read values from that: some texts of several lines are others
+/// then. None of them changes once more.
+///
+/// # Errors
+/// As [`super::write_json`] for keys: one that is not text, or that a mapping has twice.
+pub fn reread(node: &mut Node) -> Result<(), WriteError> {
+    let read = |scalar: &mut Scalar, place, flow: bool| {
+        if scalar.tag == Tag::Str && !flow && may_change(scalar) {
+            scalar.text = printed_and_read(scalar, place)?.into();
+            // Quotes keep it from being printed as a block.
+            scalar.style = Style::Double;
+        }
+        Ok(())
+    };
+    each_scalar(node, true, false, &read)
+}
+
+/// Makes of a tree what it is once kustomize has made values of it, JSON of them, and has read that: all in braces and
+/// brackets, all text in quotes.
+///
+/// # Errors
+/// As [`super::write_json`].
+pub fn revalue(node: &mut Node) -> Result<(), WriteError> {
+    let read = |scalar: &mut Scalar, place, _: bool| {
+        let (text, tag) = match scalar.tag {
+            Tag::Str => (CompactString::default(), Tag::Str),
+            _ => match leaf(scalar, place, false)? {
+                Leaf::Null => ("null".into(), Tag::Null),
+                Leaf::Bool(value) => (value.to_compact_string(), Tag::Bool),
+                Leaf::Int(number) => (number.to_compact_string(), Tag::Int),
+                Leaf::Uint(number) => (number.to_compact_string(), Tag::Int),
+                Leaf::Float(number) => {
+                    let text = json_float(number);
+                    let tag = plain_tag(&text, Dialect::V3);
+                    (text.into(), tag)
+                }
+                Leaf::Text(text) => (text.as_ref().into(), Tag::Str),
+                Leaf::Bytes(bytes) => (bumpwright_gostd::lossy(&bytes).into(), Tag::Str),
+            },
+        };
+        if scalar.tag != Tag::Str {
+            scalar.text = text;
+        }
+        let style = if tag == Tag::Str { Style::Double } else { Style::Plain };
+        (scalar.tag, scalar.style) = (tag, style);
+        Ok(())
+    };
+    each_scalar(node, true, false, &read)?;
+    fold(node);
+    Ok(())
+}
+
+/// Puts all collections into braces and brackets.
+fn fold(node: &mut Node) {
+    match &mut node.value {
+        Value::Scalar(_) => {}
+        Value::Sequence(sequence) => {
+            sequence.flow = true;
+            sequence.items.iter_mut().for_each(fold);
+        }
+        Value::Mapping(mapping) => {
+            mapping.flow = true;
+            mapping.entries.iter_mut().for_each(|entry| fold(&mut entry.value));
+        }
+    }
+}
+
+/// Changes every value that is a scalar, told its place and whether it stands in `{…}` or `[…]`. Keys are checked.
+fn each_scalar(
+    node: &mut Node,
+    root: bool,
+    flow: bool,
+    change: &impl Fn(&mut Scalar, Place, bool) -> Result<(), WriteError>,
+) -> Result<(), WriteError> {
+    match &mut node.value {
+        Value::Scalar(scalar) => change(scalar, node.place, flow),
+        Value::Sequence(sequence) => {
+            let flow = flow || sequence.flow;
+            let mut items = sequence.items.iter_mut();
+            items.try_for_each(|item| each_scalar(item, false, flow, change))
+        }
+        Value::Mapping(mapping) => {
+            let flow = flow || mapping.flow;
+            let mut keys = members(mapping, root, flow)?;
+            keys.sort_by_key(|(key, _)| *key);
+            check_twice(&keys)?;
+            let mut entries = mapping.entries.iter_mut();
+            entries.try_for_each(|entry| each_scalar(&mut entry.value, false, flow, change))
+        }
     }
 }
 

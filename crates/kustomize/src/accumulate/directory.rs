@@ -6,6 +6,7 @@ use super::target::{Accumulated, Target};
 use crate::kustomization::Text;
 use crate::resource::ReadError;
 use crate::tree::{LoadError, Loader, RepoUrl};
+use bumpwright_yaml::reread;
 use std::sync::Arc;
 
 /// Kustomizations that lead to each other: more are an error. Each takes some twenty kilobytes of stack.
@@ -189,6 +190,14 @@ impl<'c> Target<'c, '_> {
             accumulated.map.append_all(map)?;
         }
         self.add_resources(&mut accumulated, &names)?;
+        for config in accumulated.map.list_mut() {
+            // What a plugin reads is printed.
+            let read = reread(&mut config.node);
+            read.map_err(|error| {
+                let place = error.place;
+                BuildError::from(error).of(config.id()).at(place)
+            })?;
+        }
         Ok(accumulated.map)
     }
 }

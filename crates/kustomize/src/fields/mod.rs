@@ -29,7 +29,9 @@ mod walk;
 pub use config::{FieldConfig, NameReferences};
 pub use error::{ConfigError, Fault, FieldError};
 pub use read::Fields;
-pub use set::{set_entry, set_entry_if_empty, set_scalar, set_scalar_if_empty, untagged};
+pub use set::{
+    is_other_in_yaml_1_1, new_string, set_entry, set_entry_if_empty, set_scalar, set_scalar_if_empty, untagged,
+};
 pub use shared::{SharedEntries, Step};
 pub use spec::{FieldSpec, FieldSpecs};
 pub use split::{split_path, split_path_smart};

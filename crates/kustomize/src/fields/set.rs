@@ -2,7 +2,7 @@
 
 use super::error::Fault;
 use crate::growth;
-use bumpwright_yaml::{Node, Scalar, Style, Tag, Value};
+use bumpwright_yaml::{Dialect, FileId, Node, ReadOptions, Scalar, Style, Tag, Value, plain_tag, read_first};
 use compact_str::CompactString;
 
 /// What an entry of a mapping takes beside its texts, in bytes.
@@ -63,7 +63,7 @@ pub fn set_entry(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> 
                 style,
             });
         }
-        None => mapping.set(key, Node::string(text).at(value.place)),
+        None => mapping.set(key, new_string(text).at(value.place)),
     }
     Ok(())
 }
@@ -78,6 +78,41 @@ pub fn set_entry_if_empty(node: &mut Node, key: &str, value: &Node) -> Result<()
         return Ok(());
     }
     set_entry(node, key, value)
+}
+
+/// A string as kyaml's `FieldSetter` puts it into a field that was not there: in quotes where YAML 1.1 would read something
+/// else.
+#[must_use]
+pub fn new_string(text: &str) -> Node {
+    let mut node = Node::string(text);
+    if let Value::Scalar(scalar) = &mut node.value
+        && is_other_in_yaml_1_1(text)
+    {
+        scalar.style = Style::Double;
+    }
+    node
+}
+
+/// Whether YAML 1.1 takes a text of one line for something other than a string: `yes`, `1:30`, `{x}`, `# x`.
+#[must_use]
+pub fn is_other_in_yaml_1_1(text: &str) -> bool {
+    if text.is_empty() || text.contains('\n') {
+        return false;
+    }
+    if plain_tag(text, Dialect::V2) != Tag::Str {
+        return true;
+    }
+    // Of the others only those with such signs need to be read.
+    let begin = text.trim_start();
+    let is_word = !begin.starts_with(['{', '[', '-', '?', '#', '!', '&', '.']) && !begin.is_empty();
+    if is_word && !text.contains(": ") && !text.ends_with(':') {
+        return false;
+    }
+    let is_string = |node: Node| node.as_scalar().is_some_and(|scalar| scalar.tag == Tag::Str);
+    match read_first(text.as_bytes(), &ReadOptions::sigs(FileId::NONE)) {
+        Ok(read) => !read.is_some_and(is_string),
+        Err(_) => false,
+    }
 }
 
 /// The tag of a scalar that has none: a string where it is quoted, else whatever its text reads as, and changing with

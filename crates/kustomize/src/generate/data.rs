@@ -1,5 +1,6 @@
 //! Keys and values from literals, files and files of variables.
 
+use crate::fields::new_string;
 use crate::growth;
 use crate::tree::{LoadError, Loader, path};
 use base64::Engine;
@@ -157,13 +158,11 @@ pub fn base64_lines(bytes: &[u8]) -> String {
 /// A string; as a block if it has several lines.
 #[must_use]
 pub fn data_value(text: &str) -> Node {
-    let mut node = Node::string(text);
-    if let Value::Scalar(scalar) = &mut node.value {
-        scalar.style = if text.contains('\n') {
-            Style::Literal
-        } else {
-            Style::Plain
-        };
+    let mut node = new_string(text);
+    if let Value::Scalar(scalar) = &mut node.value
+        && text.contains('\n')
+    {
+        scalar.style = Style::Literal;
     }
     node
 }

@@ -5,7 +5,7 @@ use super::pointer::{container, index};
 use super::spelling::{from_json, to_json};
 use super::{Patch, PatchError, name_of};
 use crate::growth::{Growth, Overgrown};
-use bumpwright_yaml::{Dialect, Entry, Node, Tag, Value};
+use bumpwright_yaml::{Dialect, Entry, Node, Tag, Value, reread};
 
 impl Patch {
     /// Applies the operations to `object`, one after the other.
@@ -23,6 +23,7 @@ impl Patch {
     ///
     /// As [`Self::apply`], and when objects grow without end.
     pub fn apply_within(&self, object: &mut Node, growth: &Growth) -> Result<(), PatchError> {
+        reread(object)?;
         if self.operations.iter().any(|operation| operation.op == "test") {
             // Tests compare spellings: those of the object in JSON, those of the patch as written.
             to_json(object, Dialect::V3)?;

@@ -6,7 +6,7 @@
 //!
 //! kustomize turns the object into JSON and back. Here the nodes stay, and [`Patch::apply`] spells their scalars as the way
 //! through JSON would: numbers lose what a float does not hold (`9007199254740993` becomes `9.007199254740992e+15`), quotes
-//! go where a string does not need them.
+//! go where a string does not need them, folded text gets the line breaks that kyaml's printing adds.
 //!
 //! Where the library is laxer than the RFC, so is this: `replace` adds a key that is missing, `copy` of a missing key
 //! gives null, negative indices count from the end, a path need not begin with `/`. `test` compares the spelling of numbers.
@@ -20,7 +20,7 @@ mod spelling;
 pub use operation::Patch;
 
 use crate::growth::Overgrown;
-use bumpwright_yaml::{Place, ReadError};
+use bumpwright_yaml::{Place, ReadError, WriteError};
 
 /// Why a patch cannot be read or applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -129,6 +129,15 @@ impl Patch {
     pub(crate) fn weight(&self) -> u64 {
         let values = self.operations.iter().filter_map(|operation| operation.value.as_ref());
         values.map(bumpwright_yaml::weight::of_node).sum()
+    }
+}
+
+impl From<WriteError> for PatchError {
+    fn from(error: WriteError) -> Self {
+        Self::Value {
+            place: error.place,
+            problem: error.problem,
+        }
     }
 }
 

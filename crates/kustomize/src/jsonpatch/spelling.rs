@@ -3,8 +3,9 @@
 use super::PatchError;
 use bumpwright_gostd::format_float;
 use bumpwright_yaml::{
-    Dialect, Node, Place, Resolved, Scalar, SequenceIndent, Style, Tag, Value, decode, plain_tag, write_kyaml,
+    Dialect, Node, Place, Resolved, Scalar, SequenceIndent, Style, Tag, Value, decode, plain_tag, reread, write_kyaml,
 };
+use std::cell::Cell;
 
 /// Spells every scalar below `node` as JSON does: whole numbers with decimal digits, floats as Go writes them, moments as text.
 ///
@@ -39,12 +40,15 @@ pub(super) fn to_json(node: &mut Node, dialect: Dialect) -> Result<(), PatchErro
 ///
 /// As [`to_json`].
 pub(super) fn from_json(node: &mut Node) -> Result<(), PatchError> {
+    // Whether there may be a text that kyaml writes as a block and cannot read.
+    let unreadable = Cell::new(false);
     each_scalar(node, false, &|scalar, place, flow| {
         if flow && is_empty_null(scalar) {
             set(scalar, "", Tag::Str);
         }
         if scalar.tag == Tag::Str {
             scalar.style = style(&scalar.text);
+            unreadable.set(unreadable.get() || scalar.text.starts_with('\t'));
             return Ok(());
         }
         if scalar.tag == Tag::Int && is_short(&scalar.text) {
@@ -77,6 +81,9 @@ pub(super) fn from_json(node: &mut Node) -> Result<(), PatchError> {
         Ok(())
     })?;
     unfold(node);
+    if unreadable.get() {
+        reread(node)?;
+    }
     Ok(())
 }
 

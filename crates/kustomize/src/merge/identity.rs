@@ -1,9 +1,11 @@
 //! A patch that leaves the identity of the object alone.
 
 use super::{MergeError, Merged, merge};
-use crate::fields::untagged;
+use crate::fields::{new_string, untagged};
 use crate::schema::Schema;
-use bumpwright_yaml::{Dialect, Node, Place, Scalar, Style, Tag, Value, plain_tag};
+use bumpwright_yaml::{Entry, Mapping, Node, Place, Scalar, Style, Tag, Value};
+use compact_str::CompactString;
+use std::collections::HashMap;
 
 /// What of an object's identity a patch may change (`options:` of an entry in `patches`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -60,22 +62,37 @@ pub fn aim(patch: &mut Node, object: &Node) {
             continue;
         };
         match texts.as_mapping_mut().filter(|texts| !texts.entries.is_empty()) {
-            Some(texts) => texts.entries.iter_mut().for_each(|entry| make_string(&mut entry.value)),
+            Some(texts) => respell(texts),
             None => drop(metadata.remove(field)),
         }
     }
+}
+
+/// Writes labels or annotations as kustomize does when it sets all of them: strings, whatever they were and however they
+/// were spelled, and of those with one key the last.
+pub(crate) fn respell(texts: &mut Mapping) {
+    let mut entries: Vec<Entry> = Vec::with_capacity(texts.entries.len());
+    let mut places = HashMap::new();
+    for mut entry in texts.entries.drain(..) {
+        make_string(&mut entry.value);
+        match places.get(&entry.key.text).and_then(|at: &usize| entries.get_mut(*at)) {
+            Some(known) => *known = entry,
+            None => {
+                places.insert(entry.key.text.clone(), entries.len());
+                entries.push(entry);
+            }
+        }
+    }
+    texts.entries = entries;
+    texts.flow = false;
 }
 
 /// Makes a string of what a value says; lists and mappings say nothing.
 fn make_string(node: &mut Node) {
     let text = node
         .as_scalar()
-        .map_or_else(Default::default, |scalar| scalar.text.clone());
-    let mut scalar = Scalar::string(text);
-    if plain_tag(&scalar.text, Dialect::V2) != Tag::Str {
-        scalar.style = Style::Double;
-    }
-    node.value = Value::Scalar(scalar);
+        .map_or_else(CompactString::default, |scalar| scalar.text.clone());
+    node.value = new_string(&text).value;
 }
 
 /// Puts a text among the metadata, made where there are none.

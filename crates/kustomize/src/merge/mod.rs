@@ -24,6 +24,7 @@ mod identity;
 mod regular;
 mod walk;
 
+pub(crate) use identity::respell;
 pub use identity::{Changes, aim, apply};
 pub use walk::{Merged, merge};
 

@@ -6,8 +6,9 @@
 use super::MergeError;
 use super::directive::{self, Directive};
 use super::elements;
+use crate::fields::is_other_in_yaml_1_1;
 use crate::schema::{Schema, TypeRef};
-use bumpwright_yaml::{Dialect, Entry, Mapping, Node, Style, Tag, Value, plain_tag};
+use bumpwright_yaml::{Entry, Mapping, Node, Style, Tag, Value};
 
 /// Levels of nesting, of which real objects have thirty: recursion stays within a thread's stack.
 const MAX_DEPTH: usize = 1000;
@@ -167,9 +168,12 @@ impl<'s> Walk<'s> {
         if let Some(patch) = patch.as_ref().filter(|_| dest.entries.is_empty()) {
             dest.flow = patch.flow;
         }
-        let mut fault = None;
+        let again = repeated(&dest.entries);
+        let (mut fault, mut at) = (None, 0..);
         dest.entries.retain_mut(|entry| {
-            if fault.is_some() {
+            // Of a field that stands twice the second stays as it is.
+            let is_again = at.next().is_some_and(|at| again.binary_search(&at).is_ok());
+            if fault.is_some() || is_again {
                 return true;
             }
             let from = patch.as_mut().and_then(|patch| patch.take(&entry.key.text));
@@ -324,15 +328,28 @@ fn quote_old_words(node: &mut Node) {
     if let Value::Scalar(scalar) = &mut node.value
         && scalar.is_string()
         && scalar.style == Style::Plain
-        && !scalar.text.is_empty()
-        && plain_tag(&scalar.text, Dialect::V2) != Tag::Str
+        && is_other_in_yaml_1_1(&scalar.text)
     {
         scalar.style = Style::Double;
         scalar.tag = Tag::Str;
     }
 }
 
-/// The fields of a patch, to be taken by name.
+/// The places of entries whose key an earlier one has.
+fn repeated(entries: &[Entry]) -> Vec<usize> {
+    let key = |at: usize| entries.get(at).map(|entry| entry.key.text.as_str());
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by(|one, other| key(*one).cmp(&key(*other)));
+    let again = order.windows(2).filter_map(|pair| match *pair {
+        [one, other] if key(one) == key(other) => Some(other),
+        _ => None,
+    });
+    let mut again: Vec<usize> = again.collect();
+    again.sort_unstable();
+    again
+}
+
+/// The fields of a patch, to be taken by name. Of those with one name the first counts.
 struct PatchFields {
     entries: Vec<Option<Entry>>,
     /// Their numbers, by name.
@@ -345,6 +362,7 @@ impl PatchFields {
         let entries: Vec<_> = std::mem::take(&mut mapping.entries).into_iter().map(Some).collect();
         let mut order: Vec<usize> = (0..entries.len()).collect();
         order.sort_by(|one, other| name(&entries, *one).cmp(name(&entries, *other)));
+        order.dedup_by(|one, other| name(&entries, *one) == name(&entries, *other));
         Self {
             entries,
             order,

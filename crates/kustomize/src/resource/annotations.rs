@@ -3,7 +3,8 @@
 
 use super::{Behavior, IdError, Origin, Previous, Resource};
 use crate::generate::{base64_lines, data_value};
-use bumpwright_yaml::{FileId, Node, ReadOptions, Tag, Value, read_first};
+use crate::merge::respell;
+use bumpwright_yaml::{FileId, Mapping, Node, ReadOptions, Tag, Value, read_first};
 use compact_str::CompactString;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ const LEGACY: [&str; 3] = [
 ];
 
 impl Resource {
-    pub(super) fn annotations_mut(&mut self) -> Option<&mut bumpwright_yaml::Mapping> {
+    pub(super) fn annotations_mut(&mut self) -> Option<&mut Mapping> {
         let annotations = self.node.lookup_mut(&["metadata", "annotations"])?;
         annotations.as_mapping_mut()
     }
@@ -179,15 +180,21 @@ impl Resource {
         if let Some(annotations) = self.annotations_mut() {
             annotations.entries.retain(|entry| !gone(&entry.key.text));
             if !annotations.entries.is_empty() {
-                annotations
-                    .entries
-                    .iter_mut()
-                    .for_each(|entry| make_string(&mut entry.value));
-                return;
+                return respell(annotations);
             }
         }
         if let Some(metadata) = self.node.get_mut("metadata").and_then(Node::as_mapping_mut) {
             metadata.remove("annotations");
+        }
+    }
+
+    /// Where origins are tracked, kustomize writes all annotations anew with them: none is one with others then.
+    pub(super) fn renew_annotations(&mut self) {
+        if !self.shared.is_empty() {
+            self.shared.forget_below(&["metadata".into(), "annotations".into()]);
+        }
+        if let Some(annotations) = self.annotations_mut() {
+            respell(annotations);
         }
     }
 
@@ -251,8 +258,9 @@ impl Resource {
         let mapping = self.node.get(field).and_then(Node::as_mapping);
         let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
         let text = |node: &Node| node.as_str().unwrap_or_default().into();
-        entries
-            .iter()
+        // Of a key that stands twice the first counts.
+        let pairs = entries.iter().rev();
+        pairs
             .map(|entry| (entry.key.text.clone(), text(&entry.value)))
             .collect()
     }
@@ -288,12 +296,4 @@ fn encoded_string_data(secret: &Resource) -> Result<BTreeMap<CompactString, Comp
 
 fn parsed(text: &str) -> Option<Node> {
     read_first(text.as_bytes(), &ReadOptions::kyaml(FileId::NONE)).ok()?
-}
-
-/// Makes a string of whatever a value is, as kustomize does when it writes annotations.
-fn make_string(value: &mut Node) {
-    match &mut value.value {
-        Value::Scalar(scalar) => scalar.tag = Tag::Str,
-        _ => *value = Node::string("").at(value.place),
-    }
 }

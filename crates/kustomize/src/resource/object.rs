@@ -203,13 +203,6 @@ impl Resource {
         });
     }
 
-    /// Where origins are tracked, kustomize writes all annotations anew with them: none is one with others then.
-    pub(super) fn renew_annotations(&mut self) {
-        if !self.shared.is_empty() {
-            self.shared.forget_below(&["metadata".into(), "annotations".into()]);
-        }
-    }
-
     /// What named it first.
     #[must_use]
     pub fn original_id(&self) -> ResId {
@@ -310,7 +303,8 @@ impl Resource {
 
     /// Writes labels or annotations anew, as strings and sorted; takes the field away where there are none.
     pub fn set_pairs(&mut self, field: &str, mut pairs: Vec<(CompactString, CompactString)>) {
-        pairs.sort();
+        // Of a key that stands twice the last counts.
+        pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
         let Some(metadata) = self.node.get_mut("metadata").and_then(Node::as_mapping_mut) else {
             return;
         };

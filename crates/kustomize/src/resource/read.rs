@@ -3,7 +3,7 @@
 use super::Resource;
 use super::object::is_nil_or_empty;
 use crate::schema::SchemaChoice;
-use bumpwright_yaml::{FileId, Node, Place, ReadError as YamlError, Value};
+use bumpwright_yaml::{FileId, Node, Place, ReadError as YamlError, Value, WriteError, revalue};
 
 /// A text that holds no resources.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -36,6 +36,9 @@ pub enum ReadError {
     /// Lists in lists, without end.
     #[error("lists in lists, more than {MAX_LISTS} deep")]
     Depth(Place),
+    /// A list that JSON has no form for.
+    #[error(transparent)]
+    Json(#[from] WriteError),
     /// Bytes that are no UTF-8.
     #[error("the text is not UTF-8")]
     Encoding,
@@ -49,6 +52,7 @@ impl ReadError {
     pub fn place(&self) -> Place {
         match self {
             Self::Malformed(error) => error.place,
+            Self::Json(error) => error.place,
             Self::NoObject(place)
             | Self::NoKind(place)
             | Self::NoName { place, .. }
@@ -166,10 +170,16 @@ fn items(mut node: Node) -> Result<Expanded, ReadError> {
         return Ok(Expanded::Items(Vec::new()));
     }
     match &mut items.value {
-        Value::Sequence(sequence) => Ok(Expanded::Items(std::mem::take(&mut sequence.items))),
-        _ => Err(ReadError::NoItems {
-            place: items.place,
-            kind,
-        }),
+        Value::Sequence(_) => {}
+        _ => {
+            return Err(ReadError::NoItems {
+                place: items.place,
+                kind,
+            });
+        }
     }
+    // kustomize makes values of the list, and nodes of its items.
+    revalue(&mut node)?;
+    let items = node.get_mut("items").and_then(Node::as_items_mut);
+    Ok(Expanded::Items(items.map(std::mem::take).unwrap_or_default()))
 }
