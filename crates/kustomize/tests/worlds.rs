@@ -1,5 +1,5 @@
 //! Whole kustomizations, most of them made by chance, and what the real kustomize built of them (`worlds.jsonl`, `blocks.jsonl`
-//! of `fixtures/kustomize`).
+//! and `twice.jsonl` of `fixtures/kustomize`).
 //!
 //! `BUMPWRIGHT_WORLDS=file` tries those of another file, as `tests/tools/kustomize-worlds.py` records them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -40,4 +40,10 @@ fn worlds_are_built_as_by_the_real_kustomize() {
 #[test]
 fn blocks_are_built_as_by_the_real_kustomize() {
     pairs::compare("blocks", "BUMPWRIGHT_BLOCKS", difference);
+}
+
+/// Fields that stand twice: in one case, in resources and patches, or in several, in kustomizations and configurations.
+#[test]
+fn what_stands_twice_is_read_as_by_the_real_kustomize() {
+    pairs::compare("twice", "BUMPWRIGHT_TWICE", difference);
 }

@@ -3,7 +3,7 @@
 use super::error::BuildError;
 use super::target::Target;
 use super::transform::Transformer;
-use crate::fields::{ConfigError, Fields};
+use crate::fields::{ConfigError, Fields, settle, with_case};
 use crate::generate::{GeneratorArgs, HelmChart, HelmGlobals, config_map, iam_policy, secret};
 use crate::kustomization::{Patch, Text};
 use crate::plugins::PluginError;
@@ -26,6 +26,18 @@ const GENERATORS: [&str; 4] = [
     "IAMPolicyGenerator",
 ];
 
+/// The fields of a `PrefixTransformer` or `SuffixTransformer`, which kustomize reads as YAML and not as JSON.
+const AFFIX: [&str; 8] = [
+    "prefix",
+    "suffix",
+    "fieldSpecs",
+    "path",
+    "create",
+    "group",
+    "version",
+    "kind",
+];
+
 fn text(fields: &mut Fields<'_>, name: &'static str) -> Result<Text, ConfigError> {
     let text = fields.string(name)?;
     Ok(fields.get(name).map(|node| Text::of(text, node)).unwrap_or_default())
@@ -35,7 +47,7 @@ impl Target<'_, '_> {
     /// What the built-in generator of a config makes.
     pub(super) fn generate_builtin(&self, config: &Resource) -> Result<ResMap, BuildError> {
         let schema = self.context.schema();
-        let node = &config.node;
+        let node = &*settle(&config.node, false)?;
         let mut map = ResMap::default();
         match config.kind() {
             kind @ "ConfigMapGenerator" => {
@@ -86,15 +98,19 @@ impl Target<'_, '_> {
 
     /// The built-in transformer of a config.
     pub(super) fn builtin_transformer(&self, config: &Resource) -> Result<Transformer<'static>, BuildError> {
-        let node = &config.node;
+        let node = &*settle(&config.node, false)?;
         Ok(match config.kind() {
             "AnnotationsTransformer" => Transformer::Metadata(Metadata::read_annotations(node)?),
             "LabelTransformer" => Transformer::Metadata(Metadata::read_labels(node)?),
             "HashTransformer" => Transformer::Hash,
             "ImageTagTransformer" => Transformer::Images(vec![ImageTag::read(node)?]),
             "NamespaceTransformer" => Transformer::Namespace(Namespace::read(node)?),
-            "PrefixTransformer" => Transformer::Affixes(vec![Affix::read(node, End::Prefix)?]),
-            "SuffixTransformer" => Transformer::Affixes(vec![Affix::read(node, End::Suffix)?]),
+            "PrefixTransformer" => {
+                Transformer::Affixes(vec![Affix::read(&with_case(&config.node, &AFFIX), End::Prefix)?])
+            }
+            "SuffixTransformer" => {
+                Transformer::Affixes(vec![Affix::read(&with_case(&config.node, &AFFIX), End::Suffix)?])
+            }
             "PrefixSuffixTransformer" => {
                 Transformer::Affixes(vec![Affix::read(node, End::Prefix)?, Affix::read(node, End::Suffix)?])
             }
@@ -121,6 +137,7 @@ impl Target<'_, '_> {
         if !value.target_file.is_empty() {
             let file = Text::of(value.target_file.clone(), node);
             if let Some(document) = self.context.document(&self.loader, &file)? {
+                let document = settle(&document, false)?;
                 value.targets.extend(ValueAdd::read_targets(&document)?);
             }
         }

@@ -90,12 +90,26 @@ impl<'a> Context<'a> {
 
     /// The first document of a file, as configurations are read.
     pub(super) fn document(&self, loader: &Loader<'_>, path: &Text) -> Result<Option<Node>, BuildError> {
+        self.document_as(loader, path, ReadOptions::sigs)
+    }
+
+    /// The same, where no key may stand twice.
+    pub(super) fn strict_document(&self, loader: &Loader<'_>, path: &Text) -> Result<Option<Node>, BuildError> {
+        self.document_as(loader, path, ReadOptions::sigs_strict)
+    }
+
+    fn document_as(
+        &self,
+        loader: &Loader<'_>,
+        path: &Text,
+        options: fn(FileId) -> ReadOptions,
+    ) -> Result<Option<Node>, BuildError> {
         let bytes = loader
             .load(&path.text)
             .map_err(|error| BuildError::from(error).at(path.place))?;
         let file = self.file(&loader.shown(&path.text));
         growth::take(weight::of_text(&bytes)).map_err(|error| BuildError::from(error).at(path.place))?;
-        let document = read_first(&bytes, &ReadOptions::sigs(file));
+        let document = read_first(&bytes, &options(file));
         document.map_err(|error| BuildError::from(error).through(path.place))
     }
 

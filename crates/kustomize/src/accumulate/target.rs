@@ -3,7 +3,7 @@
 use super::build::Rewritten;
 use super::context::Context;
 use super::error::BuildError;
-use crate::fields::FieldConfig;
+use crate::fields::{FieldConfig, settle};
 use crate::growth;
 use crate::kustomization::{Kustomization, Text, crd_config, find};
 use crate::reference::mark_vars;
@@ -152,10 +152,10 @@ impl<'c, 'a> Target<'c, 'a> {
         }
         let mut own = FieldConfig::default();
         for file in files {
-            if let Some(document) = self.context.document(&self.loader, file)? {
+            if let Some(document) = self.context.strict_document(&self.loader, file)? {
                 let through = |error| BuildError::from(error).through(file.place);
-                own.merge(&FieldConfig::read(&document).map_err(through)?)
-                    .map_err(through)?;
+                let read = settle(&document, false).and_then(|document| FieldConfig::read(&document));
+                own.merge(&read.map_err(through)?).map_err(through)?;
             }
         }
         let mut all = (*self.context.fields).clone();

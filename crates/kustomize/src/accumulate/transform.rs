@@ -4,7 +4,7 @@ use super::error::BuildError;
 use super::patch::{JsonPatchStep, PatchStep, StrategicStep};
 use super::target::{Accumulated, Target};
 use crate::Gvk;
-use crate::fields::FieldConfig;
+use crate::fields::{FieldConfig, settle};
 use crate::generate::name_hash;
 use crate::kustomization::Text;
 use crate::plugins::Plugin;
@@ -231,7 +231,7 @@ impl Target<'_, '_> {
             };
             let path = Text::of(path, entry);
             if let Some(document) = self.context.document(&self.loader, &path)? {
-                replacements.extend(Replacement::read_file(&document)?);
+                replacements.extend(Replacement::read_file(&*settle(&document, false)?)?);
             }
         }
         Ok(replacements)

@@ -13,6 +13,7 @@
 //! * [`walk`], [`walk_all`]: call a function at the fields of one object.
 //! * [`set_scalar`], [`set_entry`]: what such a function mostly does.
 //! * [`SharedEntries`]: entries that are one node to kustomize; to be settled after each change in place.
+//! * [`settle`]: makes one field of those that differ in case, as Go does when it reads JSON.
 //! * [`Fields`]: reads a mapping field by field as Go reads JSON into a struct; errors name the field and its place.
 
 mod builtin;
@@ -21,6 +22,7 @@ mod error;
 mod near;
 mod read;
 mod set;
+mod settle;
 mod shared;
 mod spec;
 mod split;
@@ -32,6 +34,7 @@ pub use read::Fields;
 pub use set::{
     is_other_in_yaml_1_1, new_string, set_entry, set_entry_if_empty, set_scalar, set_scalar_if_empty, untagged,
 };
+pub use settle::{settle, with_case};
 pub use shared::{SharedEntries, Step};
 pub use spec::{FieldSpec, FieldSpecs};
 pub use split::{split_path, split_path_smart};

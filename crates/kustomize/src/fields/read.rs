@@ -71,7 +71,8 @@ impl<'a> Fields<'a> {
         self.place
     }
 
-    /// The value of a field; nothing where it is missing or null. The last of several spellings wins.
+    /// The value of a field; nothing where it is missing or null. Where it may stand in several spellings, [`super::settle`] has
+    /// made one of them before.
     pub fn get(&mut self, name: &'static str) -> Option<&'a Node> {
         if !self.known.contains(&name) {
             self.known.push(name);

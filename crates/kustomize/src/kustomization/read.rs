@@ -1,7 +1,7 @@
 //! Reads a kustomization from its text: strictly, as kustomize does by way of JSON.
 
 use super::{Kustomization, KustomizationError, LabelEntry, Patch, SortOptions, Text};
-use crate::fields::{ConfigError, FieldSpec, FieldSpecs, Fields};
+use crate::fields::{ConfigError, FieldSpec, FieldSpecs, Fields, settle};
 use crate::generate::{GeneratorArgs, GeneratorOptions, HelmChart, HelmGlobals};
 use crate::replace::{Selector, Var};
 use crate::transform::{ImageChange, LabelOptions};
@@ -90,6 +90,7 @@ impl Kustomization {
     ///
     /// As [`Self::read`], YAML apart.
     pub fn of_node(node: &Node, text_of: &[u8]) -> Result<Self, KustomizationError> {
+        let node = &*settle(node, true)?;
         let mut fields = Fields::of(node, WHAT)?.knowing(&FIELDS);
         let kind = text(&mut fields, "kind")?;
         let api_version = text(&mut fields, "apiVersion")?;
@@ -213,10 +214,15 @@ impl Kustomization {
             }
             fields.finish()?;
         }
-        if let Some(openapi) = fields.get("openapi") {
-            let mut fields = Fields::of(openapi, "openapi")?;
-            self.openapi_path = Some(text(&mut fields, "path")?).filter(|path| !path.text.is_empty());
-            self.openapi_version = Some(text(&mut fields, "version")?).filter(|version| !version.text.is_empty());
+        // A map, whose keys are spelled as they are.
+        for (key, value) in pairs(fields, "openapi")? {
+            let given =
+                Some(Text::of(value.as_str().unwrap_or_default().into(), &value)).filter(|text| !text.text.is_empty());
+            match key.as_str() {
+                "path" => self.openapi_path = given,
+                "version" => self.openapi_version = given,
+                _ => {}
+            }
         }
         self.sort_options = fields.get("sortOptions").map(read_sort_options).transpose()?;
         Ok(())
