@@ -214,6 +214,19 @@ fn what_is_for_nothing_is_a_warning() {
     );
 }
 
+/// P-002: kustomize has no absolute directories either (`new root '/fleet/app/base' cannot be absolute`).
+#[test]
+fn a_directory_that_is_named_by_an_absolute_path_is_told_so() {
+    for field in ["generators", "resources"] {
+        let top = format!("{field}:\n- /fleet/app/base\n");
+        assert_eq!(
+            error(&[("kustomization.yaml", &top)]),
+            "kustomization.yaml:2:3: /fleet/app/base: a directory must be named relative to its kustomization, not by an absolute path",
+            "{field}"
+        );
+    }
+}
+
 #[test]
 fn a_place_above_the_shown_directory_is_absolute() {
     let files = [

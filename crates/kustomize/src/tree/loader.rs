@@ -186,7 +186,11 @@ impl<'a> Loader<'a> {
     /// Whether `name` is a directory here; links followed. URLs are not.
     #[must_use]
     pub fn is_directory(&self, name: &str) -> bool {
-        self.directory(&path::join(&self.root, name)).is_ok()
+        let path = match path::is_absolute(name) {
+            true => path::clean(name),
+            false => path::join(&self.root, name),
+        };
+        self.directory(&path).is_ok()
     }
 
     /// The view of another directory or repository that this kustomization names.
