@@ -122,7 +122,9 @@ pub fn read_resources(bytes: &[u8], file: FileId) -> Result<Vec<Node>, ReadError
     };
     let mut documents = Vec::new();
     for part in super::split::parts(&text, file)? {
-        let document = Composer::new(part.text, &options, part.line).document()?;
+        // Where no file is named, lines are those of the document, as kyaml has them.
+        let line = if file == FileId::NONE { 0 } else { part.line };
+        let document = Composer::new(part.text, &options, line).document()?;
         documents.extend(document.filter(|document| !document.is_null()));
     }
     Ok(documents)

@@ -297,7 +297,7 @@ pub(super) fn add_hashes(map: &mut ResMap, schema: &SchemaChoice) -> Result<(), 
         let Some(resource) = map.list().get(at).filter(|resource| resource.needs_hash) else {
             continue;
         };
-        let hash = name_hash(&resource.node).map_err(|error| BuildError::from(error).of(resource.id()))?;
+        let hash = name_hash(&resource.as_hashed()).map_err(|error| BuildError::from(error).of(resource.id()))?;
         map.update(at, |resource| {
             resource.remember();
             let name = format!("{}-{hash}", resource.name());

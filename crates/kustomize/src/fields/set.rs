@@ -2,7 +2,9 @@
 
 use super::error::Fault;
 use crate::growth;
-use bumpwright_yaml::{Dialect, FileId, Node, ReadOptions, Scalar, Style, Tag, Value, plain_tag, read_first};
+use bumpwright_yaml::{
+    Dialect, Entry, FileId, Node, Place, ReadOptions, Scalar, Style, Tag, Value, plain_tag, read_first,
+};
 use compact_str::CompactString;
 
 /// What an entry of a mapping takes beside its texts, in bytes.
@@ -23,6 +25,10 @@ pub fn set_scalar(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), F
     let is_tagged = scalar.tag != Tag::Str;
     let tag = tag.filter(|_| scalar.style == Style::Plain || is_tagged);
     scalar.tag = tag.unwrap_or_else(|| untagged(text, scalar.style));
+    if node.place.file == FileId::NONE {
+        // It is another one now, which nobody could be led to anyway.
+        node.place = Place::NONE;
+    }
     Ok(())
 }
 
@@ -57,13 +63,18 @@ pub fn set_entry(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> 
     match mapping.get_mut(key) {
         Some(field) => {
             let style = field.as_scalar().map_or(Style::Plain, |scalar| scalar.style);
-            field.value = Value::Scalar(Scalar {
+            *field = Node::new(Value::Scalar(Scalar {
                 text: text.into(),
                 tag: Tag::Str,
                 style,
-            });
+            }));
         }
-        None => mapping.set(key, new_string(text).at(value.place)),
+        // The key says where it comes from, the value that it was made.
+        None => mapping.entries.push(Entry {
+            key: Scalar::string(key),
+            place: value.place,
+            value: new_string(text),
+        }),
     }
     Ok(())
 }
@@ -80,15 +91,17 @@ pub fn set_entry_if_empty(node: &mut Node, key: &str, value: &Node) -> Result<()
     set_entry(node, key, value)
 }
 
-/// A string as kyaml's `FieldSetter` puts it into a field that was not there: in quotes where YAML 1.1 would read something
-/// else.
+/// A string as kyaml puts it into a field that was not there: a block if it has several lines, in quotes where YAML 1.1 would
+/// read something else.
 #[must_use]
 pub fn new_string(text: &str) -> Node {
     let mut node = Node::string(text);
-    if let Value::Scalar(scalar) = &mut node.value
-        && is_other_in_yaml_1_1(text)
-    {
-        scalar.style = Style::Double;
+    if let Value::Scalar(scalar) = &mut node.value {
+        scalar.style = match text.contains('\n') {
+            true => Style::Literal,
+            false if is_other_in_yaml_1_1(text) => Style::Double,
+            false => Style::Plain,
+        };
     }
     node
 }

@@ -1,12 +1,10 @@
 //! Keys and values from literals, files and files of variables.
 
-use crate::fields::new_string;
 use crate::growth;
 use crate::tree::{LoadError, Loader, path};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bumpwright_budget::Exceeded;
-use bumpwright_yaml::{Node, Style, Value};
 use std::collections::BTreeMap;
 
 /// Data that cannot be made.
@@ -153,18 +151,6 @@ pub fn base64_lines(bytes: &[u8]) -> String {
         rest = after;
     }
     lines
-}
-
-/// A string; as a block if it has several lines.
-#[must_use]
-pub fn data_value(text: &str) -> Node {
-    let mut node = new_string(text);
-    if let Value::Scalar(scalar) = &mut node.value
-        && text.contains('\n')
-    {
-        scalar.style = Style::Literal;
-    }
-    node
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! The hash of an object's content that its name ends with.
 
-use bumpwright_yaml::{Node, WriteError, write_json};
+use bumpwright_yaml::{Entry, FileId, Node, Place, Scalar, Style, Tag, Value, WriteError, write_json};
 use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
 
-/// Ten letters and digits for the content of an object: type and data of a ConfigMap or Secret, the whole of any other.
+/// Ten letters and digits for the content of an object: type and data of a ConfigMap or Secret, the whole of any other, with
+/// the way it is written.
 ///
 /// # Errors
 ///
@@ -27,13 +29,133 @@ pub fn name_hash(object: &Node) -> Result<String, WriteError> {
             map.set(more, value(object, more));
         }
     }
-    let hashed = match text("kind") {
-        "ConfigMap" | "Secret" => &content,
-        _ => object,
-    };
     let mut json = String::new();
-    write_json(hashed, &mut json)?;
+    match text("kind") {
+        "ConfigMap" | "Secret" => write_json(&content, &mut json)?,
+        _ => write_tree(object, &mut json)?,
+    }
     Ok(encode(&Sha256::digest(json.as_bytes())))
+}
+
+/// Writes a tree as encoding/json writes nodes of yaml.v3: not what they stand for, but how they are written, and where.
+/// Comments are left out.
+fn write_tree(node: &Node, out: &mut String) -> Result<(), WriteError> {
+    let place = node.place;
+    match &node.value {
+        Value::Scalar(scalar) => write_scalar(scalar, tag_of(&scalar.tag), place, out),
+        Value::Sequence(sequence) => {
+            begin(2, collection_style(sequence.flow), out);
+            write_tag(sequence.tag.as_deref(), "!!seq", place, out)?;
+            let items = sequence.items.iter();
+            write_content(items.map(|item| |out: &mut String| write_tree(item, out)), out)?;
+            end(place, out);
+            Ok(())
+        }
+        Value::Mapping(mapping) => {
+            begin(4, collection_style(mapping.flow), out);
+            write_tag(mapping.tag.as_deref(), "!!map", place, out)?;
+            let entries = mapping.entries.iter();
+            let entries = entries.map(|entry| {
+                |out: &mut String| {
+                    // A key that kyaml has made has no tag.
+                    let is_made = entry.place.line == 0 || is_added(entry);
+                    let tag = if is_made { "" } else { tag_of(&entry.key.tag) };
+                    write_scalar(&entry.key, tag, entry.place, out)?;
+                    out.push(',');
+                    write_tree(&entry.value, out)
+                }
+            });
+            write_content(entries, out)?;
+            end(place, out);
+            Ok(())
+        }
+    }
+}
+
+/// Whether an entry was added by a field of a kustomization: only its key says where that is.
+pub(crate) fn is_added(entry: &Entry) -> bool {
+    entry.place.file != FileId::NONE && entry.value.place == Place::NONE
+}
+
+fn write_scalar(scalar: &Scalar, tag: &str, place: Place, out: &mut String) -> Result<(), WriteError> {
+    let style = match scalar.style {
+        Style::Plain => 0,
+        Style::Double => 2,
+        Style::Single => 4,
+        Style::Literal => 8,
+        Style::Folded => 16,
+    };
+    // What has no tag has been made by kyaml, and stands nowhere.
+    let place = if tag.is_empty() { Place::NONE } else { place };
+    begin(8, style, out);
+    write_string(tag, out)?;
+    out.push_str(",\"Value\":");
+    write_string(&scalar.text, out)?;
+    out.push_str(",\"Anchor\":\"\",\"Alias\":null,\"Content\":null");
+    end(place, out);
+    Ok(())
+}
+
+const fn collection_style(flow: bool) -> u8 {
+    if flow { 32 } else { 0 }
+}
+
+fn begin(kind: u8, style: u8, out: &mut String) {
+    // Writing to a text does not fail.
+    let _ = write!(out, "{{\"Kind\":{kind},\"Style\":{style},\"Tag\":");
+}
+
+fn write_tag(given: Option<&str>, own: &str, place: Place, out: &mut String) -> Result<(), WriteError> {
+    let made = if place.line > 0 { own } else { "" };
+    write_string(given.unwrap_or(made), out)?;
+    out.push_str(",\"Value\":\"\",\"Anchor\":\"\",\"Alias\":null,\"Content\":");
+    Ok(())
+}
+
+fn write_content<W>(nodes: impl ExactSizeIterator<Item = W>, out: &mut String) -> Result<(), WriteError>
+where
+    W: Fn(&mut String) -> Result<(), WriteError>,
+{
+    if nodes.len() == 0 {
+        out.push_str("null");
+        return Ok(());
+    }
+    for (at, write) in nodes.enumerate() {
+        out.push(if at == 0 { '[' } else { ',' });
+        write(out)?;
+    }
+    out.push(']');
+    Ok(())
+}
+
+fn end(place: Place, out: &mut String) {
+    let _ = write!(
+        out,
+        ",\"HeadComment\":\"\",\"LineComment\":\"\",\"FootComment\":\"\",\"Line\":{},\"Column\":{}}}",
+        place.line, place.column
+    );
+}
+
+fn write_string(text: &str, out: &mut String) -> Result<(), WriteError> {
+    let mut node = Node::string(text);
+    if let Value::Scalar(scalar) = &mut node.value {
+        scalar.style = Style::Double;
+    }
+    write_json(&node, out)
+}
+
+fn tag_of(tag: &Tag) -> &str {
+    match tag {
+        Tag::Null => "!!null",
+        Tag::Bool => "!!bool",
+        Tag::Int => "!!int",
+        Tag::Float => "!!float",
+        Tag::Timestamp => "!!timestamp",
+        Tag::Str => "!!str",
+        Tag::Binary => "!!binary",
+        Tag::Merge => "!!merge",
+        Tag::Other(tag) => tag,
+    }
 }
 
 /// A scalar as its text, nothing as the empty text, anything else as it is.

@@ -14,7 +14,8 @@ mod iam;
 mod object;
 
 pub use args::{GeneratorArgs, GeneratorOptions};
-pub use data::{DataError, base64_lines, data_value};
+pub use data::{DataError, base64_lines};
+pub(crate) use hash::is_added;
 pub use hash::name_hash;
 pub use helm::{HelmChart, HelmError, HelmGlobals, HelmSettings};
 pub use iam::iam_policy;

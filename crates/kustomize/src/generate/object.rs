@@ -1,7 +1,8 @@
 //! ConfigMaps and Secrets from their data.
 
-use super::data::{Data, DataError, base64_lines, collect, data_value};
+use super::data::{Data, DataError, base64_lines, collect};
 use super::{GeneratorArgs, GeneratorOptions};
+use crate::fields::new_string;
 use crate::resource::{Behavior, Resource};
 use crate::schema::SchemaChoice;
 use crate::tree::Loader;
@@ -34,8 +35,8 @@ pub fn config_map(args: &GeneratorArgs, loader: &Loader<'_>, schema: &SchemaChoi
     let (mut object, data) = begin("ConfigMap", args, loader)?;
     for (key, bytes) in data {
         let (field, value) = match String::from_utf8(bytes) {
-            Ok(text) => ("data", data_value(&text)),
-            Err(error) => ("binaryData", data_value(&base64_lines(error.as_bytes()))),
+            Ok(text) => ("data", new_string(&text)),
+            Err(error) => ("binaryData", new_string(&base64_lines(error.as_bytes()))),
         };
         let map = object.get_or_insert_with(field, Node::mapping);
         push(map, key, value.at(args.place));
@@ -58,7 +59,7 @@ pub fn secret(args: &GeneratorArgs, loader: &Loader<'_>, schema: &SchemaChoice) 
     object.set("type", Node::string(kind));
     let map = object.get_or_insert_with("data", Node::mapping);
     for (key, bytes) in data {
-        push(map, key, data_value(&base64_lines(&bytes)).at(args.place));
+        push(map, key, new_string(&base64_lines(&bytes)).at(args.place));
     }
     Ok(finish(object, args, schema))
 }

@@ -302,6 +302,10 @@ impl<'a> Plugin<'a> {
     fn take_options(&self, resource: &mut Resource) -> Result<(), PluginError> {
         let behavior = resource.take_annotation(BEHAVIOR);
         let hash = resource.take_annotation(HASH);
+        // kustomize sets the others anew, too.
+        let others = resource.pairs("annotations");
+        let others = others.map(|(key, text)| (key.into(), text.into())).collect();
+        resource.set_pairs("annotations", others);
         resource.behavior = behavior.and_then(|text| Behavior::parse(&text));
         resource.needs_hash |= match hash.as_deref() {
             None | Some("0" | "f" | "F" | "false" | "FALSE" | "False") => false,
@@ -313,6 +317,9 @@ impl<'a> Plugin<'a> {
                 });
             }
         };
+        if resource.needs_hash {
+            resource.reserve_annotations();
+        }
         Ok(())
     }
 

@@ -2,10 +2,12 @@
 //! get to see it and may hand it back.
 
 use super::{Behavior, IdError, Origin, Previous, Resource};
-use crate::generate::{base64_lines, data_value};
+use crate::fields::new_string;
+use crate::generate::{base64_lines, is_added};
 use crate::merge::respell;
-use bumpwright_yaml::{FileId, Mapping, Node, ReadOptions, Tag, Value, read_first};
+use bumpwright_yaml::{Entry, FileId, Mapping, Node, Place, ReadOptions, Scalar, Style, Tag, Value, read_first};
 use compact_str::CompactString;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -152,6 +154,61 @@ impl Resource {
         copy.node
     }
 
+    /// Makes a place for annotations where the hash of the name depends on it, for kustomize has noted something there by now.
+    pub fn reserve_annotations(&mut self) {
+        if !matches!(self.kind(), "ConfigMap" | "Secret") {
+            self.make_annotations();
+        }
+    }
+
+    /// The object as kustomize hashes it: where all of it counts, that is with what the build has noted in its annotations, in
+    /// the order in which that came there.
+    #[must_use]
+    pub fn as_hashed(&self) -> Cow<'_, Node> {
+        if matches!(self.kind(), "ConfigMap" | "Secret") {
+            return Cow::Borrowed(&self.node);
+        }
+        let mut copy = self.clone();
+        let known = copy.with_annotations();
+        let Some(annotations) = copy.make_annotations() else {
+            return Cow::Borrowed(&self.node);
+        };
+        let behavior = self.behavior.map_or("unspecified", Behavior::as_str);
+        let origin = self.origin.as_ref().map(|origin| (ORIGIN.to_owned(), origin.text()));
+        let own = [("generatorBehavior", behavior), ("needsHashSuffix", ENABLED)];
+        let own = own.map(|(key, text)| (format!("{DOMAIN}{key}"), text.to_owned()));
+        for (key, text) in origin.into_iter().chain(own) {
+            let at = annotations
+                .entries
+                .iter()
+                .position(|entry| is_added(entry) || entry.key.text.as_str() > key.as_str());
+            let at = at.unwrap_or(annotations.entries.len());
+            let entry = Entry {
+                key: Scalar::string(key.as_str()),
+                place: Place::NONE,
+                value: new_string(&text),
+            };
+            annotations.entries.insert(at, entry);
+        }
+        let added = |list: &[CompactString]| list.iter().filter(|text| !text.is_empty()).count();
+        let named = added(&self.prefixes) + added(&self.suffixes);
+        let previous = ["previousNames", "previousNamespaces", "previousKinds"];
+        let noted: [&[&str]; 3] = match (self.previous.len() > named, self.prefixes.is_empty()) {
+            (true, _) => [&previous, &["prefixes"], &["suffixes"]],
+            (false, false) => [&["prefixes"], &previous, &["suffixes"]],
+            (false, true) => [&["suffixes"], &previous, &["prefixes"]],
+        };
+        for key in noted.concat() {
+            let key = format!("{DOMAIN}{key}");
+            let text = known.lookup(&["metadata", "annotations", &key]).and_then(Node::as_str);
+            if let Some(text) = text {
+                let (text, tag, style) = (text.into(), Tag::Str, Style::Single);
+                annotations.set(&key, Node::new(Value::Scalar(Scalar { text, tag, style })));
+            }
+        }
+        Cow::Owned(copy.node)
+    }
+
     /// How many bytes its origin and what changed it take as annotations, at most.
     pub(crate) fn origins(&self, origin: bool, transformations: bool) -> u64 {
         let own = self.origin.iter().filter(|_| origin);
@@ -244,7 +301,7 @@ impl Resource {
             let map = object.get_or_insert_with(field, Node::mapping);
             if let Some(map) = map.as_mapping_mut() {
                 for (key, text) in texts {
-                    map.set(&key, data_value(&text));
+                    map.set(&key, new_string(&text));
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::id::DEFAULT_NAMESPACE;
 use super::{Origin, ResId};
 use crate::Gvk;
-use crate::fields::{SharedEntries, untagged};
+use crate::fields::{SharedEntries, new_string, untagged};
 use crate::schema::SchemaChoice;
 use crate::transform::{End, Id, Object};
 use bumpwright_yaml::{Mapping, Node, Scalar, Style, Tag, Value};
@@ -290,7 +290,7 @@ impl Resource {
     }
 
     /// Its annotations, made where there are none.
-    fn make_annotations(&mut self) -> Option<&mut Mapping> {
+    pub(super) fn make_annotations(&mut self) -> Option<&mut Mapping> {
         let metadata = mapping_under(self.node.as_mapping_mut()?, "metadata")?;
         mapping_under(metadata, "annotations")
     }
@@ -315,7 +315,7 @@ impl Resource {
         let mut node = Node::mapping();
         if let Some(mapping) = node.as_mapping_mut() {
             for (key, value) in pairs {
-                mapping.set(&key, Node::string(value));
+                mapping.set(&key, new_string(&value));
             }
         }
         metadata.set(field, node);
