@@ -341,6 +341,42 @@ fn plugins_run_only_when_they_are_allowed() {
     }
 }
 
+/// P-008: plugins are in `$XDG_CONFIG_HOME/kustomize/plugin/${apiVersion}/LOWERCASE(${kind})`; P-009: that is below
+/// `$HOME/.config` where nothing else is said.
+#[test]
+fn plugins_are_looked_for_where_configurations_are() {
+    let bench = bench();
+    bench.write("overlay/kustomization.yaml", "generators: [made.yaml]\n");
+    let config = "apiVersion: example.com/v1\nkind: MadeHere\nmetadata: {name: x}\n";
+    bench.write("overlay/made.yaml", config);
+    let place = |home: &str| {
+        let program =
+            format!("#!/bin/sh\nprintf '{{apiVersion: v1, kind: ConfigMap, metadata: {{name: of-{home}}}}}'\n");
+        let file = bench.write(
+            &format!("{home}/kustomize/plugin/example.com/v1/madehere/MadeHere"),
+            program,
+        );
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let run = |xdg: Option<&str>| {
+        let mut command = bench.command(&["build", "overlay", "--enable-alpha-plugins"]);
+        command.env("HOME", bench.path("home")).env_remove("XDG_CONFIG_HOME");
+        if let Some(xdg) = xdg {
+            command.env("XDG_CONFIG_HOME", bench.path(xdg));
+        }
+        let ran = command.output().unwrap();
+        String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap()
+    };
+    let without = run(None);
+    assert!(without.contains("no plugin home"), "{without}");
+    place("home/.config");
+    assert!(run(None).contains("name: of-home/.config"), "{}", run(None));
+    place("xdg");
+    let from_xdg = run(Some("xdg"));
+    assert!(from_xdg.contains("name: of-xdg"), "{from_xdg}");
+    assert!(run(None).contains("name: of-home/.config"), "only where it is set");
+}
+
 #[test]
 fn a_program_can_run_in_a_repository() {
     let bench = bench();
