@@ -368,7 +368,7 @@ fn plugins_are_looked_for_where_configurations_are() {
         String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap()
     };
     let without = run(None);
-    assert!(without.contains("no plugin home"), "{without}");
+    assert!(without.contains("there is no folder of plugins"), "{without}");
     place("home/.config");
     assert!(run(None).contains("name: of-home/.config"), "{}", run(None));
     place("xdg");
