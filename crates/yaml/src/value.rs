@@ -62,7 +62,7 @@ pub(crate) enum Leaf<'a> {
 /// The value of a scalar, by its tag, after kyaml has printed and read it once more: what is nothing inside of `{}` or
 /// `[]` (`flow`) becomes `''` on that way, and folded text may get other line breaks.
 pub(crate) fn leaf(scalar: &Scalar, place: Place, flow: bool) -> Result<Leaf<'_>, WriteError> {
-    if scalar.tag == Tag::Str {
+    if is_text(scalar) {
         return Ok(Leaf::Text(match !flow && may_change(scalar) {
             true => Cow::Owned(printed_and_read(scalar, place)?),
             false => Cow::Borrowed(&scalar.text),
@@ -115,6 +115,12 @@ fn is_quoted_in_flow(scalar: &Scalar) -> bool {
     matches!(read, Tag::Null | Tag::Timestamp) && (untagged || read == scalar.tag)
 }
 
+/// Whether a scalar is text whatever it says: also one without a tag that has several lines, for it is printed as a block.
+fn is_text(scalar: &Scalar) -> bool {
+    let untagged = matches!(&scalar.tag, Tag::Other(none) if none.is_empty());
+    scalar.tag == Tag::Str || (untagged && scalar.text.contains('\n'))
+}
+
 /// Whether a text may be another one after kyaml has printed it as a block: go-yaml does not fold lines that are
 /// indented more, and takes no tab for the first character.
 fn may_change(scalar: &Scalar) -> bool {
@@ -133,7 +139,8 @@ fn may_change(scalar: &Scalar) -> bool {
 /// As [`super::write_json`] for keys: one that is not text, or that a mapping has twice.
 pub fn reread(node: &mut Node) -> Result<(), WriteError> {
     let read = |scalar: &mut Scalar, place, flow: bool| {
-        if scalar.tag == Tag::Str && !flow && may_change(scalar) {
+        if is_text(scalar) && !flow && may_change(scalar) {
+            scalar.tag = Tag::Str;
             scalar.text = printed_and_read(scalar, place)?.into();
             // Quotes keep it from being printed as a block.
             scalar.style = Style::Double;
