@@ -163,7 +163,7 @@ const ROOMS: &[Room] = &[
     room("verify", &[], false),
     room("webhook", &[], false),
     room("yaml", &["gostd"], false),
-    room("kustomize", &["budget", "gostd", "re2", "yaml"], false),
+    room("kustomize", &["budget", "gostd", "nearest", "re2", "yaml"], false),
 ];
 
 const VAGUE_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "common", "misc", "types"];

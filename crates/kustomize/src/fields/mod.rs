@@ -19,7 +19,6 @@
 mod builtin;
 mod config;
 mod error;
-mod near;
 mod read;
 mod set;
 mod settle;

@@ -4,8 +4,8 @@
 //! or a boolean is taken in its canonical spelling.
 
 use super::error::{ConfigError, kind_of};
-use super::near::nearest;
 use bumpwright_gostd::{format_float, parse_float, parse_int};
+use bumpwright_nearest::nearest;
 use bumpwright_yaml::{Mapping, Node, Place, Scalar, Tag};
 use compact_str::{CompactString, ToCompactString, format_compact};
 
@@ -190,7 +190,7 @@ impl<'a> Fields<'a> {
     }
 
     fn unknown(&self, name: &str, place: Place) -> ConfigError {
-        let hint = match nearest(name, &self.known) {
+        let hint = match nearest(name, self.known.iter().copied()) {
             Some(near) => format!("did you mean {near:?}?"),
             None => format!("known are {}", self.known.join(", ")),
         };
