@@ -82,8 +82,7 @@ impl Cluster {
             .map_err(|error| ClusterError::Unreachable(format!("{} {}: {error}", ask.method, ask.path)))?;
         self.turn().await?;
         let client = self.client();
-        let room = self.budget.memory.hold(0);
-        let mut room = room.map_err(|cause| self.too_much(ask, cause))?;
+        let mut room = self.budget.memory.nothing();
         let received = within(PATIENCE, async {
             let (head, body) = client.send(request).await?.into_parts();
             Ok((head.status, received(head.status, body, &mut room).await?))

@@ -104,7 +104,7 @@ impl<'a> DeltaTree<'a> {
             tail: Mutex::new(Tail {
                 end: received.end,
                 moved: Vec::new(),
-                held: place.job.memory.hold(0)?,
+                held: place.job.memory.nothing(),
                 spooled: place.job.spool.nothing(),
             }),
             _held: held,
@@ -481,11 +481,7 @@ impl<'a> Worker<'a> {
     /// Memory for so many bytes.
     fn take(&mut self, bytes: u64) -> Result<(), Exceeded> {
         self.used += bytes;
-        let lack = self.used.saturating_sub(self.held.bytes());
-        if lack > 0 {
-            self.held.grow(lack.max(STEP)).or_else(|_| self.held.grow(lack))?;
-        }
-        Ok(())
+        self.held.reach(self.used, STEP)
     }
 
     fn give_back(&mut self, made: &Made) {

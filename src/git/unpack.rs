@@ -162,7 +162,7 @@ pub(super) fn receive(pack: &mut dyn BufRead, file: &File, hash: Hash, job: &Job
         on_id: Vec::new(),
         checksum: ObjectId::null(hash),
         end: 0,
-        held: job.memory.hold(0)?,
+        held: job.memory.nothing(),
         spooled: job.spool.nothing(),
     };
     for _ in 0..count {

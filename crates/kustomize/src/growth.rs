@@ -22,8 +22,8 @@ thread_local! {
 #[derive(Debug)]
 struct Room {
     held: Held,
-    /// What of it is not used yet.
-    left: u64,
+    /// What of it is in use.
+    used: u64,
 }
 
 /// A build goes on for as long as this is there.
@@ -34,11 +34,13 @@ pub(crate) struct Metered {
 
 impl Metered {
     /// The build begins. Without a share it is not measured.
-    pub(crate) fn begin(share: Option<&Share>) -> Result<Self, Exceeded> {
-        let held = share.map(|share| share.hold(0)).transpose()?;
-        let room = held.map(|held| Room { held, left: 0 });
+    pub(crate) fn begin(share: Option<&Share>) -> Self {
+        let room = share.map(|share| Room {
+            held: share.nothing(),
+            used: 0,
+        });
         let outer = ROOM.with_borrow_mut(|here| std::mem::replace(here, room));
-        Ok(Self { outer })
+        Self { outer }
     }
 
     /// It is over; the room of what it has made.
@@ -57,17 +59,9 @@ impl Drop for Metered {
 pub(crate) fn take(bytes: u64) -> Result<(), Exceeded> {
     ROOM.with_borrow_mut(|room| {
         let Some(room) = room else { return Ok(()) };
-        if bytes > room.left {
-            let more = bytes - room.left;
-            // The last portion may be a small one.
-            let portion = more.max(PORTION);
-            let more = match room.held.grow(portion) {
-                Ok(()) => portion,
-                Err(_) => room.held.grow(more).map(|()| more)?,
-            };
-            room.left += more;
-        }
-        room.left -= bytes;
+        // The last portion may be a small one.
+        room.held.reach(room.used.saturating_add(bytes), PORTION)?;
+        room.used += bytes;
         Ok(())
     })
 }

@@ -135,7 +135,7 @@ fn build_with(
     options: &Options,
     world: &dyn World,
 ) -> Result<Build, BuildError> {
-    let metered = Metered::begin(options.memory.as_ref())?;
+    let metered = Metered::begin(options.memory.as_ref());
     let context = Context::new(world, options)?;
     let objects = run(&context, tree, target, rewritten).map_err(|error| error.resolved(&context.files()))?;
     Ok(Build {
