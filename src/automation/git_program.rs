@@ -67,22 +67,11 @@ impl<'a> Git<'a> {
 
     /// A command of it without arguments.
     pub(super) fn command(&self) -> Command {
-        let mut command = Command::new("git");
-        command.arg("-C").arg(self.root).env("GIT_LITERAL_PATHSPECS", "1");
-        // TARGET names the repository, also when a hook of another one runs this program.
-        for name in [
-            "GIT_DIR",
-            "GIT_WORK_TREE",
-            "GIT_INDEX_FILE",
-            "GIT_PREFIX",
-            "GIT_COMMON_DIR",
-        ] {
-            command.env_remove(name);
-        }
-        if self.is_quiet {
-            // A clone that lacks objects would fetch them, with programs of its settings.
-            command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_NO_LAZY_FETCH", "1");
-        }
+        let mut command = match self.is_quiet {
+            true => git_without_fetches(self.root),
+            false => git_in(self.root),
+        };
+        command.env("GIT_LITERAL_PATHSPECS", "1");
         for setting in &self.settings {
             command.arg("-c").arg(setting);
         }
@@ -123,6 +112,32 @@ impl<'a> Git<'a> {
             .map(<[u8]>::to_vec)
             .collect())
     }
+}
+
+/// A command of git in the repository of a folder, without arguments. The folder names the repository, also when a hook of another
+/// one runs this program.
+fn git_in(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder);
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_PREFIX",
+        "GIT_COMMON_DIR",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// A command of git in the repository of a folder, without arguments, that fetches nothing: a clone that lacks objects would fetch
+/// them, with programs of its settings.
+#[must_use]
+pub fn git_without_fetches(folder: &Path) -> Command {
+    let mut command = git_in(folder);
+    command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_NO_LAZY_FETCH", "1");
+    command
 }
 
 /// Runs a command of git and gives what it printed, or its words.

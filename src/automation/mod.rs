@@ -31,6 +31,7 @@ mod worktree;
 pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations};
 pub use error::{Failure, RunError};
 pub use folder::{Ahead, FolderJob, run as run_folder};
+pub use git_program::git_without_fetches;
 pub use index::Index;
 pub use job::{Author, Edits, OtherBranch, PushSettings, RemoteJob, Review, Start};
 pub use lane::Lanes;

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use super::args::Access;
 use super::build_args::{Building, Reorder};
 use super::fetch_bounds::FetchBounds;
 use super::places::Places;
+use crate::automation::git_without_fetches;
 use crate::git::Mirror;
 use crate::kustomize::generate::HelmSettings;
 use crate::kustomize::tree::{LoadRestrictions, RepoUrl, Tree, World, public_url};
@@ -112,20 +112,7 @@ fn build_in(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World)
 
 /// What git says about the repository that a folder is in.
 fn git(folder: &str, args: &[&str]) -> Result<String, String> {
-    let mut command = Command::new("git");
-    // The folder names the repository, also when a hook of another one runs this program.
-    for name in [
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_INDEX_FILE",
-        "GIT_PREFIX",
-        "GIT_COMMON_DIR",
-    ] {
-        command.env_remove(name);
-    }
-    // Objects that a clone lacks would be fetched by programs of its settings.
-    command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_NO_LAZY_FETCH", "1");
-    let output = command.arg("-C").arg(folder).args(args).output();
+    let output = git_without_fetches(Path::new(folder)).args(args).output();
     let output = output.map_err(|error| format!("cannot run git: {error}; --from and --to need it on the PATH"))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned()),
