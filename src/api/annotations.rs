@@ -36,8 +36,8 @@ pub(super) fn ours<'a>(annotations: &'a BTreeMap<String, String>, key: &str) -> 
 /// # Errors
 /// [`InvalidAnnotation::Key`] for the first one, in the order of the keys, that they do not have.
 pub fn check_annotation_keys(kind: &str, annotations: &BTreeMap<String, String>) -> Result<(), InvalidAnnotation> {
-    let ours = annotations.keys().filter_map(|key| key.strip_prefix(ANNOTATION_PREFIX));
-    ours.into_iter().try_for_each(|key| {
+    let mut ours = annotations.keys().filter_map(|key| key.strip_prefix(ANNOTATION_PREFIX));
+    ours.try_for_each(|key| {
         check_annotation_key(kind, key).map_err(|hint| InvalidAnnotation::Key {
             key: key.to_owned(),
             hint,

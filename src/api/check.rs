@@ -4,14 +4,17 @@
 //! What only a cluster knows is left open: a value with a variable of post-build substitution (`${NAME}`) may become anything. A
 //! status is what a controller writes; nobody's mistakes are looked for in it.
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value as Json};
 
 use super::annotations::{ANNOTATION_PREFIX, check_annotation_key};
-use super::crd::CustomResource;
+use super::crd::{CustomResource, custom_resources};
 use super::decode::is_true;
 use super::emit::Yaml;
 use super::manifests::Place;
-use super::schema::{Rule, Schema, anything, list, map, object, string};
+use super::schema::{Rule, Schema, anything, object, string};
+use super::schema_meta::object_meta;
 use super::tree::{Entry, Node, Value};
 use crate::cel::Expression;
 use crate::nearest::nearest;
@@ -52,50 +55,46 @@ pub(super) struct Misfit {
     pub(super) text: String,
 }
 
+/// A kind with the schema that its manifests are held against.
+#[derive(Debug)]
+pub(super) struct Definition {
+    pub(super) resource: CustomResource,
+    schema: Schema,
+}
+
+impl Definition {
+    fn of(resource: CustomResource) -> Self {
+        let schema = object()
+            .field("apiVersion", string().required())
+            .field("kind", string().required())
+            .field("metadata", object_meta().required())
+            .field("spec", resource.spec.clone())
+            .field("status", anything());
+        Self { resource, schema }
+    }
+}
+
+/// The definition of a kind, if bumpwright has a schema for it.
+pub(super) fn definition_of(group: &str, kind: &str) -> Option<&'static Definition> {
+    static ALL: LazyLock<Vec<Definition>> =
+        LazyLock::new(|| custom_resources().into_iter().map(Definition::of).collect());
+    ALL.iter()
+        .find(|definition| (definition.resource.group, definition.resource.kind) == (group, kind))
+}
+
 /// All that does not fit, in the order of the text.
-pub(super) fn misfits(node: &Node, definition: &CustomResource, strictness: Strictness) -> Vec<Misfit> {
-    let schema = object()
-        .field("apiVersion", string().required())
-        .field("kind", string().required())
-        .field("metadata", metadata().required())
-        .field("spec", definition.spec.clone())
-        .field("status", anything());
+pub(super) fn misfits(node: &Node, definition: &Definition, strictness: Strictness) -> Vec<Misfit> {
     let mut check = Check {
-        kind: definition.kind,
+        kind: definition.resource.kind,
         strictness,
         misfits: Vec::new(),
     };
-    check.value(node, &schema, "");
+    check.value(node, &definition.schema, "");
     if strictness.unknown == UnknownFields::Refuse {
         check.annotations(node);
     }
     check.misfits.sort_by_key(|misfit| misfit.place);
     check.misfits
-}
-
-/// `metav1.ObjectMeta`, as far as people write it. What an API server adds may be anything.
-fn metadata() -> Schema {
-    let schema = object()
-        .field("name", string())
-        .field("generateName", string())
-        .field("namespace", string())
-        .field("labels", map(&string()))
-        .field("annotations", map(&string()))
-        .field("finalizers", list(&string()));
-    [
-        "clusterName",
-        "creationTimestamp",
-        "deletionGracePeriodSeconds",
-        "deletionTimestamp",
-        "generation",
-        "managedFields",
-        "ownerReferences",
-        "resourceVersion",
-        "selfLink",
-        "uid",
-    ]
-    .into_iter()
-    .fold(schema, |schema, name| schema.field(name, anything()))
 }
 
 struct Check {
@@ -344,7 +343,6 @@ fn json_of(value: &Yaml) -> Json {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
-    use super::super::crd::custom_resources;
     use super::super::tree::parse;
     use super::*;
 
@@ -353,8 +351,8 @@ mod tests {
         let (documents, error) = parse(text);
         assert!(error.is_none(), "{error:?}");
         let kind = documents[0].text("kind").unwrap();
-        let definitions = custom_resources();
-        let definition = definitions.iter().find(|definition| definition.kind == kind).unwrap();
+        let (group, _) = documents[0].text("apiVersion").unwrap().split_once('/').unwrap();
+        let definition = definition_of(group, kind).unwrap();
         let misfits = misfits(&documents[0], definition, Strictness { unknown, whole: true });
         misfits
             .iter()

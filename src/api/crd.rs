@@ -6,8 +6,6 @@
 //! is a comment at its field. A version is what the last Flux release that served it accepts; fields that only
 //! earlier releases wrote into a status are kept too, for objects that are still stored with them.
 
-use std::sync::LazyLock;
-
 use super::emit::Yaml;
 use super::schema::{Schema, object, string};
 
@@ -88,13 +86,6 @@ pub(super) fn version(name: &'static str, columns: &[Column]) -> Version {
         name,
         columns: columns.to_vec(),
     }
-}
-
-/// The definition of a kind, if bumpwright has a schema for it.
-pub(super) fn definition_of(group: &str, kind: &str) -> Option<&'static CustomResource> {
-    static ALL: LazyLock<Vec<CustomResource>> = LazyLock::new(custom_resources);
-    ALL.iter()
-        .find(|definition| definition.group == group && definition.kind == kind)
 }
 
 /// All kinds that bumpwright has a schema for, by group and name.

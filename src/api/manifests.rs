@@ -6,8 +6,8 @@ use std::rc::Rc;
 use memchr::memmem;
 
 use super::automation::ImageUpdateAutomation;
-use super::check::{Misfit, Strictness, UnknownFields, misfits};
-use super::crd::{CustomResource, definition_of};
+use super::check::{Definition, Misfit, Strictness, UnknownFields, definition_of, misfits};
+use super::crd::CustomResource;
 use super::decode::{DecodeError, decode};
 use super::git_repository::GitRepository;
 use super::image_policy::ImagePolicy;
@@ -201,8 +201,8 @@ pub fn check_kustomizations(
     let documents = std::str::from_utf8(text).map_or_else(|_| Vec::new(), |text| parse(text).0);
     let (mut faults, strictness) = (Vec::new(), Strictness { unknown, whole: true });
     walk(&documents, 0, &mut |node| {
-        let is_of_kind = node.text("kind") == Some(definition.kind)
-            && group_version(node.text("apiVersion").unwrap_or_default()).0 == definition.group;
+        let is_of_kind = node.text("kind") == Some(definition.resource.kind)
+            && group_version(node.text("apiVersion").unwrap_or_default()).0 == definition.resource.group;
         let name = |field| node.get("metadata").and_then(|metadata| metadata.text(field));
         if is_of_kind && wanted(name("namespace"), name("name").unwrap_or_default()) {
             faults.extend(faults_of(path, node, definition, strictness));
@@ -212,13 +212,13 @@ pub fn check_kustomizations(
     faults
 }
 
-fn faults_of(path: &str, node: &Node, definition: &CustomResource, strictness: Strictness) -> Vec<ManifestError> {
+fn faults_of(path: &str, node: &Node, definition: &Definition, strictness: Strictness) -> Vec<ManifestError> {
     let error = |place, cause| ManifestError {
         path: path.to_owned(),
         place,
         cause,
     };
-    if let Some(cause) = unserved(node, definition) {
+    if let Some(cause) = unserved(node, &definition.resource) {
         return vec![error(node.place, cause)];
     }
     let object = Title(node).to_string();

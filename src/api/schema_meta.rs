@@ -1,6 +1,31 @@
 //! The schemas of what objects of all kinds share: durations, references, selectors, conditions.
 
-use super::schema::{Schema, boolean, int64, list, map, object, one_of, string, time};
+use super::schema::{Schema, anything, boolean, int64, list, map, object, one_of, string, time};
+
+/// `metav1.ObjectMeta`, as far as people write it. What an API server adds may be anything.
+pub(super) fn object_meta() -> Schema {
+    let schema = object()
+        .field("name", string())
+        .field("generateName", string())
+        .field("namespace", string())
+        .field("labels", map(&string()))
+        .field("annotations", map(&string()))
+        .field("finalizers", list(&string()));
+    [
+        "clusterName",
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "generation",
+        "managedFields",
+        "ownerReferences",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    ]
+    .into_iter()
+    .fold(schema, |schema, name| schema.field(name, anything()))
+}
 
 /// A duration of milliseconds to hours, as v1 of all kinds wants it.
 pub(super) fn duration() -> Schema {
