@@ -237,7 +237,10 @@ impl Reconciling<'_> {
 
     async fn source(&self, status: &mut Status) -> Step<Found> {
         match kustomize_source::find(self.context(), self.kustomization).await {
-            Ok(found) => Ok(found),
+            Ok(found) => {
+                self.turn.builds(&found.revision.revision);
+                Ok(found)
+            }
             Err(Missing::Later(outcome)) => Err(outcome),
             Err(Missing::Denied(message)) => Err(self.stalled(status, "AccessDenied", message, &Revision::default())),
         }

@@ -77,6 +77,8 @@ struct State {
     due: HashMap<ObjectName, (Instant, u64)>,
     /// What changed while an object was at work, the first of it.
     causes: HashMap<ObjectName, String>,
+    /// The revision that the turn at work on an object builds from.
+    revisions: HashMap<ObjectName, String>,
     failures: HashMap<ObjectName, u32>,
     /// Since when changes have been waiting to settle.
     unsettled: HashMap<ObjectName, Instant>,
@@ -129,6 +131,16 @@ impl Queue {
         }
     }
 
+    /// The turn at work on an object builds from a revision: that it is there is no reason for another turn.
+    pub(super) fn builds(&self, name: &ObjectName, revision: &str) {
+        self.lock().revisions.insert(name.clone(), revision.to_owned());
+    }
+
+    /// Whether an object is at work with a revision already.
+    pub(super) fn is_building(&self, name: &ObjectName, revision: &str) -> bool {
+        self.lock().revisions.get(name).is_some_and(|building| building == revision)
+    }
+
     /// Wants an object looked at in a while, instead of when it would have come back by itself.
     pub fn add_after(&self, name: ObjectName, pause: Duration) {
         self.lock().schedule(name, Instant::now() + pause);
@@ -140,13 +152,27 @@ impl Queue {
         self.lock().failures.remove(name);
     }
 
-    /// The object could not be dealt with: it comes back after a pause that grows with each failure. Gives that pause.
+    /// The object comes back by itself after a pause, unless a change that came during its turn has its own time.
+    pub fn come_back(&self, name: &ObjectName, pause: Duration) {
+        let mut state = self.lock();
+        if !state.due.contains_key(name) {
+            state.schedule(name.clone(), Instant::now() + pause);
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// The object could not be dealt with: it comes back after a pause that grows with each failure, or sooner if a change that
+    /// came during its turn wants it. Gives that pause.
     pub fn failed(&self, name: &ObjectName) -> Duration {
         let mut state = self.lock();
         let failures = state.failures.entry(name.clone()).or_default();
         let pause = self.backoff.pause(*failures);
         *failures += 1;
-        state.schedule(name.clone(), Instant::now() + pause);
+        let at = Instant::now() + pause;
+        if state.due.get(name).is_none_or(|(due, _)| *due > at) {
+            state.schedule(name.clone(), at);
+        }
         drop(state);
         self.metrics.delayed();
         self.changed.notify_one();
@@ -208,6 +234,7 @@ impl Queue {
         state.working.remove(name);
         state.places.remove(name);
         state.causes.remove(name);
+        state.revisions.remove(name);
         if state.wanted.contains(name) {
             state.ready.push(name.clone());
             self.changed.notify_one();
@@ -269,8 +296,10 @@ impl State {
         news
     }
 
+    /// The turn says when the object comes back: an older time would only repeat what is done now.
     fn take(&mut self, most: usize) -> Option<(ObjectName, Instant)> {
         let (name, since) = self.ready.take(most)?;
+        self.unschedule(&name);
         self.wanted.remove(&name);
         self.unsettled.remove(&name);
         self.working.insert(name.clone());
@@ -362,6 +391,50 @@ mod tests {
         assert_eq!(next(&queue).await, Some(name("b")));
         assert_eq!(next(&queue).await, Some(name("a")));
         assert!(start.elapsed() >= Duration::from_millis(30));
+    }
+
+    #[tokio::test]
+    async fn a_time_that_comes_while_the_object_is_at_work_is_not_another_turn() {
+        let queue = queue();
+        queue.add_after(name("a"), Duration::from_millis(5));
+        queue.add(name("a"));
+        assert_eq!(next(&queue).await, Some(name("a")));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        queue.add(name("b"));
+        assert_eq!(next(&queue).await, Some(name("b")));
+        queue.done(&name("a"));
+        queue.add_after(name("c"), Duration::from_millis(1));
+        assert_eq!(next(&queue).await, Some(name("c")));
+    }
+
+    #[tokio::test]
+    async fn a_change_that_settles_while_the_object_is_at_work_keeps_its_time() {
+        let queue = queue();
+        for ends in [Ok(Duration::from_secs(3600)), Err(())] {
+            queue.add(name("a"));
+            assert_eq!(next(&queue).await, Some(name("a")));
+            queue.add_after(name("a"), Duration::from_millis(5));
+            match ends {
+                Ok(interval) => queue.come_back(&name("a"), interval),
+                Err(()) => drop(queue.failed(&name("a"))),
+            }
+            queue.done(&name("a"));
+            let soon = tokio::time::timeout(Duration::from_millis(500), next(&queue)).await;
+            assert_eq!(soon, Ok(Some(name("a"))));
+            queue.done(&name("a"));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_revision_is_known_as_long_as_the_turn_goes_on() {
+        let queue = queue();
+        queue.add(name("a"));
+        assert_eq!(next(&queue).await, Some(name("a")));
+        queue.builds(&name("a"), "main@sha1:1");
+        assert!(queue.is_building(&name("a"), "main@sha1:1"));
+        assert!(!queue.is_building(&name("a"), "main@sha1:2"));
+        queue.done(&name("a"));
+        assert!(!queue.is_building(&name("a"), "main@sha1:1"));
     }
 
     #[tokio::test]

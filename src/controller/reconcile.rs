@@ -125,6 +125,11 @@ impl Turn<'_> {
         self.queue.closed().await;
     }
 
+    /// Says which revision the turn builds from.
+    pub(super) fn builds(&self, revision: &str) {
+        self.queue.builds(&self.object.name, revision);
+    }
+
     /// Waits until a change asks for another turn of the object. Gives what has changed: `GitRepository/apps/fleet`.
     pub(super) async fn wanted_again(&self) -> String {
         self.queue.wanted_again(&self.object.name).await
@@ -244,7 +249,7 @@ impl<R: Reconcile> Driver<R> {
             }
             Ok(Some(after)) => {
                 self.queue.succeeded(name);
-                self.queue.add_after(name.clone(), self.context.jittered(after));
+                self.queue.come_back(name, self.context.jittered(after));
                 Finish::RequeueAfter
             }
             Err(error) => {
