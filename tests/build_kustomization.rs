@@ -203,7 +203,7 @@ fn flags_that_make_no_sense_together_are_refused() {
     }
 }
 
-/// A line of the fixtures of `crates/sops`.
+/// A line of the fixtures of `crates/engine/sops`.
 fn fixture(name: &str) -> String {
     std::fs::read_to_string(format!("{}/fixtures/sops/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }

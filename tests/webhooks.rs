@@ -1,5 +1,5 @@
 //! Webhooks, before a real API server: who proves itself makes the objects look at once that its event is for
-//! (`docs/webhooks.md`). What providers send is in `crates/webhook/tests`.
+//! (`docs/webhooks.md`). What providers send is in `crates/engine/webhook/tests`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

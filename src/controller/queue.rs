@@ -138,7 +138,10 @@ impl Queue {
 
     /// Whether an object is at work with a revision already.
     pub(super) fn is_building(&self, name: &ObjectName, revision: &str) -> bool {
-        self.lock().revisions.get(name).is_some_and(|building| building == revision)
+        self.lock()
+            .revisions
+            .get(name)
+            .is_some_and(|building| building == revision)
     }
 
     /// Wants an object looked at in a while, instead of when it would have come back by itself.

@@ -1,0 +1,150 @@
+//! The recorded answers of fluxcd/pkg/runtime/cel, and how many of them come out the same, with the texts of errors.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+use std::path::{Path, PathBuf};
+
+use bumpwright_cel::{Expression, Health, HealthCheck, HealthChecks, HealthExprs, Ready};
+use serde_json::Value as Json;
+
+/// The folder of the corpora: `BUMPWRIGHT_CORPORA`, else `../shared` beside the project.
+fn corpora() -> PathBuf {
+    match std::env::var_os("BUMPWRIGHT_CORPORA") {
+        Some(path) => PathBuf::from(path),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared"),
+    }
+}
+
+fn rows(path: &Path) -> Vec<Json> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("a row is JSON"))
+        .collect()
+}
+
+/// What a row comes to: a result, or an error under the key that tells when it happened.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Bool(bool),
+    Health(String),
+    Accepted,
+    NewError(String),
+    Error(String),
+}
+
+fn text(json: &Json, key: &str) -> String {
+    json[key].as_str().unwrap_or_default().to_owned()
+}
+
+fn expected(row: &Json) -> Outcome {
+    let new = row["group"] == "parse" || row["group"] == "reader";
+    if let Some(error) = row["error"].as_str() {
+        return match new {
+            true => Outcome::NewError(error.to_owned()),
+            false => Outcome::Error(error.to_owned()),
+        };
+    }
+    if let Some(error) = row["new_error"].as_str() {
+        return Outcome::NewError(error.to_owned());
+    }
+    if let Some(status) = row["status"].as_str() {
+        return Outcome::Health(status.to_owned());
+    }
+    row["result"].as_bool().map_or(Outcome::Accepted, Outcome::Bool)
+}
+
+fn bool_outcome<E: ToString>(result: Result<bool, E>) -> Outcome {
+    match result {
+        Ok(value) => Outcome::Bool(value),
+        Err(error) => Outcome::Error(error.to_string()),
+    }
+}
+
+fn ours(row: &Json) -> Outcome {
+    let expr = text(row, "expr");
+    let new_error = |error: bumpwright_cel::CompileError| Outcome::NewError(error.to_string());
+    match row["group"].as_str().unwrap() {
+        "parse" | "eval" => match Expression::parse(&expr) {
+            Ok(expression) => bool_outcome(expression.evaluate_object(&row["object"])),
+            Err(error) => new_error(error),
+        },
+        "compile" => match Expression::compile(&expr, &["self", "dep"]) {
+            Ok(expression) => bool_outcome(expression.evaluate_object(&row["object"])),
+            Err(error) => new_error(error),
+        },
+        "readyExpr" => match Ready::new(&expr) {
+            Ok(ready) => bool_outcome(ready.evaluate(&row["self"], &row["dep"])),
+            Err(error) => new_error(error),
+        },
+        "health" => {
+            let exprs = &row["exprs"];
+            match HealthExprs::new(
+                &text(exprs, "current"),
+                &text(exprs, "inProgress"),
+                &text(exprs, "failed"),
+            ) {
+                Ok(exprs) => match exprs.status(&row["object"]) {
+                    Ok(Health::Current) => Outcome::Health("Current".to_owned()),
+                    Ok(Health::Failed) => Outcome::Health("Failed".to_owned()),
+                    Ok(Health::InProgress) => Outcome::Health("InProgress".to_owned()),
+                    Err(error) => Outcome::Error(error.to_string()),
+                },
+                Err(error) => new_error(error),
+            }
+        }
+        "reader" => {
+            let checks = row["healthCheckExprs"].as_array().unwrap().iter();
+            let checks = checks.map(|check| HealthCheck {
+                api_version: text(check, "apiVersion"),
+                kind: text(check, "kind"),
+                current: text(check, "current"),
+                in_progress: text(check, "inProgress"),
+                failed: text(check, "failed"),
+            });
+            match HealthChecks::new(&checks.collect::<Vec<_>>()) {
+                Ok(_) => Outcome::Accepted,
+                Err(error) => new_error(error),
+            }
+        }
+        group => panic!("no such group: {group}"),
+    }
+}
+
+/// Compares all rows of a table; how many are right, and how many there are.
+fn compare(name: &str, path: &Path) -> (usize, usize) {
+    let rows = rows(path);
+    let mut right = 0;
+    for row in &rows {
+        let (ours, theirs) = (ours(row), expected(row));
+        if ours == theirs {
+            right += 1;
+        } else {
+            println!("{name}: {}: {ours:?} instead of {theirs:?}", row["id"]);
+        }
+    }
+    println!("{name}: {right} of {}", rows.len());
+    (right, rows.len())
+}
+
+/// Results and errors, word for word, of the recorded expressions (CONTRACT K-052 to K-057, K-066).
+#[test]
+fn the_recorded_answers_come_out() {
+    let (right, all) = compare("cel", &corpora().join("oracles/cel.jsonl"));
+    let floors = std::env::var("BUMPWRIGHT_FLOORS").is_ok_and(|value| value == "off");
+    assert!(floors || right == all, "cel: {right} of {all}");
+}
+
+/// The frozen cases of the real library: mutilated texts, and expressions made by chance over two objects.
+#[test]
+fn the_frozen_cases_come_out() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fixtures/cel/cases.jsonl");
+    let (right, all) = compare("cel, frozen", &path);
+    assert!(right == all && all > 500, "cel, frozen: {right} of {all}");
+}

@@ -1,0 +1,57 @@
+//! Rows of recorded statuses beside ours, in one form.
+#![allow(dead_code)] // each suite takes its part
+
+use bumpwright_health::{Health, HealthError};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// The folder of the corpora: `BUMPWRIGHT_CORPORA`, else `../shared` beside the project.
+pub fn corpora() -> PathBuf {
+    match std::env::var_os("BUMPWRIGHT_CORPORA") {
+        Some(path) => path.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared"),
+    }
+}
+
+/// The rows of a table; none where it is not there.
+pub fn rows(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Our answer in the form of a row.
+pub fn shown(health: &Result<Health, HealthError>) -> Value {
+    match health {
+        Err(error) => json!({ "error": error.to_string() }),
+        Ok(health) => {
+            let condition = health.condition.iter().map(|condition| {
+                json!({
+                    "type": condition.kind,
+                    "status": "True",
+                    "reason": condition.reason,
+                    "message": condition.message,
+                })
+            });
+            json!({
+                "status": health.status.as_str(),
+                "message": health.message,
+                "conditions": condition.collect::<Vec<_>>(),
+            })
+        }
+    }
+}
+
+/// The answer of a row, fields that Go leaves out put in.
+pub fn expected(row: &Value) -> Value {
+    if let Some(error) = row.get("error") {
+        return json!({ "error": error });
+    }
+    let mut conditions = row["conditions"].as_array().cloned().unwrap_or_default();
+    for condition in &mut conditions {
+        for field in ["type", "status", "reason", "message"] {
+            let value = condition[field].as_str().unwrap_or_default();
+            condition[field] = json!(value);
+        }
+    }
+    json!({ "status": row["status"], "message": row["message"], "conditions": conditions })
+}

@@ -1,0 +1,137 @@
+//! Every row of `fixtures/health`: what kustomize-controller v1.9.5 thinks of objects and waits made by chance.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::print_stdout, missing_docs)]
+
+mod recorded;
+
+use bumpwright_gostd::Time;
+use bumpwright_health::{Health, HealthError, ObjectId, Observed, Progress, Status, Unready, Wait, assess, compute};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// All rows of a table have to agree.
+fn compare(table: &str, at_least: usize, agrees: impl Fn(&Value) -> Result<(), String>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../../fixtures/health/{table}.jsonl"));
+    let rows = recorded::rows(&path);
+    assert!(rows.len() >= at_least, "{table} has {} rows", rows.len());
+    let mut right = 0;
+    for row in &rows {
+        match agrees(row) {
+            Ok(()) => right += 1,
+            Err(ours) => println!("{ours}\n  of {row}"),
+        }
+    }
+    println!("{table}: {right} of {}", rows.len());
+    assert_eq!(right, rows.len(), "{table}");
+}
+
+/// Neither just created nor long ago for any row.
+fn now() -> Time {
+    Time::unix(1_800_000_000, 0)
+}
+
+fn same(ours: Value, theirs: Value) -> Result<(), String> {
+    match ours == theirs {
+        true => Ok(()),
+        false => Err(format!("{ours} instead of {theirs}")),
+    }
+}
+
+#[test]
+fn statuses() {
+    compare("compute", 1500, |row| {
+        let ours = recorded::shown(&compute(&row["object"], &now()));
+        same(ours, recorded::expected(row))
+    });
+}
+
+fn without_conditions(health: Result<Health, HealthError>) -> Value {
+    match health {
+        Ok(health) => json!({ "status": health.status.as_str(), "message": health.message }),
+        Err(error) => json!({ "error": error.to_string() }),
+    }
+}
+
+fn told(row: &Value) -> Value {
+    let mut told = json!({});
+    for key in ["status", "message", "error"] {
+        if let Some(value) = row.get(key) {
+            told[key] = value.clone();
+        }
+    }
+    told
+}
+
+#[test]
+fn jobs() {
+    compare("jobs", 200, |row| {
+        same(without_conditions(assess(&row["object"], &[], &now())), told(row))
+    });
+}
+
+#[test]
+fn owners_of_pods() {
+    compare("owners", 300, |row| {
+        let pods = row["pods"].as_array().cloned().unwrap_or_default();
+        same(without_conditions(assess(&row["object"], &pods, &now())), told(row))
+    });
+}
+
+fn ids(list: &Value) -> Vec<ObjectId> {
+    let list = list.as_array().cloned().unwrap_or_default();
+    let text = |id: &Value, key: &str| id[key].as_str().unwrap().to_owned();
+    let id = |id: &Value| ObjectId {
+        group: text(id, "group"),
+        kind: text(id, "kind"),
+        namespace: text(id, "namespace"),
+        name: text(id, "name"),
+    };
+    list.iter().map(id).collect()
+}
+
+fn observed(seen: &Value) -> Observed {
+    let all = [
+        Status::InProgress,
+        Status::Failed,
+        Status::Current,
+        Status::Terminating,
+        Status::NotFound,
+        Status::Unknown,
+    ];
+    let status = all
+        .into_iter()
+        .find(|status| seen["status"] == status.as_str())
+        .unwrap();
+    Observed {
+        status,
+        error: seen["error"].as_str().map(str::to_owned),
+    }
+}
+
+/// Rounds are told until the wait ends; after the last the time is over.
+fn wait(row: &Value) -> Result<(), Unready> {
+    let objects = ids(&row["objects"]);
+    let mut wait = Wait::new(objects.clone(), row["failFast"] == true, ids(&row["jobsWithTTL"]));
+    for round in row["rounds"].as_array().unwrap() {
+        for (id, seen) in objects.iter().zip(round.as_array().unwrap()) {
+            match wait.observe(id, observed(seen)) {
+                Progress::GoOn => {}
+                Progress::Done => return Ok(()),
+                Progress::Failed(unready) => return Err(unready),
+            }
+        }
+    }
+    wait.time_out()
+}
+
+#[test]
+fn waits() {
+    compare("waits", 250, |row| {
+        let ours = wait(row).err().map(|mut unready| {
+            // Go's order is that of a map; the table has it sorted.
+            unready.objects.sort();
+            unready.to_string()
+        });
+        same(json!(ours), row["error"].clone())
+    });
+}

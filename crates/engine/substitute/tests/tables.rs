@@ -1,0 +1,29 @@
+//! Every row of `fixtures/substitute`: what kustomize-controller v1.9.5 makes of expressions and objects made by chance.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::print_stdout, missing_docs)]
+
+mod recorded;
+
+use std::path::Path;
+
+/// All rows of a table have to agree.
+fn compare(table: &str, at_least: usize) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../../fixtures/substitute/{table}.jsonl"));
+    let rows = recorded::rows(&path);
+    assert!(rows.len() >= at_least, "{table} has {} rows", rows.len());
+    let right = rows.iter().filter(|row| recorded::agrees(row)).count();
+    println!("{table}: {right} of {}", rows.len());
+    assert_eq!(right, rows.len(), "{table}");
+}
+
+/// CONTRACT K-085, K-090 to K-092.
+#[test]
+fn expressions() {
+    compare("eval", 1400);
+}
+
+/// CONTRACT K-086, K-093, K-094, K-096, K-098.
+#[test]
+fn objects() {
+    compare("objects", 600);
+}

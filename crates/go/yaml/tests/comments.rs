@@ -1,0 +1,35 @@
+//! Comments read and written as go-yaml v3 does (`fixtures/yaml/comments.jsonl`).
+//!
+//! `BUMPWRIGHT_YAML_COMMENTS=file` tries the documents of another table, as `fixtures/yaml/generate/comments` makes them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::print_stdout, missing_docs)]
+
+use bumpwright_yaml::{read_annotated, write_annotated};
+use serde_json::Value;
+
+#[test]
+fn comments_stay_where_go_yaml_has_them() {
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../fixtures/yaml/comments.jsonl");
+    let path = std::env::var("BUMPWRIGHT_YAML_COMMENTS").unwrap_or_else(|_| own.to_owned());
+    let table = std::fs::read_to_string(path).unwrap();
+    let mut wrong = Vec::new();
+    for line in table.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let (text, want) = (row["text"].as_str().unwrap(), row["want"].as_str().unwrap());
+        let step = usize::try_from(row["step"].as_u64().unwrap()).unwrap();
+        let documents = read_annotated(text.as_bytes()).unwrap();
+        let mut got = String::new();
+        write_annotated(&documents, step, &mut got);
+        if got != want {
+            wrong.push(format!("{text}\n--- want\n{want}\n--- got\n{got}"));
+        }
+    }
+    let total = table.lines().count();
+    println!("comments: {} of {total}", total - wrong.len());
+    assert!(
+        wrong.is_empty(),
+        "{} differ; the first ones:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(5)].join("\n=====\n")
+    );
+}

@@ -1,0 +1,53 @@
+//! The recorded builds of kustomize: what it printed is read and printed alike, byte for byte.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::print_stdout, missing_docs)]
+
+use bumpwright_yaml::{FileId, read_resources, write_sigs};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// The recorded cases, one a line; nothing where they are not at hand.
+fn cases() -> Option<String> {
+    let corpora = std::env::var_os("BUMPWRIGHT_CORPORA").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../shared"),
+        PathBuf::from,
+    );
+    std::fs::read_to_string(corpora.join("kustomize/cases.jsonl")).ok()
+}
+
+#[test]
+fn what_kustomize_printed_is_printed_alike() {
+    let Some(cases) = cases() else {
+        println!("kustomize cases: absent");
+        return;
+    };
+    let (mut agree, mut all) = (0, 0);
+    let mut faults = Vec::new();
+    for case in cases.lines() {
+        let case: Value = serde_json::from_str(case).unwrap();
+        let Some(expected) = case["expected"].as_str().filter(|_| case["expect"] == "output") else {
+            continue;
+        };
+        // What stands for the folder of the build has no spelling in YAML.
+        let expected = &expected.replace("@ROOT@", "/root");
+        all += 1;
+        let mut printed = String::new();
+        let objects =
+            read_resources(expected.as_bytes(), FileId::NONE).unwrap_or_else(|error| panic!("{error}: {expected}"));
+        for (number, object) in objects.iter().enumerate() {
+            if number > 0 {
+                printed.push_str("---\n");
+            }
+            write_sigs(object, &mut printed).unwrap();
+        }
+        match printed == *expected {
+            true => agree += 1,
+            false => faults.push(format!("{}\n{expected}\n=======\n{printed}", case["id"])),
+        }
+    }
+    println!("yaml of kustomize: {agree} of {all}");
+    for fault in faults.iter().take(3) {
+        println!("{fault}");
+    }
+    assert!(faults.is_empty() && all > 100, "{agree} of {all}");
+}
