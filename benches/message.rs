@@ -13,9 +13,9 @@
 
 use std::time::Instant;
 
-use bumpwright::automation::Machine;
-use bumpwright::message;
-use bumpwright::template::Limits;
+use bumpwright_message as message;
+use bumpwright_template::Limits;
+use bumpwright_update::Machine;
 use sha2::{Digest, Sha256};
 
 // As in the program.

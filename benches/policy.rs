@@ -13,7 +13,7 @@
 
 use std::time::Instant;
 
-use bumpwright::policy::{FilterSpec, ImagePolicy, RuleSpec};
+use bumpwright_policy::{FilterSpec, ImagePolicy, RuleSpec};
 use serde_json::Value as Json;
 
 // As in the program.

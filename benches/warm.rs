@@ -14,12 +14,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bumpwright::api::{Objects, UnknownFields, read};
-use bumpwright::automation::{
+use bumpwright_api::{Objects, UnknownFields, read};
+use bumpwright_git::{Mirror, MirrorOptions, Remote, RemoteUrl, open};
+use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_update::{
     Author, CommitMessage, Edits, Index, Place, Policies, PushSettings, RemoteJob, Run, Start, run_remote,
 };
-use bumpwright::git::{Mirror, MirrorOptions, Remote, RemoteUrl, open};
-use bumpwright::policy::{LatestRef, PolicyName};
 
 fn main() {
     let arguments: Vec<String> = std::env::args()

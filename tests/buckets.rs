@@ -22,9 +22,12 @@ use std::io::{self, Read};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use bumpwright::bucket::{Bucket, BucketError, BucketProvider, Index, Keys, Limits, Settings, Sts, StsProvider, fetch};
-use bumpwright::cloud::{Cloud, Endpoints, Environment};
-use bumpwright::net::{Deadline, Peer, Secret};
+use bumpwright_cloud::{Cloud, Endpoints, Environment};
+use bumpwright_http::{Deadline, Peer};
+use bumpwright_object_store::{
+    Bucket, BucketError, BucketProvider, Index, Keys, Limits, Settings, Sts, StsProvider, fetch,
+};
+use bumpwright_secret::Secret;
 use serde_json::json;
 use support::http_server::Request;
 use support::reply::Reply;

@@ -25,8 +25,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use bumpwright::cloud::{Cloud, CloudError, Endpoints, Environment, Provider, RegistryLogin, WorkloadIdentity};
-use bumpwright::net::{Deadline, Peer, Secret};
+use bumpwright_cloud::{Cloud, CloudError, Endpoints, Environment, Provider, RegistryLogin, WorkloadIdentity};
+use bumpwright_http::{Deadline, Peer};
+use bumpwright_secret::Secret;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};

@@ -121,7 +121,7 @@ fn a_version_that_is_gone_makes_a_new_list() {
 /// The connection is there, and nothing comes on it: the other end may be gone for good.
 #[test]
 fn a_watch_that_falls_silent_is_begun_anew() {
-    use bumpwright::cluster::{self as client, Cache, Change, Cluster as Client, Connect, Scope};
+    use bumpwright_kube::{self as client, Cache, Change, Cluster as Client, Connect, Scope};
     let Some(cluster) = Cluster::shared() else { return };
     let world = ImageWorld::new(cluster, "silent", "1h");
     let proxy = ApiProxy::start(cluster);

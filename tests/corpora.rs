@@ -14,8 +14,8 @@ mod folder;
 
 use std::fs;
 
-use bumpwright::edit::{self, Images, Reason, Verdict};
-use bumpwright::policy::{LatestRef, PolicyName};
+use bumpwright_edit::{self as edit, Images, Reason, Verdict};
+use bumpwright_policy::{LatestRef, PolicyName};
 use folder::corpora;
 use serde::Deserialize;
 

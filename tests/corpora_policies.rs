@@ -15,7 +15,7 @@
 #[allow(dead_code)] // No row of this table counts apart.
 mod oracle;
 
-use bumpwright::policy::{FilterSpec, ImagePolicy, RuleSpec};
+use bumpwright_policy::{FilterSpec, ImagePolicy, RuleSpec};
 use oracle::{Tally, rows};
 use serde_json::Value as Json;
 

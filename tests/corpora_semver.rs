@@ -17,7 +17,7 @@ mod corpora;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use bumpwright::policy::{Constraint, Version};
+use bumpwright_semver::{Constraint, Version};
 use serde_json::Value;
 
 /// Rows that must be right, of a hundred: results, and texts of errors and reasons.
@@ -135,7 +135,7 @@ fn parse(row: &Value, verdict: &mut Verdict) {
     let refusal = |parsed: Result<Version, _>| {
         parsed
             .err()
-            .map(|error: bumpwright::policy::VersionError| error.to_string())
+            .map(|error: bumpwright_semver::VersionError| error.to_string())
     };
     verdict.refusal("lenient", refusal(Version::parse(version)), row["error"].as_str());
     verdict.refusal(

@@ -18,10 +18,10 @@ mod gotemplate_struct;
 mod oracle;
 
 use base64::Engine as _;
-use bumpwright::message::{self, Data, Era};
-use bumpwright::policy::{Reference, Validation};
-use bumpwright::sprig;
-use bumpwright::template::{Error, Function, Functions, Host, Limits, Slot, Stage, Template, Value, World};
+use bumpwright_message::{self as message, Data, Era};
+use bumpwright_policy::{Reference, Validation};
+use bumpwright_sprig as sprig;
+use bumpwright_template::{Error, Function, Functions, Host, Limits, Slot, Stage, Template, Value, World};
 use oracle::{Tally, rows};
 use serde_json::Value as Json;
 

@@ -10,7 +10,7 @@
 
 use std::time::{Duration, Instant};
 
-use bumpwright::edit::{self, FileKind, LocalSkip, Reason, Scan};
+use bumpwright_edit::{self as edit, FileKind, LocalSkip, Reason, Scan};
 
 const MARKED: &str = "a: 1 # {\"$imagepolicy\": \"fs:app\"}\n";
 

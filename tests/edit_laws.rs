@@ -13,8 +13,8 @@ mod ugly_yaml;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bumpwright::edit::{self, FileKind, Images, Plan, Reason, Verdict};
-use bumpwright::policy::{LatestRef, PolicyName};
+use bumpwright_edit::{self as edit, FileKind, Images, Plan, Reason, Verdict};
+use bumpwright_policy::{LatestRef, PolicyName};
 use granit_parser::{Event, Parser};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

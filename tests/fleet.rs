@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use bumpwright::api::{ObjectName, Objects, UnknownFields, read};
+use bumpwright_api::{ObjectName, Objects, UnknownFields, read};
 
 fn fleet() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/fleet")

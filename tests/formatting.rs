@@ -14,8 +14,8 @@
 
 use std::collections::BTreeMap;
 
-use bumpwright::edit::{self, Images, Plan, Reason, Verdict};
-use bumpwright::policy::{LatestRef, PolicyName};
+use bumpwright_edit::{self as edit, Images, Plan, Reason, Verdict};
+use bumpwright_policy::{LatestRef, PolicyName};
 
 struct Given {
     path: String,

@@ -14,7 +14,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use bumpwright::git::{Also, Checkout, GitError, Mirror, MirrorOptions, Remote, RemoteUrl, TransportError, open};
+use bumpwright_git::{Also, Checkout, GitError, Mirror, MirrorOptions, Remote, RemoteUrl, TransportError, open};
 use support::git_http::{Fault, GitHttp};
 use support::mirror::{
     Speaks, branch, bump, files, folder, id, mirror, mirror_with, packs, push, transport, try_files,
@@ -962,8 +962,8 @@ fn threads_may_hold_what_they_need() {
     fn sent<T: Send>() {}
     fn shared<T: Send + Sync>() {}
     shared::<Mirror>();
-    sent::<bumpwright::git::Fetched>();
-    sent::<bumpwright::git::Objects>();
+    sent::<bumpwright_git::Fetched>();
+    sent::<bumpwright_git::Objects>();
     shared::<GitError>();
 }
 

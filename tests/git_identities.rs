@@ -16,8 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bumpwright::cloud::{Cloud, Endpoints, Environment, GitIdentity, GitLogin, Provider, WorkloadIdentity};
-use bumpwright::net::{Deadline, FetchLogin, Login, Peer, Secret};
+use bumpwright_cloud::{Cloud, Endpoints, Environment, GitIdentity, GitLogin, Provider, WorkloadIdentity};
+use bumpwright_http::{Deadline, FetchLogin, Login, Peer};
+use bumpwright_secret::Secret;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};

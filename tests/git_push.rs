@@ -9,7 +9,7 @@
 
 mod support;
 
-use bumpwright::git::{GitError, Push};
+use bumpwright_git::{GitError, Push};
 use support::git_http::{Fault, GitHttp};
 use support::mirror::{Speaks, branch, bump, folder, id, mirror, mirror_with, push, push_of, transport, update};
 use support::repo::{Change, Repo};
@@ -201,7 +201,7 @@ fn a_fast_forward_from_behind_the_boundary_is_seen() {
         let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
         let (new, pack) = bump(&fetched, "bump", &[("a.yaml", b"a: bump\n")]);
         mirror.store(&fetched.objects, &pack).unwrap();
-        let gentle = |reference: &str, old| bumpwright::git::RefUpdate {
+        let gentle = |reference: &str, old| bumpwright_git::RefUpdate {
             force: false,
             ..update(reference, Some(old), Some(new))
         };
@@ -300,13 +300,13 @@ fn protected_branches_are_told_in_the_words_of_the_server() {
         let (orphan, pack) = {
             let edits = [(b"a.yaml".to_vec(), b"a: orphan\n".to_vec())].into();
             let (tree, mut new) = fetched.objects.write_edits(fetched.tip.tree, &edits).unwrap();
-            let person = bumpwright::git::Person {
+            let person = bumpwright_git::Person {
                 name: "B".into(),
                 email: "b@x".into(),
                 seconds: 1,
                 offset_minutes: -90,
             };
-            let commit = bumpwright::git::Commit {
+            let commit = bumpwright_git::Commit {
                 tree,
                 parents: Vec::new(),
                 author: person.clone(),
@@ -429,7 +429,7 @@ fn forbidden_and_unauthorized_are_told_apart_from_refusals() {
     assert!(
         matches!(
             error,
-            GitError::Transport(bumpwright::git::TransportError::Forbidden { .. })
+            GitError::Transport(bumpwright_git::TransportError::Forbidden { .. })
         ),
         "{error}"
     );

@@ -30,10 +30,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use bumpwright::cloud::{Cloud, CloudError, Endpoints, Environment, WorkloadIdentity};
-use bumpwright::keys::{Services, StaticCredentials};
-use bumpwright::net::{Deadline, Peer, Secret};
-use bumpwright::sops::{KeyError, KeyService, KeyServices, MasterKey, SecretError};
+use bumpwright_cloud::{Cloud, CloudError, Endpoints, Environment, WorkloadIdentity};
+use bumpwright_http::{Deadline, Peer};
+use bumpwright_kms::{Services, StaticCredentials};
+use bumpwright_secret::Secret;
+use bumpwright_sops::{KeyError, KeyService, KeyServices, MasterKey, SecretError};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value as Json, json};
 use sha2::Sha256;

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use corpora::corpora;
 
-use bumpwright::api::{
+use bumpwright_api::{
     Cause, Document, ImagePolicy, ImageUpdateAutomation, Object, ObjectName, Objects, UnknownFields, could_hold, read,
     read_leniently,
 };

@@ -12,9 +12,9 @@
 mod corpora;
 mod support;
 
-use bumpwright::automation::Machine;
-use bumpwright::message::{self, Data, Era};
-use bumpwright::template::Limits;
+use bumpwright_message::{self as message, Data, Era};
+use bumpwright_template::Limits;
+use bumpwright_update::Machine;
 use serde_json::Value;
 use support::cli::{Bench, automation, policy};
 use support::repo::Change;

@@ -18,7 +18,7 @@ mod ugly_yaml;
 
 use std::path::PathBuf;
 
-use bumpwright::migrate::{Migration, migrate};
+use bumpwright_migrate::{Migration, migrate};
 use corpora::corpora;
 use old_manifests::to_v1;
 use proptest::prelude::*;

@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bumpwright::net::Peer;
-use bumpwright::observe::{
+use bumpwright_http::Peer;
+use bumpwright_runtime::{
     Checks, ClusterEvent, Correlator, Encoding, Event, EventSink, EventType, Finish, Level, ListenAddress, Log,
     LogOptions, Metrics, ObjectReference, Outcome, Page, PageRequest, Recorder, Redaction, Retries, Server,
     SinkOptions, metrics_page,

@@ -13,9 +13,10 @@ mod support;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bumpwright::net::{Deadline, Patience, Peer, Proxy, Secret, Tls};
-use bumpwright::policy::{Reference, Validation};
-use bumpwright::registry::{Login, Registry as Client, RegistryError};
+use bumpwright_http::{Deadline, Patience, Peer, Proxy, Tls};
+use bumpwright_policy::{Reference, Validation};
+use bumpwright_registry::{Login, Registry as Client, RegistryError};
+use bumpwright_secret::Secret;
 use serde_json::json;
 use support::images::Media;
 use support::registry::{Access, Options, Registry};

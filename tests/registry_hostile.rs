@@ -13,9 +13,10 @@ mod support;
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-use bumpwright::net::{Deadline, Patience, Peer, Secret};
-use bumpwright::policy::{Reference, Validation};
-use bumpwright::registry::{Login, Registry, RegistryError};
+use bumpwright_http::{Deadline, Patience, Peer};
+use bumpwright_policy::{Reference, Validation};
+use bumpwright_registry::{Login, Registry, RegistryError};
+use bumpwright_secret::Secret;
 use serde_json::json;
 use support::http_server::Request;
 use support::reply::Reply;

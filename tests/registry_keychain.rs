@@ -14,8 +14,8 @@ use std::convert::Infallible;
 use std::fs;
 use std::path::Path;
 
-use bumpwright::policy::{Reference, Validation};
-use bumpwright::registry::{DockerConfig, HelperLogin, Keychain, Login, PullSecret, SecretError};
+use bumpwright_policy::{Reference, Validation};
+use bumpwright_registry::{DockerConfig, HelperLogin, Keychain, Login, PullSecret, SecretError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};

@@ -12,9 +12,10 @@ mod support;
 use std::io::Read;
 use std::time::Duration;
 
-use bumpwright::net::{Deadline, Patience, Peer, Secret};
-use bumpwright::policy::{Reference, Validation};
-use bumpwright::registry::{Layer, Login, Registry};
+use bumpwright_http::{Deadline, Patience, Peer};
+use bumpwright_policy::{Reference, Validation};
+use bumpwright_registry::{Layer, Login, Registry};
+use bumpwright_secret::Secret;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use support::http_server::Request;

@@ -14,8 +14,8 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bumpwright::git::{Auth, Protocol, Remote, RemoteUrl, Service, TransportError, open};
-use bumpwright::net::Secret;
+use bumpwright_git::{Auth, Protocol, Remote, RemoteUrl, Service, TransportError, open};
+use bumpwright_secret::Secret;
 use support::git_http::{Fault, GitHttp, Login, Options};
 use support::packets::{LS_REFS, list, push, read};
 use support::repo::{Change, Repo, git};

@@ -14,8 +14,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use bumpwright::git::{Auth, Remote, RemoteUrl, TransportError, open};
-use bumpwright::net::{Proxy, Secret};
+use bumpwright_git::{Auth, Remote, RemoteUrl, TransportError, open};
+use bumpwright_http::Proxy;
+use bumpwright_secret::Secret;
 use support::git_http::{GitHttp, Login, Options};
 use support::packets::list;
 use support::repo::Repo;

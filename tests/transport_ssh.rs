@@ -15,8 +15,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use bumpwright::git::{Auth, KnownHosts, Protocol, Remote, RemoteUrl, Service, Transport, TransportError, open};
-use bumpwright::net::{Proxy, Secret};
+use bumpwright_git::{Auth, KnownHosts, Protocol, Remote, RemoteUrl, Service, Transport, TransportError, open};
+use bumpwright_http::Proxy;
+use bumpwright_secret::Secret;
 use support::packets::{list, read};
 use support::ports::free_port;
 use support::repo::{Change, Repo, run};

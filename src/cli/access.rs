@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::Access;
-use crate::api::{GitRepository, Objects};
-use crate::git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme};
-use crate::net::Secret;
-use crate::remotes::{self, GitIdentities, Reached, RemoteError};
+use bumpwright_api::{GitRepository, Objects};
+use bumpwright_connect::{self as remotes, GitIdentities, Reached, RemoteError};
+use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme};
+use bumpwright_secret::Secret;
 
 /// A plain run may take longer than Flux's default: people clone large repositories over slow lines.
 const PLAIN_TIMEOUT: Duration = Duration::from_secs(300);

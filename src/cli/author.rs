@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::automation::Author;
+use bumpwright_update::Author;
 
 /// Reads `Name <mail>`.
 ///

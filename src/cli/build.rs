@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use super::built_files::{self, BuiltObject, FilesError};
 use super::console::{end, print, say};
 use super::{build_args, building, kustomization_build};
-use crate::kustomize::{Build, BuildError};
+use bumpwright_kustomize::{Build, BuildError};
 
 /// What was built cannot be handed out.
 #[derive(Debug, thiserror::Error)]

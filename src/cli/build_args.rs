@@ -6,7 +6,7 @@ use clap::{ArgAction, Args, ValueEnum};
 
 use super::byte_size::ByteSize;
 use super::fetch_bounds::FetchBounds;
-use crate::budget::{self, Memory, Share};
+use bumpwright_budget::{self as budget, Memory, Share};
 
 /// Arguments of `build`.
 #[derive(Debug, Args)]

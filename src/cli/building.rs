@@ -10,12 +10,12 @@ use super::args::Access;
 use super::build_args::{Building, Reorder};
 use super::fetch_bounds::FetchBounds;
 use super::places::Places;
-use crate::automation::git_without_fetches;
-use crate::git::Mirror;
-use crate::kustomize::generate::HelmSettings;
-use crate::kustomize::tree::{LoadRestrictions, RepoUrl, Tree, World, public_url};
-use crate::kustomize::{self, Build, Options, Order};
-use crate::render::{DiskTree, Mirrors, RealWorld};
+use bumpwright_build::{DiskTree, Mirrors, RealWorld};
+use bumpwright_git::Mirror;
+use bumpwright_kustomize::generate::HelmSettings;
+use bumpwright_kustomize::tree::{LoadRestrictions, RepoUrl, Tree, World, public_url};
+use bumpwright_kustomize::{self as kustomize, Build, Options, Order};
+use bumpwright_update::git_without_fetches;
 
 /// How long reading a repository on this machine may take.
 const LOCAL: Duration = Duration::from_secs(300);

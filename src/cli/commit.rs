@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::author;
 use super::typed::Typed;
-use crate::api::ImageUpdateAutomation;
-use crate::automation::{Author, CommitMessage};
+use bumpwright_api::ImageUpdateAutomation;
+use bumpwright_update::{Author, CommitMessage};
 
 impl Typed<'_> {
     /// Rule 8: the flag, the automation's author, git's own settings.

@@ -7,16 +7,16 @@ use super::byte_size::ByteSize;
 use super::confined;
 use super::console;
 use super::controller_args::{Bounds, Controller, Kustomize};
-use crate::api::ObjectName;
-use crate::apply::parse_stage_kinds;
-use crate::budget::{self, Budgets, Memory};
-use crate::cluster::{Connect, Pace, Scope};
 use crate::controller::{
     self, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings, TokenCacheLimits,
     WebhookSettings,
 };
-use crate::observe::{ListenAddress, ListenAddressError, LogOptions, Redaction, UnknownName, host_name};
-use crate::storage;
+use bumpwright_api::ObjectName;
+use bumpwright_apply::parse_stage_kinds;
+use bumpwright_budget::{self as budget, Budgets, Memory};
+use bumpwright_kube::{Connect, Pace, Scope};
+use bumpwright_runtime::{ListenAddress, ListenAddressError, LogOptions, Redaction, UnknownName, host_name};
+use bumpwright_storage as storage;
 
 /// Runs until the process is asked to end.
 #[must_use]

@@ -6,8 +6,8 @@ use clap::{ArgAction, Args};
 
 use super::byte_size::ByteSize;
 
-use crate::api::GoDuration;
-use crate::budget;
+use bumpwright_api::GoDuration;
+use bumpwright_budget as budget;
 
 /// All kinds, as `--controllers` names them.
 pub const ALL_CONTROLLERS: &str = "image-reflector,image-automation,source,kustomize";

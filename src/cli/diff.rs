@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use super::build_args::{Diff, DiffOutput};
 use super::console::{cannot_print, end, print, say};
 use super::{building, kustomization_diff};
-use crate::compare::{Named, compare, to_json, to_text};
-use crate::kustomize::Build;
-use crate::kustomize::resource::Resource;
-use crate::yaml::Node;
+use bumpwright_diff::{Named, compare, to_json, to_text};
+use bumpwright_kustomize::Build;
+use bumpwright_kustomize::resource::Resource;
+use bumpwright_yaml::Node;
 
 /// As many characters has the hash at the end of a generated name, with its hyphen.
 const HASH: usize = 11;

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::byte_size::ByteSize;
-use crate::budget::{self, Budget, Budgets, Memory};
+use bumpwright_budget::{self as budget, Budget, Budgets, Memory};
 
 /// How much memory is taken unless somebody says otherwise.
 const MEMORY: u64 = 1 << 30;

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use super::author::setting;
-use crate::automation::Author;
-use crate::signing::{Signer, SigningError};
+use bumpwright_signing::{Signer, SigningError};
+use bumpwright_update::Author;
 
 /// Signs by running gpg or ssh-keygen, which hold the key or ask for its passphrase.
 #[derive(Debug)]

@@ -6,12 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::progress::Line;
 use super::words;
-use crate::api::{ImageRepository, Objects};
-use crate::automation::{Resolve, Unresolved, Wanted};
-use crate::edit::Reason;
-use crate::gostd::Time;
-use crate::policy::{LatestRef, Refusal};
-use crate::scan::{Asked, Batch, Missing, NoImage, Scanner, Tags};
+use bumpwright_api::{ImageRepository, Objects};
+use bumpwright_edit::Reason;
+use bumpwright_gostd::Time;
+use bumpwright_policy::{LatestRef, Refusal};
+use bumpwright_scan::{Asked, Batch, Missing, NoImage, Scanner, Tags};
+use bumpwright_update::{Resolve, Unresolved, Wanted};
 
 /// The registries that a command asks.
 #[derive(Debug)]

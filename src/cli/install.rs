@@ -9,8 +9,8 @@ use super::console;
 use super::controller::kinds;
 use super::install_args::Install;
 use super::install_manifests::{Installation, Manifest, manifests};
-use crate::cluster::{CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, Connect};
-use crate::observe::{Level, UnknownName};
+use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, Connect};
+use bumpwright_runtime::{Level, UnknownName};
 
 /// Who owns the fields that an installation writes.
 const MANAGER: &str = "bumpwright";

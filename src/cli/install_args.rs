@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args};
 
 use super::controller_args::INSTALLED_CONTROLLERS;
-use crate::api::GoDuration;
+use bumpwright_api::GoDuration;
 
 /// The image of this version.
 const IMAGE: &str = concat!("ghcr.io/bumpwright/bumpwright:v", env!("CARGO_PKG_VERSION"));

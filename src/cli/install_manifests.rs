@@ -4,8 +4,8 @@
 //! The files are kept as text, so that what is printed has their comments; every change replaces whole lines that they are known
 //! to have.
 
-use crate::api::{ObjectName, custom_resources};
-use crate::cluster::{
+use bumpwright_api::{ObjectName, custom_resources};
+use bumpwright_kube::{
     CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT, Kind, NAMESPACE, NETWORK_POLICY, ROLE,
     ROLE_BINDING, SERVICE_ACCOUNT,
 };
@@ -84,7 +84,7 @@ pub(super) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
 }
 
 /// A definition with the labels that `flux` looks for; None when the installation leaves it out.
-fn definition(resource: &crate::api::CustomResource, beside_flux: bool) -> Option<Manifest> {
+fn definition(resource: &bumpwright_api::CustomResource, beside_flux: bool) -> Option<Manifest> {
     let name = resource.name();
     let own = name.ends_with(OWN_GROUP);
     if !own && (beside_flux || name != SOURCE) {

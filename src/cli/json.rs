@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::words;
-use crate::automation::{CommitReport, PullRequestReport, PushReport, Run};
-use crate::edit::{Change, ObjectId, Reason, Skip};
+use bumpwright_edit::{Change, ObjectId, Reason, Skip};
+use bumpwright_update::{CommitReport, PullRequestReport, PushReport, Run};
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -10,15 +10,15 @@ use super::build_args::{Building, Flux};
 
 use super::kustomization_objects::{self as objects, Configs};
 use super::load;
-use crate::api::{Kustomization, KustomizationAnnotations, ObjectName, PostBuild, Secret, SubstituteReference};
-use crate::apply::{Desired, Settings};
-use crate::cluster::ClusterError;
-use crate::compare::Veil;
-use crate::overlay::{self, Built, Decrypt, Stages, Substitute};
-use crate::pipeline::{self, Decryption, Redaction, Substitution};
-use crate::render::FolderTree;
-use crate::sops::{LocalKeys, read_secret};
-use crate::substitute::Variables;
+use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName, PostBuild, Secret, SubstituteReference};
+use bumpwright_apply::{Desired, Settings};
+use bumpwright_build::FolderTree;
+use bumpwright_build::{self as pipeline, Decryption, Redaction, Substitution};
+use bumpwright_diff::Veil;
+use bumpwright_kube::ClusterError;
+use bumpwright_overlay::{self as overlay, Built, Decrypt, Stages, Substitute};
+use bumpwright_sops::{LocalKeys, read_secret};
+use bumpwright_substitute::Variables;
 
 /// A Kustomization and what it builds.
 pub(super) struct BuiltKustomization {

@@ -11,10 +11,10 @@ use super::build_args::Build;
 use super::built_files::{self, BuiltObject};
 use super::console::{cannot_print, end, print, say};
 use super::kustomization;
-use crate::apply::as_applied;
-use crate::cluster::GroupVersionKind;
-use crate::sops::MASK;
-use crate::yaml::{node_of_json, write_sigs};
+use bumpwright_apply::as_applied;
+use bumpwright_kube::GroupVersionKind;
+use bumpwright_sops::MASK;
+use bumpwright_yaml::{node_of_json, write_sigs};
 
 /// Runs the command.
 pub(super) fn run(args: &Build) -> ExitCode {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::build_args::{Diff, DiffOutput};
 use super::console::{cannot_print, print, say};
 use super::kustomization::{self, BuiltKustomization};
-use crate::apply::{Inventory, ObjectId, Preview, preview};
-use crate::cluster::{Cluster, Connect, KUSTOMIZATION};
-use crate::compare::{to_json, to_text};
-use crate::overlay::may_lack;
+use bumpwright_apply::{Inventory, ObjectId, Preview, preview};
+use bumpwright_diff::{to_json, to_text};
+use bumpwright_kube::{Cluster, Connect, KUSTOMIZATION};
+use bumpwright_overlay::may_lack;
 
 /// Prints what would change; whether something would.
 ///

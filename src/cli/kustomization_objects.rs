@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::load;
-use crate::api::{Kustomization, ManifestErrors, ObjectName, UnknownFields, check_kustomizations};
-use crate::yaml::{FileId, read_resources, write_json};
+use bumpwright_api::{Kustomization, ManifestErrors, ObjectName, UnknownFields, check_kustomizations};
+use bumpwright_yaml::{FileId, read_resources, write_json};
 
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::api::{Document, ManifestErrors, Objects, UnknownFields, read, read_in_folder};
+use bumpwright_api::{Document, ManifestErrors, Objects, UnknownFields, read, read_in_folder};
 
 /// What the groups of all kinds but Secret end with.
 const FLUX: &str = ".toolkit.fluxcd.io";

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::words;
-use crate::automation::{PullRequestReport, Run};
-use crate::forge::markdown::{cell, code};
+use bumpwright_forge::markdown::{cell, code};
+use bumpwright_update::{PullRequestReport, Run};
 
 const TEMPLATE: &str = include_str!("../../templates/summary.md");
 
@@ -102,7 +102,7 @@ fn run(run: &Run) -> RunView {
     }
 }
 
-fn change(change: &crate::edit::Change) -> ChangeView {
+fn change(change: &bumpwright_edit::Change) -> ChangeView {
     ChangeView {
         place: code(&format!("{}:{}", change.path, change.line)),
         object: cell(&change.object.to_string()),
@@ -129,7 +129,7 @@ fn linkable(url: &str) -> bool {
     scheme && !url.contains(|c: char| c.is_control() || c.is_whitespace() || "()<>[]`\\".contains(c))
 }
 
-fn skip(skip: &crate::edit::Skip) -> SkipView {
+fn skip(skip: &bumpwright_edit::Skip) -> SkipView {
     SkipView {
         place: code(&format!("{}:{}:{}", skip.path, skip.line, skip.column)),
         reason: format!("{:?}", skip.reason),

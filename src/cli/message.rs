@@ -8,10 +8,10 @@ use super::args::Message;
 use super::console::{cannot_print, end, say};
 use super::message_changes::{self, Recorded};
 use super::{load, words};
-use crate::api::ImageUpdateAutomation;
-use crate::automation::{CommitMessage, Machine};
-use crate::message::{self, Data, MessageError, ObjectName};
-use crate::template::Limits;
+use bumpwright_api::ImageUpdateAutomation;
+use bumpwright_message::{self as message, Data, MessageError, ObjectName};
+use bumpwright_template::Limits;
+use bumpwright_update::{CommitMessage, Machine};
 
 /// What is shown when neither data nor changes are given.
 const EXAMPLE: &str = include_str!("../../templates/message-example.json");
@@ -85,7 +85,7 @@ fn of_data(args: &Message, automations: &[&ImageUpdateAutomation]) -> Result<Vec
 fn of_runs(
     recorded: Vec<Recorded>,
     automations: &[&ImageUpdateAutomation],
-    objects: &crate::api::Objects,
+    objects: &bumpwright_api::Objects,
     template: Option<&str>,
 ) -> Result<Vec<Item>, String> {
     let mut items = Vec::new();

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::api::{self, Objects};
-use crate::automation::join_by_letters;
-use crate::edit::ObjectId;
-use crate::message::{Data, FieldChange, Gathering, ObjectIdentifier, ObjectName};
-use crate::policy::{Reference, Validation};
+use bumpwright_api::{self as api, Objects};
+use bumpwright_edit::ObjectId;
+use bumpwright_message::{Data, FieldChange, Gathering, ObjectName};
+use bumpwright_policy::{Reference, Validation};
+use bumpwright_update::join_by_letters;
 
 #[derive(Deserialize)]
 struct Document {
@@ -72,7 +72,7 @@ impl Recorded {
         for change in &self.changes {
             let field = FieldChange {
                 file: change.path.clone(),
-                object: ObjectIdentifier::from(&change.object),
+                object: bumpwright_update::identifier(&change.object),
                 old: change.old.clone(),
                 new: change.new.clone(),
                 setter: change.setter.clone(),

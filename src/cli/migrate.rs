@@ -10,10 +10,10 @@ use super::args::Migrate;
 use super::console::{cannot_print, complain, print, print_styled, say};
 use super::migrate_files::{Found, find};
 use super::words;
-use crate::api::Place;
-use crate::automation::{FileChange, replace_files};
-use crate::edit::unified;
-use crate::migrate::{Migrated, Migration, migrate};
+use bumpwright_api::Place;
+use bumpwright_edit::unified;
+use bumpwright_migrate::{Migrated, Migration, migrate};
+use bumpwright_update::{FileChange, replace_files};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();

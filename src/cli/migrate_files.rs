@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::edit::{FileKind, YAML_LIMIT, file_kind};
+use bumpwright_edit::{FileKind, YAML_LIMIT, file_kind};
 
 /// Files in the order of their names, each once; and what could not be read, in words for the user.
 #[derive(Debug, Default)]

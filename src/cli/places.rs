@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::automation::{Index, Lanes, Place};
-use crate::budget::Budget;
-use crate::git::{IdentityKey, Mirror, MirrorOptions, Remote, discard, mirrors_in, open, private_folder};
+use bumpwright_budget::Budget;
+use bumpwright_git::{IdentityKey, Mirror, MirrorOptions, Remote, discard, mirrors_in, open, private_folder};
+use bumpwright_update::{Index, Lanes, Place};
 
 /// The mirrors that were opened so far.
 #[derive(Default)]

@@ -9,8 +9,8 @@ use super::places::Places;
 use super::target::{Target, classify};
 use super::typed::Typed;
 use super::words;
-use crate::api::{ANNOTATION_PREFIX, AutomationAnnotations, ImageUpdateAutomation};
-use crate::automation::{Edits, FolderJob, Place, RemoteJob, Resolve, Run, WorktreeCommit};
+use bumpwright_api::{ANNOTATION_PREFIX, AutomationAnnotations, ImageUpdateAutomation};
+use bumpwright_update::{Edits, FolderJob, Place, RemoteJob, Resolve, Run, WorktreeCommit};
 
 /// What is done for one automation, or for the whole of a plain run.
 pub enum Step {

@@ -8,7 +8,7 @@ use super::console::{cannot_print, complain, print, print_styled, say};
 use super::images::{Images, now};
 use super::policy_find::{Finding, Question, Subject, find};
 use super::{load, policy_flags, policy_json, policy_table};
-use crate::api::{ImagePolicy, ImageRepository, Objects};
+use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 
 /// Runs the command.
 #[must_use]

@@ -1,9 +1,9 @@
 //! What becomes of one tag, step by step (`bumpwright policy --explain`).
 
-use crate::api::{FilterTags, ImagePolicy};
-use crate::policy::Exhausted;
-use crate::policy::{self, Exclusions, Explanation, Judgement, NoTag, RuleSpec, Verdict};
-use crate::scan::Asked;
+use bumpwright_api::{FilterTags, ImagePolicy};
+use bumpwright_policy::Exhausted;
+use bumpwright_policy::{self as policy, Exclusions, Explanation, Judgement, NoTag, RuleSpec, Verdict};
+use bumpwright_scan::Asked;
 
 /// What becomes of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,8 +192,8 @@ fn shown(value: &str) -> &str {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
-    use crate::api::{ImageRepository, Object, UnknownFields, read};
-    use crate::scan::Tags;
+    use bumpwright_api::{ImageRepository, Object, UnknownFields, read};
+    use bumpwright_scan::Tags;
 
     /// `rule` and `filter` are flow YAML below `spec`.
     fn policy(rule: &str, filter: &str) -> (ImagePolicy, ImageRepository) {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::images::{Images, reason};
 use super::policy_explain::{Explained, explain};
 use super::policy_status::{Shown, of_status};
-use crate::api::{ImagePolicy, ImageRepository, ObjectName};
-use crate::edit::Reason;
-use crate::gostd::Time;
-use crate::policy::{self, LatestRef, PolicyName, Refusal, Survey};
-use crate::scan::{Asked, Chosen, NoImage, Tags, repository_reference};
+use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
+use bumpwright_edit::Reason;
+use bumpwright_gostd::Time;
+use bumpwright_policy::{self as policy, LatestRef, PolicyName, Refusal, Survey};
+use bumpwright_scan::{Asked, Chosen, NoImage, Tags, repository_reference};
 
 /// How many tags are named after the choice.
 const RUNNERS_UP: usize = 3;

@@ -1,11 +1,11 @@
 //! The policy that the flags of `bumpwright policy --image` make, on a repository of their own.
 
 use super::args::{Order, Policy};
-use crate::api::{
+use bumpwright_api::{
     AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImageRepository,
     ImageRepositorySpec, Metadata, NumericalPolicy, SemverPolicy,
 };
-use crate::scan::repository_reference;
+use bumpwright_scan::repository_reference;
 
 /// The policy and its repository, neither of which has a name.
 ///

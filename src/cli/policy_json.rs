@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::policy_explain::Explained;
 use super::policy_find::{Counts, Finding, Problem};
 use super::words;
-use crate::edit::Reason;
-use crate::policy::{LatestRef, Refusal};
+use bumpwright_edit::Reason;
+use bumpwright_policy::{LatestRef, Refusal};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -99,7 +99,7 @@ struct ErrorView<'a> {
 ///   against `previous`). It is null when there is an `error`.
 /// - `previous` is what the status names, or null.
 /// - `tags` is null when they are not known. `total` is `excluded` (by the exclusion list) + `counted` (taking part in
-///   the choice) + all of `dropped`, by the names of [`Verdict`](crate::policy::Verdict).
+///   the choice) + all of `dropped`, by the names of [`Verdict`](bumpwright_policy::Verdict).
 /// - `explanation` is null without `--explain`, and where the tags are not known. Its `listed` and `verdict` are null for
 ///   a tag that the exclusion list leaves out; `value` is what is compared; `place` counts from 1.
 /// - `error` has a reason of `update`'s skips: `PolicyNotReady` or `ScanFailed`. Another reason may come to be.

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::policy_find::{Finding, Problem, Subject};
-use crate::api::{ImagePolicy, ImageRepository, ObjectName};
-use crate::edit::Reason;
-use crate::gostd::Time;
+use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
+use bumpwright_edit::Reason;
+use bumpwright_gostd::Time;
 
 /// Where a policy's choice is taken from, as by `update`.
 #[derive(Debug)]

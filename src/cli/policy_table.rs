@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::policy_find::{Counts, Finding};
 use super::words;
-use crate::policy::LatestRef;
+use bumpwright_policy::LatestRef;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -202,8 +202,8 @@ fn details(out: &mut String, finding: &Finding) {
 mod tests {
     use super::super::policy_find::Problem;
     use super::*;
-    use crate::edit::Reason;
-    use crate::policy::{Hold, PolicyName, Refusal};
+    use bumpwright_edit::Reason;
+    use bumpwright_policy::{Hold, PolicyName, Refusal};
 
     fn image(name: &str, tag: &str, digest: Option<&str>) -> LatestRef {
         LatestRef {

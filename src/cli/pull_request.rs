@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::typed::Typed;
 use super::{access, args, words};
-use crate::api::{API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, ObjectName, PullRequestAnnotations};
-use crate::api::{api_url, branch_name};
-use crate::automation::PullRequest;
-use crate::forge::{Kind, Login, Repository};
-use crate::git::Remote;
-use crate::remotes;
+use bumpwright_api::{API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, ObjectName, PullRequestAnnotations};
+use bumpwright_api::{api_url, branch_name};
+use bumpwright_connect as remotes;
+use bumpwright_forge::{Kind, Login, Repository};
+use bumpwright_git::Remote;
+use bumpwright_update::{PullRequest, forge_kind};
 
 /// Where a token for pull requests alone may be.
 const TOKEN: &str = "BUMPWRIGHT_PULL_REQUEST_TOKEN";
@@ -78,8 +78,8 @@ impl Typed<'_> {
         let host = remote.url.host().unwrap_or_default();
         match (self.args.pull_request, said.kind) {
             (None, None) => Ok(None),
-            (Some(Some(forge)), _) => Ok(Some(ForgeKind::from(forge).into())),
-            (_, Some(kind)) => Ok(Some(kind.into())),
+            (Some(Some(forge)), _) => Ok(Some(forge_kind(ForgeKind::from(forge)))),
+            (_, Some(kind)) => Ok(Some(forge_kind(kind))),
             (Some(None), None) => match Kind::of_host(host) {
                 Some(kind) => Ok(Some(kind)),
                 None => Err(format!(

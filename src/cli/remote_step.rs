@@ -7,9 +7,9 @@ use super::places::Places;
 use super::plan::{Step, failed, suspended};
 use super::typed::Typed;
 use super::words;
-use crate::api::{GitRef, GitRepository, ImageUpdateAutomation};
-use crate::automation::{DestinationError, OtherBranch, PushSettings, RemoteJob, Start, settings};
-use crate::git::Remote;
+use bumpwright_api::{GitRef, GitRepository, ImageUpdateAutomation};
+use bumpwright_git::Remote;
+use bumpwright_update::{DestinationError, OtherBranch, PushSettings, RemoteJob, Start, settings};
 
 impl Typed<'_> {
     pub(super) fn plain_remote(&self, url: &str, places: &mut Places) -> Result<Step, String> {

@@ -11,11 +11,11 @@ use super::git_signer::GitSigner;
 use super::images::now;
 use super::typed::Typed;
 use super::{access, words};
-use crate::access::{SigningKeyError, signer};
-use crate::api::{ImageUpdateAutomation, ObjectName, SigningKey, SigningKeyType};
-use crate::automation::{Author, WorktreeSigning};
-use crate::net::Secret;
-use crate::signing::{self, Signer, SigningError};
+use bumpwright_api::{ImageUpdateAutomation, ObjectName, SigningKey, SigningKeyType};
+use bumpwright_connect::{SigningKeyError, signer};
+use bumpwright_secret::Secret;
+use bumpwright_signing::{self as signing, Signer, SigningError};
+use bumpwright_update::{Author, WorktreeSigning};
 
 /// No key is longer, in bytes.
 const LONGEST: u64 = 1 << 20;

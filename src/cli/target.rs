@@ -150,7 +150,7 @@ mod tests {
         let Target::Remote(url) = classify(&name(&odd)).unwrap() else {
             unreachable!("a bare repository");
         };
-        let read = crate::git::RemoteUrl::parse(&url).unwrap();
+        let read = bumpwright_git::RemoteUrl::parse(&url).unwrap();
         assert_eq!(read.local_path(), Some(odd.as_path()));
         assert!(classify("").unwrap_err().contains("TARGET is empty"));
         assert!(classify(&name(&at("none"))).unwrap_err().contains("Git URL"));

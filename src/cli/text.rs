@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 
 use super::words;
-use crate::automation::{CommitReport, PullRequestReport, PushReport, Run};
-use crate::edit::Change;
+use bumpwright_edit::Change;
+use bumpwright_update::{CommitReport, PullRequestReport, PushReport, Run};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();

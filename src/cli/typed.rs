@@ -8,10 +8,10 @@ use super::args::Update;
 use super::images::{Images, now};
 use super::signing::Signers;
 use super::{access, author, load, words};
-use crate::api::{ImageUpdateAutomation, Objects};
-use crate::automation::{Author, Policies, Refspec, Review};
-use crate::policy::{LatestRef, PolicyName};
-use crate::remotes::GitIdentities;
+use bumpwright_api::{ImageUpdateAutomation, Objects};
+use bumpwright_connect::GitIdentities;
+use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_update::{Author, Policies, Refspec, Review};
 
 /// What was typed, with everything read that it names.
 pub(super) struct Typed<'a> {

@@ -9,8 +9,8 @@ use super::places::Places;
 use super::plan::{Planned, Step, plan};
 use super::progress::Line;
 use super::{json, markdown, text, words};
-use crate::automation::{self, Ahead, Run};
-use crate::edit::unified;
+use bumpwright_edit::unified;
+use bumpwright_update::{self as automation, Ahead, Run};
 
 /// Nothing to change, or done.
 const DONE: u8 = 0;

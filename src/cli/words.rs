@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::automation::Run;
-use crate::edit::Skip;
-use crate::git::{RemoteUrl, Scheme};
+use bumpwright_edit::Skip;
+use bumpwright_git::{RemoteUrl, Scheme};
+use bumpwright_update::Run;
 
 /// `path:line:col: Reason: message`.
 #[must_use]

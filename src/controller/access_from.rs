@@ -1,7 +1,7 @@
 //! Who may use an object of another namespace (`spec.accessFrom`; fluxcd/pkg `runtime/acl`).
 
-use crate::api::{AccessFrom, LabelSelector, ObjectName};
-use crate::cluster::{Cluster, ClusterError, NAMESPACE};
+use bumpwright_api::{AccessFrom, LabelSelector, ObjectName};
+use bumpwright_kube::{Cluster, ClusterError, NAMESPACE};
 
 /// Why not.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use tokio::sync::mpsc;
 
 use super::status::{Notice, Weight};
-use crate::cluster::{Cluster, ClusterError, EVENT, Kind, Object};
-use crate::observe::{ClusterEvent, Correlator, Event, EventType, Log, ObjectReference, Outcome};
+use bumpwright_kube::{Cluster, ClusterError, EVENT, Kind, Object};
+use bumpwright_runtime::{ClusterEvent, Correlator, Event, EventType, Log, ObjectReference, Outcome};
 
 /// So many events wait for the API server at most; client-go's recorder has a thousand.
 pub(super) const WAITING: usize = 8_192;
@@ -51,7 +51,7 @@ pub(super) async fn deliver(cluster: Cluster, mut told: mpsc::Receiver<ClusterEv
                 patch,
                 event,
             } => {
-                let name = crate::api::ObjectName::new(&namespace, name);
+                let name = bumpwright_api::ObjectName::new(&namespace, name);
                 match cluster.patch(&EVENT, &name, "bumpwright", &patch).await {
                     Err(error) if error.is_not_found() => cluster.create(&EVENT, &namespace, &event).await,
                     other => other.map(drop),

@@ -9,8 +9,8 @@ use tokio::task::JoinSet;
 
 use super::process::StartError;
 use super::settings::Settings;
-use crate::observe::Log;
-use crate::storage::{self, FileServer, Storage, StorageError};
+use bumpwright_runtime::Log;
+use bumpwright_storage::{self as storage, FileServer, Storage, StorageError};
 
 /// How soon an address is tried again that is taken.
 const PAUSE: Duration = Duration::from_secs(5);

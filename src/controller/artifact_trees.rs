@@ -12,13 +12,13 @@ use thiserror::Error;
 use url::Url;
 
 use super::artifacts;
-use crate::api::Artifact;
-use crate::artifact::archive::{Kind, Links, unpack_within};
-use crate::artifact::{Digest, Digester, ReadError};
-use crate::budget::{Budget, Budgets, Counter, Exceeded, Held};
-use crate::kustomize::tree::MemoryTree;
-use crate::net::{Client, Deadline, Patience, Peer, Request};
-use crate::storage::{Shared, SharedError, Storage};
+use bumpwright_api::Artifact;
+use bumpwright_artifact::archive::{Kind, Links, unpack_within};
+use bumpwright_artifact::{Digest, Digester, ReadError};
+use bumpwright_budget::{Budget, Budgets, Counter, Exceeded, Held};
+use bumpwright_http::{Client, Deadline, Patience, Peer, Request};
+use bumpwright_kustomize::tree::MemoryTree;
+use bumpwright_storage::{Shared, SharedError, Storage};
 
 /// So many bytes of files are kept for the next Kustomization; what is larger is kept while somebody uses it.
 const KEPT: u64 = 32 << 20;
@@ -395,9 +395,9 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
-    use crate::artifact::{Algorithm, Writer};
-    use crate::budget::{BUILD_MEMORY, Memory};
-    use crate::storage::{Retention, Settings};
+    use bumpwright_artifact::{Algorithm, Writer};
+    use bumpwright_budget::{BUILD_MEMORY, Memory};
+    use bumpwright_storage::{Retention, Settings};
 
     const BYTES: &[u8] = b"no archive";
 

@@ -9,10 +9,10 @@ use super::blocking;
 use super::reconcile::Turn;
 use super::source_status::{self, FETCH_FAILED, IN_STORAGE, failed, stalled};
 use super::status::{Outcome, Status, Weight};
-use crate::api::{Artifact, ObjectName};
-use crate::artifact::revision;
-use crate::cluster::Kind;
-use crate::storage::{self, Folder, Storage, StorageError};
+use bumpwright_api::{Artifact, ObjectName};
+use bumpwright_artifact::revision;
+use bumpwright_kube::Kind;
+use bumpwright_storage::{self as storage, Folder, Storage, StorageError};
 
 /// The artifact in a status.
 pub(super) fn current(status: &Status) -> Option<Artifact> {

@@ -8,18 +8,18 @@ use super::mirror_uses::Owner;
 use super::settings::Gates;
 use super::status::Outcome;
 use super::tokens;
-use crate::access;
-use crate::api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
-use crate::automation::{
+use bumpwright_api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
+use bumpwright_cloud::{Asker, GitIdentity, Use};
+use bumpwright_connect as access;
+use bumpwright_connect::{self as remotes, Reached, RemoteError};
+use bumpwright_forge::{Login, Repository};
+use bumpwright_git::{Auth, Remote, Scheme};
+use bumpwright_http::Deadline;
+use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
+use bumpwright_update::{
     Author, CommitMessage, DestinationError, Edits, OtherBranch, Place, Policies, PullRequest, RemoteJob, Start,
     settings,
 };
-use crate::cloud::{Asker, GitIdentity, Use};
-use crate::cluster::IMAGE_UPDATE_AUTOMATION;
-use crate::forge::{Kind, Login, Repository};
-use crate::git::{Auth, Remote, Scheme};
-use crate::net::{self, Deadline};
-use crate::remotes::{self, Reached, RemoteError};
 
 /// Why there is nothing to run.
 #[derive(Debug)]
@@ -220,7 +220,7 @@ fn pull_request(
     let said = automation
         .pull_request()
         .map_err(|error| Refused::Stalled(Outcome::stalled("InvalidAnnotation", &error)))?;
-    let Some(kind) = said.kind.map(Kind::from) else {
+    let Some(kind) = said.kind.map(bumpwright_update::forge_kind) else {
         return Ok(None);
     };
     let git = remotes::git_address(remote)?;
@@ -231,7 +231,7 @@ fn pull_request(
             let secret = objects.secret(&name).ok_or_else(|| format!("secret '{name}' not found"))?;
             let token = secret.text("token").map_err(|e| e.to_string())?;
             let token = token.map(str::trim_end).filter(|token| !token.is_empty());
-            Login::Token(net::Secret::new(
+            Login::Token(bumpwright_secret::Secret::new(
                 token.ok_or_else(|| format!("secret '{name}' has no 'token' for pull requests"))?,
             ))
         }

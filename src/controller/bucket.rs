@@ -10,10 +10,10 @@ use super::older_keys;
 use super::source_status::{FETCH_FAILED, IN_STORAGE, OUTDATED, failed};
 use super::source_turn::{Source, SourceTurn, Step, asking, blocking};
 use super::status::Status;
-use crate::api::{Bucket, BucketStatus, GoDuration, Is, Objects};
-use crate::cluster::{BUCKET, Kind};
-use crate::source::Files;
-use crate::storage::LATEST;
+use bumpwright_api::{Bucket, BucketStatus, GoDuration, Is, Objects};
+use bumpwright_kube::{BUCKET, Kind};
+use bumpwright_source::Files;
+use bumpwright_storage::LATEST;
 
 impl Source for Bucket {
     const KIND: &'static Kind = &BUCKET;

@@ -7,12 +7,13 @@ use super::artifacts::Refused;
 use super::clouds::Way;
 use super::context::Context;
 use super::tokens::{self, GateClosed};
-use crate::access;
-use crate::api::{Bucket, BucketSts, LocalRef, ObjectName, Objects};
-use crate::bucket::{BucketError, BucketProvider, Keys, ObjectError, Settings, Sts, StsProvider};
-use crate::cloud::{Asker, CloudError, Use, WorkloadIdentity};
-use crate::cluster::BUCKET;
-use crate::net::{Peer, Proxy, Secret, Tls};
+use bumpwright_api::{Bucket, BucketSts, LocalRef, ObjectName, Objects};
+use bumpwright_cloud::{Asker, CloudError, Use, WorkloadIdentity};
+use bumpwright_connect as access;
+use bumpwright_http::{Peer, Proxy, Tls};
+use bumpwright_kube::BUCKET;
+use bumpwright_object_store::{BucketError, BucketProvider, Keys, ObjectError, Settings, Sts, StsProvider};
+use bumpwright_secret::Secret;
 
 /// The time limit where the spec has none.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -133,7 +134,7 @@ impl Reading<'_> {
         }))
     }
 
-    fn secret(&self, reference: &LocalRef) -> Result<&crate::api::Secret, String> {
+    fn secret(&self, reference: &LocalRef) -> Result<&bumpwright_api::Secret, String> {
         let name = self.beside(&reference.name);
         let secret = self.objects.secret(&name);
         secret.ok_or_else(|| format!("secret '{name}' not found"))

@@ -11,14 +11,14 @@ use super::bucket_remote::refused;
 use super::source_archive::Making;
 use super::source_spool::{Spooled, keeping, temporary};
 use super::source_turn::Source;
-use crate::api::{self, Artifact, ObjectName};
-use crate::artifact::IgnoreRules;
-use crate::bucket::{Bucket, BucketError, Index, Limits, Settings, fetch};
-use crate::budget::{Filling, Share};
-use crate::cluster::BUCKET;
-use crate::net::Deadline;
-use crate::source::{Content, Directory, Files, Keeping, Node};
-use crate::storage::Storage;
+use bumpwright_api::{self as api, Artifact, ObjectName};
+use bumpwright_artifact::IgnoreRules;
+use bumpwright_budget::{Filling, Share};
+use bumpwright_http::Deadline;
+use bumpwright_kube::BUCKET;
+use bumpwright_object_store::{Bucket, BucketError, Index, Limits, Settings, fetch};
+use bumpwright_source::{Content, Directory, Files, Keeping, Node};
+use bumpwright_storage::Storage;
 
 /// What is wanted of a bucket.
 pub(super) struct Wanted {
@@ -129,7 +129,7 @@ impl Spool {
 fn put(root: &mut Directory, place: &str, content: Content) -> Option<()> {
     let mut path: Vec<Vec<u8>> = place.split('/').map(|name| name.as_bytes().to_vec()).collect();
     let name = path.pop()?;
-    let file = crate::source::File {
+    let file = bumpwright_source::File {
         executable: false,
         content,
     };

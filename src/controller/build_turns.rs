@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::net::Deadline;
+use bumpwright_http::Deadline;
 
 /// Who builds now, by namespace.
 #[derive(Debug, Default)]

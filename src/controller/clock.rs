@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::gostd;
+use bumpwright_gostd as gostd;
 
 /// RFC 3339 to the second, as Go writes the layout.
 const RFC_3339: &[u8] = b"2006-01-02T15:04:05Z07:00";

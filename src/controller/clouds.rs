@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use url::Url;
 
-use crate::cloud::{Cloud, Endpoints, Environment, TokenCache};
-use crate::net::{Peer, Proxy};
+use bumpwright_cloud::{Cloud, Endpoints, Environment, TokenCache};
+use bumpwright_http::{Peer, Proxy};
 
 /// So many are known at once. In a cluster, objects come and go.
 const MOST: usize = 256;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::settings::Settings;
-use crate::api::{ObjectName, Secret};
-use crate::cluster::{CONFIG_MAP, Cache, Cluster, ClusterError, Kind, Object, SECRET};
+use bumpwright_api::{ObjectName, Secret};
+use bumpwright_kube::{CONFIG_MAP, Cache, Cluster, ClusterError, Kind, Object, SECRET};
 
 /// So many bytes of Secrets are kept, and of ConfigMaps: anybody may make large ones. Others are asked for.
 const ROOM: usize = 64 << 20;

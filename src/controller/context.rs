@@ -13,13 +13,13 @@ use super::mirrors::Mirrors;
 use super::places::WaitingRoom;
 use super::policy_book::PolicyBook;
 use super::settings::Settings;
-use crate::api::ObjectName;
-use crate::cloud::ServiceAccounts;
-use crate::cluster::{Cache, Cluster, ClusterError, Object};
-use crate::observe::{Log, Metrics, Recorder};
-use crate::remotes::GitIdentities;
-use crate::scan::Scanner;
-use crate::tags::TagStore;
+use bumpwright_api::ObjectName;
+use bumpwright_cloud::ServiceAccounts;
+use bumpwright_connect::GitIdentities;
+use bumpwright_kube::{Cache, Cluster, ClusterError, Object};
+use bumpwright_runtime::{Log, Metrics, Recorder};
+use bumpwright_scan::Scanner;
+use bumpwright_scan::TagStore;
 
 /// Shared by the reconcilers of one process.
 #[derive(Debug)]

@@ -4,12 +4,12 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::automation::Run;
-use crate::cloud::{Asker, TokenCache, TokenCacheEvents, TokenCacheLimits};
-use crate::cluster::OnAnswer;
-use crate::git::{Connection, Protocol, Service, Transport, TransportError};
-use crate::net::Sent;
-use crate::observe::{Counter, Metrics, TokenCacheMetrics};
+use bumpwright_cloud::{Asker, TokenCache, TokenCacheEvents, TokenCacheLimits};
+use bumpwright_git::{Connection, Protocol, Service, Transport, TransportError};
+use bumpwright_http::Sent;
+use bumpwright_kube::OnAnswer;
+use bumpwright_runtime::{Counter, Metrics, TokenCacheMetrics};
+use bumpwright_update::Run;
 
 /// `rest_client_requests_total`
 pub(super) fn of_cluster(metrics: &Metrics) -> OnAnswer {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::context::Context;
 use super::tokens;
-use crate::api::Object;
-use crate::api::{
+use bumpwright_api::Object;
+use bumpwright_api::{
     Bucket, GitRepository, ImageRepository, ImageUpdateAutomation, LocalRef, ObjectName, Objects, OciRepository,
     ServiceAccount,
 };
-use crate::cluster::{Cluster, ClusterError, SERVICE_ACCOUNT};
+use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};
 
 /// Reads what a repository of images names. What is not there is left out: who needs it says so.
 ///

@@ -11,11 +11,11 @@ use super::source_status::{FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDAT
 use super::source_turn::{Source, SourceTurn, Step, asking, blocking};
 use super::source_verify;
 use super::status::{Outcome, Status};
-use crate::api::{Artifact, GitRepository, GitRepositoryStatus, GoDuration, Is, Objects};
-use crate::cluster::{GIT_REPOSITORY, Kind};
-use crate::git::Remote;
-use crate::net::Job;
-use crate::source::CheckoutError;
+use bumpwright_api::{Artifact, GitRepository, GitRepositoryStatus, GoDuration, Is, Objects};
+use bumpwright_git::Remote;
+use bumpwright_http::Job;
+use bumpwright_kube::{GIT_REPOSITORY, Kind};
+use bumpwright_source::CheckoutError;
 
 impl Source for GitRepository {
     const KIND: &'static Kind = &GIT_REPOSITORY;

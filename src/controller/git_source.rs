@@ -9,13 +9,13 @@ use super::mirrors::Mirrors;
 use super::source_archive::{Making, rules};
 use super::source_status::STORAGE_FAILED;
 use super::source_turn::Source;
-use crate::api::{Artifact, GitRepository};
-use crate::budget::Budget;
-use crate::cluster::GIT_REPOSITORY;
-use crate::git::{Auth, Remote, RemoteUrl, Scheme};
-use crate::net::Deadline;
-use crate::source::{self, CheckoutError, Commit, Files, Reference, Seen, Wanted};
-use crate::storage::Storage;
+use bumpwright_api::{Artifact, GitRepository};
+use bumpwright_budget::Budget;
+use bumpwright_git::{Auth, Remote, RemoteUrl, Scheme};
+use bumpwright_http::Deadline;
+use bumpwright_kube::GIT_REPOSITORY;
+use bumpwright_source::{self as source, CheckoutError, Commit, Files, Reference, Seen, Wanted};
+use bumpwright_storage::Storage;
 
 /// What is to be fetched.
 pub(super) struct Fetching {

@@ -14,11 +14,11 @@ use super::image_repository::scanned;
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Outcome, Status};
 use super::tokens;
-use crate::api::{ImagePolicy, ImageRepository, Objects};
-use crate::cluster::{IMAGE_POLICY, IMAGE_REPOSITORY, Kind, Object};
-use crate::policy::{Guards, LatestRef};
-use crate::scan::{Asked, NoImage, Tags, choose, repository_reference};
-use crate::tags::Scanned;
+use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
+use bumpwright_kube::{IMAGE_POLICY, IMAGE_REPOSITORY, Kind, Object};
+use bumpwright_policy::{Guards, LatestRef};
+use bumpwright_scan::Scanned;
+use bumpwright_scan::{Asked, NoImage, Tags, choose, repository_reference};
 
 /// So often the tags are looked for before a policy waits longer for them.
 const LOOKS: u32 = 4;

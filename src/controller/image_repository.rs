@@ -12,10 +12,10 @@ use super::older_keys;
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Outcome, Status};
 use super::tokens;
-use crate::api::{ImageRepository, Is, Objects, READY};
-use crate::cluster::{IMAGE_REPOSITORY, Kind, Object};
-use crate::scan::{ScanError, Tags, repository_reference};
-use crate::tags::Scanned;
+use bumpwright_api::{ImageRepository, Is, Objects, READY};
+use bumpwright_kube::{IMAGE_REPOSITORY, Kind, Object};
+use bumpwright_scan::Scanned;
+use bumpwright_scan::{ScanError, Tags, repository_reference};
 
 /// So many of the tags show in the status.
 const SHOWN_TAGS: usize = 10;
@@ -135,7 +135,7 @@ impl ImageRepositories {
         status: &Status,
         (canonical, scanned): (&str, &Scanned),
         now: &str,
-    ) -> Result<Due, crate::tags::TagsError> {
+    ) -> Result<Due, bumpwright_scan::TagsError> {
         let interval = repository.interval();
         let at_once = |why| {
             Ok(Due {

@@ -15,10 +15,10 @@ use super::preview;
 use super::reconcile::{Reconcile, Turn};
 use super::skips;
 use super::status::{Outcome, Status};
-use crate::api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, Objects, Strategy};
-use crate::automation::{Place, Policies, RemoteJob, Run, run_remote};
-use crate::cluster::{Cache, GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind, Object};
-use crate::net::Job;
+use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, Objects, Strategy};
+use bumpwright_http::Job;
+use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind, Object};
+use bumpwright_update::{Place, Policies, RemoteJob, Run, run_remote};
 
 /// Reconciles `ImageUpdateAutomation` objects.
 #[derive(Debug)]

@@ -26,13 +26,13 @@ use super::kustomize_target::{self, Target};
 use super::reconcile::{Reconcile, Turn};
 use super::status::{Notice, Outcome, Status, Weight};
 use super::tokens::{self, GateClosed};
-use crate::api::{Is, Kustomization, KustomizationAnnotations};
-use crate::apply::{ApplyError, ChangeSet, Desired, Entry, Inventory, Refusals, preview, prune};
-use crate::cel::HealthChecks;
-use crate::cluster::{Cache, KUSTOMIZATION, Kind};
-use crate::compare::Veil;
-use crate::health::ObjectId;
-use crate::overlay::{LeftOut, may_lack};
+use bumpwright_api::{Is, Kustomization, KustomizationAnnotations};
+use bumpwright_apply::{ApplyError, ChangeSet, Desired, Entry, Inventory, Refusals, preview, prune};
+use bumpwright_cel::HealthChecks;
+use bumpwright_diff::Veil;
+use bumpwright_health::ObjectId;
+use bumpwright_kube::{Cache, KUSTOMIZATION, Kind};
+use bumpwright_overlay::{LeftOut, may_lack};
 
 /// What begins the messages of faults in the spec itself.
 const TERMINAL: &str = "Reconciliation failed terminally due to configuration error";

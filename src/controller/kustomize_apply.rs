@@ -13,11 +13,11 @@ use super::kustomize_status::{self, Stage};
 use super::kustomize_target::Target;
 use super::reconcile::Turn;
 use super::status::Status;
-use crate::api::{Kustomization, ObjectName};
-use crate::apply::{self, ChangeSet, Desired, Inventory, Keep, Memory, Settings};
-use crate::cluster::{Cache, Change};
-use crate::compare::Veil;
-use crate::overlay::Object;
+use bumpwright_api::{Kustomization, ObjectName};
+use bumpwright_apply::{self as apply, ChangeSet, Desired, Inventory, Keep, Memory, Settings};
+use bumpwright_diff::Veil;
+use bumpwright_kube::{Cache, Change};
+use bumpwright_overlay::Object;
 
 /// What is known of the objects of each Kustomization.
 #[derive(Debug, Default, Clone)]

@@ -14,16 +14,16 @@ use super::configs::Configs;
 use super::context::Context;
 use super::kustomize_keys;
 use super::mirror_uses::Owner;
-use crate::api::{Kustomization, ObjectName, PostBuild, SubstituteReference};
-use crate::cluster::{ClusterError, KUSTOMIZATION};
-use crate::git::{Mirror, Remote, RemoteUrl};
-use crate::net::{Deadline, Job};
-use crate::overlay::{self, OverlayError, Stages};
-use crate::pipeline::{self, Substitution};
-use crate::render::{Mirrors, RealWorld};
-use crate::substitute::Variables;
+use bumpwright_api::{Kustomization, ObjectName, PostBuild, SubstituteReference};
+use bumpwright_build::{self as pipeline, Substitution};
+use bumpwright_build::{Mirrors, RealWorld};
+use bumpwright_git::{Mirror, Remote, RemoteUrl};
+use bumpwright_http::{Deadline, Job};
+use bumpwright_kube::{ClusterError, KUSTOMIZATION};
+use bumpwright_overlay::{self as overlay, OverlayError, Stages};
+use bumpwright_substitute::Variables;
 
-pub(super) use crate::overlay::Built;
+pub(super) use bumpwright_overlay::Built;
 
 /// Why there are no objects.
 #[derive(Debug, Error)]

@@ -2,9 +2,9 @@
 
 use super::context::Context;
 use super::kustomize_source::Found;
-use crate::api::{Conditions, Dependency, Is, Kustomization, READY};
-use crate::cel::Ready;
-use crate::cluster::{KUSTOMIZATION, Object};
+use bumpwright_api::{Conditions, Dependency, Is, Kustomization, READY};
+use bumpwright_cel::Ready;
+use bumpwright_kube::{KUSTOMIZATION, Object};
 
 /// Why not.
 pub(super) enum NotReady {

@@ -9,9 +9,9 @@ use super::kustomize_takeover;
 use super::kustomize_target;
 use super::reconcile::Turn;
 use super::status::{Status, Weight};
-use crate::api::{DeletionPolicy, Kustomization};
-use crate::apply::{Inventory, prune, terminated};
-use crate::cluster::KUSTOMIZATION;
+use bumpwright_api::{DeletionPolicy, Kustomization};
+use bumpwright_apply::{Inventory, prune, terminated};
+use bumpwright_kube::KUSTOMIZATION;
 
 /// How often it is looked whether objects are gone.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -71,7 +71,7 @@ pub(super) async fn leave(context: &Context, turn: &Turn<'_>) -> Result<(), Stri
     Ok(())
 }
 
-fn stale(inventory: Inventory) -> Vec<crate::apply::Entry> {
+fn stale(inventory: Inventory) -> Vec<bumpwright_apply::Entry> {
     inventory.without(&Inventory::default())
 }
 

@@ -9,12 +9,12 @@ use tokio::time::Instant;
 use super::clock;
 use super::context::Context;
 use super::reconcile::Turn;
-use crate::api::{Kustomization, KustomizationSpec, ObjectName};
-use crate::apply::{Action, ChangeSet};
-use crate::cel::{Health, HealthCheck, HealthChecks};
-use crate::cluster::{Answered, Cluster, ClusterError, GroupVersionKind};
-use crate::health::{ObjectId, Observed, Progress, Status, Wait, assess, pod_owner};
-use crate::overlay::Object;
+use bumpwright_api::{Kustomization, KustomizationSpec, ObjectName};
+use bumpwright_apply::{Action, ChangeSet};
+use bumpwright_cel::{Health, HealthCheck, HealthChecks};
+use bumpwright_health::{ObjectId, Observed, Progress, Status, Wait, assess, pod_owner};
+use bumpwright_kube::{Answered, Cluster, ClusterError, GroupVersionKind};
+use bumpwright_overlay::Object;
 
 /// The pauses between two looks grow from the first to the last, which is Flux's only one.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -97,7 +97,7 @@ pub(super) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Res
 
 /// The object of a reference, which in v1beta1 needed no `apiVersion` (kustomize-controller, `ReferenceToObjMetadataSet`;
 /// apimachinery, `ParseGroupVersion`).
-fn named(reference: &crate::api::ObjectReference) -> Result<Checked, String> {
+fn named(reference: &bumpwright_api::ObjectReference) -> Result<Checked, String> {
     let api_version = match reference.api_version.as_str() {
         "" => "apps/v1",
         given => given,
@@ -256,7 +256,7 @@ async fn state(cluster: &Cluster, checked: &Checked, checks: &HealthChecks) -> O
     }
 }
 
-async fn assessed(cluster: &Cluster, object: &Value, now: &crate::gostd::Time) -> Result<Status, String> {
+async fn assessed(cluster: &Cluster, object: &Value, now: &bumpwright_gostd::Time) -> Result<Status, String> {
     let pods = match pod_owner(object) {
         Some(owner) => {
             let selector = owner.selector.ok_or("no selector found")?;

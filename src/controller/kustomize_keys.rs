@@ -4,12 +4,12 @@
 use super::clouds::Way;
 use super::context::Context;
 use super::{kustomize_vault, tokens};
-use crate::api::{Decryption as DecryptionSpec, Kustomization, ObjectName, Secret};
-use crate::cloud::{CloudError, ServiceAccounts, Use, WorkloadIdentity};
-use crate::keys::{Services, StaticCredentials};
-use crate::net::Deadline;
-use crate::pipeline::Decryption;
-use crate::sops::{KeyServices, LocalKeys, read_age_secret, read_secret};
+use bumpwright_api::{Decryption as DecryptionSpec, Kustomization, ObjectName, Secret};
+use bumpwright_build::Decryption;
+use bumpwright_cloud::{CloudError, ServiceAccounts, Use, WorkloadIdentity};
+use bumpwright_http::Deadline;
+use bumpwright_kms::{Services, StaticCredentials};
+use bumpwright_sops::{KeyServices, LocalKeys, read_age_secret, read_secret};
 
 /// The decryption of a Kustomization; None when it wants none.
 ///

@@ -12,13 +12,14 @@ use super::context::Context;
 use super::kustomize_audiences::{audiences_of, is_kept};
 use super::kustomize_target::RemoteKey;
 use super::{blocking, counting, tokens};
-use crate::api::{Kustomization, ObjectName};
-use crate::cloud::{
+use bumpwright_api::{Kustomization, ObjectName};
+use bumpwright_cloud::{
     Asker, Cloud, CloudError, ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, ServiceAccounts, Use,
     WorkloadIdentity,
 };
-use crate::cluster::{Cluster, ServerToken, TokenSource, kubeconfig_place};
-use crate::net::{Deadline, Secret};
+use bumpwright_http::Deadline;
+use bumpwright_kube::{Cluster, ServerToken, TokenSource, kubeconfig_place};
+use bumpwright_secret::Secret;
 
 /// What Flux says before an error of whose identity is used.
 const DOING: &str = "failed to get access token for cluster";

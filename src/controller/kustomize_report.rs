@@ -3,9 +3,9 @@
 
 use std::fmt::Display;
 
-use crate::apply::Preview;
-use crate::compare::to_text;
-use crate::overlay::LeftOut;
+use bumpwright_apply::Preview;
+use bumpwright_diff::to_text;
+use bumpwright_overlay::LeftOut;
 
 /// So many lines go into a condition and an event.
 const LINES: usize = 20;
@@ -56,7 +56,7 @@ pub(super) fn none(revision: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Change, Difference, Named};
+    use bumpwright_diff::{Change, Difference, Named};
 
     fn preview(objects: usize) -> Preview {
         let differences = (0..objects).map(|at| Difference {

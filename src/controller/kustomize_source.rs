@@ -5,8 +5,8 @@ use super::artifacts;
 use super::context::Context;
 use super::kustomize_status::Revision;
 use super::status::Outcome;
-use crate::api::{Artifact, Kustomization};
-use crate::cluster::Cache;
+use bumpwright_api::{Artifact, Kustomization};
+use bumpwright_kube::Cache;
 
 /// The annotation of an OCI artifact that names what it was made from.
 const ORIGIN: &str = "org.opencontainers.image.revision";

@@ -9,8 +9,8 @@ use tokio::sync::Mutex;
 use super::clock;
 use super::reconcile::Turn;
 use super::status::{Outcome, Status, Weight};
-use crate::api::{HistoryEntry, Is, READY, RECONCILING};
-use crate::apply::{InvalidId, Inventory};
+use bumpwright_api::{HistoryEntry, Is, READY, RECONCILING};
+use bumpwright_apply::{InvalidId, Inventory};
 
 /// Whether all objects that are waited for are ready.
 pub(super) const HEALTHY: &str = "Healthy";

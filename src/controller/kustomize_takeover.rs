@@ -4,8 +4,8 @@
 use super::kustomize_status;
 use super::reconcile::Turn;
 use super::status::Status;
-use crate::apply::{Inventory, Snapshot};
-use crate::cluster::Cluster;
+use bumpwright_apply::{Inventory, Snapshot};
+use bumpwright_kube::Cluster;
 
 /// The field of the status.
 const SNAPSHOT: &str = "snapshot";

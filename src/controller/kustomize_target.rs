@@ -9,8 +9,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::context::Context;
 use super::{counting, kustomize_kubeconfig};
-use crate::api::{KubeConfigRef, Kustomization, ObjectName, SecretKeyRef};
-use crate::cluster::{Cluster, RemoteRules, SERVICE_ACCOUNT};
+use bumpwright_api::{KubeConfigRef, Kustomization, ObjectName, SecretKeyRef};
+use bumpwright_kube::{Cluster, RemoteRules, SERVICE_ACCOUNT};
 
 /// So many other clusters are kept connected.
 const REMOTES: usize = 64;

@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::artifacts;
 use super::queue::Queue;
 use super::triggers;
-use crate::api::{
+use bumpwright_api::{
     Conditions, Decryption, Dependency, Is, KubeConfigRef, KustomizationSource, ObjectName, PostBuild, RECONCILING,
 };
-use crate::cluster::{Cache, Change, Object};
+use bumpwright_kube::{Cache, Change, Object};
 
 /// Kustomizations themselves: new ones, changed specs, wishes. Those that wait for one that changed are looked at too.
 pub(super) fn own(kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {

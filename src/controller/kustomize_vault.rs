@@ -6,10 +6,11 @@ use tokio::runtime::Handle;
 
 use super::context::Context;
 use super::tokens::{OWN, own};
-use crate::api::ObjectName;
-use crate::cloud::{CloudError, TokenRequest, WorkloadIdentity};
-use crate::keys::VaultLogins;
-use crate::net::{Deadline, Secret};
+use bumpwright_api::ObjectName;
+use bumpwright_cloud::{CloudError, TokenRequest, WorkloadIdentity};
+use bumpwright_http::Deadline;
+use bumpwright_kms::VaultLogins;
+use bumpwright_secret::Secret;
 
 /// Where a Kustomization names whose token is sent.
 const FIELD: &str = "spec.decryption.serviceAccountName";

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tokio::time::Instant;
 
-use crate::api::ObjectName;
+use bumpwright_api::ObjectName;
 
 /// The lines of all namespaces in which somebody waits or is at work.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use crate::api::ObjectName;
+use bumpwright_api::ObjectName;
 
 /// What an object has not used for so long, it does not use any more: submodules are asked for only when a commit is new.
 const FORGOTTEN: Duration = Duration::from_secs(3600);

@@ -9,12 +9,12 @@ use std::time::Instant;
 use super::clock;
 use super::counting::CountedTransport;
 use super::mirror_uses::{MirrorUses, Owner};
-use crate::automation::{Index, Lanes, Place};
-use crate::budget::Budgets;
-use crate::git::{
+use bumpwright_budget::Budgets;
+use bumpwright_git::{
     IdentityKey, Mirror, MirrorAtRest, MirrorOptions, Remote, discard, mirrors_in, open, private_folder, size_on_disk,
 };
-use crate::observe::Counter;
+use bumpwright_runtime::Counter;
+use bumpwright_update::{Index, Lanes, Place};
 
 /// So many are kept open; beyond that, those that nobody uses are closed. On disk they stay. An open one takes a tenth of a
 /// megabyte and what its index knows; to open it again takes a moment.
@@ -195,9 +195,9 @@ fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::api::ObjectName;
-    use crate::budget::Memory;
-    use crate::git::RemoteUrl;
+    use bumpwright_api::ObjectName;
+    use bumpwright_budget::Memory;
+    use bumpwright_git::RemoteUrl;
 
     fn remote(number: usize) -> Remote {
         Remote::new(RemoteUrl::parse(&format!("https://git.example.com/fleet-{number}.git")).unwrap())

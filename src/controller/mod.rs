@@ -73,7 +73,7 @@ mod watching;
 mod webhook_server;
 mod webhooks;
 
-pub use crate::cloud::TokenCacheLimits;
+pub use bumpwright_cloud::TokenCacheLimits;
 pub use places::threads;
 pub use process::{StartError, run};
 pub use queue::Backoff;

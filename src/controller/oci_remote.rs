@@ -7,14 +7,14 @@ use super::artifacts::Refused;
 use super::context::Context;
 use super::oci_source::{PULL_FAILED, READ_FAILED};
 use super::tokens::{self, GateClosed};
-use crate::access;
-use crate::api::{InvalidSecret, ObjectName, Objects, OciRepository, Secret};
-use crate::cloud::{Asker, CloudError, Provider, Use};
-use crate::cluster::OCI_REPOSITORY;
-use crate::net::{Deadline, Peer, Proxy, Tls};
-use crate::policy::Reference;
-use crate::registry::{Keychain, Login, PullSecret, SecretError};
-use crate::source::{OciPick, OciRemote, oci_repository};
+use bumpwright_api::{InvalidSecret, ObjectName, Objects, OciRepository, Secret};
+use bumpwright_cloud::{Asker, CloudError, Provider, Use};
+use bumpwright_connect as access;
+use bumpwright_http::{Deadline, Peer, Proxy, Tls};
+use bumpwright_kube::OCI_REPOSITORY;
+use bumpwright_policy::Reference;
+use bumpwright_registry::{Keychain, Login, PullSecret, SecretError};
+use bumpwright_source::{OciPick, OciRemote, oci_repository};
 
 /// Why there is no way to the registry.
 enum Refusal {

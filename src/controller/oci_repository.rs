@@ -11,11 +11,11 @@ use super::older_keys;
 use super::source_status::{FETCH_FAILED, IN_STORAGE, OUTDATED, VERIFIED, failed};
 use super::source_turn::{self, Source, SourceTurn, Step};
 use super::status::{Outcome, Status};
-use crate::api::{GoDuration, Is, Objects, OciRepository, OciRepositoryStatus, OciVerification};
-use crate::cluster::{Kind, OCI_REPOSITORY};
-use crate::source::{OciPick, OciRemote, digest_of_revision, verify_cosign};
-use crate::storage::LATEST;
-use crate::verify::cosign::{self, CosignError, CosignKeys};
+use bumpwright_api::{GoDuration, Is, Objects, OciRepository, OciRepositoryStatus, OciVerification};
+use bumpwright_kube::{Kind, OCI_REPOSITORY};
+use bumpwright_source::{OciPick, OciRemote, digest_of_revision, verify_cosign};
+use bumpwright_storage::LATEST;
+use bumpwright_verify::cosign::{self, CosignError, CosignKeys};
 
 /// What upstream's makers of artifacts write down of them (image-spec v1.1, *Pre-Defined Annotation Keys*).
 const SOURCE: &str = "org.opencontainers.image.source";

@@ -4,8 +4,8 @@
 use serde_json::json;
 
 use super::reconcile::Turn;
-use crate::access::older_keys;
-use crate::api::{LocalRef, ObjectName, Objects};
+use bumpwright_api::{LocalRef, ObjectName, Objects};
+use bumpwright_connect::older_keys;
 
 /// Says which older keys are used of the Secrets that a spec names for certificates.
 pub(super) fn tell<'a>(turn: &Turn<'_>, objects: &Objects, references: impl IntoIterator<Item = &'a LocalRef>) {

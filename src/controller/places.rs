@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::queue::Queue;
-use crate::net::Job;
+use bumpwright_http::Job;
 
 /// How long a turn keeps its desk.
 const AT_DESK: Duration = Duration::from_secs(3);
@@ -178,8 +178,8 @@ impl Place {
 mod tests {
     use super::super::queue::{Backoff, Share};
     use super::*;
-    use crate::api::ObjectName;
-    use crate::observe::Metrics;
+    use bumpwright_api::ObjectName;
+    use bumpwright_runtime::Metrics;
 
     async fn place(queue: &Arc<Queue>, desks: &Arc<Semaphore>, room: &WaitingRoom) -> Arc<Place> {
         let desk = Arc::clone(desks).acquire_owned().await.unwrap();

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 
 use super::clock;
-use crate::api::{ImagePolicy, LabelSelector};
-use crate::automation::Policies;
-use crate::cluster::{Cache, IMAGE_POLICY, Object};
-use crate::policy::PolicyName;
+use bumpwright_api::{ImagePolicy, LabelSelector};
+use bumpwright_kube::{Cache, IMAGE_POLICY, Object};
+use bumpwright_policy::PolicyName;
+use bumpwright_update::Policies;
 
 /// Annotations with this prefix may say something else at another time.
 const TIMED: &str = "bumpwright.dev/";

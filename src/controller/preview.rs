@@ -2,9 +2,9 @@
 
 use super::skips;
 use super::status::Outcome;
-use crate::api::ImageUpdateAutomation;
-use crate::automation::Run;
-use crate::edit::unified;
+use bumpwright_api::ImageUpdateAutomation;
+use bumpwright_edit::unified;
+use bumpwright_update::Run;
 
 /// So many bytes of the diff are shown: a condition's message has an end.
 const SHOWN: usize = 8 << 10;

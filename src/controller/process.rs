@@ -28,18 +28,18 @@ use super::source_turn::Sources;
 use super::tokens;
 use super::watching::{Caches, Queues};
 use super::webhooks::Webhooks;
-use crate::api::{Bucket, GitRepository, OciRepository};
-use crate::cluster::{Cache, Cluster, ClusterError, Connect};
-use crate::git::private_folder;
-use crate::net::Peer;
-use crate::observe::{
+use bumpwright_api::{Bucket, GitRepository, OciRepository};
+use bumpwright_connect::GitIdentities;
+use bumpwright_git::private_folder;
+use bumpwright_http::Peer;
+use bumpwright_kube::{Cache, Cluster, ClusterError, Connect};
+use bumpwright_runtime::{
     Checks, ClusterEvent, EventSink, Log, Metrics, Recorder, Redaction, Retries, Server, SinkOptions, bridge_tracing,
     host_name, metrics_page,
 };
-use crate::remotes::GitIdentities;
-use crate::scan::{Missing, Scanner, Surroundings};
-use crate::storage::{self, Storage, StorageError};
-use crate::tags::{TagStore, TagsError};
+use bumpwright_scan::{Missing, Scanner, Surroundings};
+use bumpwright_scan::{TagStore, TagsError};
+use bumpwright_storage::{self as storage, Storage, StorageError};
 
 /// How long what is begun may take after the process was asked to end.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use super::lines::Lines;
 use super::places::{Place, WaitingRoom};
-use crate::api::ObjectName;
-use crate::observe::{ControllerMetrics, Working};
+use bumpwright_api::ObjectName;
+use bumpwright_runtime::{ControllerMetrics, Working};
 
 /// The pauses between attempts that fail: doubled each time (`--min-retry-delay`, `--max-retry-delay`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -339,7 +339,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::Metrics;
+    use bumpwright_runtime::Metrics;
 
     fn share() -> Share {
         Share {

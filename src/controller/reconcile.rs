@@ -18,9 +18,9 @@ use super::mirror_uses::Owner;
 use super::places::Place;
 use super::queue::Queue;
 use super::status::{Notice, Outcome, Status, Weight};
-use crate::api::{ObjectName, check_annotation_keys};
-use crate::cluster::{Cache, ClusterError, Kind, Object};
-use crate::observe::{Finish, Log, Working};
+use bumpwright_api::{ObjectName, check_annotation_keys};
+use bumpwright_kube::{Cache, ClusterError, Kind, Object};
+use bumpwright_runtime::{Finish, Log, Working};
 
 /// What marks an object as ours to clean up after, as Flux's controllers do.
 const FINALIZER: &str = "finalizers.fluxcd.io";

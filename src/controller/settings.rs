@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::queue::Backoff;
-use crate::api::ObjectName;
-use crate::budget::Budgets;
-use crate::cloud::TokenCacheLimits;
-use crate::cluster::{Lease, Scope, lease_name};
-use crate::observe::{ListenAddress, LogOptions};
-use crate::storage::{Algorithm, Retention};
+use bumpwright_api::ObjectName;
+use bumpwright_budget::Budgets;
+use bumpwright_cloud::TokenCacheLimits;
+use bumpwright_kube::{Lease, Scope, lease_name};
+use bumpwright_runtime::{ListenAddress, LogOptions};
+use bumpwright_storage::{Algorithm, Retention};
 
 /// Everything that can be set about the controllers.
 #[derive(Clone, Debug)]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::context::Context;
 use super::reconcile::Turn;
-use crate::automation::Run;
-use crate::cluster::IMAGE_UPDATE_AUTOMATION;
-use crate::edit::{Reason, Skip};
+use bumpwright_edit::{Reason, Skip};
+use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
+use bumpwright_update::Run;
 
 /// So many are named in a message.
 const NAMED: usize = 3;

@@ -5,11 +5,11 @@ use std::io::{self, Read};
 
 use super::artifacts::{self, Refused, shown};
 use super::source_status::STORAGE_FAILED;
-use crate::api::{Artifact, ObjectName};
-use crate::artifact::{IgnoreRules, Writer};
-use crate::cluster::Kind;
-use crate::source::{self, Files};
-use crate::storage::{self, Storage, StorageError};
+use bumpwright_api::{Artifact, ObjectName};
+use bumpwright_artifact::{IgnoreRules, Writer};
+use bumpwright_kube::Kind;
+use bumpwright_source::{self as source, Files};
+use bumpwright_storage::{self as storage, Storage, StorageError};
 
 /// An artifact to be made.
 pub(super) struct Making<'a> {

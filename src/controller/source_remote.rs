@@ -3,14 +3,14 @@
 use super::artifacts::Refused;
 use super::context::Context;
 use super::tokens::{self, GateClosed};
-use crate::access::proxy;
-use crate::api::{GitRepository, ObjectName, Objects, Secret};
-use crate::cloud::{Asker, GitIdentity, Use};
-use crate::cluster::GIT_REPOSITORY;
-use crate::git::{Auth, Remote, Scheme, is_encrypted};
-use crate::gostd;
-use crate::net::Deadline;
-use crate::remotes::{self, Reached, RemoteError};
+use bumpwright_api::{GitRepository, ObjectName, Objects, Secret};
+use bumpwright_cloud::{Asker, GitIdentity, Use};
+use bumpwright_connect::proxy;
+use bumpwright_connect::{self as remotes, Reached, RemoteError};
+use bumpwright_git::{Auth, Remote, Scheme, is_encrypted};
+use bumpwright_gostd as gostd;
+use bumpwright_http::Deadline;
+use bumpwright_kube::GIT_REPOSITORY;
 
 const ACCESS: &str = "AuthenticationFailed";
 

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::artifacts::Refused;
 use super::source_status::STORAGE_FAILED;
-use crate::budget::{Filling, Held, Share};
-use crate::source::{Keep, Keeping};
+use bumpwright_budget::{Filling, Held, Share};
+use bumpwright_source::{Keep, Keeping};
 
 /// A file without a name in `folder`: nothing is left of it, whatever happens.
 ///

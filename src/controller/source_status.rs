@@ -2,7 +2,7 @@
 //! other conditions, in place of being set.
 
 use super::status::{Notice, Outcome, Status, Weight};
-use crate::api::{Is, READY, RECONCILING, STALLED};
+use bumpwright_api::{Is, READY, RECONCILING, STALLED};
 
 pub(super) const STORAGE_FAILED: &str = "StorageOperationFailed";
 pub(super) const FETCH_FAILED: &str = "FetchFailed";

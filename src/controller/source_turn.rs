@@ -18,9 +18,9 @@ use super::context::Context;
 use super::reconcile::{Reconcile, Turn};
 use super::source_status::{self, OUTDATED, STORAGE_FAILED};
 use super::status::{Notice, Outcome, Status, Weight};
-use crate::api::{Artifact, GoDuration, Is, ObjectName};
-use crate::cluster::Kind;
-use crate::storage::Storage;
+use bumpwright_api::{Artifact, GoDuration, Is, ObjectName};
+use bumpwright_kube::Kind;
+use bumpwright_storage::Storage;
 
 /// Where a spec says nothing.
 const INTERVAL: Duration = Duration::from_secs(60);

@@ -9,9 +9,9 @@ use super::git_source::Fetched;
 use super::reconcile::Turn;
 use super::source_status::VERIFIED;
 use super::status::{Outcome, Status, Weight};
-use crate::api::{GitRepository, GitVerification, Is, ObjectName, Objects};
-use crate::verify::object::ObjectFormat;
-use crate::verify::{CheckedOut, GitKeys, GitMode, ReferencingTag, verify_source};
+use bumpwright_api::{GitRepository, GitVerification, Is, ObjectName, Objects};
+use bumpwright_verify::object::ObjectFormat;
+use bumpwright_verify::{CheckedOut, GitKeys, GitMode, ReferencingTag, verify_source};
 
 /// The Secret with public keys.
 pub(super) fn secret(repository: &GitRepository) -> Option<ObjectName> {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::api::{Conditions, Is, READY, RECONCILING, STALLED};
-use crate::cluster::Object;
+use bumpwright_api::{Conditions, Is, READY, RECONCILING, STALLED};
+use bumpwright_kube::Object;
 
 /// What a person sets to have an object reconciled at once.
 pub(super) const REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";

@@ -7,10 +7,11 @@ use tokio::runtime::Handle;
 use super::context::Context;
 use super::settings::Gates;
 use super::status::Outcome;
-use crate::api::{Bucket, GitRepository, ImageRepository, ObjectName, OciRepository};
-use crate::cloud::{CloudError, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
-use crate::cluster::{Cluster, ClusterError, SERVICE_ACCOUNT};
-use crate::net::{Deadline, Secret};
+use bumpwright_api::{Bucket, GitRepository, ImageRepository, ObjectName, OciRepository};
+use bumpwright_cloud::{CloudError, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
+use bumpwright_http::Deadline;
+use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};
+use bumpwright_secret::Secret;
 
 /// The ServiceAccounts of a cluster. Their tokens are asked for on threads that may block, never on the runtime's own.
 pub(super) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAccounts {

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::queue::Queue;
 use super::status::REQUESTED_AT;
-use crate::api::{ANNOTATION_PREFIX, AutomationAnnotations, ObjectName};
-use crate::cluster::{Cache, Change, Object};
+use bumpwright_api::{ANNOTATION_PREFIX, AutomationAnnotations, ObjectName};
+use bumpwright_kube::{Cache, Change, Object};
 
 /// Objects are reconciled when they are new, when their spec changes, when they are deleted, or when somebody asks.
 pub(super) fn own(cache: &Cache, queue: &Arc<Queue>) {

@@ -10,7 +10,7 @@ use super::kustomize_triggers;
 use super::queue::{Queue, Share};
 use super::settings::{Kinds, Settings};
 use super::triggers;
-use crate::cluster::{
+use bumpwright_kube::{
     BUCKET, CONFIG_MAP, Cache, EXTERNAL_ARTIFACT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY,
     IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, OCI_REPOSITORY, SECRET, Scope,
 };

@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use crate::door::Door;
+use bumpwright_door::Door;
 
 /// The most connections at a time; more let those go whose request is not there yet.
 const CONNECTIONS: usize = 64;

@@ -11,10 +11,12 @@ use super::clock;
 use super::context::Context;
 use super::status::REQUESTED_AT;
 use super::webhook_server::{self, Call, Reply};
-use crate::api::{GitRepository, ImageRepository, Metadata, ObjectName, OciRepository, Secret};
-use crate::cluster::{Cache, ClusterError, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY};
-use crate::observe::Log;
-use crate::webhook::{self, Event, GitReference, Id, MAX_BODY, OciReference, Refusal, Request, Source, Tokens};
+use bumpwright_api::{GitRepository, ImageRepository, Metadata, ObjectName, OciRepository, Secret};
+use bumpwright_kube::{Cache, ClusterError, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY};
+use bumpwright_runtime::Log;
+use bumpwright_webhook::{
+    self as webhook, Event, GitReference, Id, MAX_BODY, OciReference, Refusal, Request, Source, Tokens,
+};
 
 /// So long the tokens are good that were read, so that strangers cannot make us ask the API server.
 const TOKENS_KEPT: Duration = Duration::from_secs(10);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bumpwright::apply::terminated;
+use bumpwright_apply::terminated;
 use serde_json::json;
 
 use crate::support::waiting::until;
@@ -114,7 +114,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: ro}
 subjects: [{kind: ServiceAccount, name: ro, namespace: NS}]
 ";
     world.server.apply(&rules.replace("NS", &world.namespace));
-    let account = bumpwright::api::ObjectName::new(&world.namespace, "ro");
+    let account = bumpwright_api::ObjectName::new(&world.namespace, "ro");
     world.cluster = world.block_on(async { world.cluster.as_account(&account) }).unwrap();
     // The role counts after a moment.
     let error = until("it may read", || {
@@ -135,7 +135,7 @@ fn deletions_are_waited_for() {
     world.edit("c1", "x", &json!({"metadata": {"finalizers": ["example.com/held"]}}));
     let stale = world.inventory.entries.clone();
     let pruned = world
-        .block_on(bumpwright::apply::prune(&world.cluster, stale, &world.settings))
+        .block_on(bumpwright_apply::prune(&world.cluster, stale, &world.settings))
         .unwrap();
     let wait = |patience| terminated(&world.cluster, &pruned, Duration::from_millis(20), patience);
     let words = world.block_on(wait(Duration::from_millis(50))).unwrap_err();

@@ -1,6 +1,6 @@
 //! Fields that nobody knows, that others look after, and that say where an object belongs.
 
-use bumpwright::apply::Dropped;
+use bumpwright_apply::Dropped;
 use serde_json::json;
 
 use crate::world::{World, config_map};

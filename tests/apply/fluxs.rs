@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bumpwright::apply::{Desired, Inventory, prune};
+use bumpwright_apply::{Desired, Inventory, prune};
 use serde_json::{Value as Json, json};
 
 use crate::world::World;

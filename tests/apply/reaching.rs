@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use bumpwright::api::ObjectName;
-use bumpwright::cluster::{Cluster, RemoteRules, SERVICE_ACCOUNT};
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{Cluster, RemoteRules, SERVICE_ACCOUNT};
 use serde_json::{Value as Json, json};
 
 use crate::support::proxy::Proxy;

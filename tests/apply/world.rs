@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bumpwright::api::ObjectName;
-use bumpwright::apply::{
+use bumpwright_api::ObjectName;
+use bumpwright_apply::{
     Applied, ChangeSet, Desired, Failed, Inventory, Keep, Memory, PruneError, Settings, apply, prune,
 };
-use bumpwright::cluster::{Cluster, Connect};
+use bumpwright_kube::{Cluster, Connect};
 use futures::future::{BoxFuture, FutureExt as _};
 use serde_json::{Value as Json, json};
 
@@ -118,13 +118,10 @@ impl World {
     }
 
     pub fn prune(&mut self, wanted: &str) -> Result<Vec<String>, PruneError> {
-        let entries = self
-            .objects(wanted)
-            .into_iter()
-            .map(|desired| bumpwright::apply::Entry {
-                id: bumpwright::apply::ObjectId::of(&desired.object),
-                version: "v1".to_owned(),
-            });
+        let entries = self.objects(wanted).into_iter().map(|desired| bumpwright_apply::Entry {
+            id: bumpwright_apply::ObjectId::of(&desired.object),
+            version: "v1".to_owned(),
+        });
         let stale = self.inventory.without(&Inventory {
             entries: entries.collect(),
         });

@@ -1,6 +1,6 @@
 //! A tenant knows the digest of another one's artifact, and not what is in it.
 
-use bumpwright::artifact::Algorithm;
+use bumpwright_artifact::Algorithm;
 use serde_json::json;
 
 use crate::siege::siege;

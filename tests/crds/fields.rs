@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use bumpwright::api::{Bucket, GitRepository, ImagePolicy, ImageRepository, ImageUpdateAutomation, OciRepository};
+use bumpwright_api::{Bucket, GitRepository, ImagePolicy, ImageRepository, ImageUpdateAutomation, OciRepository};
 use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};

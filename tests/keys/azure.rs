@@ -9,7 +9,7 @@ use super::support::proxy::Proxy;
 use super::support::rsa::Rsa;
 use super::support::tls::Certificates;
 use super::*;
-use bumpwright::net;
+use bumpwright_http as net;
 
 const TENANT: &str = "11111111-2222-3333-4444-555555555555";
 const VAULT: &str = "https://team.vault.azure.net";

@@ -3,7 +3,7 @@
 use super::support::proxy::Proxy;
 use super::support::tls::Certificates;
 use super::*;
-use bumpwright::net;
+use bumpwright_http as net;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

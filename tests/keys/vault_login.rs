@@ -4,7 +4,7 @@
 use super::vault::{encrypted, key, transit};
 use super::*;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use bumpwright::keys::VaultLogins;
+use bumpwright_kms::VaultLogins;
 use std::collections::BTreeMap;
 
 /// A token of the ServiceAccount `apps/decryptor`, which names whom it is for.

@@ -1,6 +1,6 @@
 //! The Go struct `T` that tables of templates are rendered with, as static types.
 
-use bumpwright::template::{
+use bumpwright_template::{
     ANY, Array, BOOL, BYTES, ERROR, FLOAT64, Failure, Field, Function, INT, IntKind, Map, Method, Pointer, STRING,
     STRINGS, Slice, Slot, Struct, StructType, Text, Type, UINT8, UintKind, Value,
 };
@@ -130,7 +130,7 @@ static METHODS: &[Method] = &[
     },
     value_method(Function::new("Boom", &[], &STRING, |_, _| Err(Failure::new("boom!")))),
     value_method(Function::new("F1", &[&FLOAT64], &STRING, |host, args| {
-        bumpwright::template::sprint(host, args.rest(1)).map(Value::text)
+        bumpwright_template::sprint(host, args.rest(1)).map(Value::text)
     })),
 ];
 

@@ -14,7 +14,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use bumpwright::artifact::Algorithm;
+use bumpwright_artifact::Algorithm;
 use serde_json::{Value as Json, json};
 
 use super::apiserver::Cluster;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bumpwright::git::{
+use bumpwright_git::{
     Checkout, Commit, Connection, Fetched, GitError, Mirror, MirrorOptions, ObjectId, Pack, Person, Protocol, Push,
     RefUpdate, Remote, RemoteUrl, Service, Transport, TransportError, open,
 };
@@ -121,8 +121,8 @@ pub fn try_files(fetched: &Fetched) -> Result<BTreeMap<String, String>, GitError
             let entry = entry?;
             let path = format!("{at}{}", String::from_utf8_lossy(entry.name));
             match entry.kind {
-                bumpwright::git::EntryKind::Tree => queue.push((format!("{path}/"), entry.id)),
-                bumpwright::git::EntryKind::Submodule => {
+                bumpwright_git::EntryKind::Tree => queue.push((format!("{path}/"), entry.id)),
+                bumpwright_git::EntryKind::Submodule => {
                     all.insert(path, entry.id.to_string());
                 }
                 _ => {

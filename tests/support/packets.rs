@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read, Write};
 use std::process::Stdio;
 
-use bumpwright::git::{Protocol, Service, Transport, TransportError};
+use bumpwright_git::{Protocol, Service, Transport, TransportError};
 
 use super::repo::{Repo, git};
 

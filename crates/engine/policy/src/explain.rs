@@ -6,8 +6,8 @@ use std::fmt;
 use super::choose::{Candidate, Fate, ImagePolicy, NoTag};
 use super::filter::budget;
 use super::rule::{Misfit, Rule};
-use super::version_error::VersionError;
 use bumpwright_re2::Exhausted;
+use bumpwright_semver::VersionError;
 
 /// What a policy makes of all tags.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 
 use thiserror::Error;
 
-use super::constraint::{Constraint, ConstraintError};
-use super::version::Version;
-use super::version_error::VersionError;
 use bumpwright_gostd::{parse_float, unicode::to_upper};
+use bumpwright_semver::Version;
+use bumpwright_semver::VersionError;
+use bumpwright_semver::{Constraint, ConstraintError};
 
 /// A rule as it is written in an `ImagePolicy` (`spec.policy` of v1beta1, v1beta2 and v1). Of several, the first counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

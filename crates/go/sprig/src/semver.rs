@@ -1,6 +1,6 @@
 //! Semantic versions.
 
-use bumpwright_policy::{Constraint, Version};
+use bumpwright_semver::{Constraint, Version};
 use bumpwright_template::{
     ANY, Args, BOOL, BYTES, Failure, Field, Function, Host, INT, Method, Pointer, STRING, Slice, Struct, StructType,
     Text, Type, UINT8, UINT64, UintKind, Value,

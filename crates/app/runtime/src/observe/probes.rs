@@ -1,0 +1,151 @@
+//! The pages behind `--metrics-addr` and `--health-addr`: `/metrics`, `/healthz`, `/readyz`, as controller-runtime
+//! serves them (`pkg/metrics/server`, `pkg/healthz`).
+
+use std::fmt;
+use std::fmt::Write;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::exposition::MEDIA_TYPE;
+use super::{Metrics, Page, PageRequest};
+
+/// Answers requests at `--metrics-addr`.
+#[must_use]
+pub fn metrics_page(metrics: &Metrics, request: &PageRequest) -> Page {
+    match request.path.as_str() {
+        "/metrics" => Page {
+            status: 200,
+            media_type: MEDIA_TYPE,
+            body: metrics.page(),
+        },
+        _ => Page::not_found(),
+    }
+}
+
+/// Says in words what is wrong, if something is.
+type Check = dyn Fn() -> Result<(), String> + Send + Sync;
+
+/// What has to be well for `/healthz` and `/readyz` to say `ok`. A clone has the same checks; they may be added at any
+/// time, and run in the order of their names.
+///
+/// Without any, the answer is `ok`, as there is somebody to give it.
+#[derive(Clone, Default)]
+pub struct Checks(Arc<RwLock<Named>>);
+
+#[derive(Default)]
+struct Named {
+    health: Vec<(String, Arc<Check>)>,
+    readiness: Vec<(String, Arc<Check>)>,
+}
+
+impl Checks {
+    /// No checks.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a check to `/healthz`, which decides whether the process is to be started anew. It must be fast; its error
+    /// must not hold a secret, since `/healthz/NAME` shows it.
+    pub fn health(&self, name: &str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
+        add(
+            &mut self.0.write().unwrap_or_else(PoisonError::into_inner).health,
+            name,
+            Arc::new(check),
+        );
+    }
+
+    /// Adds a check to `/readyz`, which decides whether the process counts as available.
+    pub fn readiness(&self, name: &str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
+        add(
+            &mut self.0.write().unwrap_or_else(PoisonError::into_inner).readiness,
+            name,
+            Arc::new(check),
+        );
+    }
+
+    /// Answers requests at `--health-addr`.
+    #[must_use]
+    pub fn page(&self, request: &PageRequest) -> Page {
+        let path = request.path.strip_prefix('/').unwrap_or_default();
+        let (which, name) = path.split_once('/').unwrap_or((path, ""));
+        let checks = {
+            let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            match which {
+                "healthz" => all.health.clone(),
+                "readyz" => all.readiness.clone(),
+                _ => return Page::not_found(),
+            }
+        };
+        match name.trim_end_matches('/') {
+            "" => summary(&checks, request),
+            name => one(&checks, name),
+        }
+    }
+}
+
+impl fmt::Debug for Checks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let names = |checks: &[(String, Arc<Check>)]| checks.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        f.debug_struct("Checks")
+            .field("health", &names(&all.health))
+            .field("readiness", &names(&all.readiness))
+            .finish()
+    }
+}
+
+fn add(checks: &mut Vec<(String, Arc<Check>)>, name: &str, check: Arc<Check>) {
+    checks.retain(|(known, _)| known != name);
+    checks.push((name.to_owned(), check));
+    checks.sort_by(|(one, _), (other, _)| one.cmp(other));
+}
+
+fn one(checks: &[(String, Arc<Check>)], name: &str) -> Page {
+    match checks.iter().find(|(known, _)| known == name) {
+        None if checks.is_empty() && name == "ping" => Page::text(200, "ok"),
+        None => Page::not_found(),
+        Some((_, check)) => match check() {
+            Ok(()) => Page::text(200, "ok"),
+            Err(what) => Page::text(500, format!("internal server error: {what}\n")),
+        },
+    }
+}
+
+/// `ok`, or a line for each check when one failed or `?verbose` asks for it. Why it failed is not shown here, since
+/// anybody may ask; `?exclude=NAME` leaves a check out.
+fn summary(checks: &[(String, Arc<Check>)], request: &PageRequest) -> Page {
+    let asked = |key: &'static str| request.query.iter().filter(move |(name, _)| name == key);
+    let mut excluded: Vec<&str> = asked("exclude").map(|(_, name)| name.as_str()).collect();
+    let (mut lines, mut failed) = (String::new(), false);
+    for (name, check) in checks {
+        let result = match excluded.iter().position(|excluded| excluded == name) {
+            Some(at) => {
+                excluded.remove(at);
+                "excluded: ok"
+            }
+            None if check().is_ok() => "ok",
+            None => {
+                failed = true;
+                "failed: reason withheld"
+            }
+        };
+        let sign = if result.starts_with("failed") { '-' } else { '+' };
+        let _ = writeln!(lines, "[{sign}]{name} {result}");
+    }
+    if checks.is_empty() {
+        lines.push_str("[+]ping ok\n");
+    }
+    if !excluded.is_empty() {
+        let names: Vec<String> = excluded.iter().map(|name| bumpwright_gostd::quote(name)).collect();
+        let _ = writeln!(
+            lines,
+            "warn: some health checks cannot be excluded: no matches for {}",
+            names.join(",")
+        );
+    }
+    match (failed, asked("verbose").next()) {
+        (true, _) => Page::text(500, format!("{lines}healthz check failed\n")),
+        (false, Some(_)) => Page::text(200, format!("{lines}healthz check passed\n")),
+        (false, None) => Page::text(200, "ok"),
+    }
+}

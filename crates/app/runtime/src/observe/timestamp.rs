@@ -1,0 +1,46 @@
+//! Moments, as logs and events write them.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bumpwright_gostd::Time;
+
+/// Nanoseconds since 1970, as Go's `UnixNano`; negative before, at the ends of the range beyond.
+pub(super) fn unix_nanos(at: SystemTime) -> i64 {
+    match at.duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanos| -nanos),
+    }
+}
+
+/// `2026-11-22T01:02:03Z`, as `metav1.Time` is written (apimachinery, `meta/v1/time.go`).
+pub(super) fn kubernetes_time(nanos: i64) -> String {
+    written(nanos, b"2006-01-02T15:04:05Z07:00")
+}
+
+/// `2026-11-22T01:02:03.004Z`, as zap's ISO8601TimeEncoder writes it.
+pub(super) fn log_time(at: SystemTime) -> String {
+    written(unix_nanos(at), b"2006-01-02T15:04:05.000Z0700")
+}
+
+fn written(nanos: i64, layout: &[u8]) -> String {
+    let second = 1_000_000_000;
+    let part = u32::try_from(nanos.rem_euclid(second)).unwrap_or_default();
+    let text = Time::unix(nanos.div_euclid(second), part).format(layout);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn writes_moments() {
+        let at = UNIX_EPOCH + Duration::from_nanos(1_795_310_523_004_900_000);
+        assert_eq!(log_time(at), "2026-11-22T01:22:03.004Z");
+        assert_eq!(kubernetes_time(unix_nanos(at)), "2026-11-22T01:22:03Z");
+        let before = UNIX_EPOCH - Duration::from_nanos(1);
+        assert_eq!(unix_nanos(before), -1);
+        assert_eq!(kubernetes_time(-1), "1969-12-31T23:59:59Z");
+    }
+}

@@ -1,0 +1,119 @@
+//! Our annotations on automations (CLI.md, *Annotations*). What does not parse closes: the automation is not acted upon.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::annotations::{check_annotation_keys, ours};
+use bumpwright_gostd as gostd;
+use bumpwright_policy::InvalidAnnotation;
+
+/// What an automation's annotations ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AutomationAnnotations {
+    /// `dry-run`: show what would be pushed.
+    pub dry_run: bool,
+    /// `settle`: wait so long after a policy has changed for others to change.
+    pub settle: Option<Duration>,
+    /// `settle-at-most`: but no longer than this after the first.
+    pub settle_at_most: Option<Duration>,
+}
+
+impl AutomationAnnotations {
+    /// Reads an automation's annotations; those of others are passed over.
+    ///
+    /// # Errors
+    /// [`InvalidAnnotation`] for one of ours that does not parse, or that automations do not have.
+    pub fn read(annotations: &BTreeMap<String, String>) -> Result<Self, InvalidAnnotation> {
+        check_annotation_keys("ImageUpdateAutomation", annotations)?;
+        let duration = |key: &'static str| {
+            let Some(value) = ours(annotations, key) else {
+                return Ok(None);
+            };
+            let parsed = gostd::Duration::parse(value.as_bytes()).ok();
+            let nanoseconds = parsed.and_then(|parsed| u64::try_from(parsed.0).ok());
+            nanoseconds
+                .map(|n| Some(Duration::from_nanos(n)))
+                .ok_or(InvalidAnnotation::Value {
+                    key,
+                    value: value.clone(),
+                    grammar: "a duration such as 20s or 5m",
+                })
+        };
+        let dry_run = match ours(annotations, "dry-run").map(String::as_str) {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(other) => {
+                return Err(InvalidAnnotation::Value {
+                    key: "dry-run",
+                    value: other.to_owned(),
+                    grammar: "\"true\" or \"false\"",
+                });
+            }
+        };
+        Ok(Self {
+            dry_run,
+            settle: duration("settle")?,
+            settle_at_most: duration("settle-at-most")?,
+        })
+    }
+
+    /// How long to wait when a policy has changed now, and one had so long ago for the first time since the last run. None
+    /// when nothing has to settle.
+    #[must_use]
+    pub fn pause(&self, since_first: Duration) -> Option<Duration> {
+        let settle = self.settle?;
+        Some(match self.settle_at_most {
+            Some(most) => settle.min(most.saturating_sub(since_first)),
+            None => settle,
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// The annotations of an object that has these of ours.
+    pub(crate) fn of_ours(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(key, value)| {
+                (
+                    format!("{}{key}", bumpwright_policy::ANNOTATION_PREFIX),
+                    (*value).to_owned(),
+                )
+            })
+            .collect()
+    }
+
+    fn read(pairs: &[(&str, &str)]) -> Result<AutomationAnnotations, InvalidAnnotation> {
+        AutomationAnnotations::read(&of_ours(pairs))
+    }
+
+    #[test]
+    fn what_does_not_parse_is_named_with_its_grammar() {
+        assert_eq!(read(&[]).unwrap(), AutomationAnnotations::default());
+        assert!(read(&[("hold", "x")]).is_err());
+        assert!(read(&[("dry-run", "true")]).unwrap().dry_run);
+        for (key, value) in [
+            ("dry-run", "yes"),
+            ("settle", "20"),
+            ("settle-at-most", "-1s"),
+            ("settle", ""),
+        ] {
+            let error = read(&[(key, value)]).unwrap_err().to_string();
+            assert!(error.contains(key) && error.contains("is not"), "{error}");
+        }
+    }
+
+    #[test]
+    fn each_change_starts_the_window_anew_up_to_the_longest() {
+        let seconds = Duration::from_secs;
+        let settling = read(&[("settle", "20s"), ("settle-at-most", "1m")]).unwrap();
+        assert_eq!(settling.pause(seconds(0)), Some(seconds(20)));
+        assert_eq!(settling.pause(seconds(50)), Some(seconds(10)));
+        assert_eq!(settling.pause(seconds(70)), Some(seconds(0)));
+        assert_eq!(read(&[]).unwrap().pause(seconds(0)), None);
+    }
+}

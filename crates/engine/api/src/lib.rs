@@ -1,0 +1,91 @@
+//! Wire types of the Kubernetes kinds in all their versions, and manifests read from text.
+//!
+//! ```text
+//! text ─▶ tree (nodes with places) ─▶ check (against the schemas) ─▶ decode (into the types) ─▶ manifests (documents) ─▶ objects (by kind and name)
+//! ```
+//!
+//! ```text
+//! schema (builder) ─▶ crd_<kind> (one document each) ─▶ crd (versions, names, columns) ─▶ emit (YAML): crds/
+//! ```
+//!
+//! One type serves all versions of a kind: it is the superset of their fields, and what a reader does follows the
+//! fields that are present, never `apiVersion` (DECISIONS, *versions*). Fields that no version has are left out.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod annotations;
+mod artifact;
+mod automation;
+mod automation_annotations;
+mod bucket;
+mod check;
+mod conditions;
+mod crd;
+mod crd_bucket;
+mod crd_external_artifact;
+mod crd_git_repository;
+mod crd_image_policy;
+mod crd_image_repository;
+mod crd_image_update_automation;
+mod crd_kustomization;
+mod crd_oci_repository;
+mod decode;
+mod duration;
+mod emit;
+mod git_repository;
+mod image_policy;
+mod image_repository;
+mod kustomization;
+mod kustomization_annotations;
+mod latest_image;
+mod manifests;
+mod meta;
+mod objects;
+mod oci_repository;
+mod pull_request;
+mod schema;
+mod schema_meta;
+mod schema_source;
+mod secret;
+mod selector;
+mod service_account;
+mod tree;
+
+pub use annotations::{ANNOTATION_PREFIX, check_annotation_keys};
+pub use artifact::{Artifact, ExternalArtifact, ExternalArtifactStatus};
+pub use automation::{
+    AutomationSpec, Checkout, Commit, CommitUser, GitSpec, ImageUpdateAutomation, Push, SigningKey, SigningKeyType,
+    SourceKind, SourceRef, Strategy, Update,
+};
+pub use automation_annotations::AutomationAnnotations;
+pub use bucket::{Bucket, BucketSpec, BucketStatus, BucketSts};
+pub use check::UnknownFields;
+pub use conditions::{Conditions, Is, READY, RECONCILING, STALLED};
+pub use crd::{CustomResource, custom_resources};
+pub use duration::{GoDuration, InvalidDuration};
+pub use git_repository::{GitInclude, GitRef, GitRepository, GitRepositorySpec, GitRepositoryStatus, GitVerification};
+pub use image_policy::{
+    AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImagePolicyStatus,
+    ImageRepositoryRef, NumericalPolicy, SemverPolicy, StatusRef,
+};
+pub use image_repository::{AccessFrom, ImageRepository, ImageRepositorySpec, NamespaceSelector};
+pub use kustomization::{
+    CommonMetadata, Decryption, DeletionPolicy, Dependency, HealthExpressions, HistoryEntry, IgnoreRule, ImageOverride,
+    Json6902Operation, Json6902Patch, KubeConfigRef, Kustomization, KustomizationSource, KustomizationSpec,
+    KustomizePatch, ObjectReference, ObjectSelector, PostBuild, SecretKeyRef, SubstituteReference,
+};
+pub use kustomization_annotations::KustomizationAnnotations;
+pub use latest_image::{InvalidLatestImage, parse_latest_image};
+pub use manifests::{
+    Cause, Document, Lenient, ManifestError, ManifestErrors, Object, Place, check_kustomizations, could_hold, read,
+    read_in_folder, read_leniently,
+};
+pub use meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
+pub use objects::{Conflict, Objects};
+pub use oci_repository::{
+    OciLayerSelector, OciRef, OciRepository, OciRepositorySpec, OciRepositoryStatus, OciVerification, OidcIdentity,
+};
+pub use pull_request::{API_URL, BRANCH, ForgeKind, PullRequestAnnotations, api_url, branch_name};
+pub use secret::{InvalidSecret, Secret};
+pub use selector::{InvalidSelector, LabelSelector, Requirement};
+pub use service_account::ServiceAccount;

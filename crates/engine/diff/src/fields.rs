@@ -1,0 +1,132 @@
+//! The fields in which two objects differ.
+
+use std::collections::BTreeMap;
+
+use bumpwright_yaml::{Mapping, Node, Value, write_json};
+
+/// What stands for a value of a Secret.
+pub(super) const HIDDEN: &str = "**";
+
+/// A field that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Where it is: `spec.template.spec.containers[web].image`.
+    pub path: String,
+    /// The old value as JSON; nothing when there was none.
+    pub old: Option<String>,
+    /// The new value as JSON; nothing when there is none.
+    pub new: Option<String>,
+}
+
+/// The fields that differ: in each mapping those of the new object by name, then those that are gone. The values of a Secret
+/// are not told.
+#[must_use]
+pub fn fields(old: &Node, new: &Node, is_secret: bool) -> Vec<Field> {
+    let mut walk = Walk {
+        is_secret,
+        found: Vec::new(),
+    };
+    walk.nodes(&mut Vec::new(), Some(old), Some(new));
+    walk.found
+}
+
+struct Walk {
+    is_secret: bool,
+    found: Vec<Field>,
+}
+
+impl Walk {
+    fn nodes(&mut self, path: &mut Vec<String>, old: Option<&Node>, new: Option<&Node>) {
+        match (old.map(|node| &node.value), new.map(|node| &node.value)) {
+            (Some(Value::Mapping(old)), Some(Value::Mapping(new))) => self.mappings(path, old, new),
+            (Some(Value::Sequence(old)), Some(Value::Sequence(new))) => self.sequences(path, &old.items, &new.items),
+            _ => {
+                let (old, new) = (old.map(json), new.map(json));
+                if old != new {
+                    self.tell(path, old, new);
+                }
+            }
+        }
+    }
+
+    fn mappings(&mut self, path: &mut Vec<String>, old: &Mapping, new: &Mapping) {
+        self.named(path, &by_key(old), &by_key(new), step_of_key);
+    }
+
+    fn sequences(&mut self, path: &mut Vec<String>, old: &[Node], new: &[Node]) {
+        if let (Some(old), Some(new)) = (by_name(old), by_name(new)) {
+            self.named(path, &old, &new, |name| format!("[{name}]"));
+            return;
+        }
+        for at in 0..old.len().max(new.len()) {
+            self.step(path, format!("[{at}]"), old.get(at), new.get(at));
+        }
+    }
+
+    fn named(&mut self, path: &mut Vec<String>, old: &ByName<'_>, new: &ByName<'_>, step: impl Fn(&str) -> String) {
+        for (name, value) in new {
+            self.step(path, step(name), old.get(name).copied(), Some(value));
+        }
+        for (name, value) in old.iter().filter(|(name, _)| !new.contains_key(*name)) {
+            self.step(path, step(name), Some(value), None);
+        }
+    }
+
+    fn step(&mut self, path: &mut Vec<String>, step: String, old: Option<&Node>, new: Option<&Node>) {
+        path.push(step);
+        self.nodes(path, old, new);
+        path.pop();
+    }
+
+    fn tell(&mut self, path: &[String], old: Option<String>, new: Option<String>) {
+        let holds = |step: &String| step == ".data" || step == ".stringData";
+        // An annotation of `kubectl apply` holds the whole Secret again.
+        let repeats = |step: &String| step.contains("last-applied-configuration");
+        let hidden = self.is_secret && (path.first().is_some_and(holds) || path.iter().any(repeats));
+        let shown = |value: Option<String>| match hidden {
+            true => value.map(|_| HIDDEN.to_owned()),
+            false => value,
+        };
+        self.found.push(Field {
+            path: path.concat().trim_start_matches('.').to_owned(),
+            old: shown(old),
+            new: shown(new),
+        });
+    }
+}
+
+type ByName<'a> = BTreeMap<&'a str, &'a Node>;
+
+fn by_key(mapping: &Mapping) -> ByName<'_> {
+    let entries = mapping.entries.iter();
+    entries.map(|entry| (entry.key.text.as_str(), &entry.value)).collect()
+}
+
+/// The items by their `name`, when all have one and no two the same.
+fn by_name(items: &[Node]) -> Option<ByName<'_>> {
+    let mut named = BTreeMap::new();
+    for item in items {
+        let name = item.get("name").and_then(Node::as_str)?;
+        if named.insert(name, item).is_some() {
+            return None;
+        }
+    }
+    Some(named)
+}
+
+fn step_of_key(key: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    match !key.is_empty() && key.chars().all(is_plain) {
+        true => format!(".{key}"),
+        false => format!("[{key:?}]"),
+    }
+}
+
+fn json(node: &Node) -> String {
+    let mut text = String::new();
+    match write_json(node, &mut text) {
+        Ok(()) => text,
+        // What JSON has no form for is compared by its text.
+        Err(_) => format!("{:?}", node.as_str().unwrap_or_default()),
+    }
+}

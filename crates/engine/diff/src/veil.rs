@@ -1,0 +1,141 @@
+//! What differences and messages must not tell: values that come from Secrets, wherever they stand.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use super::fields::{Field, HIDDEN};
+use bumpwright_gostd::quote;
+
+/// Longer values are looked for by their beginning, and what follows it is not told either, in bytes.
+const LONG: usize = 4096;
+const BEGINNING: usize = 64;
+
+/// Objects of which no value is told, and values that are told nowhere. Cheap to clone.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Veil(Arc<Hidden>);
+
+#[derive(Default, PartialEq, Eq)]
+struct Hidden {
+    /// Group, kind and name.
+    objects: BTreeSet<[String; 3]>,
+    /// The longest first: one may be a part of another.
+    texts: Vec<String>,
+}
+
+/// Shows nothing.
+impl fmt::Debug for Veil {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Veil")
+    }
+}
+
+impl Veil {
+    /// That over objects and values. A value in quotes is the same value.
+    #[must_use]
+    pub fn over(objects: BTreeSet<[String; 3]>, texts: impl IntoIterator<Item = String>) -> Self {
+        let mut all: Vec<String> = Vec::new();
+        for text in texts {
+            let quoted = quote(&text);
+            let inside = quoted.trim_start_matches('"').trim_end_matches('"');
+            if inside != text.as_str() {
+                all.push(inside.to_owned());
+            }
+            all.push(text);
+        }
+        all.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        Self(Arc::new(Hidden { objects, texts: all }))
+    }
+
+    /// A message without the values.
+    #[must_use]
+    pub fn hide(&self, message: &str) -> String {
+        let mut shown = message.to_owned();
+        for text in &self.0.texts {
+            let (sought, is_long) = match text.len() > LONG {
+                true => (text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or(text), true),
+                false => (text.as_str(), false),
+            };
+            if !shown.contains(sought) {
+                continue;
+            }
+            shown = match shown.split_once(sought).filter(|_| is_long) {
+                Some((before, _)) => format!("{before}{HIDDEN}"),
+                None => shown.replace(sought, HIDDEN),
+            };
+        }
+        shown
+    }
+
+    /// Takes the values out of the fields of an object: all of them if one of its values is hidden, since what it had before may
+    /// be one that was hidden then.
+    pub fn cover(&self, (group, kind, name): (&str, &str, &str), fields: &mut [Field]) {
+        let object = [group, kind, name].map(str::to_owned);
+        let is_covered = self.0.objects.contains(&object);
+        let holds = |value: &Option<String>| value.as_ref().is_some_and(|value| self.hide(value) != *value);
+        for field in fields {
+            if is_covered || holds(&field.old) || holds(&field.new) {
+                for value in [&mut field.old, &mut field.new].into_iter().flatten() {
+                    HIDDEN.clone_into(value);
+                }
+                field.path = self.hide(&field.path);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn veil() -> Veil {
+        let texts = ["s3cret", "s3cret-and-more", "two\nlines"];
+        let texts = texts.map(str::to_owned);
+        let object = ["", "ConfigMap", "app"].map(str::to_owned);
+        Veil::over(BTreeSet::from([object]), texts)
+    }
+
+    fn field(old: &str, new: &str) -> Field {
+        Field {
+            path: "data.x".to_owned(),
+            old: Some(old.to_owned()),
+            new: Some(new.to_owned()),
+        }
+    }
+
+    #[test]
+    fn values_are_hidden_wherever_they_stand() {
+        let veil = veil();
+        for (message, shown) in [
+            ("Invalid value: \"s3cret\"", "Invalid value: \"**\""),
+            ("a s3cret-and-more b s3cret", "a ** b **"),
+            ("Invalid value: \"two\\nlines\"", "Invalid value: \"**\""),
+            ("nothing", "nothing"),
+        ] {
+            assert_eq!(veil.hide(message), shown);
+        }
+        assert_eq!(format!("{veil:?}"), "Veil");
+    }
+
+    #[test]
+    fn a_long_value_hides_what_follows_it() {
+        let long = "0123456789".repeat(1000);
+        let veil = Veil::over(BTreeSet::new(), [long.clone()]);
+        assert_eq!(veil.hide(&format!("got {long} and {long}")), "got **");
+    }
+
+    #[test]
+    fn of_an_object_with_such_a_value_no_value_is_told() {
+        let veil = veil();
+        let mut fields = vec![field("\"the one before\"", "\"x\""), field("1", "2")];
+        veil.cover(("", "ConfigMap", "app"), &mut fields);
+        assert!(
+            fields
+                .iter()
+                .all(|field| field.old.as_deref() == Some(HIDDEN) && field.new.as_deref() == Some(HIDDEN))
+        );
+        let mut fields = vec![field("1", "2"), field("1", "\"s3cret\"")];
+        veil.cover(("", "ConfigMap", "other"), &mut fields);
+        assert_eq!(fields, [field("1", "2"), field(HIDDEN, HIDDEN)]);
+    }
+}

@@ -1,0 +1,115 @@
+//! What a commit message can tell about: one run of an automation.
+
+use bumpwright_policy::{PolicyName, Reference};
+use std::collections::BTreeMap;
+
+/// The data of a template, for all eras of the API at once (DECISIONS C32).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Data {
+    /// Whose types the data shows when it is printed whole.
+    pub era: Era,
+    /// `.AutomationObject`
+    pub automation: ObjectName,
+    /// `.Values`: `spec.git.commit.messageTemplateValues`
+    pub values: Option<BTreeMap<String, String>>,
+    /// `.Changed`: the changed fields, in the order in which they were made.
+    pub changes: Vec<FieldChange>,
+    /// `.Updated` and `.Changed.ImageResult`: the images that were set, in the order in which they were.
+    pub images: Vec<ImageChange>,
+}
+
+/// Which API version the user's template was written for. Every field can be read in every era; printing a value whole
+/// (`{{ .Changed }}`, `toString`, `toJson`) shows what that version's controller shows, since hashes are made of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Era {
+    /// `.Updated` and nothing else.
+    V1beta1,
+    /// `.Updated`, `.Changed` and `.Values`.
+    V1beta2,
+    /// `.Changed` and `.Values`.
+    #[default]
+    V1,
+}
+
+/// Namespace and name of an object, `types.NamespacedName`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectName {
+    /// Empty for what has none.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+/// What a field belongs to, `update.ObjectIdentifier`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectIdentifier {
+    /// `apps/v1`
+    pub api_version: String,
+    /// `Deployment`
+    pub kind: String,
+    /// Empty for a `kustomization.yaml`.
+    pub name: String,
+    /// Empty for what has none.
+    pub namespace: String,
+}
+
+/// A changed field, `update.Change` (CONTRACT N-015).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldChange {
+    /// Relative to `spec.update.path` (CONTRACT IUA-062).
+    pub file: String,
+    /// What the field belongs to.
+    pub object: ObjectIdentifier,
+    /// What stood there.
+    pub old: String,
+    /// What stands there now.
+    pub new: String,
+    /// The marker: `namespace:policy[:part]`.
+    pub setter: String,
+}
+
+/// An image that was set in an object, `update.ImageRef`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageChange {
+    /// Relative to `spec.update.path`.
+    pub file: String,
+    /// The object.
+    pub object: ObjectIdentifier,
+    /// The whole image, also when only its tag was set.
+    pub image: Reference,
+    /// The policy that chose it.
+    pub policy: ObjectName,
+}
+
+impl ObjectName {
+    /// Reads `namespace/name`; what has no slash is the name of something without a namespace.
+    #[must_use]
+    pub fn split(text: &str) -> Self {
+        let (namespace, name) = text.split_once('/').unwrap_or(("", text));
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+impl From<&PolicyName> for ObjectName {
+    fn from(policy: &PolicyName) -> Self {
+        Self {
+            namespace: policy.namespace.clone(),
+            name: policy.name.clone(),
+        }
+    }
+}
+
+impl Era {
+    /// The era of an `apiVersion` such as `image.toolkit.fluxcd.io/v1beta2`.
+    #[must_use]
+    pub fn of_api_version(api_version: &str) -> Self {
+        match api_version.rsplit_once('/').map_or(api_version, |(_, version)| version) {
+            "v1beta1" | "v1alpha1" | "v1alpha2" => Self::V1beta1,
+            "v1beta2" => Self::V1beta2,
+            _ => Self::V1,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Commit messages: the data that templates see, and their rendering.
+//!
+//! A message is Go's `text/template` with Sprig's functions over the results of an update, in the words of every version
+//! of the API (DECISIONS C32), byte for byte as image-automation-controller renders it: a Gerrit Change-Id is a hash
+//! over parts of it.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod data;
+mod gathering;
+mod hint;
+mod identity;
+mod images;
+mod names;
+mod read;
+mod receiver;
+mod render;
+mod results;
+mod shared;
+mod template_data;
+
+pub use data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
+pub use gathering::Gathering;
+pub use read::{DataError, read};
+pub use render::{DEFAULT_MESSAGE, MessageError, check, render};

@@ -1,0 +1,148 @@
+//! Data of a message written down as JSON, to try templates with (CLI.md, `message --data`).
+
+use super::data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
+use bumpwright_policy::{Reference, Validation};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Why a JSON document is no data for a message.
+#[derive(Debug, Error)]
+pub enum DataError {
+    /// It is no JSON, or of another shape; the text has line and column.
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    /// An image that is none.
+    #[error("images[{index}].refs: {source}")]
+    Image {
+        /// Which entry of `images`, from 0.
+        index: usize,
+        /// What is wrong with it.
+        source: bumpwright_policy::NoReference,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Document {
+    #[serde(default)]
+    automation_object: Name,
+    #[serde(default)]
+    values: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    changes: Option<Vec<Changes>>,
+    #[serde(default)]
+    images: Option<Vec<Images>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Name {
+    namespace: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Changes {
+    file: String,
+    object: Object,
+    changes: Vec<Change>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct Object {
+    api_version: String,
+    kind: String,
+    namespace: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct Change {
+    old_value: String,
+    new_value: String,
+    setter: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Images {
+    file: String,
+    object: Object,
+    refs: Vec<Image>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Image {
+    #[serde(rename = "ref")]
+    reference: String,
+    #[serde(default)]
+    policy: Name,
+}
+
+/// Reads data: `automationObject`, `values`, `changes` and `images`, each of which may be left out. Whether `changes` or
+/// `images` are there tells the era: v1 has only changes, v1beta1 only images, v1beta2 both.
+///
+/// # Errors
+/// [`DataError`]
+pub fn read(json: &str) -> Result<Data, DataError> {
+    let document: Document = serde_json::from_str(json)?;
+    let era = match (&document.changes, &document.images) {
+        (Some(_), Some(_)) => Era::V1beta2,
+        (None, Some(_)) => Era::V1beta1,
+        (_, None) => Era::V1,
+    };
+    let mut images = Vec::new();
+    for (index, entry) in document.images.unwrap_or_default().into_iter().enumerate() {
+        for image in entry.refs {
+            images.push(ImageChange {
+                file: entry.file.clone(),
+                object: entry.object.identifier(),
+                image: Reference::parse(&image.reference, Validation::Weak)
+                    .map_err(|source| DataError::Image { index, source })?,
+                policy: image.policy.into(),
+            });
+        }
+    }
+    let changes = document.changes.unwrap_or_default().into_iter().flat_map(|entry| {
+        let object = entry.object.identifier();
+        entry.changes.into_iter().map(move |change| FieldChange {
+            file: entry.file.clone(),
+            object: object.clone(),
+            old: change.old_value,
+            new: change.new_value,
+            setter: change.setter,
+        })
+    });
+    Ok(Data {
+        era,
+        automation: document.automation_object.into(),
+        values: document.values,
+        changes: changes.collect(),
+        images,
+    })
+}
+
+impl Object {
+    fn identifier(&self) -> ObjectIdentifier {
+        ObjectIdentifier {
+            api_version: self.api_version.clone(),
+            kind: self.kind.clone(),
+            name: self.name.clone(),
+            namespace: self.namespace.clone(),
+        }
+    }
+}
+
+impl From<Name> for ObjectName {
+    fn from(name: Name) -> Self {
+        Self {
+            namespace: name.namespace,
+            name: name.name,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Manifests of older API versions become manifests of v1 (documents 004 and 000 against 001; CONTRACT IUA-006 to IUA-008,
+//! IUA-111 to IUA-116): only the bytes of versions and of moved fields change.
+//!
+//! ```text
+//! bytes ─▶ tree (nodes with byte spans) ─▶ objects (kinds, versions) ─▶ rules of a kind ─▶ edits + moves
+//!                                             edits, parsed again, must equal the tree after its moves ─▶ Migration
+//! ```
+//!
+//! What cannot keep its meaning stays as it is and becomes a [`Left`] with its reason. The last step makes this safe for any
+//! layout: an object whose edited text does not read as expected is left alone.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod automation;
+mod automation_flow;
+mod kinds;
+mod kustomization;
+mod lines;
+mod migration;
+mod moves;
+mod objects;
+mod removal;
+mod tree;
+
+pub use migration::{Left, Migrated, Migration, Note, Reason, mentions_old, migrate};

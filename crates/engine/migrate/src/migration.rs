@@ -1,0 +1,194 @@
+//! A file's migration: what changes, what is left and why.
+
+use bumpwright_api::Place;
+use bumpwright_edit::{Edit, ObjectId, Plan, splice};
+
+use super::kinds;
+use super::moves::Moves;
+use super::objects::{Planned, plan};
+use super::tree::{Node, SyntaxError, parse};
+
+/// What becomes of the objects of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Migration {
+    /// The file's new bytes; none when nothing changes.
+    pub new: Option<Vec<u8>>,
+    /// The objects that change, in the order of the file.
+    pub migrated: Vec<Migrated>,
+    /// What would have to change and cannot, in the order of the file.
+    pub left: Vec<Left>,
+    /// What the user should know about objects that changed.
+    pub notes: Vec<Note>,
+}
+
+/// An object, or a reference to one, that becomes one of v1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Migrated {
+    /// Where it starts.
+    pub place: Place,
+    /// Which it is, with the version that it had.
+    pub object: ObjectId,
+    /// Version that it had; empty when only references in it change.
+    pub from: String,
+    /// Version that it has now.
+    pub to: &'static str,
+}
+
+/// Something of an older version that stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Where.
+    pub place: Place,
+    /// The object; empty when the file could not be read.
+    pub object: ObjectId,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// A remark about an object that changed, or about text that was not looked into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Where.
+    pub place: Place,
+    /// The remark.
+    pub text: String,
+}
+
+/// Why something is left as it is, with the way out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    /// The file does not parse.
+    #[error("the file does not parse: {0}; correct it, nothing in it was changed")]
+    Syntax(String),
+    /// The file is not text.
+    #[error("the file is not UTF-8 text; save it as UTF-8, nothing in it was changed")]
+    NotText,
+    /// A version that is not known.
+    #[error("version {0} of {1} is not known; write it as v1 by hand")]
+    Version(String, &'static str),
+    /// A key twice in one mapping.
+    #[error("duplicate key {0:?}; an object has each key once, remove one")]
+    Duplicate(String),
+    /// Anchors, aliases, merge keys or tags where bytes move.
+    #[error("{0} uses an anchor, an alias, a merge key or a tag; write the value out")]
+    Bound(String),
+    /// A field that the older version did not have, where it would get a meaning.
+    #[error("{field} is not a field of {version}, where it had no effect; remove it or write the object as v1 by hand")]
+    Unknown {
+        /// The field.
+        field: String,
+        /// The object's version.
+        version: String,
+    },
+    /// Fields of two versions for one thing.
+    #[error("{0} and {1} are fields of different versions for the same thing; remove one")]
+    Mixed(String, String),
+    /// Something other than the version's schema has.
+    #[error("{0} is not {1}; correct it")]
+    Shape(String, &'static str),
+    /// A field whose meaning v1 cannot express.
+    #[error("{0}")]
+    Meaning(String),
+    /// A way of writing that is not rewritten.
+    #[error("{0} is written in a way that is not rewritten here; write it in block style, one field to a line")]
+    Layout(String),
+    /// The edited text would not read as it should.
+    #[error(
+        "the object is written in a way that cannot be rewritten without a change of other values; write it in plain block style"
+    )]
+    Unproven,
+}
+
+/// Whether the bytes can hold anything to migrate at all: false spares parsing them.
+#[must_use]
+pub fn mentions_old(bytes: &[u8]) -> bool {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => kinds::old_version(text).is_some(),
+        Err(_) => kinds::old_version(&String::from_utf8_lossy(bytes)).is_some(),
+    }
+}
+
+/// Migrates the objects of a file: all documents, and the items of lists.
+#[must_use]
+pub fn migrate(bytes: &[u8]) -> Migration {
+    if !mentions_old(bytes) {
+        return Migration::default();
+    }
+    let unreadable = |place, reason| Migration {
+        left: vec![Left {
+            place,
+            object: ObjectId::default(),
+            reason,
+        }],
+        ..Migration::default()
+    };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return unreadable(Place { line: 1, column: 1 }, Reason::NotText);
+    };
+    match parse(text) {
+        Err(SyntaxError { place, message }) => unreadable(place, Reason::Syntax(message)),
+        Ok(documents) => Settling { text, documents }.settle(),
+    }
+}
+
+struct Settling<'a> {
+    text: &'a str,
+    documents: Vec<Node>,
+}
+
+impl Settling<'_> {
+    fn settle(&self) -> Migration {
+        let planned = plan(self.text, &self.documents);
+        let (mut objects, mut left) = (planned.objects, planned.left);
+        let new = match self.edited(&objects) {
+            Some(new) => Some(new),
+            None => {
+                // Rare: find the objects whose edits do not hold, and go on without them.
+                objects.retain(|object| {
+                    let holds = self.edited(std::slice::from_ref(object)).is_some();
+                    if !holds {
+                        left.push(object.left(Reason::Unproven));
+                    }
+                    holds
+                });
+                self.edited(&objects)
+            }
+        };
+        if new.is_none() {
+            left.extend(objects.drain(..).map(|object| object.left(Reason::Unproven)));
+        }
+        self.report(objects, left, new)
+    }
+
+    fn report(&self, objects: Vec<Planned>, mut left: Vec<Left>, new: Option<Vec<u8>>) -> Migration {
+        let mut notes: Vec<Note> = objects.iter().flat_map(|object| object.notes.clone()).collect();
+        notes.extend(super::objects::mentions(&self.documents, &objects, &left));
+        left.sort_by_key(|left| left.place);
+        notes.sort_by_key(|note| note.place);
+        let migrated = objects.into_iter().map(|object| object.migrated).collect::<Vec<_>>();
+        Migration {
+            new: new.filter(|_| !migrated.is_empty()),
+            migrated,
+            left,
+            notes,
+        }
+    }
+
+    /// The text with the edits of these objects, if it reads as it should.
+    fn edited(&self, objects: &[Planned]) -> Option<Vec<u8>> {
+        let mut plan = Plan::default();
+        let mut moves = Moves::default();
+        for object in objects {
+            plan.edits.extend(object.edits.iter().map(|(span, new)| Edit {
+                span: span.clone(),
+                old: self.text.get(span.clone()).unwrap_or_default().to_owned(),
+                new: new.clone(),
+            }));
+            moves.extend(&object.moves);
+        }
+        plan.edits.sort_by_key(|edit| edit.span.start);
+        let new = splice(self.text.as_bytes(), &plan).ok()?;
+        let text = std::str::from_utf8(&new).ok()?;
+        moves.explain(&self.documents, text).then_some(new)
+    }
+}

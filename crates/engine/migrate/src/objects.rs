@@ -1,0 +1,379 @@
+//! The objects of a file, and the edits that each needs.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use bumpwright_api::Place;
+use bumpwright_edit::ObjectId;
+
+use super::kinds::{self, Kind, NEW, Rule};
+use super::lines::Change;
+use super::migration::{Left, Migrated, Note, Reason};
+use super::moves::{Moves, Path};
+use super::removal::removal;
+use super::tree::{Node, Value};
+use super::{automation, automation_flow, kustomization};
+
+/// `kind: List` inside `kind: List`; nobody writes more than one.
+const MAX_LIST_DEPTH: usize = 8;
+
+/// What a file needs.
+#[derive(Debug, Default)]
+pub(super) struct Plans {
+    pub(super) objects: Vec<Planned>,
+    pub(super) left: Vec<Left>,
+}
+
+/// What an object needs.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub(super) migrated: Migrated,
+    /// Bytes to replace, in no order.
+    pub(super) edits: Vec<Change>,
+    pub(super) moves: Moves,
+    pub(super) notes: Vec<Note>,
+    /// All of the object's bytes.
+    span: Range<usize>,
+}
+
+impl Planned {
+    /// The object as one that stays.
+    pub(super) fn left(&self, reason: Reason) -> Left {
+        Left {
+            place: self.migrated.place,
+            object: self.migrated.object.clone(),
+            reason,
+        }
+    }
+
+    /// A remark about a node of the object.
+    pub(super) fn note(&mut self, place: Place, text: &str) {
+        let text = text.to_owned();
+        self.notes.push(Note { place, text });
+    }
+}
+
+/// Why an object stays, and where that is seen.
+pub(super) type Refusal = (Place, Reason);
+
+/// An object while its edits are planned.
+pub(super) struct Object<'a> {
+    pub(super) text: &'a str,
+    pub(super) node: &'a Node,
+    /// Where it stands in the tree.
+    pub(super) path: &'a Path,
+    /// The version that it has.
+    pub(super) version: &'a str,
+}
+
+impl Object<'_> {
+    /// The path of a field of the object, its keys separated by spaces.
+    pub(super) fn at(&self, keys: &str) -> Path {
+        let mut path = self.path.clone();
+        path.extend(keys.split(' ').filter(|key| !key.is_empty()).map(str::to_owned));
+        path
+    }
+}
+
+/// Finds the objects of the documents and plans their edits.
+pub(super) fn plan(text: &str, documents: &[Node]) -> Plans {
+    let mut plans = Plans::default();
+    for (n, root) in documents.iter().enumerate() {
+        visit(text, root, &mut vec![n.to_string()], 0, &mut plans);
+    }
+    plans
+}
+
+fn visit(text: &str, node: &Node, path: &mut Path, depth: usize, plans: &mut Plans) {
+    let field = |key: &str| node.get(key).and_then(Node::text).unwrap_or_default();
+    let (api_version, name) = (field("apiVersion"), field("kind"));
+    if let Some((kind, version)) = kinds::find(api_version, name) {
+        let object = Object {
+            text,
+            node,
+            path,
+            version,
+        };
+        return take(&object, kind, plans);
+    }
+    if depth >= MAX_LIST_DEPTH || !name.ends_with("List") {
+        return;
+    }
+    if let Some((kind, version)) = kinds::find_list(api_version, name) {
+        let object = Object {
+            text,
+            node,
+            path,
+            version,
+        };
+        list(&object, kind, plans);
+    }
+    path.push("items".to_owned());
+    for (n, item) in node
+        .get("items")
+        .map(Node::items)
+        .unwrap_or_default()
+        .iter()
+        .enumerate()
+    {
+        path.push(n.to_string());
+        visit(text, item, path, depth + 1, plans);
+        path.pop();
+    }
+    path.pop();
+}
+
+/// A list of one kind has a version too.
+fn list(object: &Object<'_>, kind: &'static Kind, plans: &mut Plans) {
+    let mut planned = begin(object);
+    // The items are objects of their own.
+    planned.span = object.node.span.start..object.node.span.start;
+    if kind.old.contains(&object.version) {
+        match version(object, object.node, &Path::new(), &mut planned) {
+            Ok(()) => plans.objects.push(planned),
+            Err(refusal) => plans.left.push(refused(&planned, refusal)),
+        }
+    }
+}
+
+fn refused(planned: &Planned, (place, reason): Refusal) -> Left {
+    let mut left = planned.left(reason);
+    left.place = place;
+    left
+}
+
+/// Plans one object.
+fn take(object: &Object<'_>, kind: &'static Kind, plans: &mut Plans) {
+    let mut planned = begin(object);
+    let done = if object.version == NEW {
+        planned.migrated.from.clear();
+        references(object, kind, &mut planned)
+    } else {
+        rewrite(object, kind, &mut planned)
+    };
+    match done {
+        Ok(()) if planned.edits.is_empty() => {}
+        Ok(()) => plans.objects.push(planned),
+        Err(refusal) => plans.left.push(refused(&planned, refusal)),
+    }
+}
+
+fn begin(object: &Object<'_>) -> Planned {
+    let field = |node: Option<&Node>, key: &str| {
+        let text = node.and_then(|node| node.get(key)).and_then(Node::text);
+        text.unwrap_or_default().to_owned()
+    };
+    let metadata = object.node.get("metadata");
+    Planned {
+        migrated: Migrated {
+            place: object.node.place,
+            object: ObjectId {
+                api_version: field(Some(object.node), "apiVersion"),
+                kind: field(Some(object.node), "kind"),
+                namespace: field(metadata, "namespace"),
+                name: field(metadata, "name"),
+            },
+            from: object.version.to_owned(),
+            to: NEW,
+        },
+        edits: Vec::new(),
+        moves: Moves::default(),
+        notes: Vec::new(),
+        span: object.node.span.clone(),
+    }
+}
+
+fn rewrite(object: &Object<'_>, kind: &'static Kind, planned: &mut Planned) -> Result<(), Refusal> {
+    if !kind.old.contains(&object.version) {
+        let reason = Reason::Version(object.version.to_owned(), kind.name);
+        return Err((object.node.place, reason));
+    }
+    no_duplicates(object.node)?;
+    version(object, object.node, &Path::new(), planned)?;
+    references(object, kind, planned)?;
+    if kind.rule != Rule::Version {
+        plain_spec(object, kind.rule)?;
+    }
+    match kind.rule {
+        Rule::Version => Ok(()),
+        Rule::Automation => automation_fields(object, planned),
+        Rule::Kustomization => kustomization::rewrite(object, planned),
+        Rule::Drop(fields) => drop_fields(object, fields, planned),
+        Rule::Chart => {
+            if let Some(entry) = object.node.get("spec").and_then(|spec| spec.entry("valuesFile")) {
+                let why = "spec.valuesFile is gone from v1; make it the first of spec.valuesFiles".to_owned();
+                return Err((entry.key.place, Reason::Meaning(why)));
+            }
+            drop_fields(object, &["accessFrom"], planned)
+        }
+    }
+}
+
+fn automation_fields(object: &Object<'_>, planned: &mut Planned) -> Result<(), Refusal> {
+    automation::check(object)?;
+    automation::notes(object, planned);
+    match object.node.get("spec") {
+        Some(spec) if object.version == automation::OLDEST && automation::has_old_fields(spec) => {
+            if spec.is_flow() {
+                automation_flow::rewrite(object, spec, planned)
+            } else {
+                automation::rewrite(object, spec, planned)
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A `spec` whose fields may have to change has them written out.
+fn plain_spec(object: &Object<'_>, rule: Rule) -> Result<(), Refusal> {
+    let Some(spec) = object.node.get("spec") else {
+        return Ok(());
+    };
+    if rule == Rule::Automation && object.version != automation::OLDEST {
+        return Ok(());
+    }
+    let merges = spec.entries().iter().any(|entry| entry.is("<<"));
+    match spec.value {
+        Value::Map { .. } if !merges => Ok(()),
+        Value::Scalar { .. } if spec.is_null() => Ok(()),
+        Value::Map { .. } | Value::Alias { .. } => Err((spec.place, Reason::Bound("spec".to_owned()))),
+        _ => Err((spec.place, Reason::Shape("spec".to_owned(), "a mapping"))),
+    }
+}
+
+/// Each key once, everywhere in the object.
+fn no_duplicates(object: &Node) -> Result<(), Refusal> {
+    for node in object.all() {
+        let mut seen = HashSet::new();
+        let again = node.entries().iter().find(|entry| !seen.insert(entry.name()));
+        if let Some(entry) = again {
+            return Err((entry.key.place, Reason::Duplicate(entry.name().to_owned())));
+        }
+    }
+    Ok(())
+}
+
+/// The version in the `apiVersion` of a mapping becomes v1.
+fn version(object: &Object<'_>, map: &Node, below: &Path, planned: &mut Planned) -> Result<(), Refusal> {
+    let Some(node) = map.get("apiVersion") else {
+        return Ok(());
+    };
+    let mut path = object.path.clone();
+    path.extend(below.iter().cloned());
+    path.push("apiVersion".to_owned());
+    let bound = || (node.place, Reason::Bound("apiVersion".to_owned()));
+    let Value::Scalar { text: api_version, .. } = &node.value else {
+        return Err(bound());
+    };
+    if node.bound {
+        return Err(bound());
+    }
+    let written = object.text.get(node.span.clone()).unwrap_or_default();
+    let layout = || (node.place, Reason::Layout("apiVersion".to_owned()));
+    let (group, old) = api_version.split_once('/').ok_or_else(layout)?;
+    let at = written.find(api_version.as_str()).ok_or_else(layout)? + group.len() + 1;
+    let start = node.span.start + at;
+    planned.edits.push((start..start + old.len(), NEW.to_owned()));
+    planned.moves.becomes(path, &format!("{group}/{NEW}"));
+    Ok(())
+}
+
+/// References to objects of kinds that are migrated get their new version too.
+fn references(object: &Object<'_>, kind: &Kind, planned: &mut Planned) -> Result<(), Refusal> {
+    let Some(spec) = object.node.get("spec") else {
+        return Ok(());
+    };
+    for (field, many) in kind.references {
+        let Some(node) = spec.get(field) else { continue };
+        let path = vec!["spec".to_owned(), (*field).to_owned()];
+        if !many {
+            reference(object, node, &path, planned)?;
+            continue;
+        }
+        for (n, item) in node.items().iter().enumerate() {
+            reference(object, item, &[path.as_slice(), &[n.to_string()]].concat(), planned)?;
+        }
+    }
+    Ok(())
+}
+
+fn reference(object: &Object<'_>, node: &Node, path: &Path, planned: &mut Planned) -> Result<(), Refusal> {
+    let field = |key: &str| node.get(key).and_then(Node::text).unwrap_or_default();
+    match kinds::find(field("apiVersion"), field("kind")) {
+        Some((kind, old)) if kind.old.contains(&old) => version(object, node, path, planned),
+        _ => Ok(()),
+    }
+}
+
+/// Fields without a meaning go.
+fn drop_fields(object: &Object<'_>, fields: &[&str], planned: &mut Planned) -> Result<(), Refusal> {
+    let Some(spec) = object.node.get("spec") else {
+        return Ok(());
+    };
+    let why = "v1 does not have it, and it has no effect";
+    fields
+        .iter()
+        .try_for_each(|field| drop_field(object, spec, field, why, planned))
+}
+
+/// A field of `spec` goes, if it is there.
+pub(super) fn drop_field(
+    object: &Object<'_>,
+    spec: &Node,
+    field: &str,
+    why: &str,
+    planned: &mut Planned,
+) -> Result<(), Refusal> {
+    let Some(entry) = spec.entry(field) else { return Ok(()) };
+    let name = format!("spec.{field}");
+    unbound(&entry.node, &name)?;
+    let gone = removal(object.text, spec, field);
+    let gone = gone.ok_or_else(|| (entry.key.place, Reason::Layout(name.clone())))?;
+    planned.edits.push((gone, String::new()));
+    planned.moves.gone(object.at(&format!("spec {field}")));
+    planned.note(entry.key.place, &format!("{name} is gone: {why}"));
+    Ok(())
+}
+
+/// Nothing in the node has an anchor or a tag, is an alias or a merge key: its bytes mean the same anywhere.
+pub(super) fn unbound(node: &Node, name: &str) -> Result<(), Refusal> {
+    let tied = |node: &&Node| {
+        let merges = node.entries().iter().any(|entry| entry.is("<<"));
+        node.bound || merges || matches!(node.value, Value::Alias { .. })
+    };
+    match node.all().into_iter().find(tied) {
+        Some(found) => Err((found.place, Reason::Bound(name.to_owned()))),
+        None => Ok(()),
+    }
+}
+
+/// Old versions in texts that are no object of ours: patches as text, values of charts. They are told, not changed.
+pub(super) fn mentions(documents: &[Node], objects: &[Planned], left: &[Left]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for node in documents.iter().flat_map(Node::all) {
+        let Value::Scalar { text, .. } = &node.value else {
+            continue;
+        };
+        let Some((_, version)) = kinds::old_version(text) else {
+            continue;
+        };
+        let edited = |object: &Planned| {
+            let inside = |(span, _): &Change| span.start <= node.span.end && node.span.start <= span.end;
+            object.edits.iter().any(inside)
+        };
+        let known = objects
+            .iter()
+            .filter(|object| object.span.contains(&node.span.start))
+            .any(edited)
+            || objects.iter().filter(|object| object.span.is_empty()).any(edited)
+            || left.iter().any(|left| left.object.api_version == *text);
+        if !known {
+            let text = format!("{version} stands here in no object that is known; change it by hand if one is meant");
+            notes.push(Note {
+                place: node.place,
+                text,
+            });
+        }
+    }
+    notes
+}

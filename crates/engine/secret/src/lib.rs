@@ -1,0 +1,60 @@
+//! A string that must not be seen: passwords, tokens, private keys.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+/// A secret text. Its memory is overwritten when it is dropped, and `Debug` prints `***`; there is no `Display`.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// Takes the text over.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(Zeroizing::new(text.into()))
+    }
+
+    /// The text itself, for the one place that sends or parses it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// True when there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_hides_the_text() {
+        let shown = format!("{:?} {:?}", Secret::new("hunter2"), Some(Secret::from("x")));
+        assert_eq!(shown, "*** Some(***)");
+    }
+}

@@ -1,0 +1,354 @@
+//! Looking at one object: what would become of it if it were applied, and whether it has to be.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::change::{Action, Change};
+use super::drift::has_drifted;
+use super::error::{ApplyError, Refusal};
+use super::identity::ObjectId;
+use super::ignore::{IgnoreRules, without};
+use super::item::Item;
+use super::managers::{self, Manager};
+use super::metadata::{FORCE_ENABLED, RECONCILE_DISABLED, SSA_IF_NOT_PRESENT, SSA_IGNORE, SSA_MERGE};
+use super::normalize::is_typed;
+use super::settings::Settings;
+use super::unknown_fields::drop_unknown;
+use bumpwright_kube::{Answered, Apply, Cluster, ClusterError, GroupVersionKind, Resource};
+use bumpwright_re2::{Budget, Regexp};
+
+/// What is to be done with an object.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// Nothing: it is as it was.
+    Known(Change),
+    /// It is applied, and seen then whether that has changed it; what the server has of it.
+    Attempt(Option<Answered<Value>>),
+    /// Nothing; which version the server has of it.
+    Keep(Change, Option<Version>),
+    /// It is applied.
+    Write(Box<Plan>),
+    /// It is deleted and made again: fields change that cannot.
+    Replace(Refusal),
+}
+
+/// How an object is applied.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) change: Change,
+    /// What is taken out of the server's object before, and that object.
+    pub(super) cleanup: Vec<Value>,
+    pub(super) existing: Option<Answered<Value>>,
+    /// What it would make of it, when there are fields that are not looked at.
+    pub(super) yields: Option<Yield>,
+}
+
+#[derive(Debug)]
+pub(super) struct Yield {
+    pub(super) dry_run: Answered<Value>,
+    pub(super) paths: Vec<String>,
+}
+
+/// What all objects of one apply share.
+pub(super) struct Looker<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) settings: &'a Settings,
+    pub(super) rules: IgnoreRules,
+    pub(super) managers: Vec<Manager>,
+    /// OpenAPI documents that were asked for, by group and version.
+    documents: Mutex<BTreeMap<String, Option<Arc<Answered<Value>>>>>,
+}
+
+/// How long a kind may take to be served after its definition is established.
+pub(super) const SERVED: Duration = Duration::from_secs(10);
+pub(super) const PAUSE: Duration = Duration::from_millis(100);
+
+/// Whether somebody wants the object left alone.
+fn is_excluded(object: &Value) -> bool {
+    RECONCILE_DISABLED.is_in(object) || SSA_IGNORE.is_in(object)
+}
+
+impl<'a> Looker<'a> {
+    pub(super) fn new(cluster: &'a Cluster, settings: &'a Settings) -> Result<Self, ApplyError> {
+        Ok(Self {
+            cluster,
+            settings,
+            rules: IgnoreRules::of(&settings.ignore)?,
+            managers: managers::replaced(&settings.manager, &settings.override_managers),
+            documents: Mutex::default(),
+        })
+    }
+
+    /// What the server has; None when that is nothing, or when the account may not read it.
+    async fn existing(&self, item: &Item, resource: &Resource) -> Result<Option<Answered<Value>>, Refusal> {
+        match self.cluster.fetch(resource, &item.id.name).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.is_not_found() || error.reason() == "Forbidden" => Ok(None),
+            Err(error) => Err(refusal(item, &error)),
+        }
+    }
+
+    /// Looks at an object. `is_new_kind` says that its kind was defined a moment ago.
+    pub(super) async fn look(
+        &self,
+        item: &mut Item,
+        resource: &Resource,
+        is_new_kind: bool,
+    ) -> Result<Verdict, Refusal> {
+        if is_excluded(&item.object) {
+            let existing = self.existing(item, resource).await?;
+            return Ok(skipped(item, existing.as_deref()));
+        }
+        let mut migrated = false;
+        if SSA_IF_NOT_PRESENT.is_in(&item.object) || self.settings.migrate_api_version {
+            let existing = self.existing(item, resource).await?;
+            let is_there = existing.is_some();
+            if is_there && (SSA_IF_NOT_PRESENT.is_in(&item.object) || existing.as_deref().is_some_and(is_excluded)) {
+                return Ok(skipped(item, existing.as_deref()));
+            }
+            migrated = self.migrate(item, resource, existing.as_deref()).await?;
+        }
+        if !self.settings.dry_run {
+            let existing = self.existing(item, resource).await?;
+            return Ok(match existing.as_deref().is_some_and(is_excluded) {
+                true => skipped(item, existing.as_deref()),
+                false => Verdict::Attempt(existing),
+            });
+        }
+        let dry_run = match self.try_dry_run(item, resource, is_new_kind).await {
+            Ok(dry_run) => dry_run,
+            Err(error) => {
+                if error.is_unserved() {
+                    self.cluster.forget_kind(&item.gvk);
+                }
+                return self.refused(item, resource, &error).await;
+            }
+        };
+        if resource_version(&dry_run).is_empty() {
+            return Ok(write(item, &dry_run, Action::Created));
+        }
+        let existing = self.existing(item, resource).await?;
+        if existing.as_deref().is_some_and(is_excluded) {
+            return Ok(skipped(item, existing.as_deref()));
+        }
+        Ok(self.compare(item, existing, dry_run, migrated))
+    }
+
+    /// Decides by what the server has and what it would make of it.
+    fn compare(
+        &self,
+        item: &Item,
+        existing: Option<Answered<Value>>,
+        dry_run: Answered<Value>,
+        migrated: bool,
+    ) -> Verdict {
+        let Some(existing) = existing else {
+            // It is there and cannot be read, or went this moment.
+            return write(item, &dry_run, Action::Configured);
+        };
+        let cleanup = self.cleanup(item, &existing);
+        let paths = self.rules.paths(&dry_run);
+        let drifted = match paths.is_empty() {
+            true => has_drifted(&existing, &dry_run),
+            false => has_drifted(&without(&existing, &paths), &without(&dry_run, &paths)),
+        };
+        if !migrated && cleanup.is_empty() && !drifted {
+            let is_same = resource_version(&existing) == resource_version(&dry_run);
+            let change = change(item, &dry_run, Action::Unchanged);
+            // If somebody wrote in between, which version is as it should be is not known.
+            let version = is_same.then(|| Version::of(&existing)).flatten();
+            return Verdict::Keep(change, version);
+        }
+        let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
+        Verdict::Write(Box::new(Plan {
+            change: change(item, &dry_run, Action::Configured),
+            existing: (!paths.is_empty() || !cleanup.is_empty()).then_some(existing),
+            cleanup,
+            yields: (!paths.is_empty()).then_some(Yield { dry_run, paths }),
+        }))
+    }
+
+    /// What is taken out of the server's object, unless somebody wants that kept.
+    pub(super) fn cleanup(&self, item: &Item, existing: &Value) -> Vec<Value> {
+        match SSA_MERGE.is_in(&item.object) || SSA_MERGE.is_in(existing) {
+            true => Vec::new(),
+            false => managers::cleanup(existing, &self.settings.manager, &self.managers),
+        }
+    }
+
+    /// Whether an object that was just applied is as it stays: what could not be taken out before may be now.
+    pub(super) fn is_settled(&self, item: &Item, applied: &Value) -> bool {
+        self.cleanup(item, applied).is_empty()
+    }
+
+    /// Asks the server, again without the fields that it does not know, or when it does not serve the kind quite yet.
+    async fn try_dry_run(
+        &self,
+        item: &mut Item,
+        resource: &Resource,
+        is_new_kind: bool,
+    ) -> Result<Answered<Value>, ClusterError> {
+        let end = Instant::now() + SERVED;
+        loop {
+            match self.dry_run(item, resource).await {
+                Err(error) if is_new_kind && error.is_unserved() && Instant::now() < end => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error) if self.drop_unknown(item, &error).await? => {
+                    let answer = self.dry_run(item, resource).await;
+                    // Where more does not fit, Go's types would not have read the object, and all of it is told.
+                    return answer.map_err(|other| if other.reason().is_empty() { error } else { other });
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    pub(super) async fn dry_run(&self, item: &Item, resource: &Resource) -> Result<Answered<Value>, ClusterError> {
+        let how = Apply {
+            manager: &self.settings.manager,
+            dry_run: true,
+        };
+        self.cluster
+            .apply_object(resource, &item.id.name, &item.object, how)
+            .await
+    }
+
+    /// Drops the fields that a kind of Kubernetes does not have; whether there were any.
+    async fn drop_unknown(&self, item: &mut Item, error: &ClusterError) -> Result<bool, ClusterError> {
+        let is_unknown = error.to_string().contains("field not declared in schema");
+        if !is_unknown || self.settings.strict_fields || !is_typed(&item.gvk) {
+            return Ok(false);
+        }
+        let Some(document) = self.document(&item.gvk).await? else {
+            return Ok(false);
+        };
+        let dropped = drop_unknown(&mut item.object, &item.gvk, &document);
+        let is_any = !dropped.is_empty();
+        item.dropped.extend(dropped);
+        Ok(is_any)
+    }
+
+    async fn document(&self, gvk: &GroupVersionKind) -> Result<Option<Arc<Answered<Value>>>, ClusterError> {
+        let mut documents = self.documents.lock().await;
+        if let Some(document) = documents.get(&gvk.api_version()) {
+            return Ok(document.clone());
+        }
+        let document = self.cluster.open_api(gvk).await?.map(Arc::new);
+        documents.insert(gvk.api_version(), document.clone());
+        Ok(document)
+    }
+
+    /// The server would not take it: perhaps nobody wants it to, or it can be made again.
+    async fn refused(&self, item: &Item, resource: &Resource, error: &ClusterError) -> Result<Verdict, Refusal> {
+        // What is looked at next may fail for the same reason, of which the first words are the ones to show.
+        let Ok(Some(existing)) = self.existing(item, resource).await else {
+            return Err(refusal(item, error));
+        };
+        if is_excluded(&existing) {
+            return Ok(skipped(item, Some(&existing)));
+        }
+        let force = || self.settings.force || FORCE_ENABLED.is_in(&item.object) || FORCE_ENABLED.is_in(&existing);
+        match is_immutable(error) && force() {
+            true => Ok(Verdict::Replace(refusal(item, error))),
+            false => Err(refusal(item, error)),
+        }
+    }
+
+    /// Rewrites the version of the field managers; whether there was one to rewrite.
+    async fn migrate(&self, item: &Item, resource: &Resource, existing: Option<&Value>) -> Result<bool, Refusal> {
+        let api_version = item.gvk.api_version();
+        let patch = existing.filter(|_| self.settings.migrate_api_version);
+        let Some(patch) = patch.and_then(|existing| managers::migrate(existing, &api_version)) else {
+            return Ok(false);
+        };
+        let (name, manager) = (&item.id.name, &self.settings.manager);
+        let patched = self.cluster.json_patch(resource, name, manager, &patch).await;
+        patched.map(|_| true).map_err(|error| Refusal {
+            id: item.id.clone(),
+            origin: item.origin.clone(),
+            message: format!(
+                "{} failed to migrate API version: failed to migrate managed fields API version to {api_version}: {error}",
+                item.id.subject()
+            ),
+        })
+    }
+}
+
+pub(super) fn refusal(item: &Item, error: &ClusterError) -> Refusal {
+    Refusal::of(&item.id, item.origin.clone(), error)
+}
+
+/// What is said of an object: by the name that the server has for it, as that knows which kinds are in namespaces. Whatever else it
+/// calls it, that is not what was asked about.
+pub(super) fn change(item: &Item, object: &Value, action: Action) -> Change {
+    let (own, there) = (&item.id, ObjectId::of(object));
+    let is_it = there.name.name == own.name.name && there.kind == own.kind && there.group == own.group;
+    let namespaces = ["", &own.name.namespace];
+    let is_there = is_it && namespaces.contains(&there.name.namespace.as_str());
+    Change {
+        id: if is_there { there } else { own.clone() },
+        version: item.gvk.version.clone(),
+        action,
+    }
+}
+
+/// Which version of an object there is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    pub(super) uid: String,
+    pub(super) resource_version: String,
+}
+
+impl Version {
+    /// No server that means well has longer ones, in bytes. They are remembered for long.
+    const LONGEST: usize = 256;
+
+    /// None for one that is not worth remembering.
+    pub(super) fn of(object: &Value) -> Option<Self> {
+        let text = |pointer: &str| {
+            let text = object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            (text.len() <= Self::LONGEST).then(|| text.to_owned())
+        };
+        Some(Self {
+            uid: text("/metadata/uid")?,
+            resource_version: text("/metadata/resourceVersion")?,
+        })
+    }
+}
+
+pub(super) fn write(item: &Item, dry_run: &Value, action: Action) -> Verdict {
+    Verdict::Write(Box::new(Plan {
+        change: change(item, dry_run, action),
+        cleanup: Vec::new(),
+        existing: None,
+        yields: None,
+    }))
+}
+
+/// Named as the server has it, since that knows which kinds are in namespaces.
+fn skipped(item: &Item, existing: Option<&Value>) -> Verdict {
+    let change = change(item, existing.unwrap_or(&item.object), Action::Skipped);
+    Verdict::Keep(change, existing.and_then(Version::of))
+}
+
+pub(super) fn resource_version(object: &Value) -> &str {
+    let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+    version.unwrap_or_default()
+}
+
+/// Whether fields change that cannot (fluxcd/pkg `ssa/errors`, *immutable*).
+fn is_immutable(error: &ClusterError) -> bool {
+    static WORDS: LazyLock<Option<Regexp>> = LazyLock::new(|| Regexp::new(r"is\simmutable|immutable\sfield").ok());
+    let says = |words: &Regexp| {
+        words
+            .is_match(error.to_string().as_bytes(), &mut Budget::default())
+            .unwrap_or(false)
+    };
+    matches!(error.reason(), "Conflict" | "Invalid") || WORDS.as_ref().is_some_and(says)
+}

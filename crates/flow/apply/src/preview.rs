@@ -1,0 +1,332 @@
+//! What an apply would do: the same looks at the same objects, and nothing is written.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures::{StreamExt as _, stream};
+use serde_json::{Map, Value};
+
+use super::change::{Action, Change};
+use super::error::{ApplyError, Refusal};
+use super::identity::ObjectId;
+use super::ignore::without;
+use super::inventory::{Entry, Inventory};
+use super::item::{Desired, Item};
+use super::look::{Looker, Plan, Verdict, refusal};
+use super::order::{self, STAGES, Stage};
+use super::prune::would_delete;
+use super::settings::Settings;
+use super::stage::defined;
+use bumpwright_diff::{self as compare, Difference, Field, Named};
+use bumpwright_kube::{Cluster, ClusterError, Resource};
+
+/// What an apply would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// The objects that would be made, changed or deleted, in the order in which that would happen. One that would be deleted
+    /// and made again is there twice.
+    pub differences: Vec<Difference>,
+    /// The objects that the server would refuse.
+    pub refused: Vec<Refusal>,
+    /// The objects that were not applied before, or would be left alone.
+    pub objects: usize,
+}
+
+/// An object as it is applied: with the labels of its owner, in the form in which the server is asked, with the common metadata.
+///
+/// # Errors
+/// [`ApplyError::Encrypted`]
+pub fn as_applied(desired: Desired, settings: &Settings) -> Result<Value, ApplyError> {
+    Ok(Item::of(desired, settings)?.object)
+}
+
+/// Finds out what applying objects would do, by dry runs. `inventory` is what was applied before; what of it is not among the
+/// objects would be deleted if `prunes`.
+///
+/// # Errors
+/// When the objects could not be applied whatever the server says, or what would be deleted cannot be looked at.
+pub async fn preview(
+    cluster: &Cluster,
+    objects: Vec<Desired>,
+    settings: &Settings,
+    inventory: &Inventory,
+    prunes: bool,
+) -> Result<Preview, ApplyError> {
+    // That one writes, also in a look.
+    let settings = Settings {
+        migrate_api_version: false,
+        ..settings.clone()
+    };
+    let items = objects.into_iter().map(|desired| Item::of(desired, &settings));
+    let items: Vec<Item> = items.collect::<Result<_, _>>()?;
+    let mut previewing = Previewing {
+        looker: Looker::new(cluster, &settings)?,
+        coming: Coming::default(),
+        found: Preview {
+            objects: items.len(),
+            ..Preview::default()
+        },
+        seen: Inventory::default(),
+    };
+    let mut staged: [Vec<Item>; STAGES.len()] = Default::default();
+    for item in items {
+        let stage = Stage::of(&item.gvk, &settings.custom_stage_kinds);
+        if let Some(staged) = staged.get_mut(stage as usize) {
+            staged.push(item);
+        }
+    }
+    for items in staged {
+        previewing.stage(items).await;
+    }
+    // Where some are refused nothing is deleted: an apply would not get there.
+    if prunes && previewing.found.refused.is_empty() {
+        previewing.pruned(inventory).await?;
+    }
+    Ok(previewing.found)
+}
+
+/// What earlier objects would bring, which the server cannot know of yet.
+#[derive(Debug, Default)]
+struct Coming {
+    namespaces: BTreeSet<String>,
+    /// By group and name.
+    kinds: BTreeSet<(String, String)>,
+}
+
+impl Coming {
+    fn add(&mut self, object: &Value) {
+        let id = ObjectId::of(object);
+        if id.kind == "Namespace" && id.group.is_empty() {
+            self.namespaces.insert(id.name.name);
+        }
+        self.kinds.extend(defined(object));
+    }
+
+    fn brings(&self, item: &Item) -> bool {
+        let kind = (item.gvk.group.clone(), item.gvk.kind.clone());
+        self.kinds.contains(&kind) || self.namespaces.contains(&item.id.name.namespace)
+    }
+}
+
+struct Previewing<'a> {
+    looker: Looker<'a>,
+    coming: Coming,
+    found: Preview,
+    /// The objects as the server calls them.
+    seen: Inventory,
+}
+
+/// What would become of one object.
+struct Outlook {
+    change: Change,
+    object: Value,
+    differences: Vec<Difference>,
+}
+
+impl Previewing<'_> {
+    async fn stage(&mut self, mut items: Vec<Item>) {
+        items.sort_by(|a, b| order::compare(&a.id, &b.id));
+        // What brings others goes first, one after the other; the rest does not wait for each other.
+        let (first, rest): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| brings_others(&item.object));
+        for item in first {
+            let outlook = look(&self.looker, &self.coming, item).await;
+            self.take(outlook);
+        }
+        let looks: Vec<_> = rest
+            .into_iter()
+            .map(|item| look(&self.looker, &self.coming, item))
+            .collect();
+        let looks = stream::iter(looks).buffered(self.looker.settings.concurrency.max(1));
+        let outlooks: Vec<_> = looks.collect().await;
+        outlooks.into_iter().for_each(|outlook| self.take(outlook));
+    }
+
+    fn take(&mut self, outlook: Result<Outlook, Refusal>) {
+        match outlook {
+            Err(refusal) => self.found.refused.push(Refusal {
+                message: self.looker.settings.veil.hide(&refusal.message),
+                ..refusal
+            }),
+            Ok(Outlook {
+                change,
+                object,
+                differences,
+            }) => {
+                if change.action == Action::Created {
+                    self.coming.add(&object);
+                }
+                self.found.differences.extend(differences);
+                self.seen.merge([Entry {
+                    id: change.id,
+                    version: change.version,
+                }]);
+            }
+        }
+    }
+
+    async fn pruned(&mut self, inventory: &Inventory) -> Result<(), ApplyError> {
+        for entry in inventory.without(&self.seen).iter().rev() {
+            let gone = would_delete(self.looker.cluster, entry, self.looker.settings).await;
+            if gone.map_err(|error| ApplyError::write(&entry.id, "query failed", error))? {
+                self.found.differences.push(Difference {
+                    object: named(&entry.id),
+                    change: compare::Change::Removed,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn brings_others(object: &Value) -> bool {
+    let id = ObjectId::of(object);
+    (id.kind == "Namespace" && id.group.is_empty()) || defined(object).is_some()
+}
+
+fn named(id: &ObjectId) -> Named {
+    Named {
+        group: id.group.clone(),
+        kind: id.kind.clone(),
+        namespace: id.name.namespace.clone(),
+        name: id.name.name.clone(),
+    }
+}
+
+fn one(id: &ObjectId, change: compare::Change) -> Difference {
+    Difference {
+        object: named(id),
+        change,
+    }
+}
+
+async fn look(looker: &Looker<'_>, coming: &Coming, mut item: Item) -> Result<Outlook, Refusal> {
+    if coming.brings(&item) {
+        let change = Change {
+            id: item.id.clone(),
+            version: item.gvk.version.clone(),
+            action: Action::Created,
+        };
+        return Ok(Outlook {
+            differences: vec![one(&change.id, compare::Change::Added)],
+            change,
+            object: item.object,
+        });
+    }
+    let resource: Arc<Resource> = match looker.cluster.resource(&item.gvk).await {
+        Ok(resource) => resource,
+        Err(error) => return Err(refusal(&item, &error)),
+    };
+    let (change, differences) = match looker.look(&mut item, &resource, false).await? {
+        Verdict::Known(change) | Verdict::Keep(change, _) => (change, Vec::new()),
+        Verdict::Replace(refusal) => {
+            let change = Change {
+                id: refusal.id.clone(),
+                version: item.gvk.version.clone(),
+                action: Action::Created,
+            };
+            let twice = [compare::Change::Removed, compare::Change::Added];
+            (change, twice.map(|change| one(&refusal.id, change)).into())
+        }
+        // Without a dry run nobody knows yet whether anything would change: here one is made all the same.
+        Verdict::Attempt(existing) => attempted(looker, &item, &resource, existing.is_some())
+            .await
+            .map_err(|error| refusal(&item, &error))?,
+        Verdict::Write(plan) => {
+            let how = match plan.change.action {
+                Action::Created => compare::Change::Added,
+                _ => {
+                    let fields = fields(looker, &item, &resource, &plan).await;
+                    compare::Change::Changed(fields.map_err(|error| refusal(&item, &error))?)
+                }
+            };
+            let differences = vec![one(&plan.change.id, how)];
+            (plan.change, differences)
+        }
+    };
+    Ok(Outlook {
+        change,
+        object: item.object,
+        differences,
+    })
+}
+
+/// What becomes of an object that would be applied without being asked about first.
+async fn attempted(
+    looker: &Looker<'_>,
+    item: &Item,
+    resource: &Resource,
+    exists: bool,
+) -> Result<(Change, Vec<Difference>), ClusterError> {
+    let change = |action| Change {
+        id: item.id.clone(),
+        version: item.gvk.version.clone(),
+        action,
+    };
+    if !exists {
+        let created = change(Action::Created);
+        let differences = vec![one(&created.id, compare::Change::Added)];
+        return Ok((created, differences));
+    }
+    let plan = Plan {
+        change: change(Action::Configured),
+        cleanup: Vec::new(),
+        existing: None,
+        yields: None,
+    };
+    let found = fields(looker, item, resource, &plan).await?;
+    if found.is_empty() {
+        return Ok((change(Action::Unchanged), Vec::new()));
+    }
+    let differences = vec![one(&plan.change.id, compare::Change::Changed(found))];
+    Ok((plan.change, differences))
+}
+
+/// The fields that would change. Values of Secrets are not told.
+async fn fields(
+    looker: &Looker<'_>,
+    item: &Item,
+    resource: &Resource,
+    plan: &Plan,
+) -> Result<Vec<Field>, ClusterError> {
+    let mut found = Vec::new();
+    match looker.cluster.fetch(resource, &item.id.name).await {
+        Ok(existing) => {
+            let dry_run = looker.dry_run(item, resource).await?;
+            let paths = looker.rules.paths(&dry_run);
+            let (old, new) = (compared(&existing, &paths), compared(&dry_run, &paths));
+            let is_secret = plan.change.id.kind == "Secret" && plan.change.id.group.is_empty();
+            found = compare::json_fields(&old, &new, is_secret);
+            let id = &item.id;
+            let named = (id.group.as_str(), id.kind.as_str(), id.name.name.as_str());
+            looker.settings.veil.cover(named, &mut found);
+        }
+        // It may be written and not read: that it would be written is all there is to say.
+        Err(error) if error.reason() == "Forbidden" || error.is_not_found() => {}
+        Err(error) => return Err(error),
+    }
+    if !plan.cleanup.is_empty() {
+        // What goes with the fields of managers that are taken over shows only once they are.
+        found.push(Field {
+            path: "metadata.managedFields".to_owned(),
+            old: None,
+            new: None,
+        });
+    }
+    Ok(found)
+}
+
+/// What of an object counts: all but its status, and of its metadata labels and annotations.
+fn compared(object: &Value, paths: &[&str]) -> Value {
+    let mut object = without(object, paths);
+    let Some(fields) = object.as_object_mut() else {
+        return object;
+    };
+    fields.remove("status");
+    if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
+        let kept = ["labels", "annotations"].into_iter();
+        let kept = kept.filter_map(|name| Some((name.to_owned(), metadata.remove(name)?)));
+        let kept: Map<String, Value> = kept.collect();
+        *metadata = kept;
+    }
+    object
+}

@@ -1,0 +1,143 @@
+//! Deleting what a Kustomization does not have any more (fluxcd/pkg `ssa`, *manager_delete*; CONTRACT K-020 to K-031).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use tokio::time::Instant;
+
+use super::change::{Action, Change, ChangeSet};
+use super::error::PruneError;
+use super::inventory::Entry;
+use super::metadata::{PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE, is_owned};
+use super::order;
+use super::settings::Settings;
+use bumpwright_kube::{Answered, Cluster, ClusterError, Deletion, GroupVersionKind, Resource};
+
+/// Deletes objects, in the reverse order of applying them. Those that somebody wants kept, and those of other owners, are skipped;
+/// those that are gone count as deleted. Nobody waits until they are gone.
+///
+/// # Errors
+/// [`PruneError`], after all were tried.
+pub async fn prune(cluster: &Cluster, mut stale: Vec<Entry>, settings: &Settings) -> Result<ChangeSet, PruneError> {
+    stale.sort_by(|a, b| order::compare(&b.id, &a.id));
+    let mut done = ChangeSet::default();
+    let (mut survivors, mut failures) = (Vec::new(), Vec::new());
+    for batch in stale.chunk_by(|a, b| a.id.kind == b.id.kind && a.id.group == b.id.group) {
+        let deletes = stream::iter(batch.to_vec()).map(|entry| async move {
+            let deleted = delete(cluster, &entry, settings).await;
+            (entry, deleted)
+        });
+        let deletes: Vec<_> = deletes.buffered(settings.concurrency.max(1)).collect().await;
+        for (entry, deleted) in deletes {
+            match deleted {
+                Ok(action) => done.changes.push(Change {
+                    id: entry.id.clone(),
+                    version: entry.version.clone(),
+                    action,
+                }),
+                Err(words) => {
+                    failures.push(words);
+                    survivors.push(entry);
+                }
+            }
+        }
+    }
+    match failures.is_empty() {
+        true => Ok(done),
+        false => Err(PruneError {
+            done,
+            survivors,
+            failures,
+        }),
+    }
+}
+
+async fn delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result<Action, String> {
+    let failed = |step: &str, error: &ClusterError| format!("{} {step} failed: {error}", entry.id.subject());
+    let found = look(cluster, entry).await.map_err(|error| failed("query", &error))?;
+    let Some((resource, object)) = found else {
+        return Ok(Action::Deleted);
+    };
+    if is_kept(&object, settings) {
+        return Ok(Action::Skipped);
+    }
+    let uid = object.pointer("/metadata/uid").and_then(serde_json::Value::as_str);
+    let how = Deletion {
+        uid: uid.unwrap_or_default().to_owned(),
+    };
+    match cluster.delete_object(&resource, &entry.id.name, &how).await {
+        Err(error) if !error.is_not_found() => Err(failed("delete", &error)),
+        _ => Ok(Action::Deleted),
+    }
+}
+
+/// Whether somebody wants an object kept, or it is another owner's.
+fn is_kept(object: &serde_json::Value, settings: &Settings) -> bool {
+    let is_wanted = [PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE]
+        .into_iter()
+        .any(|wish| wish.is_in(object));
+    is_wanted || !is_owned(object, &settings.owner)
+}
+
+/// Whether [`prune`] would delete an object that is there.
+pub(super) async fn would_delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result<bool, ClusterError> {
+    let found = look(cluster, entry).await?;
+    Ok(found.is_some_and(|(_, object)| !is_kept(&object, settings)))
+}
+
+/// What the server has; None when that is nothing.
+async fn look(
+    cluster: &Cluster,
+    entry: &Entry,
+) -> Result<Option<(Arc<Resource>, Answered<serde_json::Value>)>, ClusterError> {
+    let gvk = entry.id.at(&entry.version);
+    match look_once(cluster, entry, &gvk).await {
+        // The version went since it was last seen, and the object may be there at another.
+        Err(error) if error.is_unserved() => {
+            cluster.forget_kind(&gvk);
+            look_once(cluster, entry, &gvk).await
+        }
+        answer => answer,
+    }
+}
+
+async fn look_once(
+    cluster: &Cluster,
+    entry: &Entry,
+    gvk: &GroupVersionKind,
+) -> Result<Option<(Arc<Resource>, Answered<serde_json::Value>)>, ClusterError> {
+    let Some(resource) = cluster.resource_at_any_version(gvk).await? else {
+        return Ok(None);
+    };
+    match cluster.fetch_metadata(&resource, &entry.id.name).await {
+        Ok(object) => Ok(Some((resource, object))),
+        Err(error) if error.is_not_found() && !error.is_unserved() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Waits until the deleted objects of a change set are gone: looks every `pause`, at most for `patience`.
+///
+/// # Errors
+/// The words of Flux about the first one that is there still.
+pub async fn terminated(
+    cluster: &Cluster,
+    changes: &ChangeSet,
+    pause: Duration,
+    patience: Duration,
+) -> Result<(), String> {
+    let end = Instant::now() + patience;
+    let deleted = changes.changes.iter().filter(|change| change.action == Action::Deleted);
+    for change in deleted {
+        let entry = Entry::of(change);
+        let failed = |why: &dyn std::fmt::Display| format!("{} termination timeout: {why}", change.id.subject());
+        while look(cluster, &entry).await.map_err(|error| failed(&error))?.is_some() {
+            if Instant::now() >= end {
+                return Err(failed(&"context deadline exceeded"));
+            }
+            tokio::time::sleep(pause.min(end - Instant::now())).await;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! An apply from its beginning to its end.
+
+use std::collections::BTreeSet;
+
+use futures::future::BoxFuture;
+
+use super::change::ChangeSet;
+use super::error::{ApplyError, Failed};
+use super::identity::ObjectId;
+use super::inventory::Inventory;
+use super::item::{Desired, Dropped, Item};
+use super::look::Looker;
+use super::memory::{Memory, fingerprint};
+use super::order::{STAGES, Stage};
+use super::settings::Settings;
+use super::stage::Progress;
+use bumpwright_kube::Cluster;
+
+/// Writes an inventory down for good. It is called before objects are written that are not in it yet.
+pub trait Keep: Send + Sync {
+    /// Writes it down.
+    ///
+    /// # Errors
+    /// Why that could not be; then nothing is applied.
+    fn keep<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// An apply that got to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// What was done with each object, in the order of the inventory.
+    pub changes: ChangeSet,
+    /// Fields that were not applied.
+    pub dropped: Vec<Dropped>,
+}
+
+/// Applies the objects of a Kustomization, in stages: definitions and namespaces, classes, custom kinds, the rest. `inventory` is
+/// what was applied before.
+///
+/// # Errors
+/// [`Failed`], with what was done until then.
+pub async fn apply(
+    cluster: &Cluster,
+    objects: Vec<Desired>,
+    settings: &Settings,
+    inventory: &Inventory,
+    memory: &mut Memory,
+    keep: &dyn Keep,
+) -> Result<Applied, Failed> {
+    let failed = |error| Failed {
+        error,
+        done: ChangeSet::default(),
+        inventory: inventory.clone(),
+        dropped: Vec::new(),
+    };
+    let target = serde_json::Value::String(cluster.identity());
+    memory.agree(fingerprint(&[&settings.as_value(), &target]));
+    let items = objects.into_iter().map(|desired| Item::of(desired, settings));
+    let items: Vec<Item> = items.collect::<Result<_, _>>().map_err(failed)?;
+    let wanted: BTreeSet<ObjectId> = items.iter().map(|item| item.id.clone()).collect();
+    memory.retain(|id| wanted.contains(id));
+    let mut progress = Progress {
+        looker: Looker::new(cluster, settings).map_err(failed)?,
+        memory,
+        keep,
+        inventory: inventory.clone(),
+        unkept: false,
+        done: ChangeSet::default(),
+        dropped: Vec::new(),
+        new_kinds: BTreeSet::new(),
+    };
+    match stages(&mut progress, items, settings).await {
+        Ok(()) => Ok(Applied {
+            changes: progress.done,
+            dropped: progress.dropped,
+        }),
+        Err((error, done)) => Err(Failed {
+            error,
+            done,
+            inventory: progress.inventory,
+            dropped: progress.dropped,
+        }),
+    }
+}
+
+/// Applies stage after stage. A failure comes with what the stages before it have done.
+async fn stages(
+    progress: &mut Progress<'_>,
+    items: Vec<Item>,
+    settings: &Settings,
+) -> Result<(), (ApplyError, ChangeSet)> {
+    let mut staged: [Vec<Item>; STAGES.len()] = Default::default();
+    for item in items {
+        let stage = Stage::of(&item.gvk, &settings.custom_stage_kinds);
+        if let Some(staged) = staged.get_mut(stage as usize) {
+            staged.push(item);
+        }
+    }
+    for (stage, items) in STAGES.into_iter().zip(staged).filter(|(_, items)| !items.is_empty()) {
+        let before = progress.done.changes.len();
+        if let Err(error) = progress.stage(stage, items).await {
+            let mut done = std::mem::take(&mut progress.done);
+            // Definitions that are there and not ready count as done.
+            if !matches!(error, ApplyError::NotReady(_)) {
+                done.changes.truncate(before);
+            }
+            return Err((error, done));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! The decryption of a Kustomization (`spec.decryption`), as the build asks for it.
+
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use bumpwright_overlay::{Decrypt, SourceFile, SourceFormat, StageError};
+use bumpwright_sops::{Format, KeyService, Masks, decrypt_file, decrypt_object};
+
+/// Decrypts with whatever keys there are.
+pub struct Decryption {
+    keys: Box<dyn KeyService + Send + Sync>,
+}
+
+/// Keys are not shown.
+impl std::fmt::Debug for Decryption {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Decryption")
+    }
+}
+
+impl Decryption {
+    /// That with these keys.
+    pub fn new(keys: impl KeyService + Send + Sync + 'static) -> Self {
+        Self { keys: Box::new(keys) }
+    }
+}
+
+impl Decrypt for Decryption {
+    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, StageError> {
+        Ok(decrypt_file(file.bytes, format_of(file), &*self.keys)?)
+    }
+
+    fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {
+        let mut plain = object.clone();
+        let is_changed = decrypt_object(&mut plain, &*self.keys)?;
+        Ok(is_changed.then_some(plain))
+    }
+}
+
+/// Puts masks in the place of encrypted values (`build -k --redact`). With keys it decrypts first, only to say what cannot be.
+#[derive(Debug, Default)]
+pub struct Redaction {
+    /// With the keys, if there are some.
+    pub decryption: Option<Decryption>,
+}
+
+impl Decrypt for Redaction {
+    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, StageError> {
+        if let Some(decryption) = &self.decryption {
+            decryption.file(file)?;
+        }
+        Ok(decrypt_file(file.bytes, format_of(file), &Masks)?)
+    }
+
+    fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {
+        if let Some(decryption) = &self.decryption {
+            decryption.object(object)?;
+        }
+        let mut masked = object.clone();
+        let is_changed = decrypt_object(&mut masked, &Masks)?;
+        Ok(is_changed.then_some(masked))
+    }
+}
+
+const fn format_of(file: &SourceFile<'_>) -> Format {
+    match file.format {
+        SourceFormat::Binary => Format::Binary,
+        SourceFormat::Dotenv => Format::Dotenv,
+        SourceFormat::Ini => Format::Ini,
+        SourceFormat::Json => Format::Json,
+        SourceFormat::Yaml => Format::Yaml,
+    }
+}

@@ -1,0 +1,167 @@
+//! A folder of this machine as the artifact that a source would make of it: the same files left out, and no links.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::disk::bounded;
+use bumpwright_artifact::{IgnoreFile, IgnoreRules, Verdict};
+use bumpwright_kustomize::tree::{Found, Tree, TreeError, path};
+
+/// The names that an artifact of a folder would have; what is in the files is read when it is asked for.
+#[derive(Debug)]
+pub struct FolderTree {
+    root: PathBuf,
+    files: BTreeSet<String>,
+    /// The names in each directory.
+    directories: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// A folder that cannot be walked.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {error}", .path.display())]
+pub struct FolderError {
+    path: PathBuf,
+    error: io::Error,
+}
+
+impl FolderTree {
+    /// The tree of a folder: without what its `.sourceignore` files, or the patterns that count where there is none, leave out.
+    ///
+    /// # Errors
+    /// A folder or a `.sourceignore` cannot be read.
+    pub fn new(root: &Path) -> Result<Self, FolderError> {
+        let mut found = Walked::default();
+        found.walk(root, "")?;
+        let ignores = found.ignores.iter().map(|(directory, text)| IgnoreFile {
+            directory: directory.as_bytes(),
+            text,
+        });
+        let rules = IgnoreRules::of_tree(ignores, None);
+        let kept = |path: &str, is_directory| {
+            let components: Vec<&[u8]> = path.split('/').map(str::as_bytes).collect();
+            rules.verdict(&components, is_directory) == Verdict::Kept
+        };
+        let mut tree = Self {
+            root: root.to_owned(),
+            files: BTreeSet::new(),
+            directories: BTreeMap::from([("/".to_owned(), BTreeSet::new())]),
+        };
+        for path in found.directories.iter().filter(|path| kept(path, true)) {
+            tree.add_directory(&format!("/{path}"));
+        }
+        for path in found.files.iter().filter(|path| kept(path, false)) {
+            let path = format!("/{path}");
+            let parent = path::parent(&path).to_owned();
+            tree.add_directory(&parent);
+            let names = tree.directories.entry(parent).or_default();
+            names.insert(path::base(&path).to_owned());
+            tree.files.insert(path);
+        }
+        let paths: Vec<String> = tree.directories.keys().filter(|path| *path != "/").cloned().collect();
+        for path in paths {
+            let names = tree.directories.entry(path::parent(&path).to_owned()).or_default();
+            names.insert(path::base(&path).to_owned());
+        }
+        Ok(tree)
+    }
+
+    /// With all directories above it.
+    fn add_directory(&mut self, path: &str) {
+        let mut path = path;
+        while !self.directories.contains_key(path) {
+            self.directories.insert(path.to_owned(), BTreeSet::new());
+            path = path::parent(path);
+        }
+    }
+}
+
+impl Tree for FolderTree {
+    fn read(&self, path: &str) -> Result<Cow<'_, [u8]>, TreeError> {
+        let found = self.canonical(path)?;
+        if found.directory {
+            return Err(TreeError::Directory(path.to_owned()));
+        }
+        let failed = |error: io::Error| TreeError::Other(path.to_owned(), error.to_string());
+        let file = fs::File::open(self.root.join(path.trim_start_matches('/'))).map_err(failed)?;
+        bounded(&file, path).map(Cow::Owned)
+    }
+
+    fn canonical(&self, path: &str) -> Result<Found, TreeError> {
+        let found = |directory| Found {
+            path: path.to_owned(),
+            directory,
+        };
+        if self.directories.contains_key(path) {
+            return Ok(found(true));
+        }
+        if self.files.contains(path) {
+            return Ok(found(false));
+        }
+        let mut above = path::parent(path);
+        while above != "/" && !above.is_empty() {
+            if self.files.contains(above) {
+                return Err(TreeError::File(path.to_owned()));
+            }
+            above = path::parent(above);
+        }
+        Err(TreeError::Missing(path.to_owned()))
+    }
+
+    fn list(&self, directory: &str) -> Result<Vec<String>, TreeError> {
+        match self.directories.get(directory) {
+            Some(names) => Ok(names.iter().cloned().collect()),
+            None if self.files.contains(directory) => Err(TreeError::File(directory.to_owned())),
+            None => Err(TreeError::Missing(directory.to_owned())),
+        }
+    }
+
+    fn name(&self) -> Option<String> {
+        Some(self.root.display().to_string())
+    }
+}
+
+/// What is on disk, by paths without a slash in front.
+#[derive(Default)]
+struct Walked {
+    files: Vec<String>,
+    directories: Vec<String>,
+    /// The `.sourceignore` of each directory that has one.
+    ignores: Vec<(String, Vec<u8>)>,
+}
+
+impl Walked {
+    fn walk(&mut self, folder: &Path, path: &str) -> Result<(), FolderError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            |error| FolderError { path, error }
+        };
+        for entry in fs::read_dir(folder).map_err(failed(folder))? {
+            let entry = entry.map_err(failed(folder))?;
+            let kind = entry.file_type().map_err(failed(&entry.path()))?;
+            // No kustomization can name a file whose name is not UTF-8.
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            let below = match path {
+                "" => name.clone(),
+                path => format!("{path}/{name}"),
+            };
+            if kind.is_dir() {
+                if name != ".git" {
+                    self.walk(&entry.path(), &below)?;
+                    self.directories.push(below);
+                }
+            } else if kind.is_file() {
+                if name == IgnoreRules::FILE_NAME {
+                    let text = fs::read(entry.path()).map_err(failed(&entry.path()))?;
+                    self.ignores.push((path.to_owned(), text));
+                }
+                self.files.push(below);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,193 @@
+//! What a build may ask for besides its tree.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use url::Url;
+
+use super::git_tree::GitTree;
+use super::programs;
+use bumpwright_git::{Checkout, Fetched, GitError, MOST_SUBMODULES, Mirror, address_of_submodule, submodules_named};
+use bumpwright_http::{Client, Deadline, Patience, Peer, Request};
+use bumpwright_kustomize::tree::{Command, PluginFile, RepoUrl, Tree, World, WorldError, public_url};
+
+/// A file behind a URL is at most this large, in bytes.
+const LARGEST: usize = 64 << 20;
+
+/// How long fetching a file may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Submodules of submodules, so deep.
+const DEEPEST: usize = 8;
+
+/// Gives the mirror of a repository, with whatever credentials are there for it.
+pub trait Mirrors {
+    /// The mirror of the repository at `url`, which takes at most `timeout` for each request.
+    ///
+    /// # Errors
+    /// The address, the credentials or the cache folder cannot be used, in words for the user.
+    fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, String>;
+}
+
+/// Repositories by their mirrors, files by HTTP, programs as child processes.
+pub struct RealWorld<M> {
+    mirrors: M,
+    client: Client,
+    /// By address, reference and whether submodules are wanted: one build sees one state of each repository.
+    repositories: RefCell<HashMap<(String, String, bool), Arc<GitTree>>>,
+}
+
+impl<M> std::fmt::Debug for RealWorld<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RealWorld")
+    }
+}
+
+impl<M: Mirrors> RealWorld<M> {
+    /// A world whose repositories come from `mirrors`.
+    pub fn new(mirrors: M) -> Self {
+        Self {
+            mirrors,
+            client: Client::new(Peer::default(), Patience::default()),
+            repositories: RefCell::default(),
+        }
+    }
+
+    fn fetched(&self, url: &RepoUrl) -> Result<GitTree, String> {
+        let address = url.clone_url();
+        let mirror = self.mirrors.mirror(&address, url.timeout)?;
+        // The repository and its submodules are one job, and have one time.
+        let (job, until) = (Arc::new(mirror.budget().job()), Deadline::after(url.timeout));
+        let mirror = mirror.part_of(&job, Some(until));
+        let fetched = checked_out(&mirror, &url.reference).map_err(|error| told(&address, &error.to_string()))?;
+        let mut tree = GitTree::new(fetched.objects, fetched.tip.tree);
+        if url.submodules {
+            let mut adding = Adding {
+                mirrors: &self.mirrors,
+                part: |mirror: &Mirror| mirror.part_of(&job, Some(until)),
+                until,
+                count: 0,
+            };
+            adding.add(&mut tree, &address, 0)?;
+        }
+        Ok(tree)
+    }
+}
+
+/// Submodules that are being fetched.
+struct Adding<'a, M, P> {
+    mirrors: &'a M,
+    /// Makes a mirror's fetches part of the job.
+    part: P,
+    until: Deadline,
+    /// How many there were.
+    count: usize,
+}
+
+impl<M: Mirrors, P: Fn(&Mirror) -> Mirror> Adding<'_, M, P> {
+    /// Fetches the submodules of a tree, and theirs.
+    fn add(&mut self, tree: &mut GitTree, parent: &str, depth: usize) -> Result<(), String> {
+        let Ok(text) = tree.read("/.gitmodules").map(std::borrow::Cow::into_owned) else {
+            return Ok(());
+        };
+        if depth >= DEEPEST {
+            return Err(told(parent, &format!("submodules more than {DEEPEST} deep")));
+        }
+        for module in submodules_named(&text).map_err(|error| told(parent, &error.to_string()))? {
+            let Some(commit) = tree.module_at(&module.path) else {
+                continue;
+            };
+            let address = address_of_submodule(parent, &module.url);
+            let failed = |error: String| {
+                told(
+                    parent,
+                    &format!("submodule {}: {}", module.path, told(&address, &error)),
+                )
+            };
+            self.count += 1;
+            if self.count > MOST_SUBMODULES {
+                return Err(failed(format!("more than {MOST_SUBMODULES} submodules")));
+            }
+            if self.until.passed() {
+                return Err(failed("context deadline exceeded".to_owned()));
+            }
+            let mirror = self.mirrors.mirror(&address, self.until.limit()).map_err(failed)?;
+            let id = commit.to_string();
+            let fetched = (self.part)(&mirror).fetch(&Checkout::Commit { id, branch: None }, &[]);
+            let fetched = fetched.map_err(|error| failed(error.to_string()))?;
+            let mut inner = GitTree::new(fetched.objects, fetched.tip.tree);
+            self.add(&mut inner, &address, depth + 1)?;
+            tree.mount(&module.path, inner);
+        }
+        Ok(())
+    }
+}
+
+/// What went wrong at an address. Errors of servers begin with it already.
+fn told(address: &str, error: &str) -> String {
+    let address = public_url(address);
+    match error.strip_prefix(&*address).is_some_and(|rest| rest.starts_with(": ")) {
+        true => error.to_owned(),
+        false => format!("{address}: {error}"),
+    }
+}
+
+/// What `git fetch origin REF` would give: a branch, a tag, a reference by its full name, or a commit.
+fn checked_out(mirror: &Mirror, reference: &str) -> Result<Fetched, GitError> {
+    let is_id = matches!(reference.len(), 40 | 64) && reference.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let reference = reference.to_owned();
+    if reference.is_empty() || reference == "HEAD" {
+        return mirror.fetch(&Checkout::Default, &[]);
+    }
+    if is_id {
+        let checkout = Checkout::Commit {
+            id: reference,
+            branch: None,
+        };
+        return mirror.fetch(&checkout, &[]);
+    }
+    if reference.starts_with("refs/") {
+        return mirror.fetch(&Checkout::Name(reference), &[]);
+    }
+    // `git rev-parse` prefers tags, and so does `git fetch`.
+    match mirror.fetch(&Checkout::Tag(reference.clone()), &[]) {
+        Err(GitError::RefNotFound { .. }) => mirror.fetch(&Checkout::Branch(reference), &[]),
+        other => other,
+    }
+}
+
+impl<M: Mirrors> World for RealWorld<M> {
+    fn repository(&self, url: &RepoUrl) -> Result<Arc<dyn Tree>, WorldError> {
+        let key = (url.clone_url(), url.reference.clone(), url.submodules);
+        if let Some(tree) = self.repositories.borrow().get(&key) {
+            let tree: Arc<GitTree> = Arc::clone(tree);
+            return Ok(tree);
+        }
+        // Objects of a mirror have a cache for each thread; a build has one thread.
+        #[allow(clippy::arc_with_non_send_sync)]
+        let tree = Arc::new(self.fetched(url).map_err(WorldError::Other)?);
+        self.repositories.borrow_mut().insert(key, Arc::clone(&tree));
+        Ok(tree)
+    }
+
+    fn fetch(&self, url: &str) -> Result<Vec<u8>, WorldError> {
+        let address = Url::parse(url).map_err(|error| WorldError::Other(error.to_string()))?;
+        let request = Request::get(address).limit(LARGEST);
+        let answer = self.client.send(&request, Deadline::after(PATIENCE));
+        let answer = answer.map_err(|error| WorldError::Other(error.to_string()))?;
+        match answer.status.as_u16() {
+            200..=299 => Ok(answer.body),
+            status => Err(WorldError::Status(status)),
+        }
+    }
+
+    fn plugin(&self, group: &str, version: &str, kind: &str) -> PluginFile {
+        programs::plugin(group, version, kind)
+    }
+
+    fn run(&self, command: &Command<'_>) -> Result<Vec<u8>, WorldError> {
+        programs::run(command)
+    }
+}

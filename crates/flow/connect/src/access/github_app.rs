@@ -1,0 +1,41 @@
+//! The GitHub App of a Secret (GitRepository v1, *GitHub*; CONTRACT N-005).
+
+use super::AccessError;
+use bumpwright_api::{InvalidSecret, Secret};
+use bumpwright_cloud::{GitHubApp, GitHubAppSettings};
+
+const ID: &str = "githubAppID";
+const INSTALLATION_ID: &str = "githubAppInstallationID";
+const INSTALLATION_OWNER: &str = "githubAppInstallationOwner";
+const PRIVATE_KEY: &str = "githubAppPrivateKey";
+const BASE_URL: &str = "githubAppBaseURL";
+
+/// Whether a Secret holds a GitHub App, complete or not.
+#[must_use]
+pub fn names_github_app(secret: &Secret) -> bool {
+    !matches!(secret.get(ID), Ok(None | Some([])))
+}
+
+/// The GitHub App; none when the Secret lacks its number or its key, which Flux takes for a Secret without one.
+///
+/// # Errors
+/// [`AccessError::Installation`] for no installation or two ways to it, [`AccessError::GitHubApp`] for values that cannot be
+/// used, and values that cannot be decoded.
+pub fn github_app(secret: &Secret) -> Result<Option<GitHubApp>, AccessError> {
+    let (Some(id), Some(private_key)) = (secret.text(ID)?, secret.text(PRIVATE_KEY)?) else {
+        return Ok(None);
+    };
+    let (by_id, by_owner) = (secret.text(INSTALLATION_ID)?, secret.text(INSTALLATION_OWNER)?);
+    if by_id.is_some() == by_owner.is_some() {
+        return Err(AccessError::Installation(secret.metadata.object_name()));
+    }
+    let given = |key| Ok::<_, InvalidSecret>(secret.text(key)?.unwrap_or_default().to_owned());
+    let settings = GitHubAppSettings {
+        id: id.to_owned(),
+        installation_id: given(INSTALLATION_ID)?,
+        installation_owner: given(INSTALLATION_OWNER)?,
+        private_key: bumpwright_secret::Secret::new(private_key),
+        base_url: given(BASE_URL)?,
+    };
+    Ok(Some(GitHubApp::new(settings)?))
+}

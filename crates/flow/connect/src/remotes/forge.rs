@@ -1,0 +1,73 @@
+//! The forge of a remote, for pull requests.
+
+use bumpwright_forge::{Forge, GitAddress, Kind, Login, Repository};
+use bumpwright_git::{self as git, Auth, Remote, Scheme};
+use bumpwright_http::{self as net, Deadline, Peer};
+use bumpwright_secret::Secret;
+
+/// A repository at a forge, reached as its remote is when both are on the same server.
+///
+/// # Errors
+/// A remote that is a local path.
+pub fn forge(kind: Kind, repository: Repository, login: Login, remote: &Remote) -> Result<Forge, String> {
+    let own = repository.is_served_by(git_address(remote)?);
+    let mut peer = Peer {
+        timeout: remote.timeout,
+        environment: matches!(remote.auth, Auth::User),
+        ..Peer::default()
+    };
+    if own {
+        peer.tls = remote.tls.clone();
+        peer.proxy.clone_from(&remote.proxy);
+    }
+    Ok(Forge::new(kind, repository, login, peer))
+}
+
+/// The address of a remote, for a forge to be found by.
+///
+/// # Errors
+/// A local path has no forge.
+pub fn git_address(remote: &Remote) -> Result<GitAddress<'_>, String> {
+    match (remote.url.web(), remote.url.host(), remote.url.ssh_path()) {
+        (Some(url), ..) => Ok(GitAddress::Web(url)),
+        (None, Some(host), Some(path)) => Ok(GitAddress::Ssh { host, path }),
+        _ => Err(format!(
+            "a pull request needs a repository at a forge, over https or ssh; {} is a local path",
+            remote.url
+        )),
+    }
+}
+
+/// What Git itself uses for the same server, never in the clear when Git has it over TLS.
+#[must_use]
+pub fn own_login(remote: &Remote, repository: &Repository) -> Option<Login> {
+    if remote.url.scheme() == Scheme::Ssh || (remote.url.scheme() == Scheme::Https && repository.api.scheme() == "http")
+    {
+        return None;
+    }
+    let basic = |username: &str, password: &Secret| Login::Basic {
+        username: username.to_owned(),
+        password: password.clone(),
+    };
+    match &remote.auth {
+        Auth::Basic { username, password } => Some(basic(username, password)),
+        Auth::Bearer { token } => Some(Login::Token(token.clone())),
+        Auth::Fetched(source) => {
+            let login = source.login(None, Deadline::after(remote.timeout)).ok()?;
+            Some(match login {
+                net::Login::Basic { password, .. } => Login::Token(password),
+                net::Login::Bearer { token } => Login::Token(token),
+            })
+        }
+        Auth::SshKey { .. } => None,
+        Auth::None | Auth::User => {
+            let user = remote.url.user();
+            if let (Some(user), Some(password)) = (user, remote.url.password()) {
+                return Some(basic(user, password));
+            }
+            let url = remote.url.web().filter(|_| matches!(remote.auth, Auth::User))?;
+            let found = git::ask_helpers(url, user, Deadline::after(remote.timeout))?;
+            Some(basic(&found.username, &found.password))
+        }
+    }
+}

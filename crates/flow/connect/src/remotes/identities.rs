@@ -1,0 +1,123 @@
+//! Who asks Git servers where the manifests name a provider: identities at clouds and GitHub Apps, shared by the automations
+//! of a run.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bumpwright_cloud::{Asker, Cloud, CloudError, Environment, GitIdentity, GitLogin, TokenCache};
+use bumpwright_git::{Auth, Remote};
+use bumpwright_http::{Fetched, Peer, Tls};
+
+/// So many are known at once. In a cluster, objects come and go.
+const MOST: usize = 4096;
+
+/// The identities of a run. What is kept of one is never used for a remote with other trust or another proxy.
+#[derive(Debug, Default)]
+pub struct GitIdentities {
+    tokens: TokenCache,
+    /// By the way to services.
+    clouds: Mutex<Vec<(Peer, Cloud)>>,
+    known: Mutex<Vec<Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    peer: Peer,
+    identity: GitIdentity,
+    url: String,
+    asker: Option<Asker>,
+    login: Fetched,
+}
+
+impl GitIdentities {
+    /// Identities whose tokens are kept in a cache that others use as well.
+    #[must_use]
+    pub fn sharing(tokens: TokenCache) -> Self {
+        Self {
+            tokens,
+            ..Self::default()
+        }
+    }
+
+    /// The credentials of an identity at a remote, for an object of a cluster or for a command. Nothing is asked before the
+    /// first request needs it.
+    ///
+    /// # Errors
+    /// In Flux' words, when the remote's address is not the provider's.
+    pub fn auth(&self, identity: GitIdentity, remote: &Remote, asker: Option<Asker>) -> Result<Auth, String> {
+        // In a command whoever gives the settings is who runs it.
+        if asker.is_some() && is_own(&identity) && remote.peer().is_intercepted() {
+            let why = CloudError::intercepted();
+            return Err(format!("failed to configure authentication options: {why}"));
+        }
+        let (peer, url) = (peer(&identity, remote), remote.url.to_string());
+        let mut all = held(&self.known);
+        let known = all
+            .iter()
+            .find(|known| known.peer == peer && known.identity == identity && known.url == url && known.asker == asker);
+        if let Some(known) = known {
+            return Ok(Auth::Fetched(known.login.clone()));
+        }
+        let cloud = match &asker {
+            Some(asker) => self.cloud(&peer).asked_by(asker.clone()),
+            None => self.cloud(&peer),
+        };
+        let login = GitLogin::new(Arc::new(cloud), identity.clone(), &url)
+            .map_err(|e| format!("failed to configure authentication options: {e}"))?;
+        let login = Fetched::new(login);
+        if all.len() >= MOST {
+            // They are made again when they are wanted; what they fetched is kept elsewhere.
+            all.clear();
+        }
+        all.push(Known {
+            peer,
+            identity,
+            url,
+            asker,
+            login: login.clone(),
+        });
+        Ok(Auth::Fetched(login))
+    }
+
+    fn cloud(&self, peer: &Peer) -> Cloud {
+        let mut all = held(&self.clouds);
+        if let Some((_, cloud)) = all.iter().find(|(other, _)| other == peer) {
+            return cloud.clone();
+        }
+        let environment = Environment::of_process();
+        let cloud = Cloud::sharing(&self.tokens, environment, Default::default(), peer.clone());
+        all.push((peer.clone(), cloud.clone()));
+        cloud
+    }
+}
+
+/// Whether it is this process that logs in.
+fn is_own(identity: &GitIdentity) -> bool {
+    matches!(
+        identity,
+        GitIdentity::Provider {
+            service_account: None,
+            ..
+        }
+    )
+}
+
+/// How services are reached: through the remote's own proxy; GitHub's API, which may be on the same host as the repository,
+/// with the remote's certificates besides the system's.
+fn peer(identity: &GitIdentity, remote: &Remote) -> Peer {
+    let tls = match identity {
+        GitIdentity::GitHubApp(_) => Tls {
+            beside_system: true,
+            ..remote.tls.clone()
+        },
+        GitIdentity::Provider { .. } => Tls::default(),
+    };
+    Peer {
+        tls,
+        proxy: remote.proxy.clone(),
+        ..Peer::default()
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

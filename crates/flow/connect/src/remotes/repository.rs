@@ -1,0 +1,182 @@
+//! From a GitRepository and its Secrets to the settings of one remote (GitRepository v1; C33).
+
+use std::str::FromStr;
+
+use crate::access::{AccessError, github_app, given_tls, names_github_app, proxy, tls};
+use bumpwright_api::{GitRepository, InvalidSecret, LocalRef, ObjectName, Objects, Secret};
+use bumpwright_cloud::{GitIdentity, Provider};
+use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme, TransportError};
+
+/// A remote as its GitRepository says it.
+#[derive(Clone, Debug)]
+pub struct Reached {
+    /// Its settings; the identity's logins are not among them yet.
+    pub remote: Remote,
+    /// Who asks, if that is for a provider to say.
+    pub identity: Option<GitIdentity>,
+    /// The Secret with credentials, when it is not there.
+    pub missing: Option<ObjectName>,
+}
+
+/// Why a GitRepository does not say how it is reached. No variant holds a value of a Secret.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// `spec.url`
+    #[error("{0}")]
+    Url(String),
+    /// Provider and Secret do not go together (`InvalidSourceConfiguration`), in the controller's words.
+    #[error("{0}: invalid source configuration")]
+    Source(String),
+    /// The provider is unknown.
+    #[error("provider {0:?} is not known: give generic, aws, azure, gcp or github")]
+    Provider(String),
+    /// A Secret with trust or a proxy is not there.
+    #[error("secret '{0}' not found")]
+    NotFound(ObjectName),
+    /// Credentials cannot be used.
+    #[error("secret '{name}': {error}")]
+    Credentials {
+        /// The Secret.
+        name: ObjectName,
+        /// What is wrong with it.
+        error: Box<CredentialsError>,
+    },
+    /// Trust, proxy or GitHub App.
+    #[error(transparent)]
+    Access(Box<AccessError>),
+}
+
+impl From<AccessError> for RemoteError {
+    fn from(error: AccessError) -> Self {
+        Self::Access(Box::new(error))
+    }
+}
+
+/// What is wrong with credentials, in source-controller's words.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CredentialsError {
+    /// An entry that SSH needs.
+    #[error("invalid 'ssh' auth option: '{0}' is required")]
+    Required(&'static str),
+    /// A value.
+    #[error(transparent)]
+    Value(#[from] InvalidSecret),
+    /// Certificates.
+    #[error(transparent)]
+    Tls(#[from] AccessError),
+}
+
+/// The remote of a GitRepository, at `url`.
+///
+/// # Errors
+/// [`RemoteError`]
+pub fn of_repository(url: &str, repository: &GitRepository, objects: &Objects) -> Result<Reached, RemoteError> {
+    let spec = &repository.spec;
+    let mut remote = Remote::new(RemoteUrl::parse(url).map_err(|e: TransportError| RemoteError::Url(e.to_string()))?);
+    if let Some(timeout) = spec.timeout {
+        remote.timeout = timeout.as_std();
+    }
+    let identity = identity(repository, objects)?;
+    remote.auth = Auth::None;
+    let mut missing = None;
+    if let Some(name) = beside(repository, spec.secret_ref.as_ref()) {
+        match objects.secret(&name) {
+            Some(secret) => {
+                from_secret(&mut remote, secret).map_err(|error| RemoteError::Credentials {
+                    name,
+                    error: Box::new(error),
+                })?;
+            }
+            None => missing = Some(name),
+        }
+    }
+    let needed = |name: ObjectName| objects.secret(&name).ok_or(RemoteError::NotFound(name));
+    if let Some(name) = beside(repository, spec.cert_secret_ref.as_ref()) {
+        remote.tls = tls(needed(name)?)?;
+    }
+    if let Some(name) = beside(repository, spec.proxy_secret_ref.as_ref()) {
+        remote.proxy = Some(proxy(needed(name)?)?);
+    }
+    let is_http = matches!(remote.url.scheme(), Scheme::Http | Scheme::Https);
+    Ok(Reached {
+        identity: identity.filter(|_| is_http),
+        remote,
+        missing,
+    })
+}
+
+/// An object that a GitRepository names: it is in the same namespace.
+fn beside(repository: &GitRepository, reference: Option<&LocalRef>) -> Option<ObjectName> {
+    let namespace = repository.metadata.namespace_or_default();
+    reference.map(|reference| ObjectName::new(namespace, &reference.name))
+}
+
+/// Who asks, if that is for a provider to say (GitRepository v1, *Provider*; CONTRACT N-004 to N-006). What Flux refuses
+/// about providers is refused in its words (image-automation-controller v1.2, `internal/source/git.go`).
+fn identity(repository: &GitRepository, objects: &Objects) -> Result<Option<GitIdentity>, RemoteError> {
+    let no_app = || {
+        RemoteError::Source(
+            "secretRef with github app data must be specified when provider is set to github".to_owned(),
+        )
+    };
+    let name = beside(repository, repository.spec.secret_ref.as_ref());
+    let secret = name.as_ref().and_then(|name| objects.secret(name));
+    let provider = match repository.spec.provider.as_deref().unwrap_or_default() {
+        "" | "generic" => {
+            refuse_stray_app(name.as_ref().zip(secret))?;
+            return Ok(None);
+        }
+        "github" => {
+            let app = match (&name, secret) {
+                (None, _) => return Err(no_app()),
+                (Some(_), None) => return Ok(None),
+                (Some(_), Some(secret)) => github_app(secret)?,
+            };
+            return Ok(Some(GitIdentity::GitHubApp(app.ok_or_else(no_app)?)));
+        }
+        provider => Provider::from_str(provider).map_err(|_| RemoteError::Provider(provider.to_owned()))?,
+    };
+    Ok(Some(GitIdentity::Provider {
+        provider,
+        service_account: None,
+    }))
+}
+
+/// The provider may have been forgotten beside the Secret of a GitHub App.
+fn refuse_stray_app(secret: Option<(&ObjectName, &Secret)>) -> Result<(), RemoteError> {
+    match secret.filter(|(_, secret)| names_github_app(secret)) {
+        Some((name, _)) => Err(RemoteError::Source(format!(
+            "secretRef '{name}' has github app data but provider is not set to github"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Reads a Secret as source-controller does: basic, bearer, SSH, TLS.
+fn from_secret(remote: &mut Remote, secret: &Secret) -> Result<(), CredentialsError> {
+    let held = |key: &str| Ok::<_, InvalidSecret>(secret.text(key)?.map(bumpwright_secret::Secret::new));
+    if remote.url.scheme() == Scheme::Ssh {
+        let identity = held("identity")?.ok_or(CredentialsError::Required("identity"))?;
+        let known_hosts = secret
+            .text("known_hosts")?
+            .ok_or(CredentialsError::Required("known_hosts"))?;
+        remote.auth = Auth::SshKey {
+            identity,
+            passphrase: held("password")?,
+        };
+        remote.ssh.known_hosts = KnownHosts::Given(known_hosts.as_bytes().to_vec());
+        return Ok(());
+    }
+    if let Some(token) = held("bearerToken")? {
+        remote.auth = Auth::Bearer { token };
+    } else if let Some(username) = secret.text("username")? {
+        remote.auth = Auth::Basic {
+            username: username.to_owned(),
+            password: held("password")?.unwrap_or_else(|| bumpwright_secret::Secret::new("")),
+        };
+    }
+    if let Some(tls) = given_tls(secret)? {
+        remote.tls = tls;
+    }
+    Ok(())
+}

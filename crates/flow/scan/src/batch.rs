@@ -1,0 +1,117 @@
+//! Many repositories and policies at once, each repository once.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::choose::{Asked, Chosen, NoImage, choose};
+use super::error::ScanError;
+use super::scanner::{Scanner, Tags};
+use bumpwright_api::{ImageRepository, ObjectName, Objects};
+use bumpwright_gostd::Time;
+
+/// How many registries are asked at the same time.
+const WORKERS: usize = 16;
+
+/// Is told when another repository has been scanned: how many of how many.
+pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+
+/// What was scanned of a repository, and of which one: a repository of that name may say something else elsewhere.
+type Scanned = (Arc<ImageRepository>, Result<Arc<Tags>, ScanError>);
+
+/// Scans that are kept for the time of a run.
+#[derive(Debug)]
+pub struct Batch {
+    scanner: Scanner,
+    objects: Objects,
+    now: Time,
+    scanned: Mutex<BTreeMap<ObjectName, Vec<Scanned>>>,
+}
+
+impl Batch {
+    /// Nothing is scanned yet. `objects` has the Secrets and service accounts, `now` is what ages are measured at.
+    #[must_use]
+    pub fn new(scanner: Scanner, objects: Objects, now: Time) -> Self {
+        Self {
+            scanner,
+            objects,
+            now,
+            scanned: Mutex::default(),
+        }
+    }
+
+    /// Scans those repositories that were not scanned yet, several at a time.
+    pub fn scan(&self, repositories: &[Arc<ImageRepository>], progress: Progress<'_>) {
+        let mut new: Vec<&Arc<ImageRepository>> = Vec::new();
+        let mut seen: HashMap<ObjectName, Vec<&Arc<ImageRepository>>> = HashMap::new();
+        for repository in repositories.iter().filter(|repository| self.tags(repository).is_none()) {
+            let namesakes = seen.entry(repository.name()).or_default();
+            if !namesakes.contains(&repository) {
+                namesakes.push(repository);
+                new.push(repository);
+            }
+        }
+        let done = AtomicUsize::new(0);
+        each(&new, |repository| {
+            let tags = self.scanner.tags(repository, &self.objects).map(Arc::new);
+            let mut scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
+            let namesakes = scanned.entry(repository.name()).or_default();
+            namesakes.push((Arc::clone(repository), tags));
+            drop(scanned);
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, new.len());
+        });
+    }
+
+    /// What the scan of a repository gave; none when it was not scanned as it is now.
+    #[must_use]
+    pub fn tags(&self, repository: &ImageRepository) -> Option<Result<Arc<Tags>, ScanError>> {
+        let scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut namesakes = scanned.get(&repository.name())?.iter();
+        let (_, tags) = namesakes.find(|(known, _)| **known == *repository)?;
+        Some(tags.clone())
+    }
+
+    /// What was read so far, by the names of the repositories.
+    #[must_use]
+    pub fn scans(&self) -> Vec<Arc<Tags>> {
+        let scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
+        scanned
+            .values()
+            .flatten()
+            .filter_map(|(_, tags)| tags.as_ref().ok().cloned())
+            .collect()
+    }
+
+    /// The image of each policy, in their order, from repositories that were scanned. Digests and ages are asked for
+    /// several at a time.
+    ///
+    /// # Errors
+    /// In each place: why the policy has no image.
+    pub fn choose(&self, policies: &[Asked<'_>]) -> Vec<Result<Chosen, NoImage>> {
+        each(policies, |asked| choose(&self.scanner, asked, &self.objects, &self.now))
+    }
+}
+
+/// Does the work for all items on several threads; the results come in the order of the items.
+fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS.min(items.len()) {
+            scope.spawn(|| {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(place) else { return };
+                    let result = work(item);
+                    results
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push((place, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(place, _)| *place);
+    results.into_iter().map(|(_, result)| result).collect()
+}

@@ -1,0 +1,21 @@
+//! From image repositories and policies to images: reach the registry, read the tags, choose, look up digest and age.
+//!
+//! ```text
+//! ImageRepository + Secrets ─▶ access ─▶ Scanner (tags) ─┐
+//!                                          ImagePolicy ──┴▶ choose ─▶ image, or why there is none
+//! ```
+
+mod access;
+mod batch;
+mod choose;
+mod error;
+mod image;
+mod scanner;
+mod tags;
+
+pub use batch::{Batch, Progress};
+pub use choose::{Asked, Chosen, NoImage, choose};
+pub use error::ScanError;
+pub use image::{InvalidImage, repository_reference};
+pub use scanner::{Missing, Scanner, Surroundings, Tags};
+pub use tags::*;

@@ -1,0 +1,242 @@
+//! The files of a commit as a tree, with those of its submodules.
+
+use std::sync::Arc;
+
+use super::refusal::CheckoutError;
+use super::tree::{Content, Directory, File, Files, Node};
+use bumpwright_git::{
+    Checkout, EntryKind, GitError, MOST_SUBMODULES, Mirror, ObjectId, Objects, Walk, address_of_submodule,
+    submodules_named,
+};
+
+/// The longest target of a symbolic link.
+const LONGEST_LINK: u64 = 4096;
+
+/// The longest `.gitmodules`.
+const LONGEST_MODULES: u64 = 1 << 20;
+
+/// Submodules of submodules, so deep (go-git, `DefaultSubmoduleRecursionDepth`).
+const DEEPEST: usize = 10;
+
+/// Folders in folders, so deep: no file system takes longer paths.
+const DEEPEST_FOLDER: usize = 2048;
+
+/// What a file takes in memory besides its name and, of a link, its target, in bytes.
+const FILE: u64 = 160;
+
+/// What a folder takes besides what is in it.
+const FOLDER: u64 = 1024;
+
+/// Gives the mirror of a submodule by its address.
+pub type Modules<'a> = &'a dyn Fn(&str) -> Result<Arc<Mirror>, String>;
+
+/// The files of the tree `root`, those below `sparse` only when it names something.
+///
+/// A path is below an entry of `sparse` when it begins with it: `deploy` stands for `deployment/x.yaml` too, as it does for go-git.
+///
+/// # Errors
+/// [`GitError::Damaged`].
+pub(super) fn of_commit(objects: &Objects, root: ObjectId, sparse: &[String]) -> Result<Files, GitError> {
+    let mut files = Files::default();
+    files.root = directory(&mut files, objects, root, sparse)?;
+    Ok(files)
+}
+
+fn directory(files: &mut Files, objects: &Objects, root: ObjectId, sparse: &[String]) -> Result<Directory, GitError> {
+    let wanted: Vec<&[u8]> = sparse
+        .iter()
+        .map(|path| path.strip_prefix("./").unwrap_or(path).as_bytes())
+        .collect();
+    let mirror = files.add_mirror(objects.clone());
+    // One walk for the repository and its submodules.
+    let walk = || Box::new(Walk::new("the files of the repository", objects));
+    let mut reader = Reader {
+        objects,
+        mirror,
+        wanted,
+        walk: files.walk.get_or_insert_with(walk),
+    };
+    reader.directory(root, &mut Vec::new(), 0)
+}
+
+struct Reader<'a> {
+    objects: &'a Objects,
+    /// Its number among those of the tree.
+    mirror: usize,
+    /// Beginnings of paths; everything when there are none.
+    wanted: Vec<&'a [u8]>,
+    walk: &'a mut Walk,
+}
+
+impl Reader<'_> {
+    fn directory(&mut self, id: ObjectId, path: &mut Vec<u8>, depth: usize) -> Result<Directory, GitError> {
+        let mut entries = Vec::new();
+        if depth > DEEPEST_FOLDER {
+            return Err(GitError::Invalid(format!(
+                "folders are more than {DEEPEST_FOLDER} deep"
+            )));
+        }
+        let tree = self.objects.tree(id)?;
+        for entry in tree.entries() {
+            let entry = entry?;
+            let length = path.len();
+            path.extend_from_slice(entry.name);
+            let name = entry.name.len() as u64;
+            let node = self.node((entry.kind, entry.id), name, path, depth)?;
+            path.truncate(length);
+            if let Some(node) = node {
+                entries.push((entry.name.to_vec(), node));
+            }
+        }
+        // At once, so that the map has no gaps.
+        let entries = entries.into_iter().collect();
+        Ok(Directory { entries })
+    }
+
+    fn node(
+        &mut self,
+        (kind, id): (EntryKind, ObjectId),
+        name: u64,
+        path: &mut Vec<u8>,
+        depth: usize,
+    ) -> Result<Option<Node>, GitError> {
+        if kind == EntryKind::Tree {
+            if !self.may_hold(path) {
+                return Ok(None);
+            }
+            self.walk.step(name + FOLDER)?;
+            path.push(b'/');
+            let inner = self.directory(id, path, depth + 1)?;
+            // Nobody makes a folder without a file in it.
+            return Ok((!inner.entries.is_empty()).then_some(Node::Directory(inner)));
+        }
+        if !self.is_wanted(path) {
+            return Ok(None);
+        }
+        self.walk.step(name + FILE)?;
+        Ok(match kind {
+            EntryKind::File | EntryKind::Executable => Some(Node::File(File {
+                executable: kind == EntryKind::Executable,
+                content: Content::Blob {
+                    mirror: self.mirror,
+                    id,
+                },
+            })),
+            EntryKind::Symlink => {
+                let target = self.objects.blob(id, LONGEST_LINK)?;
+                self.walk.keep(target.len() as u64)?;
+                Some(Node::Link(target))
+            }
+            EntryKind::Submodule => Some(Node::Directory(Directory::default())),
+            EntryKind::Tree | EntryKind::Unknown => None,
+        })
+    }
+
+    fn is_wanted(&self, path: &[u8]) -> bool {
+        self.wanted.is_empty() || self.wanted.iter().any(|wanted| path.starts_with(wanted))
+    }
+
+    /// Whether there may be something wanted below a folder.
+    fn may_hold(&self, folder: &[u8]) -> bool {
+        self.is_wanted(folder) || self.wanted.iter().any(|wanted| wanted.starts_with(folder))
+    }
+}
+
+/// Whether all that is to be checked out is there (`validateSparseCheckoutPaths`).
+///
+/// # Errors
+/// The first path that is not.
+pub fn check_sparse(files: &Files, sparse: &[String]) -> Result<(), CheckoutError> {
+    let is_there = |path: &String| {
+        files
+            .root
+            .resolve(path)
+            .is_some_and(|path| files.root.at(&path).is_some())
+    };
+    match sparse.iter().find(|path| !is_there(path)) {
+        Some(path) => Err(CheckoutError::Sparse { path: path.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// Puts the files of the submodules of a commit into its tree, and theirs. `url` is where the commit comes from.
+///
+/// # Errors
+/// In words for the user.
+pub(super) fn add_modules(
+    files: &mut Files,
+    objects: &Objects,
+    root: ObjectId,
+    url: &str,
+    modules: Modules<'_>,
+) -> Result<(), String> {
+    let mut all = std::mem::take(&mut files.root);
+    let mut adding = Adding {
+        files,
+        modules,
+        count: 0,
+    };
+    let added = adding.add(&mut all, (objects, root), url, 0);
+    files.root = all;
+    added
+}
+
+struct Adding<'a> {
+    files: &'a mut Files,
+    modules: Modules<'a>,
+    /// How many there were.
+    count: usize,
+}
+
+impl Adding<'_> {
+    fn add(
+        &mut self,
+        directory: &mut Directory,
+        commit: (&Objects, ObjectId),
+        parent: &str,
+        depth: usize,
+    ) -> Result<(), String> {
+        let (objects, root) = commit;
+        let Some(text) = gitmodules(objects, root)? else {
+            return Ok(());
+        };
+        if depth >= DEEPEST {
+            return Err(format!("{parent}: submodules more than {DEEPEST} deep"));
+        }
+        for module in submodules_named(&text).map_err(|error| format!("{parent}: {error}"))? {
+            let address = address_of_submodule(parent, &module.url);
+            let failed = |error: &dyn std::fmt::Display| format!("submodule '{}': {address}: {error}", module.path);
+            let found = objects.find(root, module.path.as_bytes()).map_err(|e| failed(&e))?;
+            let Some(found) = found.filter(|found| found.kind == EntryKind::Submodule) else {
+                continue;
+            };
+            self.count += 1;
+            if self.count > MOST_SUBMODULES {
+                return Err(failed(&format!("more than {MOST_SUBMODULES} submodules")));
+            }
+            objects.check_time("fetch").map_err(|e| failed(&e))?;
+            let mirror = (self.modules)(&address).map_err(|e| failed(&e))?;
+            let id = found.id.to_string();
+            let fetched = mirror.fetch(&Checkout::Commit { id, branch: None }, &[]);
+            let fetched = fetched.map_err(|e| failed(&e))?;
+            let commit = (&fetched.objects, fetched.tip.tree);
+            let mut inner = self::directory(self.files, commit.0, commit.1, &[]).map_err(|e| failed(&e))?;
+            self.add(&mut inner, commit, &address, depth + 1)?;
+            let path: Vec<Vec<u8>> = module.path.split('/').map(|name| name.as_bytes().to_vec()).collect();
+            let place = directory.make(&path).ok_or_else(|| failed(&"its folder is a file"))?;
+            place.entries.append(&mut inner.entries);
+        }
+        Ok(())
+    }
+}
+
+fn gitmodules(objects: &Objects, root: ObjectId) -> Result<Option<Vec<u8>>, String> {
+    let found = objects.find(root, b".gitmodules").map_err(|e| e.to_string())?;
+    match found.filter(|found| found.kind.is_file()) {
+        Some(found) => objects
+            .blob(found.id, LONGEST_MODULES)
+            .map(Some)
+            .map_err(|e| e.to_string()),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,148 @@
+//! Files of another artifact, put into the tree of a source (`Storage.CopyToPath`, and Go's `os.Rename` below it).
+
+use std::io::{self, Read};
+
+use super::tree::{Content, Directory, File, Found, Node};
+use bumpwright_artifact::{Kind, Links, ReadError, archive};
+use bumpwright_budget::{Budget, Held};
+
+/// Why files cannot be put somewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IncludeError {
+    /// Links lead in circles.
+    #[error("too many levels of symbolic links")]
+    Circle,
+    /// There is nothing at the path in the artifact.
+    #[error("no such file or directory")]
+    Missing,
+    /// There is a folder where the files are to be.
+    #[error("file exists")]
+    Exists,
+    /// There is a file where a folder is needed.
+    #[error("not a directory")]
+    NotDirectory,
+}
+
+/// Puts what is at `from` in the artifact `other` to `to`, which must not be a folder that is there.
+///
+/// # Errors
+/// [`IncludeError`]
+pub fn put(root: &mut Directory, other: &Directory, from: &str, to: &str) -> Result<(), IncludeError> {
+    let place = root.resolve(to).ok_or(IncludeError::Circle)?;
+    let Some((name, above)) = place.split_last() else {
+        return Err(IncludeError::Exists);
+    };
+    root.make(above).ok_or(IncludeError::NotDirectory)?;
+    let from = other.resolve(from).ok_or(IncludeError::Circle)?;
+    let node = match other.at(&from).ok_or(IncludeError::Missing)? {
+        Found::Directory(directory) => Node::Directory(directory.clone()),
+        Found::Other(node) => node.clone(),
+    };
+    let folder = root.make(above).ok_or(IncludeError::NotDirectory)?;
+    match (folder.entries.get(name), &node) {
+        (Some(Node::Directory(_)), _) => return Err(IncludeError::Exists),
+        (Some(_), Node::Directory(_)) => return Err(IncludeError::NotDirectory),
+        _ => {}
+    }
+    folder.entries.insert(name.clone(), node);
+    Ok(())
+}
+
+/// The files of an archive, in memory, and what of the budget they take while they are there.
+///
+/// # Errors
+/// It is damaged, or more than the budget has room for.
+pub fn unpacked(source: impl Read, budget: &Budget) -> Result<(Directory, Held), ReadError> {
+    let mut root = Directory::default();
+    let mut held = start(budget)?;
+    archive::unpack_within(source, budget, Links::Skip, |entry| {
+        held.grow(weight_of(&entry.path)).map_err(io::Error::other)?;
+        let mut path: Vec<Vec<u8>> = entry.path.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect();
+        let node = match entry.kind.clone() {
+            Kind::Directory => {
+                root.make(&path);
+                return Ok(());
+            }
+            Kind::File { executable, size } => {
+                held.grow(size).map_err(io::Error::other)?;
+                let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+                entry.read_to_end(&mut bytes)?;
+                Node::File(File {
+                    executable,
+                    content: Content::Bytes(bytes),
+                })
+            }
+            // No archive of a source has any.
+            Kind::HardLink { .. } => return Ok(()),
+        };
+        if let Some(name) = path.pop()
+            && let Some(folder) = root.make(&path)
+        {
+            folder.entries.insert(name, node);
+        }
+        Ok(())
+    })?;
+    Ok((root, held))
+}
+
+/// Nothing is held yet.
+pub(super) fn start(budget: &Budget) -> Result<Held, ReadError> {
+    budget.memory.hold(0).map_err(|cause| ReadError::Exceeded {
+        name: "the start".to_owned(),
+        cause,
+    })
+}
+
+/// What a path takes in a tree, in bytes of memory: a folder with one name in it some 400, and there may be one for each component.
+pub(super) fn weight_of(path: &[u8]) -> u64 {
+    let folders = path.iter().filter(|byte| **byte == b'/').count();
+    (path.len() + 200 + 600 * folders) as u64
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::{Content, File};
+
+    fn file(text: &str) -> Node {
+        Node::File(File {
+            executable: false,
+            content: Content::Bytes(text.as_bytes().to_vec()),
+        })
+    }
+
+    fn tree(paths: &[&str]) -> Directory {
+        let mut root = Directory::default();
+        for path in paths {
+            let mut names: Vec<Vec<u8>> = path.split('/').map(|name| name.as_bytes().to_vec()).collect();
+            let name = names.pop().unwrap();
+            root.make(&names).unwrap().entries.insert(name, file(path));
+        }
+        root
+    }
+
+    #[test]
+    fn a_folder_that_is_there_is_never_written_into() {
+        let other = tree(&["chart/values.yaml", "notes.md"]);
+        let put_into = |from, to| {
+            let mut root = tree(&["deploy/app.yaml", "file"]);
+            put(&mut root, &other, from, to).map(|()| root)
+        };
+        for (from, to, error) in [
+            ("", "deploy", IncludeError::Exists),
+            ("", ".", IncludeError::Exists),
+            ("none", "lib", IncludeError::Missing),
+            ("", "file", IncludeError::NotDirectory),
+            ("", "file/below", IncludeError::NotDirectory),
+        ] {
+            assert_eq!(put_into(from, to).unwrap_err(), error, "{from} to {to}");
+        }
+        let root = put_into("chart", "../deploy/lib").unwrap();
+        assert!(
+            root.at(&[b"deploy".to_vec(), b"lib".to_vec(), b"values.yaml".to_vec()])
+                .is_some()
+        );
+        assert!(put_into("notes.md", "file").is_ok());
+    }
+}

@@ -1,0 +1,81 @@
+//! A repository of a registry, and what a source asks it (source-controller v1.9, `reconcileSource` of OCIRepositories).
+
+use std::sync::Arc;
+
+use super::oci_reference::{OciPick, checked_digest, newest_tag};
+use bumpwright_http::Deadline;
+use bumpwright_policy::{Reference, Validation};
+use bumpwright_registry::{Blob, Image, Layer, Login, Registry, RegistryError};
+
+/// A repository, and how it is asked. Its calls block, and all of them have to be over in time: what a registry claims gives it no
+/// longer.
+#[derive(Clone, Debug)]
+pub struct OciRemote {
+    /// Asks.
+    pub registry: Arc<Registry>,
+    /// What the registry is shown.
+    pub login: Login,
+    /// The repository; the tag says nothing.
+    pub repository: Reference,
+    /// The end of `spec.timeout`.
+    pub deadline: Deadline,
+}
+
+impl OciRemote {
+    /// The tag or digest to pull: `:v1`, `@sha256:…`. Tags are listed for a range only.
+    ///
+    /// # Errors
+    /// In words for the user.
+    pub fn chosen(&self, pick: &OciPick, media_type: &str) -> Result<String, String> {
+        Ok(match pick {
+            OciPick::Digest(digest) => format!("@{digest}"),
+            OciPick::Tag(tag) => format!(":{tag}"),
+            OciPick::Semver { range, filter } => {
+                let tags = self.registry.tags(&self.repository, &self.login, self.deadline);
+                let tags = tags.map_err(|error| error.to_string())?;
+                format!(":{}", newest_tag(&tags, range, filter, media_type)?)
+            }
+        })
+    }
+
+    /// The revision of what was chosen, `TAG@sha256:…`, or `sha256:…` of a digest, which nobody is asked about.
+    ///
+    /// # Errors
+    /// In words for the user.
+    pub fn revision(&self, chosen: &str) -> Result<String, String> {
+        if let Some(digest) = chosen.strip_prefix('@') {
+            return checked_digest(digest).map(str::to_owned);
+        }
+        let tag = chosen.trim_start_matches(':');
+        let image = self.reference(chosen)?;
+        let digest = self.registry.resolve(&image, &self.login, self.deadline);
+        Ok(format!("{tag}@{}", digest.map_err(|error| error.to_string())?))
+    }
+
+    /// Full name of what was chosen.
+    #[must_use]
+    pub fn name(&self, chosen: &str) -> String {
+        self.repository.context() + chosen
+    }
+
+    /// The image of a digest.
+    ///
+    /// # Errors
+    /// [`RegistryError`]
+    pub fn image(&self, digest: &str) -> Result<Image, RegistryError> {
+        let image = self.reference(&format!("@{digest}")).map_err(RegistryError::Address)?;
+        self.registry.image(&image, &self.login, self.deadline)
+    }
+
+    /// A layer, which is checked while it is read.
+    ///
+    /// # Errors
+    /// [`RegistryError`]
+    pub fn layer(&self, layer: &Layer) -> Result<Blob, RegistryError> {
+        self.registry.layer(&self.repository, layer, &self.login, self.deadline)
+    }
+
+    pub(super) fn reference(&self, chosen: &str) -> Result<Reference, String> {
+        Reference::parse(&self.name(chosen), Validation::Weak).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,249 @@
+//! Which image of a registry a source follows (source-controller v1.9, `getArtifactRef`), and how a revision of it is spelled.
+
+use bumpwright_api::OciRef;
+use bumpwright_gostd::quote;
+use bumpwright_policy::{Reference, Validation};
+use bumpwright_re2::{Budget, Regexp};
+use bumpwright_semver::{Constraint, Version};
+
+const SCHEME: &str = "oci://";
+
+/// The layers of Helm's charts: their versions may have a `+`, which no tag can have.
+const CHART: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
+
+const REPOSITORY_CHARACTERS: &str = "abcdefghijklmnopqrstuvwxyz0123456789_-./";
+
+/// What counts of `spec.ref`: the first that is there of digest, range, tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OciPick {
+    /// A digest, as it is written.
+    Digest(String),
+    /// A range of versions over the tags.
+    Semver {
+        /// The range.
+        range: String,
+        /// A regular expression that tags must match; empty for all.
+        filter: String,
+    },
+    /// A tag.
+    Tag(String),
+}
+
+impl OciPick {
+    /// What `spec.ref` says.
+    #[must_use]
+    pub fn of(spec: Option<&OciRef>) -> Self {
+        let nothing = OciRef::default();
+        let spec = spec.unwrap_or(&nothing);
+        let set = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
+        if let Some(digest) = set(&spec.digest) {
+            Self::Digest(digest)
+        } else if let Some(range) = set(&spec.semver) {
+            let filter = spec.semver_filter.clone().unwrap_or_default();
+            Self::Semver { range, filter }
+        } else {
+            Self::Tag(set(&spec.tag).unwrap_or_else(|| "latest".to_owned()))
+        }
+    }
+}
+
+/// The repository of `spec.url`, as a reference whose tag says nothing.
+///
+/// # Errors
+/// In go-containerregistry's words.
+pub fn oci_repository(url: &str) -> Result<Reference, String> {
+    let Some(name) = url.strip_prefix(SCHEME) else {
+        return Err("URL must be in format 'oci://<domain>/<org>/<repo>'".to_owned());
+    };
+    if name.is_empty() {
+        return Err("a repository name must be specified".to_owned());
+    }
+    let has_host = |(first, _): &(&str, &str)| first.contains(['.', ':']);
+    let (host, path) = name.split_once('/').filter(has_host).unwrap_or(("", name));
+    if !(2..=255).contains(&path.chars().count()) {
+        return Err(format!(
+            "repository must be between 2 and 255 characters in length: {path}"
+        ));
+    }
+    if !path.chars().all(|character| REPOSITORY_CHARACTERS.contains(character)) {
+        return Err(format!(
+            "repository can only contain the characters `{REPOSITORY_CHARACTERS}`: {path}"
+        ));
+    }
+    let host_error = |_| format!("registries must be valid RFC 3986 URI authorities: {host}");
+    Reference::parse(name, Validation::Weak).map_err(host_error)
+}
+
+/// The tag with the highest version in a range, of those that match the filter. Tags that are no versions are passed over; of
+/// equal versions the first in the list counts. `media_type` is that of the wanted layer.
+///
+/// # Errors
+/// In the words of the libraries that source-controller uses.
+pub fn newest_tag(tags: &[String], range: &str, filter: &str, media_type: &str) -> Result<String, String> {
+    let filter = match filter {
+        "" => None,
+        pattern => Some(
+            Regexp::new(pattern)
+                .map_err(|error| error.to_string())?
+                .for_many_texts(),
+        ),
+    };
+    let constraint = Constraint::parse(range).map_err(|error| format!("semver '{range}' parse error: {error}"))?;
+    let mut budget = budget(tags.len());
+    let mut highest: Option<(Version, &str)> = None;
+    for tag in tags {
+        if let Some(filter) = &filter
+            && !filter
+                .is_match(tag.as_bytes(), &mut budget)
+                .map_err(|error| format!("semverFilter: {error}"))?
+        {
+            continue;
+        }
+        let spelled = if media_type == CHART {
+            tag.replace('_', "+")
+        } else {
+            tag.clone()
+        };
+        let Ok(version) = Version::parse_flux(&spelled) else {
+            continue;
+        };
+        if constraint.check(&version) && highest.as_ref().is_none_or(|(best, _)| version > *best) {
+            highest = Some((version, tag));
+        }
+    }
+    match highest {
+        Some((_, tag)) => Ok(tag.to_owned()),
+        None => Err(format!("no match found for semver: {range}")),
+    }
+}
+
+/// What a filter may take: more than the patterns of users need, less than would hang a controller.
+fn budget(tags: usize) -> Budget {
+    const STEPS: u64 = 200_000_000;
+    const STEPS_PER_TAG: u64 = 20_000;
+    Budget::new(
+        STEPS.saturating_add(STEPS_PER_TAG.saturating_mul(tags as u64)),
+        64 << 20,
+    )
+}
+
+/// A digest that something can be pulled by.
+///
+/// # Errors
+/// In go-containerregistry's words (`v1.NewHash`).
+pub(super) fn checked_digest(digest: &str) -> Result<&str, String> {
+    let parts = digest
+        .split_once(':')
+        .filter(|(name, hex)| !name.is_empty() && !hex.is_empty());
+    let Some((algorithm, hex)) = parts else {
+        return Err(format!("cannot parse hash: {}", quote(digest)));
+    };
+    let is_hex = |character: &char| matches!(character, '0'..='9' | 'a'..='f');
+    if let Some(wrong) = hex.chars().find(|character| !is_hex(character)) {
+        return Err(format!("found non-hex character in hash: {wrong}"));
+    }
+    if algorithm != "sha256" {
+        return Err(format!("unsupported hash: {}", quote(algorithm)));
+    }
+    match hex.len() {
+        64 => Ok(digest),
+        _ => Err(format!("wrong number of hex digits for {algorithm}: {hex}")),
+    }
+}
+
+/// The digest in a revision: `v1@sha256:…` or `sha256:…`.
+#[must_use]
+pub fn digest_of_revision(revision: &str) -> &str {
+    revision.rsplit_once('@').map_or(revision, |(_, digest)| digest)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_digest_wins_over_a_range_over_a_tag_over_latest() {
+        let some = |text: &str| Some(text.to_owned());
+        let mut spec = OciRef {
+            digest: some("sha256:1"),
+            semver: some("1.x"),
+            semver_filter: some("^1"),
+            tag: some("main"),
+        };
+        assert_eq!(OciPick::of(Some(&spec)), OciPick::Digest("sha256:1".to_owned()));
+        spec.digest = some("");
+        let semver = OciPick::Semver {
+            range: "1.x".to_owned(),
+            filter: "^1".to_owned(),
+        };
+        assert_eq!(OciPick::of(Some(&spec)), semver);
+        spec.semver = None;
+        assert_eq!(OciPick::of(Some(&spec)), OciPick::Tag("main".to_owned()));
+        assert_eq!(OciPick::of(None), OciPick::Tag("latest".to_owned()));
+    }
+
+    #[test]
+    fn repositories_by_their_address() {
+        let repository = oci_repository("oci://ghcr.io/acme/app").unwrap();
+        assert_eq!(repository.context(), "ghcr.io/acme/app");
+        assert_eq!(
+            oci_repository("oci://alpine").unwrap().context(),
+            "index.docker.io/library/alpine"
+        );
+        for (url, expected) in [
+            (
+                "https://ghcr.io/app",
+                "URL must be in format 'oci://<domain>/<org>/<repo>'",
+            ),
+            ("oci://", "a repository name must be specified"),
+            (
+                "oci://ghcr.io/a",
+                "repository must be between 2 and 255 characters in length: a",
+            ),
+            (
+                "oci://ghcr.io/acme/app:v1",
+                "repository can only contain the characters `abcdefghijklmnopqrstuvwxyz0123456789_-./`: acme/app:v1",
+            ),
+            (
+                "oci://gh cr.io/app",
+                "registries must be valid RFC 3986 URI authorities: gh cr.io",
+            ),
+        ] {
+            assert_eq!(oci_repository(url).unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn the_newest_tag_of_a_range() {
+        let tags = ["v1.0.0", "1.0.0", "1.1.0-rc.1", "1.2", "1.10.0_b1", "0.9.0", "main"].map(str::to_owned);
+        let newest = |range, filter, media_type| newest_tag(&tags, range, filter, media_type);
+        assert_eq!(newest(">=0.1.0", "", ""), Ok("v1.0.0".to_owned()));
+        assert_eq!(newest(">=0.1.0", "^[0-9]", ""), Ok("1.0.0".to_owned()));
+        assert_eq!(newest(">=0.1.0-0", "", ""), Ok("1.1.0-rc.1".to_owned()));
+        assert_eq!(newest("1.x", "", CHART), Ok("1.10.0_b1".to_owned()));
+        assert_eq!(newest("2.x", "", ""), Err("no match found for semver: 2.x".to_owned()));
+        assert_eq!(
+            newest("1.x", "[", ""),
+            Err("error parsing regexp: missing closing ]: `[`".to_owned())
+        );
+        assert!(
+            newest("one", "", "")
+                .unwrap_err()
+                .starts_with("semver 'one' parse error: ")
+        );
+    }
+
+    #[test]
+    fn digests_that_are_none() {
+        for (digest, expected) in [
+            ("sha256", "cannot parse hash: \"sha256\""),
+            ("sha256:xyz", "found non-hex character in hash: x"),
+            ("md5:ab", "unsupported hash: \"md5\""),
+            ("sha256:ab", "wrong number of hex digits for sha256: ab"),
+        ] {
+            assert_eq!(checked_digest(digest).unwrap_err(), expected);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Which reference of a repository a source follows, and how a revision of it is spelled.
+
+use bumpwright_api::GitRef;
+
+/// The reference that counts: the first that is there of commit, name, tag, range, branch (`Client.clone`; the document of the API
+/// puts the range before the tag).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// A commit, maybe with the short name of the branch that it is on.
+    Commit {
+        /// Its id.
+        id: String,
+        /// The branch.
+        branch: Option<String>,
+        /// A full name, under which the revision is shown.
+        name: Option<String>,
+    },
+    /// A full name.
+    Name(String),
+    /// A tag, by its short name.
+    Tag(String),
+    /// A range of versions over the tags.
+    Semver(String),
+    /// A branch, by its short name.
+    Branch(String),
+}
+
+impl Reference {
+    /// What `spec.ref` says.
+    #[must_use]
+    pub fn of(spec: Option<&GitRef>) -> Self {
+        let nothing = GitRef::default();
+        let spec = spec.unwrap_or(&nothing);
+        let set = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
+        let branch = set(&spec.branch);
+        if let Some(id) = set(&spec.commit) {
+            let name = set(&spec.name);
+            Self::Commit { id, branch, name }
+        } else if let Some(name) = set(&spec.name) {
+            Self::Name(name)
+        } else if let Some(tag) = set(&spec.tag) {
+            Self::Tag(tag)
+        } else if let Some(range) = set(&spec.semver) {
+            Self::Semver(range)
+        } else {
+            Self::Branch(branch.unwrap_or_else(|| "master".to_owned()))
+        }
+    }
+}
+
+/// A commit as a revision: `main@sha1:…`, or the full name of the reference with `absolute`. A bare commit is `sha1:…`.
+pub(super) fn revision(reference: &str, id: &str, absolute: bool) -> String {
+    let algorithm = match id.len() {
+        40 => "sha1",
+        64 => "sha256",
+        _ => "<unknown>",
+    };
+    let shown = if absolute {
+        Some(reference).filter(|name| !name.is_empty())
+    } else {
+        reference.splitn(3, '/').nth(2)
+    };
+    match shown {
+        Some(name) => format!("{name}@{algorithm}:{id}"),
+        None => format!("{algorithm}:{id}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_wins_over_a_name_over_a_tag_over_a_range_over_a_branch() {
+        let some = |text: &str| Some(text.to_owned());
+        let mut spec = GitRef {
+            branch: some("b"),
+            tag: some("t"),
+            semver: some("*"),
+            name: some("refs/x"),
+            commit: some("c"),
+        };
+        let commit = Reference::Commit {
+            id: "c".to_owned(),
+            branch: some("b"),
+            name: some("refs/x"),
+        };
+        assert_eq!(Reference::of(Some(&spec)), commit);
+        spec.commit = some("");
+        assert_eq!(Reference::of(Some(&spec)), Reference::Name("refs/x".to_owned()));
+        spec.name = None;
+        assert_eq!(Reference::of(Some(&spec)), Reference::Tag("t".to_owned()));
+        spec.tag = None;
+        assert_eq!(Reference::of(Some(&spec)), Reference::Semver("*".to_owned()));
+        spec.semver = None;
+        assert_eq!(Reference::of(Some(&spec)), Reference::Branch("b".to_owned()));
+        assert_eq!(Reference::of(None), Reference::Branch("master".to_owned()));
+    }
+
+    #[test]
+    fn revisions_name_the_last_part_of_a_reference_or_all_of_it() {
+        let id = "a".repeat(40);
+        for (reference, absolute, expected) in [
+            ("refs/heads/feature/one", false, "feature/one@sha1:"),
+            ("refs/pull/1/head", false, "1/head@sha1:"),
+            ("refs/heads/main", true, "refs/heads/main@sha1:"),
+            ("HEAD", true, "HEAD@sha1:"),
+            ("", false, "sha1:"),
+            ("", true, "sha1:"),
+        ] {
+            assert_eq!(revision(reference, &id, absolute), format!("{expected}{id}"));
+        }
+        assert!(revision("refs/heads/main", &"b".repeat(64), false).starts_with("main@sha256:"));
+    }
+}

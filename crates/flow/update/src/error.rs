@@ -1,0 +1,210 @@
+//! Why a run failed, in words that name the file or the reference and the way out.
+
+use super::destination::DestinationError;
+use super::path::PathError;
+use bumpwright_api::InvalidSelector;
+use bumpwright_edit::SpliceError;
+use bumpwright_forge::ForgeError;
+use bumpwright_git::GitError;
+use bumpwright_message::MessageError;
+use bumpwright_policy::{InvalidImage, PolicyName};
+use bumpwright_signing::SigningError;
+
+/// Why a run did not get to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The start of the run could not be fetched.
+    #[error("failed to fetch '{url}': {source}")]
+    Fetch {
+        /// The remote.
+        url: String,
+        /// Why.
+        source: GitError,
+    },
+    /// Objects could not be read or made.
+    #[error("failed to read '{url}': {source}")]
+    Read {
+        /// The remote.
+        url: String,
+        /// Why.
+        source: GitError,
+    },
+    /// The push was refused.
+    #[error("failed to push to '{url}': {source}")]
+    Push {
+        /// The remote.
+        url: String,
+        /// Why.
+        source: GitError,
+    },
+    /// Others were faster, again and again.
+    #[error("gave up on '{url}' after {tries} attempts, others pushed first each time: {source}")]
+    Races {
+        /// The remote.
+        url: String,
+        /// How often it was tried.
+        tries: u32,
+        /// The last loss.
+        source: GitError,
+    },
+    /// Another run that pushes to the same reference does not come to its end.
+    #[error(
+        "failed to push to '{url}': another run that pushes there has not come to its end within {limit:?}; it is tried again"
+    )]
+    Busy {
+        /// The remote.
+        url: String,
+        /// How long this run has waited.
+        limit: std::time::Duration,
+    },
+    /// A reference that is there for pushes and not for fetches.
+    #[error(
+        "failed to push to '{url}': {source}, which a fetch does not show, so that it cannot be replaced safely; push to \
+         another reference, or have the server show this one (uploadpack.hideRefs, transfer.hideRefs)"
+    )]
+    Hidden {
+        /// The remote.
+        url: String,
+        /// The loss that came again and again.
+        source: GitError,
+    },
+    /// The push has landed, but its pull request is not there, or says something else.
+    #[error("the commit is pushed, but its pull request is not as it should be; the next run tries again: {0}")]
+    PullRequest(#[from] ForgeError),
+    /// A pull request without a branch to be merged into.
+    #[error(
+        "a pull request needs a branch to be merged into, and the run starts from none: name it (--pull-request-base)"
+    )]
+    NoBase,
+    /// A pull request without a branch of its own.
+    #[error(
+        "a pull request into {base} needs another branch that is pushed, and nothing pushed to {base} itself: name one \
+         (push.branch, --push-branch)"
+    )]
+    NoHead {
+        /// The branch that it is to be merged into.
+        base: String,
+    },
+    /// Nowhere to push to.
+    #[error(transparent)]
+    Destination(#[from] DestinationError),
+    /// `update.path` leads nowhere.
+    #[error("update path {path:?} does not exist in {target}")]
+    NoSuchPath {
+        /// The path as given.
+        path: String,
+        /// The repository or folder.
+        target: String,
+    },
+    /// `update.path` leads in circles, or cannot be read.
+    #[error("update path: {0}")]
+    Path(String),
+    /// The label selector of the automation.
+    #[error("failed to parse policy selector: {0}")]
+    Selector(#[from] InvalidSelector),
+    /// A policy's image is none: as with Flux, nothing is written then.
+    #[error("ImagePolicy {policy}: {source}; correct the image's name, or keep such tags out with the policy's filter")]
+    Image {
+        /// The policy.
+        policy: PolicyName,
+        /// The image.
+        source: InvalidImage,
+    },
+    /// A file was not what had been scanned.
+    #[error("{path}: {source}")]
+    Splice {
+        /// The file.
+        path: String,
+        /// Why.
+        source: SpliceError,
+    },
+    /// A file or folder could not be read or written.
+    #[error("cannot {action} {path}: {source}")]
+    File {
+        /// What was attempted.
+        action: &'static str,
+        /// Where.
+        path: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// Ctrl-C, or a polite request to end.
+    #[error("interrupted: nothing was changed")]
+    Interrupted,
+    /// The commit's message could not be rendered; nothing is pushed (IUA-063).
+    #[error(transparent)]
+    Message(MessageError),
+    /// The commit could not be signed; an unsigned one is not pushed instead.
+    #[error("the commit could not be signed, so nothing was changed: {0}")]
+    Sign(#[from] SigningError),
+    /// Something else stands in the way, in words for the user.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// A failure as a condition tells it (QUIRKS-image, *Reasons and messages*).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The reason.
+    pub reason: &'static str,
+    /// The message: which step failed, and why.
+    pub message: String,
+}
+
+impl RunError {
+    /// The failure as Flux tells it, with our words at its end.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        let git = |message| Failure {
+            reason: "GitOperationFailed",
+            message,
+        };
+        match self {
+            // Flux looks for these in what it has cloned.
+            Self::Fetch {
+                source: source @ (GitError::NoTagMatches { .. } | GitError::CommitNotFound { .. }),
+                ..
+            } => git(format!("failed to checkout source: {source}")),
+            Self::Fetch { url, source } => git(format!("failed to checkout source: unable to clone '{url}': {source}")),
+            Self::Read { .. } => git(format!("failed to checkout source: {self}")),
+            Self::Push { source, .. } | Self::Races { source, .. } => {
+                git(format!("failed to update source: failed to push to remote: {source}"))
+            }
+            Self::Hidden { .. } | Self::Busy { .. } => {
+                git(format!("failed to update source: failed to push to remote: {self}"))
+            }
+            Self::PullRequest(_) => Failure {
+                reason: "PullRequestFailed",
+                message: format!("failed to keep the pull request of what was pushed: {self}"),
+            },
+            Self::Destination(error) if *error != DestinationError::NoBranch => {
+                git(format!("failed to update source: failed to push to remote: {error}"))
+            }
+            Self::Destination(_) | Self::NoBase | Self::NoHead { .. } => Failure {
+                reason: "SourceManagerFailed",
+                message: format!("failed configuring source manager: {self}"),
+            },
+            Self::Message(_) | Self::Sign(_) | Self::Other(_) | Self::Interrupted => {
+                git(format!("failed to update source: {self}"))
+            }
+            Self::NoSuchPath { path, .. } => Failure {
+                reason: "UpdateFailed",
+                message: format!(
+                    "failed to apply policies: walking path for files: lstat {path}: no such file or directory"
+                ),
+            },
+            Self::Path(_) | Self::Selector(_) | Self::Image { .. } | Self::Splice { .. } | Self::File { .. } => {
+                Failure {
+                    reason: "UpdateFailed",
+                    message: format!("failed to apply policies: {self}"),
+                }
+            }
+        }
+    }
+}
+
+impl<E: std::fmt::Display> From<PathError<E>> for RunError {
+    fn from(error: PathError<E>) -> Self {
+        Self::Path(error.to_string())
+    }
+}

@@ -1,0 +1,289 @@
+//! A run in a folder: files are edited in place, as a formatter would, and committed if that is wanted.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::RunError;
+use super::interrupt;
+use super::job::Edits;
+use super::message::Changed;
+use super::path::{Node, join};
+use super::policies::Policies;
+use super::preview;
+use super::report::{FileChange, Run};
+use super::repository_policies;
+use super::rewrite::{native, put_back, replace_all};
+use super::survey::{Marked, facts, unreadable};
+use super::worktree::{self, WorktreeCommit};
+use bumpwright_edit as edit;
+
+/// One run in a folder.
+#[derive(Clone, Debug)]
+pub struct FolderJob {
+    /// What to set.
+    pub edits: Edits,
+    /// The folder that paths are relative to.
+    pub root: PathBuf,
+    /// Only this file of it, when TARGET is a file.
+    pub only: Option<String>,
+    /// The folder or file as the user wrote it.
+    pub shown: String,
+    /// How to commit, if at all.
+    pub commit: Option<WorktreeCommit>,
+}
+
+/// What the previews of earlier jobs would have left in files, so that a preview of several automations tells what they
+/// do one after the other, as the real run does.
+#[derive(Debug, Default)]
+pub struct Ahead(BTreeMap<PathBuf, Vec<u8>>);
+
+impl Ahead {
+    fn remember(&mut self, root: &Path, files: &[FileChange]) {
+        let content = |file: &FileChange| (root.join(native(&file.path)), file.new.clone());
+        self.0.extend(files.iter().map(content));
+    }
+
+    /// The first `limit` bytes of a file, as earlier jobs would have left it.
+    fn read(&self, path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
+        if let Some(content) = self.0.get(path) {
+            return Ok(content.clone());
+        }
+        let mut bytes = Vec::new();
+        fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// Runs `job`. A failure is in the report's `error`; then no file was changed.
+#[must_use]
+pub fn run(job: &FolderJob, ahead: &mut Ahead) -> Run {
+    let mut report = Run {
+        automation: job.edits.automation.clone(),
+        dry_run: job.edits.dry_run,
+        target: job.shown.clone(),
+        ..Run::default()
+    };
+    if let Err(error) = attempt(job, &mut report, ahead) {
+        report.error = Some(error.to_string());
+        report.commit = None;
+    }
+    report
+}
+
+fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), RunError> {
+    if interrupt::wanted() {
+        return Err(RunError::Interrupted);
+    }
+    let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
+    let (below, marked) = find_marked(job, &root, ahead)?;
+    let policies = all_policies(job, &root, &marked, report, ahead)?;
+    let policies = preview::resolved(policies, &marked, &job.edits);
+    let mut planned = preview::preview(&marked, &job.edits, &policies)?;
+    report.changes = std::mem::take(&mut planned.changes);
+    report.skips = std::mem::take(&mut planned.skips);
+    report.named = std::mem::take(&mut planned.named);
+    for (n, plan) in &planned.files {
+        let Some(file) = marked.get(*n) else { continue };
+        let old = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
+        report.files.push(preview::spliced(&file.path, &old, plan)?);
+    }
+    let message = message(job, &below, &policies, report)?;
+    if report.files.is_empty() {
+        return Ok(());
+    }
+    if let Some(commit) = &job.commit {
+        report.commit = Some(worktree::prepare(
+            commit,
+            &message,
+            &root,
+            &report.files,
+            job.edits.dry_run,
+        )?);
+    }
+    if job.edits.dry_run {
+        ahead.remember(&root, &report.files);
+        return Ok(());
+    }
+    interrupt::held(|| write(job, &message, &root, report))
+}
+
+/// The message of the commit, if there is to be one.
+fn message(job: &FolderJob, below: &str, policies: &Policies, report: &mut Run) -> Result<Vec<u8>, RunError> {
+    let Some(commit) = &job.commit else {
+        return Ok(Vec::new());
+    };
+    if report.files.is_empty() {
+        commit.message.check(&mut report.notes);
+        return Ok(Vec::new());
+    }
+    let changed = Changed {
+        edits: &job.edits,
+        changes: &report.changes,
+        below,
+        policies,
+    };
+    commit.message.render(&changed, &mut report.notes)
+}
+
+/// Writes the files, and commits them if that is wanted.
+fn write(job: &FolderJob, message: &[u8], root: &Path, report: &mut Run) -> Result<(), RunError> {
+    let Some(commit) = &job.commit else {
+        return replace_all(root, &report.files);
+    };
+    let head = worktree::head(root)?;
+    replace_all(root, &report.files)?;
+    match worktree::commit(commit, message, root, &report.files) {
+        Ok(made) => {
+            report.commit = Some(made);
+            Ok(())
+        }
+        // Git ended after it had committed, or somebody else did commit: old contents would undo that.
+        Err(error) if worktree::head(root)? != head => Err(RunError::Other(format!(
+            "{error}; HEAD has moved meanwhile, so the edited files are left as they are: look at `git status`"
+        ))),
+        Err(error) => {
+            // Nothing is left half done: the files are as they were.
+            put_back(root, &report.files)?;
+            Err(error)
+        }
+    }
+}
+
+fn failed<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(std::io::Error) -> RunError + 'a {
+    move |source| RunError::File {
+        action,
+        path: path.display().to_string(),
+        source,
+    }
+}
+
+/// The job's path, joined, and the marked files below it.
+fn find_marked(job: &FolderJob, root: &Path, ahead: &Ahead) -> Result<(String, Vec<Marked<PathBuf>>), RunError> {
+    let given = job.edits.path.as_deref().or(job.only.as_deref()).unwrap_or_default();
+    let path = join(given, |at| node(&root.join(at)))?;
+    let start = root.join(&path);
+    if fs::symlink_metadata(&start).is_err() {
+        return Err(RunError::NoSuchPath {
+            path: given.to_owned(),
+            target: job.shown.clone(),
+        });
+    }
+    let mut found = Vec::new();
+    open(&start).map_err(failed("read", &start))?;
+    visit(&start, path.clone().into_bytes(), ahead, &mut found);
+    Ok((path, found))
+}
+
+/// What stands at a path of the folder.
+fn node(path: &Path) -> Result<Node, RunError> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => {
+            let target = fs::read_link(path).map_err(failed("read", path))?;
+            Ok(Node::Link(target.to_string_lossy().into_owned()))
+        }
+        Ok(_) => Ok(Node::Present),
+        Err(_) => Ok(Node::Missing),
+    }
+}
+
+/// What the job itself names has to be readable; below it, each file is on its own.
+fn open(start: &Path) -> std::io::Result<()> {
+    let meta = fs::symlink_metadata(start)?;
+    if meta.is_dir() {
+        fs::read_dir(start).map(drop)
+    } else if meta.is_file() {
+        fs::File::open(start).map(drop)
+    } else {
+        Ok(())
+    }
+}
+
+/// Looks at a file, or at all files below a folder in the order of their names. Links, Git's own folders and the roots
+/// of other repositories (submodules) are left alone. What cannot be read is a skip: it stops nothing else.
+fn visit(at: &Path, path: Vec<u8>, ahead: &Ahead, found: &mut Vec<Marked<PathBuf>>) {
+    if let Err(error) = try_visit(at, &path, ahead, found)
+        // Who tidies up while we look has not asked for this file to be edited.
+        && error.kind() != ErrorKind::NotFound
+    {
+        found.push(Marked {
+            kind: edit::file_kind(&String::from_utf8_lossy(&path)),
+            path,
+            place: at.to_owned(),
+            facts: unreadable(&error),
+        });
+    }
+}
+
+fn try_visit(at: &Path, path: &[u8], ahead: &Ahead, found: &mut Vec<Marked<PathBuf>>) -> std::io::Result<()> {
+    let meta = fs::symlink_metadata(at)?;
+    if meta.is_file() {
+        found.extend(look_at(at, path, meta.len(), ahead)?);
+        return Ok(());
+    }
+    let foreign = !path.is_empty() && at.join(".git").exists();
+    if !meta.is_dir() || foreign {
+        return Ok(());
+    }
+    let mut names = fs::read_dir(at)?
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<Result<Vec<_>, _>>()?;
+    names.sort();
+    for name in names.into_iter().filter(|name| name != ".git") {
+        let mut below = path.to_vec();
+        if !below.is_empty() {
+            below.push(b'/');
+        }
+        below.extend_from_slice(name.as_encoded_bytes());
+        visit(&at.join(&name), below, ahead, found);
+    }
+    Ok(())
+}
+
+/// Reads one file, unless it is too large to be looked at.
+fn look_at(at: &Path, path: &[u8], size: u64, ahead: &Ahead) -> std::io::Result<Option<Marked<PathBuf>>> {
+    let kind = edit::file_kind(&String::from_utf8_lossy(path));
+    let limit = super::survey::size_limit(kind);
+    let facts = if size > limit {
+        super::survey::too_large(kind, size)
+    } else {
+        facts(kind, &ahead.read(at, limit)?)
+    };
+    Ok(facts.matters().then(|| Marked {
+        path: path.to_vec(),
+        place: at.to_owned(),
+        kind,
+        facts,
+    }))
+}
+
+/// The given policies and, when markers name others, those that the folder (or the file) holds.
+fn all_policies(
+    job: &FolderJob,
+    root: &Path,
+    marked: &[Marked<PathBuf>],
+    report: &mut Run,
+    ahead: &Ahead,
+) -> Result<Arc<Policies>, RunError> {
+    if !preview::lacks_manifests(marked, &job.edits) {
+        return Ok(job.edits.policies.clone());
+    }
+    let mut whole = Vec::new();
+    // Without a path all of the folder (or the file) has been looked at already.
+    let all = if job.edits.path.is_some() {
+        visit(root, Vec::new(), ahead, &mut whole);
+        whole.as_slice()
+    } else {
+        marked
+    };
+    let mut found = repository_policies::Found::default();
+    for file in all.iter().filter(|file| file.facts.manifests) {
+        let bytes = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
+        found.read(&file.path, &bytes);
+    }
+    let (policies, mut notes) = found.below(&job.edits.policies);
+    report.notes.append(&mut notes);
+    Ok(Arc::new(policies))
+}

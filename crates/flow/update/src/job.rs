@@ -1,0 +1,192 @@
+//! What one run is to do, resolved from flags and manifests: nothing in here is looked up any more.
+
+use std::sync::Arc;
+
+use super::destination::{self, DestinationError, Destinations, Refspec};
+use super::message::CommitMessage;
+use super::policies::{Policies, Resolve};
+use super::pull_request::PullRequest;
+use bumpwright_api::LabelSelector;
+use bumpwright_signing::Signer;
+
+/// What to set, for whom and where to look.
+#[derive(Clone, Debug)]
+pub struct Edits {
+    /// `namespace/name` of the automation; none for a plain run.
+    pub automation: Option<String>,
+    /// Only policies of this namespace count (IUA-002).
+    pub namespace: Option<String>,
+    /// Only policies that it selects count; validated.
+    pub selector: Option<LabelSelector>,
+    /// `update.path`: a folder or file of the repository; none for all of it.
+    pub path: Option<String>,
+    /// The policies that were given; those of the repository itself come after them.
+    pub policies: Arc<Policies>,
+    /// Who asks registries; without one the policies' status counts.
+    pub resolver: Option<Arc<dyn Resolve>>,
+    /// Nothing is written.
+    pub dry_run: bool,
+}
+
+/// Author and committer of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// The name; may be empty.
+    pub name: String,
+    /// The address.
+    pub email: String,
+}
+
+/// As Git prints it: `Name <email>`.
+impl std::fmt::Display for Author {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} <{}>", self.name, self.email)
+    }
+}
+
+/// What is fetched first (GitRepository `.spec.ref`, `.spec.git.checkout.ref`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// The remote's own default branch.
+    Default,
+    /// A branch.
+    Branch(String),
+    /// A tag.
+    Tag(String),
+    /// The highest tag in a range.
+    Semver(String),
+    /// A reference by its full name.
+    Name(String),
+    /// A commit.
+    Commit(String),
+}
+
+/// Where a run pushes, as settings say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PushSettings {
+    /// `push.branch`.
+    pub branch: Option<String>,
+    /// `push.refspec`, and those of the command line.
+    pub refspecs: Vec<Refspec>,
+    /// `push.options`.
+    pub options: Vec<(String, String)>,
+    /// The short form for Gerrit: a change for this branch, or for the one that is checked out.
+    pub review: Option<Review>,
+    /// What becomes of `branch` where it is another one than the one that is checked out.
+    pub other_branch: OtherBranch,
+    /// Push options are left out, instead of failing, at a server that takes none (gate `AllowDroppedPushOptions`).
+    pub drop_options: bool,
+}
+
+/// What becomes of a branch that is pushed to, is not the one that is checked out, and is there already (DECISIONS C30).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OtherBranch {
+    /// It is replaced by one commit on what is checked out.
+    #[default]
+    Replaced,
+    /// Edits go on top of what it holds (gate `GitForcePushBranch` off).
+    Continued,
+    /// It gets one commit on what is checked out if nothing of it is lost (gate `GitAllBranchReferences` off as well).
+    Forwarded,
+}
+
+/// A change at Gerrit, pushed to `refs/for/BRANCH` with a Change-Id of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Review {
+    /// The branch that it is to be merged into; none for the one that is checked out.
+    pub branch: Option<String>,
+}
+
+/// One run against a remote.
+#[derive(Clone, Debug)]
+pub struct RemoteJob {
+    /// What to set.
+    pub edits: Edits,
+    /// The remote, without secrets, for reports.
+    pub url: String,
+    /// What to start from.
+    pub start: Start,
+    /// The branch that the reference settings name beside a tag, range or commit.
+    pub branch: Option<String>,
+    /// Nothing outside of the edits' path is looked at, so that no link leads there (gate `GitSparseCheckout`).
+    pub sparse: bool,
+    /// Where to push.
+    pub push: PushSettings,
+    /// The pull request for what was pushed; none without.
+    pub pull_request: Option<PullRequest>,
+    /// Who commits.
+    pub author: Author,
+    /// The commit's message.
+    pub message: CommitMessage,
+    /// Who signs the commit; it is not signed without.
+    pub signer: Option<Arc<dyn Signer>>,
+}
+
+impl RemoteJob {
+    /// Where this job pushes when `checked_out` is the full name of the reference that was fetched.
+    ///
+    /// # Errors
+    ///
+    /// See [`DestinationError`].
+    pub fn destinations(&self, checked_out: &str) -> Result<Destinations, DestinationError> {
+        let branch = self.checkout_branch(checked_out);
+        let mut refspecs = self.push.refspecs.clone();
+        if self.push.review.is_some() {
+            let reference = self.review_reference(checked_out).ok_or(DestinationError::NoBranch)?;
+            refspecs.push(Refspec::of_commit(reference));
+        }
+        destination::destinations(branch.as_deref(), self.push.branch.as_deref(), &refspecs)
+    }
+
+    /// Where the short form for Gerrit pushes when `checked_out` is the full name of the reference that was fetched; none
+    /// without that form, or without a branch.
+    #[must_use]
+    pub fn review_reference(&self, checked_out: &str) -> Option<String> {
+        let review = self.push.review.as_ref()?;
+        let branch = review.branch.clone().or_else(|| self.checkout_branch(checked_out))?;
+        let short = branch
+            .strip_prefix("refs/heads/")
+            .or_else(|| branch.strip_prefix("refs/for/"));
+        Some(format!("refs/for/{}", short.unwrap_or(&branch)))
+    }
+
+    /// The full name of the branch that is worked on.
+    pub(super) fn checkout_branch(&self, checked_out: &str) -> Option<String> {
+        match self.start {
+            Start::Default => Some(checked_out.to_owned()).filter(|name| name.starts_with("refs/heads/")),
+            _ => self.start_branch(),
+        }
+    }
+
+    /// The full name of the branch that the settings start from, which is pushed to when nothing else is said (IUA-072 to
+    /// IUA-074).
+    #[must_use]
+    pub fn start_branch(&self) -> Option<String> {
+        match &self.start {
+            Start::Branch(name) => Some(destination::full_branch(name)),
+            Start::Name(name) if name.starts_with("refs/heads/") => Some(name.clone()),
+            _ => self.branch.as_deref().map(destination::full_branch),
+        }
+    }
+
+    /// True when what is checked out is the tip of its branch, so that the listing tells what the branch holds.
+    #[must_use]
+    pub fn starts_at_tip(&self) -> bool {
+        matches!(self.start, Start::Default | Start::Branch(_) | Start::Name(_))
+    }
+
+    /// The queue that this job waits in: runs that push to the same reference go one after the other.
+    #[must_use]
+    pub fn queue(&self) -> String {
+        match self
+            .push
+            .branch
+            .as_deref()
+            .map(destination::full_branch)
+            .or_else(|| self.start_branch())
+        {
+            Some(branch) => branch,
+            None => format!("{:?}", self.start),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! One run of an image update automation, the same steps for a preview, a command and a controller:
+//! resolve → fetch → plan → splice → commit → push → pull request → report.
+
+mod delivery;
+mod destination;
+mod error;
+mod folder;
+mod git_program;
+mod held;
+mod index;
+mod index_file;
+mod interrupt;
+mod job;
+mod lane;
+mod message;
+mod path;
+mod policies;
+mod preview;
+mod pull_request;
+mod queue;
+mod remote;
+mod report;
+mod repository_policies;
+mod review;
+mod rewrite;
+pub mod settings;
+mod survey;
+mod trailer;
+mod worktree;
+
+pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations};
+pub use error::{Failure, RunError};
+pub use folder::{Ahead, FolderJob, run as run_folder};
+pub use git_program::git_without_fetches;
+pub use index::Index;
+pub use job::{Author, Edits, OtherBranch, PushSettings, RemoteJob, Review, Start};
+pub use lane::Lanes;
+pub use message::identifier;
+pub use message::{CommitMessage, Machine};
+pub use path::join_by_letters;
+pub use policies::{Policies, Resolve, Unresolved, View, Wanted};
+pub use pull_request::{PullRequest, PullRequestReport, forge_kind};
+pub use queue::run_all;
+pub use remote::{Place, run as run_remote};
+pub use report::{CommitReport, FileChange, PushReport, PushStatus, Run};
+pub use rewrite::replace_files;
+pub use worktree::{WorktreeCommit, WorktreeSigning};

@@ -1,0 +1,149 @@
+//! The commit's message: what a run changed, told by a template.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::error::RunError;
+use super::job::Edits;
+use super::policies::Policies;
+use bumpwright_api::ImageUpdateAutomation;
+use bumpwright_edit::{Change, ObjectId};
+use bumpwright_message::{
+    self as message, Data, Era, FieldChange, Gathering, MessageError, ObjectIdentifier, ObjectName,
+};
+use bumpwright_policy::{Reference, Validation};
+use bumpwright_template::{Limits, World};
+
+/// How a run's commits are to be described.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommitMessage {
+    /// Go template; text without actions stands for itself (IUA-046), an empty one for the built-in message (IUA-045).
+    pub template: String,
+    /// `.Values` (N-018).
+    pub values: Option<BTreeMap<String, String>>,
+    /// The version of the API that the template was written for.
+    pub era: Era,
+}
+
+/// What a run changed, as far as its message is concerned.
+#[derive(Clone, Copy, Debug)]
+pub struct Changed<'a> {
+    /// For whom.
+    pub edits: &'a Edits,
+    /// Which fields.
+    pub changes: &'a [Change],
+    /// `update.path`, joined: files are named relative to it (IUA-062).
+    pub below: &'a str,
+    /// The policies with their images.
+    pub policies: &'a Policies,
+}
+
+/// The clock and the dice of this machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine;
+
+impl World for Machine {
+    fn now(&self) -> (i64, u32) {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        (i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos())
+    }
+
+    fn random(&self, buffer: &mut [u8]) {
+        if getrandom::fill(buffer).is_err() {
+            // Keys from dice that do not fall would be worse than no process.
+            std::process::abort();
+        }
+    }
+}
+
+impl CommitMessage {
+    /// The message that an automation wants (IUA-044, IUA-045, N-018).
+    #[must_use]
+    pub fn of(automation: &ImageUpdateAutomation) -> Self {
+        let commit = automation.spec.git.as_ref().map(|git| &git.commit);
+        let template = commit.and_then(|commit| commit.message_template.clone());
+        let values = commit.map(|commit| commit.message_template_values.clone());
+        Self {
+            template: template.unwrap_or_default(),
+            values: values.filter(|values| !values.is_empty()),
+            era: Era::of_api_version(&automation.api_version),
+        }
+    }
+
+    /// The message of a commit that holds these changes.
+    ///
+    /// # Errors
+    ///
+    /// When the template does not parse or does not fit (IUA-063); what was probably meant goes into `notes`.
+    pub(super) fn render(&self, changed: &Changed<'_>, notes: &mut Vec<String>) -> Result<Vec<u8>, RunError> {
+        if self.is_literal() {
+            return Ok(self.template.clone().into_bytes());
+        }
+        let mut data = data(changed);
+        data.values.clone_from(&self.values);
+        data.era = self.era;
+        let message = message::render(&self.template, &data, Limits::default(), &Machine).map_err(|source| {
+            notes.push(explained(&source));
+            RunError::Message(source)
+        })?;
+        if message.contains(&0) {
+            // Git would cut the message there, and many servers refuse such a commit.
+            return Err(RunError::Other("the commit message holds a NUL byte".to_owned()));
+        }
+        Ok(message)
+    }
+
+    /// Text without actions is all there is in most automations: it needs neither parsing nor data.
+    fn is_literal(&self) -> bool {
+        !self.template.contains("{{") && !self.template.is_empty()
+    }
+
+    /// A template that does not parse would fail the next run that has something to commit.
+    pub(super) fn check(&self, notes: &mut Vec<String>) {
+        if self.is_literal() {
+            return;
+        }
+        if let Err(error) = message::check(&self.template) {
+            notes.push(format!("the next commit will fail: {error}"));
+            notes.push(explained(&error));
+        }
+    }
+}
+
+/// Where in the template an error is, and what was probably meant.
+fn explained(error: &MessageError) -> String {
+    let place = error.place();
+    let hint = error.hint().map(|hint| format!(": {hint}")).unwrap_or_default();
+    format!("message template, line {}, column {}{hint}", place.line, place.column)
+}
+
+/// The data of the template: changes in the order of files and lines.
+fn data(changed: &Changed<'_>) -> Data {
+    let automation = changed.edits.automation.as_deref().unwrap_or_default();
+    let mut gathering = Gathering::new(ObjectName::split(automation), changed.below);
+    for change in changed.changes {
+        let field = FieldChange {
+            file: change.path.clone(),
+            object: identifier(&change.object),
+            old: change.old.clone(),
+            new: change.new.clone(),
+            setter: change.setter.to_string(),
+        };
+        gathering.add(field, ObjectName::from(&change.policy), || {
+            let image = changed.policies.image(&change.policy)?;
+            Reference::parse(&image.to_string(), Validation::Weak).ok()
+        });
+    }
+    gathering.data()
+}
+
+/// An edited object as templates of messages name it.
+#[must_use]
+pub fn identifier(object: &ObjectId) -> ObjectIdentifier {
+    ObjectIdentifier {
+        api_version: object.api_version.clone(),
+        kind: object.kind.clone(),
+        name: object.name.clone(),
+        namespace: object.namespace.clone(),
+    }
+}

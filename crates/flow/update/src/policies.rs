@@ -1,0 +1,616 @@
+//! What each policy gives to the markers of one run.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use super::held::Held;
+use bumpwright_api::{ImagePolicy, ImageRepository, LabelSelector, ObjectName};
+use bumpwright_edit::{Images, Reason, Verdict};
+use bumpwright_gostd::Time;
+use bumpwright_policy::{self as policy, Guards, InvalidImage, LatestRef, PolicyName, RuleSpec};
+
+/// All policies that a run can see, from manifests or a cluster, with `--set` on top.
+#[derive(Clone, Debug)]
+pub struct Policies {
+    known: HashMap<PolicyName, Known>,
+    repositories: BTreeMap<ObjectName, Arc<ImageRepository>>,
+    /// Those that stand several times and differ, in words.
+    unclear: BTreeMap<ObjectName, String>,
+    /// When the run began, for holds that end.
+    now: Time,
+    /// Whether registries can be asked.
+    online: bool,
+    /// Whether these are all that there are, so that manifests in the repository add none.
+    all: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    image: State,
+    /// Why no run with this policy may write anything.
+    invalid: Option<InvalidImage>,
+    labels: BTreeMap<String, String>,
+    /// Keeps a field from a lower tag.
+    downgrades: Option<Arc<Downgrades>>,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Image(LatestRef),
+    Nothing(Reason, String),
+    /// By a hold, or an annotation that does not parse and may be one: `--set` does not open it.
+    Closed(Reason, String),
+    /// A registry has to be asked; without its repository the status counts.
+    Open(Arc<Open>),
+}
+
+#[derive(Debug)]
+struct Open {
+    policy: Arc<ImagePolicy>,
+    repository: ObjectName,
+    status: Known,
+}
+
+#[derive(Debug)]
+struct Downgrades {
+    guards: Guards,
+    policy: policy::ImagePolicy,
+}
+
+/// A policy whose image a registry knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The policy.
+    pub policy: Arc<ImagePolicy>,
+    /// The repository that it names.
+    pub repository: Arc<ImageRepository>,
+    /// The image with its digest that it chose last: of its status, or as all fields in Git hold it.
+    pub before: Option<LatestRef>,
+}
+
+/// Why a policy gets no image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unresolved {
+    /// The word for programs.
+    pub reason: Reason,
+    /// Policy or repository, what is wrong, and the way out.
+    pub message: String,
+}
+
+/// Asks registries what policies choose.
+pub trait Resolve: fmt::Debug + Send + Sync {
+    /// The image of each policy, in their order. What was asked before need not be asked again.
+    fn resolve(&self, wanted: &[Wanted]) -> Vec<Result<LatestRef, Unresolved>>;
+}
+
+impl Default for Policies {
+    /// No policies, at the epoch, without registries.
+    fn default() -> Self {
+        Self::new(Time::unix(0, 0), false)
+    }
+}
+
+impl Policies {
+    /// No policies yet. `online`: registries can be asked.
+    #[must_use]
+    pub fn new(now: Time, online: bool) -> Self {
+        Self {
+            known: HashMap::new(),
+            repositories: BTreeMap::new(),
+            unclear: BTreeMap::new(),
+            now,
+            online,
+            all: false,
+        }
+    }
+
+    /// Those of a cluster, none yet: manifests in a repository add nothing to them, and controllers have asked registries.
+    #[must_use]
+    pub fn of_cluster(now: Time) -> Self {
+        Self {
+            all: true,
+            ..Self::new(now, false)
+        }
+    }
+
+    /// Adds a policy unless one of that name is there.
+    pub fn add(&mut self, policy: &ImagePolicy) {
+        let name = policy.policy_name();
+        if !self.known.contains_key(&name) {
+            let known = self.know(&name, policy);
+            self.known.insert(name, known);
+        }
+    }
+
+    /// Adds a policy of a cluster, unless one of that name is there: its status has the image that its controller chose, which
+    /// has looked at the image's age.
+    pub fn add_chosen(&mut self, policy: &ImagePolicy) {
+        let mut aged = policy.clone();
+        aged.metadata.annotations.remove("bumpwright.dev/minimum-age");
+        self.add(if policy.guards().is_ok() { &aged } else { policy });
+    }
+
+    /// Puts a policy of a cluster in the place of what was known of it. `now` is when it is looked at, for holds that end.
+    pub fn replace_chosen(&mut self, policy: &ImagePolicy, now: Time) {
+        self.now = now;
+        self.remove(&policy.policy_name());
+        self.add_chosen(policy);
+    }
+
+    /// Forgets a policy.
+    pub fn remove(&mut self, name: &PolicyName) {
+        self.known.remove(name);
+    }
+
+    /// Adds a policy that others of its name differ from, unless one of that name is there: a registry cannot be asked for
+    /// what it wants. Without registries its status counts, which says what was chosen.
+    pub fn add_unclear(&mut self, policy: &ImagePolicy, why: &str) {
+        if !self.online {
+            return self.add(policy);
+        }
+        self.known.entry(policy.policy_name()).or_insert_with(|| Known {
+            image: State::Nothing(Reason::PolicyNotReady, why.to_owned()),
+            invalid: None,
+            labels: policy.metadata.labels.clone(),
+            downgrades: None,
+        });
+    }
+
+    /// Says why there is no image repository of that name, unless there is one.
+    pub fn add_unclear_repository(&mut self, name: ObjectName, why: &str) {
+        self.unclear.entry(name).or_insert_with(|| why.to_owned());
+    }
+
+    /// Adds an image repository unless one of that name is there.
+    pub fn add_repository(&mut self, repository: &ImageRepository) {
+        let kept = self.repositories.entry(repository.name());
+        kept.or_insert_with(|| Arc::new(repository.clone()));
+    }
+
+    fn know(&self, name: &PolicyName, policy: &ImagePolicy) -> Known {
+        let labels = policy.metadata.labels.clone();
+        let closed = |reason, message| Known {
+            image: State::Closed(reason, message),
+            invalid: None,
+            labels: labels.clone(),
+            downgrades: None,
+        };
+        let guards = match policy.guards() {
+            Ok(guards) => guards,
+            Err(e) => return closed(Reason::PolicyNotReady, format!("ImagePolicy {name}: {e}")),
+        };
+        if let Err(refusal) = guards.check_hold(&self.now) {
+            return closed(Reason::Held, format!("ImagePolicy {name} is {refusal}"));
+        }
+        let suspended = policy.spec.as_ref().is_some_and(|spec| spec.suspend);
+        let mut status = Known {
+            downgrades: downgrades(policy, &guards),
+            ..of_status(name, policy, &guards, &self.now)
+        };
+        if let State::Nothing(_, why) = &mut status.image
+            && matches!(policy.latest_ref(), Ok(None))
+        {
+            match (suspended, self.online) {
+                (true, _) => why.push_str("; it is suspended, so its registry is not asked"),
+                (false, false) if !self.all => why.push_str("; offline, its registry is not asked"),
+                (false, _) => {}
+            }
+        }
+        match policy.repository().filter(|_| self.online && !suspended) {
+            None => status,
+            Some(repository) => Known {
+                labels: status.labels.clone(),
+                downgrades: status.downgrades.clone(),
+                invalid: None,
+                image: State::Open(Arc::new(Open {
+                    policy: Arc::new(policy.clone()),
+                    repository,
+                    status,
+                })),
+            },
+        }
+    }
+
+    /// Gives a policy this image, whatever its status says or a registry would; its labels stay, and so does a hold, or
+    /// an annotation that does not parse.
+    pub fn set(&mut self, name: PolicyName, image: LatestRef) {
+        let known = self.known.remove(&name);
+        if let Some(closed) = known.as_ref().filter(|known| known.is_closed()) {
+            self.known.insert(name, closed.clone());
+            return;
+        }
+        self.known.insert(
+            name,
+            Known {
+                image: State::Image(image),
+                invalid: None,
+                labels: known.map(|known| known.labels).unwrap_or_default(),
+                downgrades: None,
+            },
+        );
+    }
+
+    /// The image of a policy, when it has one.
+    #[must_use]
+    pub fn image(&self, name: &PolicyName) -> Option<&LatestRef> {
+        match &self.known.get(name)?.image {
+            State::Image(image) => Some(image),
+            _ => None,
+        }
+    }
+
+    /// True when all is known that is needed to find the policy's image: it, and its repository if a registry is to be
+    /// asked.
+    #[must_use]
+    pub fn is_complete(&self, name: &PolicyName) -> bool {
+        match self.known.get(name).map(|known| &known.image) {
+            None => self.all,
+            Some(State::Open(open)) => self.repositories.contains_key(&open.repository),
+            Some(_) => true,
+        }
+    }
+
+    /// Whether there is a policy whose image is still to be asked for.
+    #[must_use]
+    pub fn any_open(&self) -> bool {
+        self.known.values().any(|known| matches!(known.image, State::Open(_)))
+    }
+
+    /// Asks for the images of those policies of `names` that are open and whose labels are wanted.
+    #[must_use]
+    pub fn resolved(
+        self: Arc<Self>,
+        names: &BTreeSet<&PolicyName>,
+        wants: impl Fn(&BTreeMap<String, String>) -> bool,
+        held: &Held<'_>,
+        resolver: Option<&dyn Resolve>,
+    ) -> Arc<Self> {
+        let mut closed: Vec<(PolicyName, Known)> = Vec::new();
+        let (mut asked, mut wanted) = (Vec::new(), Vec::new());
+        for name in names {
+            let Some(known) = self.known.get(*name).filter(|known| wants(&known.labels)) else {
+                continue;
+            };
+            let State::Open(open) = &known.image else { continue };
+            match self.repositories.get(&open.repository) {
+                Some(repository) if !repository.spec.suspend && resolver.is_some() => {
+                    asked.push((*name, known));
+                    let status = open.policy.latest_ref().ok().flatten();
+                    wanted.push(Wanted {
+                        before: status.or_else(|| held.image(name, &repository.spec.image)),
+                        policy: Arc::clone(&open.policy),
+                        repository: Arc::clone(repository),
+                    });
+                }
+                _ => closed.push(((*name).clone(), self.fallen_back(name, open))),
+            }
+        }
+        let answers = resolver.map(|resolver| resolver.resolve(&wanted)).unwrap_or_default();
+        for ((name, known), answer) in asked.into_iter().zip(answers) {
+            closed.push((name.clone(), known.answered(name, answer)));
+        }
+        if closed.is_empty() {
+            return self;
+        }
+        let mut policies = (*self).clone();
+        policies.known.extend(closed);
+        Arc::new(policies)
+    }
+
+    /// What the status of an open policy says, when no registry can be asked.
+    fn fallen_back(&self, name: &PolicyName, open: &Open) -> Known {
+        let repository = &open.repository;
+        let mut known = open.status.clone();
+        if let State::Nothing(Reason::PolicyNotReady, why) = &mut known.image
+            && open.policy.status.is_none()
+        {
+            let unclear = self.unclear.get(repository);
+            let reason = match (self.repositories.contains_key(repository), unclear) {
+                (true, _) => format!("its ImageRepository {repository} is suspended"),
+                (false, Some(unclear)) => unclear.clone(),
+                (false, None) => format!(
+                    "its ImageRepository {repository} is not among the manifests, and it has no status.latestRef"
+                ),
+            };
+            *why = format!("ImagePolicy {name} has no image: {reason}");
+        }
+        known
+    }
+
+    /// Why no run may write anything with this policy: for its image, or for that of its status when no registry can be
+    /// asked for a better one.
+    fn invalid<'a>(&'a self, known: &'a Known) -> Option<&'a InvalidImage> {
+        match &known.image {
+            State::Open(open) if !self.repositories.contains_key(&open.repository) => open.status.invalid.as_ref(),
+            _ => known.invalid.as_ref(),
+        }
+    }
+
+    /// The known name that is likest to `name`, if one is like enough to have been meant.
+    fn meant(&self, name: &PolicyName) -> Option<&PolicyName> {
+        let wanted = name.to_string();
+        let near = |known: &&PolicyName| distance(&known.to_string(), &wanted);
+        // Of equally near ones the first by name, so that a hint is the same each time.
+        let best = self.known.keys().min_by_key(|known| (near(known), *known))?;
+        (near(&best) <= 2 || (best.name == name.name && best.namespace != name.namespace)).then_some(best)
+    }
+}
+
+/// The policies as one run sees them: an automation takes those of its own namespace (IUA-002) that its selector wants.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// All policies.
+    pub policies: &'a Policies,
+    /// The automation's namespace; none for a plain run, which takes all.
+    pub namespace: Option<&'a str>,
+    /// The automation's `policySelector`, validated.
+    pub selector: Option<&'a LabelSelector>,
+}
+
+impl View<'_> {
+    /// The first policy of an automation whose image is none: like Flux, it then writes nothing at all. A plain run
+    /// only skips the markers of that policy.
+    #[must_use]
+    pub fn invalid(&self) -> Option<(&PolicyName, &InvalidImage)> {
+        let own = self.namespace?;
+        let selected = |known: &Known| self.selector.is_none_or(|s| s.matches(&known.labels).unwrap_or(false));
+        let of_this_run = self.policies.known.iter().filter(|(name, _)| name.namespace == own);
+        of_this_run
+            .filter(|(_, known)| selected(known))
+            .find_map(|(name, known)| Some((name, self.policies.invalid(known)?)))
+    }
+}
+
+impl Images for View<'_> {
+    fn verdict(&self, name: &PolicyName) -> Verdict<'_> {
+        if let Some(own) = self.namespace.filter(|own| *own != name.namespace) {
+            let message = format!("policy {name} is not in the automation's namespace {own}");
+            return Verdict::Skip(Reason::OtherNamespace, message);
+        }
+        let Some(known) = self.policies.known.get(name) else {
+            let hint = self
+                .policies
+                .meant(name)
+                .map(|meant| format!("; did you mean {}:{}?", meant.namespace, meant.name));
+            let message = format!("there is no ImagePolicy {name}{}", hint.unwrap_or_default());
+            return Verdict::Skip(Reason::UnknownPolicy, message);
+        };
+        let selected = |selector: &LabelSelector| selector.matches(&known.labels).unwrap_or(false);
+        if !self.selector.is_none_or(selected) {
+            let message = format!("the automation's policySelector leaves ImagePolicy {name} out");
+            return Verdict::Skip(Reason::NotSelected, message);
+        }
+        match &known.image {
+            State::Image(image) => Verdict::Image(image),
+            State::Nothing(reason, why) | State::Closed(reason, why) => Verdict::Skip(*reason, why.clone()),
+            State::Open(_) => Verdict::Skip(Reason::PolicyNotReady, format!("ImagePolicy {name} was not looked up")),
+        }
+    }
+
+    fn refusal(&self, name: &PolicyName, from: &str, to: &str) -> Option<(Reason, String)> {
+        let downgrades = self.policies.known.get(name)?.downgrades.as_ref()?;
+        let refusal = downgrades.guards.check_downgrade(&downgrades.policy, from, to).err()?;
+        Some((Reason::WouldDowngrade, format!("ImagePolicy {name}: {refusal}")))
+    }
+}
+
+impl Known {
+    fn is_closed(&self) -> bool {
+        matches!(self.image, State::Closed(..))
+    }
+
+    /// The same policy with what a registry said.
+    fn answered(&self, name: &PolicyName, answer: Result<LatestRef, Unresolved>) -> Self {
+        let invalid = answer.as_ref().ok().and_then(|image| image.check().err());
+        let image = match (answer, &invalid) {
+            (Ok(_), Some(invalid)) => State::Nothing(Reason::PolicyNotReady, format!("ImagePolicy {name}: {invalid}")),
+            (Ok(image), None) => State::Image(image),
+            (Err(why), _) => State::Nothing(why.reason, why.message),
+        };
+        Self {
+            image,
+            invalid,
+            labels: self.labels.clone(),
+            downgrades: self.downgrades.clone(),
+        }
+    }
+}
+
+/// The image of a policy's status. Nobody knows its age.
+fn of_status(name: &PolicyName, policy: &ImagePolicy, guards: &Guards, now: &Time) -> Known {
+    let not_ready = |message| State::Nothing(Reason::PolicyNotReady, message);
+    let mut invalid = None;
+    let image = match policy.latest_ref() {
+        Ok(Some(image)) => match (image.check(), guards.check_age(None, now)) {
+            (Ok(()), Ok(())) => State::Image(image),
+            (Ok(()), Err(refusal)) => State::Nothing(Reason::TooYoung, format!("ImagePolicy {name}: {refusal}")),
+            (Err(e), _) => {
+                invalid = Some(e.clone());
+                not_ready(format!("ImagePolicy {name}: {e}"))
+            }
+        },
+        Ok(None) => not_ready(format!(
+            "ImagePolicy {name} has no image yet: its status.latestRef is empty"
+        )),
+        Err(e) => not_ready(format!("ImagePolicy {name}: status.latestImage: {e}")),
+    };
+    Known {
+        image,
+        invalid,
+        labels: policy.metadata.labels.clone(),
+        downgrades: None,
+    }
+}
+
+/// What keeps fields from lower tags, if the policy wants that. A policy without a usable rule ranks versions.
+fn downgrades(policy: &ImagePolicy, guards: &Guards) -> Option<Arc<Downgrades>> {
+    if !guards.refuses_downgrade {
+        return None;
+    }
+    let any = RuleSpec {
+        semver: Some("*".to_owned()),
+        ..RuleSpec::default()
+    };
+    let chooser = policy.chooser().or_else(|_| policy::ImagePolicy::new(&any, None));
+    Some(Arc::new(Downgrades {
+        guards: guards.clone(),
+        policy: chooser.ok()?,
+    }))
+}
+
+/// Edit distance between two names, in characters.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        if let Some(first) = row.first_mut() {
+            *first = left;
+        }
+        for (cell, y) in row.iter_mut().skip(1).zip(&b) {
+            let best = (diagonal + usize::from(x != *y)).min(left + 1).min(*cell + 1);
+            diagonal = *cell;
+            *cell = best;
+            left = best;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    fn image(tag: &str) -> LatestRef {
+        LatestRef {
+            name: "ghcr.io/o/app".into(),
+            tag: tag.into(),
+            digest: None,
+        }
+    }
+
+    fn policies() -> Policies {
+        let mut policies = Policies::default();
+        policies.set(PolicyName::new("fs", "app"), image("1.0.0"));
+        policies.set(PolicyName::new("other", "thing"), image("2.0.0"));
+        policies
+    }
+
+    fn reason(view: View<'_>, namespace: &str, name: &str) -> (Reason, String) {
+        match view.verdict(&PolicyName::new(namespace, name)) {
+            Verdict::Skip(reason, message) => (reason, message),
+            Verdict::Image(image) => panic!("{image}"),
+        }
+    }
+
+    #[test]
+    fn iua_002_only_policies_of_the_automations_namespace() {
+        let policies = policies();
+        let view = View {
+            policies: &policies,
+            namespace: Some("fs"),
+            selector: None,
+        };
+        assert!(matches!(view.verdict(&PolicyName::new("fs", "app")), Verdict::Image(_)));
+        assert_eq!(reason(view, "other", "thing").0, Reason::OtherNamespace);
+        let plain = View {
+            namespace: None,
+            ..view
+        };
+        assert!(matches!(
+            plain.verdict(&PolicyName::new("other", "thing")),
+            Verdict::Image(_)
+        ));
+    }
+
+    fn policy(annotations: &str, spec: &str) -> ImagePolicy {
+        let text = format!(
+            "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\n\
+             metadata: {{name: app, namespace: fs, annotations: {{{annotations}}}}}\n\
+             spec: {{imageRepositoryRef: {{name: app}}, policy: {{semver: {{range: '*'}}}}{spec}}}\n"
+        );
+        let mut objects = bumpwright_api::Objects::default();
+        objects
+            .insert_all(bumpwright_api::read("p.yaml", text.as_bytes(), bumpwright_api::UnknownFields::Refuse).unwrap())
+            .unwrap();
+        objects.image_policies().next().unwrap().clone()
+    }
+
+    /// What a run without a registry says of the policy `fs/app`.
+    fn closed(annotations: &str, spec: &str, online: bool, set: bool) -> Option<(Reason, String)> {
+        let mut policies = Policies::new(Time::unix(0, 0), online);
+        policies.add(&policy(annotations, spec));
+        if set {
+            policies.set(PolicyName::new("fs", "app"), image("1.0.0"));
+        }
+        let view = View {
+            policies: &policies,
+            namespace: None,
+            selector: None,
+        };
+        match view.verdict(&PolicyName::new("fs", "app")) {
+            Verdict::Skip(reason, message) => Some((reason, message)),
+            Verdict::Image(_) => None,
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_hold_stays_when_an_image_is_set() {
+        let reason = |annotations| closed(annotations, "", true, true).map(|(reason, _)| reason);
+        assert_eq!(reason("bumpwright.dev/hold: freeze"), Some(Reason::Held));
+        assert_eq!(
+            reason("bumpwright.dev/hold-until: friday"),
+            Some(Reason::PolicyNotReady)
+        );
+        assert_eq!(reason("bumpwright.dev/minimum-age: 3d"), Some(Reason::PolicyNotReady));
+        assert_eq!(reason("bumpwright.dev/minimum-age: 72h"), None);
+        assert_eq!(reason(""), None);
+    }
+
+    #[test]
+    fn a_policy_without_image_says_why_nobody_is_asked() {
+        let message = |spec, online| closed("", spec, online, false).unwrap().1;
+        assert!(message(", suspend: true", true).ends_with("; it is suspended, so its registry is not asked"));
+        assert!(message("", false).ends_with("; offline, its registry is not asked"));
+    }
+
+    #[test]
+    fn a_misspelled_policy_gets_a_hint() {
+        let policies = policies();
+        let view = View {
+            policies: &policies,
+            namespace: None,
+            selector: None,
+        };
+        let (why, message) = reason(view, "fs", "ap");
+        assert_eq!(why, Reason::UnknownPolicy);
+        assert!(message.ends_with("did you mean fs:app?"), "{message}");
+        assert!(reason(view, "flux-system", "app").1.ends_with("did you mean fs:app?"));
+        assert!(!reason(view, "fs", "quite-different").1.contains("did you mean"));
+    }
+
+    #[test]
+    fn the_selector_leaves_policies_out() {
+        let policies = policies();
+        let selector = LabelSelector {
+            match_labels: [("team".into(), "a".into())].into(),
+            ..LabelSelector::default()
+        };
+        let view = View {
+            policies: &policies,
+            namespace: Some("fs"),
+            selector: Some(&selector),
+        };
+        assert_eq!(reason(view, "fs", "app").0, Reason::NotSelected);
+    }
+
+    #[test]
+    fn distances() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("same", "same"), 0);
+    }
+}

@@ -1,0 +1,115 @@
+//! The pure middle of every run: markers and policies in, changed fields, skips and spliced files out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::error::RunError;
+use super::held::Held;
+use super::job::Edits;
+use super::policies::{Policies, View};
+use super::report::FileChange;
+use super::survey::Marked;
+use bumpwright_edit::{self as edit, Change, Plan, Site, Skip};
+use bumpwright_policy::PolicyName;
+
+/// What a run would change, file by file.
+#[derive(Debug, Default)]
+pub struct Preview {
+    /// Files with edits, by their place in what was surveyed.
+    pub files: Vec<(usize, Plan)>,
+    /// All fields that change.
+    pub changes: Vec<Change>,
+    /// All skips.
+    pub skips: Vec<Skip>,
+    /// The policies that markers name, whatever came of it.
+    pub named: BTreeSet<PolicyName>,
+}
+
+/// Plans every file for the policies of this run.
+///
+/// # Errors
+///
+/// When an automation has a policy whose image is none.
+pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Policies) -> Result<Preview, RunError> {
+    let view = View {
+        policies,
+        namespace: edits.namespace.as_deref(),
+        selector: edits.selector.as_ref(),
+    };
+    if let Some((policy, invalid)) = view.invalid() {
+        return Err(RunError::Image {
+            policy: policy.clone(),
+            source: invalid.clone(),
+        });
+    }
+    let mut out = Preview::default();
+    for (n, file) in marked.iter().enumerate() {
+        let Some(scan) = &file.facts.scan else { continue };
+        for site in &scan.sites {
+            if !out.named.contains(&site.setter.policy) {
+                out.named.insert(site.setter.policy.clone());
+            }
+        }
+        let mut plan = edit::plan(&String::from_utf8_lossy(&file.path), scan, &view);
+        out.changes.append(&mut plan.changes);
+        out.skips.append(&mut plan.skips);
+        if !plan.edits.is_empty() {
+            out.files.push((n, plan));
+        }
+    }
+    Ok(out)
+}
+
+/// Whether markers name policies of which something is not known yet: a reason to look for manifests in the repository.
+#[must_use]
+pub fn lacks_manifests<Place>(marked: &[Marked<Place>], edits: &Edits) -> bool {
+    let mut names = named(marked, edits).into_iter();
+    names.any(|name| !edits.policies.is_complete(name))
+}
+
+/// The same policies with the images that registries have for those that markers name.
+#[must_use]
+pub fn resolved<Place>(policies: Arc<Policies>, marked: &[Marked<Place>], edits: &Edits) -> Arc<Policies> {
+    // With all images known, which `--set` and a status see to, there is nothing to gather from the fields.
+    if !policies.any_open() {
+        return policies;
+    }
+    let selector = edits.selector.as_ref();
+    let wants = |labels: &BTreeMap<String, String>| selector.is_none_or(|s| s.matches(labels).unwrap_or(false));
+    let mut held = Held::default();
+    for site in sites(marked) {
+        held.add(&site.setter, &site.value);
+    }
+    policies.resolved(&named(marked, edits), wants, &held, edits.resolver.as_deref())
+}
+
+/// The policies that markers name and that a run may use.
+fn named<'a, Place>(marked: &'a [Marked<Place>], edits: &Edits) -> BTreeSet<&'a PolicyName> {
+    sites(marked)
+        .map(|site| &site.setter.policy)
+        .filter(|name| edits.namespace.as_ref().is_none_or(|own| *own == name.namespace))
+        .collect()
+}
+
+/// All marked fields.
+fn sites<Place>(marked: &[Marked<Place>]) -> impl Iterator<Item = &Site> {
+    let scans = marked.iter().filter_map(|file| file.facts.scan.as_ref());
+    scans.flat_map(|scan| scan.sites.iter())
+}
+
+/// Splices one file.
+///
+/// # Errors
+///
+/// When its bytes are not those that were scanned.
+pub fn spliced(path: &[u8], old: &[u8], plan: &Plan) -> Result<FileChange, RunError> {
+    let new = edit::splice(old, plan).map_err(|source| RunError::Splice {
+        path: String::from_utf8_lossy(path).into_owned(),
+        source,
+    })?;
+    Ok(FileChange {
+        path: path.to_vec(),
+        old: old.to_vec(),
+        new,
+    })
+}

@@ -1,0 +1,296 @@
+//! Which files of a tree carry markers (or policies), read from the objects that were never seen before.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::index::{BlobFacts, Child, Index};
+use bumpwright_api::could_hold;
+use bumpwright_edit::{self as edit, FileKind, LocalSkip, Reason, Scan};
+use bumpwright_git::{EntryKind, GitError, ObjectId, Objects, Walk};
+
+/// Folders may not nest deeper: each level costs stack.
+const MAX_DEPTH: usize = 256;
+
+/// A file worth coming back to.
+#[derive(Clone, Debug)]
+pub struct Marked<Place = ObjectId> {
+    /// Path from the repository's root.
+    pub path: Vec<u8>,
+    /// Where its content is: a blob of a tree, or a path of a folder.
+    pub place: Place,
+    /// How it is read.
+    pub kind: FileKind,
+    /// What is known of it.
+    pub facts: BlobFacts,
+}
+
+/// Files worth coming back to.
+#[derive(Debug)]
+pub struct Surveyed {
+    /// In the order of their paths in the trees.
+    pub files: Vec<Marked>,
+    /// What they and what a run makes of them may use up.
+    pub walk: Walk,
+    /// The memory for what was learnt on the way, which the index keeps until the run is over.
+    _learnt: Option<Walk>,
+}
+
+impl Surveyed {
+    /// No files.
+    pub(super) fn none(objects: &Objects) -> Self {
+        let walk = Walk::new(FILES, objects);
+        Self {
+            files: Vec::new(),
+            walk,
+            _learnt: None,
+        }
+    }
+}
+
+/// What is walked through, for errors.
+const FILES: &str = "the files of the repository";
+
+/// Looks below the tree `root`, which stands at `prefix` in the repository (empty for its root). Only objects that
+/// `index` does not know are read.
+///
+/// # Errors
+///
+/// When an object cannot be read, folders nest too deep, or there are more paths than may be.
+pub fn survey(objects: &Objects, index: &Index, root: ObjectId, prefix: &[u8]) -> Result<Surveyed, GitError> {
+    let learnt = learn(objects, index, root)?;
+    let mut walk = Walk::new(FILES, objects);
+    let files = index.files(root, prefix, &mut walk)?;
+    let _learnt = Some(learnt);
+    Ok(Surveyed { files, walk, _learnt })
+}
+
+/// Looks at one file.
+///
+/// # Errors
+///
+/// When its blob cannot be read.
+pub fn survey_file(objects: &Objects, index: &Index, blob: ObjectId, path: &[u8]) -> Result<Surveyed, GitError> {
+    let kind = edit::file_kind(&String::from_utf8_lossy(path));
+    let mut walk = Walk::new(FILES, objects);
+    scan_all(objects, index, &[(blob, kind)], &mut walk)?;
+    let facts = index.blob(blob, kind).unwrap_or_default();
+    let files = vec![Marked {
+        path: path.to_vec(),
+        place: blob,
+        kind,
+        facts,
+    }];
+    let _learnt = None;
+    Ok(Surveyed { files, walk, _learnt })
+}
+
+/// Reads what is new below `root` and adds it to the index.
+fn learn(objects: &Objects, index: &Index, root: ObjectId) -> Result<Walk, GitError> {
+    let mut walk = Walk::new(FILES, objects);
+    let mut new = New::default();
+    new.visit(objects, index, root, 0, &mut walk)?;
+    scan_all(objects, index, &new.blobs, &mut walk)?;
+    for (id, children) in new.trees {
+        index.learn_tree(id, children);
+    }
+    Ok(walk)
+}
+
+/// What a walk found that the index does not know.
+#[derive(Default)]
+struct New {
+    /// Trees, each after those below it.
+    trees: Vec<(ObjectId, Vec<Child>)>,
+    blobs: Vec<(ObjectId, FileKind)>,
+    seen: HashSet<ObjectId>,
+    asked: HashSet<(ObjectId, FileKind)>,
+}
+
+impl New {
+    fn visit(
+        &mut self,
+        objects: &Objects,
+        index: &Index,
+        id: ObjectId,
+        depth: usize,
+        walk: &mut Walk,
+    ) -> Result<(), GitError> {
+        if index.knows_tree(id) || !self.seen.insert(id) {
+            return Ok(());
+        }
+        if depth > MAX_DEPTH {
+            return Err(GitError::Invalid(format!(
+                "folders nest deeper than {MAX_DEPTH} levels"
+            )));
+        }
+        let tree = objects.tree(id)?;
+        let mut children = Vec::new();
+        for entry in tree.entries() {
+            let entry = entry?;
+            let file = match entry.kind {
+                EntryKind::Tree => {
+                    self.visit(objects, index, entry.id, depth + 1, walk)?;
+                    None
+                }
+                kind if kind.is_file() => {
+                    let kind = edit::file_kind(&String::from_utf8_lossy(entry.name));
+                    if index.blob(entry.id, kind).is_none() && self.asked.insert((entry.id, kind)) {
+                        self.blobs.push((entry.id, kind));
+                    }
+                    Some(kind)
+                }
+                // Links and submodules below the path are never followed or changed.
+                _ => continue,
+            };
+            let child = Child {
+                name: entry.name.to_vec(),
+                id: entry.id,
+                file,
+            };
+            walk.step(child.cost())?;
+            children.push(child);
+        }
+        self.trees.push((id, children));
+        Ok(())
+    }
+}
+
+/// Scans these blobs on all cores and adds what is found to the index.
+fn scan_all(objects: &Objects, index: &Index, blobs: &[(ObjectId, FileKind)], walk: &mut Walk) -> Result<(), GitError> {
+    let walk = Mutex::new(walk);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = cores.min(8).min(blobs.len().div_ceil(64)).max(1);
+    let next = AtomicUsize::new(0);
+    let failed: Mutex<Option<GitError>> = Mutex::new(None);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            let objects = objects.clone();
+            let (next, failed, walk) = (&next, &failed, &walk);
+            scope.spawn(move || {
+                if let Err(error) = scan_some(&objects, index, (blobs, next), walk) {
+                    failed
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .get_or_insert(error);
+                }
+            });
+        }
+    });
+    failed
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .map_or(Ok(()), Err)
+}
+
+/// One worker: takes a handful of blobs at a time.
+fn scan_some(
+    objects: &Objects,
+    index: &Index,
+    (blobs, next): (&[(ObjectId, FileKind)], &AtomicUsize),
+    walk: &Mutex<&mut Walk>,
+) -> Result<(), GitError> {
+    const HANDFUL: usize = 64;
+    loop {
+        let start = next.fetch_add(HANDFUL, Ordering::Relaxed);
+        let Some(rest) = blobs.get(start..).filter(|rest| !rest.is_empty()) else {
+            return Ok(());
+        };
+        let mut learnt = Vec::with_capacity(HANDFUL);
+        for (id, kind) in rest.iter().take(HANDFUL) {
+            let (facts, size) = look_at(objects, *id, *kind)?;
+            let mut walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
+            walk.read(size)?;
+            walk.keep(facts.cost())?;
+            learnt.push((*id, *kind, facts));
+        }
+        index.learn_blobs(learnt);
+    }
+}
+
+/// Reads one blob, unless it is too large to be looked at (CLI.md, *Output*). Gives how much was read, too.
+fn look_at(objects: &Objects, id: ObjectId, kind: FileKind) -> Result<(BlobFacts, u64), GitError> {
+    match objects.held_blob(id, size_limit(kind)) {
+        Ok((bytes, mut held)) => {
+            let more = while_scanning(kind, &bytes);
+            let exceeded = |bound| GitError::exceeded(format!("looking for markers in blob {id}"), bound);
+            held.grow(more).map_err(exceeded)?;
+            Ok((facts(kind, &bytes), bytes.len() as u64))
+        }
+        Err(GitError::TooLarge { size, .. }) => Ok((too_large(kind, size), 0)),
+        Err(error) => Err(error),
+    }
+}
+
+/// What scanning a file takes in memory besides its bytes: something for each line, if it is parsed at all.
+fn while_scanning(kind: FileKind, bytes: &[u8]) -> u64 {
+    const LINE: usize = 64;
+    let is_parsed = kind == FileKind::Yaml && edit::looks_marked(bytes);
+    let lines = || memchr::memchr_iter(b'\n', bytes).count();
+    if is_parsed {
+        (bytes.len() + lines() * LINE) as u64
+    } else {
+        0
+    }
+}
+
+/// What there is to know of a file's content.
+#[must_use]
+pub fn facts(kind: FileKind, bytes: &[u8]) -> BlobFacts {
+    BlobFacts {
+        scan: kept(edit::scan(kind, bytes)),
+        manifests: kind == FileKind::Yaml && could_hold(bytes),
+    }
+}
+
+/// What there is to know of a file that is too large to be looked at: a skip for YAML, nothing for others.
+#[must_use]
+pub fn too_large(kind: FileKind, size: u64) -> BlobFacts {
+    if kind == FileKind::Other {
+        return BlobFacts::default();
+    }
+    let message = format!(
+        "the file has {size} bytes, more than the {} that are read; split it",
+        edit::YAML_LIMIT
+    );
+    skipped(Reason::TooLarge, message)
+}
+
+/// What there is to know of a file or folder that cannot be read: a skip, since markers may be in it.
+#[must_use]
+pub fn unreadable(error: &std::io::Error) -> BlobFacts {
+    skipped(Reason::Unparsable, format!("it cannot be read: {error}"))
+}
+
+/// A file of which nothing is known but why.
+fn skipped(reason: Reason, message: String) -> BlobFacts {
+    let skip = LocalSkip {
+        line: 1,
+        column: 1,
+        reason,
+        message,
+    };
+    let scan = Scan {
+        sites: Vec::new(),
+        skips: vec![skip],
+    };
+    BlobFacts {
+        scan: kept(scan),
+        manifests: false,
+    }
+}
+
+/// The most bytes of a file that are looked at (CLI.md, *Output*).
+#[must_use]
+pub fn size_limit(kind: FileKind) -> u64 {
+    let limit = match kind {
+        FileKind::Yaml => edit::YAML_LIMIT,
+        FileKind::Other => edit::OTHER_LIMIT,
+    };
+    u64::try_from(limit).unwrap_or(u64::MAX)
+}
+
+/// A scan that found something.
+fn kept(scan: Scan) -> Option<Arc<Scan>> {
+    (!scan.sites.is_empty() || !scan.skips.is_empty()).then(|| Arc::new(scan))
+}

@@ -1,0 +1,19 @@
+//! Versions and ranges as Masterminds' semver v3 reads them, and the newest of many that a range allows.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod comparator;
+mod constraint;
+mod hyphen;
+mod identifier;
+mod select;
+mod spelling;
+mod version;
+mod version_error;
+mod version_parse;
+
+pub use constraint::{Constraint, ConstraintError, MAX_CONSTRAINT_GROUPS, MAX_CONSTRAINT_LEN};
+pub use select::{highest_tags, latest_tag};
+pub use version::Version;
+pub use version_error::{NumberError, VersionError};
+pub use version_parse::MAX_VERSION_LEN;

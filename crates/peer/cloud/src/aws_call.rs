@@ -1,0 +1,64 @@
+//! Signed requests to services of AWS for other rooms, and roles that are assumed on top of credentials.
+
+use super::aws_credentials::AwsCredentials;
+use super::aws_endpoint::{KMS, endpoint};
+use super::aws_profile::Role;
+use super::aws_sigv4::Signer;
+use super::aws_sts::signed_post;
+use super::logins::fingerprint;
+use super::{Cloud, CloudError};
+use bumpwright_http::{Answer, Deadline};
+use bumpwright_secret::Secret;
+
+/// How long a role that is assumed lasts, in seconds (STS API Reference, *AssumeRole*: what it is when nobody asks).
+const HOUR: u32 = 3600;
+
+impl Cloud {
+    /// Asks AWS' Key Management Service of a region (AWS KMS API Reference, *Common parameters*). `target` is the operation.
+    ///
+    /// # Errors
+    /// [`CloudError`], without any secret.
+    pub fn aws_kms(
+        &self,
+        target: &str,
+        body: Secret,
+        region: &str,
+        with: &AwsCredentials,
+        deadline: Deadline,
+    ) -> Result<Answer, CloudError> {
+        let doing = format!("ask AWS KMS in {region} as {}", with.access_key_id);
+        let url = endpoint(self.environment(), KMS, region)?;
+        let signer = Signer {
+            credentials: with,
+            region,
+            service: KMS.signed,
+        };
+        let (request, secrets) = signed_post(&signer, &url, "application/x-amz-json-1.1", Some(target), body);
+        let secrets: Vec<&Secret> = secrets.iter().collect();
+        self.ask(&doing, request, &secrets, deadline)
+    }
+
+    /// Credentials of a role that others take on, kept while they are fresh.
+    ///
+    /// # Errors
+    /// [`CloudError`] when STS refuses.
+    pub fn aws_role(
+        &self,
+        (arn, session): (&str, &str),
+        region: &str,
+        with: &AwsCredentials,
+        deadline: Deadline,
+    ) -> Result<AwsCredentials, CloudError> {
+        let role = Role {
+            arn: arn.to_owned(),
+            session: Some(session.to_owned()),
+            external_id: None,
+            duration: HOUR,
+        };
+        let secret = fingerprint(with.secret_access_key.expose());
+        let key = format!("role {arn} {session} {region} {} {secret}", with.access_key_id);
+        let ends = |credentials: &AwsCredentials| credentials.expires;
+        let make = || self.aws(region, deadline).assume_role(&role, with);
+        self.kept.get(("credentials", &key), deadline, ends, make)
+    }
+}

@@ -1,0 +1,80 @@
+//! Fields of answers and files: secrets, seconds that may be text, dates.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Deserializer};
+
+use bumpwright_gostd::Time;
+use bumpwright_secret::Secret;
+
+/// The longest life that is believed, in seconds: a year.
+const LONGEST: u64 = 365 * 24 * 3600;
+
+/// A secret text, taken over without a copy. It may be missing or null; an empty one counts as missing.
+pub(super) fn secret_if_any<'de, D: Deserializer<'de>>(text: D) -> Result<Option<Secret>, D::Error> {
+    let text: Option<String> = Option::deserialize(text)?;
+    Ok(text.filter(|text| !text.is_empty()).map(Secret::new))
+}
+
+/// A number of seconds, as a number (Entra) or as its digits in text (Azure's metadata endpoints).
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub(super) enum Seconds {
+    Number(f64),
+    Text(String),
+}
+
+impl Seconds {
+    fn count(&self) -> Option<u64> {
+        let number = match self {
+            Self::Number(number) => *number,
+            Self::Text(text) => text.trim().parse().ok()?,
+        };
+        let duration = Duration::try_from_secs_f64(number).ok()?;
+        Some(duration.as_secs()).filter(|seconds| *seconds > 0)
+    }
+
+    /// As a life that began at `start`.
+    pub(super) fn after(&self, start: SystemTime) -> Option<SystemTime> {
+        start.checked_add(Duration::from_secs(self.count()?.min(LONGEST)))
+    }
+
+    /// As seconds since 1970.
+    pub(super) fn since_1970(&self) -> Option<SystemTime> {
+        UNIX_EPOCH.checked_add(Duration::from_secs(self.count()?))
+    }
+}
+
+/// A date as RFC 3339 writes it, `2026-01-02T15:04:05Z`.
+pub(super) fn date(text: &str) -> Option<SystemTime> {
+    let time = Time::parse(b"2006-01-02T15:04:05Z07:00", text.as_bytes()).ok()?;
+    let seconds = u64::try_from(time.unix_seconds()).ok()?;
+    UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments() {
+        let at = |seconds| Some(UNIX_EPOCH + Duration::from_secs(seconds));
+        let rows = [
+            ("3599", at(3599)),
+            ("\"3599\"", at(3599)),
+            ("1.7E9", at(1_700_000_000)),
+            ("0", None),
+            ("-1", None),
+            ("\"soon\"", None),
+            ("1e300", None),
+        ];
+        for (text, expected) in rows {
+            let seconds: Result<Seconds, _> = serde_json::from_str(text);
+            assert_eq!(seconds.ok().and_then(|s| s.since_1970()), expected, "{text}");
+        }
+        assert_eq!(Seconds::Number(1e15).after(UNIX_EPOCH), at(LONGEST));
+        assert_eq!(date("2015-08-30T12:36:00Z"), at(1_440_938_160));
+        assert_eq!(date("2015-08-30T14:36:00.5+02:00"), at(1_440_938_160));
+        assert_eq!(date("tomorrow"), None);
+    }
+}

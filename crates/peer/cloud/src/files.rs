@@ -1,0 +1,55 @@
+//! Small files that hold identities: tokens, keys, settings.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use zeroize::Zeroizing;
+
+use super::CloudError;
+use bumpwright_secret::Secret;
+
+/// The largest file that is read, in bytes.
+const LIMIT: u64 = 1 << 20;
+
+/// A file's text, or nothing when there is no such file.
+///
+/// # Errors
+/// [`CloudError::Settings`] when it cannot be read, is larger than 1 MiB, or is not UTF-8.
+pub(super) fn text_if_any(path: &Path) -> Result<Option<Secret>, CloudError> {
+    match bounded(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(unreadable(path, &e)),
+    }
+}
+
+/// The text of a file that `named_by` names.
+///
+/// # Errors
+/// As [`text_if_any`], and when there is no such file.
+pub(super) fn text(path: &str, named_by: &str) -> Result<Secret, CloudError> {
+    let path = Path::new(path);
+    bounded(path).map_err(|e| unreadable(path, &e).within(named_by))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> CloudError {
+    CloudError::settings(path.display().to_string(), format!("cannot be read: {error}"))
+}
+
+fn bounded(path: &Path) -> io::Result<Secret> {
+    // So large from the start that no copy is left behind by growing.
+    let file = File::open(path)?;
+    let size = usize::try_from(file.metadata()?.len().min(LIMIT)).unwrap_or_default();
+    let mut text = Zeroizing::new(String::with_capacity(size + 1));
+    file.take(LIMIT + 1).read_to_string(&mut text)?;
+    match u64::try_from(text.len()) {
+        Ok(length) if length <= LIMIT => Ok(Secret::new(std::mem::take(&mut *text))),
+        _ => Err(io::Error::other("it has more than 1 MiB")),
+    }
+}
+
+/// A token without the blanks and line breaks around it.
+pub(super) fn trimmed(text: &Secret) -> Secret {
+    Secret::new(text.expose().trim())
+}

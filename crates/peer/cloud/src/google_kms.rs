@@ -1,0 +1,24 @@
+//! Where Google Cloud KMS is.
+
+use url::Url;
+
+use super::services::address;
+use super::{Cloud, CloudError};
+
+/// Where the key service is: where `SOPS_GCP_KMS_ENDPOINT` says, with or without `https://`, else in the universe of
+/// `SOPS_GCP_KMS_UNIVERSE_DOMAIN` (SOPS, `gcpkms/keysource.go`).
+///
+/// # Errors
+/// [`CloudError::Settings`] when a variable holds no address.
+pub fn google_kms(cloud: &Cloud) -> Result<Url, CloudError> {
+    const ENDPOINT: &str = "SOPS_GCP_KMS_ENDPOINT";
+    const UNIVERSE: &str = "SOPS_GCP_KMS_UNIVERSE_DOMAIN";
+    if let Some(given) = cloud.variable(ENDPOINT) {
+        return match given.contains("://") {
+            true => address(ENDPOINT, given),
+            false => address(ENDPOINT, &format!("https://{given}")),
+        };
+    }
+    let universe = cloud.variable(UNIVERSE).unwrap_or("googleapis.com");
+    address(UNIVERSE, &format!("https://cloudkms.{universe}"))
+}

@@ -1,0 +1,230 @@
+//! Requests to cloud services, and to metadata endpoints, which are near or not there at all.
+
+use std::collections::HashMap;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use ureq::http::StatusCode;
+use url::Url;
+use zeroize::Zeroizing;
+
+use super::CloudError;
+use super::refusal::{is_passing, refusal};
+use bumpwright_http::{Answer, Client, Deadline, Patience, Peer, Request, scrubbed, shown};
+use bumpwright_secret::Secret;
+
+/// The most that one request may take (Flux, `fluxcd/pkg/auth`, `GetHTTPClient`).
+const REQUEST: Duration = Duration::from_secs(10);
+/// How long a metadata endpoint has to take up a connection. It is on the same machine or the one below.
+const CONNECT: Duration = Duration::from_secs(1);
+/// How long an endpoint that did not counts as absent.
+const ABSENT: Duration = Duration::from_secs(30);
+/// The largest answer that is read, in bytes. A token of Entra with many groups has some 20 KiB.
+const ANSWER: usize = 1 << 20;
+
+/// One client for services, through the proxy if there is one, and one for metadata endpoints, past it.
+#[derive(Debug)]
+pub(super) struct Services {
+    far: Client,
+    near: Client,
+    absent: Mutex<HashMap<String, (Instant, String)>>,
+}
+
+impl Services {
+    pub(super) fn new(peer: Peer) -> Self {
+        let timeout = peer.timeout.min(REQUEST);
+        let near = Peer {
+            proxy: None,
+            environment: false,
+            timeout,
+            ..peer.clone()
+        };
+        let quick = Patience {
+            tries: 3,
+            ..Patience::default()
+        };
+        Self {
+            far: Client::new(Peer { timeout, ..peer }, Patience::default()),
+            near: Client::new(near, quick),
+            absent: Mutex::default(),
+        }
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.far
+    }
+
+    /// Asks a service. `secrets` are what the request holds; they never come back in an error.
+    ///
+    /// # Errors
+    /// [`CloudError::Net`] and [`CloudError::Refused`].
+    pub(super) fn ask(
+        &self,
+        doing: &str,
+        request: Request,
+        secrets: &[&Secret],
+        deadline: Deadline,
+    ) -> Result<Answer, CloudError> {
+        let request = request.limit(ANSWER).repeatable();
+        let mut pause = Duration::from_millis(500);
+        loop {
+            let answer = self.far.send(&request, deadline).map_err(|cause| CloudError::Net {
+                doing: doing.to_owned(),
+                cause: cause.reworded(|text| scrubbed(text, secrets.iter().copied())),
+            })?;
+            if answer.status.is_success() {
+                return Ok(answer);
+            }
+            let said = refusal(&answer, secrets);
+            if !is_passing(answer.status, &said.code) || pause > Duration::from_secs(1) || pause >= deadline.left() {
+                return Err(said.error(doing, &answer.url, answer.status));
+            }
+            thread::sleep(pause);
+            pause *= 2;
+        }
+    }
+
+    /// Asks a metadata endpoint, which must have been found [`Services::present`]. Any status is an answer.
+    ///
+    /// # Errors
+    /// [`CloudError::Net`].
+    pub(super) fn ask_near(&self, doing: &str, request: &Request, deadline: Deadline) -> Result<Answer, CloudError> {
+        let request = request.clone().limit(ANSWER);
+        self.near.send(&request, deadline).map_err(|cause| CloudError::Net {
+            doing: doing.to_owned(),
+            cause,
+        })
+    }
+
+    /// Whether something takes up connections at a metadata endpoint, within a second.
+    ///
+    /// # Errors
+    /// In words, when nothing does.
+    pub(super) fn present(&self, endpoint: &Url) -> Result<(), String> {
+        let place = endpoint.origin().ascii_serialization();
+        let mut absent = self.absent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, why)) = absent.get(&place).filter(|(since, _)| since.elapsed() < ABSENT) {
+            return Err(why.clone());
+        }
+        // The lock is held meanwhile: others who ask wait for this one answer.
+        match connected(endpoint) {
+            Ok(()) => {
+                absent.remove(&place);
+                Ok(())
+            }
+            Err(why) => {
+                let why = format!("{place} does not answer ({why})");
+                absent.insert(place, (Instant::now(), why.clone()));
+                Err(why)
+            }
+        }
+    }
+}
+
+fn connected(endpoint: &Url) -> Result<(), String> {
+    let addresses = addresses(endpoint).map_err(|e| e.to_string())?;
+    let mut last = "no address".to_owned();
+    for address in addresses.iter().take(4) {
+        match TcpStream::connect_timeout(address, CONNECT) {
+            Ok(_) => return Ok(()),
+            Err(e) => last = e.to_string(),
+        }
+    }
+    Err(last)
+}
+
+/// An address that a variable or file gives.
+///
+/// # Errors
+/// [`CloudError::Settings`] when it is none.
+pub(super) fn address(named_by: &str, value: &str) -> Result<Url, CloudError> {
+    let url = Url::parse(value).ok();
+    let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    url.ok_or_else(|| CloudError::settings(named_by, "is no address; give https://host or http://host:port"))
+}
+
+/// Where an endpoint is, in numbers.
+pub(super) fn addresses(endpoint: &Url) -> std::io::Result<Vec<SocketAddr>> {
+    let port = endpoint.port_or_known_default().unwrap_or(80);
+    let found = match endpoint.host() {
+        Some(url::Host::Ipv4(ip)) => return Ok(vec![SocketAddr::from((ip, port))]),
+        Some(url::Host::Ipv6(ip)) => return Ok(vec![SocketAddr::from((ip, port))]),
+        Some(url::Host::Domain(name)) => (name, port).to_socket_addrs()?,
+        None => return Ok(Vec::new()),
+    };
+    Ok(found.collect())
+}
+
+/// The error for an answer that says no.
+pub(super) fn refused(doing: &str, answer: &Answer, secrets: &[&Secret]) -> CloudError {
+    refusal(answer, secrets).error(doing, &answer.url, answer.status)
+}
+
+/// An answer that cannot be used.
+pub(super) fn unusable(doing: &str, url: &Url, detail: impl Into<String>) -> CloudError {
+    CloudError::Answer {
+        doing: doing.to_owned(),
+        url: shown(url),
+        detail: detail.into(),
+    }
+}
+
+/// Reads the answer's JSON, and wipes the answer.
+///
+/// # Errors
+/// [`CloudError::Answer`], without any of the text, which may be a secret.
+pub(super) fn json<T: DeserializeOwned>(doing: &str, answer: Answer) -> Result<T, CloudError> {
+    let (url, body) = (answer.url, Zeroizing::new(answer.body));
+    serde_json::from_slice(&body).map_err(|e| unusable(doing, &url, no_json(&e)))
+}
+
+/// What is wrong with a JSON text, without any of it: the library's own words quote it.
+pub(super) fn no_json(error: &serde_json::Error) -> String {
+    let (line, column) = (error.line(), error.column());
+    match error.classify() {
+        serde_json::error::Category::Data => format!("it lacks what is wanted of it (line {line}, column {column})"),
+        _ => format!("it is not JSON (line {line}, column {column})"),
+    }
+}
+
+/// Whether an answer is a metadata endpoint's usual way to say yes.
+pub(super) fn is_ok(answer: &Answer) -> bool {
+    answer.status == StatusCode::OK
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn absent_endpoints_are_found_absent_once() {
+        let services = Services::new(Peer::default());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = Url::parse(&format!("http://{}/latest", listener.local_addr().unwrap())).unwrap();
+        services.present(&endpoint).unwrap();
+        drop(listener);
+        let why = services.present(&endpoint).unwrap_err();
+        assert!(why.contains("does not answer"), "{why}");
+        let _again = TcpListener::bind((endpoint.host_str().unwrap(), endpoint.port().unwrap())).unwrap();
+        assert_eq!(services.present(&endpoint), Err(why), "remembered");
+    }
+
+    #[test]
+    fn errors_about_json_do_not_quote_it() {
+        #[derive(Debug, serde::Deserialize)]
+        struct Number {
+            #[allow(dead_code)]
+            n: u32,
+        }
+        for text in [r#"{"n":"hunter2"}"#, r#"{"n":hunter2}"#, "hunter2"] {
+            let said = no_json(&serde_json::from_str::<Number>(text).unwrap_err());
+            assert!(!said.contains("hunter2") && said.contains("line 1"), "{said}");
+        }
+    }
+}

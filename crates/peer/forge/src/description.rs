@@ -1,0 +1,340 @@
+//! What a pull request says: the changes as a table and the commit's words, in a block between two hidden lines.
+//!
+//! The first of them holds digests of the title that we gave and of what is asked for, so that nothing has to be kept
+//! elsewhere: a title that somebody has changed is recognised, and so is a request that was closed and would be the same
+//! again. What stands before and after the block is the people's.
+
+use sha2::{Digest, Sha256};
+
+use super::markdown::{code, fence};
+use super::{ForgeError, Wanted};
+
+const TEMPLATE: &str = include_str!("../../../../templates/pull-request.md");
+const BEGIN: &str = "<!-- bumpwright:begin ";
+const END: &str = "<!-- bumpwright:end -->";
+
+/// The longest description, in bytes: GitHub takes 65,536 characters.
+const LONGEST: usize = 60_000;
+/// What our block may have at least, whatever people have written.
+const LEAST: usize = 4_000;
+/// The longest text of one cell, in characters.
+const LONGEST_CELL: usize = 300;
+/// The longest message below the table, in bytes.
+const LONGEST_MESSAGE: usize = 8_000;
+
+/// One field that changes, as the table shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The file's path.
+    pub path: String,
+    /// The object that the field is of; may be empty.
+    pub object: String,
+    /// The value before.
+    pub old: String,
+    /// The value after.
+    pub new: String,
+    /// The policy that chose it.
+    pub policy: String,
+}
+
+/// A digest of what a request asks for, whatever it is based on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Content(String);
+
+impl Content {
+    pub(super) fn of(changes: &[Row]) -> Self {
+        let mut hash = Sha256::new();
+        for row in changes {
+            for part in [&row.path, &row.object, &row.old, &row.new, &row.policy] {
+                hash.update(part.len().to_be_bytes());
+                hash.update(part);
+            }
+        }
+        Self(short(hash))
+    }
+}
+
+/// What a description says that it asks for; none when it has no block of ours.
+pub(super) fn content_of(body: &str) -> Option<Content> {
+    field(block(body)?.head, "changes=").map(Content)
+}
+
+/// Whether `title` is the one that we gave to the request with this description, and not somebody's own.
+pub(super) fn is_ours(title: &str, body: &str) -> bool {
+    let given = block(body).and_then(|block| field(block.head, "title="));
+    given.is_some_and(|given| given == digest(title))
+}
+
+/// Our block, not yet in a body.
+pub(super) struct Description<'a> {
+    wanted: &'a Wanted<'a>,
+    title: &'a str,
+    content: &'a Content,
+}
+
+impl<'a> Description<'a> {
+    pub(super) fn new(wanted: &'a Wanted<'a>, title: &'a str, content: &'a Content) -> Self {
+        Self { wanted, title, content }
+    }
+
+    /// The body with the block in the place of an older one, or at its end.
+    ///
+    /// # Errors
+    /// When the template does not fit its data.
+    pub(super) fn into_body(self, old: &str) -> Result<String, ForgeError> {
+        let (before, after) = match block(old) {
+            Some(block) => (block.before, block.after),
+            None => (old, ""),
+        };
+        let room = LONGEST.saturating_sub(before.len() + after.len()).max(LEAST);
+        let block = self.render(room)?;
+        let gap = match before.trim_end().is_empty() || before.ends_with("\n\n") || before.ends_with("\n\r\n") {
+            true => "",
+            false if before.ends_with('\n') => "\n",
+            false => "\n\n",
+        };
+        Ok(format!("{before}{gap}{block}{after}"))
+    }
+
+    fn render(&self, room: usize) -> Result<String, ForgeError> {
+        let message = rest(self.wanted.message, LONGEST_MESSAGE.min(room / 4));
+        let fixed = 600 + message.len();
+        let rows = fitting(self.wanted.changes, room.saturating_sub(fixed));
+        let mut context = tera::Context::new();
+        context.insert("headline", &headline(self.wanted.changes));
+        context.insert("more", &(self.wanted.changes.len() - rows.len()));
+        context.insert("rows", &rows);
+        context.insert("fence", &fence(&message));
+        context.insert("message", &message);
+        let text = rendered(&context).map_err(|error| ForgeError::Template(format!("{error:?}")))?;
+        let (title, changes) = (digest(self.title), &self.content.0);
+        Ok(format!(
+            "{BEGIN}title={title} changes={changes} -->\n\n{}\n\n{END}\n",
+            text.trim()
+        ))
+    }
+}
+
+fn rendered(context: &tera::Context) -> Result<String, tera::Error> {
+    let mut templates = tera::Tera::default();
+    templates.autoescape_on(Vec::<&str>::new());
+    templates.add_raw_template("pull-request.md", TEMPLATE)?;
+    templates.render("pull-request.md", context)
+}
+
+/// `3 fields in 2 files`.
+fn headline(changes: &[Row]) -> String {
+    let mut files: Vec<&str> = changes.iter().map(|row| row.path.as_str()).collect();
+    files.sort_unstable();
+    files.dedup();
+    let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
+    format!("{} in {}", count(changes.len(), "field"), count(files.len(), "file"))
+}
+
+/// The rows of the table, as many as there is room for.
+fn fitting(changes: &[Row], room: usize) -> Vec<String> {
+    let mut left = room;
+    let mut rows = Vec::new();
+    for row in changes {
+        let cells = [&row.path, &row.object, &row.old, &row.new, &row.policy].map(|text| cell(text));
+        let line = format!("| {} |", cells.join(" | "));
+        let Some(rest) = left.checked_sub(line.len() + 1) else {
+            break;
+        };
+        left = rest;
+        rows.push(line);
+    }
+    rows
+}
+
+/// As code: names that look like people, issues or links stay names.
+fn cell(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let cut = match text.char_indices().nth(LONGEST_CELL) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    };
+    format!("`{}`", code(&cut))
+}
+
+/// What a message says below its first line, at most so many bytes. Lines that would look like ours are kept apart.
+fn rest(message: &str, longest: usize) -> String {
+    let message = message.trim_start();
+    let text = message.split_once('\n').map_or("", |(_, rest)| rest).trim();
+    let end = (0..=longest.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    let cut = text.get(..end.unwrap_or_default()).unwrap_or_default();
+    let clean = cut.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t'));
+    let mut out: String = clean.collect();
+    out = out.replace("<!-- bumpwright:", "<!-- (bumpwright):");
+    if cut.len() < text.len() {
+        out.push('…');
+    }
+    out
+}
+
+/// A body around our block.
+struct Block<'a> {
+    before: &'a str,
+    /// The line that it begins with.
+    head: &'a str,
+    after: &'a str,
+}
+
+/// The first whole block. A beginning that has lost its end is somebody's text by now.
+fn block(body: &str) -> Option<Block<'_>> {
+    let (mut at, mut start) = (0, None);
+    for line in body.split_inclusive('\n') {
+        let next = at + line.len();
+        let bare = line.trim_end();
+        if bare.starts_with(BEGIN) {
+            start = Some((at, bare));
+        } else if let Some((from, head)) = start.filter(|_| bare == END) {
+            return Some(Block {
+                before: body.get(..from)?,
+                head,
+                after: body.get(next..)?,
+            });
+        }
+        at = next;
+    }
+    None
+}
+
+/// The value of a field of the block's first line.
+fn field(head: &str, name: &str) -> Option<String> {
+    let mut words = head.split(' ');
+    words.find_map(|word| word.strip_prefix(name)).map(str::to_owned)
+}
+
+fn digest(text: &str) -> String {
+    short(Sha256::new_with_prefix(text.trim()))
+}
+
+/// Enough digits to tell what one person has not made up from the rest.
+fn short(hash: Sha256) -> String {
+    hash.finalize()
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn row(n: usize) -> Row {
+        Row {
+            path: format!("apps/{n}.yaml"),
+            object: "Deployment shop/web".into(),
+            old: "web:1".into(),
+            new: "web:2".into(),
+            policy: "fs/web".into(),
+        }
+    }
+
+    fn body(changes: &[Row], message: &str, old: &str) -> String {
+        let wanted = Wanted {
+            head: "auto",
+            base: "main",
+            commit: "c",
+            message,
+            changes,
+        };
+        let content = Content::of(changes);
+        Description::new(&wanted, "Bump", &content).into_body(old).unwrap()
+    }
+
+    #[test]
+    fn a_description_is_a_table_and_the_message() {
+        let text = body(&[row(1)], "Bump\n\nFor @all:\n- web\n", "");
+        let (_, inner) = text.split_once("-->\n\n").unwrap();
+        assert_eq!(
+            inner,
+            "1 field in 1 file\n\n\
+             | File | Object | Old | New | Policy |\n|---|---|---|---|---|\n\
+             | `apps/1.yaml` | `Deployment shop/web` | `web:1` | `web:2` | `fs/web` |\n\n\
+             ```text\nFor @all:\n- web\n```\n\n<!-- bumpwright:end -->\n"
+        );
+        assert!(!body(&[row(1)], "Bump", "").contains("```"));
+    }
+
+    #[test]
+    fn what_people_write_around_the_block_stays() {
+        let first = body(&[row(1)], "Bump", "");
+        let edited = format!("Please look, Ada.\n\n{first}\nOK for me.\n");
+        let second = body(&[row(1), row(2)], "Bump", &edited);
+        assert!(
+            second.starts_with("Please look, Ada.\n\n<!-- bumpwright:begin "),
+            "{second}"
+        );
+        assert!(second.ends_with("<!-- bumpwright:end -->\n\nOK for me.\n"), "{second}");
+        assert_eq!(second.matches(END).count(), 1);
+        assert!(second.contains("apps/2.yaml"));
+        // Without a block it comes at the end.
+        let third = body(&[row(1)], "Bump", "By hand.");
+        assert!(third.starts_with("By hand.\n\n<!-- bumpwright:begin "), "{third}");
+        assert_eq!(body(&[row(1)], "Bump", &third), third);
+    }
+
+    #[test]
+    fn a_beginning_without_an_end_is_text() {
+        let first = body(&[row(1)], "Bump", "<!-- bumpwright:begin broken\nWords.");
+        assert!(first.starts_with("<!-- bumpwright:begin broken\nWords.\n\n"));
+        assert_eq!(body(&[row(1)], "Bump", &first), first);
+    }
+
+    #[test]
+    fn web_forms_end_lines_differently() {
+        let first = body(&[row(1)], "Bump", "").replace('\n', "\r\n");
+        assert_eq!(content_of(&first), Some(Content::of(&[row(1)])));
+        assert!(is_ours(" Bump", &first) && !is_ours("WIP: Bump", &first));
+        assert!(!is_ours("Bump", "no block"));
+    }
+
+    #[test]
+    fn a_message_cannot_end_the_block_or_its_fence() {
+        let text = body(&[row(1)], &format!("Bump\n\n```\n{END}\nx"), "");
+        assert_eq!(text.matches(END).count(), 1);
+        assert!(
+            text.contains("````text\n```\n<!-- (bumpwright):end -->\nx\n````"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_long_table_is_cut() {
+        let rows: Vec<Row> = (0..5_000).map(row).collect();
+        let text = body(&rows, &format!("Bump\n\n{}", "word ".repeat(9_000)), "Words of people.");
+        assert!(text.len() <= LONGEST && text.len() > LONGEST / 2, "{}", text.len());
+        let shown = text.matches("Deployment").count();
+        assert!(text.contains(&format!("and {} more", 5_000 - shown)), "{shown}");
+        assert!(text.contains("5000 fields in 5000 files") && text.contains('…'));
+        let crowded = body(&rows, "Bump", &"x".repeat(LONGEST));
+        assert!(crowded.len() < LONGEST + LEAST);
+    }
+
+    #[test]
+    fn a_huge_value_does_not_hide_the_others() {
+        let mut first = row(1);
+        first.old = "ü".repeat(70_000);
+        let text = body(&[first, row(2)], "Bump", "");
+        assert!(text.contains("ü…`") && text.contains("apps/2.yaml"));
+    }
+
+    #[test]
+    fn what_is_asked_for_has_a_digest() {
+        let other = Row {
+            new: "web:3".into(),
+            ..row(1)
+        };
+        assert_ne!(Content::of(&[row(1)]), Content::of(&[other]));
+        assert_ne!(Content::of(&[row(1)]), Content::of(&[row(1), row(2)]));
+        assert_eq!(content_of("nothing of ours"), None);
+    }
+}

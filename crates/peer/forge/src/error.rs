@@ -1,0 +1,166 @@
+//! Why a pull request is not as it should be.
+
+use ureq::http::StatusCode;
+use url::Url;
+
+use super::Kind;
+use super::api::Login;
+use bumpwright_gostd::Time;
+use bumpwright_http::{Answer, NetError, scrubbed, shown};
+
+/// Why a pull request is not as it should be. No variant holds a secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ForgeError {
+    /// There was no answer.
+    #[error("cannot {attempt}: {source}")]
+    Net {
+        /// What was attempted.
+        attempt: String,
+        /// Why.
+        source: NetError,
+    },
+    /// The forge refused.
+    #[error("cannot {attempt}: {url}: {status}{said}{hint}")]
+    Refused {
+        /// What was attempted.
+        attempt: String,
+        /// The address.
+        url: String,
+        /// Its status.
+        status: StatusCode,
+        /// The server's words, after a colon; empty when it said nothing.
+        said: String,
+        /// What can be done, after a semicolon; empty when nothing is known.
+        hint: &'static str,
+    },
+    /// Too many requests.
+    #[error("cannot {attempt}: {url}: the rate limit is used up{until}{said}")]
+    Limited {
+        /// What was attempted.
+        attempt: String,
+        /// The address.
+        url: String,
+        /// How long, after a comma.
+        until: String,
+        /// The server's words, after a colon.
+        said: String,
+    },
+    /// The answer is none that the forge's documents describe.
+    #[error("cannot {attempt}: {url}: {detail}; is this the address of a {kind} API?")]
+    Unreadable {
+        /// What was attempted.
+        attempt: String,
+        /// The address.
+        url: String,
+        /// What is wrong with the answer.
+        detail: String,
+        /// The kind of the forge.
+        kind: Kind,
+    },
+    /// More requests than are read.
+    #[error("cannot {attempt}: {url}: more than {limit} open ones")]
+    TooMany {
+        /// What was attempted.
+        attempt: String,
+        /// The address.
+        url: String,
+        /// So many were read.
+        limit: usize,
+    },
+    /// The template for descriptions does not fit its data: a defect of this program.
+    #[error("templates/pull-request.md: {0}")]
+    Template(String),
+}
+
+/// What an answer that is no success means.
+pub(super) fn refusal(attempt: &str, answer: &Answer, login: &Login, kind: Kind) -> ForgeError {
+    let said = match said(answer, login) {
+        empty if empty.is_empty() => empty,
+        said => format!(": {said}"),
+    };
+    let (attempt, url) = (attempt.to_owned(), shown(&answer.url));
+    if let Some(until) = limited(answer) {
+        return ForgeError::Limited {
+            attempt,
+            url,
+            until,
+            said,
+        };
+    }
+    ForgeError::Refused {
+        attempt,
+        url,
+        status: answer.status,
+        said,
+        hint: hint(answer.status, login, kind),
+    }
+}
+
+/// Until when a limit holds, when the answer is about one (GitHub, *Rate limits for the REST API*; RFC 9110,
+/// *Retry-After*).
+fn limited(answer: &Answer) -> Option<String> {
+    let after = answer.header("retry-after");
+    let used_up = answer.header("x-ratelimit-remaining").map(str::trim) == Some("0");
+    match answer.status.as_u16() {
+        429 => {}
+        403 if used_up || after.is_some() => {}
+        _ => return None,
+    }
+    if let Some(after) = after {
+        let seconds = after.trim().parse::<u64>();
+        return Some(match seconds {
+            Ok(seconds) => format!(", try again in {seconds} s"),
+            Err(_) => format!(
+                ", try again after {}",
+                bumpwright_http::server_text(after.as_bytes(), 40)
+            ),
+        });
+    }
+    let reset = answer.header("x-ratelimit-reset").and_then(|at| at.trim().parse().ok());
+    Some(reset.map_or_else(String::new, |at| {
+        let time = Time::unix(at, 0).format(b"2006-01-02 15:04:05 UTC");
+        format!(" until {}", String::from_utf8_lossy(&time))
+    }))
+}
+
+fn hint(status: StatusCode, login: &Login, kind: Kind) -> &'static str {
+    match (status.as_u16(), login, kind) {
+        (401 | 403 | 404, Login::Nobody, _) => "; no token was sent",
+        (401, ..) => "; the token is wrong or has expired",
+        (403, _, Kind::GitHub) => "; the token needs write access to pull requests",
+        (403, _, Kind::Gitea) => "; the token needs the scope write:repository",
+        (404, ..) => "; there is no such repository or branch, the token may not see it, or the API is elsewhere",
+        (301 | 302 | 307 | 308, ..) => "; the repository has moved: give its new address",
+        _ => "",
+    }
+}
+
+/// The server's words: `message` and the messages of `errors` where it answers as documented, on one line and without what
+/// was secret in the request.
+fn said(answer: &Answer, login: &Login) -> String {
+    #[derive(serde::Deserialize)]
+    struct Body {
+        message: String,
+        #[serde(default)]
+        errors: Option<Vec<serde_json::Value>>,
+    }
+    let text = match serde_json::from_slice::<Body>(&answer.body) {
+        Err(_) => answer.words(),
+        Ok(body) => {
+            let errors = body.errors.unwrap_or_default();
+            let more = errors.iter().filter_map(|error| match error {
+                serde_json::Value::String(text) => Some(text.as_str()),
+                error => error.get("message")?.as_str(),
+            });
+            let all: Vec<&str> = std::iter::once(body.message.as_str()).chain(more).collect();
+            all.join(": ")
+        }
+    };
+    let text = scrubbed(&text, login.secrets());
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The address as errors show it.
+pub(super) fn place(url: &Url) -> String {
+    shown(url)
+}

@@ -1,0 +1,293 @@
+//! From the address that Git uses to the owner, the name and the API of a repository.
+
+use std::fmt;
+
+use url::Url;
+
+use super::Kind;
+use bumpwright_http::{decoded, shown};
+
+/// The address of a repository as Git has it, without user information.
+#[derive(Clone, Copy, Debug)]
+pub enum GitAddress<'a> {
+    /// `http://` or `https://`.
+    Web(&'a Url),
+    /// `ssh://` or `user@host:path`. The port is that of SSH and says nothing about the API.
+    Ssh {
+        /// The host.
+        host: &'a str,
+        /// The path on it.
+        path: &'a str,
+    },
+}
+
+/// A repository at a forge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repository {
+    /// Where the API begins, without a slash at its end: `https://api.github.com`, `https://git.example.com/api/v1`.
+    pub api: Url,
+    /// A user or an organisation.
+    pub owner: String,
+    /// The name, without `.git`.
+    pub name: String,
+}
+
+/// An address that does not tell where a repository's API is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidAddress {
+    /// The path is not that of a repository.
+    #[error("{path:?} is not the path of a repository at a {kind} forge: OWNER/NAME is")]
+    Path {
+        /// The path.
+        path: String,
+        /// The kind of the forge.
+        kind: Kind,
+    },
+    /// The host is no host of a URL.
+    #[error("no API can be derived from the host {host:?}; give its URL")]
+    Host {
+        /// The host.
+        host: String,
+    },
+}
+
+impl Repository {
+    /// Finds the repository at `git`. Without `api`, the API is where such forges have it.
+    ///
+    /// # Errors
+    /// [`InvalidAddress`] when the path is not `OWNER/NAME` (at Gitea in a folder of a web server: `…/OWNER/NAME`).
+    pub fn locate(kind: Kind, git: GitAddress<'_>, api: Option<&Url>) -> Result<Self, InvalidAddress> {
+        let path = match git {
+            GitAddress::Web(url) => url.path(),
+            GitAddress::Ssh { path, .. } => path,
+        };
+        let bad = || InvalidAddress::Path {
+            path: path.to_owned(),
+            kind,
+        };
+        let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let name = parts.pop().map(|last| last.strip_suffix(".git").unwrap_or(last));
+        let (Some(name), Some(owner)) = (name, parts.pop()) else {
+            return Err(bad());
+        };
+        let in_folder = kind == Kind::Gitea && (matches!(git, GitAddress::Web(_)) || api.is_some());
+        let dotted = |part: &str| matches!(part, "" | "." | ".." | "~");
+        if dotted(name) || dotted(owner) || !(parts.is_empty() || in_folder) {
+            return Err(bad());
+        }
+        let plain = |part: &str| match git {
+            GitAddress::Web(_) => decoded(part).ok_or_else(bad),
+            GitAddress::Ssh { .. } => Ok(part.to_owned()),
+        };
+        let api = match api {
+            Some(api) => without_slash(api),
+            None => api_of(kind, git, &parts)?,
+        };
+        Ok(Self {
+            api,
+            owner: plain(owner)?,
+            name: plain(name)?,
+        })
+    }
+
+    /// The address of something below the repository, from its parts.
+    pub(super) fn url(&self, below: &[&str]) -> Url {
+        let mut url = self.api.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty()
+                .extend(["repos", &self.owner, &self.name])
+                .extend(below);
+        }
+        url
+    }
+
+    /// Whether the API is of the server that Git uses: the same host, or `api.` before it.
+    #[must_use]
+    pub fn is_served_by(&self, git: GitAddress<'_>) -> bool {
+        let host = match git {
+            GitAddress::Web(url) => url.host_str().unwrap_or_default(),
+            GitAddress::Ssh { host, .. } => host,
+        };
+        let api = self.api.host_str().unwrap_or_default();
+        let bare = host
+            .strip_prefix("ssh.")
+            .or_else(|| host.strip_prefix("www."))
+            .unwrap_or(host);
+        // An upper case host comes from SSH alone: URLs have theirs in lower case.
+        api.eq_ignore_ascii_case(host)
+            || api
+                .strip_prefix("api.")
+                .is_some_and(|api| api.eq_ignore_ascii_case(bare))
+    }
+}
+
+/// `OWNER/NAME at API`.
+impl fmt::Display for Repository {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{} at {}", self.owner, self.name, shown(&self.api))
+    }
+}
+
+/// The API of a server: GitHub's own have a host for it, GitHub Enterprise Server `/api/v3`, Gitea `/api/v1` below the
+/// folder that it is installed in.
+fn api_of(kind: Kind, git: GitAddress<'_>, folder: &[&str]) -> Result<Url, InvalidAddress> {
+    let (host, origin) = match git {
+        GitAddress::Web(url) => (url.host_str().unwrap_or_default(), Some(url)),
+        GitAddress::Ssh { host, .. } => (host, None),
+    };
+    let lower = host.to_ascii_lowercase();
+    let bad = |_| InvalidAddress::Host { host: host.to_owned() };
+    let own = match kind {
+        Kind::GitHub if lower.ends_with(".ghe.com") => Some(format!("https://api.{lower}")),
+        Kind::GitHub if Kind::of_host(&lower).is_some() => Some("https://api.github.com".to_owned()),
+        _ => None,
+    };
+    if let Some(own) = own {
+        return Url::parse(&own).map_err(bad);
+    }
+    let mut api = match origin {
+        Some(url) => url.clone(),
+        None if lower.contains(':') => Url::parse(&format!("https://[{lower}]")).map_err(bad)?,
+        None => Url::parse(&format!("https://{lower}")).map_err(bad)?,
+    };
+    let version = match kind {
+        Kind::GitHub => "v3",
+        Kind::Gitea => "v1",
+    };
+    api.set_path(&[folder, &["api", version]].concat().join("/"));
+    Ok(api)
+}
+
+fn without_slash(api: &Url) -> Url {
+    let mut url = api.clone();
+    let path = api.path().trim_end_matches('/').to_owned();
+    url.set_path(&path);
+    url
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn web(kind: Kind, url: &str) -> Result<String, InvalidAddress> {
+        let url = Url::parse(url).unwrap();
+        Repository::locate(kind, GitAddress::Web(&url), None).map(|found| found.url(&["pulls"]).to_string())
+    }
+
+    fn ssh(kind: Kind, host: &str, path: &str) -> Result<String, InvalidAddress> {
+        let git = GitAddress::Ssh { host, path };
+        Repository::locate(kind, git, None).map(|found| found.url(&["pulls"]).to_string())
+    }
+
+    #[test]
+    fn the_api_is_where_such_forges_have_it() {
+        for (kind, url, api) in [
+            (
+                Kind::GitHub,
+                "https://github.com/o/fleet.git",
+                "https://api.github.com/repos/o/fleet/pulls",
+            ),
+            (
+                Kind::GitHub,
+                "https://acme.ghe.com/o/fleet",
+                "https://api.acme.ghe.com/repos/o/fleet/pulls",
+            ),
+            (
+                Kind::GitHub,
+                "https://ghe.example:8443/o/f.git",
+                "https://ghe.example:8443/api/v3/repos/o/f/pulls",
+            ),
+            (
+                Kind::Gitea,
+                "https://codeberg.org/o/f.git",
+                "https://codeberg.org/api/v1/repos/o/f/pulls",
+            ),
+            (
+                Kind::Gitea,
+                "http://h:3000/git/o/f.git",
+                "http://h:3000/git/api/v1/repos/o/f/pulls",
+            ),
+            (
+                Kind::Gitea,
+                "https://h/a/b/o/my%20f",
+                "https://h/a/b/api/v1/repos/o/my%20f/pulls",
+            ),
+        ] {
+            assert_eq!(web(kind, url).unwrap(), api, "{url}");
+        }
+        for (kind, host, path, api) in [
+            (
+                Kind::GitHub,
+                "github.com",
+                "o/fleet.git",
+                "https://api.github.com/repos/o/fleet/pulls",
+            ),
+            (
+                Kind::GitHub,
+                "ssh.github.com",
+                "/o/fleet.git",
+                "https://api.github.com/repos/o/fleet/pulls",
+            ),
+            (
+                Kind::Gitea,
+                "git.example",
+                "/o/f.git",
+                "https://git.example/api/v1/repos/o/f/pulls",
+            ),
+            (
+                Kind::Gitea,
+                "fd00::1",
+                "o/f",
+                "https://[fd00::1]/api/v1/repos/o/f/pulls",
+            ),
+        ] {
+            assert_eq!(ssh(kind, host, path).unwrap(), api, "{host}:{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_repository_is_refused() {
+        for (kind, url) in [
+            (Kind::GitHub, "https://github.com/o"),
+            (Kind::GitHub, "https://github.com/a/o/f"),
+            (Kind::Gitea, "https://h/"),
+            (Kind::Gitea, "https://h/o/.git"),
+        ] {
+            assert!(matches!(web(kind, url), Err(InvalidAddress::Path { .. })), "{url}");
+        }
+        assert!(ssh(Kind::Gitea, "h", "srv/git/o/f.git").is_err());
+        assert!(ssh(Kind::Gitea, "h", "~/f.git").is_err());
+    }
+
+    #[test]
+    fn a_given_api_counts() {
+        let api = Url::parse("https://git.example/forge/api/v1/").unwrap();
+        let git = GitAddress::Ssh {
+            host: "git.example",
+            path: "srv/o/f.git",
+        };
+        let found = Repository::locate(Kind::Gitea, git, Some(&api)).unwrap();
+        assert_eq!(found.url(&[]).as_str(), "https://git.example/forge/api/v1/repos/o/f");
+        assert!(found.is_served_by(git));
+        let other = GitAddress::Ssh {
+            host: "other",
+            path: "o/f",
+        };
+        assert!(!found.is_served_by(other));
+    }
+
+    #[test]
+    fn the_api_of_github_belongs_to_github() {
+        for host in ["github.com", "ssh.github.com", "acme.ghe.com"] {
+            let git = GitAddress::Ssh { host, path: "o/f" };
+            let found = Repository::locate(Kind::GitHub, git, None).unwrap();
+            assert!(found.is_served_by(git), "{host}");
+            let evil = GitAddress::Ssh {
+                host: "evil.example",
+                path: "o/f",
+            };
+            assert!(!found.is_served_by(evil), "{host}");
+        }
+    }
+}

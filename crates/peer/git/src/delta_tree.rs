@@ -1,0 +1,533 @@
+//! The second pass over a pack that came in: deltas become objects and get their ids, each tree of deltas from its root.
+//!
+//! What is in the mirror can be read with little memory, whoever has made the pack: objects that are large, are made of large
+//! ones, or stand at the end of a long way of deltas, are added as whole entries, and their deltas are left aside.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use flate2::{Decompress, FlushDecompress, Status};
+use gix::hash::Kind as Hash;
+use gix::objs::Kind;
+
+use super::ObjectId;
+use super::delta::{Delta, DeltaError};
+use super::large_delta;
+use super::mirror::lock;
+use super::pack_entry::{FileAt, append, inflating};
+use super::unpack::{Form, PackEntry, Received, UnpackError, check_size, finished, object_hasher, reserve};
+use bumpwright_budget::{Exceeded, Held, Job};
+use bumpwright_http::Deadline;
+
+/// A larger object is no base or delta that is in memory as a whole, and is never kept as a delta.
+pub(super) const LARGE: u64 = 1 << 20;
+
+/// No object is kept at the end of deltas that have more bytes together.
+const LONGEST_WAY: u64 = 2 << 20;
+
+/// Or that are more; git makes fifty.
+const MOST_DELTAS: u32 = 250;
+
+/// How much memory it takes to read an object that is kept as a delta: its base, itself, and the deltas between.
+pub(super) const READING: u64 = 2 * LARGE + LONGEST_WAY;
+
+/// How many found ids a worker keeps to itself, and how many roots it takes at a time.
+const HANDFUL: usize = 64;
+
+/// How much memory a worker takes at a time.
+const STEP: u64 = LARGE;
+
+/// Where a pack is taken in.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// Its bytes.
+    pub(super) file: &'a File,
+    /// Where temporary files may be.
+    pub(super) folder: &'a Path,
+    pub(super) hash: Hash,
+    pub(super) job: &'a Job,
+    /// When it has to be done.
+    pub(super) until: Option<Deadline>,
+}
+
+/// The deltas of a pack by what they are made on.
+pub(super) struct DeltaTree<'a> {
+    place: Place<'a>,
+    /// Entry of the base and entry of the delta, sorted.
+    on_entry: Vec<(u32, u32)>,
+    /// Id of the base and entry of the delta, sorted.
+    on_id: Vec<(ObjectId, u32)>,
+    /// Which of those were given out.
+    given: Vec<AtomicBool>,
+    tail: Mutex<Tail>,
+    _held: Held,
+}
+
+/// What is added at the end of a pack.
+#[derive(Debug)]
+pub(super) struct Tail {
+    /// Where the pack ends now.
+    pub(super) end: u64,
+    /// Whole entries of objects that came as deltas, with the numbers that they came as.
+    pub(super) moved: Vec<(u32, PackEntry)>,
+    held: Held,
+    /// Room on disk.
+    spooled: Held,
+}
+
+impl<'a> DeltaTree<'a> {
+    pub(super) fn new(place: Place<'a>, received: &mut Received) -> Result<Self, UnpackError> {
+        let deltas = |(at, entry): (usize, &PackEntry)| {
+            (entry.form == Form::OnEntry).then(|| (entry.base, u32::try_from(at).unwrap_or(u32::MAX)))
+        };
+        let count = received
+            .entries
+            .iter()
+            .filter(|entry| entry.form == Form::OnEntry)
+            .count();
+        let held = place.job.memory.hold(length(count * 8 + received.on_id.len()))?;
+        let mut on_entry = Vec::with_capacity(count);
+        on_entry.extend(received.entries.iter().enumerate().filter_map(deltas));
+        on_entry.sort_unstable();
+        let mut on_id = std::mem::take(&mut received.on_id);
+        on_id.sort_unstable();
+        Ok(Self {
+            place,
+            on_entry,
+            given: on_id.iter().map(|_| AtomicBool::new(false)).collect(),
+            on_id,
+            tail: Mutex::new(Tail {
+                end: received.end,
+                moved: Vec::new(),
+                held: place.job.memory.nothing(),
+                spooled: place.job.spool.nothing(),
+            }),
+            _held: held,
+        })
+    }
+
+    /// Objects that are not in the pack as far as it is known, and that deltas in it are made on.
+    pub(super) fn wanted(&self) -> Vec<ObjectId> {
+        let left = self.on_id.iter().zip(&self.given);
+        let left = left.filter(|(_, given)| !given.load(Ordering::Relaxed));
+        let mut ids: Vec<ObjectId> = left.map(|((id, _), _)| *id).collect();
+        ids.dedup();
+        ids
+    }
+
+    /// Adds an object at the end of the pack.
+    pub(super) fn append(&self, object: (Kind, u64), bytes: &mut dyn Read) -> Result<PackEntry, UnpackError> {
+        let mut tail = lock(&self.tail);
+        let (entry, end) = append(self.place.file, tail.end, object, bytes).map_err(UnpackError::Write)?;
+        // How small it deflates shows when it is there.
+        let taken = end.saturating_sub(tail.end);
+        tail.spooled.grow(taken)?;
+        tail.end = end;
+        Ok(entry)
+    }
+
+    /// What was added at the end.
+    pub(super) fn into_tail(self) -> Tail {
+        self.tail.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works out all deltas on the whole objects `roots`, directly or not, on all cores, and writes their ids to
+    /// `received`.
+    pub(super) fn resolve(&self, received: &mut Received, roots: Range<usize>) -> Result<(), UnpackError> {
+        let deltas = self.on_entry.len() + self.on_id.len();
+        if deltas == 0 {
+            return Ok(());
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = cores.min(8).min(deltas.min(roots.len()).div_ceil(HANDFUL)).max(1);
+        let (next, failed) = (AtomicUsize::new(roots.start), AtomicBool::new(false));
+        let ids = Mutex::new(std::mem::take(&mut received.ids));
+        let shared = Shared {
+            entries: &received.entries,
+            ids: &ids,
+            next: &next,
+            end: roots.end,
+            failed: &failed,
+        };
+        let work = || {
+            let worked = Worker::new(self, shared).and_then(|mut worker| worker.work());
+            worked.inspect_err(|_| failed.store(true, Ordering::Relaxed))
+        };
+        let worked = if workers == 1 {
+            work()
+        } else {
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+                let ended = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                    thread
+                        .join()
+                        .unwrap_or_else(|_| Err(UnpackError::pack("a thread that worked on it has ended")))
+                };
+                let results: Vec<Result<(), UnpackError>> = threads.into_iter().map(ended).collect();
+                results.into_iter().collect()
+            })
+        };
+        received.ids = ids.into_inner().unwrap_or_else(PoisonError::into_inner);
+        worked
+    }
+
+    /// The deltas on an entry that is the object `id`.
+    fn children(&self, at: u32, id: &ObjectId) -> Children {
+        let start = self.on_entry.partition_point(|(base, _)| *base < at);
+        let rest = self.on_entry.get(start..).unwrap_or_default();
+        let count = rest.partition_point(|(base, _)| *base == at);
+        let first = self.on_id.partition_point(|(base, _)| base < id);
+        let rest = self.on_id.get(first..).unwrap_or_default();
+        let named = rest.partition_point(|(base, _)| base == id);
+        Children {
+            on_entry: start..start + count,
+            on_id: first..first + named,
+        }
+    }
+
+    fn check_time(&self) -> Result<(), UnpackError> {
+        match &self.place.until {
+            Some(deadline) if deadline.passed() => Err(UnpackError::Late),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Deltas on one object, by their places in the lists of the tree.
+struct Children {
+    on_entry: Range<usize>,
+    on_id: Range<usize>,
+}
+
+impl Children {
+    fn is_empty(&self) -> bool {
+        self.on_entry.is_empty() && self.on_id.is_empty()
+    }
+
+    /// The number of the next one's entry. Those that name their base are given out once, though the base may be there twice.
+    fn next(&mut self, tree: &DeltaTree<'_>) -> Option<u32> {
+        if let Some(at) = self.on_entry.next() {
+            return tree.on_entry.get(at).map(|(_, child)| *child);
+        }
+        let at = self.on_id.find(|at| {
+            tree.given
+                .get(*at)
+                .is_some_and(|given| !given.swap(true, Ordering::Relaxed))
+        })?;
+        tree.on_id.get(at).map(|(_, child)| *child)
+    }
+}
+
+/// An object that others are made on.
+pub(super) struct Made {
+    pub(super) bytes: Bytes,
+    pub(super) size: u64,
+    /// How many deltas lead here from a whole entry.
+    deltas: u32,
+    /// How many bytes these have.
+    way: u64,
+    /// Whether it is added as a whole entry, so that nothing may lean on its delta.
+    is_aside: bool,
+}
+
+/// Where the bytes of an object are.
+pub(super) enum Bytes {
+    Memory(Vec<u8>),
+    /// From this place on in the worker's temporary file.
+    Scratch(u64),
+}
+
+/// What the workers of one pack share.
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    entries: &'a [PackEntry],
+    ids: &'a Mutex<Vec<ObjectId>>,
+    /// The first root that nobody has taken.
+    next: &'a AtomicUsize,
+    end: usize,
+    failed: &'a AtomicBool,
+}
+
+struct Worker<'a> {
+    tree: &'a DeltaTree<'a>,
+    shared: Shared<'a>,
+    inflate: Decompress,
+    delta: Vec<u8>,
+    found: Vec<(u32, ObjectId)>,
+    /// Memory that is taken, and how much of it is in use.
+    held: Held,
+    used: u64,
+    /// Where large objects are, and where the last one ends.
+    scratch: Option<File>,
+    top: u64,
+    /// Room on disk for them.
+    spooled: Held,
+}
+
+impl<'a> Worker<'a> {
+    fn new(tree: &'a DeltaTree<'a>, shared: Shared<'a>) -> Result<Self, UnpackError> {
+        Ok(Self {
+            tree,
+            shared,
+            inflate: Decompress::new(true),
+            delta: Vec::new(),
+            found: Vec::new(),
+            // A delta is in memory besides.
+            held: tree.place.job.memory.hold(STEP)?,
+            used: STEP,
+            scratch: None,
+            top: 0,
+            spooled: tree.place.job.spool.nothing(),
+        })
+    }
+
+    /// Takes roots until there are none.
+    fn work(&mut self) -> Result<(), UnpackError> {
+        loop {
+            let start = self.shared.next.fetch_add(HANDFUL, Ordering::Relaxed);
+            let end = (start + HANDFUL).min(self.shared.end);
+            if start >= end || self.shared.failed.load(Ordering::Relaxed) {
+                self.hand_over();
+                return Ok(());
+            }
+            let ids = lock(self.shared.ids).get(start..end).unwrap_or_default().to_vec();
+            for (at, id) in (start..end).zip(ids) {
+                let entry = self.shared.entries.get(at).copied();
+                let Some((entry, Form::Whole(kind))) = entry.map(|entry| (entry, entry.form)) else {
+                    continue;
+                };
+                let children = self.tree.children(u32::try_from(at).unwrap_or(u32::MAX), &id);
+                if !children.is_empty() {
+                    self.grow(&entry, kind, children)?;
+                }
+            }
+        }
+    }
+
+    /// Works out what stands on one whole object. The newest work comes first, so that few bases are held at a time.
+    fn grow(&mut self, root: &PackEntry, kind: Kind, children: Children) -> Result<(), UnpackError> {
+        let mut todo = vec![(children, self.whole(root)?)];
+        while let Some((mut children, base)) = todo.pop() {
+            let Some(child) = children.next(self.tree) else {
+                self.give_back(&base);
+                continue;
+            };
+            let (made, id) = self.made(child, kind, &base)?;
+            match children.is_empty() {
+                true => self.give_back(&base),
+                false => todo.push((children, base)),
+            }
+            self.found.push((child, id));
+            if self.found.len() >= HANDFUL {
+                self.hand_over();
+            }
+            let children = self.tree.children(child, &id);
+            match children.is_empty() {
+                true => self.give_back(&made),
+                false => todo.push((children, made)),
+            }
+        }
+        if let Some(scratch) = self.scratch.as_ref().filter(|_| self.top > 0) {
+            scratch.set_len(0).map_err(UnpackError::Write)?;
+            self.top = 0;
+            self.spooled.shrink(u64::MAX);
+        }
+        Ok(())
+    }
+
+    fn hand_over(&mut self) {
+        let mut ids = lock(self.shared.ids);
+        for (at, id) in self.found.drain(..) {
+            if let Some(place) = usize::try_from(at).ok().and_then(|at| ids.get_mut(at)) {
+                *place = id;
+            }
+        }
+    }
+
+    /// A whole entry as a base.
+    fn whole(&mut self, entry: &PackEntry) -> Result<Made, UnpackError> {
+        let bytes = if entry.size <= LARGE {
+            self.take(entry.size)?;
+            let mut bytes = Vec::new();
+            inflate_at(self.tree.place.file, &mut self.inflate, entry, &mut bytes)?;
+            Bytes::Memory(bytes)
+        } else {
+            let (pack, at) = (self.tree.place.file, self.top);
+            self.spooled.reach(at + entry.size, STEP)?;
+            let mut to = FileAt {
+                file: self.scratch()?,
+                at,
+            };
+            io::copy(&mut inflating(pack, entry.data()), &mut to).map_err(UnpackError::Write)?;
+            self.top = to.at;
+            Bytes::Scratch(at)
+        };
+        Ok(Made {
+            bytes,
+            size: entry.size,
+            deltas: 0,
+            way: 0,
+            is_aside: false,
+        })
+    }
+
+    /// The object that a delta makes of `base`.
+    fn made(&mut self, at: u32, kind: Kind, base: &Made) -> Result<(Made, ObjectId), UnpackError> {
+        self.tree.check_time()?;
+        let entry = usize::try_from(at).ok().and_then(|at| self.shared.entries.get(at));
+        let entry = *entry.ok_or_else(|| UnpackError::pack("an entry is not there"))?;
+        let wrong =
+            |why: DeltaError| UnpackError::Pack(format!("the delta at {} cannot be applied: {why}", entry.offset));
+        let mut size = u64::MAX;
+        if let Bytes::Memory(bytes) = &base.bytes
+            && entry.size <= LARGE
+        {
+            inflate_at(self.tree.place.file, &mut self.inflate, &entry, &mut self.delta)?;
+            size = Delta::read(&self.delta, bytes.len()).map_err(wrong)?.size;
+        }
+        let (bytes, size, id) = match &base.bytes {
+            Bytes::Memory(bytes) if size <= LARGE => {
+                self.is_taken(kind, size)?;
+                self.take(size)?;
+                let mut made = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+                let delta = Delta::read(&self.delta, bytes.len()).map_err(wrong)?;
+                delta.apply(bytes, &mut made).map_err(wrong)?;
+                let mut hasher = object_hasher(kind, size, self.tree.place.hash);
+                hasher.update(&made);
+                (Bytes::Memory(made), size, finished(hasher)?)
+            }
+            _ => self.made_large(&entry, kind, base)?,
+        };
+        let is_large = base.size.max(entry.size).max(size) > LARGE;
+        let (deltas, way) = (base.deltas + 1, base.way.saturating_add(entry.size));
+        let made = Made {
+            bytes,
+            size,
+            deltas,
+            way,
+            is_aside: base.is_aside || is_large || deltas > MOST_DELTAS || way > LONGEST_WAY,
+        };
+        if made.is_aside {
+            self.keep_whole(at, kind, &made)?;
+        }
+        Ok((made, id))
+    }
+
+    /// As [`Worker::made`], from file to file.
+    fn made_large(
+        &mut self,
+        entry: &PackEntry,
+        kind: Kind,
+        base: &Made,
+    ) -> Result<(Bytes, u64, ObjectId), UnpackError> {
+        let (tree, at) = (self.tree, self.top);
+        let mut delta = large_delta::LargeDelta::open(tree.place.file, entry)?;
+        let size = delta.size(base)?;
+        self.is_taken(kind, size)?;
+        self.spooled.reach(at.saturating_add(size), STEP)?;
+        let mut hasher = object_hasher(kind, size, tree.place.hash);
+        let scratch = self.scratch()?;
+        delta.apply(base, scratch, at, &mut hasher, &|| tree.check_time())?;
+        let id = finished(hasher)?;
+        if size > LARGE {
+            self.top = at + size;
+            return Ok((Bytes::Scratch(at), size, id));
+        }
+        let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
+        scratch.read_exact_at(&mut bytes, at).map_err(UnpackError::Write)?;
+        self.take(size)?;
+        Ok((Bytes::Memory(bytes), size, id))
+    }
+
+    /// Whether an object of this size may be made.
+    fn is_taken(&self, kind: Kind, size: u64) -> Result<(), UnpackError> {
+        check_size(kind, size)?;
+        Ok(self.tree.place.job.bytes.take(size)?)
+    }
+
+    /// Adds an object as a whole entry.
+    fn keep_whole(&mut self, at: u32, kind: Kind, made: &Made) -> Result<(), UnpackError> {
+        let tree = self.tree;
+        let entry = match &made.bytes {
+            Bytes::Memory(bytes) => tree.append((kind, made.size), &mut bytes.as_slice()),
+            Bytes::Scratch(from) => {
+                let file = self.scratch()?;
+                let mut bytes = FileAt { file, at: *from }.take(made.size);
+                tree.append((kind, made.size), &mut bytes)
+            }
+        }?;
+        let mut tail = lock(&tree.tail);
+        let Tail { moved, held, .. } = &mut *tail;
+        reserve(moved, held)?;
+        moved.push((at, entry));
+        Ok(())
+    }
+
+    /// The temporary file, which has no name.
+    fn scratch(&mut self) -> Result<&File, UnpackError> {
+        if self.scratch.is_none() {
+            let file = tempfile::tempfile_in(self.tree.place.folder).map_err(UnpackError::Write)?;
+            self.scratch = Some(file);
+        }
+        let missing = || UnpackError::Write(io::ErrorKind::NotFound.into());
+        self.scratch.as_ref().ok_or_else(missing)
+    }
+
+    /// Memory for so many bytes.
+    fn take(&mut self, bytes: u64) -> Result<(), Exceeded> {
+        self.used += bytes;
+        self.held.reach(self.used, STEP)
+    }
+
+    fn give_back(&mut self, made: &Made) {
+        if let Bytes::Memory(_) = made.bytes {
+            self.used = self.used.saturating_sub(made.size);
+            let spare = self.held.bytes().saturating_sub(self.used);
+            if spare > 4 * STEP {
+                self.held.shrink(spare - STEP);
+            }
+        }
+    }
+}
+
+fn length(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+/// Inflates an entry's bytes, which were found good in the first pass, into `out`.
+fn inflate_at(file: &File, inflate: &mut Decompress, entry: &PackEntry, out: &mut Vec<u8>) -> Result<(), UnpackError> {
+    let changed = || UnpackError::Write(io::Error::other("the file changes while it is read"));
+    let size = usize::try_from(entry.size).map_err(|_| UnpackError::pack("an entry is larger than memory"))?;
+    out.clear();
+    // One byte more lets the end of the stream be seen.
+    out.reserve_exact(size + 1);
+    inflate.reset(true);
+    let mut chunk = vec![0; (size / 2 + 64).min(64 * 1024)];
+    let mut at = entry.data();
+    loop {
+        let count = file.read_at(&mut chunk, at).map_err(UnpackError::Write)?;
+        let mut rest = chunk.get(..count).unwrap_or_default();
+        if rest.is_empty() {
+            return Err(changed());
+        }
+        at += u64::try_from(count).unwrap_or(0);
+        while !rest.is_empty() {
+            let before = (inflate.total_in(), out.len());
+            let status = inflate
+                .decompress_vec(rest, out, FlushDecompress::None)
+                .map_err(|_| changed())?;
+            let taken = usize::try_from(inflate.total_in() - before.0).unwrap_or(0);
+            rest = rest.get(taken..).unwrap_or_default();
+            match status {
+                Status::StreamEnd if out.len() == size => return Ok(()),
+                Status::StreamEnd => return Err(changed()),
+                _ if taken == 0 && out.len() == before.1 => return Err(changed()),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What may go wrong between a mirror and its remote.
+
+use std::path::{Path, PathBuf};
+
+use super::{ObjectId, TransportError};
+use bumpwright_budget::Exceeded;
+
+/// Why a fetch, a read or a push did not succeed. No variant ever holds a secret.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GitError {
+    /// The remote has no such reference.
+    #[error("couldn't find remote ref \"{name}\"")]
+    RefNotFound {
+        /// The full name that was looked for.
+        name: String,
+    },
+    /// No tag of the remote satisfies the range.
+    #[error("no match found for semver: {range}")]
+    NoTagMatches {
+        /// The range as the user wrote it.
+        range: String,
+    },
+    /// The remote does not give this commit: it does not exist there, or the server only gives the tips of references.
+    #[error("unable to resolve commit object for '{id}': {detail}")]
+    CommitNotFound {
+        /// The id as the user wrote it.
+        id: String,
+        /// The server's words.
+        detail: String,
+    },
+    /// The remote has no commit at all.
+    #[error("the repository has no commits: push a first commit to it")]
+    EmptyRepository,
+    /// A push lost its race: the reference is no longer what the lease says. Fetch again and plan on the new tip.
+    #[error("{reference} has moved: expected {}, found {}", absent(.expected), absent(.now))]
+    Moved {
+        /// The full name of the reference.
+        reference: String,
+        /// What the lease said; `None` when it said that the reference does not exist.
+        expected: Option<ObjectId>,
+        /// What the remote has now.
+        now: Option<ObjectId>,
+    },
+    /// The server refused an update for a reason of its own: a hook, a protection, a quota.
+    #[error("command error on {reference}: {reason}{}", spoken(.said))]
+    Rejected {
+        /// The full name of the reference.
+        reference: String,
+        /// The server's reason.
+        reason: String,
+        /// What the server and its hooks printed, without control characters, cut to a sane length.
+        said: String,
+    },
+    /// The caller wants push options and the server does not take any.
+    #[error(
+        "the server does not support push options: remove them from the push settings, or turn on receive.advertisePushOptions at the server"
+    )]
+    PushOptionsUnsupported,
+    /// The remote could not be talked to.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The server answered with something that is not the Git protocol, or with an error of its own.
+    #[error("{0}")]
+    Protocol(String),
+    /// Somebody else with the same credentials is being sent something, for longer than this run may wait.
+    #[error("another transfer from this repository has not come to its end within {limit:?}; it is tried again")]
+    Busy {
+        /// How long this run waited.
+        limit: std::time::Duration,
+    },
+    /// The mirror's folder could not be read or written.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Storage {
+        /// What was attempted, as a verb: `read`, `lock`, `write`.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// An object is missing from the mirror, or cannot be read. The mirror is rebuilt by the next fetch: try again.
+    #[error("the mirror is damaged and will be rebuilt: {0}")]
+    Damaged(String),
+    /// A blob is larger than the caller's limit.
+    #[error("object {id} has {size} bytes, more than the limit of {limit}")]
+    TooLarge {
+        /// The blob.
+        id: ObjectId,
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A bound was reached.
+    #[error("{of}: {bound}")]
+    Exceeded {
+        /// What asks for too much.
+        of: String,
+        /// The bound.
+        bound: Exceeded,
+    },
+    /// It is not done in time.
+    #[error("{0}")]
+    Late(String),
+    /// The arguments cannot work: a reference name that Git forbids, a path that is not in the tree.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl GitError {
+    /// For `map_err` on file operations.
+    pub(super) fn storage(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Storage { action, path, source }
+    }
+
+    /// For `map_err` on what is taken of a budget.
+    pub fn exceeded(of: impl Into<String>, bound: Exceeded) -> Self {
+        Self::Exceeded { of: of.into(), bound }
+    }
+
+    pub(super) fn protocol(detail: impl Into<String>) -> Self {
+        Self::Protocol(detail.into())
+    }
+
+    pub(super) fn damaged(detail: impl Into<String>) -> Self {
+        Self::Damaged(detail.into())
+    }
+}
+
+fn absent(id: &Option<ObjectId>) -> String {
+    id.map_or_else(|| "no such reference".to_owned(), |id| id.to_string())
+}
+
+fn spoken(said: &str) -> String {
+    if said.is_empty() {
+        String::new()
+    } else {
+        format!("\n{said}")
+    }
+}

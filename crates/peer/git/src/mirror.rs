@@ -1,0 +1,313 @@
+//! The bare repository that stands for one remote.
+//!
+//! On disk a transfer goes in this order: pack, `shallow`, `packed-refs`. A reference is the promise that its commit, the
+//! commit's tree and all history up to the boundaries are there, so whatever interrupts this leaves objects that nobody
+//! leads to, never a promise that does not hold. Two file locks: `lease.lock` is held shared by whoever reads objects
+//! and exclusively by whoever drops some; `update.lock` is held while `shallow` and `packed-refs` are changed. Damage
+//! (anything missing or unreadable) makes the next access start with an empty folder.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use gix::hash::Kind as Hash;
+use gix::odb::Store;
+use gix::odb::store::init::{Options as StoreOptions, Slots};
+
+use super::conversation::Known;
+use super::layout::{Identity, Layout, make_folder};
+use super::lock::FileLock;
+use super::push::KnownReceiver;
+use super::store::Storing;
+use super::{GitError, Objects, Pack, Transport};
+use bumpwright_budget::{Budget, Gate, Job};
+use bumpwright_http::Deadline;
+
+/// How many packs the object store has room for, which costs memory in each mirror; consolidation keeps far below.
+const PACK_SLOTS: u16 = 1024;
+
+/// How a mirror is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MirrorOptions {
+    /// Fetch tips without their history (gate `GitShallowClone`).
+    pub shallow: bool,
+}
+
+impl Default for MirrorOptions {
+    fn default() -> Self {
+        Self { shallow: true }
+    }
+}
+
+/// A bare repository in a storage folder, for one remote. One value serves several threads; several processes may use
+/// the same folder. It is a cache: when it is damaged it is rebuilt from the remote.
+pub struct Mirror {
+    pub(super) state: Arc<State>,
+    pub(super) transport: Arc<dyn Transport>,
+    pub(super) budget: Budget,
+    /// What its fetches have used up together with others, when they are parts of one job.
+    job: Option<Arc<Job>>,
+    until: Option<Deadline>,
+}
+
+/// What the mirrors of one folder share in this process.
+pub(super) struct State {
+    pub(super) layout: Layout,
+    pub(super) options: MirrorOptions,
+    pub(super) known: Known,
+    pub(super) receiver: KnownReceiver,
+    /// Only one thread transfers at a time: the others find what it brought.
+    pub(super) transferring: Gate,
+    /// The history of this repository is such that [`super::transfer::Depth::Missing`] drags in too much.
+    pub(super) tips_only: AtomicBool,
+    /// Packs were added since they were last counted.
+    pub(super) grown: AtomicBool,
+    opened: Mutex<Option<Opened>>,
+}
+
+/// The packs of one making of the folder.
+#[derive(Clone)]
+struct Opened {
+    store: Arc<Store>,
+    identity: Identity,
+    /// Something in it is missing or cannot be read. Belongs to this making: a reader of an older one cannot make a
+    /// fresh mirror be thrown away.
+    damaged: Arc<AtomicBool>,
+}
+
+/// A mirror through which nobody talks: it keeps what is known, and no connection with its buffers and credentials.
+#[derive(Clone)]
+pub struct MirrorAtRest(Arc<State>);
+
+impl MirrorAtRest {
+    /// The mirror, talking through this.
+    #[must_use]
+    pub fn with_transport(&self, transport: Arc<dyn Transport>) -> Mirror {
+        Mirror {
+            state: Arc::clone(&self.0),
+            transport,
+            budget: Budget::default(),
+            job: None,
+            until: None,
+        }
+    }
+
+    /// Whether there is a mirror through which somebody talks, or another one at rest.
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+}
+
+impl std::fmt::Debug for MirrorAtRest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("MirrorAtRest").field(&self.0.layout.root()).finish()
+    }
+}
+
+impl std::fmt::Debug for Mirror {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mirror")
+            .field("path", &self.state.layout.root())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Mirror {
+    /// Opens or creates the mirror `key` (a plain file name) below `storage`.
+    ///
+    /// # Errors
+    /// [`GitError::Storage`] when the folder cannot be used; [`GitError::Invalid`] for a key that is no file name.
+    pub fn open(
+        storage: &Path,
+        key: &str,
+        transport: Arc<dyn Transport>,
+        options: MirrorOptions,
+    ) -> Result<Self, GitError> {
+        if key.is_empty() || key.starts_with('.') || key.contains(['/', '\\', '\0']) {
+            return Err(GitError::Invalid(format!(
+                "\"{key}\" cannot name a mirror: it has to be a plain file name"
+            )));
+        }
+        let layout = Layout::new(storage.join(key));
+        make_folder(layout.root())?;
+        // Housekeeping: what cannot be tidied up harms nobody.
+        let _ = layout.tidy();
+        let known = Known::load(layout.root().join("server"));
+        let state = State {
+            options,
+            known,
+            receiver: KnownReceiver::default(),
+            transferring: Gate::default(),
+            tips_only: AtomicBool::new(layout.tips_only()),
+            grown: AtomicBool::new(true),
+            opened: Mutex::new(None),
+            layout,
+        };
+        Ok(Self {
+            state: Arc::new(state),
+            transport,
+            budget: Budget::default(),
+            job: None,
+            until: None,
+        })
+    }
+
+    /// The same mirror, with what its fetches may use up.
+    #[must_use]
+    pub fn within(self, budget: Budget) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// The same mirror for a part of a job: what its fetches use up counts together with the other parts, and all is to be done
+    /// in time.
+    #[must_use]
+    pub fn part_of(&self, job: &Arc<Job>, until: Option<Deadline>) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            transport: Arc::clone(&self.transport),
+            budget: self.budget.clone(),
+            job: Some(Arc::clone(job)),
+            until,
+        }
+    }
+
+    /// What its fetches may use up.
+    #[must_use]
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// What a fetch counts on.
+    pub(super) fn job(&self) -> Arc<Job> {
+        let own = || Arc::new(self.budget.job());
+        self.job.clone().unwrap_or_else(own)
+    }
+
+    /// When its fetches have to be done.
+    pub(super) fn until(&self) -> Option<Deadline> {
+        self.until
+    }
+
+    /// The same mirror, talking with other credentials. What is known of the server is shared.
+    #[must_use]
+    pub fn with_transport(&self, transport: Arc<dyn Transport>) -> Self {
+        self.at_rest().with_transport(transport)
+    }
+
+    /// The most that one conversation through it may take.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        self.transport.timeout()
+    }
+
+    /// The same mirror without its transport, for the next who talks to the server.
+    #[must_use]
+    pub fn at_rest(&self) -> MirrorAtRest {
+        MirrorAtRest(Arc::clone(&self.state))
+    }
+
+    /// Adds a pack of new objects to the mirror, so that later runs and later fetches know them. `objects` is what the
+    /// fetch gave on which they are built.
+    ///
+    /// # Errors
+    /// [`GitError::Storage`], [`GitError::Damaged`].
+    pub fn store(&self, objects: &Objects, pack: &Pack) -> Result<(), GitError> {
+        self.state.grown.store(true, Ordering::Relaxed);
+        let storing = Storing {
+            folder: &self.state.layout.packs(),
+            bases: None,
+            hash: objects.hash(),
+            job: &self.budget.job(),
+            until: None,
+        };
+        storing.store(&mut pack.bytes()).map_err(GitError::from)?.release()
+    }
+}
+
+impl State {
+    /// Access to the objects; the folder is made or made anew when it is not a mirror of this format or is damaged.
+    pub(super) fn objects(&self, hash: Hash) -> Result<Objects, GitError> {
+        let root = self.layout.root();
+        // The storage is a cache: somebody may have emptied it.
+        make_folder(root)?;
+        let lease = FileLock::shared(&self.layout.lease())?;
+        let opened = self.open(hash)?;
+        Ok(Objects::new(
+            &opened.store,
+            Some(lease),
+            opened.damaged,
+            self.layout.packs(),
+        ))
+    }
+
+    /// As [`State::objects`], for those who hold the lease exclusively.
+    pub(super) fn unlocked_objects(&self, hash: Hash) -> Result<Objects, GitError> {
+        let opened = self.open(hash)?;
+        Ok(Objects::new(&opened.store, None, opened.damaged, self.layout.packs()))
+    }
+
+    fn open(&self, hash: Hash) -> Result<Opened, GitError> {
+        let mut slot = lock(&self.opened);
+        let damaged = slot.as_ref().filter(|opened| opened.damaged.load(Ordering::Relaxed));
+        let damaged = damaged.map(|opened| opened.identity.clone());
+        let usable = |found: &Identity| found.hash == hash && damaged.as_ref() != Some(found);
+        let found = self.layout.identity().filter(usable);
+        if let (Some(opened), Some(found)) = (slot.as_ref(), &found)
+            && opened.identity == *found
+        {
+            return Ok(opened.clone());
+        }
+        let identity = match found {
+            Some(found) if self.layout.packs_are_whole(hash)? => found,
+            _ => self.make(hash, usable)?,
+        };
+        let options = StoreOptions {
+            slots: Slots::Given(PACK_SLOTS),
+            use_multi_pack_index: false,
+            ..Default::default()
+        };
+        let objects = self.layout.objects();
+        let store = Store::at_opts(objects.clone(), hash, &mut std::iter::empty(), options);
+        let store = Arc::new(store.map_err(GitError::storage("open", &objects))?);
+        let opened = Opened {
+            store,
+            identity,
+            damaged: Arc::default(),
+        };
+        *slot = Some(opened.clone());
+        Ok(opened)
+    }
+
+    /// Makes the folder, unless another process has just done so.
+    fn make(&self, hash: Hash, usable: impl Fn(&Identity) -> bool) -> Result<Identity, GitError> {
+        let _update = self.layout.lock_update()?;
+        if let Some(found) = self.layout.identity().filter(usable)
+            && self.layout.packs_are_whole(hash)?
+        {
+            return Ok(found);
+        }
+        self.layout.reset(hash)?;
+        let root = self.layout.root();
+        let vanished = || GitError::storage("use", root)(ErrorKind::NotFound.into());
+        self.layout.identity().ok_or_else(vanished)
+    }
+
+    /// Gives up what is on disk; the next access starts with an empty mirror.
+    pub(super) fn mark_damaged(&self) {
+        if let Some(opened) = lock(&self.opened).as_ref() {
+            opened.damaged.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Opens the packs anew at the next access, after some were replaced.
+    pub(super) fn forget_store(&self) {
+        *lock(&self.opened) = None;
+    }
+}
+
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

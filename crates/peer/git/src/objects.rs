@@ -1,0 +1,369 @@
+//! Reading objects of a mirror.
+
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gix::objs::{Exists, Find, Kind};
+use gix::odb::find::Header;
+use gix::odb::pack::cache::lru::StaticLinkedList;
+use gix::odb::pack::data::Entry as PackEntry;
+use gix::odb::pack::data::entry::Header as EntryHeader;
+use gix::odb::pack::index::File as Index;
+use gix::odb::{HandleArc, Header as _, Store};
+
+use super::delta_tree::{LARGE, READING};
+use super::lock::FileLock;
+use super::pack_entry::inflating;
+use super::unpack::most;
+use super::{CommitInfo, EntryKind, GitError, ObjectId, Tree};
+use bumpwright_budget::{Budget, Held};
+use bumpwright_http::Deadline;
+
+/// How many annotated tags may point at each other before one is taken for damage.
+const MAX_TAG_DEPTH: usize = 16;
+
+/// How many bytes of bases of deltas each value keeps for the next that is made of them.
+const BASES: usize = 1 << 20;
+
+/// Access to the objects of a mirror. Cheap to clone: give each thread its own.
+///
+/// While a value lives, nobody drops objects from the mirror.
+#[derive(Clone)]
+pub struct Objects {
+    odb: HandleArc,
+    _lease: Option<Arc<FileLock>>,
+    /// The folder of the packs.
+    packs: Arc<Path>,
+    budget: Budget,
+    until: Option<Deadline>,
+    /// Set when something is missing, so that the mirror rebuilds itself.
+    damaged: Arc<AtomicBool>,
+}
+
+impl std::fmt::Debug for Objects {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Objects")
+            .field("path", &self.odb.store_ref().path())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A file or folder that a path led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What it is.
+    pub kind: EntryKind,
+    /// The object.
+    pub id: ObjectId,
+}
+
+impl Objects {
+    pub(super) fn new(store: &Arc<Store>, lease: Option<FileLock>, damaged: Arc<AtomicBool>, packs: PathBuf) -> Self {
+        let mut odb = store.to_cache_arc();
+        odb.set_pack_cache(|| Box::new(StaticLinkedList::<64>::new(BASES)));
+        Self {
+            odb,
+            _lease: lease.map(Arc::new),
+            packs: packs.into(),
+            budget: Budget::default(),
+            until: None,
+            damaged,
+        }
+    }
+
+    /// The same objects, with what reading them may use up, and until when.
+    pub(super) fn within(self, budget: &Budget, until: Option<Deadline>) -> Self {
+        let budget = budget.clone();
+        Self { budget, until, ..self }
+    }
+
+    /// What whoever walks through them may use up.
+    #[must_use]
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Until when walking through them has to be done.
+    #[must_use]
+    pub fn until(&self) -> Option<Deadline> {
+        self.until
+    }
+
+    /// Whether there is time left for whoever walks through them. `of` is what takes the time.
+    ///
+    /// # Errors
+    /// [`GitError::Late`]
+    pub fn check_time(&self, of: &str) -> Result<(), GitError> {
+        super::walk::check_time(of, self.until)
+    }
+
+    pub(super) fn hash(&self) -> gix::hash::Kind {
+        self.odb.store_ref().object_hash()
+    }
+
+    /// True when the mirror holds the object.
+    #[must_use]
+    pub fn contains(&self, id: ObjectId) -> bool {
+        self.odb.exists(&id)
+    }
+
+    /// The size of an object in bytes, without inflating it.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`] when it is missing or cannot be read.
+    pub fn size(&self, id: ObjectId) -> Result<u64, GitError> {
+        Ok(self.header(id)?.size())
+    }
+
+    /// A tree.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`] when it is missing, cannot be read, or is no tree.
+    pub fn tree(&self, id: ObjectId) -> Result<Tree, GitError> {
+        if id.is_empty_tree() {
+            return Ok(Tree::new(Vec::new(), id.as_bytes().len()));
+        }
+        let (data, held) = self.read(id, Kind::Tree)?;
+        Ok(Tree::new(data, id.as_bytes().len()).holding(held))
+    }
+
+    /// The content of a blob of at most `limit` bytes; a larger one is not inflated.
+    ///
+    /// # Errors
+    /// [`GitError::TooLarge`]; [`GitError::Damaged`] when it is missing, cannot be read, or is no blob.
+    pub fn blob(&self, id: ObjectId, limit: u64) -> Result<Vec<u8>, GitError> {
+        self.held_blob(id, limit).map(|(bytes, _)| bytes)
+    }
+
+    /// As [`Objects::blob`], with the memory that its bytes take.
+    ///
+    /// # Errors
+    /// As [`Objects::blob`]
+    pub fn held_blob(&self, id: ObjectId, limit: u64) -> Result<(Vec<u8>, Held), GitError> {
+        let header = self.header(id)?;
+        let size = header.size();
+        if size > limit {
+            return Err(GitError::TooLarge { id, size, limit });
+        }
+        self.read_as(id, &header, Kind::Blob)
+    }
+
+    /// The size of a blob in bytes, and its bytes as they are read.
+    ///
+    /// # Errors
+    /// As [`Objects::blob`]; [`GitError::Exceeded`].
+    pub fn open(&self, id: ObjectId) -> Result<(u64, Box<dyn Read + Send>), GitError> {
+        let (kind, size, bytes) = self.open_any(id)?;
+        match kind {
+            Kind::Blob => Ok((size, bytes)),
+            other => Err(is_another(id, other, Kind::Blob)),
+        }
+    }
+
+    /// What an object is, its size, and its bytes as they are read. Large ones are whole in their packs.
+    pub(super) fn open_any(&self, id: ObjectId) -> Result<(Kind, u64, Box<dyn Read + Send>), GitError> {
+        let header = self.header(id)?;
+        let (kind, size) = (header.kind(), header.size());
+        if size > LARGE
+            && let Some(bytes) = self.entry(id, size)?
+        {
+            return Ok((kind, size, bytes));
+        }
+        let (bytes, held) = self.read_as(id, &header, kind)?;
+        let bytes = Cursor::new(bytes);
+        Ok((kind, size, Box::new(HeldReader { bytes, _held: held })))
+    }
+
+    /// The bytes of a large object, from its pack. None when it is a delta there, or nowhere.
+    fn entry(&self, id: ObjectId, size: u64) -> Result<Option<Box<dyn Read + Send>>, GitError> {
+        let failed = GitError::storage("read", &self.packs);
+        let names = match std::fs::read_dir(&self.packs) {
+            Ok(names) => names,
+            Err(error) => return Err(failed(error)),
+        };
+        for path in names.flatten().map(|entry| entry.path()) {
+            if path.extension().is_none_or(|extension| extension != "idx") {
+                continue;
+            }
+            // One that is gone meanwhile was put into another one.
+            let Ok(index) = Index::at(&path, self.hash()) else {
+                continue;
+            };
+            let Some(at) = index.lookup(id) else { continue };
+            let offset = index.pack_offset_at_index(at);
+            let path = path.with_extension("pack");
+            let mut head = [0; 64];
+            let read = File::open(&path).and_then(|file| {
+                let count = std::os::unix::fs::FileExt::read_at(&file, &mut head, offset)?;
+                Ok((file, count))
+            });
+            let (file, count) = read.map_err(GitError::storage("read", &path))?;
+            let entry = PackEntry::from_bytes(head.get(..count).unwrap_or_default(), offset, self.hash());
+            let entry = entry.map_err(|error| self.unreadable(id, &error))?;
+            let is_whole = !matches!(
+                entry.header,
+                EntryHeader::OfsDelta { .. } | EntryHeader::RefDelta { .. }
+            );
+            if is_whole && entry.decompressed_size == size {
+                return Ok(Some(Box::new(inflating(file, entry.data_offset).take(size))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A commit.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`] when it is missing, cannot be read, or is no commit.
+    pub fn commit(&self, id: ObjectId) -> Result<CommitInfo, GitError> {
+        CommitInfo::parse(id, &self.read(id, Kind::Commit)?.0)
+    }
+
+    /// The bytes of a commit as they are, for those who check its signature.
+    ///
+    /// # Errors
+    /// As [`Objects::commit`].
+    pub fn commit_bytes(&self, id: ObjectId) -> Result<Vec<u8>, GitError> {
+        self.read(id, Kind::Commit).map(|(bytes, _)| bytes)
+    }
+
+    /// The bytes of an annotated tag as they are; none for another object, to which a lightweight tag leads at once.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`] when it is missing or cannot be read.
+    pub fn tag_bytes(&self, id: ObjectId) -> Result<Option<Vec<u8>>, GitError> {
+        match self.header(id)?.kind() {
+            Kind::Tag => self.read(id, Kind::Tag).map(|(bytes, _)| Some(bytes)),
+            _ => Ok(None),
+        }
+    }
+
+    /// What is at `path` (slashes between names; an empty path is the tree itself) below the root `tree`.
+    ///
+    /// # Errors
+    /// [`GitError::Damaged`] when a tree on the way cannot be read.
+    pub fn find(&self, tree: ObjectId, path: &[u8]) -> Result<Option<Found>, GitError> {
+        let mut found = Found {
+            kind: EntryKind::Tree,
+            id: tree,
+        };
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            if found.kind != EntryKind::Tree {
+                return Ok(None);
+            }
+            let tree = self.tree(found.id)?;
+            let Some(entry) = tree.find(name)? else { return Ok(None) };
+            found = Found {
+                kind: entry.kind,
+                id: entry.id,
+            };
+        }
+        Ok(Some(found))
+    }
+
+    /// How many objects the mirror's packs hold.
+    pub(super) fn count(&self) -> Result<u64, GitError> {
+        self.odb
+            .packed_object_count()
+            .map_err(|error| GitError::damaged(format!("the packs cannot be counted: {error:#}")))
+    }
+
+    /// The commit that an object is, or that a tag leads to.
+    pub(super) fn peel(&self, id: ObjectId) -> Result<ObjectId, GitError> {
+        let mut id = id;
+        for _ in 0..MAX_TAG_DEPTH {
+            match self.tag_target(id)? {
+                Some(target) => id = target,
+                None => return Ok(id),
+            }
+        }
+        Err(GitError::Invalid(format!(
+            "tag {id} leads to too many other tags: choose another reference"
+        )))
+    }
+
+    /// What a tag is about; `None` for a commit.
+    pub(super) fn tag_target(&self, id: ObjectId) -> Result<Option<ObjectId>, GitError> {
+        match self.header(id)?.kind() {
+            Kind::Commit => Ok(None),
+            Kind::Tag => {
+                let (bytes, _) = self.read(id, Kind::Tag)?;
+                let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                let target = first
+                    .strip_prefix(b"object ")
+                    .and_then(|hex| ObjectId::from_hex(hex).ok());
+                target
+                    .map(Some)
+                    .ok_or_else(|| GitError::damaged(format!("tag {id} cannot be read")))
+            }
+            Kind::Tree | Kind::Blob => Err(GitError::Invalid(format!(
+                "object {id} is not a commit: choose a reference that points at one"
+            ))),
+        }
+    }
+
+    fn header(&self, id: ObjectId) -> Result<Header, GitError> {
+        let found = self.odb.try_header(&id).map_err(|error| self.unreadable(id, &error))?;
+        found.ok_or_else(|| self.missing(id))
+    }
+
+    fn read(&self, id: ObjectId, kind: Kind) -> Result<(Vec<u8>, Held), GitError> {
+        self.read_as(id, &self.header(id)?, kind)
+    }
+
+    /// Reads an object, once there is memory for it: what is said of it is asked before any of it is read.
+    fn read_as(&self, id: ObjectId, header: &Header, kind: Kind) -> Result<(Vec<u8>, Held), GitError> {
+        if header.kind() != kind {
+            return Err(is_another(id, header.kind(), kind));
+        }
+        let (size, limit) = (header.size(), most(kind));
+        if size > limit {
+            return Err(GitError::TooLarge { id, size, limit });
+        }
+        let while_reading = match header.num_deltas() {
+            Some(0) | None => 0,
+            Some(_) => READING,
+        };
+        let exceeded = |bound| GitError::exceeded(format!("{kind} {id} of {size} bytes"), bound);
+        let mut held = self.budget.memory.hold(size + while_reading).map_err(exceeded)?;
+        let mut buffer = Vec::new();
+        let found = self.odb.try_find(&id, &mut buffer);
+        let object = found.map_err(|error| self.unreadable(id, &error))?;
+        let length = object.ok_or_else(|| self.missing(id))?.data.len();
+        buffer.truncate(length);
+        if while_reading > 0 {
+            buffer.shrink_to_fit();
+        }
+        held.shrink(while_reading);
+        Ok((buffer, held))
+    }
+
+    fn missing(&self, id: ObjectId) -> GitError {
+        self.damaged.store(true, Ordering::Relaxed);
+        GitError::damaged(format!("object {id} is missing"))
+    }
+
+    fn unreadable(&self, id: ObjectId, error: &gix::Error) -> GitError {
+        self.damaged.store(true, Ordering::Relaxed);
+        GitError::damaged(format!("object {id}: {error:#}"))
+    }
+}
+
+fn is_another(id: ObjectId, found: Kind, wanted: Kind) -> GitError {
+    GitError::damaged(format!("object {id} is a {found}, not a {wanted}"))
+}
+
+/// Bytes with the memory that they take.
+struct HeldReader {
+    bytes: Cursor<Vec<u8>>,
+    _held: Held,
+}
+
+impl Read for HeldReader {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.bytes.read(buffer)
+    }
+}

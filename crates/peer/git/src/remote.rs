@@ -1,0 +1,129 @@
+//! Everything that one remote needs: address, credentials, trust, proxy, time limit.
+
+use std::time::Duration;
+
+use super::http::HttpTransport;
+use super::process::ProcessTransport;
+use super::remote_url::{Place, RemoteUrl};
+use super::ssh::SshTransport;
+use super::{Transport, TransportError};
+use bumpwright_http::{Fetched, Peer, Proxy, Tls};
+use bumpwright_secret::Secret;
+
+/// One remote. Nothing here is shared with another remote or with the process; `Debug` shows no secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remote {
+    /// Where it is.
+    pub url: RemoteUrl,
+    /// Who asks.
+    pub auth: Auth,
+    /// Trust and client certificate for `https://`.
+    pub tls: Tls,
+    /// Trust and algorithms for SSH.
+    pub ssh: Ssh,
+    /// The proxy to connect through; without one, [`Auth::User`] and [`Auth::Fetched`] look into the environment, the others
+    /// go directly.
+    pub proxy: Option<Proxy>,
+    /// The most that one conversation (a fetch, a push) may take.
+    pub timeout: Duration,
+}
+
+impl Remote {
+    /// A remote without credentials, with the system's trust and with Flux's default limit of 60 seconds
+    /// (GitRepository `spec.timeout`).
+    #[must_use]
+    pub fn new(url: RemoteUrl) -> Self {
+        let (auth, tls, ssh) = (Auth::default(), Tls::default(), Ssh::default());
+        Self {
+            url,
+            auth,
+            tls,
+            ssh,
+            proxy: None,
+            timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Servers tell git from browsers by this beginning.
+const USER_AGENT: &str = concat!("git/2.0 (bumpwright/", env!("CARGO_PKG_VERSION"), ")");
+
+impl Remote {
+    /// How its HTTP server is reached.
+    pub fn peer(&self) -> Peer {
+        Peer {
+            tls: self.tls.clone(),
+            proxy: self.proxy.clone(),
+            environment: matches!(self.auth, Auth::User | Auth::Fetched(_)),
+            timeout: self.timeout,
+            user_agent: USER_AGENT.to_owned(),
+        }
+    }
+}
+
+/// Credentials.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Auth {
+    /// None are sent.
+    #[default]
+    None,
+    /// HTTP basic authentication; for SSH, password authentication.
+    Basic {
+        /// The user name.
+        username: String,
+        /// The password or token.
+        password: Secret,
+    },
+    /// An HTTP bearer token.
+    Bearer {
+        /// The token.
+        token: Secret,
+    },
+    /// A private key for SSH.
+    SshKey {
+        /// The key: OpenSSH, PKCS#1, PKCS#8 or SEC1, in PEM.
+        identity: Secret,
+        /// What it is encrypted with.
+        passphrase: Option<Secret>,
+    },
+    /// Logins over HTTP that are fetched when they are needed, and once more when the server refuses one.
+    Fetched(Fetched),
+    /// What the user's own git would use: credential helpers after a 401; ssh-agent and `~/.ssh` for SSH. Never asks
+    /// on the terminal.
+    User,
+}
+
+/// Trust and algorithms for SSH.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ssh {
+    /// The host keys to trust.
+    pub known_hosts: KnownHosts,
+    /// Key exchange algorithms, best first; without them the defaults (Flux's flag `--ssh-kex-algos`).
+    pub kex: Option<Vec<String>>,
+    /// Host key algorithms, best first; without them those that known_hosts has keys for (`--ssh-hostkey-algos`).
+    pub host_keys: Option<Vec<String>>,
+}
+
+/// Where trusted host keys are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KnownHosts {
+    /// The text of a known_hosts file (`man sshd`, *SSH_KNOWN_HOSTS FILE FORMAT*), and nothing else.
+    Given(Vec<u8>),
+    /// `~/.ssh/known_hosts` (or what `~/.ssh/config` names) and `/etc/ssh/ssh_known_hosts`.
+    #[default]
+    User,
+}
+
+/// Makes the transport for a remote. Nothing is connected yet. Its calls block: make them on a thread of their own, not on
+/// one that drives an async runtime.
+///
+/// # Errors
+/// [`TransportError::Config`] when the settings cannot work: unreadable keys or certificates, credentials of another
+/// kind than the address.
+pub fn open(remote: &Remote) -> Result<Box<dyn Transport>, TransportError> {
+    match remote.url.place() {
+        Place::Local(path) => Ok(Box::new(ProcessTransport::new(&remote.url, path, remote.timeout))),
+        Place::Http(base) => Ok(Box::new(HttpTransport::new(remote, base)?)),
+        Place::Ssh { host, port, path } => Ok(Box::new(SshTransport::new(remote, host, *port, path)?)),
+    }
+}

@@ -1,0 +1,41 @@
+//! How a server is reached: secrets, trust, proxies, time limits, and one HTTP client for each peer.
+//!
+//! [`Agents`] are for those who speak HTTP in their own way (Git streams its answers); [`Client`] is for all other requests: it
+//! follows redirects without carrying credentials to another host, bounds answers, and waits and tries again when a
+//! server asks for patience.
+
+mod agent;
+mod agents;
+mod client;
+mod deadline;
+mod error;
+mod explain;
+mod inside;
+mod interruptible;
+mod job;
+mod login;
+mod opened;
+mod patience;
+mod proxy;
+mod request;
+mod sent;
+mod streamed;
+mod tls;
+mod web;
+
+pub use agent::{Peer, proxy_of_environment};
+pub use agents::{Agents, Inside, NoAgent};
+pub use client::Client;
+pub use deadline::Deadline;
+pub use error::{NetError, shown};
+pub use explain::{Fault, WORDS, explain, gone, scrubbed, server_text};
+pub use job::Job;
+pub use login::{FetchLogin, Fetched, Login};
+pub use opened::{Incoming, Opened};
+pub use patience::Patience;
+pub use proxy::{Proxy, ProxyParts};
+pub use request::{Answer, Request};
+pub use sent::Sent;
+pub use streamed::Streamed;
+pub use tls::Tls;
+pub use web::{bare, basic_header, decoded, leads_inside, location, trusted};

@@ -1,0 +1,78 @@
+//! Who asks a server, where that is fetched when it is needed: tokens that live for minutes or hours.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::{Deadline, basic_header};
+use bumpwright_secret::Secret;
+
+/// What shows a server who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Login {
+    /// Basic authentication (RFC 7617).
+    Basic {
+        /// The user name, which holds a token at some providers (AWS CodeCommit).
+        username: Secret,
+        /// The password or token.
+        password: Secret,
+    },
+    /// A bearer token (RFC 6750).
+    Bearer {
+        /// The token.
+        token: Secret,
+    },
+}
+
+impl Login {
+    /// The value of the `Authorization` header.
+    #[must_use]
+    pub fn header(&self) -> Secret {
+        match self {
+            Self::Basic { username, password } => basic_header(username.expose(), password),
+            Self::Bearer { token } => Secret::new(format!("Bearer {}", token.expose())),
+        }
+    }
+}
+
+/// Gets logins for one server, keeps them while they live, and renews them. It is asked before each request, so an answer
+/// that is kept must be cheap. `Debug` must show no secret.
+pub trait FetchLogin: fmt::Debug + Send + Sync {
+    /// Whose logins these are, without any secret: it tells one mirror from another.
+    fn identity(&self) -> String;
+
+    /// A login that is alive now. `refused` is one that the server did not take: it must not be given again when another
+    /// one can be had.
+    ///
+    /// # Errors
+    /// In words, without a secret.
+    fn login(&self, refused: Option<&Login>, deadline: Deadline) -> Result<Login, String>;
+}
+
+/// A shared [`FetchLogin`]. Two are equal when they are the same one.
+#[derive(Clone, Debug)]
+pub struct Fetched(Arc<dyn FetchLogin>);
+
+impl Fetched {
+    /// Shares it.
+    #[must_use]
+    pub fn new(source: impl FetchLogin + 'static) -> Self {
+        Self(Arc::new(source))
+    }
+}
+
+impl Deref for Fetched {
+    type Target = dyn FetchLogin;
+
+    fn deref(&self) -> &Self::Target {
+        self.0.as_ref()
+    }
+}
+
+impl PartialEq for Fetched {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Fetched {}

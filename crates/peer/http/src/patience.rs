@@ -1,0 +1,101 @@
+//! How long to wait before a request is sent again.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ureq::http::StatusCode;
+
+use super::Answer;
+use bumpwright_gostd::Time;
+
+/// How a client treats servers that ask to be asked later (429, 5xx) and connections that break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// How often a request is sent at most.
+    pub tries: u32,
+    /// The first pause; each further one is three times as long.
+    pub first: Duration,
+    /// The longest pause, also when a server asks for a longer one.
+    pub most: Duration,
+}
+
+impl Default for Patience {
+    /// Four tries within some seconds.
+    fn default() -> Self {
+        Self {
+            tries: 4,
+            first: Duration::from_millis(200),
+            most: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Patience {
+    /// The pause before try `next` (the first one is 1), or none when there is no further one. What a server asks for
+    /// counts unless it is shorter than our own pause.
+    pub(super) fn pause(&self, next: u32, asked: Option<Duration>) -> Option<Duration> {
+        if next > self.tries {
+            return None;
+        }
+        let own = self.first.saturating_mul(3_u32.saturating_pow(next.saturating_sub(2)));
+        match asked {
+            Some(asked) if asked > self.most => None,
+            Some(asked) => Some(asked.max(self.first)),
+            None => Some(varied(own.min(self.most))),
+        }
+    }
+}
+
+/// Whether a status means "later" (RFC 9110 and RFC 6585; the list of go-containerregistry).
+pub(super) fn means_later(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 429 | 499 | 500 | 502 | 503 | 504 | 522)
+}
+
+/// What `Retry-After` asks for: seconds or a date (RFC 9110, *Retry-After*).
+pub(super) fn asked(answer: &Answer) -> Option<Duration> {
+    let value = answer.header("retry-after")?.trim();
+    if let Ok(seconds) = value.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = Time::parse(b"Mon, 02 Jan 2006 15:04:05 GMT", value.as_bytes()).ok()?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    let at = Duration::from_secs(u64::try_from(at.unix_seconds()).ok()?);
+    Some(at.saturating_sub(now))
+}
+
+/// Between three quarters of a pause and all of it, so that many clients do not come back at once.
+fn varied(pause: Duration) -> Duration {
+    let mut dice = [0; 1];
+    // Without dice the pause is as good as any.
+    let _ = getrandom::fill(&mut dice);
+    let [dice] = dice;
+    pause - pause / 4 * u32::from(dice) / 255
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_until_the_tries_are_used_up() {
+        let patience = Patience {
+            tries: 3,
+            first: Duration::from_millis(100),
+            most: Duration::from_secs(10),
+        };
+        let second = patience.pause(2, None).unwrap();
+        let third = patience.pause(3, None).unwrap();
+        assert!((75..=100).contains(&second.as_millis()), "{second:?}");
+        assert!((225..=300).contains(&third.as_millis()), "{third:?}");
+        assert_eq!(patience.pause(4, None), None);
+        assert_eq!(
+            patience.pause(2, Some(Duration::from_secs(3))),
+            Some(Duration::from_secs(3))
+        );
+        assert_eq!(
+            patience.pause(2, Some(Duration::ZERO)),
+            Some(Duration::from_millis(100))
+        );
+        assert_eq!(patience.pause(2, Some(Duration::from_secs(11))), None);
+    }
+}

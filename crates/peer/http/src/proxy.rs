@@ -1,0 +1,284 @@
+//! A proxy of one remote: what it is, and a tunnel through it for SSH (HTTP's own agent makes its tunnels itself).
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use url::Url;
+
+use super::web::decoded;
+use bumpwright_secret::Secret;
+
+/// A proxy: HTTP `CONNECT` (`http://host:port`, for HTTP remotes also `https://host:port`) or SOCKS5
+/// (`socks5://host:port`; the proxy resolves names, as with Go and so Flux).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Proxy {
+    /// Its address. User information in it counts where `username` is missing.
+    pub address: String,
+    /// The user name, if it wants one.
+    pub username: Option<String>,
+    /// The password, if it wants one.
+    pub password: Option<Secret>,
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = match self.address.rsplit_once('@') {
+            Some((_, rest)) => format!("***@{rest}"),
+            None => self.address.clone(),
+        };
+        let mut shown = f.debug_struct("Proxy");
+        shown
+            .field("address", &address)
+            .field("username", &self.username)
+            .field("password", &self.password)
+            .finish()
+    }
+}
+
+/// How to talk to the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ProxyScheme {
+    Http,
+    Https,
+    Socks5,
+}
+
+/// A proxy's settings, taken apart.
+#[derive(Clone, Debug)]
+pub struct ProxyParts {
+    pub(super) scheme: ProxyScheme,
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) login: Option<(String, Secret)>,
+}
+
+impl Proxy {
+    /// The proxy at an address, without a login beside it.
+    #[must_use]
+    pub fn at(address: impl Into<String>) -> Self {
+        Self {
+            address: address.into(),
+            username: None,
+            password: None,
+        }
+    }
+
+    /// # Errors
+    /// In words, when the address is of no known form; without the address, which may hold a password.
+    pub fn parts(&self) -> Result<ProxyParts, String> {
+        let unusable =
+            "the proxy's address cannot be used; give http://host:port, https://host:port or socks5://host:port";
+        let url = Url::parse(&self.address).map_err(|e| format!("{unusable} ({e})"))?;
+        let host = url.host_str().filter(|h| !h.is_empty()).ok_or(unusable)?.to_owned();
+        let (scheme, port) = match url.scheme() {
+            "http" => (ProxyScheme::Http, 80),
+            "https" => (ProxyScheme::Https, 443),
+            "socks5" | "socks5h" => (ProxyScheme::Socks5, 1080),
+            _ => return Err(unusable.to_owned()),
+        };
+        let port = url.port().unwrap_or(port);
+        let login = match (&self.username, decoded(url.username())) {
+            (Some(name), _) => Some((name.clone(), self.password.clone().unwrap_or_default())),
+            (None, Some(name)) => {
+                let password = url.password().and_then(decoded).unwrap_or_default();
+                Some((name, Secret::new(password)))
+            }
+            (None, None) => None,
+        };
+        Ok(ProxyParts {
+            scheme,
+            host,
+            port,
+            login,
+        })
+    }
+}
+
+impl ProxyParts {
+    /// A connection to `host` through the proxy, for SSH.
+    ///
+    /// # Errors
+    /// In words.
+    pub async fn tunnel(&self, host: &str, port: u16) -> Result<TcpStream, String> {
+        if self.scheme == ProxyScheme::Https {
+            return Err("an https:// proxy is not supported for SSH; give http:// or socks5://".to_owned());
+        }
+        let mut stream = self.connect().await?;
+        self.lead(&mut stream, host, port).await?;
+        Ok(stream)
+    }
+
+    /// A connection to the proxy itself. What is said over it has to be in TLS where [`ProxyParts::tls_name`] says so.
+    ///
+    /// # Errors
+    /// In words.
+    pub async fn connect(&self) -> Result<TcpStream, String> {
+        let connected = TcpStream::connect((self.bare_host(), self.port)).await;
+        connected.map_err(|e| format!("no connection to the proxy: {e}"))
+    }
+
+    /// The name in the certificate of a proxy that wants TLS.
+    #[must_use]
+    pub fn tls_name(&self) -> Option<&str> {
+        (self.scheme == ProxyScheme::Https).then(|| self.bare_host())
+    }
+
+    /// Has the proxy lead a connection to it on to `host`.
+    ///
+    /// # Errors
+    /// In words.
+    pub async fn lead<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), String>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        match self.scheme {
+            ProxyScheme::Http | ProxyScheme::Https => self.http(stream, host, port).await,
+            ProxyScheme::Socks5 => self.socks(stream, host, port).await,
+        }
+    }
+
+    fn bare_host(&self) -> &str {
+        self.host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    async fn http<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), String>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let target = if host.contains(':') {
+            format!("[{host}]:{port}")
+        } else {
+            format!("{host}:{port}")
+        };
+        let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
+        if let Some((name, password)) = &self.login {
+            let pair = Secret::new(format!("{name}:{}", password.expose()));
+            request.push_str(&format!(
+                "Proxy-Authorization: Basic {}\r\n",
+                STANDARD.encode(pair.expose())
+            ));
+        }
+        let request = Secret::new(format!("{request}\r\n"));
+        stream.write_all(request.expose().as_bytes()).await.map_err(broke)?;
+        let mut head = Vec::new();
+        // Byte by byte, because what comes after the head is for SSH.
+        while !head.ends_with(b"\r\n\r\n") {
+            if head.len() > 8 * 1024 {
+                return Err("the proxy's answer has no end; is it an HTTP proxy?".to_owned());
+            }
+            head.push(stream.read_u8().await.map_err(broke)?);
+        }
+        let head = String::from_utf8_lossy(&head);
+        let status = head.lines().next().unwrap_or_default();
+        match status.split(' ').nth(1) {
+            Some(code) if code.len() == 3 && code.starts_with('2') => Ok(()),
+            _ => Err(format!("the proxy refused: {}", status.escape_debug())),
+        }
+    }
+
+    /// RFC 1928; user name and password as RFC 1929. The proxy resolves the name.
+    async fn socks<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), String>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let methods: &[u8] = if self.login.is_some() {
+            &[5, 2, 0, 2]
+        } else {
+            &[5, 1, 0]
+        };
+        stream.write_all(methods).await.map_err(broke)?;
+        let mut choice = [0; 2];
+        stream.read_exact(&mut choice).await.map_err(broke)?;
+        match (choice, &self.login) {
+            ([5, 0], _) => {}
+            ([5, 2], Some((name, password))) => {
+                let request = [vec![1], counted(name)?, counted(password.expose())?].concat();
+                stream.write_all(&request).await.map_err(broke)?;
+                stream.read_exact(&mut choice).await.map_err(broke)?;
+                if choice != [1, 0] {
+                    return Err("the proxy refused the user name or the password".to_owned());
+                }
+            }
+            ([5, _], _) => return Err("the proxy wants another way to log in".to_owned()),
+            _ => return Err("the proxy does not speak SOCKS5".to_owned()),
+        }
+        let request = [vec![5, 1, 0, 3], counted(host)?, port.to_be_bytes().to_vec()].concat();
+        stream.write_all(&request).await.map_err(broke)?;
+        let mut answer = [0; 4];
+        stream.read_exact(&mut answer).await.map_err(broke)?;
+        let [_, code, _, kind] = answer;
+        if code != 0 {
+            return Err(format!("the proxy refused: {}", socks_reason(code)));
+        }
+        let length = match kind {
+            1 => 4,
+            4 => 16,
+            _ => usize::from(stream.read_u8().await.map_err(broke)?),
+        };
+        // The address that the proxy has bound, which says nothing to us, and its port.
+        stream.read_exact(&mut vec![0; length + 2]).await.map_err(broke)?;
+        Ok(())
+    }
+}
+
+fn counted(text: &str) -> Result<Vec<u8>, String> {
+    let length = u8::try_from(text.len()).map_err(|_| "SOCKS5 takes no name longer than 255 bytes".to_owned())?;
+    Ok([&[length], text.as_bytes()].concat())
+}
+
+/// RFC 1928, section 6.
+fn socks_reason(code: u8) -> &'static str {
+    match code {
+        2 => "not allowed by its rules",
+        3 => "network unreachable",
+        4 => "host unreachable",
+        5 => "connection refused",
+        6 => "time to live expired",
+        _ => "general failure",
+    }
+}
+
+fn broke(error: std::io::Error) -> String {
+    format!("the connection to the proxy broke: {error}")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn proxy(address: &str) -> Proxy {
+        Proxy {
+            address: address.to_owned(),
+            username: None,
+            password: None,
+        }
+    }
+
+    #[test]
+    fn addresses() {
+        let parts = proxy("socks5://[::1]").parts().unwrap();
+        assert_eq!(
+            (parts.scheme, parts.host.as_str(), parts.port),
+            (ProxyScheme::Socks5, "[::1]", 1080)
+        );
+        let parts = proxy("http://us%40er:p%3Aw@p.example").parts().unwrap();
+        let (name, password) = parts.login.unwrap();
+        assert_eq!((parts.port, name.as_str(), password.expose()), (80, "us@er", "p:w"));
+        let both = Proxy {
+            username: Some("other".to_owned()),
+            ..proxy("http://user:hunter2@p")
+        };
+        assert_eq!(both.parts().unwrap().login.unwrap().0, "other");
+        assert!(!format!("{both:?}").contains("hunter2"));
+        assert!(
+            proxy("ftp://u:hunter2@x")
+                .parts()
+                .is_err_and(|e| !e.contains("hunter2"))
+        );
+        assert!(proxy("p.example:80").parts().is_err());
+    }
+}

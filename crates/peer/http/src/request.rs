@@ -1,0 +1,177 @@
+//! A short request and its answer.
+
+use ureq::http::{HeaderMap, Method, StatusCode};
+use url::Url;
+
+use super::explain::{WORDS, server_text};
+use bumpwright_secret::Secret;
+
+/// The largest answer that is read unless a request says otherwise, in bytes.
+const LIMIT: usize = 8 << 20;
+
+/// A request, with its body in memory.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) headers: Vec<(&'static str, String)>,
+    /// Headers that only the asked host may see.
+    pub(super) secret_headers: Vec<(&'static str, Secret)>,
+    pub(super) body: Option<Secret>,
+    pub(super) limit: usize,
+    pub(super) repeatable: bool,
+    pub(super) reconnects: bool,
+    pub(super) redirects: bool,
+    pub(super) named: Option<Url>,
+}
+
+impl Request {
+    /// `GET`. It may be sent again when a server asks for patience.
+    #[must_use]
+    pub fn get(url: Url) -> Self {
+        Self::new(Method::GET, url)
+    }
+
+    /// `HEAD`. It may be sent again when a server asks for patience.
+    #[must_use]
+    pub fn head(url: Url) -> Self {
+        Self::new(Method::HEAD, url)
+    }
+
+    /// `POST`; the body may hold secrets. It is sent once, see [`Request::repeatable`].
+    #[must_use]
+    pub fn post(url: Url, content_type: &str, body: impl Into<Secret>) -> Self {
+        let mut request = Self::new(Method::POST, url).header("content-type", content_type);
+        request.body = Some(body.into());
+        request.repeatable = false;
+        request
+    }
+
+    fn new(method: Method, url: Url) -> Self {
+        Self {
+            method,
+            url,
+            headers: Vec::new(),
+            secret_headers: Vec::new(),
+            body: None,
+            limit: LIMIT,
+            repeatable: true,
+            reconnects: true,
+            redirects: true,
+            named: None,
+        }
+    }
+
+    /// Says that the address was given by a server, which was asked because the settings name `named`: it leads there only where
+    /// a redirect would.
+    #[must_use]
+    pub fn led_from(mut self, named: Url) -> Self {
+        self.named = Some(named);
+        self
+    }
+
+    /// The address that the settings name.
+    pub(super) fn named(&self) -> &Url {
+        self.named.as_ref().unwrap_or(&self.url)
+    }
+
+    /// What is asked.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Another method, such as `PUT` or `PATCH`.
+    #[must_use]
+    pub fn method(mut self, method: Method) -> Self {
+        self.method = method;
+        self
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// Adds a header that is secret: it never goes to another host than the one that is asked.
+    #[must_use]
+    pub fn secret_header(mut self, name: &'static str, value: impl Into<Secret>) -> Self {
+        self.secret_headers.push((name, value.into()));
+        self
+    }
+
+    /// Sets the `Authorization` header, as [`Request::secret_header`].
+    #[must_use]
+    pub fn authorization(self, value: impl Into<Secret>) -> Self {
+        self.secret_header("authorization", value)
+    }
+
+    /// The largest answer that is read, in bytes.
+    #[must_use]
+    pub fn limit(mut self, bytes: usize) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// Says that the server does the same when it gets this twice, so that it may be sent again.
+    #[must_use]
+    pub fn repeatable(mut self) -> Self {
+        self.repeatable = true;
+        self
+    }
+
+    /// Takes a connection that breaks for an answer: there is no waiting for a better one.
+    #[must_use]
+    pub fn without_reconnecting(mut self) -> Self {
+        self.reconnects = false;
+        self
+    }
+
+    /// Takes a redirect for the answer.
+    #[must_use]
+    pub fn without_redirects(mut self) -> Self {
+        self.redirects = false;
+        self
+    }
+}
+
+/// An answer of any status, read to its end.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The address that gave it, after redirects.
+    pub url: Url,
+    /// Whether it was a server that named this address.
+    pub redirected: bool,
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body; empty for `HEAD`.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// A header's value, when it is ASCII text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The media type, in small letters and without parameters; empty when the server names none.
+    #[must_use]
+    pub fn media_type(&self) -> String {
+        let value = self.header("content-type").unwrap_or_default();
+        value.split(';').next().unwrap_or(value).trim().to_ascii_lowercase()
+    }
+
+    /// The server's words, made fit for a message; none for a web page.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self.media_type() == "text/html" {
+            true => String::new(),
+            false => server_text(&self.body, WORDS),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a vault says about who may ask it: which tokens it takes, and of which tenant (Azure Key Vault, *Authentication,
+//! requests and responses*; Azure SDK for Go, `keyvault/internal/challenge_policy.go`).
+
+use url::Url;
+
+use bumpwright_gostd::{Url as GoUrl, quote};
+
+/// Read from the answer to a request without a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Challenge {
+    /// What tokens are asked for with.
+    pub(super) scope: String,
+    /// Who has the vault; empty when it does not say.
+    pub(super) tenant: String,
+}
+
+impl Challenge {
+    /// The challenge of a `WWW-Authenticate` header.
+    ///
+    /// # Errors
+    /// In the SDK's words, when it names no resource, or that of another domain: whoever asked for a token of somebody else's
+    /// vault would get one.
+    pub(super) fn read(header: &str, vault: &Url) -> Result<Self, String> {
+        let header = header.replace("Bearer ", "");
+        let get = |wanted: &str| {
+            let mut values = header.split(' ').filter_map(|part| {
+                let (name, value) = part.split_once('=')?;
+                let value = value.replace('"', "");
+                let whole = name == wanted && !value.contains('=');
+                whole.then(|| value.strip_suffix(',').unwrap_or(&value).to_owned())
+            });
+            values.next_back()
+        };
+        let scope = get("scope")
+            .or_else(|| get("resource"))
+            .filter(|scope| !scope.is_empty());
+        let scope = scope.ok_or("could not find a valid resource in the WWW-Authenticate header")?;
+        let resource =
+            GoUrl::parse(scope.as_bytes()).map_err(|e| format!("invalid challenge resource {}: {e}", quote(&scope)))?;
+        if !is_above(&resource, vault) {
+            return Err(format!(
+                "challenge resource \"{scope}\" doesn't match the requested domain. Set DisableChallengeResourceVerification to \
+                 true in your client options to disable. See https://aka.ms/azsdk/blog/vault-uri for more information"
+            ));
+        }
+        let tenant = get("authorization").and_then(|url| url.split('/').nth(3).map(str::to_owned));
+        let tenant = tenant.unwrap_or_default().replace(',', "");
+        Ok(Self {
+            scope: match scope.ends_with("/.default") {
+                true => scope,
+                false => format!("{scope}/.default"),
+            },
+            tenant,
+        })
+    }
+}
+
+/// Whether a vault's host is below that of a resource, letter by letter.
+fn is_above(resource: &GoUrl, vault: &Url) -> bool {
+    let host = vault.host_str().unwrap_or_default();
+    let host = vault
+        .port()
+        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    let above = resource.host.as_slice();
+    !above.is_empty() && host.as_bytes().ends_with(&[b".", above].concat())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn read(vault: &str, header: &str) -> Result<(String, String), String> {
+        let read = Challenge::read(header, &Url::parse(vault).unwrap());
+        read.map(|challenge| (challenge.scope, challenge.tenant))
+    }
+
+    #[test]
+    fn challenges() {
+        const VAULT: &str = "https://team.vault.azure.net/keys/a";
+        let ok = |scope: &str, tenant: &str| Ok((scope.to_owned(), tenant.to_owned()));
+        let (a, b) = (
+            "Bearer authorization=\"https://login.microsoftonline.com/t-1\", resource=\"https://vault.azure.net\"",
+            "Bearer authorization=\"https://login.microsoftonline.com/t\" scope=\"https://vault.azure.net/.default\" resource=\"x\"",
+        );
+        assert_eq!(read(VAULT, a), ok("https://vault.azure.net/.default", "t-1"));
+        assert_eq!(read(VAULT, b), ok("https://vault.azure.net/.default", "t"));
+        assert_eq!(
+            read(VAULT, "Bearer resource=https://vault.azure.net"),
+            ok("https://vault.azure.net/.default", "")
+        );
+        for vault in [
+            "https://evil.example/",
+            "https://vault.azure.net/",
+            "https://vault.azure.net.evil.example/",
+            "https://xvault.azure.net/",
+            "https://team.vault.azure.net:8443/",
+        ] {
+            assert!(read(vault, a).unwrap_err().contains("doesn't match"), "{vault}");
+        }
+        for resource in [
+            "x",
+            "https://",
+            "https:///x",
+            "file:///x",
+            "https://VAULT.azure.net",
+            "https://vault.azure.net:443",
+        ] {
+            assert!(
+                read(VAULT, &format!("Bearer resource=\"{resource}\"")).is_err(),
+                "{resource}"
+            );
+        }
+        for header in [
+            "",
+            "Bearer",
+            "Bearer realm=\"x\"",
+            "Basic realm=x",
+            "Bearer resource=\"\"",
+            "Bearer scope",
+        ] {
+            assert!(
+                read(VAULT, header).unwrap_err().starts_with("could not find"),
+                "{header}"
+            );
+        }
+    }
+}

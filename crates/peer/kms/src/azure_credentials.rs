@@ -1,0 +1,112 @@
+//! The forms of `sops.azure-kv` (CONTRACT K-138 to K-142; kustomize-controller, `internal/sops/azkv`).
+
+use super::entry::Fields;
+use bumpwright_cloud::{EntraClient, EntraProof};
+use bumpwright_secret::Secret;
+
+/// Who issues tokens where the entry does not say. The environment has no word in it, as in Flux.
+const AUTHORITY: &str = "https://login.microsoftonline.com/";
+
+/// The fields that are texts.
+const TEXTS: [&str; 9] = [
+    "tenantId",
+    "clientId",
+    "clientSecret",
+    "clientCertificate",
+    "clientCertificatePassword",
+    "authorityHost",
+    "appId",
+    "tenant",
+    "password",
+];
+
+/// An application with a password or a certificate, what `az` writes, or a managed identity.
+///
+/// # Errors
+/// In Flux' words, without any secret.
+pub(super) fn client(entry: &[u8]) -> Result<EntraClient, String> {
+    let text = decoded(entry).ok_or("failed to decode Azure authentication file bytes: unexpected EOF")?;
+    let unread = |e| format!("failed to unmarshal Azure authentication file: {e}");
+    let fields = Fields::read(&text, "AADConfig", &TEXTS).map_err(unread)?;
+    let get = |name| fields.text(name).map_err(unread);
+    let plain = |name| get(name).map(|text| text.map(|text| text.expose().to_owned()));
+    let authority = Some(plain("authorityHost")?.unwrap_or_else(|| AUTHORITY.to_owned()));
+    let (id, tenant) = (plain("clientId")?, plain("tenantId")?);
+    let (secret, pem, password) = (
+        get("clientSecret")?,
+        get("clientCertificate")?,
+        get("clientCertificatePassword")?,
+    );
+    let send_chain = fields.truth("clientCertificateSendChain").map_err(unread)?;
+    let az = (plain("appId")?, plain("tenant")?, get("password")?);
+    let client = match (id, tenant, secret, pem) {
+        (Some(id), Some(tenant), Some(secret), _) => of_password(id, tenant, authority, secret),
+        (Some(id), Some(tenant), None, Some(pem)) => {
+            if password.is_some() {
+                return Err(PKCS_12.to_owned());
+            }
+            let proof = EntraProof::Certificate {
+                tenant,
+                authority,
+                pem,
+                send_chain,
+            };
+            proof.check().map_err(|e| format!("clientCertificate {e}"))?;
+            EntraClient { id, proof }
+        }
+        (id, ..) => match (az, id) {
+            ((Some(id), Some(tenant), Some(secret)), _) => of_password(id, tenant, authority, secret),
+            (_, Some(id)) => EntraClient {
+                id,
+                proof: EntraProof::ManagedIdentity,
+            },
+            _ => return Err(NOBODY.to_owned()),
+        },
+    };
+    match &client.proof {
+        EntraProof::Secret { tenant, .. } | EntraProof::Certificate { tenant, .. } if !is_tenant(tenant) => {
+            Err(NO_TENANT.to_owned())
+        }
+        _ => Ok(client),
+    }
+}
+
+const NOBODY: &str = "invalid data: requires a 'clientId' field, a combination of 'tenantId', 'clientId' and 'clientSecret', \
+    or 'tenantId', 'clientId' and 'clientCertificate'";
+const NO_TENANT: &str = "invalid tenantID. You can locate your tenantID by following the instructions listed here: \
+    https://learn.microsoft.com/partner-center/find-ids-and-domain-names";
+const PKCS_12: &str = "clientCertificatePassword is for PKCS #12 files, which no text can hold; give clientCertificate as PEM \
+    with a key that is not encrypted, and no password";
+
+fn of_password(id: String, tenant: String, authority: Option<String>, secret: Secret) -> EntraClient {
+    let proof = EntraProof::Secret {
+        tenant,
+        authority,
+        secret,
+    };
+    EntraClient { id, proof }
+}
+
+/// Azure SDK for Go, `azidentity`, *validTenantID*.
+fn is_tenant(text: &str) -> bool {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
+    !text.is_empty() && text.bytes().all(good)
+}
+
+/// UTF-16 with a byte order mark as UTF-8, as PowerShell writes files.
+fn decoded(entry: &[u8]) -> Option<Vec<u8>> {
+    let pairs = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
+        let (pairs, []) = rest.as_chunks() else { return None };
+        let units = pairs.iter().map(|pair| unit(*pair));
+        let text: String = char::decode_utf16(units)
+            .map(|read| read.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect();
+        Some(text.into_bytes())
+    };
+    match entry {
+        [0xef, 0xbb, 0xbf, rest @ ..] => Some(rest.to_vec()),
+        [0xff, 0xfe, rest @ ..] => pairs(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => pairs(rest, u16::from_be_bytes),
+        rest => Some(rest.to_vec()),
+    }
+}

@@ -1,0 +1,196 @@
+//! Azure Key Vault (Key Vault REST API, *Decrypt*; SOPS, `azkv/keysource.go`; CONTRACT K-138).
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Deserialize;
+use serde_json::json;
+use ureq::http::{Method, StatusCode};
+use url::Url;
+use zeroize::Zeroizing;
+
+use super::azure_challenge::Challenge;
+use super::azure_refusal::refused;
+use super::encoded::{decode, encode_raw_url};
+use super::services::{Asking, Plain};
+use bumpwright_cloud::{AzureCloud, EntraProof};
+use bumpwright_gostd::Base64;
+use bumpwright_http::{Answer, Request};
+use bumpwright_secret::Secret;
+use bumpwright_sops::KeyError;
+
+/// The version of the interface (Azure SDK for Go, `azkeys` v1.5.0).
+const VERSION: &str = "2025-07-01";
+
+/// What vaults have said about who may ask them, by their origin.
+#[derive(Debug, Default)]
+pub(super) struct Challenges(Mutex<HashMap<String, Challenge>>);
+
+impl Challenges {
+    fn get(&self, vault: &Url) -> Option<Challenge> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&vault.origin().ascii_serialization()).cloned()
+    }
+
+    fn put(&self, vault: &Url, challenge: Option<&Challenge>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let origin = vault.origin().ascii_serialization();
+        match challenge {
+            Some(challenge) => drop(known.insert(origin, challenge.clone())),
+            None => drop(known.remove(&origin)),
+        }
+    }
+}
+
+/// A master key at Azure.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AzureKey<'k> {
+    pub(super) vault: &'k str,
+    pub(super) name: &'k str,
+    pub(super) version: &'k str,
+    pub(super) enc: &'k str,
+}
+
+#[derive(Deserialize)]
+struct Decrypted {
+    #[serde(default, deserialize_with = "super::encoded::secret")]
+    value: Zeroizing<String>,
+}
+
+impl Asking<'_> {
+    pub(super) fn azure_key_vault(&self, key: AzureKey<'_>) -> Result<Plain, KeyError> {
+        let blob = decode(key.enc.as_bytes(), Base64::RawUrl)
+            .map_err(|e| KeyError::new(format!("failed to base64 decode Azure Key Vault encrypted key: {e}")))?;
+        self.decrypted(key, &blob).map_err(|said| {
+            let AzureKey {
+                vault, name, version, ..
+            } = key;
+            KeyError::new(format!(
+                "failed to decrypt sops data key with Azure Key Vault key '{vault}/keys/{name}/{version}': {said}"
+            ))
+        })
+    }
+
+    fn decrypted(&self, key: AzureKey<'_>, blob: &[u8]) -> Result<Plain, String> {
+        let url = address(key)?;
+        let known = self.challenges.get(&url);
+        let challenge = match &known {
+            Some(known) => known.clone(),
+            None => self.challenged(&url)?,
+        };
+        let token = self.entra_token(&challenge)?;
+        let answer = self.authorized(&url, blob, &token)?;
+        if answer.status == StatusCode::UNAUTHORIZED {
+            // What it takes may have changed since.
+            self.challenges.put(&url, None);
+            if known.is_some() {
+                return self.decrypted(key, blob);
+            }
+        }
+        if answer.status != StatusCode::OK {
+            return Err(refused(&answer, &[&token]));
+        }
+        let body = Zeroizing::new(answer.body);
+        let unread = || format!("the answer of {} cannot be used", bumpwright_http::shown(&answer.url));
+        let decrypted: Decrypted = serde_json::from_slice(&body).map_err(|_| unread())?;
+        decode(decrypted.value.as_bytes(), Base64::RawUrl).map_err(|_| unread())
+    }
+
+    /// What a vault answers to somebody without a token.
+    fn challenged(&self, url: &Url) -> Result<Challenge, String> {
+        let request = Request::get(url.clone())
+            .method(Method::POST)
+            .header("accept", "application/json")
+            .without_redirects();
+        let answer = self.sent(&request)?;
+        let header = answer.header("www-authenticate").filter(|header| !header.is_empty());
+        match header.filter(|_| answer.status == StatusCode::UNAUTHORIZED) {
+            Some(header) => {
+                let challenge = Challenge::read(header, url)?;
+                self.challenges.put(url, Some(&challenge));
+                Ok(challenge)
+            }
+            None => Err(refused(&answer, &[])),
+        }
+    }
+
+    fn authorized(&self, url: &Url, blob: &[u8], token: &Secret) -> Result<Answer, String> {
+        let body = json!({"alg": "RSA-OAEP-256", "value": encode_raw_url(blob)});
+        let request = Request::post(url.clone(), "application/json", body.to_string())
+            .header("accept", "application/json")
+            .authorization(format!("Bearer {}", token.expose()))
+            .repeatable()
+            .without_redirects();
+        self.sent(&request)
+    }
+
+    fn sent(&self, request: &Request) -> Result<Answer, String> {
+        self.cloud
+            .client()
+            .send(request, self.deadline)
+            .map_err(|e| e.to_string())
+    }
+
+    /// Of the Secret's application, else of the ServiceAccount or of this process.
+    fn entra_token(&self, challenge: &Challenge) -> Result<Secret, String> {
+        let token = match &self.given.azure {
+            Some(client) => {
+                let (name, own) = match &client.proof {
+                    EntraProof::Secret { tenant, .. } => ("ClientSecretCredential", tenant.as_str()),
+                    EntraProof::Certificate { tenant, .. } => ("ClientCertificateCredential", tenant.as_str()),
+                    EntraProof::ManagedIdentity => ("", challenge.tenant.as_str()),
+                };
+                if !challenge.tenant.is_empty() && challenge.tenant != own {
+                    return Err(other_tenant(name, &challenge.tenant));
+                }
+                self.cloud.entra_token_of(client, &challenge.scope, self.deadline)
+            }
+            None => self.account().and_then(|account| {
+                self.cloud
+                    .entra_token(AzureCloud::Public, &challenge.scope, account, self.deadline)
+            }),
+        };
+        token.map(|token| token.token).map_err(|e| e.to_string())
+    }
+}
+
+/// Azure SDK for Go, `azidentity`, *resolveTenant*.
+fn other_tenant(name: &str, tenant: &str) -> String {
+    format!(
+        "{name} isn't configured to acquire tokens for tenant {}. To enable acquiring tokens for this tenant add it to the \
+         AdditionallyAllowedTenants on the credential options, or add \"*\" to allow acquiring tokens for any tenant",
+        bumpwright_gostd::quote(tenant)
+    )
+}
+
+/// Tokens never go over a wire that others can read.
+fn address(key: AzureKey<'_>) -> Result<Url, String> {
+    if key.name.is_empty() {
+        return Err("parameter name cannot be empty".to_owned());
+    }
+    let is_odd = |name: &&str| matches!(*name, "." | "..") || name.chars().any(char::is_control);
+    if let Some(name) = [key.name, key.version].into_iter().find(is_odd) {
+        return Err(format!("{} is no name of a key", bumpwright_gostd::quote(name)));
+    }
+    let no_address = || {
+        format!(
+            "{} is no address of a vault; it is https://NAME.vault.azure.net",
+            bumpwright_gostd::quote(key.vault)
+        )
+    };
+    let mut url = Url::parse(key.vault)
+        .ok()
+        .filter(Url::has_host)
+        .ok_or_else(no_address)?;
+    if url.scheme() != "https" {
+        return Err("authorized requests are not permitted for non-TLS protected (https) endpoints".to_owned());
+    }
+    url.set_query(None);
+    let parts = ["keys", key.name, key.version, "decrypt"];
+    url.path_segments_mut()
+        .map_err(|()| no_address())?
+        .pop_if_empty()
+        .extend(parts.into_iter().filter(|part| !part.is_empty()));
+    url.set_query(Some(&format!("api-version={VERSION}")));
+    Ok(url)
+}

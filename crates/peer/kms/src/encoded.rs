@@ -1,0 +1,34 @@
+//! Data keys and ciphertexts in base64, as the services' libraries for Go write and read it.
+
+use base64::Engine;
+use base64::engine::general_purpose;
+use serde::{Deserialize, Deserializer};
+use zeroize::Zeroizing;
+
+use bumpwright_gostd::{Base64, CorruptInput, decode_base64};
+
+/// `StdEncoding.EncodeToString`.
+pub(super) fn encode(bytes: &[u8]) -> String {
+    general_purpose::STANDARD.encode(bytes)
+}
+
+/// `RawURLEncoding.EncodeToString`.
+pub(super) fn encode_raw_url(bytes: &[u8]) -> String {
+    general_purpose::URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// A field of an answer, which is wiped; null is empty.
+pub(super) fn secret<'de, D: Deserializer<'de>>(text: D) -> Result<Zeroizing<String>, D::Error> {
+    let text: Option<String> = Option::deserialize(text)?;
+    Ok(Zeroizing::new(text.unwrap_or_default()))
+}
+
+/// Decodes a text.
+///
+/// # Errors
+/// [`CorruptInput`] at the place that Go names.
+pub(super) fn decode(text: &[u8], encoding: Base64) -> Result<Zeroizing<Vec<u8>>, CorruptInput> {
+    let mut out = Zeroizing::new(Vec::new());
+    decode_base64(text, encoding, &mut out)?;
+    Ok(out)
+}

@@ -1,0 +1,223 @@
+//! The fields of a Secret's entry, as sigs.k8s.io/yaml reads YAML and JSON into a struct of Go: names in any case, numbers and
+//! truth values as texts where texts are wanted.
+
+use std::fmt;
+
+use bumpwright_gostd::format_float;
+use bumpwright_secret::Secret;
+use bumpwright_yaml::{Dialect, FileId, Node, ReadOptions, Resolved, Value, decode, read_first};
+
+/// What sigs.k8s.io/yaml says before an error of Go's JSON.
+const DECODING: &str = "error unmarshaling JSON: while decoding JSON";
+
+/// The fields, with the name of the struct that they belong to, which Go's errors name.
+pub(super) struct Fields {
+    of: &'static str,
+    /// Sorted by name as Go's JSON has them: the last one that fits counts.
+    entries: Vec<(String, Node)>,
+}
+
+impl fmt::Debug for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set()
+            .entries(self.entries.iter().map(|(name, _)| name))
+            .finish()
+    }
+}
+
+impl Fields {
+    /// An empty text has no fields. `texts` are those of the struct's fields that are texts.
+    ///
+    /// # Errors
+    /// In words without any of the text, which is secret, when it is no mapping.
+    pub(super) fn read(text: &[u8], of: &'static str, texts: &[&str]) -> Result<Self, String> {
+        // Go's own sentence may quote the text.
+        let document = read_first(text, &ReadOptions::sigs(FileId::default())).map_err(|e| {
+            let (line, column) = (e.place.line, e.place.column);
+            format!("error converting YAML to JSON: it is no YAML (line {line}, column {column})")
+        })?;
+        let mut entries: Vec<(String, Node)> = match document.map(|node| node.value) {
+            None => Vec::new(),
+            Some(Value::Mapping(mapping)) => {
+                let named = |entry: bumpwright_yaml::Entry| (entry.key.text.to_string(), entry.value);
+                mapping.entries.into_iter().map(named).collect()
+            }
+            Some(value) if kind(&value) == "null" => Vec::new(),
+            Some(value) => {
+                let kind = kind(&value);
+                return Err(format!(
+                    "{DECODING}: json: cannot unmarshal {kind} into Go value of type {of}"
+                ));
+            }
+        };
+        entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let is_text = |name: &str| texts.iter().any(|text| text.eq_ignore_ascii_case(name));
+        let others = entries
+            .iter()
+            .filter(|(name, node)| !(is_text(name) && matches!(node.value, Value::Scalar(_))));
+        match others.filter_map(|(_, node)| unsupported(&node.value)).next() {
+            Some(number) => Err(format!(
+                "error converting YAML to JSON: json: unsupported value: {}",
+                format_float(number, b'g', None, 64)
+            )),
+            None => Ok(Self { of, entries }),
+        }
+    }
+
+    /// The values of a field, the one that counts last.
+    fn values(&self, name: &str) -> impl Iterator<Item = &Value> {
+        let fits = move |(other, _): &&(String, Node)| other.eq_ignore_ascii_case(name);
+        let values = self.entries.iter().filter(fits).map(|(_, node)| &node.value);
+        values.filter(|value| kind(value) != "null")
+    }
+
+    /// A text; none when it is missing, null or empty.
+    ///
+    /// # Errors
+    /// In Go's words, without the value, for a collection.
+    pub(super) fn text(&self, name: &str) -> Result<Option<Secret>, String> {
+        let read = |value| text(value).ok_or_else(|| self.unfit(name, value, "string"));
+        let read = self.values(name).map(read).collect::<Result<Vec<_>, _>>()?;
+        Ok(read.into_iter().next_back().filter(|text| !text.is_empty()))
+    }
+
+    /// A truth value; false when it is missing or null.
+    ///
+    /// # Errors
+    /// In Go's words, without the value, for anything else.
+    pub(super) fn truth(&self, name: &str) -> Result<bool, String> {
+        let read = |value| match scalar(value) {
+            Some(Resolved::Bool(truth)) => Ok(truth),
+            _ => Err(self.unfit(name, value, "bool")),
+        };
+        let read = self.values(name).map(read).collect::<Result<Vec<_>, _>>()?;
+        Ok(read.last().copied().unwrap_or_default())
+    }
+
+    fn unfit(&self, name: &str, value: &Value, wanted: &str) -> String {
+        // A struct without a name has a type and no name in Go.
+        let of = Some(self.of).filter(|of| !of.starts_with("struct")).unwrap_or_default();
+        let kind = kind(value);
+        format!("{DECODING}: json: cannot unmarshal {kind} into Go struct field {of}.{name} of type {wanted}")
+    }
+}
+
+/// A scalar as a text.
+fn text(value: &Value) -> Option<Secret> {
+    Some(match scalar(value)? {
+        Resolved::Text(text) => Secret::new(text),
+        Resolved::Int(number) => Secret::new(number.to_string()),
+        Resolved::Uint(number) => Secret::new(number.to_string()),
+        Resolved::Float(number) => Secret::new(format_float(number, b'g', None, 64)),
+        Resolved::Bool(truth) => Secret::new(truth.to_string()),
+        Resolved::Timestamp(time) => Secret::new(time),
+        Resolved::Bytes(bytes) => Secret::new(String::from_utf8(bytes).ok()?),
+        Resolved::Null => return None,
+    })
+}
+
+/// A number that JSON has no spelling for.
+fn unsupported(value: &Value) -> Option<f64> {
+    match value {
+        Value::Mapping(mapping) => mapping.entries.iter().find_map(|entry| unsupported(&entry.value.value)),
+        Value::Sequence(sequence) => sequence.items.iter().find_map(|item| unsupported(&item.value)),
+        Value::Scalar(_) => match scalar(value) {
+            Some(Resolved::Float(number)) if !number.is_finite() => Some(number),
+            _ => None,
+        },
+    }
+}
+
+fn scalar(value: &Value) -> Option<Resolved<'_>> {
+    match value {
+        Value::Scalar(scalar) => decode(scalar, Dialect::V2).ok(),
+        _ => None,
+    }
+}
+
+/// What Go's JSON calls a value.
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Mapping(_) => "object",
+        Value::Sequence(_) => "array",
+        Value::Scalar(_) => match scalar(value) {
+            Some(Resolved::Null) => "null",
+            Some(Resolved::Bool(_)) => "bool",
+            Some(Resolved::Int(_) | Resolved::Uint(_) | Resolved::Float(_)) => "number",
+            _ => "string",
+        },
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn text(document: &str, name: &str) -> Result<Option<String>, String> {
+        let text = Fields::read(document.as_bytes(), "AADConfig", &["clientId"])?.text(name)?;
+        Ok(text.map(|text| text.expose().to_owned()))
+    }
+
+    #[test]
+    fn texts_as_go_reads_them() {
+        for (document, expected) in [
+            ("clientId: a", Some("a")),
+            ("{\"clientId\": \"a\", \"x\": [1]}", Some("a")),
+            ("CLIENTID: a", Some("a")),
+            ("clientId: a\nClientId: b\nCLIENTID: c", Some("a")),
+            ("clientId: 1234567890", Some("1234567890")),
+            ("clientId: 010", Some("8")),
+            ("clientId: 1e10", Some("1e+10")),
+            ("clientId: yes", Some("true")),
+            ("clientId: '010'", Some("010")),
+            ("clientId: 2020-01-01", Some("2020-01-01")),
+            ("clientId: |\n  a\n  b\n", Some("a\nb\n")),
+            ("clientId: ~", None),
+            ("clientId: ''", None),
+            ("", None),
+            ("null", None),
+            ("other: a", None),
+        ] {
+            assert_eq!(
+                text(document, "clientId"),
+                Ok(expected.map(str::to_owned)),
+                "{document}"
+            );
+        }
+    }
+
+    #[test]
+    fn errors_do_not_quote() {
+        for (document, said) in [
+            (
+                "hunter2",
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go value of type AADConfig",
+            ),
+            (
+                "clientId: [hunter2]",
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go struct field AADConfig.clientId of \
+                 type string",
+            ),
+            ("clientId: *hunter2", "error converting YAML to JSON: it is no YAML"),
+            ("hunter2: {", "error converting YAML to JSON: it is no YAML"),
+        ] {
+            let got = text(document, "clientId").unwrap_err();
+            assert!(got.starts_with(said) && !got.contains("hunter2"), "{got}");
+        }
+        let flag = |document: &str| {
+            Fields::read(document.as_bytes(), "AADConfig", &[])
+                .unwrap()
+                .truth("chain")
+        };
+        assert_eq!(
+            (flag("chain: on"), flag("chain: false"), flag("")),
+            (Ok(true), Ok(false), Ok(false))
+        );
+        assert!(
+            flag("chain: 'true'")
+                .unwrap_err()
+                .ends_with("AADConfig.chain of type bool")
+        );
+    }
+}

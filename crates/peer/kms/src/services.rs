@@ -1,0 +1,167 @@
+//! The services as one [`KeyService`], for the credentials of one object.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use zeroize::Zeroizing;
+
+use super::StaticCredentials;
+use super::aws_kms::AwsKey;
+use super::azure_key_vault::{AzureKey, Challenges};
+use super::vault::VaultKey;
+use super::vault_login::{LoggedIn, VaultLogins};
+use super::vault_settings::VaultSettings;
+use bumpwright_cloud::{Cloud, CloudError, WorkloadIdentity};
+use bumpwright_http::Deadline;
+use bumpwright_sops::{KeyError, KeyService, MasterKey};
+
+/// A data key, which is wiped.
+pub(super) type Plain = Zeroizing<Vec<u8>>;
+
+/// The most that one master key takes, with logins and repetitions.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Decrypts data keys at AWS KMS, Google Cloud KMS, Azure Key Vault and Vault. A service for which the object's Secret has
+/// credentials is asked with those; all others as the ServiceAccount of the object if there is one, Vault only with
+/// [`VaultLogins`]; else as this process (CONTRACT K-130, K-131, K-145, N-061).
+///
+/// Nothing is read or asked before a key is decrypted. What is learnt on the way is kept for as long as the value: make one for each
+/// object and each run.
+#[derive(Debug)]
+pub struct Services {
+    cloud: Cloud,
+    given: StaticCredentials,
+    account: Result<Option<WorkloadIdentity>, CloudError>,
+    deadline: Deadline,
+    challenges: Challenges,
+    vault: OnceLock<Result<VaultSettings, String>>,
+    logged_in: Option<LoggedIn>,
+    listed_only: bool,
+}
+
+impl Services {
+    /// `cloud` has the environment of the process, the way to servers, and tokens that are kept. `account` is the ServiceAccount
+    /// of the object, or why there is none ([`bumpwright_cloud::ServiceAccounts::identity`]), which is told only where it would be asked
+    /// for. After `deadline` nothing is waited for; a single master key takes a minute at most.
+    #[must_use]
+    pub fn new(
+        cloud: Cloud,
+        given: StaticCredentials,
+        account: Result<Option<WorkloadIdentity>, CloudError>,
+        deadline: Deadline,
+    ) -> Self {
+        Self {
+            cloud,
+            given,
+            account,
+            deadline,
+            challenges: Challenges::default(),
+            vault: OnceLock::new(),
+            logged_in: None,
+            listed_only: false,
+        }
+    }
+
+    /// The same for files of tenants who are kept apart: this process' own token goes to no server of Vault unless
+    /// `SOPS_HC_VAULT_ALLOWLIST` is set.
+    #[must_use]
+    pub fn with_listed_servers_only(self, listed_only: bool) -> Self {
+        Self { listed_only, ..self }
+    }
+
+    /// The same, with logins at servers of Vault for which `given` has no token.
+    #[must_use]
+    pub fn with_vault_logins(self, logins: Option<VaultLogins>) -> Self {
+        Self {
+            logged_in: logins.map(LoggedIn::new),
+            ..self
+        }
+    }
+}
+
+impl KeyService for Services {
+    fn decrypt(&self, key: &MasterKey) -> Result<Plain, KeyError> {
+        let asking = Asking {
+            cloud: &self.cloud,
+            given: &self.given,
+            account: &self.account,
+            challenges: &self.challenges,
+            vault: &self.vault,
+            logged_in: self.logged_in.as_ref(),
+            listed_only: self.listed_only,
+            deadline: self.deadline.within(LIMIT),
+        };
+        match key {
+            MasterKey::AwsKms {
+                arn,
+                role,
+                context,
+                enc,
+                ..
+            } => asking.aws_kms(AwsKey {
+                arn,
+                role,
+                context,
+                enc,
+            }),
+            MasterKey::GcpKms { resource_id, enc, .. } => asking.gcp_kms(resource_id, enc),
+            MasterKey::AzureKv {
+                vault_url,
+                name,
+                version,
+                enc,
+                ..
+            } => asking.azure_key_vault(AzureKey {
+                vault: vault_url,
+                name,
+                version,
+                enc,
+            }),
+            MasterKey::Vault {
+                address,
+                engine_path,
+                key_name,
+                enc,
+                ..
+            } => asking.vault(VaultKey {
+                server: address,
+                engine: engine_path,
+                name: key_name,
+                enc,
+            }),
+            MasterKey::HuaweiKms { .. } => Err(KeyError::new(
+                "Huawei Cloud KMS is not supported; encrypt the data key for another master key as well",
+            )),
+            MasterKey::Age { .. } | MasterKey::Pgp { .. } => Err(KeyError::new(format!(
+                "{} keys are no matter of a key service",
+                key.kind()
+            ))),
+        }
+    }
+}
+
+/// One decryption.
+#[derive(Clone, Copy)]
+pub(super) struct Asking<'s> {
+    pub(super) cloud: &'s Cloud,
+    pub(super) given: &'s StaticCredentials,
+    account: &'s Result<Option<WorkloadIdentity>, CloudError>,
+    pub(super) challenges: &'s Challenges,
+    pub(super) vault: &'s OnceLock<Result<VaultSettings, String>>,
+    pub(super) logged_in: Option<&'s LoggedIn>,
+    pub(super) listed_only: bool,
+    pub(super) deadline: Deadline,
+}
+
+impl<'s> Asking<'s> {
+    /// The ServiceAccount that is asked for; none for this process.
+    ///
+    /// # Errors
+    /// Why it is not there.
+    pub(super) fn account(&self) -> Result<Option<&'s WorkloadIdentity>, CloudError> {
+        match self.account {
+            Ok(account) => Ok(account.as_ref()),
+            Err(error) => Err(error.clone()),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The credentials of key services that a Secret for decryption holds (CONTRACT K-132, K-137 to K-144; kustomize-controller,
+//! `Decryptor.ImportKeys`).
+
+use super::azure_credentials;
+use super::entry::Fields;
+use bumpwright_cloud::{AwsCredentials, Cloud, CloudError, EntraClient};
+use bumpwright_secret::Secret;
+use bumpwright_sops::SecretError;
+
+const AWS: &str = "sops.aws-kms";
+const AZURE: &str = "sops.azure-kv";
+const GCP: &str = "sops.gcp-kms";
+const VAULT: &str = "sops.vault-token";
+
+/// What a Secret gives; `Debug` shows no secret. By default nothing.
+#[derive(Clone, Debug, Default)]
+pub struct StaticCredentials {
+    /// `sops.aws-kms`.
+    pub(super) aws: Option<AwsCredentials>,
+    /// `sops.azure-kv`.
+    pub(super) azure: Option<EntraClient>,
+    /// `sops.gcp-kms`: a service account's key.
+    pub(super) gcp: Option<Secret>,
+    /// `sops.vault-token`.
+    pub(super) vault: Option<Secret>,
+}
+
+impl StaticCredentials {
+    /// Reads the entries that are for key services; all others are left to those who know them. `secret` is the Secret as
+    /// `namespace/name`, which errors name.
+    ///
+    /// # Errors
+    /// [`SecretError`] for the first entry that cannot be used.
+    pub fn read(secret: &str, data: &[(&str, &[u8])]) -> Result<Self, SecretError> {
+        let wrong = |entry| move |problem: String| SecretError::new(entry, secret, problem);
+        let get = |entry| data.iter().find(|(name, _)| *name == entry).map(|(_, value)| *value);
+        Ok(Self {
+            aws: get(AWS).map(aws).transpose().map_err(wrong(AWS))?,
+            azure: get(AZURE)
+                .map(azure_credentials::client)
+                .transpose()
+                .map_err(wrong(AZURE))?,
+            gcp: get(GCP).map(gcp).transpose().map_err(wrong(GCP))?,
+            vault: get(VAULT).map(vault_token).filter(|token| !token.is_empty()),
+        })
+    }
+}
+
+/// Keys that are missing are found missing when AWS is asked, as in Flux.
+fn aws(entry: &[u8]) -> Result<AwsCredentials, String> {
+    let unread = |e| format!("failed to unmarshal AWS credentials file: {e}");
+    let texts = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
+    let fields = Fields::read(entry, "struct", &texts).map_err(unread)?;
+    let get = |name| fields.text(name).map_err(unread);
+    Ok(AwsCredentials {
+        access_key_id: get("aws_access_key_id")?
+            .map(|id| id.expose().to_owned())
+            .unwrap_or_default(),
+        secret_access_key: get("aws_secret_access_key")?.unwrap_or_default(),
+        session_token: get("aws_session_token")?,
+        expires: None,
+    })
+}
+
+fn gcp(entry: &[u8]) -> Result<Secret, String> {
+    let text = std::str::from_utf8(entry).map_err(|_| "it is not UTF-8".to_owned())?;
+    let key = Secret::new(text.trim_matches('\n'));
+    match Cloud::check_google_key(GCP, &key) {
+        Ok(()) => Ok(key),
+        Err(CloudError::Settings { detail, .. }) => Err(detail),
+        Err(other) => Err(other.to_string()),
+    }
+}
+
+fn vault_token(entry: &[u8]) -> Secret {
+    Secret::new(String::from_utf8_lossy(entry).trim())
+}

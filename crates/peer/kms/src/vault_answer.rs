@@ -1,0 +1,203 @@
+//! What Vault answers: data keys, and refusals in the words of its library for Go, which SOPS passes on (`vault/api`, *ParseSecret*,
+//! *ResponseError*).
+
+use serde_json::{Map, Value};
+use ureq::http::StatusCode;
+use zeroize::Zeroizing;
+
+use super::encoded::decode;
+use super::services::Plain;
+use bumpwright_gostd::Base64;
+use bumpwright_http::{Answer, scrubbed};
+use bumpwright_secret::Secret;
+
+/// The data key of an answer to `PUT`. `secrets` are what was sent.
+///
+/// # Errors
+/// In the words of the library.
+pub(super) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plain, String> {
+    let status = answer.status;
+    if status.is_success() || status.is_redirection() {
+        return plaintext(data(&Zeroizing::new(answer.body))?);
+    }
+    if status == StatusCode::NOT_FOUND {
+        match data(&answer.body) {
+            Err(said) if said == END => return Err(EMPTY.to_owned()),
+            Err(said) => return Err(scrubbed(&said, secrets.iter().copied())),
+            Ok(_) => {}
+        }
+    }
+    Err(refused(&answer, secrets))
+}
+
+/// The token that an answer to a login gives; none where it gives none. `secrets` are what was sent.
+///
+/// # Errors
+/// In the words of the library.
+pub(super) fn client_token(answer: Answer, secrets: &[&Secret]) -> Result<Option<Secret>, String> {
+    let status = answer.status;
+    if !status.is_success() && !status.is_redirection() {
+        return match (status == StatusCode::NOT_FOUND, data(&answer.body)) {
+            (true, Err(said)) if said == END => Ok(None),
+            (true, Err(said)) => Err(scrubbed(&said, secrets.iter().copied())),
+            _ => Err(refused(&answer, secrets)),
+        };
+    }
+    let body = Zeroizing::new(answer.body);
+    let Some(mut document) = document(&body)? else {
+        return Ok(None);
+    };
+    // Taken out, not copied: what is left of the answer is not wiped.
+    match document
+        .get_mut("auth")
+        .and_then(|auth| auth.get_mut("client_token"))
+        .map(Value::take)
+    {
+        Some(Value::String(token)) => Ok(Some(Secret::new(token)).filter(|token| !token.is_empty())),
+        _ => Ok(None),
+    }
+}
+
+const EMPTY: &str = "transit backend is empty";
+const END: &str = "EOF";
+
+/// The fields of an answer that is more than data.
+const OTHERS: [&str; 8] = [
+    "request_id",
+    "lease_id",
+    "lease_duration",
+    "renewable",
+    "warnings",
+    "auth",
+    "wrap_info",
+    "mount_type",
+];
+
+/// An answer whole; none where it is empty or null.
+fn document(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
+    if body.is_empty() {
+        return Ok(None);
+    }
+    match first(body)? {
+        Value::Null => Ok(None),
+        Value::Object(document) => Ok(Some(document)),
+        other => {
+            let kind = kind(&other);
+            Err(format!(
+                "json: cannot unmarshal {kind} into Go value of type api.Secret"
+            ))
+        }
+    }
+}
+
+/// What an answer holds, which is all of it where it has none of the usual fields.
+fn data(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
+    let Some(mut document) = document(body)? else {
+        return Ok(None);
+    };
+    let fields = document.len();
+    let name = document.keys().find(|name| name.eq_ignore_ascii_case("data")).cloned();
+    match name.and_then(|name| document.remove(&name)) {
+        Some(Value::Object(data)) => return Ok(Some(data)),
+        None | Some(Value::Null) => {}
+        Some(other) => {
+            let kind = kind(&other);
+            return Err(format!(
+                "json: cannot unmarshal {kind} into Go struct field Secret.data of type map[string]interface {{}}"
+            ));
+        }
+    }
+    let is_filled = |name: &&str| field(&document, name).is_some_and(filled);
+    if OTHERS.iter().any(is_filled) {
+        return Ok(None);
+    }
+    match (document.get("errors"), fields) {
+        (Some(_), 1) | (None, 0) => Ok(None),
+        (Some(errors), _) => Err(texts(errors).unwrap_or_default().join(" ")),
+        (None, _) => Ok(Some(document)),
+    }
+}
+
+fn plaintext(data: Option<Map<String, Value>>) -> Result<Plain, String> {
+    let data = data.ok_or(EMPTY)?;
+    let text = match data.into_iter().find(|(name, _)| name == "plaintext") {
+        None => return Err("no decrypted data".to_owned()),
+        Some((_, Value::String(text))) => Zeroizing::new(text),
+        Some(_) => return Err("decrypted plaintext data cannot be cast to string".to_owned()),
+    };
+    decode(text.as_bytes(), Base64::Standard)
+        .map_err(|_| "cannot decode base64 plaintext into data key bytes".to_owned())
+}
+
+/// The first value of a text; what follows is not looked at.
+fn first(body: &[u8]) -> Result<Value, String> {
+    match serde_json::Deserializer::from_slice(body).into_iter().next() {
+        None => Err(END.to_owned()),
+        Some(Ok(value)) => Ok(value),
+        Some(Err(e)) if e.is_eof() => Err("unexpected EOF".to_owned()),
+        // The parser's own words may quote the answer.
+        Some(Err(e)) => Err(format!(
+            "the answer is no JSON (line {}, column {})",
+            e.line(),
+            e.column()
+        )),
+    }
+}
+
+/// A field, whose name may be in any case.
+fn field<'d>(document: &'d Map<String, Value>, name: &str) -> Option<&'d Value> {
+    let fits = |(other, _): &(&String, &Value)| other.eq_ignore_ascii_case(name);
+    document.iter().find(fits).map(|(_, value)| value)
+}
+
+/// Whether a field is more than what Go has for one that is not there.
+fn filled(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        _ => true,
+    }
+}
+
+fn texts(list: &Value) -> Option<Vec<&str>> {
+    list.as_array()?.iter().map(Value::as_str).collect()
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// The errors of a refusal; none where it is none of Vault's.
+fn errors(body: &[u8]) -> Option<String> {
+    let document = match first(body).ok()? {
+        Value::Null => return Some(String::new()),
+        Value::Object(document) => document,
+        _ => return None,
+    };
+    match field(&document, "errors") {
+        None | Some(Value::Null) => Some(String::new()),
+        Some(list) => Some(texts(list)?.iter().map(|error| format!("* {error}")).collect()),
+    }
+}
+
+fn refused(answer: &Answer, secrets: &[&Secret]) -> String {
+    let (kind, said) = match errors(&answer.body) {
+        Some(errors) => ("Errors", errors),
+        None => ("Raw Message", String::from_utf8_lossy(&answer.body).into_owned()),
+    };
+    let namespace = answer
+        .header("x-vault-namespace")
+        .filter(|name| !matches!(*name, "" | "root/"));
+    let namespace = namespace.map(|name| format!("Namespace: {name}\n")).unwrap_or_default();
+    let (url, status) = (bumpwright_http::shown(&answer.url), answer.status.as_u16());
+    let said = scrubbed(&said, secrets.iter().copied());
+    format!("Error making API request.\n\n{namespace}URL: PUT {url}\nCode: {status}. {kind}:\n\n{said}")
+}

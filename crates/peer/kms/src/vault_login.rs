@@ -1,0 +1,264 @@
+//! Logins at Vault and OpenBao with tokens of ServiceAccounts (Flux, *OpenBao/Vault Kubernetes auth*; kustomize-controller,
+//! `Decryptor.SetAuthOptions`; CONTRACT N-061).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::encoded::decode;
+use super::services::Asking;
+use super::vault_answer::client_token;
+use super::vault_path::address;
+use super::vault_settings::VaultSettings;
+use bumpwright_gostd::Base64;
+use bumpwright_http::Deadline;
+use bumpwright_secret::Secret;
+use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};
+
+/// The entry that names servers and where to log in at them.
+const CONFIG: &str = "config.yaml";
+
+/// The entries of a ConfigMap; the error is in words.
+pub type ReadConfig = dyn Fn() -> Result<BTreeMap<String, String>, String> + Send + Sync;
+
+/// Issues a token of the object's ServiceAccount, or of this process' own, for an audience; the error is in words.
+pub type IssueFor = dyn Fn(&str, Deadline) -> Result<Secret, String> + Send + Sync;
+
+/// Who may log in where. With this, a server for which the Secret has no token is asked with one that a login there gives, and
+/// never with that of this process; servers that the ConfigMap does not name are not asked at all.
+pub struct VaultLogins {
+    /// The ConfigMap as `namespace/name` (`--sops-vault-configmap`).
+    pub name: String,
+    /// Reads it.
+    pub read: Box<ReadConfig>,
+    /// Issues what is logged in with.
+    pub issue: Box<IssueFor>,
+}
+
+impl fmt::Debug for VaultLogins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VaultLogins({})", self.name)
+    }
+}
+
+/// Logins, and what they gave: one at each server.
+#[derive(Debug)]
+pub(super) struct LoggedIn {
+    logins: VaultLogins,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Where to log in, by server.
+    paths: Option<BTreeMap<String, String>>,
+    tokens: BTreeMap<String, Secret>,
+}
+
+impl LoggedIn {
+    pub(super) fn new(logins: VaultLogins) -> Self {
+        Self {
+            logins,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The token for a server. Who comes at the same time waits for the login of who came first.
+    ///
+    /// # Errors
+    /// In Flux's words.
+    pub(super) fn token(&self, asking: &Asking<'_>, settings: &VaultSettings, server: &str) -> Result<Secret, String> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = &mut *state;
+        if let Some(token) = state.tokens.get(server) {
+            return Ok(token.clone());
+        }
+        let logins = &self.logins;
+        let paths = match &state.paths {
+            Some(paths) => paths,
+            None => state.paths.insert(logins.paths()?),
+        };
+        let Some(path) = paths.get(server).filter(|path| !path.is_empty()) else {
+            return Err(format!(
+                "no Vault login path configured for address '{server}' in ConfigMap '{}'",
+                logins.name
+            ));
+        };
+        let jwt = (logins.issue)(server, asking.deadline)
+            .map_err(|error| format!("failed to issue Kubernetes token for Vault authentication: {error}"))?;
+        let (namespace, name) =
+            account_of(&jwt).map_err(|error| format!("failed to derive Vault role for authentication: {error}"))?;
+        let role = format!("{namespace}_{name}");
+        let token = asking.vault_login(
+            settings,
+            &Login {
+                server,
+                path,
+                role,
+                jwt,
+            },
+        )?;
+        state.tokens.insert(server.to_owned(), token.clone());
+        Ok(token)
+    }
+}
+
+impl VaultLogins {
+    fn paths(&self) -> Result<BTreeMap<String, String>, String> {
+        let name = &self.name;
+        let entries = (self.read)().map_err(|error| format!("failed to get Vault ConfigMap '{name}': {error}"))?;
+        let text = entries
+            .get(CONFIG)
+            .ok_or_else(|| format!("Vault ConfigMap '{name}' is missing the '{CONFIG}' key"))?;
+        paths_of(text).map_err(|error| format!("failed to parse '{CONFIG}' in Vault ConfigMap '{name}': {error}"))
+    }
+}
+
+/// Kustomize-controller's `VaultConfig`; the last one of a server counts.
+fn paths_of(text: &str) -> Result<BTreeMap<String, String>, String> {
+    #[derive(Default, Deserialize)]
+    struct Config {
+        #[serde(default)]
+        instances: Option<Vec<Instance>>,
+    }
+    #[derive(Deserialize)]
+    struct Instance {
+        #[serde(default)]
+        address: Option<String>,
+        #[serde(default, rename = "loginPath", alias = "loginpath")]
+        login_path: Option<String>,
+    }
+    let unread = |error: &str| format!("error converting YAML to JSON: {error}");
+    let document = read_first(text.as_bytes(), &ReadOptions::sigs(FileId::default()));
+    let mut json = String::new();
+    match document.map_err(|error| unread(error.go()))? {
+        Some(node) => write_json(&node, &mut json).map_err(|error| unread(error.go()))?,
+        None => json.push_str("null"),
+    }
+    let config: Option<Config> = serde_json::from_str(&json)
+        .map_err(|error| format!("error unmarshaling JSON: while decoding JSON: {error}"))?;
+    let instances = config.unwrap_or_default().instances.unwrap_or_default().into_iter();
+    let pairs = instances.map(|instance| {
+        (
+            instance.address.unwrap_or_default(),
+            instance.login_path.unwrap_or_default(),
+        )
+    });
+    Ok(pairs.collect())
+}
+
+/// Namespace and name of the ServiceAccount that a token is of. Nobody's signature is checked: the server does that.
+fn account_of(token: &Secret) -> Result<(String, String), String> {
+    #[derive(Deserialize)]
+    struct Claims {
+        #[serde(default)]
+        sub: String,
+    }
+    let parts: Vec<&str> = token.expose().split('.').collect();
+    let [_, claims, _] = parts.as_slice() else {
+        return Err("not a JWT".to_owned());
+    };
+    let claims = decode(claims.as_bytes(), Base64::RawUrl)
+        .map_err(|error| format!("failed to decode token payload: {error}"))?;
+    // The parser's own words may quote the token.
+    let claims: Claims = serde_json::from_slice(&claims).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        format!("failed to unmarshal token payload: it does not fit (line {line}, column {column})")
+    })?;
+    let account = claims
+        .sub
+        .strip_prefix("system:serviceaccount:")
+        .and_then(|rest| rest.split_once(':'));
+    match account {
+        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() => {
+            Ok((namespace.to_owned(), name.to_owned()))
+        }
+        _ => Err(format!("unexpected token subject '{}'", claims.sub)),
+    }
+}
+
+/// One login.
+struct Login<'l> {
+    server: &'l str,
+    path: &'l str,
+    role: String,
+    jwt: Secret,
+}
+
+impl Asking<'_> {
+    fn vault_login(&self, settings: &VaultSettings, login: &Login<'_>) -> Result<Secret, String> {
+        let Login {
+            server,
+            path,
+            role,
+            jwt,
+        } = login;
+        let failed = |said| {
+            format!("failed to authenticate with Vault '{server}' at login path '{path}' as role '{role}': {said}")
+        };
+        let url = address(settings.agent.as_deref().unwrap_or(server), path).map_err(failed)?;
+        let body = Secret::new(json!({"role": role, "jwt": jwt.expose()}).to_string());
+        let answer = self.vault_answer(settings, url, &body, None).map_err(failed)?;
+        let token = client_token(answer, &[jwt]).map_err(failed)?;
+        token.ok_or_else(|| format!("Vault '{server}' returned no token for login at '{path}' as role '{role}'"))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+    #[test]
+    fn n_061_the_config_map_names_login_paths() {
+        let text = "instances:\n- address: https://a:8200\n  loginPath: auth/kubernetes/login\n- {address: https://b, loginPath: x}\n\
+                    - {address: https://b, loginPath: ns1/auth/jwt/login}\n- address: https://c\n";
+        let paths = paths_of(text).unwrap();
+        let path = |server: &str| paths.get(server).map(String::as_str);
+        assert_eq!(path("https://a:8200"), Some("auth/kubernetes/login"));
+        assert_eq!(path("https://b"), Some("ns1/auth/jwt/login"));
+        assert_eq!(path("https://c"), Some(""));
+        for nothing in ["", "null", "{}", "instances:", "other: 1"] {
+            assert_eq!(paths_of(nothing), Ok(BTreeMap::new()), "{nothing}");
+        }
+        for (bad, said) in [
+            ("instances: [", "error converting YAML to JSON: yaml: "),
+            ("instances: x", "error unmarshaling JSON: while decoding JSON: "),
+        ] {
+            let error = paths_of(bad).unwrap_err();
+            assert!(error.starts_with(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn n_061_the_role_is_whose_token_it_is() {
+        let of = |claims: &str| account_of(&Secret::new(format!("e30.{}.sig", URL_SAFE_NO_PAD.encode(claims))));
+        let pair = ("apps".to_owned(), "sops".to_owned());
+        assert_eq!(of(r#"{"sub":"system:serviceaccount:apps:sops","aud":["x"]}"#), Ok(pair));
+        for (claims, said) in [
+            (r#"{"sub":"admin"}"#, "unexpected token subject 'admin'"),
+            (
+                r#"{"sub":"system:serviceaccount:apps"}"#,
+                "unexpected token subject 'system:serviceaccount:apps'",
+            ),
+            ("{}", "unexpected token subject ''"),
+            (
+                "hunter2",
+                "failed to unmarshal token payload: it does not fit (line 1, column 1)",
+            ),
+        ] {
+            assert_eq!(of(claims).unwrap_err(), said);
+        }
+        assert_eq!(account_of(&Secret::new("hunter2")).unwrap_err(), "not a JWT");
+        let said = account_of(&Secret::new("a.hunter!.c")).unwrap_err();
+        assert_eq!(
+            said,
+            "failed to decode token payload: illegal base64 data at input byte 6"
+        );
+    }
+}

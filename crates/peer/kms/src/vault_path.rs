@@ -1,0 +1,122 @@
+//! Which key of which transit engine is asked, as a path.
+
+use url::Url;
+
+use bumpwright_gostd::quote;
+
+/// Go's `path.Join`: empty parts left out, `.` and `..` and double slashes resolved.
+fn joined(parts: &[&str]) -> String {
+    let text = parts
+        .iter()
+        .copied()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("/");
+    let rooted = text.starts_with('/');
+    let mut names: Vec<&str> = Vec::new();
+    for name in text.split('/') {
+        match name {
+            "" | "." => {}
+            ".." if names.last().is_some_and(|last| *last != "..") => drop(names.pop()),
+            ".." if rooted => {}
+            name => names.push(name),
+        }
+    }
+    let text = names.join("/");
+    if rooted { format!("/{text}") } else { text }
+}
+
+/// The path of a decryption below the interface, `transit/decrypt/NAME`.
+///
+/// # Errors
+/// In words, for names with `..`, which would lead a request with a token to any other place of the server, and with control
+/// characters.
+pub(super) fn decryption(engine: &str, key: &str) -> Result<String, String> {
+    let path = joined(&[engine, "decrypt", key]);
+    let is_odd = |name: &str| name == ".." || name.chars().any(char::is_control);
+    match [engine, key].iter().any(|part| part.split('/').any(is_odd)) {
+        true => Err(format!(
+            "failed to decrypt sops data key from Vault transit backend {}: the file's engine_path or key_name has '..' or a \
+             control character in it",
+            quote(&path)
+        )),
+        false => Ok(path),
+    }
+}
+
+/// Where a path is at a server; its address may have a path of its own.
+///
+/// # Errors
+/// In words, when it is no address.
+pub(super) fn address(server: &str, path: &str) -> Result<Url, String> {
+    let parsed = Url::parse(server).ok();
+    let mut url = parsed
+        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        .ok_or_else(|| format!("{} is no address; it is https://host:port", quote(server)))?;
+    let own = url.path().trim_matches('/').to_owned();
+    let encoded = |name: &str| {
+        let mut url = url.clone();
+        url.set_path("");
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.push(name);
+        }
+        url.path().trim_start_matches('/').to_owned()
+    };
+    let names: Vec<String> = path.split('/').filter(|name| !name.is_empty()).map(encoded).collect();
+    let whole = joined(&["/", &own, "v1", &names.join("/")]);
+    url.set_path(&whole);
+    url.set_query(None);
+    url.set_fragment(None);
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joins_as_go_does() {
+        for (parts, expected) in [
+            (&["transit", "decrypt", "a"][..], "transit/decrypt/a"),
+            (&["/team//transit/", "decrypt", "a/b"], "/team/transit/decrypt/a/b"),
+            (&["a/../b", "decrypt", "./c/"], "b/decrypt/c"),
+            (&["", "decrypt", ""], "decrypt"),
+            (&["a", "../../.."], "../.."),
+            (&["/a", "../../.."], "/"),
+        ] {
+            assert_eq!(joined(parts), expected, "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn names_do_not_lead_elsewhere() {
+        assert_eq!(decryption("transit", "a..b"), Ok("transit/decrypt/a..b".to_owned()));
+        for (engine, key) in [
+            ("transit", "../../sys/seal"),
+            ("../x", "a"),
+            ("a/../b", "c"),
+            ("t", ".."),
+            ("t", "a\nb"),
+        ] {
+            assert!(decryption(engine, key).is_err(), "{engine} {key}");
+        }
+        let at = |server: &str, path: &str| address(server, path).map(String::from);
+        assert_eq!(
+            at("https://v.example:8200", "t/decrypt/a b?#%2e"),
+            Ok("https://v.example:8200/v1/t/decrypt/a%20b%3F%23%252e".to_owned())
+        );
+        assert_eq!(
+            at("https://v.example/behind/", "/t/decrypt/a"),
+            Ok("https://v.example/behind/v1/t/decrypt/a".to_owned())
+        );
+        for server in [
+            "",
+            "no address",
+            "vault.example:8200",
+            "unix:///run/vault",
+            "ftp://v.example",
+        ] {
+            assert!(at(server, "t/decrypt/a").is_err(), "{server}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What the environment says about servers of Vault and OpenBao (Vault, *Vault CLI usage: environment variables*; `vault/api`,
+//! `Config.ReadEnvironment`; SOPS, `hcvault/keysource.go`).
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use bumpwright_cloud::Cloud;
+use bumpwright_gostd::Duration as GoDuration;
+use bumpwright_http::{Client, Patience, Peer, Proxy, Tls};
+use bumpwright_secret::Secret;
+
+/// The most that one request may take unless `VAULT_CLIENT_TIMEOUT` says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// How often a request is sent again unless `VAULT_MAX_RETRIES` says otherwise.
+const RETRIES: u32 = 2;
+/// The first pause before that.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The file below the user's folder that `vault login` writes.
+const TOKEN_FILE: &str = ".vault-token";
+const ALLOWLIST: &str = "SOPS_HC_VAULT_ALLOWLIST";
+/// What is not there, and would be missed in silence.
+const UNSUPPORTED: [&str; 3] = ["VAULT_HEADERS", "VAULT_SRV_LOOKUP", "VAULT_TLS_SERVER_NAME"];
+
+/// How servers are reached.
+#[derive(Debug)]
+pub(super) struct VaultSettings {
+    pub(super) client: Client,
+    /// `VAULT_AGENT_ADDR`: who is asked instead of the server that a file names.
+    pub(super) agent: Option<String>,
+    pub(super) namespace: Option<String>,
+    pub(super) redirects: bool,
+    /// How often a request is sent again.
+    pub(super) retries: u32,
+}
+
+impl VaultSettings {
+    /// # Errors
+    /// In words, when a variable or a file that one names cannot be used.
+    pub(super) fn read(cloud: &Cloud) -> Result<Self, String> {
+        let get = |name| cloud.variable(name);
+        if let Some(name) = UNSUPPORTED
+            .into_iter()
+            .find(|name| get(name).is_some_and(|value| value != "false"))
+        {
+            return Err(format!("{name} is not supported; unset it"));
+        }
+        let own = cloud.client().peer();
+        let retries = match get("VAULT_MAX_RETRIES") {
+            Some(text) => text.parse().map_err(|_| "VAULT_MAX_RETRIES is no number".to_owned())?,
+            None => RETRIES,
+        };
+        let proxy = get("VAULT_PROXY_ADDR").or_else(|| get("VAULT_HTTP_PROXY"));
+        let peer = Peer {
+            tls: tls(cloud)?,
+            proxy: proxy.map_or_else(|| own.proxy.clone(), |address| Some(Proxy::at(address))),
+            timeout: get("VAULT_CLIENT_TIMEOUT").map_or(Ok(TIMEOUT), timeout)?,
+            ..own.clone()
+        };
+        let patience = Patience {
+            tries: retries.saturating_add(1),
+            first: PAUSE,
+            ..Patience::default()
+        };
+        Ok(Self {
+            client: Client::new(peer, patience),
+            agent: get("VAULT_AGENT_ADDR").map(str::to_owned),
+            namespace: get("VAULT_NAMESPACE").map(str::to_owned),
+            redirects: !get("VAULT_DISABLE_REDIRECTS")
+                .map_or(Ok(false), |text| truth("VAULT_DISABLE_REDIRECTS", text))?,
+            retries,
+        })
+    }
+}
+
+fn tls(cloud: &Cloud) -> Result<Tls, String> {
+    let get = |name| cloud.variable(name);
+    let mut tls = cloud.client().peer().tls.clone();
+    if let Some(path) = get("VAULT_CACERT") {
+        tls.ca = Some(file("VAULT_CACERT", path)?);
+    } else if let Some(pem) = get("VAULT_CACERT_BYTES") {
+        tls.ca = Some(pem.as_bytes().to_vec());
+    } else if let Some(path) = get("VAULT_CAPATH") {
+        tls.ca = Some(folder("VAULT_CAPATH", path)?);
+    }
+    match (get("VAULT_CLIENT_CERT"), get("VAULT_CLIENT_KEY")) {
+        (Some(chain), Some(key)) => {
+            let key = String::from_utf8(file("VAULT_CLIENT_KEY", key)?);
+            let key = key.map_err(|_| "VAULT_CLIENT_KEY names a file that is no PEM".to_owned())?;
+            tls.client = Some((file("VAULT_CLIENT_CERT", chain)?, Secret::new(key)));
+        }
+        (None, None) => {}
+        _ => return Err("both client cert and client key must be provided".to_owned()),
+    }
+    if let Some(text) = get("VAULT_SKIP_VERIFY") {
+        tls.unverified = truth("VAULT_SKIP_VERIFY", text)?;
+    }
+    Ok(tls)
+}
+
+/// Go's `strconv.ParseBool`.
+fn truth(name: &str, text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err(format!("could not parse {name}")),
+    }
+}
+
+/// Seconds, or a duration of Go. None is no limit; the caller has one.
+fn timeout(text: &str) -> Result<Duration, String> {
+    let wrong = || "could not parse \"VAULT_CLIENT_TIMEOUT\"".to_owned();
+    let seconds = match text.parse::<u64>() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => {
+            let read = GoDuration::parse(text.as_bytes()).map_err(|_| wrong())?;
+            Duration::try_from_secs_f64(read.in_units(1_000_000_000)).map_err(|_| wrong())?
+        }
+    };
+    Ok(if seconds.is_zero() { TIMEOUT } else { seconds })
+}
+
+fn file(variable: &str, path: &str) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|e| format!("{variable} names {path}, which cannot be read: {e}"))
+}
+
+/// All files of a folder, one after the other.
+fn folder(variable: &str, path: &str) -> Result<Vec<u8>, String> {
+    let entries = fs::read_dir(path).map_err(|e| format!("{variable} names {path}, which cannot be read: {e}"))?;
+    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    let mut all = Vec::new();
+    for path in paths.iter().filter(|path| path.is_file()) {
+        all.extend(file(variable, &path.display().to_string())?);
+        all.push(b'\n');
+    }
+    Ok(all)
+}
+
+/// The token of this process: `VAULT_TOKEN`, else what `vault login` has left; none when there is none.
+///
+/// # Errors
+/// In SOPS' words, when the file is there and cannot be read.
+pub(super) fn own_token(cloud: &Cloud) -> Result<Option<Secret>, String> {
+    if let Some(token) = cloud.variable("VAULT_TOKEN") {
+        return Ok(Some(Secret::new(token)));
+    }
+    let Some(home) = cloud.variable("HOME") else {
+        return Ok(None);
+    };
+    match fs::read_to_string(Path::new(home).join(TOKEN_FILE)) {
+        Ok(text) => Ok(Some(Secret::new(text.trim())).filter(|token| !token.is_empty())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(format!("cannot get Vault token: open {home}/{TOKEN_FILE}: {e}")),
+    }
+}
+
+/// The token of this process for a server that a file of somebody else names: who keeps those apart says which servers are good.
+///
+/// # Errors
+/// In words, without a list of servers; as [`own_token`].
+pub(super) fn own_token_of_list(cloud: &Cloud) -> Result<Option<Secret>, String> {
+    let token = own_token(cloud)?;
+    match (&token, cloud.variable(ALLOWLIST)) {
+        (Some(_), None) => Err(format!(
+            "the controller's own Vault token is not sent to a server that a file names while tenants are kept apart: have \
+             {ALLOWLIST} list the controller's servers (or say all), or give a token in the Secret of spec.decryption.secretRef"
+        )),
+        _ => Ok(token),
+    }
+}
+
+/// Whether tokens may go to a server: by default to any, as in SOPS.
+///
+/// # Errors
+/// In SOPS' words, when they may not, or the list cannot be read.
+pub(super) fn allowed(cloud: &Cloud, server: &str) -> Result<(), String> {
+    let list = match cloud.variable(ALLOWLIST) {
+        None | Some("all") => return Ok(()),
+        Some("none") => Vec::new(),
+        Some(list) => list.split(',').map(|entry| entry.trim_matches(' ')).collect(),
+    };
+    if let Some(at) = list.iter().position(|entry| entry.is_empty()) {
+        return Err(format!("{ALLOWLIST}'s entry {} is empty", at + 1));
+    }
+    let closed = |text: &str| format!("{}/", text.strip_suffix('/').unwrap_or(text));
+    match list.iter().any(|entry| closed(server).starts_with(&closed(entry))) {
+        true => Ok(()),
+        false => Err(format!("Allowlist does not allow {server}")),
+    }
+}

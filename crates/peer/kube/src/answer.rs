@@ -1,0 +1,210 @@
+//! Answers of the API server to requests about objects of any kind, and its refusals in the words that Go's client has for them.
+
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use serde::Deserialize;
+
+use super::answered::{self, Answer, Answered, Unread};
+use super::client::{Cluster, PATIENCE, within};
+use super::error::ClusterError;
+use bumpwright_budget::{Exceeded, Held};
+
+/// So much of a refusal is read, and so much of its words is told, in bytes: conditions have no more than that.
+const REFUSAL: usize = 256 << 10;
+const WORDS: usize = 16 << 10;
+
+/// A request about an object, or a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ask<'a> {
+    pub(super) method: &'a Method,
+    /// Path and query.
+    pub(super) path: &'a str,
+    /// What the answer should be; empty for plain JSON.
+    pub(super) accept: &'a str,
+    /// What the body is; empty without one.
+    pub(super) content_type: &'a str,
+    pub(super) body: &'a [u8],
+}
+
+impl<'a> Ask<'a> {
+    pub(super) const fn get(path: &'a str) -> Self {
+        Self {
+            method: &Method::GET,
+            path,
+            accept: "",
+            content_type: "",
+            body: &[],
+        }
+    }
+}
+
+/// `metav1.Status`, as far as it is looked at.
+#[derive(Deserialize)]
+struct Status {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    reason: String,
+}
+
+impl Cluster {
+    /// Sends a request and reads its answer, which must find room in the share of memory of whoever asks. Once more with what is on
+    /// disk now, when the server does not know us.
+    pub(super) async fn answer<T: Answer>(&self, ask: Ask<'_>) -> Result<Answered<T>, ClusterError> {
+        let (bytes, room) = match self.bytes(ask).await {
+            Err(error) if error.is_unauthorized() => {
+                self.renew().await;
+                self.bytes(ask).await?
+            }
+            bytes => bytes?,
+        };
+        answered::read(&bytes, room).map_err(|error| match error {
+            Unread::Exceeded(cause) => self.too_much(ask, cause),
+            Unread::Malformed(error) => {
+                ClusterError::Unreachable(format!("{} {}: unreadable answer: {error}", ask.method, ask.path))
+            }
+        })
+    }
+
+    async fn bytes(&self, ask: Ask<'_>) -> Result<(Vec<u8>, Held), ClusterError> {
+        let mut request = Request::builder().method(ask.method).uri(ask.path);
+        if !ask.accept.is_empty() {
+            request = request.header("accept", ask.accept);
+        }
+        if !ask.content_type.is_empty() {
+            request = request.header("content-type", ask.content_type);
+        }
+        let request = request
+            .body(Body::from(ask.body.to_vec()))
+            .map_err(|error| ClusterError::Unreachable(format!("{} {}: {error}", ask.method, ask.path)))?;
+        self.turn().await?;
+        let client = self.client();
+        let mut room = self.budget.memory.nothing();
+        let received = within(PATIENCE, async {
+            let (head, body) = client.send(request).await?.into_parts();
+            Ok((head.status, received(head.status, body, &mut room).await?))
+        });
+        let (status, body) = received.await?;
+        let body = body.map_err(|cause| self.too_much(ask, cause))?;
+        match status.is_success() {
+            true => Ok((body, room)),
+            false => Err(refusal(ask, status, &body)),
+        }
+    }
+
+    /// That there is no room for an answer: of which server, to what.
+    pub(super) fn too_much(&self, ask: Ask<'_>, cause: Exceeded) -> ClusterError {
+        let (path, _) = ask.path.split_once('?').unwrap_or((ask.path, ""));
+        ClusterError::TooMuch {
+            what: format!("the answer of {} to {} {path}", self.identity(), ask.method),
+            cause,
+        }
+    }
+}
+
+/// All of a body, or as much of a refusal as is looked at. There is room for it, and for the copy that growing makes, before it is
+/// taken.
+async fn received(
+    status: StatusCode,
+    mut body: impl http_body::Body<Data = bytes::Bytes, Error = impl Into<kube::Error>> + Unpin,
+    room: &mut Held,
+) -> Result<Result<Vec<u8>, Exceeded>, kube::Error> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(Into::into)?.into_data() else {
+            continue;
+        };
+        if let Err(exceeded) = room.grow(2 * data.len() as u64) {
+            return Ok(Err(exceeded));
+        }
+        bytes.extend_from_slice(&data);
+        if !status.is_success() && bytes.len() > REFUSAL {
+            break;
+        }
+    }
+    Ok(Ok(bytes))
+}
+
+/// What a refusal says. What is no `Status` is put into words as apimachinery does (`errors.NewGenericServerResponse`).
+fn refusal(ask: Ask<'_>, code: StatusCode, body: &[u8]) -> ClusterError {
+    let status = serde_json::from_slice::<Status>(body).ok();
+    let (reason, message) = match status.filter(|status| status.kind == "Status") {
+        Some(status) => (status.reason, status.message),
+        None => generic(ask, code, body),
+    };
+    let (reason, message) = (cut(reason), cut(message));
+    if code == StatusCode::CONFLICT && reason != "AlreadyExists" {
+        return ClusterError::Conflict(message);
+    }
+    ClusterError::Refused {
+        code: code.as_u16(),
+        reason,
+        message,
+    }
+}
+
+/// No more of the words of a server than anybody is told.
+fn cut(mut words: String) -> String {
+    if words.len() > WORDS {
+        words.truncate(words.floor_char_boundary(WORDS));
+        words.shrink_to_fit();
+        words.push('…');
+    }
+    words
+}
+
+fn generic(ask: Ask<'_>, code: StatusCode, body: &[u8]) -> (String, String) {
+    let (reason, message) = match code.as_u16() {
+        401 => (
+            "Unauthorized",
+            "the server has asked for the client to provide credentials",
+        ),
+        403 => (
+            "Forbidden",
+            "the server does not allow this method on the requested resource",
+        ),
+        404 => ("NotFound", "the server could not find the requested resource"),
+        405 => (
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        ),
+        409 => ("Conflict", "the server reported a conflict"),
+        413 => (
+            "RequestEntityTooLarge",
+            "the server responded with the status code 413 but did not return more information",
+        ),
+        415 => (
+            "UnsupportedMediaType",
+            "the server was unable to respond with a content type that the client supports",
+        ),
+        422 => (
+            "Invalid",
+            "the server rejected our request due to an error in our request",
+        ),
+        429 => (
+            "TooManyRequests",
+            "the server has received too many requests and has asked us to try again later",
+        ),
+        503 => (
+            "ServiceUnavailable",
+            "the server is currently unable to handle the request",
+        ),
+        504 => (
+            "Timeout",
+            "the server was unable to return a response in the time allotted, but may still be processing the request",
+        ),
+        _ => {
+            let text = String::from_utf8_lossy(body);
+            let why = match text.trim() {
+                "" => format!("the server answered {} {} with status {code}", ask.method, ask.path),
+                text => format!("an error on the server ({text:?}) has prevented the request from succeeding"),
+            };
+            let reason = if code.is_server_error() { "InternalError" } else { "" };
+            return (reason.to_owned(), why);
+        }
+    };
+    (reason.to_owned(), message.to_owned())
+}

@@ -1,0 +1,204 @@
+//! What a server answers, and the room it takes: whose the server is decides how large its answers are.
+
+use std::ops::{Deref, DerefMut};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::dynamic::Stamp;
+use bumpwright_budget::{Exceeded, Held, Share};
+
+/// What a map of a tree takes that has anything in it, and a place in a map or list, in bytes of memory. Measured: serde_json's
+/// maps are B-trees, whose smallest leaf has room for eleven entries.
+const MAP: u64 = 700;
+const PLACE: u64 = 100;
+
+/// How much more memory a list of known fields takes than its text: `{"metadata":{"name":""}}` is four texts of 24 bytes, in a
+/// list that has doubled.
+const TYPED: u64 = 8;
+
+/// An answer, which is held in its asker's share of memory as long as it is there.
+#[derive(Debug)]
+pub struct Answered<T> {
+    value: T,
+    held: Held,
+}
+
+impl<T> Deref for Answered<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for Answered<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+/// Reads what was sent. `room` holds its bytes; there is room for what they become before they are read.
+pub(super) fn read<T: Answer>(bytes: &[u8], mut room: Held) -> Result<Answered<T>, Unread> {
+    room.grow(T::most(bytes)).map_err(Unread::Exceeded)?;
+    let value: T = serde_json::from_slice(bytes).map_err(Unread::Malformed)?;
+    room.shrink(room.bytes().saturating_sub(value.weight()));
+    Ok(Answered { value, held: room })
+}
+
+impl<T> Answered<T> {
+    /// Without anything in it yet.
+    pub(super) fn empty(value: T, share: &Share) -> Result<Self, Exceeded> {
+        let held = share.hold(0)?;
+        Ok(Self { value, held })
+    }
+
+    /// Takes what another one has, and its room.
+    pub(super) fn take<U>(&mut self, other: Answered<U>, take: impl FnOnce(&mut T, U)) -> Result<(), Exceeded> {
+        let Answered { value, held } = other;
+        let bytes = held.bytes();
+        drop(held);
+        self.held.grow(bytes)?;
+        take(&mut self.value, value);
+        Ok(())
+    }
+
+    /// The value alone. For what is small whatever was sent.
+    pub(super) fn into_value(self) -> T {
+        self.value
+    }
+}
+
+/// Why an answer is none.
+pub(super) enum Unread {
+    Exceeded(Exceeded),
+    Malformed(serde_json::Error),
+}
+
+/// What can be answered.
+pub(super) trait Answer: DeserializeOwned {
+    /// The most that a text can become, in bytes of memory.
+    fn most(text: &[u8]) -> u64 {
+        TYPED * text.len() as u64
+    }
+
+    /// What it takes.
+    fn weight(&self) -> u64;
+}
+
+impl Answer for Value {
+    fn most(text: &[u8]) -> u64 {
+        let cost = |byte: &u8| match byte {
+            b'{' => MAP + PLACE,
+            b'[' | b',' | b':' => PLACE,
+            _ => 1,
+        };
+        PLACE + text.iter().map(cost).sum::<u64>()
+    }
+
+    fn weight(&self) -> u64 {
+        let mut weight = 0;
+        let mut waiting = vec![self];
+        while let Some(value) = waiting.pop() {
+            weight += PLACE;
+            match value {
+                Value::String(text) => weight += text.len() as u64,
+                Value::Array(items) => waiting.extend(items),
+                Value::Object(fields) => {
+                    weight += if fields.is_empty() { 0 } else { MAP };
+                    weight += fields.keys().map(|key| key.len() as u64).sum::<u64>();
+                    waiting.extend(fields.values());
+                }
+                _ => {}
+            }
+        }
+        weight
+    }
+}
+
+impl Answer for Stamp {
+    fn weight(&self) -> u64 {
+        let texts = [&self.namespace, &self.name, &self.uid, &self.resource_version];
+        2 * PLACE + texts.map(|text| text.len() as u64).iter().sum::<u64>()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use bumpwright_budget::{BUILD_MEMORY, Memory};
+
+    #[test]
+    fn the_estimate_is_never_less_than_what_is_there() {
+        for text in [
+            r#"{"a":{"b":{"c":{}}},"d":[1,2,3,[[[]]],null,true],"e":"text"}"#,
+            "[{},{},{},[],[],[]]",
+            r#"[{"a":1},{"a":1},{"a":1}]"#,
+            r#""text""#,
+            "0",
+        ] {
+            let value: Value = serde_json::from_str(text).unwrap();
+            let most = <Value as Answer>::most(text.as_bytes());
+            assert!(value.weight() <= most, "{text}: {} > {most}", value.weight());
+        }
+    }
+
+    #[test]
+    fn an_answer_holds_what_it_takes_until_it_is_dropped() {
+        let memory = Memory::single(100_000, BUILD_MEMORY);
+        let share = memory.of("apps");
+        let read = |text: &str| {
+            let room = share.hold(2 * text.len() as u64).unwrap();
+            super::read::<Value>(text.as_bytes(), room)
+        };
+        let answer = read(r#"{"metadata":{"name":"a"}}"#).ok().unwrap();
+        assert_eq!(memory.held(), answer.weight());
+        drop(answer);
+        assert_eq!(memory.held(), 0);
+        let maps = format!("[{}{{}}]", r#"{"a":0},"#.repeat(1000));
+        assert!(matches!(read(&maps), Err(Unread::Exceeded(_))));
+        assert!(matches!(read("{"), Err(Unread::Malformed(_))));
+        assert_eq!(memory.held(), 0);
+    }
+
+    /// Answers that somebody has tampered with, the same ones each time.
+    #[test]
+    fn tampered_answers_are_refused_or_read_and_hold_nothing() {
+        let whole = r#"{"kind":"List","items":[{"metadata":{"name":"a","uid":"1","labels":{"b":"\u00e9"}}},[1,2.5e3,null,true]]}"#;
+        let parts = [
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ":",
+            "\"",
+            "\\u",
+            "1e999",
+            "null",
+            "{\"a\":{\"a\":",
+            "[[[[[[[[",
+        ];
+        let memory = Memory::single(64 << 10, BUILD_MEMORY);
+        let (mut random, mut good) = (fastrand::Rng::with_seed(21), 0);
+        for _ in 0..5000 {
+            let mut text = whole.as_bytes().to_vec();
+            for _ in 0..=random.usize(..3) {
+                let at = random.usize(..=text.len());
+                let end = (at + random.usize(..2)).min(text.len());
+                let count = 1 + random.usize(..3) * random.usize(..300);
+                text.splice(at..end, random.choice(parts).unwrap().repeat(count).bytes());
+            }
+            let Ok(room) = memory.of("apps").hold(2 * text.len() as u64) else {
+                continue;
+            };
+            if let Ok(answer) = super::read::<Value>(&text, room) {
+                good += 1;
+                assert_eq!(memory.held(), answer.weight());
+            }
+            assert_eq!(memory.held(), 0);
+        }
+        assert!(good > 10, "{good}");
+    }
+}

@@ -1,0 +1,82 @@
+//! Server-side apply of manifests, as an installation needs it.
+
+use std::time::Duration;
+
+use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::core::Request;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::client::{Cluster, bounded};
+use super::error::ClusterError;
+use super::kind::{CUSTOM_RESOURCE_DEFINITION, Kind};
+use super::object::Object;
+use bumpwright_api::ObjectName;
+
+/// The pause between two looks at a definition.
+const PAUSE: Duration = Duration::from_millis(200);
+
+impl Cluster {
+    /// Applies one manifest, written in YAML, as `manager`. Fields that others have are taken over: whoever installs wants what the
+    /// manifest says.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn apply(
+        &self,
+        kind: &'static Kind,
+        name: &ObjectName,
+        manager: &str,
+        manifest: &str,
+    ) -> Result<(), ClusterError> {
+        let path = self.beside(kind, name).resource_url().to_owned();
+        let params = PatchParams::apply(manager).force();
+        let request = Request::new(path).patch(&name.name, &params, &Patch::Apply(json!({})));
+        let request = request.map_err(|error| ClusterError::Unreachable(error.to_string()))?;
+        // The server reads YAML itself, so what it gets is what `--export` prints.
+        let request = request.map(|_| manifest.as_bytes().to_vec());
+        self.turn().await?;
+        bounded(self.client().request::<DynamicObject>(request)).await.map(drop)
+    }
+
+    /// Who has written fields of an object; None when it is not there.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn managers(&self, kind: &'static Kind, name: &ObjectName) -> Result<Option<Vec<String>>, ClusterError> {
+        self.turn().await?;
+        let found = bounded(self.beside(kind, name).get_opt(&name.name)).await?;
+        Ok(found.map(|object| {
+            let fields = object.metadata.managed_fields.unwrap_or_default();
+            fields.into_iter().filter_map(|entry| entry.manager).collect()
+        }))
+    }
+
+    /// Waits until a definition is established, at most for `patience`.
+    ///
+    /// # Errors
+    /// Whatever the server says, and [`ClusterError::Unreachable`] when it takes too long.
+    pub async fn established(&self, name: &ObjectName, patience: Duration) -> Result<(), ClusterError> {
+        let end = Instant::now() + patience;
+        loop {
+            let object = self.get(&CUSTOM_RESOURCE_DEFINITION, name).await?;
+            if is_established(&object) {
+                return Ok(());
+            }
+            if Instant::now() >= end {
+                let words = format!("not established within {} seconds", patience.as_secs());
+                return Err(ClusterError::Unreachable(words));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+fn is_established(object: &Object) -> bool {
+    let status = object.status();
+    let conditions = status.get("conditions").and_then(Value::as_array);
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+}

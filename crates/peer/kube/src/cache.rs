@@ -1,0 +1,402 @@
+//! All objects of a kind, kept up to date by a watch.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures::{Stream, TryStreamExt as _};
+use kube::api::DynamicObject;
+use kube::core::PartialObjectMeta;
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event};
+use tokio::sync::watch;
+
+use super::client::{Cluster, Scope};
+use super::error::full;
+use super::kind::Kind;
+use super::object::Object;
+use super::received::Received;
+use bumpwright_api::ObjectName;
+
+/// What happened to an object.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// It is new, or was there when the watch began.
+    Added(Arc<Object>),
+    /// It was written.
+    Updated(Arc<Object>, Arc<Object>),
+    /// It is gone; its last state.
+    Deleted(Arc<Object>),
+}
+
+/// The pause before a server that does not know us is asked again.
+const UNKNOWN_PAUSE: Duration = Duration::from_secs(1);
+
+type Watched = Event<Received>;
+
+/// So many objects come with one answer of a list: an answer is held in memory whole, with who manages which field.
+const PAGE: u32 = 100;
+
+/// And so many where it matters what they take: each may have a megabyte.
+const SMALL_PAGE: u32 = 20;
+
+type Listener = Box<dyn Fn(&Change) + Send + Sync>;
+
+/// The objects of a kind.
+pub struct Cache {
+    kind: &'static Kind,
+    /// Whether only metadata are watched.
+    only_metadata: bool,
+    /// The most bytes that the objects may take; those for which there is no room are not kept.
+    room: Option<usize>,
+    objects: RwLock<Objects>,
+    listeners: Mutex<Vec<Listener>>,
+    listed: watch::Sender<bool>,
+    /// Why it was not listed yet.
+    failure: Mutex<Option<String>>,
+}
+
+impl std::fmt::Debug for Cache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cache of {}", self.kind.plural)
+    }
+}
+
+impl Cache {
+    /// An empty cache.
+    #[must_use]
+    pub fn new(kind: &'static Kind) -> Self {
+        Self {
+            kind,
+            only_metadata: false,
+            room: None,
+            objects: RwLock::default(),
+            listeners: Mutex::default(),
+            listed: watch::Sender::new(false),
+            failure: Mutex::default(),
+        }
+    }
+
+    /// An empty cache of the metadata of objects; nothing else of them is ever sent.
+    #[must_use]
+    pub fn of_metadata(kind: &'static Kind) -> Self {
+        Self {
+            only_metadata: true,
+            ..Self::new(kind)
+        }
+    }
+
+    /// An empty cache that keeps no more than so many bytes of objects. What is missing may be there all the same.
+    #[must_use]
+    pub fn with_room(kind: &'static Kind, room: usize) -> Self {
+        Self {
+            room: Some(room),
+            ..Self::new(kind)
+        }
+    }
+
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self) -> &'static Kind {
+        self.kind
+    }
+
+    /// Calls `listener` at each change from now on; it must not block.
+    pub fn listen(&self, listener: impl Fn(&Change) + Send + Sync + 'static) {
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.push(Box::new(listener));
+    }
+
+    /// An object as it was seen last.
+    #[must_use]
+    pub fn get(&self, name: &ObjectName) -> Option<Arc<Object>> {
+        self.read().by_name.get(name).cloned()
+    }
+
+    /// All objects that `wanted` lets through, by name.
+    pub fn list(&self, wanted: impl Fn(&Object) -> bool) -> Vec<Arc<Object>> {
+        let objects = self.read();
+        objects
+            .by_name
+            .values()
+            .filter(|object| wanted(object))
+            .cloned()
+            .collect()
+    }
+
+    /// Takes in what a write of ours to the version `before` gave back, unless the watch has brought something newer
+    /// meanwhile.
+    pub fn wrote(&self, before: &str, after: Object) {
+        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+        let known = objects.by_name.get(&after.name);
+        if known.is_some_and(|known| known.uid == after.uid && known.resource_version == before) {
+            let after = Arc::new(after);
+            let old = objects.insert(Arc::clone(&after));
+            drop(objects);
+            if let Some(old) = old {
+                self.tell(&Change::Updated(old, after));
+            }
+        }
+    }
+
+    /// Waits until the objects have been listed once.
+    pub async fn listed(&self) {
+        let mut listed = self.listed.subscribe();
+        // The sender lives as long as `self`.
+        let _ = listed.wait_for(|listed| *listed).await;
+    }
+
+    /// Whether the objects have been listed once.
+    ///
+    /// # Errors
+    /// What is waited for, and why if that is known.
+    pub fn is_listed(&self) -> Result<(), String> {
+        if *self.listed.borrow() {
+            return Ok(());
+        }
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = failure.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        Err(format!("{} are not listed yet{why}", self.kind.plural))
+    }
+
+    /// Lists and watches, for ever. `failed` is told what goes wrong; it is tried again with growing pauses. A watch on
+    /// which nothing comes is begun anew after [`Cluster::silence`], since its connection may be dead without our knowing.
+    pub async fn run(&self, cluster: &Cluster, scope: &Scope, failed: impl Fn(&str)) {
+        let seconds = u32::try_from(cluster.silence().as_secs()).unwrap_or(u32::MAX).max(1);
+        let page = self.room.map_or(PAGE, |_| SMALL_PAGE);
+        let mut config = watcher::Config::default().timeout(seconds).page_size(page);
+        if let Some(labels) = &scope.labels {
+            config = config.labels(labels);
+        }
+        loop {
+            if self.only_metadata {
+                let api = cluster.watched_metadata(self.kind, scope);
+                let events = watcher::watcher(api, config.clone()).default_backoff();
+                self.follow(events.map_ok(of_metadata), &failed).await;
+            } else {
+                let api = cluster.watched(self.kind, scope);
+                self.follow(watcher::watcher(api, config.clone()).default_backoff(), &failed)
+                    .await;
+            }
+            // Somebody has replaced the token, or will.
+            cluster.renew().await;
+            tokio::time::sleep(UNKNOWN_PAUSE).await;
+        }
+    }
+
+    /// Takes in what a watch brings, until the server does not know us any more.
+    async fn follow(&self, events: impl Stream<Item = watcher::Result<Watched>>, failed: impl Fn(&str)) {
+        let mut events = std::pin::pin!(events);
+        let mut staged = BTreeSet::new();
+        loop {
+            match events.try_next().await {
+                Ok(Some(event)) => self.take(event, &mut staged),
+                Ok(None) => return,
+                Err(error) => {
+                    let why = full(&error);
+                    failed(&why);
+                    *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+                    if is_unauthorized(&error) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn take(&self, event: Watched, staged: &mut BTreeSet<ObjectName>) {
+        match event {
+            Event::Init => staged.clear(),
+            Event::InitApply(object) => {
+                staged.insert(Object::name_of(&object));
+                self.put(object, Source::List);
+            }
+            Event::InitDone => {
+                let gone = self.list(|object| !staged.contains(&object.name));
+                gone.iter().for_each(|object| self.drop_object(&object.name));
+                staged.clear();
+                self.listed.send_replace(true);
+            }
+            Event::Apply(object) => self.put(object, Source::Watch),
+            Event::Delete(object) => self.drop_object(&Object::name_of(&object)),
+        }
+    }
+
+    fn put(&self, object: Received, source: Source) {
+        // Most of what a watch tells are our own writes, which are known: nothing is packed for them.
+        let known = self.get(&Object::name_of(&object));
+        if known.is_some_and(|known| !is_news(&known, Version::of(&object), source)) {
+            return;
+        }
+        let object = Arc::new(Object::of(object));
+        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+        let known = objects.by_name.get(&object.name);
+        if known.is_some_and(|known| !is_news(known, Version::from(&*object), source)) {
+            return;
+        }
+        let old = objects.remove(&object.name);
+        if self.room.is_some_and(|room| objects.bytes + object.weight() > room) {
+            drop(objects);
+            old.into_iter().for_each(|old| self.tell(&Change::Deleted(old)));
+            return;
+        }
+        objects.insert(Arc::clone(&object));
+        drop(objects);
+        match old {
+            Some(old) if old.uid == object.uid => self.tell(&Change::Updated(old, object)),
+            Some(old) => {
+                self.tell(&Change::Deleted(old));
+                self.tell(&Change::Added(object));
+            }
+            None => self.tell(&Change::Added(object)),
+        }
+    }
+
+    fn drop_object(&self, name: &ObjectName) {
+        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+        let old = objects.remove(name);
+        drop(objects);
+        if let Some(old) = old {
+            self.tell(&Change::Deleted(old));
+        }
+    }
+
+    fn tell(&self, change: &Change) {
+        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.iter().for_each(|listener| listener(change));
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Objects> {
+        self.objects.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Objects, and how many bytes they take.
+#[derive(Default)]
+struct Objects {
+    by_name: BTreeMap<ObjectName, Arc<Object>>,
+    bytes: usize,
+}
+
+impl Objects {
+    /// Gives the one that was there.
+    fn insert(&mut self, object: Arc<Object>) -> Option<Arc<Object>> {
+        let old = self.remove(&object.name);
+        self.bytes += object.weight();
+        self.by_name.insert(object.name.clone(), object);
+        old
+    }
+
+    fn remove(&mut self, name: &ObjectName) -> Option<Arc<Object>> {
+        let old = self.by_name.remove(name)?;
+        self.bytes -= old.weight();
+        Some(old)
+    }
+}
+
+/// An object of which only the metadata are known.
+fn of_metadata(event: Event<PartialObjectMeta<DynamicObject>>) -> Watched {
+    let object = |partial: PartialObjectMeta<DynamicObject>| Received {
+        metadata: partial.metadata,
+        status: None,
+        fields: serde_json::Map::new(),
+    };
+    match event {
+        Event::Apply(partial) => Event::Apply(object(partial)),
+        Event::Delete(partial) => Event::Delete(object(partial)),
+        Event::InitApply(partial) => Event::InitApply(object(partial)),
+        Event::Init => Event::Init,
+        Event::InitDone => Event::InitDone,
+    }
+}
+
+/// Where an object comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    List,
+    Watch,
+}
+
+/// What tells one state of an object from another.
+struct Version<'a> {
+    uid: &'a str,
+    resource: &'a str,
+}
+
+impl<'a> Version<'a> {
+    fn of(object: &'a Received) -> Self {
+        let metadata = &object.metadata;
+        Self {
+            uid: metadata.uid.as_deref().unwrap_or_default(),
+            resource: metadata.resource_version.as_deref().unwrap_or_default(),
+        }
+    }
+}
+
+impl<'a> From<&'a Object> for Version<'a> {
+    fn from(object: &'a Object) -> Self {
+        Self {
+            uid: &object.uid,
+            resource: &object.resource_version,
+        }
+    }
+}
+
+/// Whether what is seen says something that is not known. Our own writes are taken in before the watch tells of them, so
+/// what a watch brings may be older. A list is always right: versions go back when a cluster is restored from a backup.
+fn is_news(known: &Object, seen: Version<'_>, source: Source) -> bool {
+    let number = |version: &str| version.parse::<u64>().ok();
+    let other = known.uid != seen.uid || known.resource_version != seen.resource;
+    let older = known.uid == seen.uid && number(&known.resource_version) > number(seen.resource);
+    other && (source == Source::List || !older)
+}
+
+fn is_unauthorized(error: &watcher::Error) -> bool {
+    use watcher::Error;
+    match error {
+        Error::InitialListFailed(kube::Error::Api(status))
+        | Error::WatchStartFailed(kube::Error::Api(status))
+        | Error::WatchFailed(kube::Error::Api(status)) => status.code == 401,
+        Error::WatchError(status) => status.code == 401,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::CONFIG_MAP;
+
+    /// A ConfigMap at a version, with so many bytes that do not repeat themselves.
+    fn map(name: &str, version: u32, bytes: u32) -> Received {
+        let text: String = (0..bytes)
+            .map(|n| char::from(b'a' + u8::try_from(n.wrapping_mul(2_654_435_761) >> 28).unwrap()))
+            .collect();
+        let metadata = json!({"name": name, "namespace": "apps", "uid": name, "resourceVersion": version.to_string()});
+        serde_json::from_value(json!({"metadata": metadata, "data": {"text": text}})).unwrap()
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_not_kept_and_never_out_of_date() {
+        let cache = Cache::with_room(&CONFIG_MAP, 3000);
+        let has = |name: &str| cache.get(&ObjectName::new("apps", name)).is_some();
+        let see = |object| cache.take(Event::Apply(object), &mut BTreeSet::new());
+        see(map("one", 1, 900));
+        see(map("two", 1, 900));
+        see(map("three", 1, 900));
+        assert!(has("one") && has("two") && !has("three"));
+        see(map("one", 2, 1000));
+        assert!(has("one"), "it has the room that it had before");
+        see(map("one", 3, 100_000));
+        assert!(!has("one") && has("two"), "the old state is not kept either");
+        see(map("three", 2, 900));
+        assert!(has("three"));
+        cache.take(Event::Delete(map("two", 1, 900)), &mut BTreeSet::new());
+        cache.take(Event::Delete(map("three", 2, 900)), &mut BTreeSet::new());
+        assert_eq!(cache.read().bytes, 0);
+    }
+}

@@ -1,0 +1,500 @@
+//! Requests to the API server.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::{DynamicResourceScope, PartialObjectMeta};
+use kube::{Client, Config, Resource};
+use serde::Deserialize as _;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use super::account::impersonating;
+use super::discovery::Discovery;
+use super::error::ClusterError;
+use super::fence::Fence;
+use super::kind::{Kind, LEASE, SERVICE_ACCOUNT};
+use super::limit::{Limit, Pace};
+use super::object::Object;
+use super::path_segment;
+use super::proxied;
+use super::received::Received;
+use super::watched::{OnAnswer, Watch};
+use bumpwright_api::ObjectName;
+use bumpwright_budget::Budget;
+use bumpwright_http::Proxy;
+
+/// How long the API server may take to answer a plain request.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a watch may be silent. Go's client finds a dead connection after 45 s: 30 s without a frame, 15 s for the answer to
+/// a ping (client-go `rest`, HTTP/2 health checks). 5 s come on top of ours.
+const SILENCE: Duration = Duration::from_secs(40);
+
+/// Where the API server is.
+#[derive(Clone, Debug)]
+pub struct Connect {
+    /// A kubeconfig file; without it `KUBECONFIG`, the service account of the pod or the user's own file.
+    pub kubeconfig: Option<PathBuf>,
+    /// A context of the kubeconfig; without it the current one.
+    pub context: Option<String>,
+    /// After how long a watch on which nothing came is begun anew, in whole seconds.
+    pub silence: Duration,
+    /// How fast it may be asked; without it there is no limit.
+    pub pace: Option<Pace>,
+}
+
+impl Default for Connect {
+    fn default() -> Self {
+        Self {
+            kubeconfig: None,
+            context: None,
+            silence: SILENCE,
+            pace: None,
+        }
+    }
+}
+
+/// Which objects are watched.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Only those of this namespace (`--watch-all-namespaces=false`).
+    pub namespace: Option<String>,
+    /// Only those with these labels (`--watch-label-selector`).
+    pub labels: Option<String>,
+}
+
+/// The API server.
+#[derive(Clone)]
+pub struct Cluster {
+    connect: Connect,
+    told: OnAnswer,
+    limit: Limit,
+    pub(super) fence: Fence,
+    clients: Shared,
+    /// Those of an account that is impersonated, over the connections of `clients`.
+    acting: Option<Clients>,
+    account: Option<ObjectName>,
+    /// Its address: servers that share a host may differ in their paths.
+    place: Arc<str>,
+    /// What answers to requests about any object may take.
+    pub(super) budget: Budget,
+    /// Whether `connect` says how the server is reached, so that it can be read again.
+    renewable: bool,
+    pub(super) discovery: Arc<Discovery>,
+}
+
+pub(super) type Shared = Arc<RwLock<Clients>>;
+
+#[derive(Clone)]
+pub(super) struct Clients {
+    /// Tries again by itself when the server is too busy, after the time that it says.
+    pub(super) plain: Client,
+    /// Tells of each failure at once: a watch has pauses of its own, and whoever waits for it wants to know why.
+    pub(super) watching: Client,
+    /// Host and port.
+    pub(super) host: Arc<str>,
+    /// The address.
+    pub(super) place: Arc<str>,
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Cluster")
+    }
+}
+
+impl Cluster {
+    /// Reads the settings; the first request connects. `told` is told of each answer.
+    ///
+    /// # Errors
+    /// [`ClusterError::Connect`]
+    pub async fn connect(connect: &Connect, told: OnAnswer) -> Result<Self, ClusterError> {
+        let limit = Limit::new(connect.pace);
+        let clients = Clients::new(connect, &told, &limit).await?;
+        Ok(Self::of(clients, connect.clone(), told, limit, true))
+    }
+
+    /// A server whose settings are not on disk, through a proxy if one is given. `layer` is put over its clients.
+    pub(super) fn of_config(
+        config: Config,
+        proxy: Option<&Proxy>,
+        layer: impl Fn(Client) -> Client,
+        told: OnAnswer,
+    ) -> Result<Self, ClusterError> {
+        // At the pace of a Go client.
+        let connect = Connect {
+            pace: Some(Pace::GO),
+            ..Connect::default()
+        };
+        let limit = Limit::new(connect.pace);
+        let Clients {
+            plain,
+            watching,
+            host,
+            place,
+        } = Clients::of(config, proxy, &told, &limit)?;
+        let clients = Clients {
+            plain: layer(plain),
+            watching: layer(watching),
+            host,
+            place,
+        };
+        Ok(Self::of(clients, connect, told, limit, false))
+    }
+
+    fn of(clients: Clients, connect: Connect, told: OnAnswer, limit: Limit, renewable: bool) -> Self {
+        let place = Arc::clone(&clients.place);
+        Self {
+            clients: Arc::new(RwLock::new(clients)),
+            acting: None,
+            account: None,
+            place,
+            discovery: Arc::default(),
+            budget: Budget::default(),
+            connect,
+            told,
+            limit,
+            fence: Fence::default(),
+            renewable,
+        }
+    }
+
+    /// The same server, asked as an account of it: with the groups that the server gives every ServiceAccount
+    /// (fluxcd/pkg `runtime/client`, *Impersonator*). Connections are shared.
+    ///
+    /// # Errors
+    /// [`ClusterError::Connect`] when the name cannot be that of an account.
+    pub fn as_account(&self, account: &ObjectName) -> Result<Self, ClusterError> {
+        let acting = impersonating(&self.clients, account)?;
+        Ok(Self {
+            acting: Some(acting),
+            account: Some(account.clone()),
+            ..self.clone()
+        })
+    }
+
+    /// The same server, asked only as long as the leases are good that are held at another one.
+    #[must_use]
+    pub fn led_by(&self, other: &Self) -> Self {
+        Self {
+            fence: other.fence.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// The same server, whose answers take room in this budget.
+    #[must_use]
+    pub fn within(&self, budget: Budget) -> Self {
+        Self { budget, ..self.clone() }
+    }
+
+    /// Which server it is, and who asks: not the same for two who may see different things.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        match &self.account {
+            Some(account) => format!("{} as {account}", self.place),
+            None => self.place.to_string(),
+        }
+    }
+
+    /// Reads the settings again: a token that is refused may have been replaced on disk, and the client itself looks only
+    /// once a minute. What cannot be read leaves everything as it was.
+    pub(super) async fn renew(&self) {
+        if self.renewable
+            && let Ok(clients) = Clients::new(&self.connect, &self.told, &self.limit).await
+        {
+            *self.clients.write().unwrap_or_else(PoisonError::into_inner) = clients;
+        }
+    }
+
+    pub(super) fn client(&self) -> Client {
+        self.clients().plain
+    }
+
+    pub(super) fn beside(&self, kind: &Kind, name: &ObjectName) -> Api<DynamicObject> {
+        api(&self.clients().plain, kind, &name.namespace)
+    }
+
+    /// After how long a watch on which nothing came is begun anew.
+    #[must_use]
+    pub fn silence(&self) -> Duration {
+        self.connect.silence
+    }
+
+    fn clients(&self) -> Clients {
+        let shared = || self.clients.read().unwrap_or_else(PoisonError::into_inner).clone();
+        self.acting.clone().unwrap_or_else(shared)
+    }
+
+    pub(super) fn watched(&self, kind: &Kind, scope: &Scope) -> Api<Received> {
+        api(
+            &self.clients().watching,
+            kind,
+            scope.namespace.as_deref().unwrap_or_default(),
+        )
+    }
+
+    pub(super) fn watched_metadata(&self, kind: &Kind, scope: &Scope) -> Api<PartialObjectMeta<DynamicObject>> {
+        let client = self.clients().watching;
+        match &scope.namespace {
+            None => Api::all_with(client, &kind.resource()),
+            Some(namespace) => Api::namespaced_with(client, namespace, &kind.resource()),
+        }
+    }
+
+    /// Waits until the server may be asked again.
+    ///
+    /// # Errors
+    /// [`ClusterError::Deposed`]
+    pub(super) async fn turn(&self) -> Result<(), ClusterError> {
+        self.limit.wait().await;
+        self.fence.check()
+    }
+
+    /// Asks about the objects of a kind in a namespace, or in none. Once more with what is on disk now, when the server
+    /// does not know us.
+    async fn ask<K, T, Asked>(
+        &self,
+        kind: &Kind,
+        namespace: &str,
+        ask: impl Fn(Api<K>) -> Asked,
+    ) -> Result<T, ClusterError>
+    where
+        K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+        Asked: Future<Output = Result<T, kube::Error>>,
+    {
+        let once = || async {
+            // A lease that waits for its turn is lost.
+            if kind.kind != LEASE.kind {
+                self.turn().await?;
+            }
+            bounded(ask(api(&self.clients().plain, kind, namespace))).await
+        };
+        match once().await {
+            Err(error) if error.is_unauthorized() => {
+                self.renew().await;
+                once().await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// [`ClusterError::NotFound`] when it is not there, and whatever else the server says.
+    pub async fn get(&self, kind: &'static Kind, name: &ObjectName) -> Result<Object, ClusterError> {
+        path_segment::checked(name)?;
+        let found = self
+            .ask(kind, &name.namespace, |api: Api<Received>| async move {
+                api.get_opt(&name.name).await
+            })
+            .await?;
+        found.map(Object::of).ok_or_else(|| ClusterError::NotFound {
+            plural: kind.plural.to_owned(),
+            group: kind.group.to_owned(),
+            name: name.name.clone(),
+        })
+    }
+
+    /// Reads an object into a type of `api`.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`], and [`ClusterError::Unreadable`].
+    pub async fn read<T: DeserializeOwned>(&self, kind: &'static Kind, name: &ObjectName) -> Result<T, ClusterError> {
+        let object = self.get(kind, name).await?;
+        object.read(kind).map_err(|error| ClusterError::Unreadable {
+            kind: kind.kind,
+            name: name.clone(),
+            error: error.to_string(),
+        })
+    }
+
+    /// Changes metadata or spec of an object by a merge patch.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn patch(
+        &self,
+        kind: &Kind,
+        name: &ObjectName,
+        manager: &str,
+        patch: &Value,
+    ) -> Result<Object, ClusterError> {
+        path_segment::checked(name)?;
+        let params = &managed_by(manager);
+        let ask = |api: Api<Received>| async move { api.patch(&name.name, params, &Patch::Merge(patch)).await };
+        self.ask(kind, &name.namespace, ask).await.map(Object::of)
+    }
+
+    /// Changes the status of an object by a merge patch.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn patch_status(
+        &self,
+        kind: &Kind,
+        name: &ObjectName,
+        manager: &str,
+        patch: &Value,
+    ) -> Result<Object, ClusterError> {
+        path_segment::checked(name)?;
+        let params = &managed_by(manager);
+        let ask = |api: Api<Received>| async move { api.patch_status(&name.name, params, &Patch::Merge(patch)).await };
+        self.ask(kind, &name.namespace, ask).await.map(Object::of)
+    }
+
+    /// Makes an object.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn create(&self, kind: &'static Kind, namespace: &str, object: &Value) -> Result<(), ClusterError> {
+        let object = &DynamicObject::deserialize(object).map_err(|error| ClusterError::Unreadable {
+            kind: kind.kind,
+            name: ObjectName::new(namespace, ""),
+            error: error.to_string(),
+        })?;
+        let ask = |api: Api<DynamicObject>| async move { api.create(&PostParams::default(), object).await };
+        self.ask(kind, namespace, ask).await.map(drop)
+    }
+
+    /// Issues a token of a ServiceAccount for audiences (Kubernetes API, *TokenRequest*), good for an hour or what the server
+    /// makes of that.
+    ///
+    /// # Errors
+    /// Whatever the server says, and [`ClusterError::Unreadable`]; never with the token.
+    pub async fn issue_token(
+        &self,
+        name: &ObjectName,
+        audiences: &[&str],
+        patience: Duration,
+    ) -> Result<Zeroizing<String>, ClusterError> {
+        path_segment::checked(name)?;
+        let api = self.beside(&SERVICE_ACCOUNT, name);
+        let request = json!({
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "audiences": audiences },
+        });
+        let params = PostParams::default();
+        self.turn().await?;
+        // Into any JSON: the client logs answers that do not fit their type.
+        let answer = api.create_subresource("token", &name.name, &params, &request);
+        let mut answer: Value = within(patience.min(PATIENCE), answer).await?;
+        match answer.pointer_mut("/status/token").map(Value::take) {
+            Some(Value::String(token)) if !token.is_empty() => Ok(Zeroizing::new(token)),
+            _ => Err(ClusterError::Unreadable {
+                kind: "TokenRequest",
+                name: name.clone(),
+                error: "the answer has no token".to_owned(),
+            }),
+        }
+    }
+}
+
+impl Clients {
+    async fn new(connect: &Connect, told: &OnAnswer, limit: &Limit) -> Result<Self, ClusterError> {
+        let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
+        let file = match (&connect.kubeconfig, &connect.context) {
+            (Some(file), _) => Some(Kubeconfig::read_from(file).map_err(|e| failed(&e))?),
+            // A pod has no contexts: they are those of KUBECONFIG or of the user's own file.
+            (None, Some(_)) => Some(Kubeconfig::read().map_err(|e| failed(&e))?),
+            (None, None) => None,
+        };
+        let options = KubeConfigOptions {
+            context: connect.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let config = match file {
+            Some(file) => Config::from_custom_kubeconfig(file, &options)
+                .await
+                .map_err(|e| failed(&e))?,
+            None => Config::infer().await.map_err(|e| failed(&e))?,
+        };
+        let proxy = given_proxy(config.proxy_url.as_ref());
+        Self::of(config, proxy.as_ref(), told, limit)
+    }
+
+    fn of(mut config: Config, proxy: Option<&Proxy>, told: &OnAnswer, limit: &Limit) -> Result<Self, ClusterError> {
+        // A watch is silent for long; its own timeout is the server's.
+        config.read_timeout = None;
+        config.write_timeout = Some(PATIENCE);
+        config.connect_timeout = Some(PATIENCE);
+        let host = config
+            .cluster_url
+            .authority()
+            .map_or("", |authority| authority.as_str());
+        let host: Arc<str> = Arc::from(host);
+        let place: Arc<str> = Arc::from(config.cluster_url.to_string());
+        let client = |config: Config, waits: bool| -> Result<Client, ClusterError> {
+            let client = proxied::stack(config, proxy).map_err(ClusterError::Connect)?;
+            let watch = Watch {
+                told: Arc::clone(told),
+                host: Arc::clone(&host),
+                limit: limit.clone(),
+                waits,
+            };
+            Ok(client.with_layer(&watch).build())
+        };
+        let plain = client(config.clone(), false)?;
+        config.default_retry = false;
+        let watching = client(config, true)?;
+        Ok(Self {
+            plain,
+            watching,
+            host,
+            place,
+        })
+    }
+}
+
+/// The proxy that a kubeconfig of ours names. What kube has taken from the environment is looked for there again, where its
+/// exceptions are.
+fn given_proxy(named: Option<&http::Uri>) -> Option<Proxy> {
+    let address = named?.to_string();
+    let same = |variable: &str| {
+        let value = std::env::var(variable).ok();
+        value.is_some_and(|value| value.trim_end_matches('/') == address.trim_end_matches('/'))
+    };
+    (!same("HTTPS_PROXY") && !same("https_proxy")).then(|| Proxy::at(address.as_str()))
+}
+
+fn managed_by(manager: &str) -> PatchParams {
+    PatchParams {
+        field_manager: Some(manager.to_owned()),
+        ..PatchParams::default()
+    }
+}
+
+/// The objects of a kind in a namespace, or of all of them with an empty one.
+fn api<K>(client: &Client, kind: &Kind, namespace: &str) -> Api<K>
+where
+    K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+{
+    match namespace {
+        "" => Api::all_with(client.clone(), &kind.resource()),
+        namespace => Api::namespaced_with(client.clone(), namespace, &kind.resource()),
+    }
+}
+
+/// A request that ends.
+pub(super) async fn bounded<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ClusterError> {
+    within(PATIENCE, request).await
+}
+
+/// A request that ends in time.
+pub(super) async fn within<T>(
+    patience: Duration,
+    request: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, ClusterError> {
+    match tokio::time::timeout(patience, request).await {
+        Ok(answer) => answer.map_err(ClusterError::of),
+        Err(_) => Err(ClusterError::Unreachable(format!(
+            "the API server did not answer within {} seconds",
+            patience.as_secs()
+        ))),
+    }
+}

@@ -1,0 +1,306 @@
+//! Which kinds the API server has, and where: each group and version is asked for when it is first needed, and again when a kind
+//! is missing from it, as a definition may have been made meanwhile.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::answer::Ask;
+use super::answered::{Answer, Answered};
+use super::client::Cluster;
+use super::error::ClusterError;
+use super::path_segment;
+use bumpwright_api::ObjectName;
+
+/// A kind at a version.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupVersionKind {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Version.
+    pub version: String,
+    /// The name of the kind.
+    pub kind: String,
+}
+
+impl GroupVersionKind {
+    /// What an object says that it is. An `apiVersion` without a slash is a version of the core group.
+    #[must_use]
+    pub fn of(object: &Value) -> Self {
+        let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: text("kind").to_owned(),
+        }
+    }
+
+    /// `group/version`, or `v1`.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        match self.group.as_str() {
+            "" => self.version.clone(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+
+    /// The folder of paths below which the server has the objects of the group and version.
+    fn base(&self) -> String {
+        match self.group.as_str() {
+            "" => format!("/api/{}", self.version),
+            group => format!("/apis/{group}/{}", self.version),
+        }
+    }
+}
+
+/// As Go's `schema.GroupVersionKind` writes it: `apps/v1, Kind=Deployment`.
+impl fmt::Display for GroupVersionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}, Kind={}", self.group, self.version, self.kind)
+    }
+}
+
+/// Where the server has the objects of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// The kind.
+    pub gvk: GroupVersionKind,
+    /// Its name in paths.
+    pub plural: String,
+    /// Whether its objects are in namespaces.
+    pub namespaced: bool,
+}
+
+impl Resource {
+    /// The path of an object. The namespace counts for kinds in namespaces only; without one the path leads nowhere, and the
+    /// server says so.
+    ///
+    /// # Errors
+    /// [`ClusterError::Name`]
+    pub(super) fn path(&self, name: &ObjectName) -> Result<String, ClusterError> {
+        let collection = self.collection(&name.namespace)?;
+        Ok(format!("{collection}/{}", path_segment::name(&name.name)?))
+    }
+
+    /// The path of the objects in a namespace, or in all with an empty one.
+    ///
+    /// # Errors
+    /// [`ClusterError::Name`]
+    pub(super) fn collection(&self, namespace: &str) -> Result<String, ClusterError> {
+        let base = self.gvk.base();
+        Ok(match namespace {
+            namespace if self.namespaced && !namespace.is_empty() => {
+                format!(
+                    "{base}/namespaces/{}/{}",
+                    path_segment::namespace(namespace)?,
+                    self.plural
+                )
+            }
+            _ => format!("{base}/{}", self.plural),
+        })
+    }
+}
+
+/// So many bytes of kinds are known of one server. All that there are of a large one take a quarter of it.
+const KNOWN: u64 = 1 << 20;
+
+/// What is known of the server's kinds, by `group/version`.
+#[derive(Debug, Default)]
+pub(super) struct Discovery {
+    versions: RwLock<Versions>,
+}
+
+#[derive(Debug, Default)]
+struct Versions {
+    known: BTreeMap<String, (Vec<Arc<Resource>>, u64)>,
+    bytes: u64,
+}
+
+impl Versions {
+    fn remove(&mut self, version: &str) {
+        if let Some((_, bytes)) = self.known.remove(version) {
+            self.bytes -= bytes;
+        }
+    }
+
+    /// What is more than all that may be known is not kept; else all that was known before goes if need be.
+    fn insert(&mut self, version: String, resources: Vec<Arc<Resource>>) {
+        self.remove(&version);
+        let of_one = |resource: &Arc<Resource>| resource.weight() + version.len() as u64;
+        let bytes = resources.iter().map(of_one).sum::<u64>() + 200 + version.len() as u64;
+        if bytes > KNOWN {
+            return;
+        }
+        if self.bytes + bytes > KNOWN {
+            *self = Self::default();
+        }
+        self.bytes += bytes;
+        self.known.insert(version, (resources, bytes));
+    }
+}
+
+impl Resource {
+    fn weight(&self) -> u64 {
+        let texts = [&self.gvk.group, &self.gvk.version, &self.gvk.kind, &self.plural];
+        200 + texts.map(|text| text.len() as u64).iter().sum::<u64>()
+    }
+}
+
+/// `metav1.APIResourceList`
+#[derive(Deserialize)]
+struct ResourceList {
+    #[serde(default)]
+    resources: Vec<ListedResource>,
+}
+
+impl Answer for ResourceList {
+    fn weight(&self) -> u64 {
+        let of_one = |listed: &ListedResource| 100 + listed.name.len() as u64 + listed.kind.len() as u64;
+        self.resources.iter().map(of_one).sum()
+    }
+}
+
+#[derive(Deserialize)]
+struct ListedResource {
+    name: String,
+    kind: String,
+    #[serde(default)]
+    namespaced: bool,
+}
+
+/// `metav1.APIGroup`
+#[derive(Deserialize)]
+struct Group {
+    #[serde(default)]
+    versions: Vec<ListedVersion>,
+}
+
+impl Answer for Group {
+    fn weight(&self) -> u64 {
+        self.versions
+            .iter()
+            .map(|listed| 100 + listed.version.len() as u64)
+            .sum()
+    }
+}
+
+#[derive(Deserialize)]
+struct ListedVersion {
+    version: String,
+}
+
+impl Discovery {
+    fn find(&self, gvk: &GroupVersionKind) -> Option<Arc<Resource>> {
+        let versions = self.versions.read().unwrap_or_else(PoisonError::into_inner);
+        let (resources, _) = versions.known.get(&gvk.api_version())?;
+        resources.iter().find(|resource| resource.gvk.kind == gvk.kind).cloned()
+    }
+
+    fn forget(&self, gvk: &GroupVersionKind) {
+        let mut versions = self.versions.write().unwrap_or_else(PoisonError::into_inner);
+        versions.remove(&gvk.api_version());
+    }
+
+    /// Takes note of what a version has; where the kind is.
+    fn put(&self, gvk: &GroupVersionKind, list: ResourceList) -> Option<Arc<Resource>> {
+        // Subresources are named `deployments/scale` and have kinds of their own.
+        let resources = list.resources.into_iter().filter(|listed| !listed.name.contains('/'));
+        let resources = resources.map(|listed| {
+            Arc::new(Resource {
+                gvk: GroupVersionKind {
+                    kind: listed.kind,
+                    ..gvk.clone()
+                },
+                plural: listed.name,
+                namespaced: listed.namespaced,
+            })
+        });
+        let resources: Vec<_> = resources.collect();
+        let found = resources.iter().find(|resource| resource.gvk.kind == gvk.kind).cloned();
+        let mut versions = self.versions.write().unwrap_or_else(PoisonError::into_inner);
+        versions.insert(gvk.api_version(), resources);
+        found
+    }
+}
+
+/// No group has more versions; each is asked about.
+const VERSIONS: usize = 50;
+
+impl Cluster {
+    /// Forgets where a kind is, after the server did not have what was known to be there.
+    pub fn forget_kind(&self, gvk: &GroupVersionKind) {
+        self.discovery.forget(gvk);
+    }
+
+    /// Where the server has a kind.
+    ///
+    /// # Errors
+    /// [`ClusterError::NoMatch`] when it has none of that name, and whatever else it says.
+    pub async fn resource(&self, gvk: &GroupVersionKind) -> Result<Arc<Resource>, ClusterError> {
+        if let Some(resource) = self.discovery.find(gvk) {
+            return Ok(resource);
+        }
+        let no_match = || ClusterError::NoMatch {
+            kind: gvk.kind.clone(),
+            api_version: gvk.api_version(),
+        };
+        match self.answer::<ResourceList>(Ask::get(&gvk.base())).await {
+            Ok(list) => self.discovery.put(gvk, list.into_value()).ok_or_else(no_match),
+            Err(error) if error.is_not_found() => Err(no_match()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Where the server has a kind, at another version if need be; None when it does not have it at any.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn resource_at_any_version(&self, gvk: &GroupVersionKind) -> Result<Option<Arc<Resource>>, ClusterError> {
+        match self.resource(gvk).await {
+            Err(ClusterError::NoMatch { .. }) => {}
+            answer => return answer.map(Some),
+        }
+        for version in self.versions_of(&gvk.group).await? {
+            if version == gvk.version {
+                continue;
+            }
+            let at = GroupVersionKind { version, ..gvk.clone() };
+            match self.resource(&at).await {
+                Err(ClusterError::NoMatch { .. }) => {}
+                answer => return answer.map(Some),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The versions of a group; none if it is not served.
+    async fn versions_of(&self, group: &str) -> Result<Vec<String>, ClusterError> {
+        if group.is_empty() {
+            return Ok(vec!["v1".to_owned()]);
+        }
+        match self.answer::<Group>(Ask::get(&format!("/apis/{group}"))).await {
+            Ok(group) => {
+                let versions = group.into_value().versions.into_iter();
+                Ok(versions.map(|listed| listed.version).take(VERSIONS).collect())
+            }
+            Err(error) if error.is_not_found() => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The server's OpenAPI document (version 3) of a group and version; None when it has none.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn open_api(&self, gvk: &GroupVersionKind) -> Result<Option<Answered<Value>>, ClusterError> {
+        match self.answer(Ask::get(&format!("/openapi/v3{}", gvk.base()))).await {
+            Ok(document) => Ok(Some(document)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Requests about objects of any kind, as they are written: `serde_json::Value` in and out.
+
+use std::time::Duration;
+
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use url::form_urlencoded::Serializer;
+
+use super::answer::Ask;
+use super::answered::{Answer, Answered};
+use super::client::Cluster;
+use super::discovery::Resource;
+use super::error::ClusterError;
+use bumpwright_api::ObjectName;
+
+/// How an object is applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Apply<'a> {
+    /// The field manager. Fields that others have are taken over.
+    pub manager: &'a str,
+    /// Whether the server only says what would become of it.
+    pub dry_run: bool,
+}
+
+/// How an object is deleted: dependents in the background.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deletion {
+    /// Only the object with this uid, and no other that has taken its name; empty for any.
+    pub uid: String,
+}
+
+/// Which version of an object there is (`metav1.PartialObjectMetadata`).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stamp {
+    /// The namespace; empty for objects of the cluster.
+    #[serde(default)]
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+    /// `metadata.uid`
+    #[serde(default)]
+    pub uid: String,
+    /// `metadata.resourceVersion`
+    #[serde(default)]
+    pub resource_version: String,
+}
+
+/// So many objects of a list are asked for at once, as kubectl does.
+const PAGE: &str = "500";
+
+/// The longest that all pages of a list may take.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// A page of a list. One of nothing has null for its items where only metadata are asked for.
+#[derive(Deserialize)]
+struct List<T> {
+    #[serde(default = "Option::default")]
+    items: Option<Vec<T>>,
+    #[serde(default)]
+    metadata: ListMetadata,
+}
+
+#[derive(Default, Deserialize)]
+struct ListMetadata {
+    /// Where the next page begins; empty behind the last one.
+    #[serde(default, rename = "continue")]
+    next: String,
+}
+
+impl<T: Answer> Answer for List<T> {
+    fn most(text: &[u8]) -> u64 {
+        T::most(text)
+    }
+
+    fn weight(&self) -> u64 {
+        let items = self.items.iter().flatten();
+        items.map(Answer::weight).sum::<u64>() + self.metadata.next.len() as u64
+    }
+}
+
+#[derive(Deserialize)]
+struct MetadataOnly {
+    metadata: Stamp,
+}
+
+impl Answer for MetadataOnly {
+    fn weight(&self) -> u64 {
+        self.metadata.weight()
+    }
+}
+
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+fn with_query<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let query = Serializer::new(String::new()).extend_pairs(pairs).finish();
+    format!("{path}?{query}")
+}
+
+impl Cluster {
+    /// Reads an object whole.
+    ///
+    /// # Errors
+    /// One for which [`ClusterError::is_not_found`] holds when it is not there, and whatever else the server says.
+    pub async fn fetch(&self, resource: &Resource, name: &ObjectName) -> Result<Answered<Value>, ClusterError> {
+        self.answer(Ask::get(&resource.path(name)?)).await
+    }
+
+    /// Reads the metadata of an object, with its `apiVersion` and `kind`.
+    ///
+    /// # Errors
+    /// As [`Cluster::fetch`].
+    pub async fn fetch_metadata(
+        &self,
+        resource: &Resource,
+        name: &ObjectName,
+    ) -> Result<Answered<Value>, ClusterError> {
+        let path = resource.path(name)?;
+        let ask = Ask {
+            accept: METADATA,
+            ..Ask::get(&path)
+        };
+        self.answer(ask).await
+    }
+
+    /// Applies an object server-side, and gives what came of it.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn apply_object(
+        &self,
+        resource: &Resource,
+        name: &ObjectName,
+        object: &Value,
+        how: Apply<'_>,
+    ) -> Result<Answered<Value>, ClusterError> {
+        let dry_run = how.dry_run.then_some(("dryRun", "All"));
+        let query = [("fieldManager", how.manager), ("force", "true")];
+        let path = with_query(&resource.path(name)?, query.into_iter().chain(dry_run));
+        self.answer(Ask {
+            method: &Method::PATCH,
+            content_type: "application/apply-patch+yaml",
+            body: object.to_string().as_bytes(),
+            ..Ask::get(&path)
+        })
+        .await
+    }
+
+    /// Changes an object by a JSON patch (RFC 6902), and gives what came of it.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn json_patch(
+        &self,
+        resource: &Resource,
+        name: &ObjectName,
+        manager: &str,
+        patch: &Value,
+    ) -> Result<Answered<Value>, ClusterError> {
+        let path = with_query(&resource.path(name)?, [("fieldManager", manager)]);
+        self.answer(Ask {
+            method: &Method::PATCH,
+            content_type: "application/json-patch+json",
+            body: patch.to_string().as_bytes(),
+            ..Ask::get(&path)
+        })
+        .await
+    }
+
+    /// Deletes an object: the server has taken note, and does so once its finalizers are done.
+    ///
+    /// # Errors
+    /// Whatever the server says, also that the object is not there.
+    pub async fn delete_object(
+        &self,
+        resource: &Resource,
+        name: &ObjectName,
+        how: &Deletion,
+    ) -> Result<(), ClusterError> {
+        let mut options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
+        if let (Some(options), false) = (options.as_object_mut(), how.uid.is_empty()) {
+            options.insert("preconditions".to_owned(), json!({"uid": how.uid}));
+        }
+        let (path, body) = (resource.path(name)?, options.to_string());
+        let ask = Ask {
+            method: &Method::DELETE,
+            content_type: "application/json",
+            body: body.as_bytes(),
+            ..Ask::get(&path)
+        };
+        self.answer::<Value>(ask).await.map(drop)
+    }
+
+    /// The versions of all objects of a kind with some labels, in a namespace or in all.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn stamps(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        labels: &str,
+    ) -> Result<Answered<Vec<Stamp>>, ClusterError> {
+        let stamp = |item: MetadataOnly| item.metadata;
+        self.list_as(METADATA_LIST, resource, (namespace, labels), stamp).await
+    }
+
+    /// The metadata of all objects of a kind with some labels, in a namespace or in all.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn list_metadata(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        labels: &str,
+    ) -> Result<Answered<Vec<Value>>, ClusterError> {
+        self.list_as(METADATA_LIST, resource, (namespace, labels), |item: Value| item)
+            .await
+    }
+
+    /// The objects of a kind with some labels, in a namespace or in all.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn list(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        labels: &str,
+    ) -> Result<Answered<Vec<Value>>, ClusterError> {
+        self.list_as("", resource, (namespace, labels), |item: Value| item)
+            .await
+    }
+
+    /// All pages of a list, within the bounds of the budget.
+    async fn list_as<T: Answer, U>(
+        &self,
+        accept: &str,
+        resource: &Resource,
+        (namespace, labels): (&str, &str),
+        take: impl Fn(T) -> U,
+    ) -> Result<Answered<Vec<U>>, ClusterError> {
+        let collection = resource.collection(namespace)?;
+        let asked = Ask::get(&collection);
+        let all = Answered::empty(Vec::new(), &self.budget.memory);
+        let mut all = all.map_err(|cause| self.too_much(asked, cause))?;
+        let count = self.budget.entries.counter();
+        let mut next = String::new();
+        let end = Instant::now() + LONGEST;
+        loop {
+            let from = (!next.is_empty()).then_some(("continue", next.as_str()));
+            let query = [("labelSelector", labels), ("limit", PAGE)];
+            let path = with_query(&collection, query.into_iter().chain(from));
+            let ask = Ask {
+                accept,
+                ..Ask::get(&path)
+            };
+            let mut page: Answered<List<T>> = self.answer(ask).await?;
+            let items = page.items.as_ref().map_or(0, Vec::len);
+            next = std::mem::take(&mut page.metadata.next);
+            let taken = count.take(items as u64).and_then(|()| {
+                all.take(page, |all, page| {
+                    all.extend(page.items.into_iter().flatten().map(&take));
+                })
+            });
+            taken.map_err(|cause| self.too_much(asked, cause))?;
+            if next.is_empty() {
+                return Ok(all);
+            }
+            if items == 0 || Instant::now() > end {
+                let why = format!("GET {collection}: the list has no end, after {} objects", all.len());
+                return Err(ClusterError::Unreachable(why));
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Whether we may still act. A process that was paused, with its machine or by a debugger, does not know that time has passed: by
+//! the time it goes on another one may lead, and what it would write next is of the past. So nobody is asked anything once a
+//! lease that we had was not renewed for as long as it is good.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::time::Instant;
+
+use super::error::ClusterError;
+use bumpwright_api::ObjectName;
+
+/// The leases that we have, and until when each is good. Copies share them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fence(Arc<Mutex<BTreeMap<ObjectName, Instant>>>);
+
+impl Fence {
+    /// We have a lease, until then at least.
+    pub(super) fn hold(&self, lease: &ObjectName, until: Instant) {
+        self.lock().insert(lease.clone(), until);
+    }
+
+    /// A lease is given back: nothing is done by it any more.
+    pub(super) fn give_back(&self, lease: &ObjectName) {
+        self.lock().remove(lease);
+    }
+
+    /// Whether all leases that we have are good.
+    ///
+    /// # Errors
+    /// [`ClusterError::Deposed`]
+    pub(super) fn check(&self) -> Result<(), ClusterError> {
+        let leases = self.lock();
+        if leases.is_empty() {
+            return Ok(());
+        }
+        let now = Instant::now();
+        match leases.iter().find(|(_, until)| **until <= now) {
+            Some((lease, _)) => Err(ClusterError::Deposed(lease.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<ObjectName, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn one_lease_that_is_over_ends_everything() {
+        let fence = Fence::default();
+        assert!(fence.check().is_ok(), "without leases everybody may act");
+        let (one, other) = (
+            ObjectName::new("flux-system", "one"),
+            ObjectName::new("flux-system", "other"),
+        );
+        let (soon, now) = (Instant::now() + Duration::from_secs(600), Instant::now());
+        fence.hold(&one, soon);
+        assert!(fence.check().is_ok());
+        fence.hold(&other, now);
+        let error = fence.check().map_err(|error| error.to_string());
+        assert_eq!(
+            error,
+            Err("the lease flux-system/other may be another process' by now, so nothing is asked any more".to_owned())
+        );
+        fence.hold(&other, soon);
+        assert!(fence.check().is_ok(), "renewed");
+        fence.hold(&other, now);
+        fence.give_back(&other);
+        assert!(fence.check().is_ok(), "given back");
+    }
+}

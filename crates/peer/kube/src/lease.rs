@@ -1,0 +1,228 @@
+//! Leader election by a Lease, as Go's client does it (client-go `tools/leaderelection`), so that an old controller of Flux and ours
+//! never act on one kind at once.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::client::Cluster;
+use super::error::ClusterError;
+use super::kind::LEASE;
+use super::object::Object;
+use bumpwright_api::ObjectName;
+
+/// A lease to be held.
+#[derive(Clone, Debug)]
+pub struct Lease {
+    /// Where it is and what it is called.
+    pub name: ObjectName,
+    /// Who we are.
+    pub identity: String,
+    /// How long others wait for a leader that is silent.
+    pub duration: Duration,
+    /// How long the leader tries to renew before it gives up.
+    pub renew_deadline: Duration,
+    /// The pause between attempts.
+    pub retry: Duration,
+}
+
+/// What was seen of the lease, and when by our own clock: clocks of others are not trusted.
+#[derive(Default)]
+struct Seen {
+    record: Option<(String, String)>,
+    at: Option<Instant>,
+}
+
+/// Who has the lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    Ours,
+    Others,
+    /// Somebody wrote at the same time.
+    Contested,
+}
+
+fn held(written: Result<(), ClusterError>) -> Result<Held, ClusterError> {
+    match written {
+        Ok(()) => Ok(Held::Ours),
+        Err(ClusterError::Conflict(_)) => Ok(Held::Contested),
+        Err(error) => Err(error),
+    }
+}
+
+impl Lease {
+    /// Waits until the lease is ours.
+    pub async fn acquire(&self, cluster: &Cluster, failed: impl Fn(&str)) {
+        let mut seen = Seen::default();
+        loop {
+            let began = Instant::now();
+            match self.attempt(cluster, &mut seen).await {
+                Ok(Held::Ours) => return cluster.fence.hold(&self.name, began + self.duration),
+                Ok(Held::Others | Held::Contested) => {}
+                Err(error) => failed(&format!("lease {}: {error}", self.name)),
+            }
+            tokio::time::sleep(self.retry).await;
+        }
+    }
+
+    /// Renews the lease until that fails for too long, or somebody else has it.
+    pub async fn keep(&self, cluster: &Cluster, failed: impl Fn(&str)) {
+        let mut seen = Seen::default();
+        let mut renewed = Instant::now();
+        while renewed.elapsed() < self.renew_deadline {
+            tokio::time::sleep(self.retry).await;
+            // Others count from when the lease was written, so we count from before that.
+            let began = Instant::now();
+            let left = self.renew_deadline.saturating_sub(renewed.elapsed());
+            // One connection on which nothing comes any more may not take all the time there is.
+            let patience = left.min((self.renew_deadline / 3).max(self.retry));
+            match tokio::time::timeout(patience, self.attempt(cluster, &mut seen)).await {
+                Ok(Ok(Held::Ours)) => {
+                    renewed = began;
+                    cluster.fence.hold(&self.name, began + self.duration);
+                }
+                Ok(Ok(Held::Others)) => return cluster.fence.hold(&self.name, began),
+                // Somebody wrote to it between our reading and our writing; the next attempt sees who.
+                Ok(Ok(Held::Contested)) => {}
+                Ok(Err(error)) => failed(&format!("lease {}: {error}", self.name)),
+                Err(_) => failed(&format!(
+                    "lease {}: the API server did not answer within {:.1} seconds",
+                    self.name,
+                    patience.as_secs_f64()
+                )),
+            }
+        }
+    }
+
+    /// Gives the lease back, so that the next leader need not wait.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn release(&self, cluster: &Cluster) -> Result<(), ClusterError> {
+        let object = cluster.get(&LEASE, &self.name).await?;
+        cluster.fence.give_back(&self.name);
+        if text(&object, "holderIdentity") != self.identity {
+            return Ok(());
+        }
+        let mut spec = self.spec(&object, false);
+        if let Some(spec) = spec.as_object_mut() {
+            spec.insert("holderIdentity".to_owned(), json!(""));
+            spec.insert("leaseDurationSeconds".to_owned(), json!(1));
+        }
+        self.write(cluster, &object, &spec).await
+    }
+
+    /// Takes or renews the lease, unless somebody else has it.
+    async fn attempt(&self, cluster: &Cluster, seen: &mut Seen) -> Result<Held, ClusterError> {
+        let object = match cluster.get(&LEASE, &self.name).await {
+            Ok(object) => object,
+            Err(error) if error.is_not_found() => {
+                let spec = self.fresh();
+                let lease = json!({
+                    "apiVersion": LEASE.api_version(),
+                    "kind": LEASE.kind,
+                    "metadata": { "name": self.name.name, "namespace": self.name.namespace },
+                    "spec": spec,
+                });
+                return held(cluster.create(&LEASE, &self.name.namespace, &lease).await);
+            }
+            Err(error) => return Err(error),
+        };
+        let holder = text(&object, "holderIdentity");
+        let record = (holder.clone(), text(&object, "renewTime"));
+        if seen.record.as_ref() != Some(&record) {
+            seen.record = Some(record);
+            seen.at = Some(Instant::now());
+        }
+        let duration = object.field("spec").get("leaseDurationSeconds").and_then(Value::as_u64);
+        let duration = duration.map_or(self.duration, Duration::from_secs);
+        let alive = seen.at.is_some_and(|at| at.elapsed() < duration);
+        if !holder.is_empty() && holder != self.identity && alive {
+            return Ok(Held::Others);
+        }
+        let spec = self.spec(&object, holder != self.identity);
+        held(self.write(cluster, &object, &spec).await)
+    }
+
+    /// Only the version that was read is written to: of two that want the lease one loses.
+    async fn write(&self, cluster: &Cluster, object: &Object, spec: &Value) -> Result<(), ClusterError> {
+        let patch = json!({ "metadata": { "resourceVersion": object.resource_version }, "spec": spec });
+        cluster
+            .patch(&LEASE, &self.name, &self.identity, &patch)
+            .await
+            .map(drop)
+    }
+
+    fn fresh(&self) -> Value {
+        let now = micro_time();
+        json!({
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": self.duration.as_secs(),
+            "acquireTime": now,
+            "renewTime": now,
+            "leaseTransitions": 0,
+        })
+    }
+
+    fn spec(&self, object: &Object, changes_hands: bool) -> Value {
+        let old = object.field("spec");
+        let transitions = old.get("leaseTransitions").and_then(Value::as_u64).unwrap_or_default();
+        let mut spec = self.fresh();
+        if let Some(spec) = spec.as_object_mut() {
+            spec.insert(
+                "leaseTransitions".to_owned(),
+                json!(transitions + u64::from(changes_hands)),
+            );
+            if !changes_hands && let Some(acquired) = old.get("acquireTime") {
+                spec.insert("acquireTime".to_owned(), acquired.clone());
+            }
+        }
+        spec
+    }
+}
+
+/// The name of a controller's lease (fluxcd/pkg `leaderelection.GenerateID`).
+#[must_use]
+pub fn lease_name(controller: &str, labels: Option<&str>) -> String {
+    use sha2::{Digest as _, Sha256};
+    let base = format!("{controller}-leader-election");
+    match labels.filter(|labels| !labels.is_empty()) {
+        None => base,
+        Some(labels) => {
+            let digest = Sha256::digest(labels);
+            let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+            format!("{base}-{hex}")
+        }
+    }
+}
+
+fn text(object: &Object, field: &str) -> String {
+    let spec = object.field("spec");
+    spec.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// `metav1.MicroTime`
+fn micro_time() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let time = bumpwright_gostd::Time::unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos());
+    String::from_utf8_lossy(&time.format(b"2006-01-02T15:04:05.000000Z07:00")).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_replaced_controllers() {
+        assert_eq!(
+            lease_name("image-automation-controller", None),
+            "image-automation-controller-leader-election"
+        );
+        // printf 'a=b' | sha256sum | head -c 8
+        assert_eq!(
+            lease_name("image-automation-controller", Some("a=b")),
+            "image-automation-controller-leader-election-42144f39"
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! Requests with a bearer token that comes from elsewhere and ends: it is asked for when it is needed, so a wait that is longer
+//! than a token's life goes on (`fluxcd/pkg/auth/utils`, `restConfigRoundTripper`).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use futures::future::BoxFuture;
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Request, StatusCode};
+use kube::Client;
+use kube::client::Body;
+use tokio::sync::Mutex;
+
+use bumpwright_secret::Secret;
+
+/// For so long a token is not asked for again.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// A token.
+#[derive(Clone, Debug)]
+pub struct ServerToken {
+    /// The token.
+    pub token: Secret,
+    /// When it ends, if that is known.
+    pub expires: Option<SystemTime>,
+}
+
+/// Gives a token that is good for a while; its error is in words. It is told of the one that the server refused, if that is why it
+/// is asked.
+pub type TokenSource = Arc<dyn Fn(Option<Secret>) -> BoxFuture<'static, Result<ServerToken, String>> + Send + Sync>;
+
+/// The tokens of a server.
+pub(super) struct Login {
+    source: TokenSource,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    token: Option<(Secret, Instant)>,
+    refused: Option<Secret>,
+}
+
+impl Login {
+    pub(super) fn new(source: TokenSource) -> Arc<Self> {
+        let kept = Mutex::default();
+        Arc::new(Self { source, kept })
+    }
+
+    /// The same client, whose requests have a token.
+    pub(super) fn layer(self: &Arc<Self>, client: Client) -> Client {
+        let login = Arc::clone(self);
+        let service = tower::service_fn(move |mut request: Request<Body>| {
+            let (client, login) = (client.clone(), Arc::clone(&login));
+            async move {
+                let token = login.token().await.map_err(refused)?;
+                let value = HeaderValue::try_from(format!("Bearer {}", token.expose()));
+                let mut value = value.map_err(|_| refused("a token for the cluster cannot be sent".to_owned()))?;
+                value.set_sensitive(true);
+                request.headers_mut().insert(AUTHORIZATION, value);
+                let answer = client.send(request).await?;
+                if answer.status() == StatusCode::UNAUTHORIZED {
+                    login.forget(token).await;
+                }
+                Ok::<_, kube::Error>(answer)
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    /// All who come while it is asked for wait and share it.
+    async fn token(&self) -> Result<Secret, String> {
+        let mut kept = self.kept.lock().await;
+        if let Some((token, until)) = &kept.token
+            && Instant::now() < *until
+        {
+            return Ok(token.clone());
+        }
+        let given = (self.source)(kept.refused.take()).await?;
+        let left = given.expires.and_then(|end| end.duration_since(SystemTime::now()).ok());
+        let is_long = left.is_some_and(|left| left > 2 * KEPT);
+        kept.token = is_long.then(|| (given.token.clone(), Instant::now() + KEPT));
+        Ok(given.token)
+    }
+
+    async fn forget(&self, token: Secret) {
+        let mut kept = self.kept.lock().await;
+        if kept.token.as_ref().is_none_or(|(known, _)| *known == token) {
+            kept.token = None;
+            kept.refused = Some(token);
+        }
+    }
+}
+
+fn refused(why: String) -> kube::Error {
+    kube::Error::Service(why.into())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    /// Tokens `1`, `2` … that last so long, and what is told of those before.
+    fn counted(life: Option<Duration>) -> Arc<Login> {
+        let count = AtomicU64::new(0);
+        Login::new(Arc::new(move |refused| {
+            let count = count.fetch_add(1, Ordering::SeqCst) + 1;
+            let said = refused.map_or(String::new(), |token| format!(" after {}", token.expose()));
+            let token = ServerToken {
+                token: Secret::new(format!("{count}{said}")),
+                expires: life.map(|life| SystemTime::now() + life),
+            };
+            async move { Ok(token) }.boxed()
+        }))
+    }
+
+    async fn next(login: &Login) -> String {
+        login.token().await.unwrap().expose().to_owned()
+    }
+
+    #[tokio::test]
+    async fn a_token_is_kept_for_a_minute_and_no_longer_than_it_lasts() {
+        let login = counted(Some(Duration::from_secs(900)));
+        assert_eq!(
+            (next(&login).await, next(&login).await),
+            ("1".to_owned(), "1".to_owned())
+        );
+        for life in [None, Some(Duration::from_secs(60))] {
+            let login = counted(life);
+            assert_eq!(
+                (next(&login).await, next(&login).await),
+                ("1".to_owned(), "2".to_owned())
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_that_was_refused_is_not_used_again() {
+        let login = counted(Some(Duration::from_secs(900)));
+        let first = login.token().await.unwrap();
+        login.forget(first.clone()).await;
+        assert_eq!(next(&login).await, "2 after 1");
+        // Somebody who had it as well, later.
+        login.forget(first).await;
+        assert_eq!(next(&login).await, "2 after 1");
+    }
+}

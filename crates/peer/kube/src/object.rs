@@ -1,0 +1,163 @@
+//! An object as the API server has it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::kind::Kind;
+use super::packed::Packed;
+use super::received::Received;
+use bumpwright_api::ObjectName;
+
+/// An object at one resource version. What `managedFields` say is left out.
+#[derive(Clone, PartialEq)]
+pub struct Object {
+    /// Namespace (empty for objects of the cluster) and name.
+    pub name: ObjectName,
+    /// `metadata.uid`
+    pub uid: String,
+    /// `metadata.resourceVersion`
+    pub resource_version: String,
+    /// `metadata.generation`; 0 for kinds without one.
+    pub generation: i64,
+    /// `metadata.labels`
+    pub labels: BTreeMap<String, String>,
+    /// `metadata.annotations`
+    pub annotations: BTreeMap<String, String>,
+    /// `metadata.finalizers`
+    pub finalizers: Vec<String>,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// The rest but the status: `spec`, `data` and so on. Each map of a tree takes 640 bytes, however little is in it.
+    fields: Packed,
+    status: Packed,
+}
+
+/// Shows no fields: they may be a Secret's.
+impl std::fmt::Debug for Object {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} at {}", self.name, self.resource_version)
+    }
+}
+
+impl Object {
+    pub(super) fn name_of(object: &Received) -> ObjectName {
+        let metadata = &object.metadata;
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        ObjectName::new(text(&metadata.namespace), text(&metadata.name))
+    }
+
+    pub(super) fn of(object: Received) -> Self {
+        let name = Self::name_of(&object);
+        let metadata = object.metadata;
+        Self {
+            name,
+            uid: metadata.uid.unwrap_or_default(),
+            resource_version: metadata.resource_version.unwrap_or_default(),
+            generation: metadata.generation.unwrap_or_default(),
+            labels: metadata.labels.unwrap_or_default(),
+            annotations: metadata.annotations.unwrap_or_default(),
+            finalizers: metadata.finalizers.unwrap_or_default(),
+            deleting: metadata.deletion_timestamp.is_some(),
+            fields: Packed::of(Some(&Value::Object(object.fields))),
+            status: Packed::of(object.status.as_ref()),
+        }
+    }
+
+    /// How many bytes it takes in memory, roughly.
+    pub(super) fn weight(&self) -> usize {
+        let entries = self.labels.iter().chain(&self.annotations);
+        let entries: usize = entries.map(|(key, value)| 100 + key.len() + value.len()).sum();
+        500 + entries + self.fields.len() + self.status.len()
+    }
+
+    /// A field below the top other than the status; null when it is not there.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Value {
+        let Value::Object(mut fields) = self.fields.value() else {
+            return Value::Null;
+        };
+        fields.remove(name).unwrap_or_default()
+    }
+
+    /// What `T` wants of the spec, which costs less than all of it; none when there is no spec or it does not fit.
+    #[must_use]
+    pub fn spec<T: DeserializeOwned>(&self) -> Option<T> {
+        #[derive(Deserialize)]
+        struct Part<T> {
+            spec: T,
+        }
+        let part: Part<T> = serde_json::from_str(&self.fields.text()?).ok()?;
+        Some(part.spec)
+    }
+
+    /// The status; null when there is none.
+    #[must_use]
+    pub fn status(&self) -> Value {
+        self.status.value()
+    }
+
+    /// The object as JSON, with what is known of its metadata; null when that cannot be read.
+    #[must_use]
+    pub fn value(&self, kind: &Kind) -> Value {
+        let text = self.text(kind);
+        text.and_then(|text| serde_json::from_str(&text)).unwrap_or_default()
+    }
+
+    fn metadata(&self) -> Map<String, Value> {
+        let mut metadata = Map::new();
+        let mut put = |field: &str, value: Value| {
+            let is_empty = value.as_object().is_some_and(Map::is_empty)
+                || value.as_array().is_some_and(Vec::is_empty)
+                || value.as_str().is_some_and(str::is_empty);
+            // As Go leaves them out.
+            if !is_empty {
+                metadata.insert(field.to_owned(), value);
+            }
+        };
+        put("name", json!(self.name.name));
+        put("namespace", json!(self.name.namespace));
+        put("uid", json!(self.uid));
+        put("resourceVersion", json!(self.resource_version));
+        put("generation", json!(self.generation));
+        put("labels", json!(self.labels));
+        put("annotations", json!(self.annotations));
+        put("finalizers", json!(self.finalizers));
+        metadata
+    }
+
+    /// The object as a type of `api`.
+    ///
+    /// # Errors
+    /// When it does not fit, which the schema of its kind should have kept out.
+    pub fn read<T: DeserializeOwned>(&self, kind: &Kind) -> Result<T, serde_json::Error> {
+        let text = self.text(kind)?;
+        // Only of a tree an error says nothing about places in a text that nobody has seen.
+        serde_json::from_str(&text).or_else(|_| serde_json::from_value(serde_json::from_str(&text)?))
+    }
+
+    /// The object as JSON. A tree of it would take longer to make than the type that is read from it.
+    fn text(&self, kind: &Kind) -> Result<String, serde_json::Error> {
+        let head = json!({
+            "apiVersion": kind.api_version(),
+            "kind": kind.kind,
+            "metadata": self.metadata(),
+        });
+        let mut text = serde_json::to_string(&head)?;
+        text.pop();
+        let fields = self.fields.text().unwrap_or_default();
+        let inside = fields.strip_prefix('{').and_then(|fields| fields.strip_suffix('}'));
+        if let Some(inside) = inside.filter(|inside| !inside.is_empty()) {
+            text.push(',');
+            text.push_str(inside);
+        }
+        if let Some(status) = self.status.text() {
+            text.push_str(",\"status\":");
+            text.push_str(&status);
+        }
+        text.push('}');
+        Ok(text)
+    }
+}

@@ -1,0 +1,95 @@
+//! Names as parts of addresses. Those that refer to other objects come from tenants, and only some of them are checked by the API
+//! server: `../../other/secrets/key` must not become the address of a Secret of another namespace.
+
+use super::error::ClusterError;
+use bumpwright_api::ObjectName;
+
+/// Checks that a name is one segment of a path as it stands, as client-go does (apimachinery, `rest.IsValidPathSegmentName`).
+///
+/// # Errors
+/// [`ClusterError::Name`] in the words of client-go; no request is made.
+pub(super) fn checked(name: &ObjectName) -> Result<(), ClusterError> {
+    namespace(&name.namespace)?;
+    self::name(&name.name)?;
+    Ok(())
+}
+
+/// A namespace as a segment.
+///
+/// # Errors
+/// As [`checked`].
+pub(super) fn namespace(text: &str) -> Result<String, ClusterError> {
+    segment("namespace", text)
+}
+
+/// The name of an object of any kind as a segment.
+///
+/// # Errors
+/// As [`checked`].
+pub(super) fn name(text: &str) -> Result<String, ClusterError> {
+    segment("resource name", text)
+}
+
+fn segment(what: &str, text: &str) -> Result<String, ClusterError> {
+    let fault = match text {
+        "." | ".." => Some(format!("may not be '{text}'")),
+        text => {
+            let found = text.chars().find(|c| "/%?#\\".contains(*c) || c.is_control());
+            found.map(|found| format!("may not contain '{}'", found.escape_default()))
+        }
+    };
+    match fault {
+        None => Ok(escaped(text)),
+        Some(fault) => Err(ClusterError::Name(format!("invalid {what} {text:?}: [{fault}]"))),
+    }
+}
+
+/// What a path may not hold as it stands is written as its bytes.
+fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@!$&'()*+,;=".contains(&byte);
+    text.bytes()
+        .map(|byte| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        for (name, words) in [
+            (
+                "../../other/secrets/key",
+                "invalid resource name \"../../other/secrets/key\": [may not contain '/']",
+            ),
+            ("..", "invalid resource name \"..\": [may not be '..']"),
+            ("%2e%2e", "invalid resource name \"%2e%2e\": [may not contain '%']"),
+            (
+                "key?watch=1",
+                "invalid resource name \"key?watch=1\": [may not contain '?']",
+            ),
+            ("a\nb", "invalid resource name \"a\\nb\": [may not contain '\\n']"),
+        ] {
+            let found = checked(&ObjectName::new("apps", name)).map_err(|error| error.to_string());
+            assert_eq!(found, Err(words.to_owned()));
+        }
+        let found = checked(&ObjectName::new("a/../b", "x")).map_err(|error| error.to_string());
+        assert_eq!(
+            found,
+            Err("invalid namespace \"a/../b\": [may not contain '/']".to_owned())
+        );
+    }
+
+    #[test]
+    fn usual_names_pass() {
+        for name in ["app", "a.b-c", "system:node", "..."] {
+            assert!(checked(&ObjectName::new("", name)).is_ok(), "{name}");
+            assert_eq!(super::name(name).ok().as_deref(), Some(name));
+        }
+        assert_eq!(super::name("a b é").ok().as_deref(), Some("a%20b%20%C3%A9"));
+    }
+}

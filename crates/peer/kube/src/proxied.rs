@@ -1,0 +1,185 @@
+//! Connections to an API server through a proxy: HTTP `CONNECT`, in TLS too, and SOCKS5, as client-go has them
+//! (`rest.Config.Proxy`, over Go's `http.Transport`). kube's own ways know no login for SOCKS5.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use http::{Request, Response, Uri};
+use http_body_util::BodyExt as _;
+use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use kube::Config;
+use kube::client::retry::RetryPolicy;
+use kube::client::{Body, ClientBuilder, ConfigExt as _, DynBody};
+use rustls::ClientConfig;
+use rustls_pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_rustls::TlsConnector;
+use tower::retry::RetryLayer;
+use tower::util::BoxService;
+use tower::{BoxError, Service, ServiceBuilder, ServiceExt as _};
+use url::{Host, Url};
+
+use super::client::PATIENCE;
+use super::error::full;
+use bumpwright_http::{Proxy, ProxyParts, proxy_of_environment};
+
+/// What kube builds by default.
+pub(super) type Stack = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
+
+/// The way to the server of `config`: through the proxy that is given, else the one that the environment names.
+///
+/// # Errors
+/// In words, never with the login of a proxy.
+pub(super) fn stack(mut config: Config, given: Option<&Proxy>) -> Result<ClientBuilder<Stack>, String> {
+    // It may come from the environment, without the exceptions from it.
+    config.proxy_url = None;
+    let proxy = match given {
+        Some(proxy) => Some(proxy.clone()),
+        // From within a cluster its own server is never beyond a proxy; kube sets the file there alone.
+        None if config.root_cert_file.is_some() => None,
+        None => of_environment(&config.cluster_url)?,
+    };
+    match proxy {
+        Some(proxy) => through(&config, proxy.parts()?),
+        None => ClientBuilder::try_from(config).map_err(|error| full(&error)),
+    }
+}
+
+/// As Go does (`golang.org/x/net/http/httpproxy`): this machine is asked directly.
+fn of_environment(server: &Uri) -> Result<Option<Proxy>, String> {
+    let Ok(url) = Url::parse(&server.to_string()) else {
+        return Ok(None);
+    };
+    let is_here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => true,
+    };
+    match is_here {
+        true => Ok(None),
+        false => proxy_of_environment(&url),
+    }
+}
+
+/// kube's layers over connections of ours.
+fn through(config: &Config, proxy: ProxyParts) -> Result<ClientBuilder<Stack>, String> {
+    let failed = |error: kube::Error| full(&error);
+    let tunnels = Tunnels {
+        tls: Arc::new(config.rustls_client_config().map_err(failed)?),
+        proxy: Arc::new(proxy),
+    };
+    let connector = config.rustls_https_connector_with_connector(tunnels).map_err(failed)?;
+    let client: HttpClient<_, Body> = HttpClient::builder(TokioExecutor::new()).build(connector);
+    let retry = config
+        .default_retry
+        .then(|| RetryLayer::new(RetryPolicy::server_retry()));
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(retry)
+        .option_layer(config.auth_layer().map_err(failed)?)
+        .layer(config.extra_headers_layer().map_err(failed)?)
+        .map_err(BoxError::from)
+        .service(client);
+    let boxed = service
+        .map_err(BoxError::from)
+        .map_response(|answer: Response<_>| answer.map(erased));
+    Ok(ClientBuilder::new(
+        BoxService::new(boxed),
+        config.default_namespace.clone(),
+    ))
+}
+
+fn erased<B>(body: B) -> Box<DynBody>
+where
+    B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
+{
+    Box::new(body.map_err(Into::into))
+}
+
+/// Connections that lead through a proxy.
+#[derive(Clone)]
+struct Tunnels {
+    proxy: Arc<ProxyParts>,
+    /// For a proxy that is spoken to in TLS; Go trusts for it what it trusts for the server.
+    tls: Arc<ClientConfig>,
+}
+
+impl Tunnels {
+    async fn open(self, server: Uri) -> Result<TokioIo<Tunnel>, String> {
+        let host = server.host().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let port = server.port_u16().unwrap_or(match server.scheme_str() {
+            Some("http") => 80,
+            _ => 443,
+        });
+        let connection = self.proxy.connect().await?;
+        let mut stream: Box<dyn Stream> = match self.proxy.tls_name() {
+            None => Box::new(connection),
+            Some(name) => {
+                let failed = |error: &dyn std::fmt::Display| format!("no connection to the proxy: {error}");
+                let name = ServerName::try_from(name.to_owned()).map_err(|error| failed(&error))?;
+                let secured = TlsConnector::from(self.tls).connect(name, connection).await;
+                Box::new(secured.map_err(|error| failed(&error))?)
+            }
+        };
+        self.proxy.lead(&mut stream, host, port).await?;
+        Ok(TokioIo::new(Tunnel(stream)))
+    }
+}
+
+impl Service<Uri> for Tunnels {
+    type Response = TokioIo<Tunnel>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, server: Uri) -> Self::Future {
+        let opened = tokio::time::timeout(PATIENCE, self.clone().open(server));
+        let late = || format!("the proxy did not answer within {} seconds", PATIENCE.as_secs());
+        async move { opened.await.map_err(|_| late())?.map_err(BoxError::from) }.boxed()
+    }
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// A connection to a server that a proxy leads to.
+struct Tunnel(Box<dyn Stream>);
+
+impl Connection for Tunnel {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}
+
+impl AsyncRead for Tunnel {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, to)
+    }
+}
+
+impl AsyncWrite for Tunnel {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, from: &[u8]) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, from)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}

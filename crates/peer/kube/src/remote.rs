@@ -1,0 +1,201 @@
+//! Other clusters, by the text of a kubeconfig. It comes from a tenant, so it must stand for itself: neither files nor programs
+//! of this machine are used (document 000, *KubeConfig (Remote clusters)*; CONTRACT K-111).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
+
+use super::client::Cluster;
+use super::error::ClusterError;
+use super::login::{Login, TokenSource};
+use super::watched::OnAnswer;
+use bumpwright_http::Proxy;
+use bumpwright_secret::Secret;
+use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};
+
+/// What a kubeconfig may do beyond the usual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RemoteRules {
+    /// Run the program of `user.exec` (`--insecure-kubeconfig-exec`).
+    pub exec: bool,
+    /// Do without verifying the server's certificate (`--insecure-kubeconfig-tls`).
+    pub skip_tls_verify: bool,
+}
+
+impl Cluster {
+    /// The cluster of a kubeconfig's current context. The first request connects; `told` is told of each answer.
+    ///
+    /// Programs (`exec`) and `insecure-skip-tls-verify` are passed over unless the rules let them, as Flux does.
+    ///
+    /// # Errors
+    /// [`ClusterError::Remote`], in the words of Go's libraries where they are known.
+    pub async fn from_kubeconfig(text: &str, rules: RemoteRules, told: OnAnswer) -> Result<Self, ClusterError> {
+        let mut file = read(text).map_err(ClusterError::Remote)?;
+        stands_for_itself(&file).map_err(ClusterError::Remote)?;
+        is_usable(&file).map_err(ClusterError::Remote)?;
+        restrict(&mut file, rules);
+        let proxy = take_proxy(&mut file).map_err(ClusterError::Remote)?;
+        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+        let config = config.map_err(|error| ClusterError::Remote(error.to_string()))?;
+        Self::of_config(config, proxy.as_ref(), |client| client, told)
+    }
+
+    /// The cluster at `https://…`, with these authorities (PEM; without them the system's), for which tokens come from elsewhere.
+    ///
+    /// # Errors
+    /// [`ClusterError::Remote`] for an address or authorities that cannot be used.
+    pub fn with_tokens(
+        address: &str,
+        authorities: Option<&str>,
+        tokens: TokenSource,
+        told: OnAnswer,
+    ) -> Result<Self, ClusterError> {
+        let url = address.parse();
+        let url =
+            url.map_err(|error| ClusterError::Remote(format!("the address {address:?} cannot be used: {error}")))?;
+        let mut config = Config::new(url);
+        config.root_cert = authorities
+            .map(certificates)
+            .transpose()
+            .map_err(ClusterError::Remote)?;
+        let login = Login::new(tokens);
+        Self::of_config(config, None, |client| login.layer(client), told)
+    }
+}
+
+/// The address and the authorities (PEM) of a kubeconfig's current context.
+///
+/// # Errors
+/// In words, as [`Cluster::from_kubeconfig`].
+pub fn kubeconfig_place(text: &Secret) -> Result<(String, Option<String>), String> {
+    let mut file = read(text.expose())?;
+    stands_for_itself(&file)?;
+    is_usable(&file)?;
+    let cluster = current(&mut file).ok_or("it has no cluster")?;
+    let ca = cluster
+        .certificate_authority_data
+        .as_deref()
+        .filter(|data| !data.is_empty());
+    let ca = ca.map(|data| {
+        let bytes = STANDARD.decode(data).ok();
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        text.ok_or("its certificate-authority-data is no Base64 of PEM")
+    });
+    Ok((cluster.server.clone().unwrap_or_default(), ca.transpose()?))
+}
+
+/// In the words of client-go (`rest.TLSConfigFor`).
+fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, String> {
+    let found = CertificateDer::pem_slice_iter(pem.as_bytes());
+    let found: Vec<Vec<u8>> = found.filter_map(Result::ok).map(|one| one.to_vec()).collect();
+    match found.is_empty() {
+        true => Err("unable to load root certificates: unable to parse bytes as PEM block".to_owned()),
+        false => Ok(found),
+    }
+}
+
+/// The cluster of the current context.
+fn current(file: &mut Kubeconfig) -> Option<&mut kube::config::Cluster> {
+    let name = file.current_context.as_deref()?;
+    let context = file.contexts.iter().find(|context| context.name == name)?;
+    let name = &context.context.as_ref()?.cluster;
+    let cluster = file.clusters.iter_mut().find(|cluster| cluster.name == *name)?;
+    cluster.cluster.as_mut()
+}
+
+/// Takes the proxy of the current context out, as kube knows not all that there are.
+fn take_proxy(file: &mut Kubeconfig) -> Result<Option<Proxy>, String> {
+    let address = current(file).and_then(|cluster| cluster.proxy_url.take());
+    let Some(address) = address.filter(|address| !address.is_empty()) else {
+        return Ok(None);
+    };
+    let proxy = Proxy::at(address);
+    proxy.parts().map_err(|why| format!("invalid proxy-url: {why}"))?;
+    Ok(Some(proxy))
+}
+
+/// Reads a file as client-go does (`clientcmd.Load`, over sigs.k8s.io/yaml).
+fn read(text: &str) -> Result<Kubeconfig, String> {
+    let options = ReadOptions::sigs(FileId::NONE);
+    let node = read_first(text.as_bytes(), &options).map_err(|error| error.go().to_owned())?;
+    let mut json = String::new();
+    if let Some(node) = node {
+        write_json(&node, &mut json).map_err(|error| error.go().to_owned())?;
+    }
+    // Nothing, or null, is an empty configuration.
+    let file = match json.trim() {
+        "" | "null" => "{}",
+        json => json,
+    };
+    serde_json::from_str(file).map_err(|error| format!("the kubeconfig is not one: {error}"))
+}
+
+/// client-go, `clientcmd.DirectClientConfig.ConfirmUsable`, as far as it is about the way to a server.
+fn is_usable(file: &Kubeconfig) -> Result<(), String> {
+    const NOTHING: &str = "no configuration has been provided, try setting KUBERNETES_MASTER environment variable";
+    let name = file.current_context.as_deref().unwrap_or_default();
+    let context = file.contexts.iter().find(|context| context.name == name);
+    let context = context.and_then(|named| named.context.as_ref());
+    let cluster = context.and_then(|context| file.clusters.iter().find(|cluster| cluster.name == context.cluster));
+    let server = cluster.and_then(|named| named.cluster.as_ref()?.server.as_deref());
+    let fault = match (context, cluster, server.unwrap_or_default()) {
+        (None, ..) if !name.is_empty() => {
+            format!("[context was not found for specified context: {name}, cluster has no server defined]")
+        }
+        (_, None, _) => NOTHING.to_owned(),
+        (_, Some(cluster), "") => format!("no server found for cluster {:?}", cluster.name),
+        _ => return Ok(()),
+    };
+    Err(format!("invalid configuration: {fault}"))
+}
+
+/// fluxcd/pkg `runtime/client`, `ValidateKubeConfig`
+fn stands_for_itself(file: &Kubeconfig) -> Result<(), String> {
+    for named in &file.clusters {
+        let Some(cluster) = &named.cluster else { continue };
+        if is_set(cluster.certificate_authority.as_ref()) {
+            return Err(format!(
+                "cluster '{}' references a certificate-authority file, only certificate-authority-data is supported",
+                named.name
+            ));
+        }
+    }
+    for named in &file.auth_infos {
+        let Some(user) = &named.auth_info else { continue };
+        let fault = if is_set(user.token_file.as_ref()) {
+            "a tokenFile, only an inline token is supported"
+        } else if is_set(user.client_certificate.as_ref()) {
+            "a client-certificate file, only client-certificate-data is supported"
+        } else if is_set(user.client_key.as_ref()) {
+            "a client-key file, only client-key-data is supported"
+        } else {
+            continue;
+        };
+        return Err(format!("user '{}' references {fault}", named.name));
+    }
+    Ok(())
+}
+
+fn is_set(text: Option<&String>) -> bool {
+    text.is_some_and(|text| !text.is_empty())
+}
+
+/// Takes out what the rules do not let pass; whom a kubeconfig would impersonate is Flux's to say.
+fn restrict(file: &mut Kubeconfig, rules: RemoteRules) {
+    for user in file.auth_infos.iter_mut().filter_map(|named| named.auth_info.as_mut()) {
+        if !rules.exec {
+            user.exec = None;
+        }
+        user.auth_provider = None;
+        user.impersonate = None;
+        user.impersonate_groups = None;
+    }
+    if !rules.skip_tls_verify {
+        for cluster in file.clusters.iter_mut().filter_map(|named| named.cluster.as_mut()) {
+            cluster.insecure_skip_tls_verify = None;
+        }
+    }
+}

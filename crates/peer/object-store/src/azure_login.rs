@@ -1,0 +1,178 @@
+//! Who asks Azure Blob Storage (source-controller, `azure.NewClient`): the first of an application, a managed identity, the
+//! account's key and a shared access signature that the Secret describes; without a Secret the surroundings.
+
+use url::{Url, form_urlencoded};
+
+use super::shared_key::SharedKey;
+use super::{BucketError, Keys, ObjectError, Settings};
+use bumpwright_cloud::{AzureCloud, Cloud, EntraClient, EntraProof, WorkloadIdentity};
+use bumpwright_http::Deadline;
+use bumpwright_secret::Secret;
+
+/// What tokens are asked for with.
+const SCOPE: &str = "https://storage.azure.com/.default";
+
+/// Where Azure has its storage: all clouds, and accounts with zones of their own (Azure Storage, *Storage account endpoints*).
+const STORAGE: [&str; 5] = [
+    ".core.windows.net",
+    ".storage.azure.net",
+    ".core.chinacloudapi.cn",
+    ".core.usgovcloudapi.net",
+    ".core.cloudapi.de",
+];
+
+/// Who asks.
+#[derive(Debug)]
+pub(super) enum Login {
+    Key(SharedKey),
+    /// What makes up the signature, as a query.
+    Sas(Secret),
+    Client {
+        client: EntraClient,
+        cloud: Cloud,
+    },
+    Ambient {
+        cloud: Cloud,
+        account: Option<WorkloadIdentity>,
+    },
+}
+
+impl Login {
+    /// # Errors
+    /// [`BucketError::Settings`] for a Secret without a login.
+    pub(super) fn of(settings: &Settings, endpoint: &Url) -> Result<Self, BucketError> {
+        let cloud = settings.cloud.clone();
+        let Some(secret) = &settings.secret else {
+            settings.keep_own_token()?;
+            return Ok(Self::Ambient {
+                cloud,
+                account: settings.service_account.clone(),
+            });
+        };
+        if let Some(client) = client(secret) {
+            if client.proof == EntraProof::ManagedIdentity {
+                settings.keep_own_token()?;
+            }
+            return Ok(Self::Client { client, cloud });
+        }
+        if let Some(key) = secret.get("accountKey") {
+            let account = account(endpoint).map_err(|detail| {
+                format!(
+                    "failed to create shared credential from '{}' Secret data: {detail}",
+                    secret.name
+                )
+            });
+            let key = account.and_then(|account| SharedKey::new(account, key));
+            return key.map(Self::Key).map_err(BucketError::Settings);
+        }
+        match secret.get("sasKey") {
+            Some(sas) => Ok(Self::Sas(sas_query(sas, endpoint))),
+            None => Err(BucketError::Settings(invalid(secret))),
+        }
+    }
+
+    /// What goes into the address besides what is asked.
+    pub(super) fn query(&self) -> Option<&Secret> {
+        match self {
+            Self::Sas(query) => Some(query),
+            _ => None,
+        }
+    }
+
+    /// Whether a token may go to a server: one of this process' surroundings, which is for all of Azure's storage that they may use,
+    /// goes to Azure alone. Flux sends it wherever `spec.endpoint` says.
+    ///
+    /// # Errors
+    /// [`ObjectError::Unfit`]
+    pub(super) fn check(&self, server: &Url) -> Result<(), ObjectError> {
+        let is_own = match self {
+            Self::Key(_) | Self::Sas(_) => false,
+            Self::Client { client, .. } => client.proof == EntraProof::ManagedIdentity,
+            Self::Ambient { .. } => true,
+        };
+        let host = server.host_str().unwrap_or_default();
+        let is_azure = server.port().is_none() && STORAGE.iter().any(|domain| host.ends_with(domain));
+        match is_own && server.scheme() == "https" && !is_azure {
+            false => Ok(()),
+            true => Err(ObjectError::Unfit(format!(
+                "the endpoint {} is not at Azure, so no identity of the controller's or of a ServiceAccount is sent there; give a host \
+                 below one of {}, or a login in a Secret",
+                server.origin().ascii_serialization(),
+                STORAGE.map(|domain| domain.trim_start_matches('.')).join(", ")
+            ))),
+        }
+    }
+
+    /// The token that goes into the `Authorization` header, where it is one.
+    pub(super) fn token(&self, deadline: Deadline) -> Result<Option<Secret>, ObjectError> {
+        let token = match self {
+            Self::Key(_) | Self::Sas(_) => return Ok(None),
+            Self::Client { client, cloud } => cloud.entra_token_of(client, SCOPE, deadline)?,
+            Self::Ambient { cloud, account } => {
+                cloud.entra_token(AzureCloud::Public, SCOPE, account.as_ref(), deadline)?
+            }
+        };
+        Ok(Some(token.token))
+    }
+}
+
+fn client(secret: &Keys) -> Option<EntraClient> {
+    let id = secret.get("clientId")?.expose().to_owned();
+    let text = |key| secret.get(key).map(|value| value.expose().to_owned());
+    let authority = text("authorityHost");
+    let proof = match text("tenantId") {
+        Some(tenant) if secret.filled("clientSecret").is_some() => EntraProof::Secret {
+            tenant,
+            authority,
+            secret: secret.filled("clientSecret").cloned()?,
+        },
+        Some(tenant) if secret.filled("clientCertificate").is_some() => EntraProof::Certificate {
+            tenant,
+            authority,
+            pem: secret.filled("clientCertificate").cloned()?,
+            send_chain: text("clientCertificateSendChain")
+                .is_some_and(|on| on == "1" || on.eq_ignore_ascii_case("true")),
+        },
+        _ => EntraProof::ManagedIdentity,
+    };
+    Some(EntraClient { id, proof })
+}
+
+/// The account is the first part of the endpoint's host.
+fn account(endpoint: &Url) -> Result<String, String> {
+    let host = endpoint.host_str().unwrap_or_default();
+    let labels: Vec<&str> = host.split('.').collect();
+    match labels.as_slice() {
+        [account, _, _, ..] => Ok((*account).to_owned()),
+        _ => Err(format!(
+            "failed to extract account name from endpoint: expected '{host}' to be a subdomain"
+        )),
+    }
+}
+
+/// The signature's parameters, and those of the endpoint that it does not have.
+fn sas_query(sas: &Secret, endpoint: &Url) -> Secret {
+    let own = sas.expose().strip_prefix('?').unwrap_or(sas.expose()).trim();
+    let mut pairs: Vec<_> = form_urlencoded::parse(own.as_bytes()).collect();
+    let names: Vec<_> = pairs.iter().map(|(name, _)| name.clone()).collect();
+    pairs.extend(endpoint.query_pairs().filter(|(name, _)| !names.contains(name)));
+    pairs.sort();
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(pairs);
+    Secret::new(query.finish())
+}
+
+fn invalid(secret: &Keys) -> String {
+    match secret.get("authorityHost") {
+        // source-controller takes it, and then asks an empty address.
+        Some(_) => format!(
+            "invalid '{}' secret data: 'authorityHost' alone names nobody; give 'tenantId', 'clientId' and 'clientSecret' too",
+            secret.name
+        ),
+        None => format!(
+            "invalid '{}' secret data: requires a 'clientId' or 'accountKey' field, a combination of 'tenantId', 'clientId' and \
+             'clientSecret', or 'tenantId', 'clientId' and 'clientCertificate'",
+            secret.name
+        ),
+    }
+}

@@ -1,0 +1,206 @@
+//! What a bucket holds: keys and etags, whose digest is the revision (source-controller, `internal/index`, *Digester*;
+//! `bucket_controller.go`, *fetchEtagIndex*).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Read;
+
+use sha2::{Digest, Sha256, Sha384, Sha512};
+
+use super::{Bucket, BucketError, Object, ObjectError};
+use bumpwright_http::Deadline;
+
+/// The file of ignore rules, at the root of the bucket.
+const IGNORE_FILE: &str = ".sourceignore";
+
+/// The largest file of ignore rules, in bytes.
+const RULES: usize = 1 << 20;
+
+/// How much is taken from a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many objects are indexed.
+    pub objects: usize,
+    /// How many are looked at, the ignored ones among them.
+    pub listed: usize,
+    /// How many bytes all of them may have.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    /// 100,000 objects of a million, 1 GiB.
+    fn default() -> Self {
+        Self {
+            objects: 100_000,
+            listed: 1_000_000,
+            bytes: 1 << 30,
+        }
+    }
+}
+
+/// Objects by their keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Index {
+    objects: BTreeMap<String, Object>,
+}
+
+impl Index {
+    /// Looks whether the bucket is there, and reads its `.sourceignore`, if it has one.
+    ///
+    /// # Errors
+    /// [`BucketError::Unconfirmed`], [`BucketError::NotFound`] and [`BucketError::IgnoreFile`].
+    pub fn ignore_file(bucket: &Bucket, deadline: Deadline) -> Result<Option<Vec<u8>>, BucketError> {
+        let name = || bucket.name().to_owned();
+        match bucket.exists(deadline) {
+            Ok(true) => {}
+            Ok(false) => return Err(BucketError::NotFound { bucket: name() }),
+            Err(cause) => {
+                return Err(BucketError::Unconfirmed {
+                    bucket: name(),
+                    cause: Box::new(cause),
+                });
+            }
+        }
+        let read = || {
+            let mut contents = bucket.get(&Object::named(IGNORE_FILE), RULES, deadline)?;
+            let mut rules = Vec::new();
+            contents.read_to_end(&mut rules)?;
+            Ok(rules)
+        };
+        match read() {
+            Ok(rules) => Ok(Some(rules)),
+            Err(ObjectError::Missing(_)) => Ok(None),
+            Err(cause) => Err(BucketError::IgnoreFile {
+                key: IGNORE_FILE.to_owned(),
+                cause: Box::new(cause),
+            }),
+        }
+    }
+
+    /// Reads the bucket's list. Folders (`key/`), `.sourceignore` and what `ignored` says are left out.
+    ///
+    /// # Errors
+    /// [`BucketError::List`] and [`BucketError::TooMuch`].
+    pub fn of(
+        bucket: &Bucket,
+        prefix: &str,
+        ignored: impl Fn(&str) -> bool,
+        limits: Limits,
+        deadline: Deadline,
+    ) -> Result<Self, BucketError> {
+        let name = || bucket.name().to_owned();
+        let too_much = |detail| BucketError::TooMuch { bucket: name(), detail };
+        let mut index = Self::default();
+        for (number, object) in bucket.list(prefix, deadline).enumerate() {
+            let object = object.map_err(|cause| BucketError::List {
+                bucket: name(),
+                cause: Box::new(cause),
+            })?;
+            if number >= limits.listed {
+                return Err(too_much(format!("it holds more than {} objects", limits.listed)));
+            }
+            if object.key.ends_with('/') || object.key == IGNORE_FILE || ignored(&object.key) {
+                continue;
+            }
+            index.objects.insert(object.key.clone(), object);
+            if index.len() > limits.objects {
+                return Err(too_much(format!(
+                    "more than {} objects are to be fetched",
+                    limits.objects
+                )));
+            }
+        }
+        Ok(index)
+    }
+
+    /// How many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// The objects in order of their keys.
+    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.objects.values()
+    }
+
+    /// Adds an object, or takes its etag over.
+    pub fn insert(&mut self, object: Object) {
+        self.objects.insert(object.key.clone(), object);
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Object> {
+        self.objects.get(key)
+    }
+
+    pub(super) fn remove(&mut self, key: &str) {
+        self.objects.remove(key);
+    }
+
+    /// The revision: `sha256:…`.
+    #[must_use]
+    pub fn revision(&self) -> String {
+        format!("sha256:{}", self.hashed::<Sha256>())
+    }
+
+    /// Whether a revision, of whichever algorithm, is this index's. What cannot be read is not.
+    #[must_use]
+    pub fn is_at(&self, revision: &str) -> bool {
+        match revision.split_once(':') {
+            Some(("sha256", digest)) => digest == self.hashed::<Sha256>(),
+            Some(("sha384", digest)) => digest == self.hashed::<Sha384>(),
+            Some(("sha512", digest)) => digest == self.hashed::<Sha512>(),
+            _ => false,
+        }
+    }
+
+    /// Each line is a key, a blank and its etag.
+    fn hashed<D: Digest>(&self) -> String {
+        let mut digest = D::new();
+        for (key, object) in &self.objects {
+            digest.update(key);
+            digest.update(" ");
+            digest.update(&object.etag);
+            digest.update("\n");
+        }
+        digest.finalize().iter().fold(String::new(), |mut out, byte| {
+            // Writing to a string does not fail.
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(entries: &[(&str, &str)]) -> Index {
+        let mut index = Index::default();
+        for (key, etag) in entries {
+            index.insert(Object {
+                etag: (*etag).to_owned(),
+                ..Object::named(*key)
+            });
+        }
+        index
+    }
+
+    /// Lines of key, blank and etag, in order, as `Digester.String` of source-controller writes them.
+    #[test]
+    fn revisions_are_those_of_source_controller() {
+        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(index(&[]).revision(), format!("sha256:{empty}"));
+        let some = index(&[("foo", "bar"), ("bar", "baz"), ("baz", "qux")]);
+        assert_eq!(
+            some.revision(),
+            "sha256:a261322706782c1e1a170a605c12835c0e2e7fd8ae44639c0d4f9308085bc19f"
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! S3, and what is like it (minio-go: `api.go`, `bucket-cache.go`, `api-list.go`, `api-stat.go`).
+
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use ureq::http::StatusCode;
+use url::Url;
+
+use super::object::{Object, Page};
+use super::s3_address::{Endpoint, check_bucket_name};
+use super::s3_list::{self, Version, unquoted};
+use super::s3_login::Login;
+use super::s3_refusal::Refusal;
+use super::{BucketError, Contents, ObjectError, Settings};
+use bumpwright_cloud::aws_sigv4::{CONTENT_HASH, EMPTY_HASH, S3 as SERVICE, Signer, Unsigned};
+use bumpwright_cloud::{AwsCredentials, xml};
+use bumpwright_http::{Answer, Client, Deadline, NetError, Patience, Request, scrubbed, shown};
+use bumpwright_secret::Secret;
+
+/// Where a bucket is unless somebody says otherwise.
+const USUAL_REGION: &str = "us-east-1";
+
+/// The largest page of a list, in bytes: 1000 keys of 1 KiB, escaped, with what else is said of them.
+const PAGE: usize = 16 << 20;
+
+/// A bucket at S3.
+#[derive(Debug)]
+pub(super) struct S3 {
+    client: Client,
+    endpoint: Endpoint,
+    bucket: String,
+    /// `spec.region`, or what the endpoint's name tells.
+    region: Option<String>,
+    /// What the server said, where nobody else did.
+    found: Mutex<Option<String>>,
+    login: Login,
+}
+
+/// What is asked: the object, if it is one, and the query.
+#[derive(Clone, Copy, Debug)]
+struct Asked<'a> {
+    method: &'static str,
+    key: Option<&'a str>,
+    query: &'a [(&'a str, &'a str)],
+    limit: usize,
+}
+
+/// A request that is ready to be sent, and what must not come back in an error.
+struct Ready {
+    request: Request,
+    secrets: Vec<Secret>,
+}
+
+impl S3 {
+    pub(super) fn open(settings: &Settings, deadline: Deadline) -> Result<Self, BucketError> {
+        settings.check_sts()?;
+        let login = Login::of(settings, deadline)?;
+        let endpoint = Endpoint::parse(&settings.endpoint, settings.insecure).map_err(BucketError::Settings)?;
+        let given = Some(settings.region.clone()).filter(|region| !region.is_empty());
+        Ok(Self {
+            client: Client::new(settings.peer.clone(), Patience::default()),
+            region: given.or_else(|| endpoint.region().map(str::to_owned)),
+            endpoint,
+            bucket: settings.bucket.clone(),
+            found: Mutex::default(),
+            login,
+        })
+    }
+
+    pub(super) fn exists(&self, deadline: Deadline) -> Result<bool, ObjectError> {
+        let asked = Asked {
+            method: "HEAD",
+            key: None,
+            query: &[],
+            limit: PAGE,
+        };
+        match self.ask(asked, deadline) {
+            Ok(_) => Ok(true),
+            Err(ObjectError::Refused { code, .. }) if code == "NoSuchBucket" => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn page(&self, prefix: &str, from: Option<&str>, deadline: Deadline) -> Result<Page, ObjectError> {
+        let version = match self.endpoint.is_google() {
+            true => Version::V1,
+            false => Version::V2,
+        };
+        let asked = Asked {
+            method: "GET",
+            key: None,
+            query: &s3_list::query(version, prefix, from),
+            limit: PAGE,
+        };
+        let answer = self.ask(asked, deadline)?;
+        let unusable = |detail| ObjectError::answer(shown(&answer.url), detail);
+        let document = std::str::from_utf8(&answer.body).map_err(|_| unusable("it is not UTF-8"))?;
+        s3_list::page(version, document).map_err(unusable)
+    }
+
+    /// One request is enough: what is read and its etag come together.
+    pub(super) fn get(&self, object: &Object, limit: usize, deadline: Deadline) -> Result<Contents, ObjectError> {
+        if object.key.trim().is_empty() {
+            return Err(ObjectError::Unfit("Object name cannot be empty".to_owned()));
+        }
+        let asked = Asked {
+            method: "GET",
+            key: Some(&object.key),
+            query: &[],
+            limit,
+        };
+        let body = self.with_region(asked, deadline, |ready| self.client.stream(&ready.request, deadline))?;
+        let etag = unquoted(body.header("etag").unwrap_or_default()).to_owned();
+        Ok(Contents::new(object, etag, true, body))
+    }
+
+    fn ask(&self, asked: Asked<'_>, deadline: Deadline) -> Result<Answer, ObjectError> {
+        self.with_region(asked, deadline, |ready| {
+            let answer = self.client.send(&ready.request, deadline)?;
+            Ok(match answer.status {
+                StatusCode::OK => Ok(answer),
+                _ => Err(answer),
+            })
+        })
+    }
+
+    /// Sends a request; once more when the answer tells that the bucket is in another region than was thought.
+    fn with_region<T>(
+        &self,
+        asked: Asked<'_>,
+        deadline: Deadline,
+        send: impl Fn(&Ready) -> Result<Result<T, Answer>, NetError>,
+    ) -> Result<T, ObjectError> {
+        let mut again = self.region.is_none();
+        loop {
+            let credentials = self.login.credentials(deadline)?;
+            let region = self.region(credentials.as_ref(), deadline)?;
+            let url = self.endpoint.url(&self.bucket, &region, asked.key, asked.query)?;
+            let ready = ready(asked, &url, &region, credentials.as_ref());
+            let sent = send(&ready).map_err(|e| e.reworded(|text| scrubbed(text, &ready.secrets)))?;
+            let answer = match sent {
+                Ok(done) => return Ok(done),
+                Err(answer) => answer,
+            };
+            let refusal = Refusal::of(&answer, asked.key.is_some(), &ready.secrets);
+            if !std::mem::take(&mut again) || !names_another_region(&refusal, &region) {
+                return Err(refusal.error());
+            }
+            *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(refusal.region);
+        }
+    }
+
+    /// The bucket's region. Where nothing is signed and the host is the same for all of them there is none to be asked for.
+    fn region(&self, credentials: Option<&AwsCredentials>, deadline: Deadline) -> Result<String, ObjectError> {
+        check_bucket_name(&self.bucket)?;
+        if let Some(region) = &self.region {
+            return Ok(region.clone());
+        }
+        if credentials.is_none() && !self.endpoint.is_amazon() {
+            return Ok(USUAL_REGION.to_owned());
+        }
+        // The lock is held meanwhile: others who ask wait for this one answer.
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(region) = &*found {
+            return Ok(region.clone());
+        }
+        let region = self.ask_region(credentials, deadline)?;
+        *found = Some(region.clone());
+        Ok(region)
+    }
+
+    fn ask_region(&self, credentials: Option<&AwsCredentials>, deadline: Deadline) -> Result<String, ObjectError> {
+        let query = [("location", "")];
+        let asked = Asked {
+            method: "GET",
+            key: None,
+            query: &query,
+            limit: PAGE,
+        };
+        let url = self.endpoint.url_without_region(&self.bucket, &query)?;
+        let ready = ready(asked, &url, USUAL_REGION, credentials);
+        let answer = self
+            .client
+            .send(&ready.request, deadline)
+            .map_err(|e| e.reworded(|text| scrubbed(text, &ready.secrets)))?;
+        if answer.status != StatusCode::OK {
+            let refusal = Refusal::of(&answer, false, &ready.secrets);
+            return match (refusal.code.as_str(), refusal.region.as_str(), refusal.server.as_str()) {
+                ("NotImplemented", _, "AmazonSnowball") => Ok("snowball".to_owned()),
+                ("NotImplemented", _, "cloudflare") => Ok(USUAL_REGION.to_owned()),
+                ("AuthorizationHeaderMalformed" | "InvalidRegion" | "AccessDenied", "", _) => {
+                    Ok(USUAL_REGION.to_owned())
+                }
+                ("AuthorizationHeaderMalformed" | "InvalidRegion" | "AccessDenied", region, _) => Ok(region.to_owned()),
+                _ => Err(refusal.error()),
+            };
+        }
+        let body = String::from_utf8_lossy(&answer.body);
+        let location = xml::text(&body, &["LocationConstraint"])
+            .ok_or_else(|| ObjectError::answer(shown(&answer.url), "it names no LocationConstraint"))?;
+        Ok(match location.as_str() {
+            "" => USUAL_REGION.to_owned(),
+            "EU" => "eu-west-1".to_owned(),
+            other => other.to_owned(),
+        })
+    }
+}
+
+fn names_another_region(refusal: &Refusal, asked: &str) -> bool {
+    let codes = ["AuthorizationHeaderMalformed", "InvalidRegion", "AccessDenied"];
+    codes.contains(&refusal.code.as_str()) && !refusal.region.is_empty() && refusal.region != asked
+}
+
+fn ready(asked: Asked<'_>, url: &Url, region: &str, credentials: Option<&AwsCredentials>) -> Ready {
+    let request = match asked.method {
+        "HEAD" => Request::head(url.clone()),
+        _ => Request::get(url.clone()),
+    };
+    let request = request.limit(asked.limit).without_redirects();
+    let Some(credentials) = credentials else {
+        return Ready {
+            request,
+            secrets: Vec::new(),
+        };
+    };
+    let signer = Signer {
+        credentials,
+        region,
+        service: SERVICE,
+    };
+    let unsigned = Unsigned {
+        method: asked.method,
+        url,
+        headers: &[(CONTENT_HASH, EMPTY_HASH)],
+        body: b"",
+    };
+    let signed = signer.sign(unsigned, SystemTime::now());
+    let (request, secrets) = signer.put(signed, request.header(CONTENT_HASH, EMPTY_HASH));
+    Ready { request, secrets }
+}

@@ -1,0 +1,73 @@
+//! Azure Storage's signature of requests with an account's key (Azure Storage, *Authorize with Shared Key*).
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use url::Url;
+use zeroize::Zeroizing;
+
+use bumpwright_secret::Secret;
+
+/// An account and its key.
+#[derive(Clone, Debug)]
+pub(super) struct SharedKey {
+    account: String,
+    key: Secret,
+}
+
+impl SharedKey {
+    /// # Errors
+    /// In words, without the key, when it is not Base64.
+    pub(super) fn new(account: String, key: &Secret) -> Result<Self, String> {
+        match STANDARD.decode(key.expose()).map(Zeroizing::new) {
+            Ok(_) => Ok(Self {
+                account,
+                key: key.clone(),
+            }),
+            Err(_) => Err("decode account key: it is not Base64".to_owned()),
+        }
+    }
+
+    /// The key, which must not come back in an error.
+    pub(super) fn key(&self) -> &Secret {
+        &self.key
+    }
+
+    /// The `Authorization` header of a `GET` without any other header than these, which begin with `x-ms-` and are in the
+    /// order of their names.
+    pub(super) fn authorization(&self, url: &Url, headers: &[(&'static str, String)]) -> Secret {
+        let headers: String = headers
+            .iter()
+            .map(|(name, value)| format!("{name}:{value}\n"))
+            .collect();
+        // Verb, then the eleven headers that are not sent: encoding, language, length, MD5, type, date, the conditions, range.
+        let text = format!("GET{}{headers}{}", "\n".repeat(12), self.resource(url));
+        let key = Zeroizing::new(STANDARD.decode(self.key.expose()).unwrap_or_default());
+        // A key may have any length (RFC 2104, *Keys*): the error does not happen.
+        let signature = Hmac::<Sha256>::new_from_slice(&key)
+            .map(|mac| STANDARD.encode(mac.chain_update(text).finalize().into_bytes()))
+            .unwrap_or_default();
+        Secret::new(format!("SharedKey {}:{signature}", self.account))
+    }
+
+    /// Account and path, as they are sent, and the parameters by their names, decoded.
+    fn resource(&self, url: &Url) -> String {
+        let mut pairs: Vec<(String, String)> = url
+            .query_pairs()
+            .map(|(name, value)| (name.to_lowercase(), value.into_owned()))
+            .collect();
+        pairs.sort();
+        let mut text = format!("/{}{}", self.account, url.path());
+        let mut last: Option<String> = None;
+        for (name, value) in pairs {
+            match last.as_ref() == Some(&name) {
+                true => text.push(','),
+                false => text.push_str(&format!("\n{name}:")),
+            }
+            text.push_str(&value);
+            last = Some(name);
+        }
+        text
+    }
+}

@@ -1,0 +1,143 @@
+//! A bucket, whoever keeps it.
+
+use std::vec;
+
+use super::azure::Azure;
+use super::gcs::Gcs;
+use super::object::Page;
+use super::s3::S3;
+use super::{BucketError, BucketProvider, Contents, Object, ObjectError, Settings};
+use bumpwright_http::Deadline;
+
+/// A bucket that can be asked for its objects. Its calls block; it can be shared by threads.
+#[derive(Debug)]
+pub struct Bucket {
+    name: String,
+    kept: Kept,
+}
+
+#[derive(Debug)]
+enum Kept {
+    S3(S3),
+    Gcs(Gcs),
+    Azure(Azure),
+}
+
+impl Bucket {
+    /// Looks whether the settings go together, and finds the identity at AWS; all else is asked for when it is needed.
+    ///
+    /// # Errors
+    /// [`BucketError`] for settings that cannot be used.
+    pub fn open(settings: &Settings, deadline: Deadline) -> Result<Self, BucketError> {
+        let kept = match settings.provider {
+            BucketProvider::Gcp => Kept::Gcs(Gcs::open(settings)?),
+            BucketProvider::Azure => Kept::Azure(Azure::open(settings)?),
+            BucketProvider::Aws | BucketProvider::Generic => Kept::S3(S3::open(settings, deadline)?),
+        };
+        Ok(Self {
+            name: settings.bucket.clone(),
+            kept,
+        })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is there.
+    ///
+    /// # Errors
+    /// [`ObjectError`] when that cannot be said.
+    pub fn exists(&self, deadline: Deadline) -> Result<bool, ObjectError> {
+        match &self.kept {
+            Kept::S3(s3) => s3.exists(deadline),
+            Kept::Gcs(gcs) => gcs.exists(deadline),
+            Kept::Azure(azure) => azure.exists(deadline),
+        }
+    }
+
+    /// All objects whose keys begin with `prefix`; pages are asked for as they are needed.
+    #[must_use]
+    pub fn list(&self, prefix: &str, deadline: Deadline) -> Objects<'_> {
+        Objects {
+            bucket: self,
+            prefix: prefix.to_owned(),
+            deadline,
+            page: Vec::new().into_iter(),
+            next: Next::First,
+        }
+    }
+
+    /// An object's contents, `limit` bytes at most.
+    ///
+    /// # Errors
+    /// [`ObjectError`], which tells when it [is missing](ObjectError::is_missing).
+    pub fn get(&self, object: &Object, limit: usize, deadline: Deadline) -> Result<Contents, ObjectError> {
+        match &self.kept {
+            Kept::S3(s3) => s3.get(object, limit, deadline),
+            Kept::Gcs(gcs) => gcs.get(object, limit, deadline),
+            Kept::Azure(azure) => azure.get(object, limit, deadline),
+        }
+    }
+
+    fn page(&self, prefix: &str, from: Option<&str>, deadline: Deadline) -> Result<Page, ObjectError> {
+        match &self.kept {
+            Kept::S3(s3) => s3.page(prefix, from, deadline),
+            Kept::Gcs(gcs) => gcs.page(prefix, from, deadline),
+            Kept::Azure(azure) => azure.page(prefix, from, deadline),
+        }
+    }
+}
+
+/// The objects of a bucket. After an error there are no more.
+#[derive(Debug)]
+pub struct Objects<'b> {
+    bucket: &'b Bucket,
+    prefix: String,
+    deadline: Deadline,
+    page: vec::IntoIter<Object>,
+    next: Next,
+}
+
+#[derive(Debug)]
+enum Next {
+    First,
+    From(String),
+    Nothing,
+}
+
+impl Iterator for Objects<'_> {
+    type Item = Result<Object, ObjectError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(object) = self.page.next() {
+                return Some(Ok(object));
+            }
+            let from = match std::mem::replace(&mut self.next, Next::Nothing) {
+                Next::First => None,
+                Next::From(token) => Some(token),
+                Next::Nothing => return None,
+            };
+            let page = match self.bucket.page(&self.prefix, from.as_deref(), self.deadline) {
+                Ok(page) => page,
+                Err(error) => return Some(Err(error)),
+            };
+            match page.next {
+                // It would go on like this for ever.
+                Some(token) if from.as_ref() == Some(&token) => {
+                    let detail = "it names its own place as that of the next page";
+                    return Some(Err(ObjectError::answer(
+                        format!("bucket {:?}", self.bucket.name),
+                        detail,
+                    )));
+                }
+                Some(token) => self.next = Next::From(token),
+                None => {}
+            }
+            self.page = page.objects.into_iter();
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Addresses of a registry's endpoints, and how messages show an address.
+
+use url::{Url, form_urlencoded};
+
+use super::RegistryError;
+use bumpwright_gostd::query_escape;
+use bumpwright_http::bare;
+
+/// Parameters of the protocol itself. The value of any other one may be a token or a signature.
+const SHOWN: [&str; 7] = ["scope", "service", "mount", "from", "digest", "n", "last"];
+
+/// How a registry is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scheme {
+    Http,
+    Https,
+}
+
+impl Scheme {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    /// Of an address that was asked.
+    pub(super) fn of(url: &Url) -> Self {
+        match url.scheme() {
+            "http" => Self::Http,
+            _ => Self::Https,
+        }
+    }
+}
+
+/// The address of a path at a registry.
+///
+/// # Errors
+/// [`RegistryError::Address`] when the host or the path would be read as something else, such as `a/../b`.
+pub(super) fn endpoint(scheme: Scheme, registry: &str, path: &str) -> Result<Url, RegistryError> {
+    let text = format!("{}://{registry}{path}", scheme.as_str());
+    Url::parse(&text)
+        .ok()
+        .filter(|url| url.path() == path && url.username().is_empty() && url.query().is_none())
+        .ok_or(RegistryError::Address(text))
+}
+
+/// An address as go-containerregistry shows it: parameters in order, and values that may be secret as `REDACTED`.
+pub(super) fn shown(url: &Url) -> String {
+    let mut url = bare(url);
+    let mut pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+    for (name, value) in &mut pairs {
+        if !SHOWN.contains(&name.as_str()) {
+            "REDACTED".clone_into(value);
+        }
+    }
+    url.set_query(query(pairs).as_deref());
+    url.to_string()
+}
+
+/// Parameters in the order of their names and as Go escapes them; none for no parameter.
+pub(super) fn query(mut pairs: Vec<(String, String)>) -> Option<String> {
+    pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let escaped = |text: &str| String::from_utf8(query_escape(text.as_bytes())).unwrap_or_default();
+    let pairs: Vec<String> = pairs
+        .iter()
+        .map(|(name, value)| format!("{}={}", escaped(name), escaped(value)))
+        .collect();
+    (!pairs.is_empty()).then(|| pairs.join("&"))
+}
+
+/// The parameters of an address.
+pub(super) fn parameters(url: &Url) -> Vec<(String, String)> {
+    form_urlencoded::parse(url.query().unwrap_or_default().as_bytes())
+        .into_owned()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_asked_for_as_it_is_written() {
+        let url = |registry, path| endpoint(Scheme::Https, registry, path).map(|url| url.to_string());
+        assert_eq!(
+            url("ghcr.io", "/v2/a/b/tags/list").unwrap(),
+            "https://ghcr.io/v2/a/b/tags/list"
+        );
+        assert_eq!(url("[::1]:5000", "/v2/").unwrap(), "https://[::1]:5000/v2/");
+        for (registry, path) in [
+            ("ghcr.io", "/v2/a/../../b/tags/list"),
+            ("ghcr.io", "/v2/./tags/list"),
+            ("gh cr.io", "/v2/"),
+            ("", "/v2/"),
+            ("u@ghcr.io", "/v2/"),
+            ("ghcr.io?", "/v2/"),
+        ] {
+            assert!(url(registry, path).is_err(), "{registry} {path}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_secret_is_not_shown() {
+        let url = Url::parse("https://u:p@r.example/v2/a/tags/list?n=1000&last=a%2Fb+c&token=hunter2&sig=x#f").unwrap();
+        assert_eq!(
+            shown(&url),
+            "https://r.example/v2/a/tags/list?last=a%2Fb+c&n=1000&sig=REDACTED&token=REDACTED"
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! When an image was made.
+
+use serde::Deserialize;
+use ureq::http::Method;
+
+use super::RegistryError;
+use super::manifest::{Descriptor, Manifest, by_digest, check, is_checkable, of_image, read};
+use super::session::{Ask, Session};
+use bumpwright_gostd::Time;
+
+/// The largest configuration, in bytes.
+const LARGEST_CONFIG: usize = 8 << 20;
+
+/// How deep an index may lie in an index.
+const DEPTH: usize = 3;
+
+/// 2013-01-01, in seconds since 1970. The tools of reproducible builds write 0001-01-01, 1970-01-01 or 1980-01-01.
+const FIRST_IMAGES: i64 = 1_356_998_400;
+
+const CREATED: &str = "org.opencontainers.image.created";
+
+/// See [`super::Registry::created`].
+///
+/// # Errors
+/// When something cannot be had, or is not what its digest says.
+pub(super) fn created(session: &mut Session<'_>) -> Result<Option<Time>, RegistryError> {
+    let answer = of_image(session)?;
+    let mut manifest = read(session, &answer)?;
+    let mut annotated = None;
+    for _ in 0..DEPTH {
+        let Some(images) = &manifest.manifests else { break };
+        annotated = annotation(&manifest).or(annotated);
+        let Some(image) = chosen(images) else {
+            return Ok(annotated);
+        };
+        let answer = by_digest(session, &image.digest)?;
+        manifest = read(session, &answer)?;
+    }
+    let config = match &manifest.config {
+        Some(config) if is_checkable(&config.digest) => of_config(session, &config.digest)?,
+        _ => None,
+    };
+    Ok(config.or_else(|| annotation(&manifest)).or(annotated))
+}
+
+/// The image for linux/amd64, or else the first one. What has no platform, or the platform "unknown", may be an
+/// attestation.
+fn chosen(images: &[Descriptor]) -> Option<&Descriptor> {
+    let is = |image: &&Descriptor, os: &str, architecture: &str| {
+        let platform = image.platform.as_ref();
+        platform.is_some_and(|platform| platform.os == os && platform.architecture == architecture)
+    };
+    let sound = || images.iter().filter(|image| is_checkable(&image.digest));
+    let named = |image: &&Descriptor| image.platform.is_some() && !is(image, "unknown", "unknown");
+    sound()
+        .find(|image| is(image, "linux", "amd64"))
+        .or_else(|| sound().find(named))
+        .or_else(|| sound().next())
+}
+
+/// What is no configuration of an image, such as that of a chart, says nothing.
+fn of_config(session: &mut Session<'_>, digest: &str) -> Result<Option<Time>, RegistryError> {
+    #[derive(Deserialize)]
+    struct Config {
+        created: String,
+    }
+    let blob = Ask {
+        method: Method::GET,
+        url: session.endpoint(&format!("blobs/{digest}"))?,
+        accept: None,
+        limit: LARGEST_CONFIG,
+    };
+    let answer = session.fetch(&blob)?;
+    check("config", digest, &answer.body, session)?;
+    let config: Option<Config> = serde_json::from_slice(&answer.body).ok();
+    Ok(config.and_then(|config| time(&config.created)))
+}
+
+fn annotation(manifest: &Manifest) -> Option<Time> {
+    time(manifest.annotations.as_ref()?.get(CREATED)?)
+}
+
+/// A time of RFC 3339 that can be one.
+fn time(text: &str) -> Option<Time> {
+    let time = Time::parse(b"2006-01-02T15:04:05Z07:00", text.as_bytes()).ok()?;
+    (time.unix_seconds() >= FIRST_IMAGES).then_some(time)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::manifest::Platform;
+    use super::*;
+
+    #[test]
+    fn times_that_say_something() {
+        for (text, unix) in [
+            ("2024-05-01T10:00:00.123456789Z", Some(1_714_557_600)),
+            ("2024-05-01T12:00:00+02:00", Some(1_714_557_600)),
+            ("0001-01-01T00:00:00Z", None),
+            ("1970-01-01T00:00:01Z", None),
+            ("1980-01-01T00:00:01Z", None),
+            ("2024-05-01", None),
+            ("", None),
+        ] {
+            assert_eq!(time(text).map(|time| time.unix_seconds()), unix, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_image_of_an_index() {
+        let index = |platforms: &[(&str, &str)]| {
+            let descriptor = |(place, (os, architecture)): (usize, &(&str, &str))| Descriptor {
+                digest: format!("sha256:{place:064x}"),
+                platform: (!os.is_empty()).then(|| Platform {
+                    os: (*os).to_owned(),
+                    architecture: (*architecture).to_owned(),
+                }),
+                ..Descriptor::default()
+            };
+            let images: Vec<Descriptor> = platforms.iter().enumerate().map(descriptor).collect();
+            chosen(&images).map(|image| u64::from_str_radix(image.digest.trim_start_matches("sha256:"), 16).unwrap())
+        };
+        for (platforms, expected) in [
+            (
+                vec![("linux", "arm64"), ("windows", "amd64"), ("linux", "amd64")],
+                Some(2),
+            ),
+            (vec![("unknown", "unknown"), ("", ""), ("linux", "arm64")], Some(2)),
+            (vec![("", ""), ("unknown", "unknown")], Some(0)),
+            (vec![], None),
+        ] {
+            assert_eq!(index(&platforms), expected, "{platforms:?}");
+        }
+    }
+}

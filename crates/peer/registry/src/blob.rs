@@ -1,0 +1,178 @@
+//! A blob as a stream that is checked while it is read (go-containerregistry v0.21, `internal/verify`).
+
+use std::fmt;
+use std::io::{self, Cursor, Read};
+
+use sha2::{Digest as _, Sha256};
+use ureq::http::Method;
+use url::Url;
+
+use super::RegistryError;
+use super::image::Layer;
+use super::manifest::hex;
+use super::refusal::unanswered;
+use super::session::{Ask, Session};
+use bumpwright_gostd::quote;
+use bumpwright_http::{Incoming, NetError};
+use bumpwright_secret::Secret;
+
+/// The largest answer that is no blob, in bytes.
+const LARGEST_REFUSAL: usize = 1 << 20;
+
+/// A blob that comes in. It gives no byte more than its size, and its end comes only when all bytes were right: what was read before
+/// an error is of no use. Errors hold a [`RegistryError`].
+pub struct Blob {
+    source: Source,
+    hash: Sha256,
+    digest: String,
+    size: u64,
+    read: u64,
+    is_checked: bool,
+    /// What the registry has seen, which no error may show.
+    secrets: Vec<Secret>,
+}
+
+enum Source {
+    Embedded(Cursor<Vec<u8>>),
+    Registry(Box<Incoming>, Url),
+}
+
+impl Blob {
+    fn new(source: Source, layer: &Layer, secrets: Vec<Secret>) -> Self {
+        Self {
+            source,
+            hash: Sha256::new(),
+            digest: layer.digest.clone(),
+            size: layer.size,
+            read: 0,
+            is_checked: false,
+            secrets,
+        }
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<usize, io::Error> {
+        match &mut self.source {
+            Source::Embedded(bytes) => bytes.read(buffer),
+            Source::Registry(body, url) => body.read(buffer).map_err(|error| {
+                let kind = error.kind();
+                match error.downcast::<NetError>() {
+                    Ok(error) => io::Error::new(kind, unanswered(error, url, &self.secrets)),
+                    Err(error) => error,
+                }
+            }),
+        }
+    }
+
+    fn check(&mut self) -> io::Result<()> {
+        let wrong = |text| Err(io::Error::new(io::ErrorKind::InvalidData, RegistryError::Blob(text)));
+        if self.read != self.size {
+            return wrong(format!("error verifying size; got {}, want {}", self.read, self.size));
+        }
+        let found = format!("sha256:{}", hex(&std::mem::take(&mut self.hash).finalize()));
+        if found != self.digest {
+            return wrong(format!(
+                "error verifying sha256 checksum after reading {} bytes; got {}, want {}",
+                self.read,
+                quote(&found),
+                quote(&self.digest)
+            ));
+        }
+        self.is_checked = true;
+        Ok(())
+    }
+}
+
+impl Read for Blob {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() || self.is_checked {
+            return Ok(0);
+        }
+        let left = usize::try_from(self.size - self.read).unwrap_or(usize::MAX);
+        let most = left.min(buffer.len());
+        let count = match buffer.get_mut(..most) {
+            Some(room) if most > 0 => self.receive(room)?,
+            _ => 0,
+        };
+        if count == 0 {
+            self.check()?;
+        }
+        self.hash.update(buffer.get(..count).unwrap_or_default());
+        self.read += u64::try_from(count).unwrap_or_default();
+        Ok(count)
+    }
+}
+
+impl fmt::Debug for Blob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Blob")
+            .field("digest", &self.digest)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Begins to read a layer.
+pub(super) fn of_layer(session: &mut Session<'_>, layer: &Layer) -> Result<Blob, RegistryError> {
+    if let Some(data) = &layer.data {
+        let source = Source::Embedded(Cursor::new(data.clone()));
+        return Ok(Blob::new(source, layer, Vec::new()));
+    }
+    let ask = Ask {
+        method: Method::GET,
+        url: session.endpoint(&format!("blobs/{}", layer.digest))?,
+        accept: None,
+        limit: LARGEST_REFUSAL,
+    };
+    let (answer, body) = session.open_body(&ask)?;
+    let length = answer
+        .header("content-length")
+        .and_then(|length| length.parse::<u64>().ok());
+    match length {
+        Some(length) if length != layer.size => Err(RegistryError::Blob(format!(
+            "{}: Content-Length header {length} does not match expected size {}",
+            session.request(&Method::GET, &answer),
+            layer.size
+        ))),
+        _ => {
+            let source = Source::Registry(Box::new(body), ask.url);
+            Ok(Blob::new(source, layer, session.secrets()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::manifest::sha256;
+    use super::*;
+
+    fn read(content: &[u8], digest: &str, size: u64) -> Result<Vec<u8>, String> {
+        let layer = Layer {
+            digest: digest.to_owned(),
+            size,
+            ..Layer::default()
+        };
+        let mut blob = Blob::new(Source::Embedded(Cursor::new(content.to_vec())), &layer, Vec::new());
+        let mut bytes = Vec::new();
+        match blob.read_to_end(&mut bytes) {
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn the_end_comes_only_when_all_bytes_were_right() {
+        let digest = sha256(b"manifests");
+        assert_eq!(read(b"manifests", &digest, 9).unwrap(), b"manifests");
+        assert_eq!(read(b"manifests and more", &digest, 9).unwrap(), b"manifests");
+        assert_eq!(read(b"", &sha256(b""), 0).unwrap(), b"");
+        assert_eq!(
+            read(b"manifest", &digest, 9).unwrap_err(),
+            "error verifying size; got 8, want 9"
+        );
+        let error = read(b"manifests and more", &digest, 18).unwrap_err();
+        let expected = "error verifying sha256 checksum after reading 18 bytes; got \"sha256:";
+        assert!(error.starts_with(expected), "{error}");
+    }
+}

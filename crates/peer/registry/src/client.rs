@@ -1,0 +1,176 @@
+//! A registry's client: what is known of registries, and what can be asked.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::flight::Flight;
+use super::ping::{Access, ping};
+use super::session::Session;
+use super::token::Tokens;
+use super::{Blob, Image, Layer, Login, RegistryError, age, blob, digest, image, manifest, referrers, tags};
+use bumpwright_gostd::Time;
+use bumpwright_http::{Client, Deadline, NetError, Patience, Peer, Sent};
+use bumpwright_policy::Reference;
+
+/// Asks registries that are reached in the same way. Threads share it: connections, tokens, and what registries want.
+///
+/// Its behaviour is that of go-containerregistry's `pkg/v1/remote`, v0.21, which Flux uses. Its calls block.
+#[derive(Debug)]
+pub struct Registry {
+    client: Arc<Client>,
+    insecure: bool,
+    hosts: Mutex<HashMap<String, Arc<Flight<Access>>>>,
+    tokens: Tokens,
+}
+
+impl Registry {
+    /// A client for registries that `peer` reaches. An `insecure` one may also answer in plain HTTP (N-051), as may those
+    /// that are local by their address ([`bumpwright_policy::registry_scheme`]).
+    #[must_use]
+    pub fn new(peer: Peer, insecure: bool) -> Self {
+        Self::with_patience(peer, insecure, Patience::default())
+    }
+
+    /// The same, which tells of each request.
+    #[must_use]
+    pub fn telling(peer: Peer, insecure: bool, sent: Sent) -> Self {
+        Self::of_client(Client::new(peer, Patience::default()).telling(sent), insecure)
+    }
+
+    /// A client with its own patience for registries that are busy.
+    #[must_use]
+    pub fn with_patience(peer: Peer, insecure: bool, patience: Patience) -> Self {
+        Self::of_client(Client::new(peer, patience), insecure)
+    }
+
+    fn of_client(client: Client, insecure: bool) -> Self {
+        Self {
+            client: Arc::new(client),
+            insecure,
+            hosts: Mutex::default(),
+            tokens: Tokens::default(),
+        }
+    }
+
+    /// All tags of a repository, in the registry's order and each once (distribution-spec v1.1, *Listing Tags*). The tag
+    /// or digest of `repository` says nothing here.
+    ///
+    /// # Errors
+    /// When the registry cannot be asked, refuses, or gives more than can be meant.
+    pub fn tags(
+        &self,
+        repository: &Reference,
+        login: &Login,
+        deadline: Deadline,
+    ) -> Result<Vec<String>, RegistryError> {
+        tags::list(&mut Session::open(self, repository, login, deadline)?)
+    }
+
+    /// The digest of what a tag names: of the index where it is one (distribution-spec v1.1, *Pulling manifests*; N-040).
+    ///
+    /// # Errors
+    /// When the registry cannot be asked, refuses, or gives something else than what was asked for by its digest.
+    pub fn digest(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<String, RegistryError> {
+        digest::of(&mut Session::open(self, image, login, deadline)?)
+    }
+
+    /// When an image was made, as it says itself. Of an index, the image for linux/amd64 counts, or else the first one.
+    ///
+    /// The time is that of the image's configuration, or where that has none, the annotation
+    /// `org.opencontainers.image.created` of the image's manifest, or of the index. Times before 2013, when there were no
+    /// images, are those of reproducible builds and say nothing. None when nothing says when.
+    ///
+    /// # Errors
+    /// When the registry cannot be asked, refuses, or gives something else than what was asked for by its digest.
+    pub fn created(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Option<Time>, RegistryError> {
+        age::created(&mut Session::open(self, image, login, deadline)?)
+    }
+
+    /// The digest of what a tag names, for a pull: where HEAD does not work the manifest is read, as Flux's source-controller does.
+    ///
+    /// # Errors
+    /// As [`Registry::digest`].
+    pub fn resolve(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<String, RegistryError> {
+        digest::of_pull(&mut Session::open(self, image, login, deadline)?)
+    }
+
+    /// The image that a tag or digest names. Of an index it is the image for linux/amd64, as which counts what has no platform.
+    ///
+    /// # Errors
+    /// As [`Registry::digest`]; [`RegistryError::Image`] when there is none.
+    pub fn image(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Image, RegistryError> {
+        image::of(&mut Session::open(self, image, login, deadline)?)
+    }
+
+    /// A layer of an image, as it is compressed. It is checked while it is read: its end comes only when size and digest are right.
+    ///
+    /// # Errors
+    /// When the registry cannot be asked, or refuses.
+    pub fn layer(
+        &self,
+        image: &Reference,
+        layer: &Layer,
+        login: &Login,
+        deadline: Deadline,
+    ) -> Result<Blob, RegistryError> {
+        blob::of_layer(&mut Session::open(self, image, login, deadline)?, layer)
+    }
+
+    /// The bytes of the manifest that a tag or digest names, checked when it is a digest.
+    ///
+    /// # Errors
+    /// As [`Registry::digest`].
+    pub fn manifest(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Vec<u8>, RegistryError> {
+        Ok(manifest::of_image(&mut Session::open(self, image, login, deadline)?)?.body)
+    }
+
+    /// The index of what refers to a digest: from the API for that, or behind the tag that stands in for it (distribution-spec v1.1,
+    /// *Listing Referrers*). None when nothing refers to it.
+    ///
+    /// # Errors
+    /// When the registry cannot be asked, or refuses.
+    pub fn referrers(
+        &self,
+        image: &Reference,
+        digest: &str,
+        login: &Login,
+        deadline: Deadline,
+    ) -> Result<Option<Vec<u8>>, RegistryError> {
+        referrers::of(&mut Session::open(self, image, login, deadline)?, digest)
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(super) fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    /// How an image's registry is spoken to. It is asked once.
+    pub(super) fn access(&self, image: &Reference, deadline: Deadline) -> Result<Access, RegistryError> {
+        let registry = image.registry();
+        let local = self.insecure || image.scheme() == "http";
+        let late = || {
+            RegistryError::Net(NetError::Timeout {
+                url: registry.to_owned(),
+                limit: deadline.limit(),
+            })
+        };
+        let fly = |_| ping(&self.client, registry, local, deadline);
+        self.host(registry).get(deadline, |_| true, fly, late)
+    }
+
+    pub(super) fn remember(&self, registry: &str, access: Access) {
+        self.host(registry).put(Some(access));
+    }
+
+    pub(super) fn forget(&self, registry: &str) {
+        self.host(registry).put(None);
+    }
+
+    fn host(&self, registry: &str) -> Arc<Flight<Access>> {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(hosts.entry(registry.to_owned()).or_default())
+    }
+}

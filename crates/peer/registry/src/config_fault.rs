@@ -1,0 +1,143 @@
+//! What is wrong with a docker configuration, and where in it. No part of a secret is ever in here.
+
+use std::fmt;
+
+use bumpwright_gostd::quote;
+
+/// How much of a server's name is shown.
+const SHOWN: usize = 120;
+
+/// A place in a docker configuration and what is wrong there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFault {
+    /// Counted from 1.
+    pub line: usize,
+    /// In bytes, counted from 1; just behind the value that is wrong.
+    pub column: usize,
+    /// As in `.auths["ghcr.io"].auth`; empty for the whole text.
+    pub path: String,
+    /// What is wrong.
+    pub what: AuthFault,
+}
+
+/// What can be wrong with a docker configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuthFault {
+    /// A syntax error.
+    #[error("not valid JSON")]
+    NoJson,
+    /// The end comes too early.
+    #[error("the JSON is cut off")]
+    CutOff,
+    /// A value of another kind than docker writes.
+    #[error("must be {0}")]
+    Kind(&'static str),
+    /// `auth` is no Base64.
+    #[error("must be base64 of NAME:PASSWORD, and is no base64")]
+    NoBase64,
+    /// There is no colon in what `auth` decodes to.
+    #[error("must be base64 of NAME:PASSWORD, and holds no colon")]
+    NoColon,
+    /// docker refuses a name that is empty.
+    #[error("must be base64 of NAME:PASSWORD, and the name is empty")]
+    NoName,
+    /// The decoded bytes are no text.
+    #[error("must be base64 of NAME:PASSWORD in UTF-8")]
+    NoText,
+}
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            line,
+            column,
+            path,
+            what,
+        } = self;
+        match path.as_str() {
+            "" => write!(f, "{line}:{column}: {what}"),
+            path => write!(f, "{line}:{column}: {path}: {what}"),
+        }
+    }
+}
+
+/// The name of a server in Go's quotes. What may be a secret is left out: a URL's user and query, and all of a name that
+/// does not look like a server's.
+pub(super) fn shown_server(name: &str) -> String {
+    let address = without_secrets(name);
+    let bare = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
+    let authority = bare.split('/').next().unwrap_or_default();
+    match is_server(authority.trim_start_matches("***@")) {
+        true => quote(&shortened(&address)),
+        false => "…".to_owned(),
+    }
+}
+
+/// Whether it looks like a host, perhaps with wildcards and a port, and not like `NAME:PASSWORD` or Base64.
+fn is_server(authority: &str) -> bool {
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port),
+        _ => (authority, ""),
+    };
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let known = match address {
+        Some(address) => address
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() || b":.".contains(&byte)),
+        None => {
+            let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_*".contains(&byte);
+            (host == "localhost" || host.contains(['.', '*'])) && host.bytes().all(allowed)
+        }
+    };
+    known && port.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A URL with `***` for its user, and without query and fragment.
+pub(super) fn without_secrets(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let url = url.get(..end).unwrap_or_default();
+    let (scheme, rest) = match url.find("://") {
+        Some(at) => url.split_at(at + 3),
+        None => ("", url),
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}***@{host}{path}"),
+        None => url.to_owned(),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let mut chars = text.chars();
+    let mut start: String = chars.by_ref().take(SHOWN).collect();
+    if chars.next().is_some() {
+        start.push('…');
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_shown_without_what_may_be_secret() {
+        for (name, shown) in [
+            ("ghcr.io/acme", "\"ghcr.io/acme\""),
+            ("localhost", "\"localhost\""),
+            ("*.example.com:5000", "\"*.example.com:5000\""),
+            ("https://me:hunter2@ghcr.io/v1/", "\"https://***@ghcr.io/v1/\""),
+            ("me:hunter2@ghcr.io", "\"***@ghcr.io\""),
+            ("https://ghcr.io/?token=hunter2", "\"https://ghcr.io/\""),
+            ("aHVudGVyMg==", "…"),
+            ("https://me:hunter2", "…"),
+            ("me.too:hunter2", "…"),
+            ("[::1]", "\"[::1]\""),
+            ("[::1]:5000", "\"[::1]:5000\""),
+            ("", "…"),
+        ] {
+            assert_eq!(shown_server(name), shown, "{name}");
+        }
+        assert!(shown_server(&"a.".repeat(500)).len() < 2 * SHOWN);
+    }
+}

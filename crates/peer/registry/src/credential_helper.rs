@@ -1,0 +1,398 @@
+//! Programs that keep logins: `docker-credential-NAME get`, with a server's name as input and JSON as output.
+//!
+//! Source: docker-credential-helpers v0.9.5, `client/client.go` and `credentials/credentials.go`. Nothing that a helper
+//! writes is ever shown: it may be what it was asked for.
+
+use std::collections::HashMap;
+use std::env;
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use zeroize::Zeroizing;
+
+use super::auth_json::read_answer;
+use super::config_fault::ConfigFault;
+use bumpwright_http::Deadline;
+use bumpwright_secret::Secret;
+
+/// The most that a helper may answer, in bytes.
+const ANSWER_LIMIT: u64 = 256 * 1024;
+/// The name under which a helper gives a token instead of a password.
+const TOKEN_NAME: &str = "<token>";
+/// What every helper writes when it knows nothing of a server.
+const UNKNOWN: &str = "credentials not found in native keychain";
+/// How often the end of a helper is looked for once its output has ended.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// What a helper gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HelperLogin {
+    /// A name and a password; either may be empty.
+    Password {
+        /// Who.
+        username: String,
+        /// The password.
+        password: Secret,
+    },
+    /// A refresh token.
+    IdentityToken(Secret),
+}
+
+/// Why a helper gave neither a login nor the answer that it knows none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HelperError {
+    /// The configuration's name is no plain name, so it may stand for any program.
+    #[error(
+        "docker's configuration names the credential helper {name:?}; letters, digits, '.', '_' and '-' are allowed"
+    )]
+    Name {
+        /// As configured.
+        name: String,
+    },
+    /// No folder of `PATH` has the program.
+    #[error(
+        "the credential helper {program} that docker's configuration names is not in PATH; install it, or take it out \
+         of the configuration"
+    )]
+    Missing {
+        /// `docker-credential-NAME`
+        program: String,
+    },
+    /// The program cannot be run.
+    #[error("the credential helper {program} cannot be started: {reason}")]
+    Start {
+        /// `docker-credential-NAME`
+        program: String,
+        /// The system's words.
+        reason: String,
+    },
+    /// The program failed.
+    #[error(
+        "the credential helper {program} failed for {server} ({status}); to see why, run \
+         `echo {server} | {program} get`"
+    )]
+    Failed {
+        /// `docker-credential-NAME`
+        program: String,
+        /// The server that it was asked about.
+        server: String,
+        /// How it ended.
+        status: String,
+    },
+    /// The program took too long.
+    #[error("the credential helper {program} gave no answer for {server} within {seconds} s")]
+    Late {
+        /// `docker-credential-NAME`
+        program: String,
+        /// The server that it was asked about.
+        server: String,
+        /// The time that it was given.
+        seconds: u64,
+    },
+    /// The answer is too long.
+    #[error("the credential helper {program} gave more than {ANSWER_LIMIT} bytes for {server}")]
+    Long {
+        /// `docker-credential-NAME`
+        program: String,
+        /// The server that it was asked about.
+        server: String,
+    },
+    /// The answer is not what the protocol says.
+    #[error("the credential helper {program} gave no login for {server}: {fault}")]
+    Answer {
+        /// `docker-credential-NAME`
+        program: String,
+        /// The server that it was asked about.
+        server: String,
+        /// Where and what.
+        fault: ConfigFault,
+    },
+}
+
+type Answer = Result<Option<HelperLogin>, HelperError>;
+/// Answers by helper and server.
+type Answers = HashMap<(String, String), Arc<OnceLock<Answer>>>;
+
+/// The helpers of one run. Each is asked once about a server, also when several ask at the same time.
+#[derive(Debug)]
+pub struct CredentialHelpers {
+    path: OsString,
+    patience: Duration,
+    answers: Mutex<Answers>,
+}
+
+impl CredentialHelpers {
+    /// The programs in the folders of `path` (as the variable `PATH` lists them), each of which has `patience` to answer.
+    #[must_use]
+    pub fn new(path: OsString, patience: Duration) -> Self {
+        Self {
+            path,
+            patience,
+            answers: Mutex::default(),
+        }
+    }
+
+    /// What the helper `name` knows of a server; none when it knows nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`HelperError`]; the same again when asked again.
+    pub fn ask(&self, name: &str, server: &str) -> Answer {
+        let key = (name.to_owned(), server.to_owned());
+        let slot = Arc::clone(
+            self.answers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .entry(key)
+                .or_default(),
+        );
+        slot.get_or_init(|| self.run(name, server)).clone()
+    }
+
+    fn run(&self, name: &str, server: &str) -> Answer {
+        let program = format!("docker-credential-{name}");
+        let call = Call {
+            program: &program,
+            server,
+            deadline: Deadline::after(self.patience),
+        };
+        let mut child = Command::new(self.find(name, &program)?)
+            .arg("get")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| HelperError::Start {
+                program: program.clone(),
+                reason: error.to_string(),
+            })?;
+        let result = call.converse(&mut child);
+        if result.is_err() {
+            // It may have ended on its own.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        result
+    }
+
+    /// The program's file. Folders that depend on where one stands are passed over, as Go does.
+    fn find(&self, name: &str, program: &str) -> Result<PathBuf, HelperError> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        if name.is_empty() || !name.bytes().all(plain) {
+            return Err(HelperError::Name { name: name.to_owned() });
+        }
+        let file = format!("{program}{}", env::consts::EXE_SUFFIX);
+        env::split_paths(&self.path)
+            .filter(|folder| folder.is_absolute())
+            .map(|folder| folder.join(&file))
+            .find(|file| file.is_file())
+            .ok_or_else(|| HelperError::Missing {
+                program: program.to_owned(),
+            })
+    }
+}
+
+/// One question to one helper.
+struct Call<'a> {
+    program: &'a str,
+    server: &'a str,
+    deadline: Deadline,
+}
+
+impl Call<'_> {
+    fn converse(&self, child: &mut Child) -> Answer {
+        if let Some(mut input) = child.stdin.take() {
+            // A short text into an empty pipe: this cannot block. A helper that does not read it may still answer.
+            let _ = input.write_all(self.server.as_bytes());
+        }
+        let output = self.output(child)?;
+        if output.len() as u64 > ANSWER_LIMIT {
+            return Err(HelperError::Long {
+                program: self.program.to_owned(),
+                server: self.server.to_owned(),
+            });
+        }
+        let status = self.status(child)?;
+        match status.success() {
+            true => self.read(&output),
+            false if output.trim_ascii() == UNKNOWN.as_bytes() => Ok(None),
+            false => Err(self.failed(status.to_string())),
+        }
+    }
+
+    /// All output, or more than the limit. The reader is left to itself when it is late: something that the helper
+    /// started may hold the pipe open.
+    fn output(&self, child: &mut Child) -> Result<Zeroizing<Vec<u8>>, HelperError> {
+        let Some(pipe) = child.stdout.take() else {
+            return Err(self.failed("no output".to_owned()));
+        };
+        let (sender, receiver) = channel();
+        thread::spawn(move || {
+            // Room for all, so that no part of a secret is left behind where the text has moved away from.
+            let mut text = Zeroizing::new(Vec::with_capacity(ANSWER_LIMIT as usize + 64));
+            let read = pipe.take(ANSWER_LIMIT + 1).read_to_end(&mut text);
+            // The other side may have given up.
+            let _ = sender.send(read.map(|_| text));
+        });
+        match receiver.recv_timeout(self.deadline.left()) {
+            Ok(Ok(text)) => Ok(text),
+            Ok(Err(error)) => Err(self.failed(error.to_string())),
+            Err(RecvTimeoutError::Timeout) => Err(self.late()),
+            Err(RecvTimeoutError::Disconnected) => Err(self.failed("no output".to_owned())),
+        }
+    }
+
+    fn status(&self, child: &mut Child) -> Result<ExitStatus, HelperError> {
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) if self.deadline.passed() => return Err(self.late()),
+                Ok(None) => thread::sleep(PAUSE),
+                Err(error) => return Err(self.failed(error.to_string())),
+            }
+        }
+    }
+
+    fn read(&self, output: &[u8]) -> Answer {
+        let (username, secret) = read_answer(output).map_err(|fault| HelperError::Answer {
+            program: self.program.to_owned(),
+            server: self.server.to_owned(),
+            fault,
+        })?;
+        Ok(Some(match username.as_str() {
+            TOKEN_NAME => HelperLogin::IdentityToken(secret),
+            _ => HelperLogin::Password {
+                username,
+                password: secret,
+            },
+        }))
+    }
+
+    fn failed(&self, status: String) -> HelperError {
+        HelperError::Failed {
+            program: self.program.to_owned(),
+            server: self.server.to_owned(),
+            status,
+        }
+    }
+
+    fn late(&self) -> HelperError {
+        HelperError::Late {
+            program: self.program.to_owned(),
+            server: self.server.to_owned(),
+            seconds: self.deadline.limit().as_secs(),
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::fs;
+    use std::time::Instant;
+
+    use super::*;
+
+    /// Answers by server, and writes down what it was asked.
+    const HELPER: &str = r#"#!/bin/sh
+read -r server
+echo "$1 $server" >> "$0.log"
+case $server in
+known.io) echo '{"ServerURL":"known.io","Username":"me","Secret":"hunter2"}';;
+token.io) echo '{"Username":"<token>","Secret":"hunter2"} trailing';;
+unknown.io) echo 'credentials not found in native keychain'; exit 1;;
+broken.io) echo '{"Username":"me","Secret":hunter2}';;
+number.io) echo '{"Username":"me","Secret":1234}';;
+failing.io) echo 'hunter2'; echo 'hunter2' >&2; exit 3;;
+endless.io) exec yes hunter2;;
+hanging.io) exec sleep 60;;
+daemon.io) echo '{"Username":"me","Secret":"hunter2"}'; sleep 5 & exit 0;;
+esac
+"#;
+
+    /// A folder with the helper `docker-credential-test`. A shell writes it: a file that this process has open for
+    /// writing while another thread starts a program could not be run.
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("docker-credential-test");
+        let status = Command::new("/bin/sh")
+            .args(["-c", "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"", "sh", HELPER])
+            .arg(&file)
+            .status();
+        assert!(status.unwrap().success());
+        folder
+    }
+
+    #[test]
+    fn answers_and_failures() {
+        let folder = folder();
+        let helpers = CredentialHelpers::new(folder.path().into(), Duration::from_secs(20));
+        let ask = |server: &str| helpers.ask("test", server).map_err(|error| error.to_string());
+        let known = HelperLogin::Password {
+            username: "me".to_owned(),
+            password: "hunter2".into(),
+        };
+        for _ in 0..2 {
+            assert_eq!(ask("known.io"), Ok(Some(known.clone())));
+        }
+        assert_eq!(ask("token.io"), Ok(Some(HelperLogin::IdentityToken("hunter2".into()))));
+        assert_eq!(ask("unknown.io"), Ok(None));
+        for (server, expected) in [
+            (
+                "broken.io",
+                "gave no login for broken.io: 1:27: .secret: not valid JSON",
+            ),
+            (
+                "number.io",
+                "gave no login for number.io: 1:30: .secret: must be a string",
+            ),
+            (
+                "failing.io",
+                "failed for failing.io (exit status: 3); to see why, run `echo failing.io | docker-credential-test get`",
+            ),
+            ("endless.io", "gave more than 262144 bytes for endless.io"),
+            ("silent.io", "gave no login for silent.io: 1:1: the JSON is cut off"),
+        ] {
+            let expected = format!("the credential helper docker-credential-test {expected}");
+            assert_eq!(ask(server), Err(expected), "{server}");
+        }
+        let log = fs::read_to_string(folder.path().join("docker-credential-test.log")).unwrap();
+        assert_eq!(log.lines().filter(|line| *line == "get known.io").count(), 1);
+    }
+
+    #[test]
+    fn nobody_is_waited_for_without_end() {
+        let folder = folder();
+        let helpers = CredentialHelpers::new(folder.path().into(), Duration::from_millis(300));
+        let started = Instant::now();
+        for server in ["hanging.io", "daemon.io"] {
+            let error = helpers.ask("test", server).unwrap_err();
+            assert!(matches!(error, HelperError::Late { .. }), "{error}");
+        }
+        assert!(started.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn only_programs_of_the_search_path_are_run() {
+        let helpers = CredentialHelpers::new("relative::.".into(), Duration::from_secs(1));
+        for name in ["", "../../bin/sh", "a/b", "a b", "a\\b", "é"] {
+            assert_eq!(
+                helpers.ask(name, "h.io"),
+                Err(HelperError::Name { name: name.to_owned() }),
+                "{name}"
+            );
+        }
+        let error = helpers.ask("absent", "h.io").unwrap_err().to_string();
+        assert!(
+            error.starts_with("the credential helper docker-credential-absent that"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! The digest of what a tag names.
+
+use ureq::http::Method;
+
+use super::RegistryError;
+use super::manifest::{ask, is_sha256, of_image, same, sha256};
+use super::session::Session;
+use bumpwright_policy::Identifier;
+
+/// What registries answered to who pushed the manifests of Docker before 1.10: their digest leaves the signatures out.
+const SIGNED: &str = "application/vnd.docker.distribution.manifest.v1+prettyjws";
+
+/// Asks with HEAD, which is cheap and at Docker Hub not counted, and reads the manifest only where that does not help: the
+/// registry knows no HEAD, or does not name the digest.
+///
+/// # Errors
+/// When the manifest cannot be had, or is not the one that was asked for by its digest.
+pub(super) fn of(session: &mut Session<'_>) -> Result<String, RegistryError> {
+    let image = session.image;
+    let head = ask(session, Method::HEAD, image.identifier().as_str())?;
+    let answer = match session.fetch(&head) {
+        Err(error) if matches!(error.status(), Some(405 | 501)) => None,
+        other => Some(other?),
+    };
+    let named = answer
+        .as_ref()
+        .and_then(|answer| answer.header("docker-content-digest"));
+    let digest = match (&answer, named) {
+        (_, Some(digest)) if is_sha256(digest) => digest.to_owned(),
+        (Some(answer), Some(other)) if other.starts_with("sha512:") => {
+            return Err(session.malformed(&Method::HEAD, answer, "unsupported hash: \"sha512\""));
+        }
+        _ => return read(session),
+    };
+    if let Identifier::Digest(wanted) = image.identifier() {
+        same("manifest", wanted, &digest, session)?;
+    }
+    Ok(digest)
+}
+
+/// The digest of what is to be pulled: by HEAD, and by the manifest itself when that does not work for whatever reason, so that
+/// errors say what the registry has to say (source-controller v1.9, `getRevision`).
+///
+/// # Errors
+/// As [`of`].
+pub(super) fn of_pull(session: &mut Session<'_>) -> Result<String, RegistryError> {
+    let head = ask(session, Method::HEAD, session.image.identifier().as_str())?;
+    match session.fetch(&head) {
+        Ok(answer) => match answer
+            .header("docker-content-digest")
+            .filter(|digest| is_sha256(digest))
+        {
+            Some(digest) => Ok(digest.to_owned()),
+            None => read(session),
+        },
+        Err(error) if error.is_timeout() => Err(error),
+        Err(_) => read(session),
+    }
+}
+
+fn read(session: &mut Session<'_>) -> Result<String, RegistryError> {
+    let answer = of_image(session)?;
+    let named = answer
+        .header("docker-content-digest")
+        .filter(|digest| is_sha256(digest));
+    Ok(match named {
+        Some(named) if answer.media_type() == SIGNED => named.to_owned(),
+        _ => sha256(&answer.body),
+    })
+}

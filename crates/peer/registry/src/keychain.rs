@@ -1,0 +1,270 @@
+//! The logins of Kubernetes Secrets, and which of them is for which repository.
+//!
+//! Source: go-containerregistry `pkg/authn/kubernetes` (2026-02-05), which image-reflector-controller v1.2.0 uses for
+//! `.spec.secretRef` and the image pull secrets of `.spec.serviceAccountName` (N-048).
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::auth_field::Dialect;
+use super::auth_json::{Auths, read_config, read_dockercfg};
+use super::config_fault::without_secrets;
+use super::login::{AuthEntry, Login};
+use super::pull_secret::{PullSecret, SecretError};
+use super::url_pattern::{UrlPattern, normalized, with_scheme};
+use bumpwright_gostd::{Url, quote};
+use bumpwright_policy::Reference;
+
+const CONFIG_JSON: (&str, &str) = ("kubernetes.io/dockerconfigjson", ".dockerconfigjson");
+const DOCKERCFG: (&str, &str) = ("kubernetes.io/dockercfg", ".dockercfg");
+
+/// Logins by the repositories that they are for.
+#[derive(Clone, Default)]
+pub struct Keychain {
+    /// In the order in which they are tried.
+    entries: Vec<(UrlPattern, AuthEntry)>,
+    unused: Vec<Unused>,
+}
+
+/// A Secret that gives no login at all. The controller passes over it in silence and goes on without; so does
+/// [`Keychain`], but one can ask.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unused {
+    /// It has a type that holds no logins.
+    #[error(
+        "secret '{name}' is of type '{kind}' and gives no login; it must be of type \
+         'kubernetes.io/dockerconfigjson' with the key '.dockerconfigjson'"
+    )]
+    Kind {
+        /// `NAMESPACE/NAME`
+        name: String,
+        /// The type that it has.
+        kind: String,
+    },
+    /// The key that belongs to its type is missing or empty.
+    #[error("secret '{name}' gives no login: key '{key}' is missing or empty")]
+    Key {
+        /// `NAMESPACE/NAME`
+        name: String,
+        /// `.dockerconfigjson` or `.dockercfg`
+        key: &'static str,
+    },
+    /// There is no server in it.
+    #[error("secret '{name}' gives no login: its key '{key}' names no server")]
+    Servers {
+        /// `NAMESPACE/NAME`
+        name: String,
+        /// `.dockerconfigjson` or `.dockercfg`
+        key: &'static str,
+    },
+}
+
+impl Keychain {
+    /// The keychain of all `secrets`: for keys that mean the same repositories the first Secret counts. Within one Secret,
+    /// where Go leaves it to chance, the key that comes first in the order of bytes does.
+    ///
+    /// # Errors
+    ///
+    /// [`SecretError::Malformed`] and [`SecretError::NoUrl`], for any entry of any Secret.
+    pub fn from_secrets(secrets: &[PullSecret<'_>]) -> Result<Self, SecretError> {
+        let mut unused = Vec::new();
+        let mut entries: BTreeMap<Vec<u8>, AuthEntry> = BTreeMap::new();
+        for secret in secrets {
+            for (server, entry) in auths(secret, &mut unused)? {
+                let key = normalized(&server).map_err(|reason| no_url(&server, reason))?;
+                entries.entry(key).or_insert(entry);
+            }
+        }
+        // From the last to the first, as bytes: what continues another key comes before it, and `*` after letters.
+        let pattern = |(key, entry): (Vec<u8>, _)| Some((UrlPattern::read(&key)?, entry));
+        let entries = entries.into_iter().rev().filter_map(pattern).collect();
+        Ok(Self { entries, unused })
+    }
+
+    /// The login for a repository: that of the first entry that is for it, even if there is none in the entry.
+    #[must_use]
+    pub fn login(&self, reference: &Reference) -> Login {
+        let Some(repository) = UrlPattern::read(reference.context().as_bytes()) else {
+            return Login::Anonymous;
+        };
+        self.entries
+            .iter()
+            .find(|(pattern, _)| pattern.matches(&repository))
+            .map_or(Login::Anonymous, |(_, entry)| entry.login())
+    }
+
+    /// The Secrets that give no login.
+    #[must_use]
+    pub fn unused(&self) -> &[Unused] {
+        &self.unused
+    }
+}
+
+impl fmt::Debug for Keychain {
+    /// Without the names of servers, which may have users with passwords in them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keychain")
+            .field("logins", &self.entries.len())
+            .field("unused", &self.unused)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is in a Secret under the key that belongs to its type.
+fn auths(secret: &PullSecret<'_>, unused: &mut Vec<Unused>) -> Result<Auths, SecretError> {
+    let name = || secret.name.to_owned();
+    let (key, value) = match secret.kind {
+        kind if kind == CONFIG_JSON.0 => (CONFIG_JSON.1, secret.config_json),
+        kind if kind == DOCKERCFG.0 => (DOCKERCFG.1, secret.dockercfg),
+        kind => {
+            let kind = kind.to_owned();
+            unused.push(Unused::Kind { name: name(), kind });
+            return Ok(Auths::new());
+        }
+    };
+    let Some(text) = value.filter(|text| !text.is_empty()) else {
+        unused.push(Unused::Key { name: name(), key });
+        return Ok(Auths::new());
+    };
+    let auths = match key == CONFIG_JSON.1 {
+        true => read_config(text, Dialect::Kubernetes).map(|config| config.auths),
+        false => read_dockercfg(text),
+    };
+    let auths = auths.map_err(|fault| SecretError::Malformed {
+        name: name(),
+        key,
+        fault,
+    })?;
+    if auths.is_empty() {
+        unused.push(Unused::Servers { name: name(), key });
+    }
+    Ok(auths)
+}
+
+/// Go's error for a server's name that is no URL, told of the URL without its user.
+fn no_url(server: &str, reason: String) -> SecretError {
+    let url = with_scheme(server);
+    let shown = without_secrets(&url);
+    let reason = match shown == url {
+        true => reason,
+        false => Url::parse(shown.as_bytes())
+            .err()
+            .unwrap_or_else(|| format!("parse {}: net/url: invalid userinfo", quote(&shown))),
+    };
+    SecretError::NoUrl {
+        entry: quote(&shown),
+        reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use bumpwright_policy::Validation;
+
+    fn secret<'a>(name: &'a str, json: &'a str) -> PullSecret<'a> {
+        PullSecret {
+            name,
+            kind: CONFIG_JSON.0,
+            config_json: Some(json.as_bytes()),
+            dockercfg: None,
+        }
+    }
+
+    fn login(keychain: &Keychain, image: &str) -> String {
+        match keychain.login(&Reference::parse(image, Validation::Weak).unwrap()) {
+            Login::Anonymous => "-".to_owned(),
+            Login::Basic { username, password } => format!("{username}:{}", password.expose()),
+            Login::IdentityToken(token) | Login::RegistryToken(token) => token.expose().to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_closest_key_of_the_first_secret_counts() {
+        let first = r#"{"auths": {
+            "https://index.docker.io/v1/": {"auth": "aHViOjE="},
+            "ghcr.io/acme": {"username": "acme", "password": "2"},
+            "ghcr.io/acme/open": {},
+            "*.example.com": {"identitytoken": "3"},
+            "https://ghcr.io": {"auth": "YWxsOjQ"}}}"#;
+        let second = r#"{"auths": {"ghcr.io": {"auth": "eDp4"}, "ghcr.io/acme/app": {"registrytoken": "5"}}}"#;
+        let keychain = Keychain::from_secrets(&[secret("n/a", first), secret("n/b", second)]).unwrap();
+        for (image, expected) in [
+            ("app", "hub:1"),
+            ("docker.io/acme/app", "hub:1"),
+            ("ghcr.io/other/app", "all:4"),
+            ("ghcr.io/acme/web", "acme:2"),
+            ("ghcr.io/acme/app", "5"),
+            ("ghcr.io/acme/open", "-"),
+            ("eu.example.com/app", "3"),
+            ("example.com/app", "-"),
+            ("quay.io/app", "-"),
+        ] {
+            assert_eq!(login(&keychain, image), expected, "{image}");
+        }
+    }
+
+    #[test]
+    fn secrets_without_a_login_are_told() {
+        let opaque = PullSecret {
+            kind: "Opaque",
+            ..secret("n/o", "{}")
+        };
+        let legacy = PullSecret {
+            kind: DOCKERCFG.0,
+            ..secret("n/l", "{}")
+        };
+        let keychain = Keychain::from_secrets(&[opaque, legacy, secret("n/e", "{}")]).unwrap();
+        let told: Vec<String> = keychain.unused().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "secret 'n/o' is of type 'Opaque' and gives no login; it must be of type \
+                 'kubernetes.io/dockerconfigjson' with the key '.dockerconfigjson'",
+                "secret 'n/l' gives no login: key '.dockercfg' is missing or empty",
+                "secret 'n/e' gives no login: its key '.dockerconfigjson' names no server",
+            ]
+        );
+    }
+
+    #[test]
+    fn faults_tell_the_place() {
+        let auth = "{\"auths\": {\n  \"ghcr.io\": {\"auth\": \"aHVudGVyMg==\"}}}";
+        for (json, expected) in [
+            (
+                auth,
+                "2:37: .auths[\"ghcr.io\"].auth: must be base64 of NAME:PASSWORD, and holds no colon",
+            ),
+            ("{\"auths\": [", "1:11: .auths: must be an object"),
+            ("{\"auths\"", "1:8: .auths: the JSON is cut off"),
+            ("{} x", "1:4: not valid JSON"),
+            ("[]", "1:2: must be an object"),
+        ] {
+            let error = Keychain::from_secrets(&[secret("n/a", json)]).unwrap_err().to_string();
+            let expected = format!("secret 'n/a', key '.dockerconfigjson': {expected}; write it anew");
+            assert!(error.starts_with(&expected), "{error}\n{expected}");
+        }
+    }
+
+    #[test]
+    fn servers_that_are_no_url_are_told_in_gos_words() {
+        for (server, expected) in [
+            (
+                "gh cr.io",
+                "Entry \"https://gh cr.io\" in dockercfg invalid (parse \"https://gh cr.io\": invalid character \" \" \
+                 in host name)",
+            ),
+            (
+                "https://me:hun ter2@ghcr.io",
+                "Entry \"https://***@ghcr.io\" in dockercfg invalid (parse \"https://***@ghcr.io\": net/url: invalid \
+                 userinfo)",
+            ),
+        ] {
+            let json = format!("{{\"auths\": {{\"{server}\": {{}}}}}}");
+            let error = Keychain::from_secrets(&[secret("n/a", &json)]).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}

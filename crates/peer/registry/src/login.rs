@@ -1,0 +1,87 @@
+//! What a registry is shown: nothing, a name and a password, or a token.
+
+use bumpwright_secret::Secret;
+
+/// How to log in to a registry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Login {
+    /// Not at all.
+    #[default]
+    Anonymous,
+    /// With a name and a password, neither of them empty: RFC 7617, or in exchange for a token.
+    Basic {
+        /// Who.
+        username: String,
+        /// The password, or a token that stands in for one.
+        password: Secret,
+    },
+    /// With a refresh token, which the token server exchanges for one that the registry takes (OAuth2's
+    /// `grant_type=refresh_token`; "Docker Registry v2 authentication using OAuth2").
+    IdentityToken(Secret),
+    /// With a token that is sent to the registry as it is: `Authorization: Bearer`.
+    RegistryToken(Secret),
+}
+
+/// What a configuration or a helper says of one server; empty texts say nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct AuthEntry {
+    pub(super) username: String,
+    pub(super) password: Secret,
+    pub(super) identity_token: Secret,
+    pub(super) registry_token: Secret,
+}
+
+impl AuthEntry {
+    /// True when nothing at all is said. An entry with half a login says something: it hides what would come after it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.username.is_empty()
+            && self.password.is_empty()
+            && self.identity_token.is_empty()
+            && self.registry_token.is_empty()
+    }
+
+    /// The login that go-containerregistry's transport makes of the entry: the token that needs no exchange first, and
+    /// a name without a password, or the reverse, is no login.
+    pub(super) fn login(&self) -> Login {
+        if !self.registry_token.is_empty() {
+            return Login::RegistryToken(self.registry_token.clone());
+        }
+        if !self.identity_token.is_empty() {
+            return Login::IdentityToken(self.identity_token.clone());
+        }
+        if self.username.is_empty() || self.password.is_empty() {
+            return Login::Anonymous;
+        }
+        Login::Basic {
+            username: self.username.clone(),
+            password: self.password.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_before_names_and_half_a_login_is_none() {
+        let full = AuthEntry {
+            username: "u".to_owned(),
+            password: "hunter2".into(),
+            identity_token: "i".into(),
+            registry_token: "r".into(),
+        };
+        assert_eq!(full.login(), Login::RegistryToken("r".into()));
+        let refresh = AuthEntry {
+            registry_token: Secret::default(),
+            ..full.clone()
+        };
+        assert_eq!(refresh.login(), Login::IdentityToken("i".into()));
+        let half = AuthEntry {
+            username: "u".to_owned(),
+            ..AuthEntry::default()
+        };
+        assert_eq!((half.login(), half.is_empty()), (Login::Anonymous, false));
+        assert!(!format!("{full:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,175 @@
+//! Manifests and indexes (image-spec v1.1; "Image Manifest V 2, Schema 2"), as far as they are of interest here.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256, Sha512};
+use ureq::http::Method;
+
+use super::RegistryError;
+use super::session::{Ask, Session};
+use bumpwright_http::Answer;
+use bumpwright_policy::Identifier;
+
+/// The largest manifest, in bytes (distribution-spec v1.1, *Pushing Manifests*, asks registries to take so much).
+pub(super) const LIMIT: usize = 4 << 20;
+
+/// What is asked for, in the order of go-containerregistry.
+const ACCEPT: &str = "application/vnd.docker.distribution.manifest.v1+json,\
+    application/vnd.docker.distribution.manifest.v1+prettyjws,\
+    application/vnd.docker.distribution.manifest.v2+json,\
+    application/vnd.oci.image.manifest.v1+json,\
+    application/vnd.docker.distribution.manifest.list.v2+json,\
+    application/vnd.oci.image.index.v1+json";
+
+/// A manifest or an index.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Manifest {
+    pub(super) config: Option<Descriptor>,
+    pub(super) manifests: Option<Vec<Descriptor>>,
+    pub(super) annotations: Option<BTreeMap<String, String>>,
+    pub(super) layers: Option<Vec<Descriptor>>,
+}
+
+/// Something that a manifest points to.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Descriptor {
+    pub(super) digest: String,
+    pub(super) platform: Option<Platform>,
+    pub(super) media_type: String,
+    /// Bytes.
+    pub(super) size: u64,
+    /// The content itself, in base64, where it is small (image-spec v1.1, *Descriptors*).
+    pub(super) data: Option<String>,
+}
+
+/// What an image of an index runs on.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default)]
+pub(super) struct Platform {
+    pub(super) os: String,
+    pub(super) architecture: String,
+}
+
+/// The question for the manifest that a tag or a digest names.
+///
+/// # Errors
+/// When that gives no address.
+pub(super) fn ask(session: &Session<'_>, method: Method, identifier: &str) -> Result<Ask, RegistryError> {
+    Ok(Ask {
+        method,
+        url: session.endpoint(&format!("manifests/{identifier}"))?,
+        accept: Some(ACCEPT),
+        limit: LIMIT,
+    })
+}
+
+/// The manifest that the session's image names, checked when it is named by its digest.
+///
+/// # Errors
+/// When it cannot be had, or is another one.
+pub(super) fn of_image(session: &mut Session<'_>) -> Result<Answer, RegistryError> {
+    let image = session.image;
+    let answer = session.fetch(&ask(session, Method::GET, image.identifier().as_str())?)?;
+    if let Identifier::Digest(wanted) = image.identifier() {
+        check("manifest", wanted, &answer.body, session)?;
+    }
+    Ok(answer)
+}
+
+/// The manifest of a digest, checked.
+///
+/// # Errors
+/// As [`of_image`].
+pub(super) fn by_digest(session: &mut Session<'_>, digest: &str) -> Result<Answer, RegistryError> {
+    let answer = session.fetch(&ask(session, Method::GET, digest)?)?;
+    check("manifest", digest, &answer.body, session)?;
+    Ok(answer)
+}
+
+/// What an answer says, which is to be a manifest or an index.
+///
+/// # Errors
+/// [`RegistryError::Malformed`]
+pub(super) fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, RegistryError> {
+    serde_json::from_slice(&answer.body).map_err(|error| {
+        let detail = format!("the answer is no manifest: {error}");
+        session.malformed(&Method::GET, answer, &detail)
+    })
+}
+
+/// Whether bytes are those that a digest stands for.
+///
+/// # Errors
+/// [`RegistryError::Digest`] when they are not, or the digest is of a kind that nobody uses.
+pub(super) fn check(
+    what: &'static str,
+    wanted: &str,
+    bytes: &[u8],
+    session: &Session<'_>,
+) -> Result<(), RegistryError> {
+    let found = match wanted.split_once(':') {
+        Some(("sha512", _)) => format!("sha512:{}", hex(&Sha512::digest(bytes))),
+        _ => sha256(bytes),
+    };
+    same(what, wanted, &found, session)
+}
+
+/// Whether a digest is the wanted one.
+///
+/// # Errors
+/// [`RegistryError::Digest`] when it is not.
+pub(super) fn same(what: &'static str, wanted: &str, found: &str, session: &Session<'_>) -> Result<(), RegistryError> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(RegistryError::Digest {
+        what,
+        found: found.to_owned(),
+        wanted: wanted.chars().take(200).collect(),
+        image: session.image.text().to_owned(),
+    })
+}
+
+/// `sha256:HEX` of some bytes.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    format!("sha256:{}", hex(&Sha256::digest(bytes)))
+}
+
+/// Whether a text is `sha256:HEX`.
+pub(super) fn is_sha256(digest: &str) -> bool {
+    is_digest(digest, "sha256", 64)
+}
+
+/// Whether a digest is of a form that can be asked for and checked.
+pub(super) fn is_checkable(digest: &str) -> bool {
+    is_sha256(digest) || is_digest(digest, "sha512", 128)
+}
+
+fn is_digest(text: &str, algorithm: &str, length: usize) -> bool {
+    text.split_once(':').is_some_and(|(name, hex)| {
+        name == algorithm && hex.len() == length && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_digests() {
+        let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(sha256(b""), empty);
+        assert!(is_sha256(empty));
+        assert!(!is_sha256(&empty.to_uppercase()));
+        assert!(!is_sha256(&format!("{empty}0")));
+        assert!(!is_checkable("sha256:../../x"));
+        assert!(is_checkable(&format!("sha512:{}", "0".repeat(128))));
+    }
+}

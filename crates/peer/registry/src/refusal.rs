@@ -1,0 +1,223 @@
+//! An answer that is no success, in go-containerregistry's words (`pkg/v1/remote/transport/error.go`): users know them
+//! from Flux's conditions.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+use ureq::http::{Method, StatusCode};
+use url::Url;
+
+use super::RegistryError;
+use super::address::shown;
+use super::detail::printed;
+use bumpwright_http::{self as net, Answer, NetError, scrubbed};
+use bumpwright_secret::Secret;
+
+/// How much of a body is looked at, in bytes.
+const BODY: usize = 64 << 10;
+
+/// An answer of another status than the wanted one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Method and address, after redirects; `GET https://ghcr.io/v2/acme/app/tags/list?n=1000`.
+    pub request: String,
+    /// The status.
+    pub status: u16,
+    /// The error codes of the distribution specification that came with it: `NAME_UNKNOWN`, `UNAUTHORIZED`.
+    pub codes: Vec<String>,
+    said: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.request, self.said)
+    }
+}
+
+impl Refusal {
+    /// `secrets` are those that the server has seen: it must not be able to put them into a message.
+    pub(super) fn of(method: &Method, answer: &Answer, secrets: &[Secret]) -> Self {
+        let body = answer.body.get(..BODY).unwrap_or(&answer.body);
+        let errors = diagnostics(body);
+        let status = status_text(answer.status);
+        let said = match errors.as_slice() {
+            [] if body.is_empty() && *method == Method::HEAD => {
+                format!("unexpected status code {status} (HEAD responses have no body, use GET for details)")
+            }
+            [] if body.is_empty() => format!("unexpected status code {status}"),
+            [] => format!("unexpected status code {status}: {}", String::from_utf8_lossy(body)),
+            [only] => only.text(),
+            several => {
+                let texts: Vec<String> = several.iter().map(Diagnostic::text).collect();
+                format!("multiple errors returned: {}", texts.join("; "))
+            }
+        };
+        Self {
+            request: request(method, answer, secrets),
+            status: answer.status.as_u16(),
+            codes: errors.into_iter().map(|error| scrubbed(&error.code, secrets)).collect(),
+            said: scrubbed(&said, secrets),
+        }
+    }
+}
+
+/// Method and address of what was answered. Behind a redirect the address is a server's words.
+pub(super) fn request(method: &Method, answer: &Answer, secrets: &[Secret]) -> String {
+    let text = format!("{method} {}", shown(&answer.url));
+    match answer.redirected {
+        true => scrubbed(&text, secrets),
+        false => text,
+    }
+}
+
+/// Why `asked` got no answer. What a server has led us to is shown without the secrets that it has seen.
+pub(super) fn unanswered(error: NetError, asked: &Url, secrets: &[Secret]) -> RegistryError {
+    let own = error.url() == net::shown(asked) && !matches!(error, NetError::Redirect { .. });
+    match own {
+        true => error.into(),
+        false => error.reworded(|text| scrubbed(text, secrets)).into(),
+    }
+}
+
+/// One error of an answer (distribution-spec v1.1, *Error Codes*).
+struct Diagnostic {
+    code: String,
+    message: String,
+    detail: Option<String>,
+}
+
+impl Diagnostic {
+    fn of(value: &Value) -> Self {
+        let text = |name| {
+            field(value.as_object(), name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let detail = field(value.as_object(), "detail").filter(|detail| !detail.is_null());
+        Self {
+            code: text("code").to_owned(),
+            message: text("message").to_owned(),
+            detail: detail.map(printed),
+        }
+    }
+
+    fn text(&self) -> String {
+        let detail = self
+            .detail
+            .as_ref()
+            .map(|detail| format!("; {detail}"))
+            .unwrap_or_default();
+        format!("{}: {}{detail}", self.code, self.message)
+    }
+}
+
+/// None when the body is no JSON, or says nothing in the places where it should.
+fn diagnostics(body: &[u8]) -> Vec<Diagnostic> {
+    let text = String::from_utf8_lossy(body);
+    let value: Value = serde_json::from_str(&text).unwrap_or_default();
+    let errors = field(value.as_object(), "errors").and_then(Value::as_array);
+    let errors: Vec<Diagnostic> = errors.into_iter().flatten().map(Diagnostic::of).collect();
+    let telling = |error: &Diagnostic| !error.code.is_empty() || !error.message.is_empty() || error.detail.is_some();
+    match errors.iter().any(telling) {
+        true => errors,
+        false => Vec::new(),
+    }
+}
+
+/// Go finds the fields of a struct in any case.
+fn field<'a>(object: Option<&'a Map<String, Value>>, name: &str) -> Option<&'a Value> {
+    let object = object?;
+    object.get(name).or_else(|| {
+        object
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+    })
+}
+
+/// `404 Not Found`, with Go's names where they are others.
+fn status_text(status: StatusCode) -> String {
+    let name = match status.as_u16() {
+        203 => "Non-Authoritative Information",
+        413 => "Request Entity Too Large",
+        414 => "Request URI Too Long",
+        416 => "Requested Range Not Satisfiable",
+        425 => "Too Early",
+        _ => status.canonical_reason().unwrap_or_default(),
+    };
+    format!("{} {name}", status.as_u16())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn answer(status: u16, body: &str) -> Answer {
+        Answer {
+            url: "https://r.example/v2/a/tags/list?n=1000".parse().unwrap(),
+            redirected: false,
+            status: StatusCode::from_u16(status).unwrap(),
+            headers: ureq::http::HeaderMap::new(),
+            body: body.as_bytes().to_vec(),
+        }
+    }
+
+    #[test]
+    fn words_of_go_containerregistry() {
+        for (status, body, expected) in [
+            (
+                404,
+                r#"{"errors":[{"code":"NAME_UNKNOWN","message":"repository name not known to registry","detail":{"name":"app"}}]}"#,
+                "NAME_UNKNOWN: repository name not known to registry; map[name:app]",
+            ),
+            (
+                401,
+                r#"{"errors":[{"code":"UNAUTHORIZED","message":"authentication required","detail":[{"Type":"repository","Class":"","Name":"a","Action":"pull"}]}]}"#,
+                "UNAUTHORIZED: authentication required; [map[Action:pull Class: Name:a Type:repository]]",
+            ),
+            (
+                403,
+                r#"{"Errors":[{"code":"DENIED","message":"no"},{"code":"X"},{"message":"m","detail":false}]}"#,
+                "multiple errors returned: DENIED: no; X: ; : m; false",
+            ),
+            (
+                404,
+                "404 page not found\n",
+                "unexpected status code 404 Not Found: 404 page not found",
+            ),
+            (503, "", "unexpected status code 503 Service Unavailable"),
+            (413, "", "unexpected status code 413 Request Entity Too Large"),
+            (
+                418,
+                r#"{"errors":[]}"#,
+                r#"unexpected status code 418 I'm a teapot: {"errors":[]}"#,
+            ),
+            (
+                499,
+                r#"{"errors":["x"]}"#,
+                r#"unexpected status code 499 : {"errors":["x"]}"#,
+            ),
+        ] {
+            let refusal = Refusal::of(&Method::GET, &answer(status, body), &[]);
+            let expected = format!("GET https://r.example/v2/a/tags/list?n=1000: {expected}");
+            assert_eq!(refusal.to_string(), expected, "{body}");
+        }
+        let head = Refusal::of(&Method::HEAD, &answer(404, ""), &[]).to_string();
+        assert!(
+            head.ends_with("404 Not Found (HEAD responses have no body, use GET for details)"),
+            "{head}"
+        );
+    }
+
+    #[test]
+    fn a_server_cannot_give_secrets_away() {
+        let secrets = [Secret::new("hunter2"), Secret::new("e")];
+        let body = "you said Bearer hunter2\x1b[31m, hunter2";
+        let text = Refusal::of(&Method::GET, &answer(403, body), &secrets).to_string();
+        assert!(text.ends_with(": you said Bearer ***[31m, ***"), "{text}");
+        let long = "x".repeat(1 << 20);
+        assert!(Refusal::of(&Method::GET, &answer(403, &long), &[]).to_string().len() < 3000);
+    }
+}

@@ -1,0 +1,261 @@
+//! Questions about one repository, with the login that its registry wants.
+
+use ureq::http::{HeaderValue, Method, StatusCode};
+use url::Url;
+
+use super::challenge::{Challenge, challenges, chosen};
+use super::ping::Access;
+use super::realm::Realm;
+use super::refusal::{request, unanswered};
+use super::token::{Token, Wanted, secrets};
+use super::{Login, Refusal, Registry, RegistryError};
+use bumpwright_http::{Answer, Client, Deadline, Incoming, NetError, Opened, Request, basic_header, scrubbed};
+use bumpwright_policy::Reference;
+use bumpwright_secret::Secret;
+
+/// The longest scope that is asked for on a server's behalf, in bytes.
+const LONGEST_SCOPE: usize = 4 << 10;
+
+/// One question.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) accept: Option<&'static str>,
+    /// The largest answer, in bytes.
+    pub(super) limit: usize,
+}
+
+/// How a request is sent.
+type Sending<T> = fn(&Client, &Request, Deadline) -> Result<T, NetError>;
+
+/// A conversation about one repository.
+pub(super) struct Session<'a> {
+    registry: &'a Registry,
+    pub(super) image: &'a Reference,
+    login: &'a Login,
+    deadline: Deadline,
+    access: Access,
+    /// `/v2/` of the registry.
+    base: Url,
+    realm: Option<Realm>,
+    token: Option<Token>,
+}
+
+impl<'a> Session<'a> {
+    /// Finds out how the registry wants to be asked, if that is not known yet.
+    ///
+    /// # Errors
+    /// When the registry does not answer, or its challenge cannot be met.
+    pub(super) fn open(
+        registry: &'a Registry,
+        image: &'a Reference,
+        login: &'a Login,
+        deadline: Deadline,
+    ) -> Result<Self, RegistryError> {
+        let access = registry.access(image, deadline)?;
+        let base = access.endpoint(image.registry(), "/v2/")?;
+        let bearer = access.challenge.as_ref().filter(|challenge| challenge.is_bearer());
+        let realm = bearer.map(|challenge| Realm::of(challenge, &base)).transpose()?;
+        Ok(Self {
+            registry,
+            image,
+            login,
+            deadline,
+            access,
+            base,
+            realm,
+            token: None,
+        })
+    }
+
+    /// The address of something in the repository: `tags/list`, `manifests/1.0.0`.
+    pub(super) fn endpoint(&self, rest: &str) -> Result<Url, RegistryError> {
+        let path = format!("/v2/{}/{rest}", self.image.repository());
+        self.access.endpoint(self.image.registry(), &path)
+    }
+
+    /// Whether an address is on the registry itself, whatever its scheme: see [`Session::own`].
+    pub(super) fn is_own(&self, url: &Url) -> bool {
+        url.origin() == self.base.origin()
+    }
+
+    /// An address on the registry's host, with the registry's scheme: registries behind a proxy often do not know theirs.
+    pub(super) fn own(&self, mut url: Url) -> Url {
+        let (host, port) = (self.base.host(), self.base.port());
+        if url.host() == host && url.port() == port {
+            // Fails only for schemes that are none of the web's, which are refused later.
+            let _ = url.set_scheme(self.base.scheme());
+        }
+        url
+    }
+
+    /// The answer to a question, if it is a success.
+    ///
+    /// # Errors
+    /// When there is no answer, no token for it, or the answer is an error.
+    pub(super) fn fetch(&mut self, ask: &Ask) -> Result<Answer, RegistryError> {
+        let answer = self.ask(ask)?;
+        match answer.status {
+            StatusCode::OK => Ok(answer),
+            _ => Err(self.refused(&ask.method, &answer)),
+        }
+    }
+
+    /// The answer to a question whose answers are of any size, and its body, if it is a success.
+    ///
+    /// # Errors
+    /// As [`Session::fetch`].
+    pub(super) fn open_body(&mut self, ask: &Ask) -> Result<(Answer, Incoming), RegistryError> {
+        let Opened { answer, body } = self.asked(ask, Client::open, |opened| &opened.answer)?;
+        match body {
+            Some(body) => Ok((answer, body)),
+            None => Err(self.refused(&ask.method, &answer)),
+        }
+    }
+
+    /// An answer that is an error.
+    pub(super) fn refused(&self, method: &Method, answer: &Answer) -> RegistryError {
+        Refusal::of(method, answer, &self.secrets()).into()
+    }
+
+    /// The answer to a question, whatever it is.
+    ///
+    /// # Errors
+    /// When there is no answer, or no token for it.
+    pub(super) fn ask(&mut self, ask: &Ask) -> Result<Answer, RegistryError> {
+        self.asked(ask, Client::send, |answer| answer)
+    }
+
+    /// A refused token is renewed once. Only the registry itself is shown anything, and only its challenges count.
+    fn asked<T>(&mut self, ask: &Ask, send: Sending<T>, answer: fn(&T) -> &Answer) -> Result<T, RegistryError> {
+        let own = self.is_own(&ask.url);
+        let authorization = if own { self.authorization(None, &[])? } else { None };
+        let first = self.send(ask, authorization, send)?;
+        let found = answer(&first);
+        if found.status != StatusCode::UNAUTHORIZED || !own || !self.is_own(&found.url) {
+            return Ok(first);
+        }
+        match self.renewed(&challenges(&found.headers))? {
+            Some(authorization) => self.send(ask, Some(authorization), send),
+            None => Ok(first),
+        }
+    }
+
+    fn send<T>(&self, ask: &Ask, authorization: Option<Secret>, send: Sending<T>) -> Result<T, RegistryError> {
+        let mut request = match ask.method {
+            Method::HEAD => Request::head(ask.url.clone()),
+            _ => Request::get(ask.url.clone()),
+        };
+        if let Some(accept) = ask.accept {
+            request = request.header("accept", accept);
+        }
+        if let Some(authorization) = authorization {
+            request = request.authorization(authorization);
+        }
+        // Pages and blobs are where the registry says.
+        let request = request.limit(ask.limit).led_from(self.base.clone());
+        let result = send(self.registry.client(), &request, self.deadline);
+        if let Err(NetError::Broken { .. }) = result {
+            // It may be spoken to in another way by the next time.
+            self.registry.forget(self.image.registry());
+        }
+        result.map_err(|error| unanswered(error, &ask.url, &self.secrets()))
+    }
+
+    /// What to show for a challenge in the middle of a conversation: tokens expire, and some registries want a login or
+    /// more scopes for some repositories only. None when there is nothing else to show.
+    fn renewed(&mut self, wanted: &[Challenge]) -> Result<Option<Secret>, RegistryError> {
+        let Some(challenge) = chosen(wanted) else {
+            return Ok(None);
+        };
+        match (challenge.scheme.as_str(), self.login) {
+            // It was shown already, and nothing comes in exchange for it.
+            (_, Login::RegistryToken(_)) => Ok(None),
+            ("bearer", _) => {
+                let realm = Realm::of(challenge, &self.base)?;
+                let other = self.realm.as_ref() != Some(&realm);
+                if other {
+                    self.adopt(challenge, Some(realm));
+                }
+                let scopes = wanted.iter().filter_map(|challenge| challenge.parameter("scope"));
+                let scopes: Vec<String> = scopes
+                    .filter(|scope| scope.len() <= LONGEST_SCOPE)
+                    .map(str::to_owned)
+                    .collect();
+                let refused = self.token.take();
+                self.authorization(refused.as_ref(), &scopes)
+            }
+            ("basic", Login::Basic { .. }) if self.realm.is_some() => {
+                self.adopt(challenge, None);
+                self.authorization(None, &[])
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn adopt(&mut self, challenge: &Challenge, realm: Option<Realm>) {
+        self.access.challenge = Some(challenge.clone());
+        self.realm = realm;
+        self.registry.remember(self.image.registry(), self.access.clone());
+    }
+
+    fn authorization(&mut self, refused: Option<&Token>, more: &[String]) -> Result<Option<Secret>, RegistryError> {
+        let bearer = |token: &Secret| Secret::new(format!("Bearer {}", token.expose()));
+        let value = match (&self.realm, self.login) {
+            (_, Login::RegistryToken(token)) => bearer(token),
+            (Some(realm), login) => {
+                let wanted = Wanted {
+                    realm,
+                    scope: &format!("repository:{}:pull", self.image.repository()),
+                    login,
+                    refused,
+                    more,
+                };
+                let token = self
+                    .registry
+                    .tokens()
+                    .get(self.registry.client(), &wanted, self.deadline)?;
+                let value = bearer(&token.text);
+                self.token = Some(token);
+                value
+            }
+            // Also where the registry has not asked for it: some want it for some repositories only.
+            (None, Login::Basic { username, password }) => basic_header(username, password),
+            (None, Login::Anonymous | Login::IdentityToken(_)) => return Ok(None),
+        };
+        match HeaderValue::from_str(value.expose()) {
+            Ok(_) => Ok(Some(value)),
+            Err(_) => Err(RegistryError::Login(self.image.registry().to_owned())),
+        }
+    }
+
+    /// An answer that is not what it should be.
+    pub(super) fn malformed(&self, method: &Method, answer: &Answer, detail: &str) -> RegistryError {
+        RegistryError::Malformed {
+            request: self.request(method, answer),
+            detail: self.scrubbed(detail),
+        }
+    }
+
+    /// Method and address of what was answered.
+    pub(super) fn request(&self, method: &Method, answer: &Answer) -> String {
+        request(method, answer, &self.secrets())
+    }
+
+    /// A text that a server has had its hands in, made fit for a message: without what the server has seen of the login.
+    pub(super) fn scrubbed(&self, text: &str) -> String {
+        scrubbed(text, &self.secrets())
+    }
+
+    /// What the registry has seen.
+    pub(super) fn secrets(&self) -> Vec<Secret> {
+        let mut seen = secrets(self.login);
+        seen.extend(self.token.as_ref().map(|token| token.text.clone()));
+        if let Login::Basic { username, password } = self.login {
+            let header = basic_header(username, password);
+            seen.extend(header.expose().strip_prefix("Basic ").map(Secret::from));
+        }
+        seen
+    }
+}

@@ -1,0 +1,196 @@
+//! The tags of a repository, page by page.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use ureq::http::Method;
+use url::Url;
+
+use super::RegistryError;
+use super::address::{query, shown};
+use super::link::next_page;
+use super::session::{Ask, Session};
+use bumpwright_http::Answer;
+
+/// How many tags a page has: no registry takes more than this, and Amazon's refuses larger numbers.
+const PAGE: usize = 1000;
+
+/// The largest page, in bytes. Some registries give all tags at once.
+const LARGEST_PAGE: usize = 64 << 20;
+
+/// The most pages, tags, and bytes of a list.
+const PAGES: usize = 5_000;
+const TAGS: usize = 1_000_000;
+const BYTES: usize = 256 << 20;
+
+/// All tags, each once, in their order.
+///
+/// The next page is where `Link` says. A page that is full without a `Link` may be that of a registry which knows `n` and
+/// `last` only, so it is asked what comes after the last tag, until nothing new comes. A page is never asked for twice.
+///
+/// # Errors
+/// When a page cannot be had, leads to another host, or there are too many.
+pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryError> {
+    let first = session.endpoint("tags/list")?;
+    let mut list = List::default();
+    let mut asked = HashSet::new();
+    let mut next = Some(Page::after(&first, None));
+    while let Some(page) = next.take_if(|page| asked.insert(page.url.to_string())) {
+        let Some(answer) = page.fetch(session)? else {
+            break;
+        };
+        let tags = read(session, &answer)?;
+        let (count, last) = (tags.len(), tags.last().cloned());
+        let grown = list
+            .add(tags, &answer)
+            .map_err(|what| too_much(session, &answer, what))?;
+        let link = next_page(&answer.headers).map_err(|why| RegistryError::Link(session.scrubbed(&why)))?;
+        next = match link {
+            Some(link) => Some(Page::linked(session, &answer, &link)?),
+            None if count == PAGE && grown => Some(Page::after(&first, last)),
+            None => None,
+        };
+        if next.is_some() && asked.len() >= PAGES {
+            let what = format!("the list of tags has more than {PAGES} pages");
+            return Err(too_much(session, &answer, what));
+        }
+    }
+    Ok(list.tags)
+}
+
+/// A page to ask for.
+struct Page {
+    url: Url,
+    /// Nobody has said that there is such a page.
+    guessed: bool,
+}
+
+impl Page {
+    fn after(first: &Url, last: Option<String>) -> Self {
+        let mut url = first.clone();
+        let guessed = last.is_some();
+        let mut pairs = vec![("n".to_owned(), PAGE.to_string())];
+        pairs.extend(last.map(|last| ("last".to_owned(), last)));
+        url.set_query(query(pairs).as_deref());
+        Self { url, guessed }
+    }
+
+    /// On the registry, or where the registry has led us for the page before, which is shown no login.
+    fn linked(session: &Session<'_>, answer: &Answer, link: &str) -> Result<Self, RegistryError> {
+        let wrong = |what: String| {
+            let from = session.request(&Method::GET, answer);
+            RegistryError::Link(session.scrubbed(&format!("{from}: {what}")))
+        };
+        let url = answer
+            .url
+            .join(link)
+            .map_err(|why| wrong(format!("the link to the next page, {link}, is no address: {why}")))?;
+        let url = session.own(url);
+        if session.is_own(&url) || url.origin() == answer.url.origin() {
+            return Ok(Self { url, guessed: false });
+        }
+        let url = shown(&url);
+        Err(wrong(format!(
+            "refused to follow the link to the next page, {url}, because it is on another host"
+        )))
+    }
+
+    /// None for a page that was a guess and that the registry does not know.
+    fn fetch(&self, session: &mut Session<'_>) -> Result<Option<Answer>, RegistryError> {
+        let ask = Ask {
+            method: Method::GET,
+            url: self.url.clone(),
+            accept: None,
+            limit: LARGEST_PAGE,
+        };
+        match session.fetch(&ask) {
+            Err(error) if self.guessed && matches!(error.status(), Some(400 | 404 | 405 | 416 | 422 | 501)) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+}
+
+#[derive(Default)]
+struct List {
+    tags: Vec<String>,
+    known: HashSet<String>,
+    bytes: usize,
+}
+
+impl List {
+    /// Whether there was anything new.
+    ///
+    /// # Errors
+    /// In words, when it is too much.
+    fn add(&mut self, tags: Vec<String>, answer: &Answer) -> Result<bool, String> {
+        let before = self.tags.len();
+        let crowded = tags.len() > TAGS;
+        self.bytes = self.bytes.saturating_add(answer.body.len());
+        for tag in tags {
+            if self.known.insert(tag.clone()) {
+                self.tags.push(tag);
+            }
+        }
+        if crowded || self.tags.len() > TAGS {
+            return Err(format!("the repository has more than {TAGS} tags"));
+        }
+        if self.bytes > BYTES {
+            return Err(format!("the list of tags has more than {BYTES} bytes"));
+        }
+        Ok(self.tags.len() > before)
+    }
+}
+
+fn too_much(session: &Session<'_>, answer: &Answer, detail: String) -> RegistryError {
+    RegistryError::TooMuch {
+        request: session.request(&Method::GET, answer),
+        detail,
+    }
+}
+
+/// Go reads the first JSON value and looks no further; no tags may be written as `null`.
+fn read(session: &Session<'_>, answer: &Answer) -> Result<Vec<String>, RegistryError> {
+    #[derive(serde::Deserialize)]
+    struct Tags {
+        #[serde(default)]
+        tags: Option<Bounded>,
+    }
+    let mut json = serde_json::Deserializer::from_slice(&answer.body);
+    let read = Tags::deserialize(&mut json).map_err(|error| {
+        let detail = format!("the answer is no list of tags: {error}");
+        session.malformed(&Method::GET, answer, &detail)
+    })?;
+    Ok(read.tags.map(|tags| tags.0).unwrap_or_default())
+}
+
+/// The tags of a page, and of those that are too many one: a page has room for millions of empty texts, which as
+/// strings would take ten times its size.
+struct Bounded(Vec<String>);
+
+impl<'de> Deserialize<'de> for Bounded {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Reader)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Bounded;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Bounded, A::Error> {
+        let mut tags = Vec::new();
+        while tags.len() <= TAGS
+            && let Some(tag) = items.next_element()?
+        {
+            tags.push(tag);
+        }
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Bounded(tags))
+    }
+}

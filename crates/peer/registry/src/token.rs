@@ -1,0 +1,223 @@
+//! Tokens: asked for once, shared by all threads, asked for again shortly before they expire (distribution, "Token
+//! Authentication Specification" and "Docker Registry v2 authentication using OAuth2").
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+use ureq::http::Method;
+use url::Url;
+
+use super::address::{parameters, query};
+use super::flight::Flight;
+use super::realm::Realm;
+use super::refusal::unanswered;
+use super::token_answer::TokenAnswer;
+use super::{Login, Refusal, RegistryError};
+use bumpwright_gostd::query_escape;
+use bumpwright_http::{Client, Deadline, NetError, Request, basic_header};
+use bumpwright_secret::Secret;
+
+/// The largest answer of a token server, in bytes.
+const LIMIT: usize = 64 << 10;
+
+/// More scopes for one repository than any registry wants.
+const MOST_SCOPES: usize = 8;
+
+/// So many tokens are kept before expired ones are let go.
+const KEPT: usize = 512;
+
+/// What a token is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) realm: &'a Realm,
+    /// `repository:acme/app:pull`
+    pub(super) scope: &'a str,
+    pub(super) login: &'a Login,
+    /// The token that the registry has just refused.
+    pub(super) refused: Option<&'a Token>,
+    /// What it wants besides.
+    pub(super) more: &'a [String],
+}
+
+/// A token, and what it was given for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) text: Secret,
+    scopes: Vec<String>,
+    until: Instant,
+    /// What the server wants to see the next time, instead of the login.
+    refresh: Option<Secret>,
+}
+
+impl Token {
+    fn is_good(&self, wanted: &Wanted<'_>) -> bool {
+        self.until > Instant::now()
+            && wanted.refused.is_none_or(|refused| refused.text != self.text)
+            && wanted.more.iter().all(|scope| self.scopes.contains(scope))
+    }
+}
+
+/// By realm, service, scope and login, as a hash: keys hold no secrets.
+type Key = [u8; 32];
+
+/// The tokens that were given to this process.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    flights: Mutex<HashMap<Key, Arc<Flight<Token>>>>,
+}
+
+impl Tokens {
+    /// A token that is good for some seconds at least.
+    ///
+    /// # Errors
+    /// When the token server gives none.
+    pub(super) fn get(&self, client: &Client, wanted: &Wanted<'_>, deadline: Deadline) -> Result<Token, RegistryError> {
+        let late = || {
+            RegistryError::Net(NetError::Timeout {
+                url: wanted.realm.url.origin().ascii_serialization(),
+                limit: deadline.limit(),
+            })
+        };
+        let fly = |old: Option<Token>| fetch(client, wanted, old, deadline);
+        self.flight(wanted)
+            .get(deadline, |token| token.is_good(wanted), fly, late)
+    }
+
+    fn flight(&self, wanted: &Wanted<'_>) -> Arc<Flight<Token>> {
+        let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        if flights.len() >= KEPT {
+            let now = Instant::now();
+            flights.retain(|_, flight| Arc::strong_count(flight) > 1 || flight.is_wanted(|token| token.until > now));
+        }
+        Arc::clone(flights.entry(key(wanted)).or_default())
+    }
+}
+
+fn key(wanted: &Wanted<'_>) -> Key {
+    let mut hash = Sha256::new();
+    let login = match wanted.login {
+        Login::Anonymous => ["anonymous", "", ""],
+        Login::Basic { username, password } => ["basic", username, password.expose()],
+        Login::IdentityToken(token) => ["identity", "", token.expose()],
+        Login::RegistryToken(token) => ["registry", "", token.expose()],
+    };
+    let place = [wanted.realm.url.as_str(), &wanted.realm.service, wanted.scope];
+    for part in place.into_iter().chain(login) {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().into()
+}
+
+/// The new scopes come first: some servers look at one only.
+fn scopes(wanted: &Wanted<'_>, old: Option<&Token>) -> Vec<String> {
+    let mut scopes = old.map_or_else(|| vec![wanted.scope.to_owned()], |token| token.scopes.clone());
+    for scope in wanted.more {
+        if !scopes.contains(scope) && scopes.len() < MOST_SCOPES {
+            scopes.insert(0, scope.clone());
+        }
+    }
+    scopes
+}
+
+fn fetch(client: &Client, wanted: &Wanted<'_>, old: Option<Token>, deadline: Deadline) -> Result<Token, RegistryError> {
+    let scopes = scopes(wanted, old.as_ref());
+    let asked = Instant::now();
+    let exchange = Exchange {
+        client,
+        wanted,
+        scopes: &scopes,
+        deadline,
+    };
+    // A server that has given a refresh token may take the login no more; one that has forgotten it may.
+    let renewed = old
+        .and_then(|token| token.refresh)
+        .map(|refresh| exchange.post(&refresh));
+    let answer = match (renewed, wanted.login) {
+        (Some(Ok(answer)), _) => answer,
+        (_, Login::IdentityToken(token)) => match exchange.post(token) {
+            // Not all token servers know POST.
+            Err(error) if error.status() == Some(404) => exchange.get(None)?,
+            other => other?,
+        },
+        (_, Login::Basic { username, password }) => exchange.get(Some(basic_header(username, password)))?,
+        (_, Login::Anonymous | Login::RegistryToken(_)) => exchange.get(None)?,
+    };
+    Ok(Token {
+        until: asked.checked_add(answer.useful()).unwrap_or(asked),
+        text: answer.token,
+        refresh: answer.refresh,
+        scopes,
+    })
+}
+
+/// One question to a token server.
+struct Exchange<'a> {
+    client: &'a Client,
+    wanted: &'a Wanted<'a>,
+    scopes: &'a [String],
+    deadline: Deadline,
+}
+
+impl Exchange<'_> {
+    fn get(&self, authorization: Option<Secret>) -> Result<TokenAnswer, RegistryError> {
+        let realm = self.wanted.realm;
+        let mut url: Url = realm.url.clone();
+        let mut pairs = parameters(&url);
+        pairs.retain(|(name, _)| name != "scope" && name != "service");
+        pairs.extend(self.scopes.iter().map(|scope| ("scope".to_owned(), scope.clone())));
+        pairs.push(("service".to_owned(), realm.service.clone()));
+        url.set_query(query(pairs).as_deref());
+        let mut request = Request::get(url).limit(LIMIT).led_from(realm.registry.clone());
+        let mut secrets = secrets(self.wanted.login);
+        if let Some(value) = authorization {
+            secrets.extend(value.expose().split(' ').next_back().map(Secret::from));
+            request = request.authorization(value);
+        }
+        self.send(&Method::GET, &request, &secrets)
+    }
+
+    fn post(&self, refresh: &Secret) -> Result<TokenAnswer, RegistryError> {
+        let escaped = |text: &str| Secret::new(String::from_utf8(query_escape(text.as_bytes())).unwrap_or_default());
+        let realm = self.wanted.realm;
+        let mut body = format!(
+            "client_id=bumpwright&grant_type=refresh_token&refresh_token={}&scope={}",
+            escaped(refresh.expose()).expose(),
+            escaped(&self.scopes.join(" ")).expose()
+        );
+        if !realm.service.is_empty() {
+            body = format!("{body}&service={}", escaped(&realm.service).expose());
+        }
+        let form = "application/x-www-form-urlencoded";
+        // A token server says the same to the same question.
+        let request = Request::post(realm.url.clone(), form, body).repeatable().limit(LIMIT);
+        let request = request.led_from(realm.registry.clone());
+        self.send(&Method::POST, &request, std::slice::from_ref(refresh))
+    }
+
+    fn send(&self, method: &Method, request: &Request, secrets: &[Secret]) -> Result<TokenAnswer, RegistryError> {
+        let answer = self.client.send(request, self.deadline);
+        let answer = answer.map_err(|error| unanswered(error, request.url(), secrets))?;
+        match answer.status.as_u16() {
+            200 => TokenAnswer::read(method, answer, secrets),
+            _ => Err(Refusal::of(method, &answer, secrets).into()),
+        }
+    }
+}
+
+/// What a server has seen of a login.
+pub(super) fn secrets(login: &Login) -> Vec<Secret> {
+    match login {
+        Login::Anonymous => Vec::new(),
+        Login::Basic { password: secret, .. } | Login::IdentityToken(secret) | Login::RegistryToken(secret) => {
+            vec![secret.clone()]
+        }
+    }
+}
+
+/// How long a token that lives so long is used: not until its last moment, so that it does not expire on its way.
+pub(super) fn useful(life: Duration) -> Duration {
+    life.saturating_sub((life / 4).min(Duration::from_secs(10)))
+}
