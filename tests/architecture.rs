@@ -1,186 +1,144 @@
-//! The shape of the source: who may import whom, how large files and functions are, what they are called.
+//! The shape of the source: which floor may use which, how large files and functions are, what they are called; and whether the table
+//! of crates in ARCHITECTURE.md says what Cargo says. `BLESS=1` rewrites the table.
 //!
-//! `faults` is a pure function over paths and texts, with tests of its own: a checker that cannot fail checks nothing.
+//! `faults` and `arrows` are pure functions with tests of their own: a checker that cannot fail checks nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 
+use std::fmt::Write;
 use std::path::Path;
+use std::process::Command;
 
-/// A room, the rooms that it may import, and whether it may touch files, clock, environment, network, processes.
-struct Room {
-    name: &'static str,
-    imports: &'static [&'static str],
-    world: bool,
-}
+use serde_json::Value;
 
-const fn room(name: &'static str, imports: &'static [&'static str], world: bool) -> Room {
-    Room { name, imports, world }
-}
+/// From the top to the bottom: a crate may use its own floor and those below.
+const FLOORS: [&str; 5] = ["app", "flow", "peer", "engine", "go"];
+/// No file, clock, environment, network or process is seen here.
+const PURE: [&str; 2] = ["engine", "go"];
 
-const ROOMS: &[Room] = &[
-    room("access", &["api", "cloud", "net", "signing"], false),
-    room("api", &["cel", "gostd", "nearest", "policy", "re2"], false),
-    room(
-        "apply",
-        &["api", "cluster", "compare", "gostd", "health", "kustomize", "re2"],
-        true,
-    ),
-    room("artifact", &["budget", "gostd"], false),
-    room(
-        "automation",
-        &[
-            "api", "budget", "edit", "forge", "git", "gostd", "message", "policy", "signing", "template",
-        ],
-        true,
-    ),
-    room("bucket", &["cloud", "gostd", "net"], true),
-    room("budget", &[], false),
-    room(
-        "cli",
-        &[
-            "access",
-            "api",
-            "apply",
-            "automation",
-            "budget",
-            "cluster",
-            "compare",
-            "controller",
-            "edit",
-            "forge",
-            "git",
-            "gostd",
-            "kustomize",
-            "message",
-            "migrate",
-            "net",
-            "observe",
-            "overlay",
-            "pipeline",
-            "policy",
-            "registry",
-            "remotes",
-            "render",
-            "scan",
-            "signing",
-            "sops",
-            "storage",
-            "substitute",
-            "template",
-            "yaml",
-        ],
-        true,
-    ),
-    room("cel", &["gostd", "re2"], false),
-    room("cloud", &["gostd", "net"], true),
-    room("cluster", &["api", "budget", "gostd", "net", "yaml"], true),
-    room(
-        "controller",
-        &[
-            "access",
-            "api",
-            "apply",
-            "artifact",
-            "automation",
-            "bucket",
-            "budget",
-            "cel",
-            "cloud",
-            "cluster",
-            "compare",
-            "door",
-            "edit",
-            "forge",
-            "git",
-            "gostd",
-            "health",
-            "keys",
-            "kustomize",
-            "net",
-            "observe",
-            "overlay",
-            "pipeline",
-            "policy",
-            "registry",
-            "remotes",
-            "render",
-            "scan",
-            "sops",
-            "source",
-            "storage",
-            "substitute",
-            "tags",
-            "verify",
-            "webhook",
-        ],
-        true,
-    ),
-    room("compare", &["gostd", "yaml"], false),
-    room("door", &[], false),
-    room("edit", &["policy"], false),
-    room("forge", &["gostd", "net"], true),
-    room("git", &["budget", "net", "signing"], true),
-    room("gostd", &[], false),
-    room("health", &["gostd"], false),
-    room("keys", &["cloud", "gostd", "net", "re2", "sops", "yaml"], true),
-    room("message", &["nearest", "policy", "sprig", "template"], false),
-    room("migrate", &["api", "edit"], false),
-    room("nearest", &[], false),
-    room("net", &["gostd"], true),
-    room("observe", &["door", "gostd", "net"], true),
-    room("overlay", &["budget", "gostd", "kustomize", "yaml"], false),
-    room(
-        "pipeline",
-        &["api", "budget", "overlay", "sops", "substitute", "yaml"],
-        false,
-    ),
-    room("policy", &["gostd", "re2"], false),
-    room("re2", &["gostd"], false),
-    room("registry", &["gostd", "net", "policy"], true),
-    room("remotes", &["access", "api", "cloud", "forge", "git", "net"], true),
-    room(
-        "scan",
-        &["access", "api", "cloud", "gostd", "net", "policy", "registry"],
-        true,
-    ),
-    room("render", &["artifact", "git", "kustomize", "net"], true),
-    room("signing", &["gostd", "net"], false),
-    room(
-        "source",
-        &[
-            "api", "artifact", "budget", "git", "gostd", "net", "policy", "re2", "registry", "verify",
-        ],
-        false,
-    ),
-    room("sprig", &["gostd", "policy", "re2", "template"], false),
-    room("storage", &["artifact", "door", "gostd"], true),
-    room("substitute", &["budget", "gostd", "yaml"], false),
-    room("sops", &["gostd", "re2", "yaml"], false),
-    room("storage", &["gostd"], true),
-    room("tags", &[], true),
-    room("template", &["gostd"], false),
-    room("artifact", &["gostd"], false),
-    room("verify", &[], false),
-    room("webhook", &[], false),
-    room("yaml", &["gostd"], false),
-    room("kustomize", &["budget", "gostd", "nearest", "re2", "yaml"], false),
-];
-
-const VAGUE_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "common", "misc", "types"];
+const VAGUE_NAMES: [&str; 7] = ["utils", "util", "helpers", "helper", "common", "misc", "types"];
 const MAX_FILE_LINES: usize = 700;
 const MAX_FUNCTION_LINES: usize = 100;
+
+/// A crate of ours.
+struct Crate {
+    name: String,
+    floor: String,
+    purpose: String,
+    /// Of ours, by name, without those that only tests need.
+    uses: Vec<String>,
+}
 
 #[test]
 fn the_source_has_its_shape() {
     let mut files = Vec::new();
     for folder in ["src", "crates", "tests", "benches"] {
-        collect(Path::new(env!("CARGO_MANIFEST_DIR")), Path::new(folder), &mut files);
+        collect(root(), Path::new(folder), &mut files);
     }
     let sources = files.iter().filter(|(path, _)| path.contains("src/")).count();
     assert!(sources > 10, "only {sources} source files found");
     let faults = faults(&files);
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
-    println!("architecture: {} files, {} rooms", files.len(), ROOMS.len());
+    println!("architecture: {} files", files.len());
+}
+
+#[test]
+fn no_crate_uses_one_of_a_floor_above() {
+    let crates = crates();
+    assert!(crates.len() > 10, "only {} crates found", crates.len());
+    let arrows = arrows(&crates);
+    assert!(arrows.is_empty(), "\n{}\n", arrows.join("\n"));
+}
+
+#[test]
+fn the_table_of_crates_is_what_cargo_says() {
+    let path = root().join("ARCHITECTURE.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text
+        .split_once("<!-- crates -->\n")
+        .expect("ARCHITECTURE.md lacks its mark");
+    let (_, after) = rest
+        .split_once("<!-- /crates -->")
+        .expect("ARCHITECTURE.md lacks its mark");
+    let wanted = format!("{before}<!-- crates -->\n{}<!-- /crates -->{after}", table(&crates()));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &wanted).unwrap();
+    } else {
+        assert!(
+            text == wanted,
+            "the table of crates in ARCHITECTURE.md is out of date: run this test with BLESS=1"
+        );
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The crates below `crates/`, from the top floor to the bottom.
+fn crates() -> Vec<Crate> {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    let mut crates: Vec<Crate> = metadata["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(of_package)
+        .collect();
+    let floor = |one: &Crate| FLOORS.iter().position(|floor| *floor == one.floor);
+    crates.sort_by_key(|one| (floor(one), one.name.clone()));
+    crates
+}
+
+/// None for the program itself.
+fn of_package(package: &Value) -> Option<Crate> {
+    let manifest = Path::new(package["manifest_path"].as_str()?)
+        .strip_prefix(root())
+        .ok()?;
+    let floor = manifest.strip_prefix("crates").ok()?.components().next()?;
+    let dependencies = package["dependencies"].as_array()?.iter();
+    let uses = dependencies
+        .filter(|dependency| dependency["kind"] != "dev")
+        .filter_map(|dependency| dependency["name"].as_str()?.strip_prefix("bumpwright-"))
+        .map(str::to_owned)
+        .collect();
+    Some(Crate {
+        name: package["name"].as_str()?.strip_prefix("bumpwright-")?.to_owned(),
+        floor: floor.as_os_str().to_str()?.to_owned(),
+        purpose: package["description"].as_str().unwrap_or_default().to_owned(),
+        uses,
+    })
+}
+
+/// What points upward, one sentence each.
+fn arrows(crates: &[Crate]) -> Vec<String> {
+    let height = |floor: &str| FLOORS.iter().rposition(|known| *known == floor);
+    let mut faults = Vec::new();
+    for one in crates {
+        if height(&one.floor).is_none() {
+            faults.push(format!("{}: there is no floor {:?}", one.name, one.floor));
+        }
+        for used in crates.iter().filter(|used| one.uses.contains(&used.name)) {
+            if height(&used.floor) < height(&one.floor) {
+                let (name, other) = (&one.name, &used.name);
+                faults.push(format!("{name} ({}) may not use {other} ({})", one.floor, used.floor));
+            }
+        }
+    }
+    faults
+}
+
+fn table(crates: &[Crate]) -> String {
+    let mut table = "| floor | crate | what it is for | uses |\n|---|---|---|---|\n".to_owned();
+    for one in crates {
+        let uses = one.uses.join(", ");
+        writeln!(table, "| {} | `{}` | {} | {uses} |", one.floor, one.name, one.purpose).unwrap();
+    }
+    table
 }
 
 /// All Rust files below `folder`, as path from the root and text.
@@ -214,17 +172,14 @@ fn faults(files: &[(String, String)]) -> Vec<String> {
         for name in names.filter(|name| VAGUE_NAMES.contains(name)) {
             faults.push(format!("{path}: {name:?} says nothing; name what is in it"));
         }
-        let of_crate = || matches!(path.split('/').nth(3), Some("tests" | "examples"));
-        let is_test = path.starts_with("crates/") && of_crate();
-        if path.starts_with("src/") || (path.starts_with("crates/") && !is_test) {
-            source_faults(path, text, &mut faults);
+        match path.split('/').collect::<Vec<_>>()[..] {
+            ["src", ..] => source_faults(path, text, &mut faults),
+            ["crates", floor, _, "src", ..] => {
+                source_faults(path, text, &mut faults);
+                crate_faults(path, text, floor, &mut faults);
+            }
+            _ => {}
         }
-    }
-    if let Some((path, text)) = files.iter().find(|(path, _)| path == "src/lib.rs") {
-        let absent = ROOMS
-            .iter()
-            .filter(|room| !text.contains(&format!("[`{}`]", room.name)));
-        faults.extend(absent.map(|room| format!("{path}: the table of rooms lacks {}", room.name)));
     }
     faults
 }
@@ -241,48 +196,27 @@ fn source_faults(path: &str, text: &str, faults: &mut Vec<String>) {
             ));
         }
     }
-    // A room is a module of the library or a crate of its own, whose modules may have one level of groups.
-    let (room, is_root) = match path.split('/').collect::<Vec<_>>()[..] {
-        ["src", "lib.rs" | "main.rs"] => return,
-        ["src", _] => return faults.push(format!("{path}: belongs into a room")),
-        ["src", name, file] => (name, file == "mod.rs"),
-        ["crates", _, name, "build.rs"] => (name, true),
-        ["crates", _, name, "src", file] => (name, file == "lib.rs"),
-        ["crates", _, name, "src", _, _] => (name, false),
-        _ => {
-            return faults.push(format!(
-                "{path}: deeper than src/room/file.rs or crates/floor/room/src/group/file.rs"
-            ));
-        }
-    };
-    let is_crate = path.starts_with("crates/");
-    let room = if room == "std" { "gostd" } else { room };
-    let room = ROOMS.iter().find(|known| known.name == room);
-    let Some(room) = room else {
-        return faults.push(format!(
-            "{path}: a room that is not in the table of tests/architecture.rs"
-        ));
-    };
-    let code = code_only(text);
-    let opts_out = code.contains("allow(clippy::disallowed_");
-    if !room.world && opts_out {
-        faults.push(format!(
-            "{path}: {} is a pure room and cannot opt out of clippy.toml",
-            room.name
-        ));
-    }
-    let arrows = if is_crate {
-        crate_imports(&code)
-    } else {
-        imports(&code, is_root)
-    };
-    for (line, target) in arrows {
-        let known = ROOMS.iter().any(|other| other.name == target);
-        if target != room.name && (!known || !room.imports.contains(&target.as_str())) {
-            faults.push(format!("{path}:{line}: {} may not import {target}", room.name));
-        }
+    if path.starts_with("src/controller/") && text.contains("crate::cli") {
+        faults.push(format!("{path}: the controllers know nothing of the command line"));
     }
 }
+
+fn crate_faults(path: &str, text: &str, floor: &str, faults: &mut Vec<String>) {
+    if path.split('/').count() > 6 {
+        faults.push(format!("{path}: deeper than crates/floor/crate/src/group/file.rs"));
+    }
+    if !PURE.contains(&floor) {
+        return;
+    }
+    if path.ends_with("/src/lib.rs") && !text.contains(BANS) {
+        faults.push(format!("{path}: lacks {BANS}, which turns on the bans of clippy.toml"));
+    }
+    if text.contains("allow(clippy::disallowed_") {
+        faults.push(format!("{path}: {floor} is pure and cannot opt out of clippy.toml"));
+    }
+}
+
+const BANS: &str = "#![warn(clippy::disallowed_methods, clippy::disallowed_types)]";
 
 /// Line, name and length of each function: from `fn` to the brace that closes it at the same indentation, without the
 /// rows of tables.
@@ -328,140 +262,6 @@ fn is_table_row(line: &str) -> bool {
     line.starts_with(['(', '"', '[']) && closes
 }
 
-/// Line and first segment of every path that leaves the file's room: `crate::x`, `crate::{x, y::z}`, and in a room's
-/// `mod.rs` also `super::x`.
-fn imports(code: &str, is_mod: bool) -> Vec<(usize, String)> {
-    let roots: &[&str] = if is_mod {
-        &["crate::", "super::", "bumpwright::"]
-    } else {
-        &["crate::", "bumpwright::", "super::super::"]
-    };
-    let tests_at = code.find("mod tests {").unwrap_or(code.len());
-    let mut found = Vec::new();
-    for root in roots {
-        for (at, _) in code.match_indices(root) {
-            let whole_word = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$');
-            // Inside an inline test module `super` is the file itself.
-            let relative_in_tests = root.starts_with("super") && at > tests_at;
-            if !whole_word || relative_in_tests {
-                continue;
-            }
-            let line = code[..at].matches('\n').count() + 1;
-            let after = code[at + root.len()..].trim_start();
-            found.extend(first_segments(after).into_iter().map(|segment| (line, segment)));
-        }
-    }
-    found
-}
-
-/// Line and name of every other room that a crate of its own names, as `bumpwright_room::`.
-fn crate_imports(code: &str) -> Vec<(usize, String)> {
-    code.match_indices("bumpwright_")
-        .map(|(at, prefix)| {
-            let name = code[at + prefix.len()..].split(|c: char| !c.is_alphanumeric());
-            (code[..at].matches('\n').count() + 1, name.take(1).collect())
-        })
-        .collect()
-}
-
-fn first_segments(path: &str) -> Vec<String> {
-    let word = |text: &str| {
-        text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '*'))
-            .next()
-            .unwrap_or("")
-            .to_owned()
-    };
-    let Some(group) = path.strip_prefix('{') else {
-        return vec![word(path)];
-    };
-    let (mut depth, mut start, mut parts) = (0usize, 0, Vec::new());
-    for (at, c) in group.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 0 => {
-                parts.push(&group[start..at]);
-                break;
-            }
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&group[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts
-        .into_iter()
-        .map(|part| word(part.trim_start()))
-        .filter(|part| !part.is_empty())
-        .collect()
-}
-
-/// The text with comments and the insides of strings blanked, line breaks kept.
-fn code_only(text: &str) -> String {
-    let mut code = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
-            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
-            '"' => string_length(rest),
-            'r' if !code.ends_with(|c: char| c.is_alphanumeric() || c == '_') => raw_string_length(rest),
-            '\'' => char_length(rest),
-            _ => 0,
-        };
-        if length == 0 {
-            code.push(first);
-            rest = &rest[first.len_utf8()..];
-        } else {
-            code.extend(rest[..length].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
-            rest = &rest[length..];
-        }
-    }
-    code
-}
-
-fn string_length(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-/// Length of `r"…"` or `r#"…"#` at the start of the text; 0 when there is none.
-fn raw_string_length(text: &str) -> usize {
-    let after = &text[1..];
-    let hashes = after.len() - after.trim_start_matches('#').len();
-    if !after[hashes..].starts_with('"') {
-        return 0;
-    }
-    let open = 1 + hashes + 1;
-    let close = format!("\"{}", "#".repeat(hashes));
-    text[open..]
-        .find(&close)
-        .map_or(text.len(), |end| open + end + close.len())
-}
-
-/// Length of a character literal at the start of the text; 0 for a lifetime.
-fn char_length(text: &str) -> usize {
-    let mut chars = text.char_indices().skip(1);
-    match chars.next() {
-        Some((_, '\\')) => text[2..]
-            .char_indices()
-            .skip(1)
-            .find(|(_, c)| *c == '\'')
-            .map_or(0, |(at, _)| at + 3),
-        Some(_) => chars.next().filter(|(_, c)| *c == '\'').map_or(0, |(at, _)| at + 1),
-        None => 0,
-    }
-}
-
 mod checker {
     use super::*;
 
@@ -470,120 +270,87 @@ mod checker {
     }
 
     #[test]
-    fn accepts_the_arrows_of_the_table() {
-        let text = "use crate::{policy::Name, api::{A, B}};\nuse super::plan::X;\nfn f() { crate::git::push(); }\n";
-        assert_eq!(check("src/cli/args.rs", text), Vec::<String>::new());
+    fn refuses_arrows_that_point_upward() {
+        let one = |name: &str, floor: &str, uses: &[&str]| Crate {
+            name: name.to_owned(),
+            floor: floor.to_owned(),
+            purpose: "for the test".to_owned(),
+            uses: uses.iter().map(|used| (*used).to_owned()).collect(),
+        };
+        let crates = [
+            one("update", "flow", &["git", "edit", "scan"]),
+            one("scan", "flow", &[]),
+            one("git", "peer", &["scan", "edit"]),
+            one("edit", "engine", &["git"]),
+            one("yaml", "cellar", &[]),
+        ];
         assert_eq!(
-            check("src/edit/scan.rs", "use crate::policy::Name;\n"),
-            Vec::<String>::new()
+            arrows(&crates),
+            [
+                "git (peer) may not use scan (flow)",
+                "edit (engine) may not use git (peer)",
+                "yaml: there is no floor \"cellar\"",
+            ]
         );
-    }
-
-    #[test]
-    fn refuses_other_arrows() {
-        for (path, text, fault) in [
-            (
-                "src/policy/a.rs",
-                "use crate::edit::X;",
-                "src/policy/a.rs:2: policy may not import edit",
-            ),
-            (
-                "src/git/a.rs",
-                "\nfn f() { crate::api::read() }",
-                "src/git/a.rs:3: git may not import api",
-            ),
-            (
-                "src/api/a.rs",
-                "use crate::{policy::P, git::{A, B}};",
-                "src/api/a.rs:2: api may not import git",
-            ),
-            (
-                "src/edit/a.rs",
-                "use crate::{\n    policy,\n    cli,\n};",
-                "src/edit/a.rs:2: edit may not import cli",
-            ),
-            (
-                "crates/go/re2/src/a.rs",
-                "use bumpwright_gostd::X;\nuse bumpwright_yaml::Y;",
-                "crates/go/re2/src/a.rs:3: re2 may not import yaml",
-            ),
-            (
-                "src/edit/a.rs",
-                "use crate::*;",
-                "src/edit/a.rs:2: edit may not import *",
-            ),
-            (
-                "src/edit/mod.rs",
-                "use super::git::X;",
-                "src/edit/mod.rs:2: edit may not import git",
-            ),
-            (
-                "src/edit/a.rs",
-                "use super::super::git::X;",
-                "src/edit/a.rs:2: edit may not import git",
-            ),
-            (
-                "src/automation/a.rs",
-                "use crate::cli::X;",
-                "src/automation/a.rs:2: automation may not import cli",
-            ),
-        ] {
-            assert_eq!(check(path, text), [fault]);
-        }
-    }
-
-    #[test]
-    fn passes_over_comments_and_strings() {
-        let text = "/// See [`crate::cli`].\n/* crate::cli */ const A: &str = \"crate::cli \\\" crate::cli\";\n\
-            const B: &str = r#\"crate::cli\"#; const C: char = '\"'; // crate::cli\nfn f<'a>(x: &'a str) -> &'a str { x }\n";
-        assert_eq!(check("src/policy/a.rs", text), Vec::<String>::new());
-        let after_char = "const C: char = '\"';\nuse crate::cli::X;\nconst D: char = '\\'';\nuse crate::git::X;";
-        assert_eq!(check("src/policy/a.rs", after_char).len(), 2);
-    }
-
-    #[test]
-    fn knows_where_tests_begin() {
-        let text = "#[cfg(test)]\nmod tests {\n    use super::super::name;\n}\n";
-        assert_eq!(check("src/policy/a.rs", text), Vec::<String>::new());
+        assert!(table(&crates).ends_with("| peer | `git` | for the test | scan, edit |\n| engine | `edit` | for the test | git |\n| cellar | `yaml` | for the test |  |\n"));
     }
 
     #[test]
     fn refuses_names_places_and_openings() {
-        for (path, fault) in [
+        for (path, text, fault) in [
             (
-                "src/policy/utils.rs",
-                "src/policy/utils.rs: \"utils\" says nothing; name what is in it",
+                "crates/engine/policy/src/utils.rs",
+                "",
+                "crates/engine/policy/src/utils.rs: \"utils\" says nothing; name what is in it",
             ),
             (
                 "tests/common/mod.rs",
+                "",
                 "tests/common/mod.rs: \"common\" says nothing; name what is in it",
             ),
             (
-                "src/kitchen/pan.rs",
-                "src/kitchen/pan.rs: a room that is not in the table of tests/architecture.rs",
+                "crates/peer/git/src/pack/deep/a.rs",
+                "",
+                "crates/peer/git/src/pack/deep/a.rs: deeper than crates/floor/crate/src/group/file.rs",
             ),
             (
-                "src/policy/deep/a.rs",
-                "src/policy/deep/a.rs: deeper than src/room/file.rs or crates/floor/room/src/group/file.rs",
+                "src/controller/a.rs",
+                "use crate::cli::X;",
+                "src/controller/a.rs: the controllers know nothing of the command line",
             ),
-            ("src/loose.rs", "src/loose.rs: belongs into a room"),
         ] {
-            assert_eq!(check(path, ""), [fault]);
+            assert_eq!(check(path, text), [fault]);
         }
         let bare = faults(&[("src/main.rs".to_owned(), "fn main() {}\n".to_owned())]);
         assert_eq!(bare, ["src/main.rs:1: opens without //!"]);
-        let others = ROOMS.iter().filter(|room| room.name != "policy");
-        let table = others.map(|room| format!("//! | [`{}`]\n", room.name)).collect();
-        let lib = faults(&[("src/lib.rs".to_owned(), table)]);
-        assert_eq!(lib, ["src/lib.rs: the table of rooms lacks policy"]);
+    }
+
+    #[test]
+    fn refuses_the_world_in_a_pure_crate() {
+        let opened = "#![allow(clippy::disallowed_methods)]\n";
+        assert_eq!(check("crates/peer/git/src/lib.rs", opened), Vec::<String>::new());
+        assert_eq!(check("crates/engine/api/src/lib.rs", BANS), Vec::<String>::new());
+        for (path, fault) in [
+            (
+                "crates/go/re2/src/a.rs",
+                "crates/go/re2/src/a.rs: go is pure and cannot opt out of clippy.toml".to_owned(),
+            ),
+            (
+                "crates/engine/api/src/a.rs",
+                "crates/engine/api/src/a.rs: engine is pure and cannot opt out of clippy.toml".to_owned(),
+            ),
+        ] {
+            assert_eq!(check(path, opened), [fault]);
+        }
+        assert_eq!(check("crates/engine/api/src/lib.rs", "").len(), 1);
     }
 
     #[test]
     fn refuses_long_files_and_functions() {
         let long_file = "// line\n".repeat(MAX_FILE_LINES);
         assert_eq!(
-            check("src/policy/a.rs", &long_file),
-            ["src/policy/a.rs: 701 lines, 700 at most"]
+            check("src/cli/a.rs", &long_file),
+            ["src/cli/a.rs: 701 lines, 700 at most"]
         );
         let function = |lines: usize, line: &str| {
             format!(
@@ -592,26 +359,16 @@ mod checker {
             )
         };
         assert_eq!(
-            check("src/policy/a.rs", &function(98, "        g();\n")),
+            check("src/cli/a.rs", &function(98, "        g();\n")),
             Vec::<String>::new()
         );
         assert_eq!(
-            check("src/policy/a.rs", &function(99, "        g();\n")),
-            ["src/policy/a.rs:3: f has 101 lines, 100 at most"]
+            check("src/cli/a.rs", &function(99, "        g();\n")),
+            ["src/cli/a.rs:3: f has 101 lines, 100 at most"]
         );
         assert_eq!(
-            check("src/policy/a.rs", &function(300, "        (\"a\", 1),\n")),
+            check("src/cli/a.rs", &function(300, "        (\"a\", 1),\n")),
             Vec::<String>::new()
-        );
-    }
-
-    #[test]
-    fn refuses_the_world_in_a_pure_room() {
-        let text = "#![allow(clippy::disallowed_methods)]\n";
-        assert_eq!(check("src/git/mod.rs", text), Vec::<String>::new());
-        assert_eq!(
-            check("src/api/a.rs", text),
-            ["src/api/a.rs: api is a pure room and cannot opt out of clippy.toml"]
         );
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! A tenant (a namespace) gets at most half of the memory, so what one tenant does leaves room for another.
 
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod bound;
 mod filling;
 mod gate;

@@ -1,5 +1,7 @@
 //! Which known name somebody meant who wrote another one.
 
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
 /// Longer names, in bytes, are not compared: that takes time by the product of their lengths.
 const LONGEST: usize = 200;
 
