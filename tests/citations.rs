@@ -1,0 +1,270 @@
+//! What comments cite can be looked up in `docs/`: rules and decisions by number, pages by path, their entries by name.
+//!
+//! `faults` is a pure function over paths and texts, with tests of its own: a checker that cannot fail checks nothing.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::print_stdout, missing_docs)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// How the numbers of rules and decisions begin, and how many digits they have.
+const FAMILIES: &[(&str, usize)] = &[
+    ("IUA-", 3),
+    ("KB-", 3),
+    ("K-", 3),
+    ("N-", 3),
+    ("P-", 3),
+    ("A-", 3),
+    ("C", 2),
+];
+
+/// Elliptic curves, whose names look like rules.
+const CURVES: &[&str] = &["P-192", "P-224", "P-256", "P-384", "P-521"];
+
+/// Names that lead nowhere, and what is cited in their place.
+const GONE: &[(&str, &str)] = &[
+    ("CLI.md", "docs/cli.md"),
+    ("CONTRACT", "the number alone, see docs/behaviour/README.md"),
+    ("DECISIONS", "docs/decisions.md"),
+    ("GIT.md", "ARCHITECTURE.md"),
+    ("QUIRKS", "a page of docs/behaviour/"),
+];
+
+#[test]
+fn what_is_cited_is_in_the_docs() {
+    let mut files = Vec::new();
+    for folder in ["src", "crates", "tests", "benches", "fixtures", "docs"] {
+        collect(Path::new(env!("CARGO_MANIFEST_DIR")), Path::new(folder), &mut files);
+    }
+    let rules = Docs::of(&files).numbers.len();
+    assert!(rules > 500, "only {rules} rules found in docs/");
+    let faults = faults(&files);
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+    println!("citations: {} files, {rules} rules and decisions", files.len());
+}
+
+/// All files with comments or prose below `folder`, as path from the root and text.
+fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, String)>) {
+    for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+        let entry = entry.unwrap();
+        let path = folder.join(entry.file_name());
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        if entry.file_type().unwrap().is_dir() {
+            collect(root, &path, files);
+        } else if matches!(ending, Some("rs" | "go" | "py" | "md")) {
+            let text = std::fs::read_to_string(root.join(&path)).unwrap();
+            files.push((path.to_str().unwrap().to_owned(), text));
+        }
+    }
+    files.sort();
+}
+
+/// What there is to be cited.
+#[derive(Default)]
+struct Docs<'a> {
+    /// Where each number is defined.
+    numbers: BTreeMap<&'a str, Vec<String>>,
+    /// The pages, each with its headings and the entries that begin in bold.
+    pages: BTreeMap<&'a str, BTreeSet<String>>,
+}
+
+impl<'a> Docs<'a> {
+    fn of(files: &'a [(String, String)]) -> Self {
+        let mut docs = Self::default();
+        for (path, text) in files.iter().filter(|(path, _)| path.starts_with("docs/")) {
+            let names = docs.pages.entry(path).or_default();
+            for (index, line) in text.lines().enumerate() {
+                let entry = line
+                    .strip_prefix("- **")
+                    .and_then(|rest| Some(rest.split_once("**")?.0));
+                if let Some(number) = entry.filter(|entry| is_number(entry)) {
+                    let places = docs.numbers.entry(number).or_default();
+                    places.push(format!("{path}:{}", index + 1));
+                }
+                let heading = line.starts_with('#').then(|| line.trim_start_matches(['#', ' ']));
+                names.extend(entry.or(heading).map(|name| name.replace('`', "")));
+            }
+        }
+        docs
+    }
+
+    /// What is wrong with the citations of a line.
+    fn faults_of(&self, cited: &str) -> Vec<String> {
+        let words = cited.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'));
+        let mut faults: Vec<String> = words
+            .filter(|word| is_number(word) && !self.numbers.contains_key(word))
+            .map(|number| format!("{number} is not in docs/"))
+            .collect();
+        for (path, rest) in pages_in(cited) {
+            let Some(known) = self.pages.get(path) else {
+                faults.push(format!("there is no {path}"));
+                continue;
+            };
+            let absent = names_in(rest)
+                .into_iter()
+                .filter(|name| !known.iter().any(|known| known.contains(name)));
+            faults.extend(absent.map(|name| format!("{path} has no *{name}*")));
+        }
+        faults
+    }
+}
+
+/// Everything that is wrong, one sentence each.
+fn faults(files: &[(String, String)]) -> Vec<String> {
+    let docs = Docs::of(files);
+    let mut faults: Vec<String> = docs
+        .numbers
+        .iter()
+        .filter(|(_, places)| places.len() > 1)
+        .map(|(number, places)| format!("{number} is defined {} times: {}", places.len(), places.join(", ")))
+        .collect();
+    for (path, text) in files {
+        for (index, line) in text.lines().enumerate() {
+            let cited = cited_part(path, line);
+            let gone = GONE
+                .iter()
+                .filter(|(name, _)| cited.contains(name))
+                .map(|(name, instead)| format!("{name} is not in this repository; cite {instead}"));
+            let found = gone.chain(names_a_file_of_old(cited)).chain(docs.faults_of(cited));
+            faults.extend(found.map(|fault| format!("{path}:{}: {fault}", index + 1)));
+        }
+    }
+    faults
+}
+
+/// The part of a line that cites: of code the comment, of prose and of Python, whose comments are strings too, all.
+fn cited_part<'a>(path: &str, line: &'a str) -> &'a str {
+    if !path.ends_with(".rs") && !path.ends_with(".go") {
+        return line;
+    }
+    let mut slashes = line.match_indices("//").map(|(at, _)| line.split_at(at));
+    slashes
+        .find(|(before, _)| before.is_empty() || before.ends_with(char::is_whitespace))
+        .map_or("", |(_, comment)| comment)
+}
+
+/// Whether it is the number of a rule or decision.
+fn is_number(word: &str) -> bool {
+    let mut families = FAMILIES.iter();
+    let fits = families.any(|(family, digits)| {
+        let number = word.strip_prefix(family);
+        number.is_some_and(|number| number.len() == *digits && number.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    fits && !CURVES.contains(&word)
+}
+
+/// Documents were once cited by the numbers that they had in a folder elsewhere.
+fn names_a_file_of_old(cited: &str) -> Option<String> {
+    let lower = cited.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    while let Some(word) = words.next() {
+        let number = || words.clone().next().unwrap_or_default();
+        let is_old = |number: &str| number.len() == 3 && number.starts_with("00");
+        if matches!(word, "document" | "documents") && is_old(number()) {
+            return Some(format!(
+                "{word} {}: cite it by its name, see docs/behaviour/README.md",
+                number()
+            ));
+        }
+    }
+    None
+}
+
+/// The pages below `docs/` that are cited, each with what follows.
+fn pages_in(cited: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    for (at, _) in cited.match_indices("docs/") {
+        let begins = !cited[..at].ends_with(|c: char| c.is_alphanumeric() || c == '/');
+        let end = cited[at..].find(".md").map(|length| at + length + ".md".len());
+        if let Some(end) = end.filter(|_| begins) {
+            let path = &cited[at..end];
+            if path.chars().all(|c| c.is_alphanumeric() || "/.-_".contains(c)) {
+                found.push((path, &cited[end..]));
+            }
+        }
+    }
+    found
+}
+
+/// The names in italics that follow a page: `, *formatting* and *new value's type*`.
+fn names_in(mut rest: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    loop {
+        rest = rest.trim_start_matches([',', '`', ' ']);
+        rest = rest.strip_prefix("and ").unwrap_or(rest);
+        let name = rest.strip_prefix('*').and_then(|rest| rest.split_once('*'));
+        match name {
+            Some((name, after)) if !name.is_empty() => {
+                names.push(name.replace('`', ""));
+                rest = after;
+            }
+            _ => return names,
+        }
+    }
+}
+
+mod checker {
+    use super::*;
+
+    /// The faults of a source file beside a small `docs/`.
+    fn check(path: &str, text: &str) -> Vec<String> {
+        let rules = "# Rules\n\n## `update`: what TARGET means\n\n- **K-001** One.\n- **new value's type** Two.\n- **C30** Three.\n";
+        faults(&[
+            ("docs/rules.md".to_owned(), rules.to_owned()),
+            (path.to_owned(), text.to_owned()),
+        ])
+    }
+
+    #[test]
+    fn accepts_what_can_be_looked_up() {
+        for line in [
+            "//! What it does (K-001, C30; docs/rules.md C30).",
+            "let a = 1;\t// docs/rules.md, *TARGET*, rule 5, and *new value's type*",
+            "/// SHA-256, UTF-8, AES-256, OAEP-256, ML-KEM-768, P-256, CVE-2024-001, RFC 7230, C3, C300",
+            "const DECISIONS: &str = \"K-999\"; let url = \"https://x/K-998\";",
+            "/// `docs/spec/v1` and other/docs/absent.md of somebody else; documents of a stream",
+        ] {
+            assert_eq!(check("src/a.rs", line), Vec::<String>::new(), "{line}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_leads_nowhere() {
+        for (line, fault) in [
+            ("//! See K-002.", "src/a.rs:1: K-002 is not in docs/"),
+            ("f();\t// K-001 … K-003", "src/a.rs:1: K-003 is not in docs/"),
+            ("\n/// C31", "src/a.rs:2: C31 is not in docs/"),
+            ("// docs/absent.md", "src/a.rs:1: there is no docs/absent.md"),
+            (
+                "// docs/rules.md, *Output*",
+                "src/a.rs:1: docs/rules.md has no *Output*",
+            ),
+            (
+                "// docs/rules.md *TARGET* and *Flags*",
+                "src/a.rs:1: docs/rules.md has no *Flags*",
+            ),
+            (
+                "// CLI.md rule 5",
+                "src/a.rs:1: CLI.md is not in this repository; cite docs/cli.md",
+            ),
+            (
+                "// (Documents 004 and 000)",
+                "src/a.rs:1: documents 004: cite it by its name, see docs/behaviour/README.md",
+            ),
+        ] {
+            assert_eq!(check("src/a.rs", line), [fault]);
+        }
+        for (name, instead) in GONE {
+            let fault = format!("tests/a.md:1: {name} is not in this repository; cite {instead}");
+            assert_eq!(check("tests/a.md", &format!("By {name}, C30")), [fault]);
+        }
+    }
+
+    #[test]
+    fn refuses_a_number_that_is_defined_twice() {
+        assert_eq!(
+            check("docs/other.md", "- **K-001** Again.\n"),
+            ["K-001 is defined 2 times: docs/rules.md:5, docs/other.md:1"]
+        );
+    }
+}
