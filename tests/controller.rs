@@ -130,7 +130,7 @@ fn an_annotation_that_does_not_parse_stalls_the_automation() {
     );
 }
 
-/// CLI.md, *Annotations*: a key that a kind does not have was meant to do something that would not happen.
+/// docs/cli.md, *Annotations*: a key that a kind does not have was meant to do something that would not happen.
 #[test]
 fn an_annotation_that_there_is_not_stalls_objects_of_all_kinds() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -97,7 +97,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     );
 }
 
-/// DECISIONS *versions*: all versions served, stored as v1, not converted, and one schema for all.
+/// docs/decisions.md *versions*: all versions served, stored as v1, not converted, and one schema for all.
 #[test]
 fn a_kind_serves_all_its_versions_with_one_schema() {
     for (kind, versions) in [

@@ -1,4 +1,4 @@
-//! `bumpwright diff` as its user runs it (CLI.md, *Other commands*, *Exit codes*).
+//! `bumpwright diff` as its user runs it (docs/cli.md, *Other commands*, *Exit codes*).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,5 @@
 //! Kustomizations that apply to another cluster: two real API servers, the second of which trusts the tokens of the
-//! first; and stubs of the clouds, which look at every request and lead to the second (CONTRACT K-105 … K-121).
+//! first; and stubs of the clouds, which look at every request and lead to the second (K-105 … K-121).
 //!
 //! It takes some ten seconds to start the servers.
 #![allow(
@@ -160,7 +160,7 @@ fn k_121_a_service_account_reaches_a_cluster_that_trusts_its_issuer() {
     assert_eq!(controller.stop(), Some(0));
 }
 
-/// CONTRACT K-116.
+/// K-116.
 #[test]
 fn a_token_is_for_the_address_or_for_whom_the_config_map_says() {
     let Some(remote) = Remote::new("audiences") else { return };
@@ -251,7 +251,7 @@ const REFUSALS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// CONTRACT K-117: without a name it is the controller, which needs no gate for itself.
+/// K-117: without a name it is the controller, which needs no gate for itself.
 #[test]
 fn without_a_service_account_the_controller_itself_is_who_reaches() {
     let Some(remote) = Remote::new("itself") else { return };

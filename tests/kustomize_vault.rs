@@ -1,4 +1,4 @@
-//! `--sops-vault-configmap` (CONTRACT N-061): what the real sops encrypted at a Vault is decrypted there by the token of a login,
+//! `--sops-vault-configmap` (N-061): what the real sops encrypted at a Vault is decrypted there by the token of a login,
 //! which the API server's own token of the Kustomization's ServiceAccount gets.
 #![allow(
     clippy::unwrap_used,

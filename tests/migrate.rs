@@ -678,7 +678,7 @@ fn example(folder: &str) -> Vec<(PathBuf, String)> {
     files.into_iter().filter_map(read).collect()
 }
 
-/// Every example of document 004, *Migrating from v1alpha1*: what stands above `# becomes` becomes what stands below.
+/// Every example of ImageUpdateAutomation v1beta1, *Migrating from v1alpha1*: what stands above `# becomes` becomes what stands below.
 #[test]
 fn the_steps_of_the_document_are_taken() {
     let steps: Vec<_> = example("004")
@@ -686,7 +686,7 @@ fn the_steps_of_the_document_are_taken() {
         .filter(|(_, text)| text.contains("# becomes"))
         .collect();
     if steps.is_empty() {
-        return println!("examples of document 004: absent");
+        return println!("examples of moving to v1: absent");
     }
     assert_eq!(steps.len(), 4);
     for (path, text) in steps {

@@ -1,4 +1,4 @@
-//! `bumpwright migrate` as its user runs it (CLI.md, *Other commands*).
+//! `bumpwright migrate` as its user runs it (docs/cli.md, *Other commands*).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

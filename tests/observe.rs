@@ -831,7 +831,7 @@ mod sink {
         counts.map(|(outcome, count)| (outcome.to_owned(), count)).into()
     }
 
-    /// QUIRKS-image, *Events*: the body, and which annotations go along.
+    /// docs/behaviour/image-automation-controller.md, *Events*: the body, and which annotations go along.
     #[test]
     fn bodies_are_those_of_flux() {
         let server = StubHttp::start(|_| Reply::status(202));

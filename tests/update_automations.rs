@@ -1,4 +1,4 @@
-//! `bumpwright update -f` with ImageUpdateAutomations: what to clone, where to push, who commits (CLI.md rules 3 to 6).
+//! `bumpwright update -f` with ImageUpdateAutomations: what to clone, where to push, who commits (docs/cli.md, *TARGET*, rules 3 to 6).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -532,7 +532,7 @@ fn objects_in_a_folder_may_lack_what_patches_add() {
     );
 }
 
-/// CLI.md, *Annotations*: they count here as they do in the cluster.
+/// docs/cli.md, *Annotations*: they count here as they do in the cluster.
 #[test]
 fn annotations_of_an_automation_count() {
     let annotated = |annotation: &str| {

@@ -1,4 +1,4 @@
-//! `bumpwright update` on folders and files, as its user runs it (CLI.md, *`update`: what TARGET means*, rules 1 to 5).
+//! `bumpwright update` on folders and files, as its user runs it (docs/cli.md, *`update`: what TARGET means*, rules 1 to 5).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -100,7 +100,7 @@ fn only_what_markers_name_is_scanned_and_each_repository_once() {
         image_policy("fs", "other", "*", "{}", ""),
     ];
     bench.write("policies/all.yaml", manifests.concat());
-    // Policies and repositories of TARGET itself count, too (CLI.md, rule 5).
+    // Policies and repositories of TARGET itself count, too (docs/cli.md, *TARGET*, rule 5).
     bench.ok(&["update"]);
     assert_eq!(
         bench.read("a.yaml"),

@@ -40,7 +40,8 @@ pub struct Known<'a> {
 ///
 /// # Errors
 ///
-/// What is missing or wrong in a Secret, in Flux's words where it has some (QUIRKS-image, *Reasons and messages*).
+/// What is missing or wrong in a Secret, in Flux's words where it has some (docs/behaviour/image-automation-controller.md,
+/// *Reasons and messages*).
 pub fn of_repository(
     url: &str,
     repository: &GitRepository,

@@ -1,4 +1,4 @@
-//! Who commits and with which words (CLI.md, *TARGET*, rule 8).
+//! Who commits and with which words (docs/cli.md, *TARGET*, rule 8).
 
 use std::path::Path;
 

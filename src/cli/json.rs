@@ -1,4 +1,4 @@
-//! `--output json` (CLI.md, *Output*): the shape that programs rely on, version 1.
+//! `--output json` (docs/cli.md, *Output*): the shape that programs rely on, version 1.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! `bumpwright migrate`: manifests of older API versions become manifests of v1 (CLI.md, *Other commands*).
+//! `bumpwright migrate`: manifests of older API versions become manifests of v1 (docs/cli.md, *Other commands*).
 
 use std::fmt::Write as _;
 use std::path::Path;

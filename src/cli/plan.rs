@@ -1,4 +1,4 @@
-//! From what was typed to what is done (CLI.md, *`update`: what TARGET means*).
+//! From what was typed to what is done (docs/cli.md, *`update`: what TARGET means*).
 
 use std::path::Path;
 use std::sync::Arc;

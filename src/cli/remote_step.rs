@@ -1,4 +1,4 @@
-//! What is done against a remote: a plain run, or one automation with its GitRepository (CLI.md, *TARGET*, rules 3 to 6).
+//! What is done against a remote: a plain run, or one automation with its GitRepository (docs/cli.md, *TARGET*, rules 3 to 6).
 
 use std::collections::BTreeMap;
 

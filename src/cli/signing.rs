@@ -1,4 +1,4 @@
-//! Who signs the commit: `--sign-key`, the automation's `signingKey`, or the user's own git (CLI.md, *TARGET*, rule 6).
+//! Who signs the commit: `--sign-key`, the automation's `signingKey`, or the user's own git (docs/cli.md, *TARGET*, rule 6).
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What TARGET is (CLI.md, *`update`: what TARGET means*, rule 1).
+//! What TARGET is (docs/cli.md, *`update`: what TARGET means*, rule 1).
 
 use std::path::{Path, PathBuf};
 

@@ -139,7 +139,7 @@ impl<'a> Typed<'a> {
     }
 }
 
-/// All of `--set`. As with manifests, two that differ are an error: one of them is a mistake (CLI.md, *TARGET*, rule 5).
+/// All of `--set`. As with manifests, two that differ are an error: one of them is a mistake (docs/cli.md, *TARGET*, rule 5).
 fn chosen(texts: &[String]) -> Result<BTreeMap<PolicyName, LatestRef>, String> {
     let mut all = BTreeMap::new();
     for text in texts {

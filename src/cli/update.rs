@@ -27,7 +27,7 @@ pub fn run(args: &Update) -> ExitCode {
     ExitCode::from(code(args, &mut Places::default()))
 }
 
-/// Runs the command and gives its exit code (CLI.md, *Exit codes*).
+/// Runs the command and gives its exit code (docs/cli.md, *Exit codes*).
 pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     places.bound(args.bounds.budget());
     let Planned { steps, images } = match plan(args, places) {
@@ -76,7 +76,7 @@ fn say_unused(args: &Update, runs: &[Run]) {
     }
 }
 
-/// Nothing was run. A program that reads the output still gets its one document (CLI.md, *Output*).
+/// Nothing was run. A program that reads the output still gets its one document (docs/cli.md, *Output*).
 fn refuse(args: &Update, error: String) -> u8 {
     let run = Run {
         target: words::public(args.target.as_deref().unwrap_or(".")),

@@ -1,5 +1,5 @@
 //! `ImagePolicy`: chooses from the tags that were scanned (image-reflector-controller v1.2, *ImagePolicy*), behind the
-//! guards of its annotations (CLI.md, *Annotations*).
+//! guards of its annotations (docs/cli.md, *Annotations*).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! `ImageUpdateAutomation`: runs when policies, its repository or its spec say so (image-automation-controller v1.2;
-//! IUA v1, CONTRACT IUA-*; QUIRKS-image, *Status* and *Reasons and messages*).
+//! IUA v1, IUA-*; docs/behaviour/image-automation-controller.md, *Status* and *Reasons and messages*).
 
 use std::sync::Arc;
 use std::time::Duration;

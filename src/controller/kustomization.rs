@@ -1,4 +1,4 @@
-//! `Kustomization`: the objects that a source describes, kept in a cluster (kustomize-controller v1.9, documents 000 and 001).
+//! `Kustomization`: the objects that a source describes, kept in a cluster (kustomize-controller v1.9, Kustomization v1 and v1beta1).
 //!
 //! ```text
 //! source ─▶ dependencies ─▶ artifact ─▶ build ─▶ apply ─▶ prune ─▶ health

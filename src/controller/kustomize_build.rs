@@ -129,7 +129,8 @@ async fn substitution(context: &Context, kustomization: &Kustomization, post_bui
     Substitution::new(post_build, variables, context.settings.gates.strict_substitutions)
 }
 
-/// Adds what a ConfigMap or Secret holds. They are read as ourselves, whoever the objects are applied as (QUIRKS).
+/// Adds what a ConfigMap or Secret holds. They are read as ourselves, whoever the objects are applied as
+/// (docs/behaviour/kustomize-controller.md, *Service accounts*).
 async fn add(
     configs: &Configs,
     reference: &SubstituteReference,

@@ -1,4 +1,5 @@
-//! What becomes of the objects of a Kustomization that is deleted (kustomize-controller, `finalize`; K-020 … K-031, QUIRKS *Deletion*).
+//! What becomes of the objects of a Kustomization that is deleted (kustomize-controller, `finalize`; K-020 … K-031,
+//! docs/behaviour/kustomize-controller.md, *Deletion*).
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! How the reconciliation of a Kustomization shows (kustomize-controller, `finalizeStatus`; K-197 … K-217, QUIRKS *Status*).
+//! How the reconciliation of a Kustomization shows (kustomize-controller, `finalizeStatus`; K-197 … K-217,
+//! docs/behaviour/kustomize-controller.md, *Status*).
 
 use std::collections::BTreeMap;
 use std::time::Duration;

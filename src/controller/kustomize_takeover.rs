@@ -1,5 +1,5 @@
 //! Kustomizations that a controller of the time of v1beta1 has reconciled last: what it applied is looked up once, as it left a
-//! snapshot of kinds and no inventory (KB-050, DECISIONS C03).
+//! snapshot of kinds and no inventory (KB-050, docs/decisions.md C03).
 
 use super::kustomize_status;
 use super::reconcile::Turn;

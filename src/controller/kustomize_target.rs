@@ -1,5 +1,5 @@
 //! The cluster that a Kustomization is applied to, and who applies it (fluxcd/pkg `runtime/client`, *Impersonator*; K-102 … K-124,
-//! DECISIONS C02).
+//! docs/decisions.md C02).
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};

@@ -206,7 +206,7 @@ pub struct Gates {
     pub object_level_identity: bool,
     /// `RefspecAlsoPushesBranch` (C31)
     pub refspec_also_pushes_branch: bool,
-    /// `AllowDroppedPushOptions` (DECISIONS, *push options unsupported*)
+    /// `AllowDroppedPushOptions` (docs/decisions.md, *push options unsupported*)
     pub allow_dropped_push_options: bool,
     /// `StrictPostBuildSubstitutions` (C17)
     pub strict_substitutions: bool,
@@ -226,7 +226,7 @@ pub struct Gates {
     pub direct_source_fetch: bool,
     /// `MigrateAPIVersion`
     pub migrate_api_version: bool,
-    /// `StrictFieldValidation` (DECISIONS, *unknown fields in built-in kinds*)
+    /// `StrictFieldValidation` (docs/decisions.md, *unknown fields in built-in kinds*)
     pub strict_fields: bool,
 }
 
@@ -284,7 +284,8 @@ const GATES: &[(&str, Slot)] = &[
     ("StrictFieldValidation", |gates| &mut gates.strict_fields),
 ];
 
-/// Gates of Flux that say nothing here, or nothing yet: accepted without effect (DECISIONS).
+/// Gates of Flux that say nothing here, or nothing yet: accepted without effect (docs/decisions.md,
+/// *gates of Flux that mean nothing here*).
 const WITHOUT_EFFECT: &[&str] = &[
     "FluxStorage",
     "DisableStatusPollerCache",

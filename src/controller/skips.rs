@@ -1,4 +1,4 @@
-//! Skipped markers, which Flux passes over in silence (DECISIONS, *silence*): in the Ready message, in an event and in
+//! Skipped markers, which Flux passes over in silence (docs/decisions.md, *silence*): in the Ready message, in an event and in
 //! metrics.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Tokens of ServiceAccounts for identities at clouds (gate `ObjectLevelWorkloadIdentity`; CONTRACT N-024, N-037, N-050).
+//! Tokens of ServiceAccounts for identities at clouds (gate `ObjectLevelWorkloadIdentity`; N-024, N-037, N-050).
 
 use std::sync::Arc;
 

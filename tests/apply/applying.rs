@@ -43,7 +43,7 @@ metadata: {name: 'NS:view'}
 rules: []
 ";
 
-/// CONTRACT K-012, K-209; the order of stages and kinds.
+/// K-012, K-209; the order of stages and kinds.
 #[test]
 fn objects_are_created_in_order_and_then_unchanged() {
     let Some(mut world) = World::new() else { return };
@@ -101,7 +101,7 @@ fn what_did_not_change_costs_nothing_for_each_object() {
     assert_eq!(third, 5 + 3);
 }
 
-/// CONTRACT K-004, K-167: whoever writes, what Git says comes back; what Git does not say stays.
+/// K-004, K-167: whoever writes, what Git says comes back; what Git does not say stays.
 #[test]
 fn drift_is_corrected() {
     let Some(mut world) = World::new() else { return };

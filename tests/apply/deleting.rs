@@ -1,4 +1,4 @@
-//! Objects that a Kustomization does not have any more (CONTRACT K-020 to K-031).
+//! Objects that a Kustomization does not have any more (K-020 to K-031).
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ fn stale_objects_are_deleted_in_reverse_order() {
     );
 }
 
-/// CONTRACT K-024, K-164, K-174; objects that moved to another Kustomization are not ours any more.
+/// K-024, K-164, K-174; objects that moved to another Kustomization are not ours any more.
 #[test]
 fn what_is_to_be_kept_is_skipped() {
     let Some(mut world) = World::new() else { return };

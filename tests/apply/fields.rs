@@ -19,7 +19,7 @@ spec:
       - {name: c, image: 'nginx:1'}
 ";
 
-/// DECISIONS, *unknown fields in built-in kinds*.
+/// docs/decisions.md, *unknown fields in built-in kinds*.
 #[test]
 fn unknown_fields_are_dropped_and_told_of() {
     let Some(mut world) = World::new() else { return };

@@ -1,4 +1,4 @@
-//! What authors ask for by labels and annotations, and what others have left in an object (CONTRACT K-100 to K-102, K-162 to K-174).
+//! What authors ask for by labels and annotations, and what others have left in an object (K-100 to K-102, K-162 to K-174).
 
 use serde_json::json;
 
@@ -38,7 +38,7 @@ fn merge_keeps_what_kubectl_has_set() {
     assert_eq!(managers(&object), ["kustomize-controller Apply"]);
 }
 
-/// CONTRACT K-167: `kubectl apply` in both ways is undone, an apply as `flux-client-side-apply` is kept.
+/// K-167: `kubectl apply` in both ways is undone, an apply as `flux-client-side-apply` is kept.
 #[test]
 fn fields_of_kubectl_are_taken_over() {
     let Some(mut world) = World::new() else { return };
@@ -75,7 +75,7 @@ fn what_is_not_to_be_applied_is_skipped() {
         let labelled = yaml.replace("annotations", "labels");
         assert_eq!(world.apply(&labelled), [format!("ConfigMap/NS/{name} skipped")]);
     }
-    // CONTRACT K-174: the wish counts also where only the cluster has it, even if the server would refuse the manifest.
+    // K-174: the wish counts also where only the cluster has it, even if the server would refuse the manifest.
     world.apply(&config_map("c1", "{k: v}"));
     world.edit(
         "c1",

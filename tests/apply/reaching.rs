@@ -1,4 +1,4 @@
-//! Other accounts and other clusters (CONTRACT K-071, K-103 to K-111).
+//! Other accounts and other clusters (K-071, K-103 to K-111).
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ fn a_kubeconfig_leads_to_its_cluster() {
     let text = world.server.kubeconfig_with(world.server.token());
     world.cluster = remote(&world, &text, RemoteRules::default()).unwrap();
     assert_eq!(world.apply(&config_map("c1", "{}")), ["ConfigMap/NS/c1 created"]);
-    // CONTRACT K-106: an account on top of it.
+    // K-106: an account on top of it.
     world.cluster = as_account(&world);
     assert!(
         world
@@ -179,7 +179,7 @@ fn a_kubeconfig_has_to_stand_for_itself() {
     }
 }
 
-/// CONTRACT K-111: a program is not run, unless `--insecure-kubeconfig-exec` lets it.
+/// K-111: a program is not run, unless `--insecure-kubeconfig-exec` lets it.
 #[test]
 fn programs_of_a_kubeconfig_are_not_run() {
     let Some(mut world) = World::new() else { return };

@@ -74,7 +74,7 @@ fn words_are_those_of_flux() {
     }
 }
 
-/// DECISIONS, *SOPS Secret without decryption*: with `data` and with `stringData`.
+/// docs/decisions.md, *SOPS Secret without decryption*: with `data` and with `stringData`.
 #[test]
 fn encrypted_secrets_are_refused() {
     let Some(mut world) = World::new() else { return };

@@ -35,7 +35,7 @@ const UNREAD: &[(&str, &[&str])] = &[
 
 /// Names that a type takes from manifests though no version has them.
 const OUTSIDE: &[(&str, &str)] = &[
-    // The v1 document's own example has it in place of `name` (DECISIONS C36).
+    // The v1 document's own example has it in place of `name` (docs/decisions.md C36).
     ("ImagePolicy", "status.latestRef.image"),
     ("ImagePolicy", "status.observedPreviousRef.image"),
 ];

@@ -1,7 +1,7 @@
 //! What a real API server makes of the definitions: which objects it takes and refuses, what it fills in, how
 //! `kubectl get` shows them.
 //!
-//! The verdicts are those of Flux's own definitions under the same server, apart from what DECISIONS *versions* wants:
+//! The verdicts are those of Flux's own definitions under the same server, apart from what docs/decisions.md *versions* wants:
 //! one schema for all versions of a kind. Rows that only exist for that reason say so.
 
 use serde_json::{Value as Json, json};
@@ -512,7 +512,7 @@ fn the_server_fills_in_defaults_and_drops_unknown_fields() {
     }
 }
 
-/// DECISIONS *versions* and C36: no field is lost in another version, nor in a status.
+/// docs/decisions.md *versions* and C36: no field is lost in another version, nor in a status.
 #[test]
 fn an_object_is_the_same_in_all_versions() {
     let Some(cluster) = cluster() else { return };

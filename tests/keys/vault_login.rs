@@ -1,4 +1,4 @@
-//! Logins at Vault with tokens of ServiceAccounts (CONTRACT N-061): a server that looks at every login, gives a token, and takes
+//! Logins at Vault with tokens of ServiceAccounts (N-061): a server that looks at every login, gives a token, and takes
 //! that one alone.
 
 use super::vault::{encrypted, key, transit};

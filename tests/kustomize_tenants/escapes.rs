@@ -91,7 +91,7 @@ fn sources() -> Vec<Escape> {
     ]
 }
 
-/// By objects that are not for a tenant to make (K-071, QUIRKS sa-with-rbac).
+/// By objects that are not for a tenant to make (K-071, docs/behaviour/kustomize-controller.md, *Service accounts*).
 fn objects() -> Vec<Escape> {
     let object = |name, object: Json, words: &[&'static str]| {
         let file = object.to_string();

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::yaml_tree::{Meaning, Node, Scalar, meaning, parse};
 
-/// DECISIONS, *new value's type*.
+/// docs/decisions.md, *new value's type*.
 pub const TYPE: &str = "new value's type";
-/// DECISIONS, *`:digest` without a digest*.
+/// docs/decisions.md, *`:digest` without a digest*.
 pub const DIGEST: &str = ":digest without a digest";
 
 /// The hunks of one file of a unified diff: first line from 1, lines with their sign.

@@ -33,7 +33,7 @@ pub fn to_v1(mut object: Value) -> Value {
     patches_read(object)
 }
 
-/// Document 004, *Moves and changes*.
+/// ImageUpdateAutomation v1beta1, *Moves and changes*.
 fn automation(spec: &mut Map<String, Value>) {
     let mut git = Map::new();
     if let Some(mut checkout) = spec.remove("checkout") {
@@ -62,7 +62,7 @@ fn automation(spec: &mut Map<String, Value>) {
     }
 }
 
-/// Document 001 against 000.
+/// Kustomization v1beta1 against v1.
 fn kustomization(spec: &mut Map<String, Value>) {
     spec.remove("validation");
     let mut list = |field: &str| match spec.remove(field) {

@@ -136,7 +136,7 @@ pub enum SigningKeyType {
 pub struct Push {
     /// A branch (IUA-069).
     pub branch: Option<String>,
-    /// A refspec (IUA-070, DECISIONS C31).
+    /// A refspec (IUA-070, docs/decisions.md C31).
     pub refspec: Option<String>,
     /// Push options, values may be empty (IUA-071, IUA-085).
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Our annotations on automations (CLI.md, *Annotations*). What does not parse closes: the automation is not acted upon.
+//! Our annotations on automations (docs/cli.md, *Annotations*). What does not parse closes: the automation is not acted upon.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -25,7 +25,7 @@ pub(super) fn definition() -> CustomResource {
 }
 
 /// `accessFrom` and `gitImplementation` are v1beta1's and v1beta2's; `provider`, `proxySecretRef`, `serviceAccountName`
-/// and `sparseCheckout` v1's; `certSecretRef` is ours (DECISIONS C33).
+/// and `sparseCheckout` v1's; `certSecretRef` is ours (docs/decisions.md C33).
 ///
 /// v1beta1 has no pattern for `interval` and `timeout`, v1 has no hours in `timeout`: [`go_duration`].
 fn spec() -> Schema {

@@ -102,7 +102,7 @@ fn with_build(spec: Schema) -> Schema {
 }
 
 /// `kubeConfig`: v1beta1 wants its `secretRef`, the others either that or a `configMapRef`. `validation` is the betas'
-/// (DECISIONS C05); `wait` is v1beta2's and v1's; `deletionPolicy` and `healthCheckExprs` are v1's.
+/// (docs/decisions.md C05); `wait` is v1beta2's and v1's; `deletionPolicy` and `healthCheckExprs` are v1's.
 fn with_apply(spec: Schema) -> Schema {
     spec.field(
         "prune",
@@ -234,7 +234,7 @@ fn kube_config() -> Schema {
         .rule("!has(self.configMapRef) || !has(self.secretRef)", ONE)
 }
 
-/// `snapshot` is v1beta1's (DECISIONS C03); `inventory` is v1beta2's and v1's; `history` and
+/// `snapshot` is v1beta1's (docs/decisions.md C03); `inventory` is v1beta2's and v1's; `history` and
 /// `lastAppliedOriginRevision` are v1's.
 fn status() -> Schema {
     let entry = object()

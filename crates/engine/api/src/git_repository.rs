@@ -6,7 +6,7 @@ use super::artifact::Artifact;
 use super::duration::GoDuration;
 use super::meta::{LocalRef, Metadata};
 
-/// A Git repository and how to reach it (DECISIONS C33).
+/// A Git repository and how to reach it (docs/decisions.md C33).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct GitRepository {
     /// Name and namespace.

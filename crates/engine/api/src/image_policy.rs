@@ -175,7 +175,7 @@ impl ImagePolicy {
     }
 
     /// The image that the policy chose; `None` when it has not chosen one. `latestRef` wins over `latestImage`
-    /// (DECISIONS C36).
+    /// (docs/decisions.md C36).
     ///
     /// # Errors
     /// When only `latestImage` is there and cannot be read.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::duration::GoDuration;
 use super::meta::{LocalRef, Metadata, ObjectName};
 
-/// The shortest that building, applying and waiting may take (K-061, DECISIONS C01).
+/// The shortest that building, applying and waiting may take (K-061, docs/decisions.md C01).
 const SHORTEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A folder of a source, and how its objects are kept in a cluster.
@@ -84,7 +84,7 @@ pub struct KustomizationSpec {
     pub service_account_name: Option<String>,
     /// The cluster to apply to; this one when absent.
     pub kube_config: Option<KubeConfigRef>,
-    /// `none`, `client` or `server` (DECISIONS C05).
+    /// `none`, `client` or `server` (docs/decisions.md C05).
     pub validation: Option<String>,
 }
 
@@ -332,7 +332,7 @@ impl KustomizationSpec {
         self.retry_interval.map_or_else(|| self.interval(), GoDuration::as_std)
     }
 
-    /// How long building, applying and waiting may take (DECISIONS C01).
+    /// How long building, applying and waiting may take (docs/decisions.md C01).
     #[must_use]
     pub fn timeout(&self) -> Duration {
         let default = || self.interval().saturating_sub(SHORTEST_TIMEOUT);

@@ -1,4 +1,4 @@
-//! Our annotations on Kustomizations (CLI.md, *Annotations*). What does not parse closes: the Kustomization is not acted upon.
+//! Our annotations on Kustomizations (docs/cli.md, *Annotations*). What does not parse closes: the Kustomization is not acted upon.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -12,7 +12,7 @@ pub struct InvalidLatestImage {
     pub why: &'static str,
 }
 
-/// Reads `name:tag[@digest]`, where the name may hold a registry with a port (DECISIONS C36).
+/// Reads `name:tag[@digest]`, where the name may hold a registry with a port (docs/decisions.md C36).
 ///
 /// # Errors
 /// When the text has no name, no tag, or an empty digest after `@`.

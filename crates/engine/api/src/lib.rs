@@ -9,7 +9,7 @@
 //! ```
 //!
 //! One type serves all versions of a kind: it is the superset of their fields, and what a reader does follows the
-//! fields that are present, never `apiVersion` (DECISIONS, *versions*). Fields that no version has are left out.
+//! fields that are present, never `apiVersion` (docs/decisions.md, *versions*). Fields that no version has are left out.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

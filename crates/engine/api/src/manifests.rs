@@ -236,7 +236,7 @@ fn faults_of(path: &str, node: &Node, definition: &Definition, strictness: Stric
 
 /// Reads the image policies and image repositories of a file that happens to be in a repository: what does not fit is a problem to report.
 ///
-/// Nothing else is looked at. Automations in a repository are never run (CLI.md, *TARGET*, rule 5), and
+/// Nothing else is looked at. Automations in a repository are never run (docs/cli.md, *TARGET*, rule 5), and
 /// a Secret that is committed there must never become a credential.
 #[must_use]
 pub fn read_leniently(path: &str, text: &[u8]) -> Lenient {

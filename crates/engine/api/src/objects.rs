@@ -11,7 +11,7 @@ use super::meta::ObjectName;
 use super::secret::Secret;
 use super::service_account::ServiceAccount;
 
-/// Two different objects of one kind and name (CLI.md, *TARGET*, rule 5).
+/// Two different objects of one kind and name (docs/cli.md, *TARGET*, rule 5).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} {name} stands twice and differs: {first} and {second}; leave one of them out")]
 pub struct Conflict {
@@ -102,7 +102,7 @@ impl Objects {
     }
 
     /// These objects laid over those `below`: where both have an object of one kind and name, this one's stays
-    /// (CLI.md, *TARGET*, rule 5: `-f` wins over TARGET).
+    /// (docs/cli.md, *TARGET*, rule 5: `-f` wins over TARGET).
     #[must_use]
     pub fn overlay(mut self, below: Self) -> Self {
         for (key, document) in below.documents {

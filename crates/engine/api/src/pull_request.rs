@@ -41,7 +41,7 @@ impl ImageUpdateAutomation {
     ///
     /// # Errors
     /// [`InvalidAnnotation`] for the first one, in the order of the keys, that does not parse: the automation is not to be
-    /// acted upon then (CLI.md, *Annotations*).
+    /// acted upon then (docs/cli.md, *Annotations*).
     pub fn pull_request(&self) -> Result<PullRequestAnnotations, InvalidAnnotation> {
         let mut found = PullRequestAnnotations::default();
         for (key, value) in &self.metadata.annotations {

@@ -93,7 +93,7 @@ impl Expression {
     }
 }
 
-/// Whether a dependency is ready, seen from the object that depends on it (`.spec.dependsOn[].readyExpr`, CONTRACT K-066).
+/// Whether a dependency is ready, seen from the object that depends on it (`.spec.dependsOn[].readyExpr`, K-066).
 #[derive(Clone, Debug)]
 pub struct Ready(Expression);
 

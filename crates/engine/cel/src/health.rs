@@ -1,4 +1,4 @@
-//! The health of objects by expressions (`.spec.healthCheckExprs`, CONTRACT K-052 to K-057).
+//! The health of objects by expressions (`.spec.healthCheckExprs`, K-052 to K-057).
 
 use std::collections::BTreeMap;
 

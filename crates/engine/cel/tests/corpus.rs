@@ -133,7 +133,7 @@ fn compare(name: &str, path: &Path) -> (usize, usize) {
     (right, rows.len())
 }
 
-/// Results and errors, word for word, of the recorded expressions (CONTRACT K-052 to K-057, K-066).
+/// Results and errors, word for word, of the recorded expressions (K-052 to K-057, K-066).
 #[test]
 fn the_recorded_answers_come_out() {
     let (right, all) = compare("cel", &corpora().join("oracles/cel.jsonl"));

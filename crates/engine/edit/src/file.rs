@@ -3,10 +3,10 @@
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-/// Files that are not YAML are looked at up to this many bytes (CLI.md, *Output*).
+/// Files that are not YAML are looked at up to this many bytes (docs/cli.md, *Output*).
 pub const OTHER_LIMIT: usize = 1024 * 1024;
 
-/// YAML files are read up to this many bytes (CLI.md, *Output*).
+/// YAML files are read up to this many bytes (docs/cli.md, *Output*).
 pub const YAML_LIMIT: usize = 32 * 1024 * 1024;
 
 /// How a file is looked at.
@@ -19,7 +19,8 @@ pub enum FileKind {
 }
 
 /// The kind of the file at `path` (parts separated by `/`), by its name as Flux takes it: `*.yaml`, `*.yml` and
-/// the base name `Kustomization`, hidden files too, in exactly these letters (QUIRKS-image, *Files and markers*).
+/// the base name `Kustomization`, hidden files too, in exactly these letters (docs/behaviour/image-automation-controller.md,
+/// *Files and markers*).
 pub fn file_kind(path: &str) -> FileKind {
     let base = path.rsplit('/').next().unwrap_or(path);
     let extension = base.rsplit_once('.').map(|(_, extension)| extension);

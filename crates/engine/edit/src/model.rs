@@ -69,7 +69,7 @@ impl fmt::Display for ObjectId {
     }
 }
 
-/// One field that changes (or changed), as the CLI reports it (CLI.md, *Output*).
+/// One field that changes (or changed), as the CLI reports it (docs/cli.md, *Output*).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Path from the repository's root, `/` between its parts.
@@ -90,7 +90,7 @@ pub struct Change {
     pub object: ObjectId,
 }
 
-/// Why something that looks like a marker was not edited (CLI.md, *Output*).
+/// Why something that looks like a marker was not edited (docs/cli.md, *Output*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Reason {
     /// The YAML file does not parse.

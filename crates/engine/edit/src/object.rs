@@ -59,7 +59,7 @@ impl Objects {
     }
 
     /// The object that a field below object `index` belongs to: the item where the document is a list, else the root
-    /// (QUIRKS-image, *Files and markers*: `kind: List` and ResourceList are unwrapped).
+    /// (docs/behaviour/image-automation-controller.md, *Files and markers*: `kind: List` and ResourceList are unwrapped).
     pub(super) fn identify(&self, index: usize) -> ObjectId {
         let root = self.found.first();
         let is_list = matches!(

@@ -1,5 +1,5 @@
 //! The new spelling of a value: the style that stood there where it still reads back as the value, else the least
-//! change that does (DECISIONS, *formatting* and *new value's type*).
+//! change that does (docs/decisions.md, *formatting* and *new value's type*).
 
 use super::plain;
 

@@ -11,7 +11,7 @@
 //! | when a set of objects is ready, and the sentence when it is not | [`Wait`] |
 //!
 //! The rules and texts are those of kstatus in fluxcd/cli-utils v1.2, of the status readers in fluxcd/pkg/runtime and
-//! of `WaitForSet` in fluxcd/pkg/ssa. Documents: *Health checks* and *Wait* of the Kustomization API (CONTRACT K-045
+//! of `WaitForSet` in fluxcd/pkg/ssa. Documents: *Health checks* and *Wait* of the Kustomization API (K-045
 //! to K-060). What asks the cluster, and how often, is not here.
 //!
 //! ```

@@ -90,7 +90,7 @@ fn id(kind: &str, name: &str) -> ObjectId {
     }))
 }
 
-/// CONTRACT K-049, K-059.
+/// K-049, K-059.
 #[test]
 fn a_wait_ends_when_all_are_ready() {
     let (web, api) = (id("Deployment", "web"), id("Deployment", "api"));
@@ -112,7 +112,7 @@ fn a_wait_for_nothing_is_over() {
     assert_eq!(Wait::new([], true, []).progress(), Progress::Done);
 }
 
-/// Texts as recorded; CONTRACT K-056 for the last.
+/// Texts as recorded; K-056 for the last.
 #[test]
 fn a_wait_without_time_names_what_is_not_ready() {
     for (kind, name, observed, told) in [

@@ -3,7 +3,7 @@
 use bumpwright_policy::{PolicyName, Reference};
 use std::collections::BTreeMap;
 
-/// The data of a template, for all eras of the API at once (DECISIONS C32).
+/// The data of a template, for all eras of the API at once (docs/decisions.md C32).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Data {
     /// Whose types the data shows when it is printed whole.
@@ -53,10 +53,10 @@ pub struct ObjectIdentifier {
     pub namespace: String,
 }
 
-/// A changed field, `update.Change` (CONTRACT N-015).
+/// A changed field, `update.Change` (N-015).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldChange {
-    /// Relative to `spec.update.path` (CONTRACT IUA-062).
+    /// Relative to `spec.update.path` (IUA-062).
     pub file: String,
     /// What the field belongs to.
     pub object: ObjectIdentifier,

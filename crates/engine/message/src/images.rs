@@ -1,4 +1,4 @@
-//! Images as templates see them: Flux' `update.ImageRef` over go-containerregistry's `name` (CONTRACT IUA-052 to
+//! Images as templates see them: Flux' `update.ImageRef` over go-containerregistry's `name` (IUA-052 to
 //! IUA-056).
 
 use super::{data::ImageChange, names::NAMESPACED_NAME, receiver::field, shared::Shared};

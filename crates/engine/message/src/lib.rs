@@ -1,7 +1,7 @@
 //! Commit messages: the data that templates see, and their rendering.
 //!
 //! A message is Go's `text/template` with Sprig's functions over the results of an update, in the words of every version
-//! of the API (DECISIONS C32), byte for byte as image-automation-controller renders it: a Gerrit Change-Id is a hash
+//! of the API (docs/decisions.md C32), byte for byte as image-automation-controller renders it: a Gerrit Change-Id is a hash
 //! over parts of it.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]

@@ -3,9 +3,9 @@
 use super::receiver::field;
 use bumpwright_template::{ANY, Args, Failure, Field, Method, STRING, Struct, StructType, Text, Type, Value};
 
-/// `types.NamespacedName`, printed as `namespace/name` (CONTRACT IUA-048).
+/// `types.NamespacedName`, printed as `namespace/name` (IUA-048).
 pub(super) static NAMESPACED_NAME: Type = Type::Struct(&NAMESPACED_NAME_STRUCT);
-/// `update.ObjectIdentifier`: four fields, by way of kyaml's structs (CONTRACT IUA-051).
+/// `update.ObjectIdentifier`: four fields, by way of kyaml's structs (IUA-051).
 pub(super) static OBJECT_IDENTIFIER: Type = Type::Struct(&OBJECT_IDENTIFIER_STRUCT);
 
 static NAMESPACED_NAME_STRUCT: StructType = StructType {

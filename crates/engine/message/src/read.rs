@@ -1,4 +1,4 @@
-//! Data of a message written down as JSON, to try templates with (CLI.md, `message --data`).
+//! Data of a message written down as JSON, to try templates with (docs/cli.md, `message --data`).
 
 use super::data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
 use bumpwright_policy::{Reference, Validation};

@@ -11,13 +11,13 @@ const NAME: &str = "commit message";
 
 static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| Functions::new(sprig::TABLES));
 
-/// The message when there is no template (CONTRACT IUA-045).
+/// The message when there is no template (IUA-045).
 pub const DEFAULT_MESSAGE: &str = "Update from image update automation";
 
 /// More than a Kubernetes object can hold, in bytes.
 const MOST_TEMPLATE: usize = 1 << 20;
 
-/// Why there is no message, in Flux' words (CONTRACT IUA-063).
+/// Why there is no message, in Flux' words (IUA-063).
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{text}")]
 pub struct MessageError {

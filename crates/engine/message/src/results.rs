@@ -176,7 +176,7 @@ fn change_identity(change: &Value) -> Option<[&Value; 3]> {
     }
 }
 
-/// All images that took part, each once (CONTRACT IUA-057).
+/// All images that took part, each once (IUA-057).
 fn images(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let mut all = Vec::new();
     for (_, file) in entries(&field(args, "Files")?).iter() {
@@ -212,13 +212,13 @@ fn text_of(value: &Value) -> &[u8] {
     }
 }
 
-/// The objects of all files with their images, file after file (CONTRACT IUA-058).
+/// The objects of all files with their images, file after file (IUA-058).
 fn updated_objects(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let objects = objects(host, &field(args, "Files")?, &IMAGE_REF, objects_of_file)?;
     Ok(Value::Map(Map::in_order(&OBJECT_IDENTIFIER, &IMAGE_REFS, objects)))
 }
 
-/// The objects of all files with their changes, file after file (CONTRACT N-016).
+/// The objects of all files with their changes, file after file (N-016).
 fn changed_objects(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let objects = objects(host, &field(args, "FileChanges")?, &CHANGE, |file| Some(file.clone()))?;
     Ok(object_changes(Map::in_order(&OBJECT_IDENTIFIER, &CHANGES, objects)))

@@ -9,7 +9,7 @@ use super::{
 };
 use bumpwright_template::{Field, Map, Method, STRING, STRING_MAP, Slot, Struct, StructType, Value};
 
-/// What errors call the type, in every era (DECISIONS C32).
+/// What errors call the type, in every era (docs/decisions.md C32).
 const NAME: &str = "source.TemplateData";
 
 static V1: StructType = StructType {

@@ -1,4 +1,4 @@
-//! `ImageUpdateAutomation` of v1alpha1: its fields move (document 004, *Migrating from v1alpha1*; IUA-111 to IUA-116).
+//! `ImageUpdateAutomation` of v1alpha1: its fields move (ImageUpdateAutomation v1beta1, *Migrating from v1alpha1*; IUA-111 to IUA-116).
 //!
 //! `checkout` makes room for `sourceRef`; `git` stands where `commit` stood, with `checkout`, `commit` and `push` in it.
 //! Lines keep their comments, and are indented anew.
@@ -79,7 +79,7 @@ fn unknown(object: &Object<'_>, entry: &Entry, parent: &str) -> Refusal {
     (entry.key.place, Reason::Unknown { field, version })
 }
 
-/// What Flux's own controllers do otherwise in v1 (DECISIONS C31, C32).
+/// What Flux's own controllers do otherwise in v1 (docs/decisions.md C31, C32).
 pub(super) fn notes(object: &Object<'_>, planned: &mut Planned) {
     let at = |path: &str| path.split(' ').try_fold(object.node, Node::get);
     for path in ["spec git commit messageTemplate", "spec commit messageTemplate"] {

@@ -5,9 +5,9 @@
 pub(super) enum Rule {
     /// By its version alone.
     Version,
-    /// `ImageUpdateAutomation`: fields move when the object is of v1alpha1 (document 004, *Migrating from v1alpha1*).
+    /// `ImageUpdateAutomation`: fields move when the object is of v1alpha1 (ImageUpdateAutomation v1beta1, *Migrating from v1alpha1*).
     Automation,
-    /// `Kustomization`: patches and `validation` (document 001 against 000).
+    /// `Kustomization`: patches and `validation` (Kustomization v1beta1 against v1).
     Kustomization,
     /// A source: these fields of `spec` never meant anything, or no longer do; v1 does not have them.
     Drop(&'static [&'static str]),
@@ -47,7 +47,7 @@ const KINDS: &[Kind] = &[
         Rule::Automation,
         SOURCE_REF,
     ),
-    // `gitImplementation` is ignored (document 004, *Specification*); `accessFrom` of sources was never implemented
+    // `gitImplementation` is ignored (ImageUpdateAutomation v1beta1, *Specification*); `accessFrom` of sources was never implemented
     // (source-controller, api/v1beta2).
     kind(
         SOURCE,

@@ -1,6 +1,6 @@
-//! `Kustomization` of v1beta1 and v1beta2: what document 000 has no longer, against document 001.
+//! `Kustomization` of v1beta1 and v1beta2: what v1 has no longer.
 //!
-//! `validation` goes (DECISIONS C05: every apply is validated by the server). `patchesStrategicMerge` and `patchesJson6902`
+//! `validation` goes (docs/decisions.md C05: every apply is validated by the server). `patchesStrategicMerge` and `patchesJson6902`
 //! become `patches` (C10), in the order in which kustomize applies them: merges, `patches`, JSON patches. An inline object
 //! becomes the text that v1 wants there: the same bytes behind `|-`, indented anew.
 

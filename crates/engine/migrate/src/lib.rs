@@ -1,5 +1,5 @@
-//! Manifests of older API versions become manifests of v1 (documents 004 and 000 against 001; CONTRACT IUA-006 to IUA-008,
-//! IUA-111 to IUA-116): only the bytes of versions and of moved fields change.
+//! Manifests of older API versions become manifests of v1 (ImageUpdateAutomation v1beta1; Kustomization v1beta1 against v1; IUA-006 to
+//! IUA-008, IUA-111 to IUA-116): only the bytes of versions and of moved fields change.
 //!
 //! ```text
 //! bytes ─▶ tree (nodes with byte spans) ─▶ objects (kinds, versions) ─▶ rules of a kind ─▶ edits + moves

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reference::is_reference;
 
-/// What a policy's status names as its latest image (`status.latestRef`, DECISIONS C36).
+/// What a policy's status names as its latest image (`status.latestRef`, docs/decisions.md C36).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LatestRef {
     /// The image's name as the `ImageRepository` spells it, without tag.

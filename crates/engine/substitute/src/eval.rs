@@ -106,7 +106,7 @@ impl<'r> Budget<'r> {
 
 /// Puts variables into a text: `${name}`, with bash's operators, of which all that give a default are one; `$${` is a
 /// plain `${`, and `$name` is left alone. `lookup` gives values. One that is missing counts as empty, unless `strict`
-/// asks for those without a default (CONTRACT K-085, K-090 to K-092).
+/// asks for those without a default (K-085, K-090 to K-092).
 ///
 /// # Errors
 /// With envsubst's words, without any value in them; and where the text grows beyond [`MAX_BYTES`].

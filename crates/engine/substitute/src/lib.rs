@@ -12,7 +12,7 @@
 //! | one object of a build | [`substitute`] |
 //!
 //! Rules and texts are those of fluxcd/pkg/envsubst v1.7 and of `SubstituteVariables` in fluxcd/pkg/kustomize; document:
-//! *Post build variable substitution* (CONTRACT K-082 to K-098). The object is printed and read again as there, so a
+//! *Post build variable substitution* (K-082 to K-098). The object is printed and read again as there, so a
 //! value without quotes may turn a text into a number, and numbers are then floating point. Three things differ on
 //! purpose: what a text may grow to and how long it may take is bounded ([`EvalError::TooLarge`],
 //! [`EvalError::TooSlow`]); a length that is too large for its addition takes the rest of the value where Go panics;

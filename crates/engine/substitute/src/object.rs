@@ -7,7 +7,7 @@ use bumpwright_budget::{Exceeded, Share};
 use bumpwright_yaml::{FileId, Node, ReadOptions, WriteError, read_first, weight, write_sigs};
 use std::cell::Cell;
 
-/// The label or annotation that exempts an object when it is `disabled` (CONTRACT K-093).
+/// The label or annotation that exempts an object when it is `disabled` (K-093).
 pub const DISABLED: &str = "kustomize.toolkit.fluxcd.io/substitute";
 
 /// How to substitute.

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 /// What a name must be like; messages show it.
 pub(crate) const NAME: &str = "^[_[:alpha:]][_[:alpha:][:digit:]]*$";
 
-/// Values by name. What is added later wins, and line breaks are taken out of values (CONTRACT K-088, K-089).
+/// Values by name. What is added later wins, and line breaks are taken out of values (K-088, K-089).
 ///
 /// Call [`Self::add_config_map`] and [`Self::add_secret`] in the order of `substituteFrom`, then [`Self::add_inline`].
 /// One that is optional and not there is left out. Flux reads them again for each object, and for none where there is
@@ -32,7 +32,7 @@ pub enum SourceKind {
     Secret,
 }
 
-/// A reference of `substituteFrom` that cannot be read (CONTRACT K-084).
+/// A reference of `substituteFrom` that cannot be read (K-084).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("substitute from '{kind}/{name}' error: {cause}")]
 pub struct SourceError {

@@ -16,13 +16,13 @@ fn compare(table: &str, at_least: usize) {
     assert_eq!(right, rows.len(), "{table}");
 }
 
-/// CONTRACT K-085, K-090 to K-092.
+/// K-085, K-090 to K-092.
 #[test]
 fn expressions() {
     compare("eval", 1400);
 }
 
-/// CONTRACT K-086, K-093, K-094, K-096, K-098.
+/// K-086, K-093, K-094, K-096, K-098.
 #[test]
 fn objects() {
     compare("objects", 600);

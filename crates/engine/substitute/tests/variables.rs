@@ -41,7 +41,7 @@ fn run(object: &Node, variables: &Variables, options: Options) -> Result<String,
     Ok(printed(changed.as_ref().unwrap_or(object)))
 }
 
-/// CONTRACT K-088, K-089.
+/// K-088, K-089.
 #[test]
 fn later_sources_win_and_inline_wins_over_all() {
     let mut variables = Variables::default();
@@ -62,7 +62,7 @@ fn line_breaks_are_taken_out_of_values() {
     assert!(text.contains("v: onetwo threefour five\n"), "{text}");
 }
 
-/// CONTRACT K-094, N-060.
+/// K-094, N-060.
 #[test]
 fn nothing_is_substituted_without_variables_unless_always() {
     let object = config_map("{v: '${a:=b}'}");
@@ -76,7 +76,7 @@ fn nothing_is_substituted_without_variables_unless_always() {
     assert!(text.contains("v: b\n"), "{text}");
 }
 
-/// CONTRACT K-093.
+/// K-093.
 #[test]
 fn a_label_or_annotation_exempts_an_object() {
     let mut variables = Variables::default();
@@ -89,7 +89,7 @@ fn a_label_or_annotation_exempts_an_object() {
     }
 }
 
-/// CONTRACT K-086.
+/// K-086.
 #[test]
 fn a_name_that_is_none_is_told() {
     let mut variables = Variables::default();
@@ -101,7 +101,7 @@ fn a_name_that_is_none_is_told() {
     );
 }
 
-/// CONTRACT K-084.
+/// K-084.
 #[test]
 fn a_source_that_is_missing_is_told() {
     let error = SourceError {

@@ -40,7 +40,7 @@ impl ObjectId {
         }
     }
 
-    /// Reads `<namespace>_<name>_<group>_<kind>`; `__` in the name is a colon (CONTRACT K-209, C11).
+    /// Reads `<namespace>_<name>_<group>_<kind>`; `__` in the name is a colon (K-209, C11).
     ///
     /// # Errors
     /// [`InvalidId`]
@@ -102,7 +102,7 @@ impl fmt::Display for ObjectId {
 mod tests {
     use super::*;
 
-    /// CONTRACT K-209: ids of the document's example, and of cluster-wide roles with colons.
+    /// K-209: ids of the document's example, and of cluster-wide roles with colons.
     #[test]
     fn ids_are_written_and_read() {
         for (id, subject) in [

@@ -1,4 +1,4 @@
-//! Which objects a Kustomization has applied (`.status.inventory`, CONTRACT K-209 to K-211).
+//! Which objects a Kustomization has applied (`.status.inventory`, K-209 to K-211).
 
 use std::collections::BTreeSet;
 

@@ -87,7 +87,7 @@ impl Item {
     }
 }
 
-/// Whether it is a Secret that SOPS wrote, with `data` or with `stringData` (DECISIONS, *SOPS Secret without decryption*).
+/// Whether it is a Secret that SOPS wrote, with `data` or with `stringData` (docs/decisions.md, *SOPS Secret without decryption*).
 fn is_encrypted(object: &Value) -> bool {
     let is = |field: &str, text: &str| object.get(field).is_some_and(|value| value == text);
     is("kind", "Secret") && is("apiVersion", "v1") && object.get("sops").is_some()

@@ -1,5 +1,5 @@
 //! Objects become what a cluster has: the part of Flux's kustomize-controller that applies, prunes and keeps the inventory
-//! (documents 000 and 001; fluxcd/pkg `ssa`).
+//! (Kustomization v1 and v1beta1; fluxcd/pkg `ssa`).
 //!
 //! ```text
 //! objects ─▶ item (labels, normalize) ─▶ stages: recall (memory) ─▶ look (dry run, drift) ─▶ inventory ─▶ write ─▶ readiness

@@ -1,5 +1,5 @@
 //! What others have left in an object's metadata: field managers that an apply takes the place of, and annotations and labels
-//! of older tools (fluxcd/pkg `ssa`, *patch*; CONTRACT K-167).
+//! of older tools (fluxcd/pkg `ssa`, *patch*; K-167).
 
 use serde_json::{Map, Value, json};
 

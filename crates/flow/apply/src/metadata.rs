@@ -9,7 +9,7 @@ use bumpwright_api::ObjectName;
 /// The group of the labels and annotations.
 pub(super) const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
-/// What a label or an annotation of an object can ask for (CONTRACT K-024, K-162 to K-174): the part of the key after the
+/// What a label or an annotation of an object can ask for (K-024, K-162 to K-174): the part of the key after the
 /// group, and the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wish(&'static str, &'static str);

@@ -2,7 +2,7 @@
 //!
 //! Flux reads objects of Kubernetes' own kinds into Go's types and writes them again. What that does and can be seen afterwards is
 //! done here: `stringData` becomes `data`, empty fields (null) go or are zero, ports get their protocol and target. What it only
-//! seems to do, such as `strategy: {}` where nothing stood, is not (DECISIONS, *other effects of Flux's round trip*).
+//! seems to do, such as `strategy: {}` where nothing stood, is not (docs/decisions.md, *other effects of Flux's round trip*).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

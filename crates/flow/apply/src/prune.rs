@@ -1,4 +1,4 @@
-//! Deleting what a Kustomization does not have any more (fluxcd/pkg `ssa`, *manager_delete*; CONTRACT K-020 to K-031).
+//! Deleting what a Kustomization does not have any more (fluxcd/pkg `ssa`, *manager_delete*; K-020 to K-031).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What a kustomize-controller of the time of v1beta1 has applied (document 001, *Garbage collection*; KB-050, DECISIONS C03). It had
-//! no inventory: its objects are those of the kinds in `.status.snapshot` that have the labels of their Kustomization and the
+//! What a kustomize-controller of the time of v1beta1 has applied (Kustomization v1beta1, *Garbage collection*; KB-050, docs/decisions.md
+//! C03). It had no inventory: its objects are those of the kinds in `.status.snapshot` that have the labels of their Kustomization and the
 //! annotation with its checksum.
 
 use std::collections::BTreeSet;

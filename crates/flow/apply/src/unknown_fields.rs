@@ -1,5 +1,5 @@
 //! Fields that a kind of Kubernetes does not have. Flux drops them in silence, since Go's types do; server-side apply refuses them.
-//! They are dropped here by the server's own schema, and told of (DECISIONS, *unknown fields in built-in kinds*).
+//! They are dropped here by the server's own schema, and told of (docs/decisions.md, *unknown fields in built-in kinds*).
 
 use serde_json::{Map, Value};
 

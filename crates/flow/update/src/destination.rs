@@ -1,4 +1,4 @@
-//! Where a run pushes: branch and refspecs (DECISIONS C30, C31; CONTRACT IUA-072 to IUA-090).
+//! Where a run pushes: branch and refspecs (docs/decisions.md C30, C31; IUA-072 to IUA-090).
 
 /// One refspec as written: `[+]SOURCE:DESTINATION`, both full reference names (IUA-090).
 #[derive(Clone, Debug, PartialEq, Eq)]

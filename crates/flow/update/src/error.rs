@@ -142,7 +142,7 @@ pub enum RunError {
     Other(String),
 }
 
-/// A failure as a condition tells it (QUIRKS-image, *Reasons and messages*).
+/// A failure as a condition tells it (docs/behaviour/image-automation-controller.md, *Reasons and messages*).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The reason.

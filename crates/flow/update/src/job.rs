@@ -78,7 +78,7 @@ pub struct PushSettings {
     pub drop_options: bool,
 }
 
-/// What becomes of a branch that is pushed to, is not the one that is checked out, and is there already (DECISIONS C30).
+/// What becomes of a branch that is pushed to, is not the one that is checked out, and is there already (docs/decisions.md C30).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OtherBranch {
     /// It is replaced by one commit on what is checked out.

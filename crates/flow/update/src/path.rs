@@ -1,4 +1,4 @@
-//! `update.path`, joined to the repository's root as Flux does (CLI.md rule 7).
+//! `update.path`, joined to the repository's root as Flux does (docs/cli.md, *TARGET*, rule 7).
 //!
 //! The rules are those of a secure join: `..` stops at the root, an absolute path or link target starts at the root,
 //! links inside the repository are followed on the way to the path. Below the path nothing is followed.

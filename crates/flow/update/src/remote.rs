@@ -463,7 +463,7 @@ fn commit(
             });
         }
     }
-    // Gerrit takes the same commit for the same change only once: its time must not be the clock's (DECISIONS, Gerrit).
+    // Gerrit takes the same commit for the same change only once: its time must not be the clock's (docs/decisions.md, *Gerrit*).
     let review = destinations.specs.iter().any(|spec| is_review(&spec.reference));
     let seconds = if review {
         fetched.objects.commit(fetched.tip.commit).map_err(reading)?.seconds + i64::from(variant.seconds)

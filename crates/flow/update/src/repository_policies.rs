@@ -1,4 +1,4 @@
-//! Image policies and image repositories that people keep in the very repository that is updated (CLI.md rule 5).
+//! Image policies and image repositories that people keep in the very repository that is updated (docs/cli.md, *TARGET*, rule 5).
 
 use std::collections::BTreeMap;
 

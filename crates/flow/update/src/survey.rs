@@ -208,7 +208,7 @@ fn scan_some(
     }
 }
 
-/// Reads one blob, unless it is too large to be looked at (CLI.md, *Output*). Gives how much was read, too.
+/// Reads one blob, unless it is too large to be looked at (docs/cli.md, *Output*). Gives how much was read, too.
 fn look_at(objects: &Objects, id: ObjectId, kind: FileKind) -> Result<(BlobFacts, u64), GitError> {
     match objects.held_blob(id, size_limit(kind)) {
         Ok((bytes, mut held)) => {
@@ -280,7 +280,7 @@ fn skipped(reason: Reason, message: String) -> BlobFacts {
     }
 }
 
-/// The most bytes of a file that are looked at (CLI.md, *Output*).
+/// The most bytes of a file that are looked at (docs/cli.md, *Output*).
 #[must_use]
 pub fn size_limit(kind: FileKind) -> u64 {
     let limit = match kind {

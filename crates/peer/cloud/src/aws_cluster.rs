@@ -1,5 +1,5 @@
 //! Amazon EKS: where a cluster is (Amazon EKS API Reference, *DescribeCluster*), and tokens for it, which are presigned questions
-//! who one is (EKS Best Practices, *Controlling access to EKS clusters*; CONTRACT K-118).
+//! who one is (EKS Best Practices, *Controlling access to EKS clusters*; K-118).
 
 use std::time::{Duration, SystemTime};
 

@@ -1,5 +1,5 @@
 //! Logins at AWS CodeCommit: a user name and a password that is a signature (CodeCommit User Guide, *HTTPS connections
-//! with git-remote-codecommit*; `fluxcd/pkg/auth/aws`, *NewGitCredentials*; CONTRACT N-006).
+//! with git-remote-codecommit*; `fluxcd/pkg/auth/aws`, *NewGitCredentials*; N-006).
 
 use std::time::{Duration, SystemTime};
 

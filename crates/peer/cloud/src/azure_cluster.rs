@@ -1,5 +1,5 @@
 //! Azure Kubernetes Service: where a cluster is (Azure REST API, *Managed Clusters - Get*, *List Cluster User Credentials*). Its
-//! tokens are Entra's for the application that stands for all clusters (CONTRACT K-119).
+//! tokens are Entra's for the application that stands for all clusters (K-119).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

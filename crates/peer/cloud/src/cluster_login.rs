@@ -1,5 +1,5 @@
 //! Logins at Kubernetes clusters: of clouds, and of others that trust this cluster's tokens (`fluxcd/pkg/auth`,
-//! `GetRESTConfig`; CONTRACT K-112 … K-121).
+//! `GetRESTConfig`; K-112 … K-121).
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! Logins at Git servers: GitHub Apps, Azure DevOps, AWS CodeCommit, Google's repositories (CONTRACT N-004 to N-006;
+//! Logins at Git servers: GitHub Apps, Azure DevOps, AWS CodeCommit, Google's repositories (N-004 to N-006;
 //! `fluxcd/pkg/auth`, *GetGitCredentials*).
 
 use std::fmt;

@@ -1,5 +1,5 @@
 //! GitHub Apps: an app signs for itself, and is given a token for one of its installations (GitHub Docs, *Generating an
-//! installation access token for a GitHub App*; `fluxcd/pkg/auth/githubapp`; CONTRACT N-005).
+//! installation access token for a GitHub App*; `fluxcd/pkg/auth/githubapp`; N-005).
 
 use std::fmt;
 use std::time::{Duration, SystemTime};

@@ -121,7 +121,7 @@ impl Cloud {
         self.services().ask(doing, request, secrets, deadline)
     }
 
-    /// A login at a registry of the provider (CONTRACT N-050; `fluxcd/pkg/auth`, `GetArtifactRegistryCredentials`).
+    /// A login at a registry of the provider (N-050; `fluxcd/pkg/auth`, `GetArtifactRegistryCredentials`).
     ///
     /// # Errors
     /// [`CloudError::Unfit`] for a host that is not the provider's, before anything is asked; otherwise

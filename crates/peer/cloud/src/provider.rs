@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::CloudError;
 
-/// A value of `spec.provider` (CONTRACT N-050); `generic` is no cloud.
+/// A value of `spec.provider` (N-050); `generic` is no cloud.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provider {
     /// `aws`

@@ -1,5 +1,5 @@
 //! Which ServiceAccount stands for an object at a cloud, and what is said when it is not there (`fluxcd/pkg/auth`,
-//! `access_token.go` and `controller_flags.go`; CONTRACT N-037, N-050).
+//! `access_token.go` and `controller_flags.go`; N-037, N-050).
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,5 @@
 //! The identity of a Kubernetes ServiceAccount at a cloud, where an object names one (Flux, *Object-level workload
-//! identity*; CONTRACT N-050). In a command there is none.
+//! identity*; N-050). In a command there is none.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! AWS KMS (AWS KMS API Reference, *Decrypt*; SOPS, `kms/keysource.go`; CONTRACT K-137).
+//! AWS KMS (AWS KMS API Reference, *Decrypt*; SOPS, `kms/keysource.go`; K-137).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The forms of `sops.azure-kv` (CONTRACT K-138 to K-142; kustomize-controller, `internal/sops/azkv`).
+//! The forms of `sops.azure-kv` (K-138 to K-142; kustomize-controller, `internal/sops/azkv`).
 
 use super::entry::Fields;
 use bumpwright_cloud::{EntraClient, EntraProof};

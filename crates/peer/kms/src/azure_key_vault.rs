@@ -1,4 +1,4 @@
-//! Azure Key Vault (Key Vault REST API, *Decrypt*; SOPS, `azkv/keysource.go`; CONTRACT K-138).
+//! Azure Key Vault (Key Vault REST API, *Decrypt*; SOPS, `azkv/keysource.go`; K-138).
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

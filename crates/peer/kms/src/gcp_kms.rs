@@ -1,4 +1,4 @@
-//! Google Cloud KMS (Cloud KMS API, *cryptoKeys.decrypt*; SOPS, `gcpkms/keysource.go`; CONTRACT K-143). It is asked by REST, and its
+//! Google Cloud KMS (Cloud KMS API, *cryptoKeys.decrypt*; SOPS, `gcpkms/keysource.go`; K-143). It is asked by REST, and its
 //! refusals are told in the words of gRPC, which SOPS uses.
 
 use serde::Deserialize;

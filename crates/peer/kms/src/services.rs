@@ -23,7 +23,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Decrypts data keys at AWS KMS, Google Cloud KMS, Azure Key Vault and Vault. A service for which the object's Secret has
 /// credentials is asked with those; all others as the ServiceAccount of the object if there is one, Vault only with
-/// [`VaultLogins`]; else as this process (CONTRACT K-130, K-131, K-145, N-061).
+/// [`VaultLogins`]; else as this process (K-130, K-131, K-145, N-061).
 ///
 /// Nothing is read or asked before a key is decrypted. What is learnt on the way is kept for as long as the value: make one for each
 /// object and each run.

@@ -1,4 +1,4 @@
-//! The credentials of key services that a Secret for decryption holds (CONTRACT K-132, K-137 to K-144; kustomize-controller,
+//! The credentials of key services that a Secret for decryption holds (K-132, K-137 to K-144; kustomize-controller,
 //! `Decryptor.ImportKeys`).
 
 use super::azure_credentials;

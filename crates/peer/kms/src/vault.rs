@@ -1,5 +1,5 @@
 //! The transit engine of HashiCorp Vault and OpenBao (Vault, *Transit secrets engine (API): decrypt data*; SOPS,
-//! `hcvault/keysource.go`; CONTRACT K-144, K-146).
+//! `hcvault/keysource.go`; K-144, K-146).
 
 use std::thread;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Logins at Vault and OpenBao with tokens of ServiceAccounts (Flux, *OpenBao/Vault Kubernetes auth*; kustomize-controller,
-//! `Decryptor.SetAuthOptions`; CONTRACT N-061).
+//! `Decryptor.SetAuthOptions`; N-061).
 
 use std::collections::BTreeMap;
 use std::fmt;

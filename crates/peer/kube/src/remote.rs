@@ -1,5 +1,5 @@
 //! Other clusters, by the text of a kubeconfig. It comes from a tenant, so it must stand for itself: neither files nor programs
-//! of this machine are used (document 000, *KubeConfig (Remote clusters)*; CONTRACT K-111).
+//! of this machine are used (Kustomization v1, *KubeConfig (Remote clusters)*; K-111).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! The GitHub App of a Secret (GitRepository v1, *GitHub*; CONTRACT N-005).
+//! The GitHub App of a Secret (GitRepository v1, *GitHub*; N-005).
 
 use super::AccessError;
 use bumpwright_api::{InvalidSecret, Secret};

@@ -111,7 +111,7 @@ fn beside(repository: &GitRepository, reference: Option<&LocalRef>) -> Option<Ob
     reference.map(|reference| ObjectName::new(namespace, &reference.name))
 }
 
-/// Who asks, if that is for a provider to say (GitRepository v1, *Provider*; CONTRACT N-004 to N-006). What Flux refuses
+/// Who asks, if that is for a provider to say (GitRepository v1, *Provider*; N-004 to N-006). What Flux refuses
 /// about providers is refused in its words (image-automation-controller v1.2, `internal/source/git.go`).
 fn identity(repository: &GitRepository, objects: &Objects) -> Result<Option<GitIdentity>, RemoteError> {
     let no_app = || {
