@@ -2,4 +2,4 @@
 //! `crates/`, on floors (ARCHITECTURE.md).
 
 pub mod cli;
-pub mod controller;
+pub mod controllers;

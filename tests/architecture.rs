@@ -196,7 +196,7 @@ fn source_faults(path: &str, text: &str, faults: &mut Vec<String>) {
             ));
         }
     }
-    if path.starts_with("src/controller/") && text.contains("crate::cli") {
+    if path.starts_with("src/controllers/") && text.contains("crate::cli") {
         faults.push(format!("{path}: the controllers know nothing of the command line"));
     }
 }
@@ -314,9 +314,9 @@ mod checker {
                 "crates/peer/git/src/pack/deep/a.rs: deeper than crates/floor/crate/src/group/file.rs",
             ),
             (
-                "src/controller/a.rs",
+                "src/controllers/a.rs",
                 "use crate::cli::X;",
-                "src/controller/a.rs: the controllers know nothing of the command line",
+                "src/controllers/a.rs: the controllers know nothing of the command line",
             ),
         ] {
             assert_eq!(check(path, text), [fault]);

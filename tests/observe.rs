@@ -22,9 +22,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bumpwright_http::Peer;
 use bumpwright_runtime::{
-    Checks, ClusterEvent, Correlator, Encoding, Event, EventSink, EventType, Finish, Level, ListenAddress, Log,
-    LogOptions, Metrics, ObjectReference, Outcome, Page, PageRequest, Recorder, Redaction, Retries, Server,
-    SinkOptions, metrics_page,
+    Checks, ClusterEvent, Correlated, Correlator, Encoding, Event, EventSink, EventType, Finish, Level, ListenAddress,
+    Log, LogOptions, Metrics, ObjectReference, Page, PageRequest, Recorder, Redaction, Retries, Server, SinkOptions,
+    metrics_page,
 };
 use serde_json::{Value, json};
 use support::ports::free_port;
@@ -1058,10 +1058,10 @@ mod cluster {
         }
     }
 
-    fn call(outcome: Outcome) -> Value {
+    fn call(outcome: Correlated) -> Value {
         match outcome {
-            Outcome::Create { event, .. } => json!({"create": event}),
-            Outcome::Patch {
+            Correlated::Create { event, .. } => json!({"create": event}),
+            Correlated::Patch {
                 namespace,
                 name,
                 patch,
@@ -1069,7 +1069,7 @@ mod cluster {
             } => {
                 json!({"patch": patch, "name": format!("{namespace}/{name}"), "event": event})
             }
-            Outcome::Drop => json!({"drop": true}),
+            Correlated::Drop => json!({"drop": true}),
         }
     }
 

@@ -7,7 +7,7 @@ use super::byte_size::ByteSize;
 use super::confined;
 use super::console;
 use super::controller_args::{Bounds, Controller, Kustomize};
-use crate::controller::{
+use crate::controllers::{
     self, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings, TokenCacheLimits,
     WebhookSettings,
 };
@@ -34,12 +34,12 @@ fn try_run(args: &Controller) -> Result<(), String> {
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(controller::threads(args.concurrent))
+        .max_blocking_threads(controllers::threads(args.concurrent))
         .thread_keep_alive(Duration::from_secs(2))
         .enable_all()
         .build()
         .map_err(|e| e.to_string())?;
-    let done = runtime.block_on(controller::run(settings, &connect, asked_to_end()));
+    let done = runtime.block_on(controllers::run(settings, &connect, asked_to_end()));
     match done {
         // A scan that nobody waits for any more may not keep the process.
         Ok(()) => runtime.shutdown_timeout(Duration::from_secs(1)),

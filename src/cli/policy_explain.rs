@@ -1,8 +1,7 @@
 //! What becomes of one tag, step by step (`bumpwright policy --explain`).
 
 use bumpwright_api::{FilterTags, ImagePolicy};
-use bumpwright_policy::Exhausted;
-use bumpwright_policy::{self as policy, Exclusions, Explanation, Judgement, NoTag, RuleSpec, Verdict};
+use bumpwright_policy::{self as policy, Exclusions, Exhausted, Explanation, Judgement, NoTag, RuleSpec, Verdict};
 use bumpwright_scan::Asked;
 
 /// What becomes of a tag.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::typed::Typed;
 use super::{access, args, words};
-use bumpwright_api::{API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, ObjectName, PullRequestAnnotations};
-use bumpwright_api::{api_url, branch_name};
+use bumpwright_api::{
+    API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, ObjectName, PullRequestAnnotations, api_url, branch_name,
+};
 use bumpwright_connect as remotes;
 use bumpwright_forge::{Kind, Login, Repository};
 use bumpwright_git::Remote;

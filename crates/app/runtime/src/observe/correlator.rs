@@ -29,7 +29,7 @@ const QUIET: i64 = 600 * 1_000_000_000;
 /// client-go tries again after ten seconds (at first, a random part of it), twelve times at most, while the server cannot
 /// be reached; what the server refuses is given up.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum Correlated {
     /// `POST` this Event to the namespace.
     Create {
         /// Where it lives.
@@ -91,7 +91,7 @@ impl Correlator {
     }
 
     /// What to do with an event at this moment.
-    pub fn observe(&mut self, event: ClusterEvent, now: SystemTime) -> Outcome {
+    pub fn observe(&mut self, event: ClusterEvent, now: SystemTime) -> Correlated {
         let now = unix_nanos(now);
         let (event, key) = self.combine(event, now);
         let event = self.count(event, key);
@@ -100,12 +100,12 @@ impl Correlator {
         let may = bucket.take(now);
         self.paces.put(pace, bucket);
         if !may {
-            return Outcome::Drop;
+            return Correlated::Drop;
         }
         let (namespace, json) = (event.namespace.clone(), event.to_json());
         match event.count {
-            0 | 1 => Outcome::Create { namespace, event: json },
-            _ => Outcome::Patch {
+            0 | 1 => Correlated::Create { namespace, event: json },
+            _ => Correlated::Patch {
                 namespace,
                 patch: event.patch(),
                 name: event.name,

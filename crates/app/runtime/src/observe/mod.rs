@@ -40,7 +40,7 @@ mod tracing_bridge;
 
 pub use cluster_event::ClusterEvent;
 pub use controller_metrics::{ControllerMetrics, Finish, Working};
-pub use correlator::{Correlator, Outcome};
+pub use correlator::{Correlated, Correlator};
 pub use event::{Event, EventType, ObjectReference, UnusableReference};
 pub use event_sink::{EventSink, Retries, SinkError, SinkOptions};
 pub use listen_address::{ListenAddress, ListenAddressError};

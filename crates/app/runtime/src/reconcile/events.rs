@@ -1,0 +1,69 @@
+//! Events: what they say, and the way of those that go into the cluster.
+
+use std::time::SystemTime;
+
+use tokio::sync::mpsc;
+
+use super::status::{Notice, Weight};
+use crate::observe::{ClusterEvent, Correlated, Correlator, Event, EventType, Log, ObjectReference};
+use bumpwright_kube::{Cluster, ClusterError, EVENT, Kind, Object};
+
+/// So many events wait for the API server at most; client-go's recorder has a thousand.
+pub const WAITING: usize = 8_192;
+
+/// The event that a notice about an object is.
+pub fn event(object: &Object, kind: &Kind, controller: &str, notice: Notice) -> Event {
+    let event = Event {
+        object: ObjectReference {
+            kind: kind.kind.to_owned(),
+            namespace: object.name.namespace.clone(),
+            name: object.name.name.clone(),
+            uid: object.uid.clone(),
+            api_version: kind.api_version(),
+            resource_version: object.resource_version.clone(),
+        },
+        event_type: match notice.weight {
+            Weight::Trace => EventType::Trace,
+            Weight::Normal => EventType::Normal,
+            Weight::Warning => EventType::Warning,
+        },
+        reason: notice.reason,
+        message: notice.message,
+        annotations: Default::default(),
+        controller: controller.to_owned(),
+        at: SystemTime::now(),
+    };
+    let annotations = object.annotations.iter();
+    event.with_annotations_of(annotations.map(|(key, value)| (key.as_str(), value.as_str())))
+}
+
+/// Writes Events into the cluster, in order, until nobody tells any more. One that the API server does not take is lost, as
+/// with Go's client: events are a courtesy.
+pub async fn deliver(cluster: Cluster, mut told: mpsc::Receiver<ClusterEvent>, log: Log) {
+    let mut correlator = Correlator::new();
+    while let Some(event) = told.recv().await {
+        let written = match correlator.observe(event, SystemTime::now()) {
+            Correlated::Drop => Ok(()),
+            Correlated::Create { namespace, event } => cluster.create(&EVENT, &namespace, &event).await,
+            Correlated::Patch {
+                namespace,
+                name,
+                patch,
+                event,
+            } => {
+                let name = bumpwright_api::ObjectName::new(&namespace, name);
+                match cluster.patch(&EVENT, &name, "bumpwright", &patch).await {
+                    Err(error) if error.is_not_found() => cluster.create(&EVENT, &namespace, &event).await,
+                    other => other.map(drop),
+                }
+            }
+        };
+        if let Err(error) = written {
+            tell(&log, &error);
+        }
+    }
+}
+
+fn tell(log: &Log, error: &ClusterError) {
+    log.with("error", error.to_string()).debug("unable to write event");
+}

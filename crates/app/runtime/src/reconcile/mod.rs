@@ -1,0 +1,8 @@
+//! What is the same for all kinds: a reconciliation from the queue to status, event and requeue.
+
+pub mod clock;
+pub mod driver;
+pub mod events;
+pub mod services;
+pub mod status;
+pub mod triggers;

@@ -1,0 +1,41 @@
+//! What the driver of every kind shares.
+
+use std::time::Duration;
+
+use crate::observe::{Log, Metrics, Recorder};
+use crate::work::places::WaitingRoom;
+use bumpwright_kube::Cluster;
+
+/// Shared by the drivers of one process.
+#[derive(Debug)]
+pub struct Services {
+    /// Where the objects are.
+    pub cluster: Cluster,
+    /// Takes events.
+    pub recorder: Recorder,
+    /// Counts and times.
+    pub metrics: Metrics,
+    /// Says what is done.
+    pub log: Log,
+    /// Where reconciliations wait that a slow peer keeps waiting.
+    pub waiting_room: WaitingRoom,
+    /// How many objects of a kind are reconciled at once.
+    pub workers: usize,
+    /// How far intervals vary, in percent; 99 at most.
+    pub jitter: u8,
+}
+
+impl Services {
+    /// An interval that is a little longer or shorter each time, so that objects made at once do not stay in step.
+    #[must_use]
+    pub fn jittered(&self, interval: Duration) -> Duration {
+        let percent = f64::from(self.jitter.min(99)) / 100.0;
+        interval.mul_f64(1.0 + percent * (2.0 * random() - 1.0))
+    }
+}
+
+/// From 0 to 1.
+fn random() -> f64 {
+    let bits = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0_u8);
+    f64::from(u32::try_from(bits >> 32).unwrap_or_default()) / f64::from(u32::MAX)
+}

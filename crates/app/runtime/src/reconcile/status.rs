@@ -1,0 +1,322 @@
+//! How a reconciliation shows in an object's status (fluxcd/pkg `runtime/reconcile`, IUA documents *Conditions*, C34).
+
+use serde_json::{Map, Value, json};
+
+use bumpwright_api::{Conditions, Is, READY, RECONCILING, STALLED};
+use bumpwright_kube::Object;
+
+/// What a person sets to have an object reconciled at once.
+pub const REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
+
+/// What a reconciliation came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It worked.
+    Ready {
+        /// The message of Ready.
+        message: String,
+        /// What is worth an event although the object was ready before.
+        news: Option<String>,
+        /// What is worth a trace when there is no news.
+        trace: String,
+        /// When to look again; never by itself without.
+        after: Option<std::time::Duration>,
+    },
+    /// It did not, and will not before someone changes something.
+    Stalled {
+        /// The reason of Ready and Stalled.
+        reason: &'static str,
+        /// Their message.
+        message: String,
+    },
+    /// It did not; trying again may help.
+    Failed {
+        /// The reason of Ready.
+        reason: &'static str,
+        /// Its message.
+        message: String,
+    },
+    /// It has to wait for another object.
+    Waiting {
+        /// The reason of Ready.
+        reason: &'static str,
+        /// Its message.
+        message: String,
+        /// When to look again.
+        after: std::time::Duration,
+    },
+}
+
+impl Outcome {
+    /// Someone has to change something first.
+    pub fn stalled(reason: &'static str, error: &dyn std::fmt::Display) -> Self {
+        Self::Stalled {
+            reason,
+            message: error.to_string(),
+        }
+    }
+
+    /// Trying again may help.
+    pub fn failed(reason: &'static str, message: &str) -> Self {
+        Self::Failed {
+            reason,
+            message: message.to_owned(),
+        }
+    }
+}
+
+/// The status of an object while it is reconciled.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// What the API server has.
+    written: Map<String, Value>,
+    /// The fields besides the conditions.
+    pub fields: Map<String, Value>,
+    /// The conditions.
+    pub conditions: Conditions,
+    generation: i64,
+    /// The version of the object that the next write is meant for.
+    version: String,
+    requested: Option<String>,
+    /// Whether it was ready before.
+    was_ready: bool,
+    /// The message of Ready before.
+    before: String,
+}
+
+/// An event that a reconciliation is worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// What kind it is.
+    pub weight: Weight,
+    /// Its reason.
+    pub reason: String,
+    /// Its message.
+    pub message: String,
+}
+
+/// What kind of event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// Nothing new; only in the cluster, not at the receiver of events.
+    Trace,
+    /// News.
+    Normal,
+    /// A failure.
+    Warning,
+}
+
+impl Status {
+    /// The status of `object` at the time `now` (RFC 3339).
+    #[must_use]
+    pub fn of(object: &Object, now: &str) -> Self {
+        let written = object.status();
+        let conditions = Conditions::of(&written, object.generation, now);
+        let written = match written {
+            Value::Object(written) => written,
+            _ => Map::new(),
+        };
+        Self {
+            fields: written.clone(),
+            written,
+            generation: object.generation,
+            version: object.resource_version.clone(),
+            requested: object.annotations.get(REQUESTED_AT).cloned(),
+            was_ready: conditions.ready(),
+            before: conditions.message(READY).to_owned(),
+            conditions,
+        }
+    }
+
+    /// The message that Ready had before this reconciliation.
+    #[must_use]
+    pub fn message_before(&self) -> &str {
+        &self.before
+    }
+
+    /// A text of the status; empty when it is not there.
+    #[must_use]
+    pub fn text(&self, field: &str) -> &str {
+        self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A text inside an object of the status; empty when it is not there.
+    #[must_use]
+    pub fn text_at(&self, object: &str, field: &str) -> &str {
+        let found = self.fields.get(object).and_then(|object| object.get(field));
+        found.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Says that nobody knows any more whether the object is ready.
+    pub fn unsettle(&mut self, message: &str) {
+        self.conditions.set(READY, Is::Unknown, "Progressing", message);
+    }
+
+    /// Whether somebody asked for a reconciliation that has not been done.
+    #[must_use]
+    pub fn is_requested(&self) -> bool {
+        self.requested
+            .as_deref()
+            .is_some_and(|requested| requested != self.text("lastHandledReconcileAt"))
+    }
+
+    /// The reconciliation begins. True when the beginning should be seen in the cluster.
+    pub fn begin(&mut self) -> bool {
+        let observed = self
+            .fields
+            .get("observedGeneration")
+            .and_then(Value::as_i64)
+            .unwrap_or_default();
+        let is_new = observed != self.generation;
+        let message = if is_new {
+            format!("processing object: new generation {observed} -> {}", self.generation)
+        } else {
+            "reconciliation in progress".to_owned()
+        };
+        self.progress(&message);
+        is_new || self.is_requested()
+    }
+
+    /// Says what is being done. A Ready that says something keeps saying it meanwhile.
+    pub fn progress(&mut self, message: &str) {
+        self.conditions.reconciling("Progressing", message);
+        let says_nothing = self.conditions.get(READY).is_none() || self.conditions.is(READY, Is::Unknown);
+        if says_nothing {
+            self.conditions.set(READY, Is::Unknown, "Progressing", message);
+        }
+    }
+
+    /// The object was looked at and nothing was done: what is settled counts for this generation too.
+    pub fn observe(&mut self) {
+        if self.conditions.ready() || self.conditions.is(STALLED, Is::True) {
+            self.mark_observed();
+        }
+    }
+
+    /// The reconciliation ends. Gives the event that it is worth.
+    pub fn end(&mut self, outcome: &Outcome) -> Notice {
+        let mut observed = true;
+        match outcome {
+            Outcome::Ready { message, .. } => {
+                self.conditions.remove(RECONCILING);
+                self.conditions.set(READY, Is::True, "Succeeded", message);
+            }
+            Outcome::Stalled { reason, message } => self.conditions.stalled(reason, message),
+            Outcome::Failed { reason, message } | Outcome::Waiting { reason, message, .. } => {
+                observed = false;
+                let doing = self.conditions.message(RECONCILING).to_owned();
+                self.conditions.reconciling("ProgressingWithRetry", &doing);
+                self.conditions.set(READY, Is::False, reason, message);
+            }
+        }
+        if observed {
+            self.mark_observed();
+        }
+        self.mark_handled();
+        self.notice(outcome)
+    }
+
+    fn notice(&self, outcome: &Outcome) -> Notice {
+        let (weight, reason, message) = match outcome {
+            Outcome::Ready {
+                message, news, trace, ..
+            } => match (news, self.was_ready) {
+                (Some(news), _) => (Weight::Normal, "Succeeded", news),
+                (None, false) => (Weight::Normal, "Succeeded", message),
+                (None, true) => (Weight::Trace, "Succeeded", trace),
+            },
+            Outcome::Stalled { reason, message }
+            | Outcome::Failed { reason, message }
+            | Outcome::Waiting { reason, message, .. } => (Weight::Warning, *reason, message),
+        };
+        Notice {
+            weight,
+            reason: reason.to_owned(),
+            message: message.clone(),
+        }
+    }
+
+    /// The version of the object that the next write is meant for.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The object has this version now.
+    pub fn move_to(&mut self, object: &Object) {
+        self.version.clone_from(&object.resource_version);
+    }
+
+    /// The spec was acted on as it is now.
+    pub fn mark_observed(&mut self) {
+        let generation = json!(self.generation);
+        self.fields.insert("observedGeneration".to_owned(), generation);
+    }
+
+    /// Somebody's wish for a reconciliation was fulfilled.
+    pub fn mark_handled(&mut self) {
+        if let Some(requested) = &self.requested {
+            self.fields
+                .insert("lastHandledReconcileAt".to_owned(), json!(requested));
+        }
+    }
+
+    /// What has to be written, as a JSON merge patch (RFC 7396); none when the cluster has all of it.
+    #[must_use]
+    pub fn patch(&self) -> Option<Value> {
+        let patch = difference(&self.written, &self.wanted());
+        (!patch.is_empty()).then(|| json!({ "status": patch }))
+    }
+
+    /// What [`Status::patch`] said is in the cluster, and this is the object now.
+    pub fn wrote(&mut self, after: &Object) {
+        self.written = self.wanted();
+        self.move_to(after);
+    }
+
+    fn wanted(&self) -> Map<String, Value> {
+        let mut wanted = self.fields.clone();
+        let conditions = self.conditions.to_json();
+        if self.written.contains_key("conditions") || conditions.as_array().is_some_and(|list| !list.is_empty()) {
+            wanted.insert("conditions".to_owned(), conditions);
+        }
+        wanted
+    }
+}
+
+/// What a merge patch has to say to turn `old` into `new`.
+fn difference(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<String, Value> {
+    let gone = old.keys().filter(|key| !new.contains_key(*key));
+    let mut patch: Map<String, Value> = gone.map(|key| (key.clone(), Value::Null)).collect();
+    for (key, value) in new {
+        match (old.get(key), value) {
+            (Some(old), value) if old == value => {}
+            (Some(Value::Object(old)), Value::Object(new)) => {
+                patch.insert(key.clone(), Value::Object(difference(old, new)));
+            }
+            _ => {
+                patch.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    patch
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn map(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn a_merge_patch_says_what_changed_and_what_is_gone() {
+        let old = map(json!({"a": 1, "b": {"c": {"d": 1, "e": 2}}, "f": [1], "g": 1}));
+        let new = map(json!({"a": 1, "b": {"c": {"d": 1}}, "f": [1, 2], "h": {"i": 1}}));
+        let patch = json!({"b": {"c": {"e": null}}, "f": [1, 2], "g": null, "h": {"i": 1}});
+        assert_eq!(Value::Object(difference(&old, &new)), patch);
+        assert!(difference(&new, &new).is_empty());
+    }
+}

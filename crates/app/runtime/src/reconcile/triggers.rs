@@ -1,0 +1,47 @@
+//! Which changes of an object are worth a reconciliation of itself (predicates of Flux's controllers; C35).
+
+use std::sync::Arc;
+
+use super::status::REQUESTED_AT;
+use crate::work::queue::Queue;
+use bumpwright_api::ANNOTATION_PREFIX;
+use bumpwright_kube::{Cache, Change, Object};
+
+/// Objects are reconciled when they are new, when their spec changes, when they are deleted, or when somebody asks.
+pub fn own(cache: &Cache, queue: &Arc<Queue>) {
+    let queue = Arc::clone(queue);
+    cache.listen(move |change| match change {
+        Change::Added(object) => queue.add(object.name.clone()),
+        Change::Updated(old, new) if concerns(old, new) => {
+            call_off(new, &queue);
+            queue.add(new.name.clone());
+        }
+        Change::Updated(..) => {}
+        Change::Deleted(object) => {
+            queue.call_off(&object.name);
+            queue.forget(&object.name);
+        }
+    });
+}
+
+/// A turn of an object that is deleted ends: nobody needs what it finds out.
+pub fn call_off(object: &Object, queue: &Queue) {
+    if object.deleting {
+        queue.call_off(&object.name);
+    }
+}
+
+/// Whether a change is one of the spec, a deletion or a wish.
+pub fn concerns(old: &Object, new: &Object) -> bool {
+    let requested = |object: &Object| object.annotations.get(REQUESTED_AT).cloned();
+    let ours = |object: &Object| -> Vec<(String, String)> {
+        let all = object.annotations.iter();
+        all.filter(|(key, _)| key.starts_with(ANNOTATION_PREFIX))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    };
+    old.generation != new.generation
+        || old.deleting != new.deleting
+        || (requested(new).is_some() && requested(old) != requested(new))
+        || ours(old) != ours(new)
+}

@@ -1,0 +1,486 @@
+//! What is to be reconciled next: each object once, now or later, never twice at the same time.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::lines::Lines;
+use super::places::{Place, WaitingRoom};
+use crate::{ControllerMetrics, Working};
+use bumpwright_api::ObjectName;
+
+/// The pauses between attempts that fail: doubled each time (`--min-retry-delay`, `--max-retry-delay`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// The first pause.
+    pub least: Duration,
+    /// The longest.
+    pub most: Duration,
+}
+
+impl Backoff {
+    /// The pause after so many failures before this one.
+    #[must_use]
+    pub fn pause(&self, failures: u32) -> Duration {
+        let factor = 2_u32.checked_pow(failures).unwrap_or(u32::MAX);
+        self.least.checked_mul(factor).unwrap_or(self.most).min(self.most)
+    }
+}
+
+/// How soon it is looked again whether a namespace may have more turns.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How many turns a namespace may have at once.
+#[derive(Clone, Debug, Default)]
+pub struct Share {
+    /// As many as there are workers, or one while the waiting room is crowded.
+    pub most: usize,
+    /// Where turns wait that have lost their desks.
+    pub room: WaitingRoom,
+}
+
+impl Share {
+    fn now(&self) -> usize {
+        match self.room.is_crowded() {
+            true => 1,
+            false => self.most.max(1),
+        }
+    }
+}
+
+/// A queue of objects of one kind. Namespaces take turns.
+#[derive(Debug)]
+pub struct Queue {
+    backoff: Backoff,
+    share: Share,
+    metrics: ControllerMetrics,
+    state: Mutex<State>,
+    changed: Notify,
+    closing: Notify,
+    /// Somebody wants an object that is at work.
+    again: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    ready: Lines,
+    /// Those in `ready`, and those at work that have to be looked at again.
+    wanted: BTreeSet<ObjectName>,
+    working: BTreeSet<ObjectName>,
+    /// Where turns are taken that end when their object is deleted.
+    places: HashMap<ObjectName, Weak<Place>>,
+    /// When an object comes back by itself; the number tells timers of one moment apart.
+    timers: BTreeMap<(Instant, u64), ObjectName>,
+    due: HashMap<ObjectName, (Instant, u64)>,
+    /// What changed while an object was at work, the first of it.
+    causes: HashMap<ObjectName, String>,
+    /// The revision that the turn at work on an object builds from.
+    revisions: HashMap<ObjectName, String>,
+    failures: HashMap<ObjectName, u32>,
+    /// Since when changes have been waiting to settle.
+    unsettled: HashMap<ObjectName, Instant>,
+    count: u64,
+    closed: bool,
+}
+
+impl Queue {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(backoff: Backoff, share: Share, metrics: ControllerMetrics) -> Self {
+        Self {
+            backoff,
+            share,
+            metrics,
+            state: Mutex::default(),
+            changed: Notify::new(),
+            closing: Notify::new(),
+            again: Notify::new(),
+        }
+    }
+
+    /// Wants an object looked at as soon as a worker is free.
+    pub fn add(&self, name: ObjectName) {
+        if self.lock().want(name) {
+            self.metrics.queued();
+        }
+        self.changed.notify_one();
+    }
+
+    /// Wants an object looked at because of a change: `GitRepository/apps/fleet`. Who waits within a turn of it is told.
+    pub fn add_because(&self, name: ObjectName, cause: impl FnOnce() -> String) {
+        let mut state = self.lock();
+        if state.working.contains(&name) {
+            state.causes.entry(name.clone()).or_insert_with(cause);
+        }
+        drop(state);
+        self.add(name);
+        self.again.notify_waiters();
+    }
+
+    /// Waits until a change wants an object that is at work looked at again. Gives the change.
+    pub async fn wanted_again(&self, name: &ObjectName) -> String {
+        loop {
+            let again = self.again.notified();
+            if let Some(cause) = self.lock().causes.get(name) {
+                return cause.clone();
+            }
+            again.await;
+        }
+    }
+
+    /// The turn at work on an object builds from a revision: that it is there is no reason for another turn.
+    pub fn builds(&self, name: &ObjectName, revision: &str) {
+        self.lock().revisions.insert(name.clone(), revision.to_owned());
+    }
+
+    /// Whether an object is at work with a revision already.
+    pub fn is_building(&self, name: &ObjectName, revision: &str) -> bool {
+        self.lock()
+            .revisions
+            .get(name)
+            .is_some_and(|building| building == revision)
+    }
+
+    /// Wants an object looked at in a while, instead of when it would have come back by itself.
+    pub fn add_after(&self, name: ObjectName, pause: Duration) {
+        self.lock().schedule(name, Instant::now() + pause);
+        self.changed.notify_one();
+    }
+
+    /// The object was dealt with: its next failure is a first one again.
+    pub fn succeeded(&self, name: &ObjectName) {
+        self.lock().failures.remove(name);
+    }
+
+    /// The object comes back by itself after a pause, unless a change that came during its turn has its own time.
+    pub fn come_back(&self, name: &ObjectName, pause: Duration) {
+        let mut state = self.lock();
+        if !state.due.contains_key(name) {
+            state.schedule(name.clone(), Instant::now() + pause);
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// The object could not be dealt with: it comes back after a pause that grows with each failure, or sooner if a change that
+    /// came during its turn wants it. Gives that pause.
+    pub fn failed(&self, name: &ObjectName) -> Duration {
+        let mut state = self.lock();
+        let failures = state.failures.entry(name.clone()).or_default();
+        let pause = self.backoff.pause(*failures);
+        *failures += 1;
+        let at = Instant::now() + pause;
+        if state.due.get(name).is_none_or(|(due, _)| *due > at) {
+            state.schedule(name.clone(), at);
+        }
+        drop(state);
+        self.metrics.delayed();
+        self.changed.notify_one();
+        pause
+    }
+
+    /// For how long changes have been waiting for the object's next turn, this one included.
+    pub fn unsettled(&self, name: &ObjectName) -> Duration {
+        let mut state = self.lock();
+        let first = state.unsettled.entry(name.clone()).or_insert_with(Instant::now);
+        first.elapsed()
+    }
+
+    /// Forgets an object that is gone.
+    pub fn forget(&self, name: &ObjectName) {
+        let mut state = self.lock();
+        state.failures.remove(name);
+        state.unsettled.remove(name);
+        state.unschedule(name);
+    }
+
+    /// Waits for the next object; none once the queue is closed. [`Queue::done`] has to follow.
+    pub async fn next(&self) -> Option<(ObjectName, Working)> {
+        loop {
+            let changed = self.changed.notified();
+            let wake = {
+                let mut state = self.lock();
+                if state.closed {
+                    // The next worker wants to know it too.
+                    self.changed.notify_one();
+                    return None;
+                }
+                for _ in 0..state.ripen(Instant::now()) {
+                    self.metrics.queued();
+                }
+                if let Some((name, since)) = state.take(self.share.now()) {
+                    if !state.ready.is_empty() {
+                        self.changed.notify_one();
+                    }
+                    return Some((name, self.metrics.started(since.elapsed())));
+                }
+                let timer = state.timers.keys().next().map(|(at, _)| *at);
+                // Whoever waits now waits for its own namespace, or for the waiting room to empty.
+                let look = (!state.ready.is_empty()).then(|| Instant::now() + LOOK);
+                timer.into_iter().chain(look).min()
+            };
+            match wake {
+                Some(at) => {
+                    let _ = tokio::time::timeout_at(at, changed).await;
+                }
+                None => changed.await,
+            }
+        }
+    }
+
+    /// A worker is done with an object, which may be given out again.
+    pub fn done(&self, name: &ObjectName) {
+        let mut state = self.lock();
+        state.working.remove(name);
+        state.places.remove(name);
+        state.causes.remove(name);
+        state.revisions.remove(name);
+        if state.wanted.contains(name) {
+            state.ready.push(name.clone());
+            self.changed.notify_one();
+        }
+    }
+
+    /// The turn of an object has begun at a place, and ends when the object is deleted.
+    pub fn begun(&self, name: &ObjectName, place: &Arc<Place>) {
+        self.lock().places.insert(name.clone(), Arc::downgrade(place));
+    }
+
+    /// An object is deleted: nobody wants the turn of it that goes on.
+    pub fn call_off(&self, name: &ObjectName) {
+        let place = self.lock().places.remove(name);
+        if let Some(place) = place.and_then(|place| place.upgrade()) {
+            place.call_off();
+        }
+    }
+
+    /// One of the namespace has left its desk.
+    pub fn stood_up(&self, namespace: &str) {
+        self.lock().ready.stood_up(namespace);
+        self.changed.notify_one();
+    }
+
+    /// A turn of the namespace is over, with all of its threads.
+    pub fn ended(&self, namespace: &str) {
+        self.lock().ready.ended(namespace);
+        self.changed.notify_one();
+    }
+
+    /// Gives out nothing any more.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_one();
+        self.closing.notify_waiters();
+    }
+
+    /// Waits until the queue is closed.
+    pub async fn closed(&self) {
+        let closing = self.closing.notified();
+        if !self.lock().closed {
+            closing.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// True when that is news.
+    fn want(&mut self, name: ObjectName) -> bool {
+        let news = self.wanted.insert(name.clone());
+        if news && !self.working.contains(&name) {
+            self.ready.push(name);
+        }
+        news
+    }
+
+    /// The turn says when the object comes back: an older time would only repeat what is done now.
+    fn take(&mut self, most: usize) -> Option<(ObjectName, Instant)> {
+        let (name, since) = self.ready.take(most)?;
+        self.unschedule(&name);
+        self.wanted.remove(&name);
+        self.unsettled.remove(&name);
+        self.working.insert(name.clone());
+        Some((name, since))
+    }
+
+    fn schedule(&mut self, name: ObjectName, at: Instant) {
+        self.unschedule(&name);
+        self.count += 1;
+        self.timers.insert((at, self.count), name.clone());
+        self.due.insert(name, (at, self.count));
+    }
+
+    fn unschedule(&mut self, name: &ObjectName) {
+        if let Some(timer) = self.due.remove(name) {
+            self.timers.remove(&timer);
+        }
+    }
+
+    /// Wants those whose time has come; gives how many of them are news.
+    fn ripen(&mut self, now: Instant) -> usize {
+        let mut news = 0;
+        while let Some((timer, _)) = self.timers.first_key_value()
+            && timer.0 <= now
+            && let Some((_, name)) = self.timers.pop_first()
+        {
+            self.due.remove(&name);
+            news += usize::from(self.want(name));
+        }
+        news
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Metrics;
+
+    fn share() -> Share {
+        Share {
+            most: 99,
+            ..Share::default()
+        }
+    }
+
+    fn queue() -> Queue {
+        let backoff = Backoff {
+            least: Duration::from_millis(750),
+            most: Duration::from_secs(900),
+        };
+        Queue::new(backoff, share(), Metrics::new().controller("test", 1))
+    }
+
+    async fn next(queue: &Queue) -> Option<ObjectName> {
+        queue.next().await.map(|(name, _)| name)
+    }
+
+    fn name(name: &str) -> ObjectName {
+        ObjectName::new("apps", name)
+    }
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let backoff = queue().backoff;
+        let seconds: Vec<f64> = [0, 1, 2, 10, 11, 40].map(|n| backoff.pause(n).as_secs_f64()).into();
+        assert_eq!(seconds, [0.75, 1.5, 3.0, 768.0, 900.0, 900.0]);
+    }
+
+    #[tokio::test]
+    async fn an_object_is_given_out_once_and_again_after_it_was_wanted_at_work() {
+        let queue = queue();
+        queue.add(name("a"));
+        queue.add(name("a"));
+        queue.add(name("b"));
+        assert_eq!(next(&queue).await, Some(name("a")));
+        queue.add(name("a"));
+        assert_eq!(next(&queue).await, Some(name("b")));
+        queue.done(&name("a"));
+        assert_eq!(next(&queue).await, Some(name("a")));
+    }
+
+    #[tokio::test]
+    async fn a_later_time_replaces_an_earlier_one() {
+        let queue = queue();
+        let start = Instant::now();
+        queue.add_after(name("a"), Duration::from_millis(1));
+        queue.add_after(name("b"), Duration::from_millis(20));
+        queue.add_after(name("a"), Duration::from_millis(30));
+        assert_eq!(next(&queue).await, Some(name("b")));
+        assert_eq!(next(&queue).await, Some(name("a")));
+        assert!(start.elapsed() >= Duration::from_millis(30));
+    }
+
+    #[tokio::test]
+    async fn a_time_that_comes_while_the_object_is_at_work_is_not_another_turn() {
+        let queue = queue();
+        queue.add_after(name("a"), Duration::from_millis(5));
+        queue.add(name("a"));
+        assert_eq!(next(&queue).await, Some(name("a")));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        queue.add(name("b"));
+        assert_eq!(next(&queue).await, Some(name("b")));
+        queue.done(&name("a"));
+        queue.add_after(name("c"), Duration::from_millis(1));
+        assert_eq!(next(&queue).await, Some(name("c")));
+    }
+
+    #[tokio::test]
+    async fn a_change_that_settles_while_the_object_is_at_work_keeps_its_time() {
+        let queue = queue();
+        for ends in [Ok(Duration::from_secs(3600)), Err(())] {
+            queue.add(name("a"));
+            assert_eq!(next(&queue).await, Some(name("a")));
+            queue.add_after(name("a"), Duration::from_millis(5));
+            match ends {
+                Ok(interval) => queue.come_back(&name("a"), interval),
+                Err(()) => drop(queue.failed(&name("a"))),
+            }
+            queue.done(&name("a"));
+            let soon = tokio::time::timeout(Duration::from_millis(500), next(&queue)).await;
+            assert_eq!(soon, Ok(Some(name("a"))));
+            queue.done(&name("a"));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_revision_is_known_as_long_as_the_turn_goes_on() {
+        let queue = queue();
+        queue.add(name("a"));
+        assert_eq!(next(&queue).await, Some(name("a")));
+        queue.builds(&name("a"), "main@sha1:1");
+        assert!(queue.is_building(&name("a"), "main@sha1:1"));
+        assert!(!queue.is_building(&name("a"), "main@sha1:2"));
+        queue.done(&name("a"));
+        assert!(!queue.is_building(&name("a"), "main@sha1:1"));
+    }
+
+    #[tokio::test]
+    async fn failures_count_until_a_success() {
+        let backoff = Backoff {
+            least: Duration::from_millis(3),
+            most: Duration::from_secs(1),
+        };
+        let queue = Queue::new(backoff, share(), Metrics::new().controller("test", 1));
+        assert_eq!(queue.failed(&name("a")).as_millis(), 3);
+        assert_eq!(queue.failed(&name("a")).as_millis(), 6);
+        queue.succeeded(&name("a"));
+        assert_eq!(queue.failed(&name("a")).as_millis(), 3);
+        assert_eq!(next(&queue).await, Some(name("a")));
+    }
+
+    #[tokio::test]
+    async fn who_waits_within_a_turn_learns_what_changed() {
+        let queue = queue();
+        queue.add_because(name("a"), || "GitRepository/apps/early".to_owned());
+        assert_eq!(next(&queue).await, Some(name("a")));
+        let told = async { queue.wanted_again(&name("a")).await };
+        let tell = async {
+            tokio::task::yield_now().await;
+            queue.add_because(name("b"), || "GitRepository/apps/other".to_owned());
+            queue.add_because(name("a"), || "GitRepository/apps/fleet".to_owned());
+        };
+        assert_eq!(tokio::join!(told, tell).0, "GitRepository/apps/fleet");
+    }
+
+    #[tokio::test]
+    async fn closing_sends_all_workers_home() {
+        let queue = std::sync::Arc::new(queue());
+        let workers: Vec<_> = (0..3)
+            .map(|_| {
+                let queue = queue.clone();
+                tokio::spawn(async move { next(&queue).await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        queue.close();
+        for worker in workers {
+            assert_eq!(worker.await.ok().flatten(), None);
+        }
+    }
+}

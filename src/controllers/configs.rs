@@ -1,0 +1,80 @@
+//! Secrets and ConfigMaps that objects name: each is asked for when it is needed, unless the gate `CacheSecretsAndConfigMaps` has
+//! all of them watched.
+
+use std::sync::Arc;
+
+use super::settings::Settings;
+use bumpwright_api::{ObjectName, Secret};
+use bumpwright_kube::{CONFIG_MAP, Cache, Cluster, ClusterError, Kind, Object, SECRET};
+
+/// So many bytes of Secrets are kept, and of ConfigMaps: anybody may make large ones. Others are asked for.
+const ROOM: usize = 64 << 20;
+
+/// All Secrets and ConfigMaps that are watched.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) secrets: Arc<Cache>,
+    pub(crate) config_maps: Arc<Cache>,
+}
+
+impl Known {
+    /// None where the gate leaves them to requests.
+    pub(crate) fn of(settings: &Settings) -> Option<Self> {
+        settings.gates.cache_configs.then(|| Self {
+            secrets: Arc::new(Cache::with_room(&SECRET, ROOM)),
+            config_maps: Arc::new(Cache::with_room(&CONFIG_MAP, ROOM)),
+        })
+    }
+}
+
+/// Reads them.
+#[derive(Clone, Debug)]
+pub(crate) struct Configs {
+    cluster: Cluster,
+    known: Option<Known>,
+}
+
+impl Configs {
+    pub(crate) fn new(cluster: &Cluster, known: Option<Known>) -> Self {
+        Self {
+            cluster: cluster.clone(),
+            known,
+        }
+    }
+
+    /// A Secret.
+    ///
+    /// # Errors
+    /// As [`Cluster::read`].
+    pub(crate) async fn secret(&self, name: &ObjectName) -> Result<Secret, ClusterError> {
+        let known = self.known.as_ref().map(|known| &known.secrets);
+        let object = self.get(known, &SECRET, name).await?;
+        object.read(&SECRET).map_err(|error| ClusterError::Unreadable {
+            kind: SECRET.kind,
+            name: name.clone(),
+            error: error.to_string(),
+        })
+    }
+
+    /// A ConfigMap.
+    ///
+    /// # Errors
+    /// As [`Cluster::get`].
+    pub(crate) async fn config_map(&self, name: &ObjectName) -> Result<Arc<Object>, ClusterError> {
+        let known = self.known.as_ref().map(|known| &known.config_maps);
+        self.get(known, &CONFIG_MAP, name).await
+    }
+
+    /// What the watch has not brought (yet), or never brings, be it elsewhere, too large or not ours to watch, is asked for.
+    async fn get(
+        &self,
+        known: Option<&Arc<Cache>>,
+        kind: &'static Kind,
+        name: &ObjectName,
+    ) -> Result<Arc<Object>, ClusterError> {
+        match known.and_then(|cache| cache.get(name)) {
+            Some(object) => Ok(object),
+            None => self.cluster.get(kind, name).await.map(Arc::new),
+        }
+    }
+}

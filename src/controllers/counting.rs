@@ -1,0 +1,104 @@
+//! From what rooms tell of their work to the counters of `observe`.
+
+use std::io::BufRead;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bumpwright_cloud::{Asker, TokenCache, TokenCacheEvents, TokenCacheLimits};
+use bumpwright_git::{Connection, Protocol, Service, Transport, TransportError};
+use bumpwright_http::Sent;
+use bumpwright_kube::OnAnswer;
+use bumpwright_runtime::{Counter, Metrics, TokenCacheMetrics};
+use bumpwright_update::Run;
+
+/// `rest_client_requests_total`
+pub(crate) fn of_cluster(metrics: &Metrics) -> OnAnswer {
+    let metrics = metrics.clone();
+    Arc::new(move |code, host, method| metrics.kubernetes_request(code, host, method))
+}
+
+/// `bumpwright_registry_requests_total`
+pub(crate) fn of_registries(metrics: &Metrics) -> Sent {
+    let requests = metrics.registry_requests();
+    Sent::new(move || requests.increment())
+}
+
+/// `bumpwright_pushes_total` and `bumpwright_push_races_total`, after a run.
+pub(crate) fn run(metrics: &Metrics, run: &Run) {
+    metrics.push_races().add(u64::from(run.races));
+    if run.has_pushed() {
+        metrics.pushes().increment();
+    }
+}
+
+/// A cache for tokens with `gotk_token_*`; a cache that keeps nothing has no metrics, as with Flux.
+pub(crate) fn token_cache(limits: TokenCacheLimits, metrics: &Metrics) -> TokenCache {
+    let events = (limits.items > 0).then(|| Arc::new(Tokens(metrics.token_cache())) as Arc<dyn TokenCacheEvents>);
+    TokenCache::new(limits, events)
+}
+
+struct Tokens(TokenCacheMetrics);
+
+impl TokenCacheEvents for Tokens {
+    fn looked_up(&self, found: bool, asker: &Asker) {
+        let Asker { kind, namespace, name } = asker;
+        self.0.looked_up(found, kind, namespace, name, "reconcile");
+    }
+
+    fn requested(&self, worked: bool) {
+        self.0.requested(worked);
+    }
+
+    fn evicted(&self) {
+        self.0.evictions.increment();
+    }
+
+    fn items(&self, count: usize) {
+        self.0.items.set(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
+    }
+}
+
+/// A way to a Git server whose requests are counted: over HTTP each question but the repetition of one with credentials, over
+/// SSH each message that waits for an answer.
+pub(crate) struct CountedTransport {
+    pub(crate) inner: Box<dyn Transport>,
+    pub(crate) requests: Counter,
+}
+
+struct CountedConnection {
+    inner: Box<dyn Connection>,
+    requests: Counter,
+}
+
+impl Transport for CountedTransport {
+    fn connect(&self, service: Service, protocol: Protocol) -> Result<Box<dyn Connection>, TransportError> {
+        Ok(Box::new(CountedConnection {
+            inner: self.inner.connect(service, protocol)?,
+            requests: self.requests.clone(),
+        }))
+    }
+
+    fn timeout(&self) -> Duration {
+        self.inner.timeout()
+    }
+}
+
+impl Connection for CountedConnection {
+    fn stateless(&self) -> bool {
+        self.inner.stateless()
+    }
+
+    fn advertisement(&mut self) -> Result<Box<dyn BufRead + Send + '_>, TransportError> {
+        self.requests.increment();
+        self.inner.advertisement()
+    }
+
+    fn request(&mut self, body: &[u8]) -> Result<Box<dyn BufRead + Send + '_>, TransportError> {
+        self.requests.increment();
+        self.inner.request(body)
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), TransportError> {
+        self.inner.finish()
+    }
+}

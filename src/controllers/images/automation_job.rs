@@ -1,0 +1,247 @@
+//! From an automation, its GitRepository and their Secrets to a run.
+
+use std::sync::Arc;
+
+use crate::controllers::context::Context;
+use crate::controllers::mirror_uses::Owner;
+use crate::controllers::settings::Gates;
+use crate::controllers::tokens;
+use bumpwright_api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
+use bumpwright_cloud::{Asker, GitIdentity, Use};
+use bumpwright_connect as access;
+use bumpwright_connect::{self as remotes, Reached, RemoteError};
+use bumpwright_forge::{Login, Repository};
+use bumpwright_git::{Auth, Remote, Scheme};
+use bumpwright_http::Deadline;
+use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
+use bumpwright_runtime::{Outcome, clock};
+use bumpwright_update::{
+    Author, CommitMessage, DestinationError, Edits, OtherBranch, Place, Policies, PullRequest, RemoteJob, Start,
+    settings,
+};
+
+/// Why there is nothing to run.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// Someone has to change something.
+    Stalled(Outcome),
+    /// It may work later.
+    Failed(String),
+    /// The remote cannot be asked with these settings.
+    Checkout { url: String, message: String },
+}
+
+impl From<String> for Refused {
+    fn from(message: String) -> Self {
+        Self::Failed(message)
+    }
+}
+
+/// The Secret with the signing key, beside the automation (IUA-040).
+pub(crate) fn signing_secret(automation: &ImageUpdateAutomation) -> Option<ObjectName> {
+    let key = automation.spec.git.as_ref()?.commit.signing_key.as_ref()?;
+    Some(ObjectName::new(
+        automation.metadata.namespace_or_default(),
+        &key.secret_ref.name,
+    ))
+}
+
+/// The run of an automation. `policies` are those of its namespace.
+pub(crate) fn make(
+    context: &Context,
+    automation: &ImageUpdateAutomation,
+    repository: &GitRepository,
+    objects: &Objects,
+    policies: Arc<Policies>,
+) -> Result<(RemoteJob, Place), Refused> {
+    let Some(git) = &automation.spec.git else {
+        return Err(Refused::Failed("spec.git is required".to_owned()));
+    };
+    let mut remote = remote(context, automation, repository, objects)?;
+    let reference = automation.checkout_ref(repository.spec.reference.as_ref());
+    let (start, branch) = settings::start(reference).map_err(|e| e.to_string())?;
+    let mut push = settings::push(automation).map_err(|e| e.to_string())?;
+    push.other_branch = other_branch(context.settings.gates);
+    push.drop_options = context.settings.gates.allow_dropped_push_options;
+    if settings::names_no_branch(reference, &push) {
+        return Err(Refused::Failed(DestinationError::NoBranch.to_string()));
+    }
+    if context.settings.gates.refspec_also_pushes_branch && !push.refspecs.is_empty() && push.branch.is_none() {
+        push.branch = match &start {
+            Start::Branch(branch) => Some(branch.clone()),
+            _ => branch.clone(),
+        };
+    }
+    remote.ssh.kex.clone_from(&context.settings.ssh_kex);
+    remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
+    let author = Author {
+        name: git.commit.author.name.clone(),
+        email: git.commit.author.email.clone(),
+    };
+    let signer = git.commit.signing_key.as_ref().map(|key| {
+        let name = &key.secret_ref.name;
+        let secret = objects
+            .secret(&ObjectName::new(automation.metadata.namespace_or_default(), name))
+            .ok_or_else(|| access::SigningKeyError::NotFound(name.clone()));
+        secret.and_then(|secret| access::signer(secret, key.kind, clock::now().unix_seconds()))
+    });
+    let signer = signer.transpose().map_err(|e| e.to_string())?;
+    let job = RemoteJob {
+        edits: Edits {
+            automation: Some(automation.metadata.object_name().to_string()),
+            namespace: Some(automation.metadata.namespace_or_default().to_owned()),
+            selector: automation.spec.policy_selector.clone(),
+            path: automation.spec.update.path.clone(),
+            policies,
+            resolver: None,
+            dry_run: false,
+        },
+        url: remote.url.to_string(),
+        start,
+        branch,
+        sparse: context.settings.gates.sparse,
+        push,
+        author,
+        message: CommitMessage::of(automation),
+        signer,
+        pull_request: pull_request(automation, &remote, objects)?,
+    };
+    let owner = Owner::new(IMAGE_UPDATE_AUTOMATION.kind, automation.metadata.object_name());
+    let place = context
+        .mirrors
+        .place(&remote, &owner)
+        .map_err(|message| Refused::Checkout {
+            url: job.url.clone(),
+            message,
+        })?;
+    Ok((job, place))
+}
+
+/// What the gates make of a push branch that is there already (C30).
+fn other_branch(gates: Gates) -> OtherBranch {
+    match (gates.force_push_branch, gates.all_branches) {
+        (true, _) => OtherBranch::Replaced,
+        (false, true) => OtherBranch::Continued,
+        (false, false) => OtherBranch::Forwarded,
+    }
+}
+
+/// The remote, with everything that its GitRepository says (C33).
+fn remote(
+    context: &Context,
+    automation: &ImageUpdateAutomation,
+    repository: &GitRepository,
+    objects: &Objects,
+) -> Result<Remote, Refused> {
+    let reached = remotes::of_repository(&repository.spec.url, repository, objects).map_err(|error| match error {
+        RemoteError::Source(_) => Refused::Stalled(Outcome::stalled("InvalidSourceConfiguration", &error)),
+        RemoteError::Credentials { error, .. } => {
+            Refused::Failed(format!("failed to configure authentication options: {error}"))
+        }
+        other => Refused::Failed(other.to_string()),
+    })?;
+    let Reached {
+        mut remote,
+        identity,
+        missing,
+    } = reached;
+    if !matches!(remote.url.scheme(), Scheme::Http | Scheme::Https | Scheme::Ssh) {
+        // Folders of this machine hold what belongs to others, and definitions are not always those that forbid them.
+        let error = RemoteError::Source(format!(
+            "url '{}' is none of http://, https:// and ssh://",
+            repository.spec.url
+        ));
+        return Err(Refused::Stalled(Outcome::stalled("InvalidSourceConfiguration", &error)));
+    }
+    if remote.url.scheme() == Scheme::Ssh && missing.is_none() && matches!(remote.auth, Auth::None) {
+        return Err(Refused::Failed(
+            "failed to configure authentication options: invalid 'ssh' auth option: 'identity' is required".to_owned(),
+        ));
+    }
+    if let Some(name) = missing {
+        return Err(Refused::Failed(format!(
+            "failed to get auth secret '{name}': secrets {:?} not found",
+            name.name
+        )));
+    }
+    if let Some(identity) = identity {
+        remote.auth = fetched(context, automation, repository, objects, identity, &remote)?;
+    }
+    Ok(remote)
+}
+
+/// The credentials of an identity, which is tried here: what is wrong with it is no fault of Git's.
+fn fetched(
+    context: &Context,
+    automation: &ImageUpdateAutomation,
+    repository: &GitRepository,
+    objects: &Objects,
+    mut identity: GitIdentity,
+    remote: &Remote,
+) -> Result<Auth, Refused> {
+    let unfit = |error: &dyn std::fmt::Display| format!("failed to configure authentication options: {error}");
+    let metadata = &automation.metadata;
+    if let GitIdentity::Provider { service_account, .. } = &mut identity {
+        let (given, namespace) = (tokens::given_by_git(repository), metadata.namespace_or_default());
+        tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName")
+            .map_err(|closed| Refused::Stalled(closed.into()))?;
+        let account = tokens::of_git(&context.accounts, repository, namespace);
+        let account = account.and_then(|name| objects.service_account(&name));
+        let annotations = account.map(|account| &account.metadata.annotations);
+        let found = context.accounts.identity(namespace, given, annotations, Use::Git);
+        *service_account = found.map_err(|error| unfit(&error))?;
+    }
+    let asker = Asker {
+        kind: IMAGE_UPDATE_AUTOMATION.kind,
+        namespace: metadata.namespace_or_default().to_owned(),
+        name: metadata.name.clone(),
+    };
+    let auth = context.identities.auth(identity, remote, Some(asker))?;
+    if let Auth::Fetched(source) = &auth {
+        let login = source.login(None, Deadline::after(remote.timeout));
+        login.map_err(|error| unfit(&error))?;
+    }
+    Ok(auth)
+}
+
+/// The Secret with a token for pull requests, beside the automation.
+pub(crate) fn pull_request_secret(automation: &ImageUpdateAutomation) -> Option<ObjectName> {
+    let name = automation.pull_request().ok()?.secret?;
+    Some(ObjectName::new(automation.metadata.namespace_or_default(), name))
+}
+
+/// The pull request that annotations ask for.
+fn pull_request(
+    automation: &ImageUpdateAutomation,
+    remote: &Remote,
+    objects: &Objects,
+) -> Result<Option<PullRequest>, Refused> {
+    let said = automation
+        .pull_request()
+        .map_err(|error| Refused::Stalled(Outcome::stalled("InvalidAnnotation", &error)))?;
+    let Some(kind) = said.kind.map(bumpwright_update::forge_kind) else {
+        return Ok(None);
+    };
+    let git = remotes::git_address(remote)?;
+    let repository =
+        Repository::locate(kind, git, said.api.as_ref()).map_err(|error| format!("pull request: {error}"))?;
+    let login = match pull_request_secret(automation) {
+        Some(name) => {
+            let secret = objects.secret(&name).ok_or_else(|| format!("secret '{name}' not found"))?;
+            let token = secret.text("token").map_err(|e| e.to_string())?;
+            let token = token.map(str::trim_end).filter(|token| !token.is_empty());
+            Login::Token(bumpwright_secret::Secret::new(
+                token.ok_or_else(|| format!("secret '{name}' has no 'token' for pull requests"))?,
+            ))
+        }
+        None => remotes::own_login(remote, &repository)
+            .filter(|_| repository.is_served_by(git))
+            .ok_or_else(|| {
+                format!("no token for the pull requests of {repository}: name a Secret by the annotation bumpwright.dev/pull-request-secret")
+            })?,
+    };
+    Ok(Some(PullRequest {
+        base: said.base,
+        forge: Arc::new(remotes::forge(kind, repository, login, remote)?),
+    }))
+}

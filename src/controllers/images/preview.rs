@@ -1,0 +1,50 @@
+//! What an automation with `bumpwright.dev/dry-run: "true"` reports instead of pushing.
+
+use super::skips;
+use bumpwright_api::ImageUpdateAutomation;
+use bumpwright_edit::unified;
+use bumpwright_runtime::Outcome;
+use bumpwright_update::Run;
+
+/// So many bytes of the diff are shown: a condition's message has an end.
+const SHOWN: usize = 8 << 10;
+
+/// The outcome of a dry run: the diff in the message, and an event whenever it is another one.
+pub(crate) fn outcome(automation: &ImageUpdateAutomation, run: &Run) -> Outcome {
+    let mut message = match &run.commit {
+        None => "dry run: repository up-to-date".to_owned(),
+        Some(commit) => format!(
+            "dry run: {} change{} would be pushed to branch '{}'\n{}",
+            run.changes.len(),
+            if run.changes.len() == 1 { "" } else { "s" },
+            commit.branch.as_deref().unwrap_or_default(),
+            diff(run)
+        ),
+    };
+    if let Some(skipped) = skips::summary(&run.skips) {
+        message = format!("{}\n{skipped}", message.trim_end());
+    }
+    Outcome::Ready {
+        trace: message.clone(),
+        news: None,
+        message,
+        after: Some(automation.interval()),
+    }
+}
+
+fn diff(run: &Run) -> String {
+    let mut bytes = Vec::new();
+    for file in &run.files {
+        unified::append(&mut bytes, &file.path, &file.old, &file.new);
+        if bytes.len() > SHOWN {
+            break;
+        }
+    }
+    let whole = String::from_utf8_lossy(&bytes);
+    if whole.len() <= SHOWN {
+        return whole.into_owned();
+    }
+    let cut = whole.get(..whole.floor_char_boundary(SHOWN)).unwrap_or_default();
+    let lines = cut.rfind('\n').and_then(|end| cut.get(..=end)).unwrap_or(cut);
+    format!("{lines}… cut here\n")
+}

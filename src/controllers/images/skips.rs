@@ -1,0 +1,88 @@
+//! Skipped markers, which Flux passes over in silence (docs/decisions.md, *silence*): in the Ready message, in an event and in
+//! metrics.
+
+use std::collections::BTreeMap;
+
+use crate::controllers::context::Context;
+use bumpwright_edit::{Reason, Skip};
+use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
+use bumpwright_runtime::Turn;
+use bumpwright_update::Run;
+
+/// So many are named in a message.
+const NAMED: usize = 3;
+
+/// So many are named in an event.
+const NAMED_IN_EVENT: usize = 10;
+
+/// The first skips, one on each line, and how many more there are; none when nothing was skipped.
+pub(crate) fn summary(skips: &[Skip]) -> Option<String> {
+    first(skips, NAMED)
+}
+
+/// Tells of skips that the message `before` of Ready does not tell of.
+pub(crate) fn warn(turn: &Turn<'_>, skips: &[Skip], before: &str) {
+    let Some(summary) = summary(skips).filter(|summary| !before.ends_with(summary)) else {
+        return;
+    };
+    let message = first(skips, NAMED_IN_EVENT).unwrap_or(summary);
+    turn.warn("MarkersSkipped", format!("markers that were not updated:\n{message}"));
+}
+
+fn first(skips: &[Skip], count: usize) -> Option<String> {
+    let told: Vec<&Skip> = skips.iter().filter(|skip| !is_meant(skip.reason)).collect();
+    if told.is_empty() {
+        return None;
+    }
+    let mut lines: Vec<String> = told
+        .iter()
+        .take(count)
+        .map(|skip| format!("{}:{}: {}", skip.path, skip.line, skip.message))
+        .collect();
+    if told.len() > count {
+        lines.push(format!("and {} more skipped", told.len() - count));
+    }
+    Some(lines.join("\n"))
+}
+
+/// Markers of other automations on the same repository are where they belong, and those of fields that are commented out bother
+/// nobody; metrics count them.
+fn is_meant(reason: Reason) -> bool {
+    reason.is_dormant() || matches!(reason, Reason::NotSelected | Reason::OtherNamespace)
+}
+
+/// Tells metrics what a run skipped.
+pub(crate) fn count(context: &Context, turn: &Turn<'_>, run: &Run) {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for skip in &run.skips {
+        *counts.entry(format!("{:?}", skip.reason)).or_default() += 1;
+    }
+    let name = &turn.object.name;
+    let counts = counts.iter().map(|(reason, count)| (reason.as_str(), *count));
+    context
+        .metrics
+        .skipped_markers(IMAGE_UPDATE_AUTOMATION.kind, &name.namespace, &name.name, counts);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skip(reason: Reason) -> Skip {
+        Skip {
+            path: "a.yaml".to_owned(),
+            line: 1,
+            column: 1,
+            reason,
+            message: format!("{reason:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_left_alone_on_purpose_is_in_no_message() {
+        let meant = [Reason::Commented, Reason::NotSelected, Reason::OtherNamespace].map(skip);
+        assert_eq!(summary(&meant), None);
+        let both = [skip(Reason::Commented), skip(Reason::UnknownPolicy)];
+        assert_eq!(summary(&both).as_deref(), Some("a.yaml:1: UnknownPolicy"));
+    }
+}

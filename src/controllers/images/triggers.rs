@@ -1,0 +1,101 @@
+//! Which changes of which objects are worth a reconciliation (predicates and mappings of Flux's controllers; C35).
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use bumpwright_api::{AutomationAnnotations, ObjectName};
+use bumpwright_kube::{Cache, Change, Object};
+use bumpwright_runtime::Queue;
+
+/// Policies are looked at again when the tags of their repository change.
+pub(crate) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>, queue: &Arc<Queue>) {
+    let (policies, queue) = (Arc::clone(policies), Arc::clone(queue));
+    let revision = |object: &Object| object.status().pointer("/lastScanResult/revision").cloned();
+    repositories.listen(move |change| {
+        let Change::Updated(old, new) = change else { return };
+        if revision(new).is_some() && revision(old) != revision(new) {
+            let names = policies.list(|policy| repository_of(policy).is_some_and(|name| name == new.name));
+            names.iter().for_each(|policy| queue.add(policy.name.clone()));
+        }
+    });
+}
+
+/// All automations of a namespace run when a policy there chooses another image: which of them have its markers only Git
+/// tells. Those that want the changes to settle first wait for more of them.
+pub(crate) fn automations_of_policy(policies: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
+    let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
+    let image = |object: &Object| {
+        object
+            .status()
+            .get("latestRef")
+            .cloned()
+            .filter(|image| !image.is_null())
+    };
+    policies.listen(move |change| {
+        let Change::Updated(old, new) = change else { return };
+        if image(new).is_some() && image(old) != image(new) {
+            let names = automations.list(|automation| automation.name.namespace == new.name.namespace);
+            names.iter().for_each(|automation| settle(automation, &queue));
+        }
+    });
+}
+
+fn settle(automation: &Object, queue: &Queue) {
+    let name = automation.name.clone();
+    // What does not parse is told by the reconciliation.
+    let annotations = AutomationAnnotations::read(&automation.annotations).unwrap_or_default();
+    match annotations.pause(queue.unsettled(&name)) {
+        Some(pause) => queue.add_after(name, pause),
+        None => queue.add(name),
+    }
+}
+
+/// Automations run when the spec of their GitRepository changes.
+pub(crate) fn automations_of_source(sources: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
+    let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
+    sources.listen(move |change| {
+        let Change::Updated(old, new) = change else { return };
+        if old.generation != new.generation {
+            let names = automations.list(|automation| source_of(automation).is_some_and(|name| name == new.name));
+            names.iter().for_each(|automation| queue.add(automation.name.clone()));
+        }
+    });
+}
+
+/// The repository whose tags a policy chooses from.
+fn repository_of(policy: &Object) -> Option<ObjectName> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Spec {
+        image_repository_ref: Reference,
+    }
+    let spec: Spec = policy.spec()?;
+    Some(spec.image_repository_ref.within(policy))
+}
+
+/// The repository that an automation writes to.
+fn source_of(automation: &Object) -> Option<ObjectName> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Spec {
+        source_ref: Reference,
+    }
+    let spec: Spec = automation.spec()?;
+    Some(spec.source_ref.within(automation))
+}
+
+/// A field of a spec that names another object.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Reference {
+    namespace: String,
+    name: String,
+}
+
+impl Reference {
+    /// The object that is named, in the namespace of the object itself when it says no other.
+    fn within(self, object: &Object) -> ObjectName {
+        ObjectName::referred_from(&object.name.namespace, Some(&self.namespace), &self.name)
+    }
+}

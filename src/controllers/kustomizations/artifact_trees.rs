@@ -1,0 +1,592 @@
+//! Artifacts of sources as trees of files in memory, each fetched and unpacked once for all Kustomizations that build from it.
+//!
+//! A tree is held in the memory of builds as long as one of them uses it, on the account of the namespace that was first to ask.
+//! Trees that nobody uses are kept for the next one within a bound of their own.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use thiserror::Error;
+use url::Url;
+
+use crate::controllers::sources::artifacts;
+use bumpwright_api::Artifact;
+use bumpwright_artifact::archive::{Kind, Links, unpack_within};
+use bumpwright_artifact::{Digest, Digester, ReadError};
+use bumpwright_budget::{Budget, Budgets, Counter, Exceeded, Held};
+use bumpwright_http::{Client, Deadline, Patience, Peer, Request};
+use bumpwright_kustomize::tree::MemoryTree;
+use bumpwright_storage::{Shared, SharedError, Storage};
+
+/// So many bytes of files are kept for the next Kustomization; what is larger is kept while somebody uses it.
+const KEPT: u64 = 32 << 20;
+
+/// Why there are no files.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub(crate) enum FetchError {
+    /// The source has not made it, or not any more.
+    #[error("file not found")]
+    Absent,
+    /// It cannot be had, or is not what the source says. In Flux's words where it has any (`fluxcd/pkg/http/fetch`).
+    #[error("{0}")]
+    Failed(String),
+    /// There is no room for it now.
+    #[error("{0}")]
+    NoRoom(String),
+}
+
+fn failed(error: impl std::fmt::Display) -> FetchError {
+    FetchError::Failed(error.to_string())
+}
+
+/// Who wants an artifact.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    /// The namespace of the Kustomization.
+    pub(crate) namespace: String,
+    /// How long it may take.
+    pub(crate) patience: Duration,
+}
+
+/// Fetches, unpacks and shares artifacts. Its calls block.
+#[derive(Debug)]
+pub(crate) struct ArtifactTrees {
+    shared: Shared<Key, Kept, FetchError>,
+    client: Client,
+    /// Where our own artifacts are, if we make any: they need no server.
+    own: Option<Storage>,
+    /// A host in place of the one that sources name (`SOURCE_CONTROLLER_LOCALHOST`).
+    host: Option<String>,
+    builds: Budgets,
+}
+
+/// What is the same tree for all who ask. A digest alone says what somebody expects, and not what he was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    digest: String,
+    place: Place,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    /// Our own storage, at this path.
+    Own(String),
+    /// An address, which a tenant may have chosen: what was sent from there, and to whose namespace.
+    Fetched { url: String, namespace: String },
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.digest)
+    }
+}
+
+/// A tree, whether anybody uses it or not.
+#[derive(Debug)]
+struct Kept {
+    tree: MemoryTree,
+    /// What those who use it hold.
+    held: Mutex<Weak<Held>>,
+}
+
+/// The files of an artifact, for as long as they are needed.
+#[derive(Clone, Debug)]
+pub(crate) struct Unpacked {
+    kept: Arc<Kept>,
+    _held: Arc<Held>,
+}
+
+impl Unpacked {
+    /// By path from the root.
+    pub(crate) fn tree(&self) -> &MemoryTree {
+        &self.kept.tree
+    }
+}
+
+impl Kept {
+    /// What it takes, held by whoever uses it already, else by this one.
+    fn held_by(&self, budget: &Budget) -> Result<Arc<Held>, Exceeded> {
+        let mut users = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(held) = users.upgrade() {
+            return Ok(held);
+        }
+        let held = Arc::new(budget.memory.hold(self.tree.weight())?);
+        *users = Arc::downgrade(&held);
+        Ok(held)
+    }
+}
+
+impl ArtifactTrees {
+    /// Nothing is fetched yet. `retries`: how often a server that fails is asked again.
+    pub(crate) fn new(retries: u32, own: Option<Storage>, host: Option<String>, builds: Budgets) -> Self {
+        let patience = Patience {
+            tries: retries.saturating_add(1),
+            ..Patience::default()
+        };
+        Self {
+            shared: Shared::new(KEPT, |kept| kept.tree.weight()),
+            client: Client::new(Peer::default(), patience),
+            own,
+            host,
+            builds,
+        }
+    }
+
+    /// The files of an artifact.
+    ///
+    /// # Errors
+    /// [`FetchError`]
+    pub(crate) fn get(&self, artifact: &Artifact, asker: &Asker) -> Result<Unpacked, FetchError> {
+        let expected = digest_of(artifact)?;
+        let budget = self.builds.of(&asker.namespace);
+        let key = Key {
+            digest: expected.to_string(),
+            place: match self.own(artifact) {
+                Some(_) => Place::Own(artifact.path.clone()),
+                None => Place::Fetched {
+                    url: artifact.url.clone(),
+                    namespace: asker.namespace.clone(),
+                },
+            },
+        };
+        loop {
+            let (mut held, mut has_tried) = (None, false);
+            let open = || {
+                has_tried = true;
+                self.open(artifact, &expected, &budget, asker.patience)
+            };
+            let got = self.shared.get(&key, open, |reader| {
+                let (kept, room) = self.unpacked(reader, artifact, &expected, &budget)?;
+                held = Some(room);
+                Ok(kept)
+            });
+            let error = match got {
+                Ok(kept) => {
+                    let held = held.map_or_else(|| kept.held_by(&budget), Ok);
+                    let _held = held.map_err(|error| no_room(&error))?;
+                    return Ok(Unpacked { kept, _held });
+                }
+                Err(error) => error,
+            };
+            match &*error {
+                // Another namespace has no room for it: that says nothing about this one.
+                SharedError::Caller(FetchError::NoRoom(_)) if !has_tried => {}
+                SharedError::Caller(error) => return Err(error.clone()),
+                SharedError::Read { cause, .. } => return Err(self.unread(artifact, &expected, cause)),
+            }
+        }
+    }
+
+    /// The storage that has an artifact, if it is one of ours.
+    fn own(&self, artifact: &Artifact) -> Option<&Storage> {
+        self.own.as_ref().filter(|own| own.url(&artifact.path) == artifact.url)
+    }
+
+    fn open(
+        &self,
+        artifact: &Artifact,
+        expected: &Digest,
+        budget: &Budget,
+        patience: Duration,
+    ) -> Result<Box<dyn Read>, FetchError> {
+        if let Some(storage) = self.own(artifact) {
+            return match storage.open(&artifacts::stored(artifact)) {
+                Ok(reader) => Ok(Box::new(reader)),
+                Err(error) if error.is_absent() => Err(FetchError::Absent),
+                Err(error) => Err(failed(error)),
+            };
+        }
+        let url = self.address(&artifact.url)?;
+        let request = Request::get(url).repeatable();
+        let opened = self.client.open(&request, Deadline::after(patience));
+        let opened = opened.map_err(|error| FetchError::Failed(format!("failed to download archive: {error}")))?;
+        match opened.body {
+            Some(body) => Ok(Box::new(Download {
+                body,
+                digester: Some(expected.algorithm().digester()),
+                expected: expected.clone(),
+                bytes: budget.bytes.counter(),
+            })),
+            None if opened.answer.status == 404 => Err(FetchError::Absent),
+            None => Err(FetchError::Failed(format!(
+                "failed to download archive from {} (status: {})",
+                artifact.url, opened.answer.status
+            ))),
+        }
+    }
+
+    fn unpacked(
+        &self,
+        mut reader: &mut dyn Read,
+        artifact: &Artifact,
+        expected: &Digest,
+        budget: &Budget,
+    ) -> Result<(Kept, Arc<Held>), FetchError> {
+        let error = match unpacked(&mut reader, budget) {
+            Ok((tree, held)) => {
+                let held = Arc::new(held);
+                let users = Mutex::new(Arc::downgrade(&held));
+                return Ok((Kept { tree, held: users }, held));
+            }
+            Err(error) => error,
+        };
+        if error.exceeded().is_some_and(Exceeded::is_passing) {
+            return Err(FetchError::NoRoom(format!("{EXTRACT}: {error}")));
+        }
+        let cause = match &error {
+            ReadError::Source(cause) => Some(cause),
+            _ => None,
+        };
+        if self.own(artifact).is_none() {
+            if let Some(cause) = cause {
+                return Err(copying(expected, cause));
+            }
+            // That these are not the bytes of the digest says more than that they are no archive.
+            if let Err(cause) = io::copy(&mut reader, &mut io::sink()) {
+                return Err(copying(expected, &cause));
+            }
+        }
+        Err(self.why(artifact, expected, &error))
+    }
+
+    fn unread(&self, artifact: &Artifact, expected: &Digest, cause: &io::Error) -> FetchError {
+        match self.own(artifact) {
+            Some(_) => self.why(artifact, expected, cause),
+            None => copying(expected, cause),
+        }
+    }
+
+    /// Why an archive cannot be used. Damage of a file of ours shows while it is unpacked, and its digest says more.
+    fn why(&self, artifact: &Artifact, expected: &Digest, error: &dyn std::fmt::Display) -> FetchError {
+        let own = self.own(artifact);
+        match own.map(|storage| storage.verify(&artifacts::stored(artifact))) {
+            Some(Err(_)) => other_bytes(expected),
+            _ => FetchError::Failed(format!("{EXTRACT}: {error}")),
+        }
+    }
+
+    fn address(&self, text: &str) -> Result<Url, FetchError> {
+        let mut url = Url::parse(text).map_err(|error| {
+            FetchError::Failed(format!(
+                "failed to download archive: the address {text:?} of the artifact: {error}"
+            ))
+        })?;
+        if let Some(host) = &self.host {
+            let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
+            let replaced = url.set_host(Some(name)).is_ok() && url.set_port(port.parse().ok()).is_ok();
+            if !replaced {
+                return Err(FetchError::Failed(format!(
+                    "SOURCE_CONTROLLER_LOCALHOST: {host:?} is no host"
+                )));
+            }
+        }
+        Ok(url)
+    }
+}
+
+/// What Flux says before it says why an archive cannot be unpacked.
+const EXTRACT: &str = "failed to extract archive (check whether file size exceeds max download size)";
+
+fn no_room(error: &Exceeded) -> FetchError {
+    FetchError::NoRoom(format!("{EXTRACT}: {error}"))
+}
+
+fn digest_of(artifact: &Artifact) -> Result<Digest, FetchError> {
+    let digest = match artifact.digest.as_str() {
+        "" => return Err(FetchError::Failed("failed to verify archive: empty digest".to_owned())),
+        hex if !hex.contains(':') => format!("sha256:{hex}"),
+        digest => digest.to_owned(),
+    };
+    let read = digest.parse();
+    read.map_err(|error| {
+        FetchError::Failed(format!(
+            "failed to verify archive: failed to parse digest '{digest}': {error}"
+        ))
+    })
+}
+
+/// The bytes of an archive as they come in, no more of them than a build may come by. Their end is an error when they are not those of
+/// the digest.
+struct Download<R> {
+    body: R,
+    /// None once the end was seen and was right.
+    digester: Option<Digester>,
+    expected: Digest,
+    bytes: Counter,
+}
+
+/// That the bytes are not those of the digest.
+#[derive(Debug, Error)]
+#[error("other bytes")]
+struct OtherBytes;
+
+impl<R: Read> Read for Download<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        let count = self.body.read(buffer)?;
+        self.bytes.take(count as u64).map_err(io::Error::other)?;
+        match (count, buffer.get(..count)) {
+            (1.., Some(read)) => self.digester.iter_mut().for_each(|digester| digester.update(read)),
+            _ => {
+                let found = self.digester.take().map(Digester::finish);
+                if found.is_some_and(|found| found != self.expected) {
+                    return Err(io::Error::other(OtherBytes));
+                }
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// Why an archive did not come in.
+fn copying(expected: &Digest, error: &io::Error) -> FetchError {
+    match error.get_ref().is_some_and(|inner| inner.is::<OtherBytes>()) {
+        true => other_bytes(expected),
+        false => FetchError::Failed(format!("failed to copy temp contents: {error}")),
+    }
+}
+
+fn other_bytes(expected: &Digest) -> FetchError {
+    FetchError::Failed(format!(
+        "failed to verify archive: computed digest doesn't match provided '{expected}' (check whether file size exceeds max \
+         download size)"
+    ))
+}
+
+/// The tree of an archive, and what it takes: room for a file is taken before it is read.
+fn unpacked(reader: &mut dyn Read, budget: &Budget) -> Result<(MemoryTree, Held), ReadError> {
+    let mut tree = MemoryTree::new();
+    let taken = budget.memory.hold(tree.weight());
+    let mut held = taken.map_err(|cause| ReadError::Exceeded {
+        name: "the start".to_owned(),
+        cause,
+    })?;
+    unpack_within(reader, budget, Links::Skip, |entry| {
+        let path = String::from_utf8_lossy(&entry.path).into_owned();
+        match &entry.kind {
+            Kind::Directory => tree.add_directory(&path),
+            Kind::File { size, .. } => {
+                let size = *size;
+                held.grow(size).map_err(io::Error::other)?;
+                let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+                entry.read_to_end(&mut content)?;
+                tree.add_file(&path, content);
+            }
+            Kind::HardLink { target, .. } => {
+                let target = String::from_utf8_lossy(target);
+                tree.add_hard_link(&path, &target).map_err(io::Error::other)?;
+            }
+        }
+        let (weight, known) = (tree.weight(), held.bytes());
+        held.shrink(known.saturating_sub(weight));
+        held.grow(weight.saturating_sub(known)).map_err(io::Error::other)
+    })?;
+    Ok((tree, held))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::TcpListener;
+
+    use super::*;
+    use bumpwright_artifact::{Algorithm, Writer};
+    use bumpwright_budget::{BUILD_MEMORY, Memory};
+    use bumpwright_storage::{Retention, Settings};
+
+    const BYTES: &[u8] = b"no archive";
+
+    fn artifact(url: String, bytes: &[u8]) -> Artifact {
+        let mut digester = Algorithm::Sha256.digester();
+        digester.update(bytes);
+        Artifact {
+            path: "gitrepository/apps/fleet/1.tar.gz".to_owned(),
+            url,
+            revision: "main@sha1:a".to_owned(),
+            digest: digester.finish().to_string(),
+            ..Artifact::default()
+        }
+    }
+
+    fn storage(folder: &std::path::Path) -> Storage {
+        let settings = Settings {
+            path: folder.to_owned(),
+            host: "ours.example".to_owned(),
+            retention: Retention::default(),
+            algorithm: Algorithm::Sha256,
+            max_size: None,
+            room: u64::MAX,
+        };
+        Storage::new(settings).unwrap()
+    }
+
+    fn trees(own: Option<Storage>) -> ArtifactTrees {
+        ArtifactTrees::new(0, own, None, builds(64 << 20))
+    }
+
+    fn builds(memory: u64) -> Budgets {
+        Budgets::new(Memory::shared(memory, BUILD_MEMORY), 1000, 1 << 20)
+    }
+
+    fn asker(namespace: &str) -> Asker {
+        Asker {
+            namespace: namespace.to_owned(),
+            patience: Duration::from_secs(10),
+        }
+    }
+
+    /// Answers one request.
+    fn server() -> (String, std::thread::JoinHandle<()>) {
+        serving(BYTES.to_vec())
+    }
+
+    fn serving(bytes: Vec<u8>) -> (String, std::thread::JoinHandle<()>) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let url = format!("http://{}/1.tar.gz", listener.local_addr().unwrap());
+        let answering = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 1024];
+            let _ = stream.read(&mut request).unwrap();
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", bytes.len());
+            stream.write_all(&[head.as_bytes(), &bytes].concat()).unwrap();
+        });
+        (url, answering)
+    }
+
+    #[test]
+    fn an_archive_of_another_server_is_not_looked_for_in_our_storage() {
+        let folder = tempfile::tempdir().unwrap();
+        let trees = trees(Some(storage(folder.path())));
+        let (url, answering) = server();
+        let message = trees
+            .get(&artifact(url, BYTES), &asker("apps"))
+            .unwrap_err()
+            .to_string();
+        answering.join().unwrap();
+        assert!(message.starts_with("failed to extract archive "), "{message}");
+    }
+
+    #[test]
+    fn nobody_waits_for_a_server_that_somebody_else_has_named() {
+        let trees = trees(None);
+        let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let slow = artifact(format!("http://{}/1.tar.gz", silent.local_addr().unwrap()), BYTES);
+        let (url, answering) = server();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| trees.get(&slow, &asker("mallory")));
+            let (connection, _) = silent.accept().unwrap();
+            let message = trees
+                .get(&artifact(url, BYTES), &asker("apps"))
+                .unwrap_err()
+                .to_string();
+            assert!(message.starts_with("failed to extract archive "), "{message}");
+            assert!(!waiting.is_finished());
+            drop((silent, connection));
+        });
+        answering.join().unwrap();
+    }
+
+    #[test]
+    fn damage_of_a_file_of_ours_is_told_by_its_digest() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = storage(folder.path());
+        let ours = artifact(storage.url("gitrepository/apps/fleet/1.tar.gz"), b"what was written");
+        let file = folder.path().join(&ours.path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, BYTES).unwrap();
+        let trees = trees(Some(storage));
+        let message = trees.get(&ours, &asker("apps")).unwrap_err().to_string();
+        assert!(
+            message.starts_with("failed to verify archive: computed digest "),
+            "{message}"
+        );
+    }
+
+    fn archive(files: &[(&str, usize)]) -> Vec<u8> {
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        for (path, size) in files {
+            // Does not compress to nothing.
+            let bytes: Vec<u8> = (0..*size).map(|at| (at * at / 7) as u8).collect();
+            writer.file(path.as_bytes(), false, *size as u64, &bytes[..]).unwrap();
+        }
+        writer.finish().unwrap().1
+    }
+
+    #[test]
+    fn who_names_a_digest_and_an_address_of_his_own_gets_what_is_there() {
+        let trees = trees(None);
+        let bytes = archive(&[("secret.yaml", 100)]);
+        let (url, answering) = serving(bytes.clone());
+        let theirs = trees.get(&artifact(url, &bytes), &asker("innocent")).unwrap();
+        answering.join().unwrap();
+        // The same digest, from a server that does not have it.
+        let (url, answering) = serving(BYTES.to_vec());
+        let error = trees.get(&artifact(url, &bytes), &asker("mallory")).unwrap_err();
+        answering.join().unwrap();
+        assert!(error.to_string().contains("computed digest doesn't match"), "{error}");
+        drop(theirs);
+    }
+
+    #[test]
+    fn an_address_that_another_namespace_has_fetched_is_fetched_again() {
+        let trees = trees(None);
+        let bytes = archive(&[("secret.yaml", 100)]);
+        let (url, answering) = serving(bytes.clone());
+        let artifact = artifact(url, &bytes);
+        trees.get(&artifact, &asker("innocent")).unwrap();
+        answering.join().unwrap();
+        // The server is gone.
+        trees.get(&artifact, &asker("innocent")).unwrap();
+        assert!(trees.get(&artifact, &asker("mallory")).is_err());
+    }
+
+    #[test]
+    fn a_tree_is_held_while_it_is_used_and_no_longer() {
+        let trees = trees(None);
+        let bytes = archive(&[("a", 10_000), ("b", 10_000)]);
+        let (url, answering) = serving(bytes.clone());
+        let artifact = artifact(url, &bytes);
+        let memory = trees.builds.memory.clone();
+        let first = trees.get(&artifact, &asker("apps")).unwrap();
+        answering.join().unwrap();
+        let held = memory.held();
+        assert!((20_000..40_000).contains(&held), "{held}");
+        let second = trees.get(&artifact, &asker("apps")).unwrap();
+        assert_eq!(memory.held(), held, "shared");
+        drop(first);
+        assert_eq!(memory.held(), held);
+        drop(second);
+        assert_eq!(memory.held(), 0);
+        drop(trees.get(&artifact, &asker("apps")).unwrap());
+        assert_eq!(memory.held(), 0);
+    }
+
+    #[test]
+    fn an_archive_that_holds_too_much_names_the_flag_and_gives_all_back() {
+        for (memory, files, flag) in [
+            (
+                20_000,
+                vec![("a", 9_000), ("b", 9_000)],
+                "--build-memory raises the bound",
+            ),
+            (
+                64 << 20,
+                vec![("a", 600_000), ("b", 600_000)],
+                "--max-content-size raises the bound",
+            ),
+        ] {
+            let trees = ArtifactTrees::new(0, None, None, builds(memory));
+            let bytes = archive(&files);
+            let (url, answering) = serving(bytes.clone());
+            let error = trees.get(&artifact(url, &bytes), &asker("apps")).unwrap_err();
+            answering.join().unwrap();
+            assert!(error.to_string().contains(flag), "{error}");
+            assert_eq!(trees.builds.memory.held(), 0);
+        }
+    }
+}

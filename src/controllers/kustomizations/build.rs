@@ -1,0 +1,173 @@
+//! From the files of an artifact to the objects of a Kustomization: what it refers to is read, then everything is built on a
+//! thread of its own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+use super::artifact_trees::Unpacked;
+use super::keys as kustomize_keys;
+use crate::controllers::configs::Configs;
+use crate::controllers::context::Context;
+use crate::controllers::mirror_uses::Owner;
+use bumpwright_api::{Kustomization, ObjectName, PostBuild, SubstituteReference};
+use bumpwright_build::{self as pipeline, Mirrors, RealWorld, Substitution};
+use bumpwright_git::{Mirror, Remote, RemoteUrl};
+use bumpwright_http::{Deadline, Job};
+use bumpwright_kube::{ClusterError, KUSTOMIZATION};
+use bumpwright_overlay::{self as overlay, OverlayError, Stages};
+use bumpwright_runtime::blocking;
+use bumpwright_substitute::Variables;
+
+pub(crate) use bumpwright_overlay::Built;
+
+/// Why there are no objects.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub(crate) struct BuildFailure {
+    message: String,
+    /// Whether the artifact lacks the path.
+    pub(crate) is_missing_path: bool,
+}
+
+impl From<OverlayError> for BuildFailure {
+    fn from(error: OverlayError) -> Self {
+        Self {
+            message: error.to_string(),
+            is_missing_path: error.is_missing_path(),
+        }
+    }
+}
+
+impl From<String> for BuildFailure {
+    fn from(message: String) -> Self {
+        Self {
+            message,
+            is_missing_path: false,
+        }
+    }
+}
+
+/// Builds.
+///
+/// # Errors
+/// [`BuildFailure`]
+pub(crate) async fn build(
+    context: &Arc<Context>,
+    kustomization: &Kustomization,
+    unpacked: Unpacked,
+) -> Result<Built, BuildFailure> {
+    let settings = &context.settings;
+    let substitution = match &kustomization.spec.post_build {
+        Some(post_build) => Some(substitution(context, kustomization, post_build).await),
+        None => None,
+    };
+    let decryption = kustomize_keys::decryption(context, kustomization).await?;
+    let overlay = pipeline::overlay(&kustomization.spec, settings.kustomize.no_remote_bases);
+    let bases = RemoteBases {
+        context: Arc::clone(context),
+        owner: Owner::new(KUSTOMIZATION.kind, kustomization.metadata.object_name()),
+    };
+    let timeout = kustomization.spec.timeout();
+    let (context, namespace) = (
+        Arc::clone(context),
+        kustomization.metadata.namespace_or_default().to_owned(),
+    );
+    let memory = settings.builds.of(&namespace).memory;
+    let built = blocking::ask(move || -> Result<Built, BuildFailure> {
+        let world = RealWorld::new(bases);
+        let attempt = || {
+            let prepared = overlay::prepare_within(unpacked.tree(), &overlay, Some(&memory))?;
+            let stages = Stages {
+                decrypt: decryption.as_ref().map(|one| one as &dyn overlay::Decrypt),
+                substitute: substitution.as_ref().map(|one| one as &dyn overlay::Substitute),
+            };
+            // However many bases and key services there are to ask.
+            Job::within(timeout, || Ok(prepared.build(&world, &stages)?))
+        };
+        let (turns, deadline) = (&context.build_turns, Deadline::after(timeout));
+        let turn = turns
+            .together(&namespace, deadline)
+            .ok_or_else(|| crowded(&namespace))?;
+        let failure = match attempt() {
+            Err(failure) if memory.was_refused() && turn.met_others() => failure,
+            done => return done,
+        };
+        drop(turn);
+        // There may be room without the others.
+        match turns.alone(&namespace, deadline) {
+            Some(_turn) => attempt(),
+            None => Err(failure),
+        }
+    });
+    built.await?
+}
+
+fn crowded(namespace: &str) -> BuildFailure {
+    format!("waited too long for another build in namespace {namespace}, which takes all of its memory").into()
+}
+
+async fn substitution(context: &Context, kustomization: &Kustomization, post_build: &PostBuild) -> Substitution {
+    let namespace = kustomization.metadata.namespace_or_default();
+    let mut variables = Ok(Variables::default());
+    for reference in &post_build.substitute_from {
+        let name = ObjectName::new(namespace, &reference.name);
+        let Ok(known) = &mut variables else { break };
+        match add(&context.configs, reference, &name, known).await {
+            Ok(()) => {}
+            Err(error) if reference.optional && error.is_not_found() => {}
+            Err(error) => {
+                let (kind, name) = (&reference.kind, &reference.name);
+                variables = Err(format!("substitute from '{kind}/{name}' error: {error}"));
+            }
+        }
+    }
+    Substitution::new(post_build, variables, context.settings.gates.strict_substitutions)
+}
+
+/// Adds what a ConfigMap or Secret holds. They are read as ourselves, whoever the objects are applied as
+/// (docs/behaviour/kustomize-controller.md, *Service accounts*).
+async fn add(
+    configs: &Configs,
+    reference: &SubstituteReference,
+    name: &ObjectName,
+    variables: &mut Variables,
+) -> Result<(), ClusterError> {
+    if reference.kind == "Secret" {
+        let secret = configs.secret(name).await?;
+        let keys: Vec<String> = secret.keys().map(str::to_owned).collect();
+        let value = |key: &String| secret.get(key).ok().flatten().map(<[u8]>::to_vec).map(Zeroizing::new);
+        let values: Vec<_> = keys.iter().filter_map(|key| Some((key, value(key)?))).collect();
+        variables.add_secret(values.iter().map(|(key, value)| (*key, &**value)));
+        return Ok(());
+    }
+    let map = configs.config_map(name).await?;
+    let data: BTreeMap<String, String> = serde_json::from_value(map.field("data")).unwrap_or_default();
+    variables.add_config_map(&data);
+    Ok(())
+}
+
+/// Repositories that kustomizations name as bases: nobody's credentials are used for them, and none on this machine.
+struct RemoteBases {
+    context: Arc<Context>,
+    /// The Kustomization.
+    owner: Owner,
+}
+
+impl Mirrors for RemoteBases {
+    fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, String> {
+        let parsed = RemoteUrl::parse(url).map_err(|error| error.to_string())?;
+        if !["http://", "https://", "ssh://"]
+            .iter()
+            .any(|scheme| url.starts_with(scheme))
+        {
+            return Err(format!("{url}: a base has to be behind http, https or ssh"));
+        }
+        let mut remote = Remote::new(parsed);
+        remote.timeout = timeout;
+        self.context.mirrors.mirror(&remote, &self.owner)
+    }
+}

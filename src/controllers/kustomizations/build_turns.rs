@@ -1,0 +1,159 @@
+//! Builds of a namespace go on at the same time, as far as its memory lasts; one that finds no room beside the others is built
+//! again by itself.
+
+use std::collections::HashMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use bumpwright_http::Deadline;
+
+/// Who builds now, by namespace.
+#[derive(Debug, Default)]
+pub(crate) struct BuildTurns {
+    building: Mutex<HashMap<String, Building>>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Building {
+    together: usize,
+    /// How often one began beside another.
+    meetings: u64,
+    is_alone: bool,
+    /// How many want to be alone: nobody begins beside the others then.
+    wanting: usize,
+}
+
+/// A build goes on for as long as this is there.
+#[derive(Debug)]
+pub(crate) struct BuildTurn<'a> {
+    turns: &'a BuildTurns,
+    namespace: &'a str,
+    is_alone: bool,
+    /// How many meetings there were before it began.
+    before: u64,
+}
+
+impl BuildTurn<'_> {
+    /// Whether another build of the namespace went on at the same time, at least for a while.
+    pub(crate) fn met_others(&self) -> bool {
+        let all = self.turns.lock();
+        let building = all.get(self.namespace);
+        building.is_some_and(|building| building.meetings > self.before)
+    }
+}
+
+impl BuildTurns {
+    /// Begins beside other builds of the namespace. None when the deadline passes before.
+    pub(crate) fn together<'a>(&'a self, namespace: &'a str, deadline: Deadline) -> Option<BuildTurn<'a>> {
+        let mut all = self.wait(namespace, deadline, |building| {
+            !building.is_alone && building.wanting == 0
+        })?;
+        let building = all.entry(namespace.to_owned()).or_default();
+        let before = building.meetings;
+        building.meetings += u64::from(building.together > 0);
+        building.together += 1;
+        Some(BuildTurn {
+            turns: self,
+            namespace,
+            is_alone: false,
+            before,
+        })
+    }
+
+    /// Begins when no other build of the namespace goes on. None when the deadline passes before.
+    pub(crate) fn alone<'a>(&'a self, namespace: &'a str, deadline: Deadline) -> Option<BuildTurn<'a>> {
+        self.lock().entry(namespace.to_owned()).or_default().wanting += 1;
+        let got = self.wait(namespace, deadline, |building| {
+            !building.is_alone && building.together == 0
+        });
+        let is_free = got.is_some();
+        let mut all = got.unwrap_or_else(|| self.lock());
+        let building = all.entry(namespace.to_owned()).or_default();
+        building.wanting -= 1;
+        building.is_alone |= is_free;
+        let before = building.meetings;
+        drop(all);
+        if !is_free {
+            self.changed.notify_all();
+        }
+        is_free.then_some(BuildTurn {
+            turns: self,
+            namespace,
+            is_alone: true,
+            before,
+        })
+    }
+
+    fn wait(
+        &self,
+        namespace: &str,
+        deadline: Deadline,
+        is_free: impl Fn(&Building) -> bool,
+    ) -> Option<MutexGuard<'_, HashMap<String, Building>>> {
+        let is_taken = |all: &mut HashMap<String, Building>| all.get(namespace).is_some_and(|one| !is_free(one));
+        let waited = self.changed.wait_timeout_while(self.lock(), deadline.left(), is_taken);
+        let (all, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        (!waited.timed_out()).then_some(all)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Building>> {
+        self.building.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for BuildTurn<'_> {
+    fn drop(&mut self) {
+        let mut all = self.turns.lock();
+        if let Some(building) = all.get_mut(self.namespace) {
+            match self.is_alone {
+                true => building.is_alone = false,
+                false => building.together -= 1,
+            }
+            if building.together == 0 && !building.is_alone && building.wanting == 0 {
+                all.remove(self.namespace);
+            }
+        }
+        drop(all);
+        self.turns.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn within(milliseconds: u64) -> Deadline {
+        Deadline::after(Duration::from_millis(milliseconds))
+    }
+
+    #[test]
+    fn one_that_wants_to_be_alone_waits_for_the_others_and_goes_before_later_ones() {
+        let turns = BuildTurns::default();
+        let first = turns.together("a", within(0)).unwrap();
+        assert!(!first.met_others());
+        let second = turns.together("a", within(0)).unwrap();
+        // The one that began beside another, and the one that was there.
+        assert!(first.met_others() && second.met_others());
+        assert!(turns.alone("a", within(5)).is_none());
+        // Other namespaces, and those who come after somebody gave up, are not kept.
+        drop(turns.alone("b", within(0)).unwrap());
+        drop(turns.together("a", within(0)).unwrap());
+        std::thread::scope(|scope| {
+            let alone = scope.spawn(|| {
+                let turn = turns.alone("a", within(60_000));
+                assert!(turns.together("a", within(5)).is_none());
+                turn.is_some()
+            });
+            while turns.lock().get("a").is_none_or(|building| building.wanting == 0) {
+                std::thread::yield_now();
+            }
+            assert!(turns.together("a", within(5)).is_none());
+            drop((first, second));
+            assert!(alone.join().unwrap());
+        });
+        assert!(turns.lock().is_empty());
+    }
+}

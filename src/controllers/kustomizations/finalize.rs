@@ -1,0 +1,86 @@
+//! What becomes of the objects of a Kustomization that is deleted (kustomize-controller, `finalize`; K-020 … K-031,
+//! docs/behaviour/kustomize-controller.md, *Deletion*).
+
+use std::time::Duration;
+
+use super::apply as kustomize_apply;
+use super::status::{self as kustomize_status, Revision};
+use super::takeover as kustomize_takeover;
+use super::target as kustomize_target;
+use crate::controllers::context::Context;
+use bumpwright_api::{DeletionPolicy, Kustomization};
+use bumpwright_apply::{Inventory, prune, terminated};
+use bumpwright_kube::KUSTOMIZATION;
+use bumpwright_runtime::{Status, Turn, Weight};
+
+/// How often it is looked whether objects are gone.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Deletes what its policy wants deleted.
+///
+/// # Errors
+/// In words for the log; it is tried again.
+pub(crate) async fn leave(context: &Context, turn: &Turn<'_>) -> Result<(), String> {
+    let kustomization: Kustomization = match turn.object.read(&KUSTOMIZATION) {
+        Ok(kustomization) => kustomization,
+        Err(error) => {
+            turn.log
+                .error(&error, "the spec cannot be read, so its objects are left alone");
+            return Ok(());
+        }
+    };
+    let status = Status::of(turn.object, turn.now);
+    let known = kustomize_status::inventory(&status).map_err(|error| error.to_string())?;
+    let known = known.unwrap_or_default();
+    let is_nothing = known.entries.is_empty() && !kustomize_takeover::is_due(&status);
+    if is_nothing || !wants_deletion(&kustomization) {
+        return Ok(());
+    }
+    let revision = Revision::applied(&status);
+    let tell = |weight, message: String| kustomize_status::tell(turn, &status, weight, message, &revision);
+    if !kustomize_target::account_is_there(context, &kustomization).await {
+        let names: Vec<String> = known.entries.iter().map(|entry| entry.id.subject()).collect();
+        let message = format!("unable to prune objects: \n{}", names.join("\n"));
+        turn.log
+            .error(&"skiping pruning, failed to find account to impersonate", &message);
+        tell(Weight::Warning, message);
+        return Ok(());
+    }
+    let target = kustomize_target::of(context, &kustomization).await?;
+    let inventory = kustomize_takeover::inventory(turn, &status, &target.cluster).await?;
+    let inventory = inventory.unwrap_or_default();
+    let settings = kustomize_apply::settings(context, &kustomization);
+    let deleted = prune(&target.cluster, stale(inventory), &settings).await;
+    let changes = deleted.map_err(|error| {
+        tell(Weight::Warning, "pruning for deleted resource failed".to_owned());
+        error.to_string()
+    })?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    tell(Weight::Normal, changes.to_string());
+    if kustomization.spec.deletion_policy() == DeletionPolicy::WaitForTermination {
+        turn.step_aside();
+        let waited = terminated(&target.cluster, &changes, PAUSE, kustomization.spec.timeout()).await;
+        if let Err(error) = waited {
+            let message = "failed to wait for resources termination";
+            turn.log.error(&error, message);
+            tell(Weight::Warning, message.to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn stale(inventory: Inventory) -> Vec<bumpwright_apply::Entry> {
+    inventory.without(&Inventory::default())
+}
+
+fn wants_deletion(kustomization: &Kustomization) -> bool {
+    let spec = &kustomization.spec;
+    !spec.suspend
+        && match spec.deletion_policy() {
+            DeletionPolicy::MirrorPrune => spec.prune,
+            DeletionPolicy::Delete | DeletionPolicy::WaitForTermination => true,
+            DeletionPolicy::Orphan => false,
+        }
+}

@@ -1,0 +1,220 @@
+//! Other clusters without a Secret: what a ConfigMap says of them, and whose identity reaches them (fluxcd/pkg `auth/utils`,
+//! `GetRESTConfig`; K-105, K-112 … K-121).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+
+use super::audiences::{audiences_of, is_kept};
+use super::target::RemoteKey;
+use crate::controllers::clouds::Way;
+use crate::controllers::context::Context;
+use crate::controllers::{counting, tokens};
+use bumpwright_api::{Kustomization, ObjectName};
+use bumpwright_cloud::{
+    Asker, Cloud, CloudError, ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, ServiceAccounts, Use,
+    WorkloadIdentity,
+};
+use bumpwright_http::Deadline;
+use bumpwright_kube::{Cluster, ServerToken, TokenSource, kubeconfig_place};
+use bumpwright_runtime::blocking;
+use bumpwright_secret::Secret;
+
+/// What Flux says before an error of whose identity is used.
+const DOING: &str = "failed to get access token for cluster";
+
+/// How long a request of ours to the cluster waits for its token.
+const TOKEN: Duration = Duration::from_secs(30);
+
+/// The cluster of a ConfigMap.
+///
+/// # Errors
+/// In Flux's words.
+pub(crate) async fn cluster(context: &Context, kustomization: &Kustomization, map: &str) -> Result<Cluster, String> {
+    let namespace = kustomization.metadata.namespace_or_default();
+    let settings = settings(context, &ObjectName::new(namespace, map)).await?;
+    let request = request(context, namespace, &settings).await?;
+    let cloud = context.clouds.on(Way {
+        proxy: None,
+        aws_sts: None,
+    });
+    let asking = cloud.asked_by(Asker {
+        kind: "Kustomization",
+        namespace: namespace.to_owned(),
+        name: kustomization.metadata.name.clone(),
+    });
+    let login = login(asking, Arc::clone(&request), kustomization.spec.timeout()).await?;
+    let key = key(&request, &login);
+    if let Some(cluster) = context.remotes.get(key) {
+        return Ok(cluster);
+    }
+    let (address, ca) = (&login.address, login.ca.as_deref());
+    let told = counting::of_cluster(&context.metrics);
+    let cluster = Cluster::with_tokens(address, ca, source(cloud, request), told).map_err(|error| error.to_string())?;
+    context.remotes.put(key, &cluster);
+    Ok(cluster)
+}
+
+/// What the ConfigMap says.
+async fn settings(context: &Context, name: &ObjectName) -> Result<BTreeMap<String, String>, String> {
+    let map = context.configs.config_map(name).await;
+    let map = map.map_err(|error| format!("failed to get configmap {name}: {error}"))?;
+    Ok(serde_json::from_value(map.field("data")).unwrap_or_default())
+}
+
+async fn request(
+    context: &Context,
+    namespace: &str,
+    settings: &BTreeMap<String, String>,
+) -> Result<Arc<ClusterRequest>, String> {
+    let said = |error: CloudError| error.to_string();
+    let get = |key: &str| settings.get(key).cloned().unwrap_or_default();
+    let provider: ClusterProvider = get("provider").parse().map_err(said)?;
+    let place = ClusterPlace {
+        provider,
+        cluster: get("cluster"),
+        address: get("address"),
+        ca: get("ca.crt"),
+    };
+    place.check().map_err(said)?;
+    let audiences = get("audiences");
+    let audiences = audiences.lines().map(str::trim).filter(|one| !one.is_empty());
+    let named = account(context, namespace, &get("serviceAccountName")).await?;
+    let is_own = named.is_none() && provider == ClusterProvider::Generic;
+    if named.is_none() {
+        keep_own(context, &place)?;
+    }
+    let account = match is_own {
+        true => Some(own(context).await?),
+        false => named,
+    };
+    let account = account.map(|account| WorkloadIdentity {
+        audiences: audiences.map(str::to_owned).collect(),
+        ..account
+    });
+    if let Some(own) = account.as_ref().filter(|_| is_own) {
+        refuse_audiences(context, own, &place.address).await?;
+    }
+    Ok(Arc::new(ClusterRequest {
+        place,
+        account,
+        is_own,
+        read_kubeconfig: kubeconfig_place,
+    }))
+}
+
+/// Whether this process may go with its own identity to a place that a ConfigMap describes. Where tenants are kept apart it goes only
+/// where a cloud says that its cluster is: another server would keep the token.
+fn keep_own(context: &Context, place: &ClusterPlace) -> Result<(), String> {
+    let told_by_cloud = place.provider != ClusterProvider::Generic && (place.address.is_empty() || place.ca.is_empty());
+    match told_by_cloud || !context.settings.keeps_tenants_apart() {
+        true => Ok(()),
+        false => Err(format!(
+            "{DOING}: with --no-cross-namespace-refs or --default-service-account the controller's own identity is not sent to an \
+             address that a ConfigMap gives; name a ServiceAccount by serviceAccountName in the ConfigMap, or have the controller \
+             started with --default-kubeconfig-service-account"
+        )),
+    }
+}
+
+/// Refuses to issue a token of this process that could be used elsewhere than at the cluster that it is for: at this cluster's own API
+/// server, or at a cloud for this process' identity there. What the API server takes it says itself: a token that is for nobody is
+/// for it.
+async fn refuse_audiences(context: &Context, own: &WorkloadIdentity, address: &str) -> Result<(), String> {
+    let name = ObjectName::new(&own.namespace, &own.name);
+    let failed =
+        |error| format!("{DOING}: failed to create kubernetes token for controller service account '{name}': {error}");
+    let token = context.cluster.issue_token(&name, &[], TOKEN).await.map_err(failed)?;
+    let taken = audiences_of(&token).ok_or_else(|| {
+        format!("{DOING}: the API server's token of '{name}' does not say whom it is for, so none is issued for others")
+    })?;
+    let asked: Vec<&str> = match own.audiences.as_slice() {
+        [] => vec![address],
+        given => given.iter().map(String::as_str).collect(),
+    };
+    match asked.into_iter().find(|audience| is_kept(audience, &taken)) {
+        None => Ok(()),
+        Some(audience) => Err(format!(
+            "{DOING}: the controller's own identity is not given away for the audience {audience:?}, which this cluster's API server \
+             or a cloud takes; name a ServiceAccount by serviceAccountName in the ConfigMap"
+        )),
+    }
+}
+
+/// The ServiceAccount whose identity is used; none when it is this process'.
+async fn account(context: &Context, namespace: &str, given: &str) -> Result<Option<WorkloadIdentity>, String> {
+    let accounts = ServiceAccounts {
+        default: context.settings.kustomize.default_kubeconfig_account.clone(),
+        ..context.accounts.clone()
+    };
+    let unread = |name: &ObjectName, error| format!("{DOING}: failed to get service account '{name}': {error}");
+    let identity = tokens::identity(context, &accounts, (namespace, given), Use::Cluster, unread).await?;
+    let identity = identity.map_err(|error| error.to_string())?;
+    match identity.is_none() || context.settings.gates.object_level_identity {
+        true => Ok(identity),
+        false => Err(format!(
+            "{DOING}: ObjectLevelWorkloadIdentity feature gate is not enabled"
+        )),
+    }
+}
+
+/// This process.
+async fn own(context: &Context) -> Result<WorkloadIdentity, String> {
+    let own = tokens::own(
+        &context.cluster,
+        "serviceAccountName in the ConfigMap of the kubeconfig",
+    )
+    .await;
+    let own = own.map_err(|error| format!("{DOING}: {error}"))?;
+    Ok(WorkloadIdentity {
+        namespace: own.namespace,
+        name: own.name,
+        annotations: BTreeMap::new(),
+        audiences: Vec::new(),
+        issue: Arc::clone(&context.accounts.issue),
+    })
+}
+
+async fn login(cloud: Cloud, request: Arc<ClusterRequest>, patience: Duration) -> Result<ClusterLogin, String> {
+    let ask = move || cloud.cluster_login(&request, Deadline::after(patience));
+    blocking::ask(ask).await?.map_err(|error| error.to_string())
+}
+
+/// Where the tokens of the cluster's requests come from: a health check may wait for longer than one lasts.
+fn source(cloud: Cloud, request: Arc<ClusterRequest>) -> TokenSource {
+    Arc::new(move |refused: Option<Secret>| {
+        if let Some(token) = refused {
+            cloud.forget_cluster_login(&token);
+        }
+        let login = login(cloud.clone(), Arc::clone(&request), TOKEN);
+        let token = login.map(|login| {
+            login.map(|login| ServerToken {
+                token: login.token,
+                expires: login.expires,
+            })
+        });
+        token.boxed()
+    })
+}
+
+/// What a connected cluster is kept by: the place, and who is there.
+fn key(request: &ClusterRequest, login: &ClusterLogin) -> RemoteKey {
+    let account = request.account.as_ref().map(|account| {
+        (
+            &account.namespace,
+            &account.name,
+            &account.annotations,
+            &account.audiences,
+        )
+    });
+    RemoteKey::of(&(
+        "config map",
+        &request.place,
+        &login.address,
+        &login.ca,
+        request.is_own,
+        account,
+    ))
+}

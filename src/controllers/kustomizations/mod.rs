@@ -1,0 +1,20 @@
+//! Kustomizations: what a source describes is kept in a cluster.
+
+pub(crate) mod apply;
+pub(crate) mod artifact_trees;
+pub(crate) mod audiences;
+pub(crate) mod build;
+pub(crate) mod build_turns;
+pub(crate) mod dependencies;
+pub(crate) mod finalize;
+pub(crate) mod health;
+pub(crate) mod keys;
+pub(crate) mod kubeconfig;
+pub(crate) mod kustomization;
+pub(crate) mod report;
+pub(crate) mod source;
+pub(crate) mod status;
+pub(crate) mod takeover;
+pub(crate) mod target;
+pub(crate) mod triggers;
+pub(crate) mod vault;

@@ -1,0 +1,87 @@
+//! What messages say beyond Flux's first line: drift, for a Kustomization that only reports it (`bumpwright.dev/reconcile: report`),
+//! and objects that are left out.
+
+use std::fmt::Display;
+
+use bumpwright_apply::Preview;
+use bumpwright_diff::to_text;
+use bumpwright_overlay::LeftOut;
+
+/// So many lines go into a condition and an event.
+const LINES: usize = 20;
+
+/// The ending that says why nothing was done.
+const REPORT: &str = "(bumpwright.dev/reconcile: report)";
+
+/// What differs from a revision: the first lines of it.
+pub(crate) fn drift(preview: &Preview, revision: &str) -> String {
+    let count = preview.differences.len();
+    let objects = if count == 1 { "object differs" } else { "objects differ" };
+    let mut text = format!("{count} {objects} from revision {revision}, nothing was changed {REPORT}");
+    text.push_str(&first_of(to_text(&preview.differences).lines(), "lines"));
+    text
+}
+
+/// The first of what was left out, each on a line of its own; empty when that is nothing.
+pub(crate) fn names_left_out(objects: &[LeftOut]) -> String {
+    first_of(objects.iter(), "objects")
+}
+
+/// What was left out; empty when that is nothing. None of it is deleted.
+pub(crate) fn left_out(objects: &[LeftOut]) -> String {
+    let mut text = names_left_out(objects);
+    if !objects.is_empty() {
+        text.push_str("\nwhat was applied before and may be one of these is not deleted");
+    }
+    text
+}
+
+/// The first of some lines, and how many more there are, each on a line of its own.
+fn first_of<L: Display>(mut lines: impl Iterator<Item = L>, what: &str) -> String {
+    let mut text = String::new();
+    for line in lines.by_ref().take(LINES) {
+        text.push_str(&format!("\n{line}"));
+    }
+    match lines.count() {
+        0 => text,
+        more => format!("{text}\n… and {more} more {what}"),
+    }
+}
+
+/// That nothing differs.
+pub(crate) fn none(revision: &str) -> String {
+    format!("No object differs from revision {revision} {REPORT}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bumpwright_diff::{Change, Difference, Named};
+
+    fn preview(objects: usize) -> Preview {
+        let differences = (0..objects).map(|at| Difference {
+            object: Named {
+                group: String::new(),
+                kind: "ConfigMap".to_owned(),
+                namespace: "apps".to_owned(),
+                name: format!("map-{at}"),
+            },
+            change: Change::Added,
+        });
+        Preview {
+            differences: differences.collect(),
+            ..Preview::default()
+        }
+    }
+
+    #[test]
+    fn a_long_report_is_cut() {
+        let one = drift(&preview(1), "main@sha1:a");
+        let first =
+            "1 object differs from revision main@sha1:a, nothing was changed (bumpwright.dev/reconcile: report)";
+        assert_eq!(one, format!("{first}\n+ ConfigMap apps/map-0"));
+        let many = drift(&preview(30), "r");
+        assert_eq!(many.lines().count(), 22);
+        assert!(many.ends_with("\n… and 10 more lines"), "{many}");
+    }
+}

@@ -1,0 +1,189 @@
+//! The cluster that a Kustomization is applied to, and who applies it (fluxcd/pkg `runtime/client`, *Impersonator*; K-102 … K-124,
+//! docs/decisions.md C02).
+
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest as _, Sha256};
+
+use super::kubeconfig as kustomize_kubeconfig;
+use crate::controllers::context::Context;
+use crate::controllers::counting;
+use bumpwright_api::{KubeConfigRef, Kustomization, ObjectName, SecretKeyRef};
+use bumpwright_kube::{Cluster, RemoteRules, SERVICE_ACCOUNT};
+
+/// So many other clusters are kept connected.
+const REMOTES: usize = 64;
+
+/// Where objects are applied.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// The cluster, asked as whoever applies.
+    pub(crate) cluster: Cluster,
+}
+
+/// What a connected cluster is known by: a hash that nobody can find another input for, since who could would get a cluster that is
+/// connected as somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RemoteKey([u8; 32]);
+
+impl RemoteKey {
+    /// That of all that decides where a cluster is and who asks. Values are told apart from each other as [`Hash`] does it.
+    pub(crate) fn of(said: &impl Hash) -> Self {
+        let mut hashing = Hashing(Sha256::new());
+        said.hash(&mut hashing);
+        Self(hashing.0.finalize().into())
+    }
+}
+
+struct Hashing(Sha256);
+
+impl Hasher for Hashing {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Nobody asks for the short one.
+    fn finish(&self) -> u64 {
+        0
+    }
+}
+
+/// Other clusters that are connected, by what their kubeconfigs or ConfigMaps say.
+#[derive(Debug, Default)]
+pub(crate) struct Remotes(Mutex<HashMap<RemoteKey, Cluster>>);
+
+impl Remotes {
+    pub(crate) fn get(&self, key: RemoteKey) -> Option<Cluster> {
+        self.lock().get(&key).cloned()
+    }
+
+    pub(crate) fn put(&self, key: RemoteKey, cluster: &Cluster) {
+        let mut known = self.lock();
+        if known.len() >= REMOTES {
+            known.clear();
+        }
+        known.insert(key, cluster.clone());
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RemoteKey, Cluster>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The target of a Kustomization.
+///
+/// # Errors
+/// In Flux's words.
+pub(crate) async fn of(context: &Context, kustomization: &Kustomization) -> Result<Target, String> {
+    let cluster = match &kustomization.spec.kube_config {
+        None => context.cluster.clone(),
+        Some(reference) => remote(context, kustomization, reference)
+            .await?
+            .led_by(&context.cluster),
+    };
+    let namespace = kustomization.metadata.namespace_or_default();
+    let cluster = cluster.within(context.settings.builds.of(namespace));
+    match account(context, kustomization) {
+        None => Ok(Target { cluster }),
+        Some(account) => Ok(Target {
+            cluster: cluster.as_account(&account).map_err(|error| error.to_string())?,
+        }),
+    }
+}
+
+/// The account that objects are applied as; our own without one.
+pub(crate) fn account(context: &Context, kustomization: &Kustomization) -> Option<ObjectName> {
+    let own = kustomization.spec.service_account_name.as_deref();
+    let own = own.filter(|name| !name.is_empty());
+    let name = own.or(context.settings.kustomize.default_account.as_deref())?;
+    Some(ObjectName::new(kustomization.metadata.namespace_or_default(), name))
+}
+
+/// Whether the account that objects are applied as is there.
+pub(crate) async fn account_is_there(context: &Context, kustomization: &Kustomization) -> bool {
+    match account(context, kustomization) {
+        None => true,
+        Some(account) => context.cluster.get(&SERVICE_ACCOUNT, &account).await.is_ok(),
+    }
+}
+
+async fn remote(
+    context: &Context,
+    kustomization: &Kustomization,
+    reference: &KubeConfigRef,
+) -> Result<Cluster, String> {
+    let namespace = kustomization.metadata.namespace_or_default();
+    let text = match (&reference.secret_ref, &reference.config_map_ref) {
+        (Some(secret), _) => from_secret(context, namespace, secret).await?,
+        (None, Some(map)) => return kustomize_kubeconfig::cluster(context, kustomization, &map.name).await,
+        (None, None) => {
+            return Err(
+                "invalid .spec.kubeConfig, neither .spec.kubeConfig.provider nor .spec.kubeConfig.secretRef is \
+                        set"
+                .to_owned(),
+            );
+        }
+    };
+    let key = RemoteKey::of(&("kubeconfig", text.as_str()));
+    if let Some(cluster) = context.remotes.get(key) {
+        return Ok(cluster);
+    }
+    let settings = &context.settings.kustomize;
+    let rules = RemoteRules {
+        exec: settings.kubeconfig_exec,
+        skip_tls_verify: settings.kubeconfig_insecure,
+    };
+    let cluster = Cluster::from_kubeconfig(&text, rules, counting::of_cluster(&context.metrics)).await;
+    let cluster = cluster.map_err(|error| error.to_string())?;
+    context.remotes.put(key, &cluster);
+    Ok(cluster)
+}
+
+/// The text of a kubeconfig.
+async fn from_secret(
+    context: &Context,
+    namespace: &str,
+    reference: &SecretKeyRef,
+) -> Result<zeroize::Zeroizing<String>, String> {
+    let name = ObjectName::new(namespace, &reference.name);
+    let secret = context
+        .configs
+        .secret(&name)
+        .await
+        .map_err(|error| format!("unable to read KubeConfig secret '{name}' error: {error}"))?;
+    let key = reference.key.as_deref().filter(|key| !key.is_empty());
+    let keys = key.map_or_else(|| vec!["value", "value.yaml"], |key| vec![key]);
+    for key in &keys {
+        if let Some(text) = secret.text(key).map_err(|error| error.to_string())? {
+            return Ok(zeroize::Zeroizing::new(text.to_owned()));
+        }
+    }
+    let key = keys.first().copied().unwrap_or_default();
+    Err(format!(
+        "KubeConfig secret '{name}' does not contain a '{key}' key with a kubeconfig"
+    ))
+}
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing)]
+mod tests {
+    use super::RemoteKey;
+
+    #[test]
+    fn whatever_differs_is_another_cluster() {
+        let keys = [
+            RemoteKey::of(&("kubeconfig", "ab")),
+            RemoteKey::of(&("kubeconfig", "ba")),
+            RemoteKey::of(&("kubeconfiga", "b")),
+            RemoteKey::of(&("config map", "ab")),
+            RemoteKey::of(&("kubeconfig", "a", "b")),
+        ];
+        for (at, key) in keys.iter().enumerate() {
+            let same = keys.iter().filter(|other| *other == key).count();
+            assert_eq!(same, 1, "{at}");
+        }
+        assert_eq!(keys[0], RemoteKey::of(&("kubeconfig", "ab")));
+    }
+}

@@ -1,0 +1,259 @@
+//! Mirrors of remotes in the storage folder, one for each identity that reaches a remote (`git/identity`), shared by all objects
+//! that have it.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
+
+use super::counting::CountedTransport;
+use super::mirror_uses::{MirrorUses, Owner};
+use bumpwright_budget::Budgets;
+use bumpwright_git::{
+    IdentityKey, Mirror, MirrorAtRest, MirrorOptions, Remote, discard, mirrors_in, open, private_folder, size_on_disk,
+};
+use bumpwright_runtime::{Counter, clock};
+use bumpwright_update::{Index, Lanes, Place};
+
+/// So many are kept open; beyond that, those that nobody uses are closed. On disk they stay. An open one takes a tenth of a
+/// megabyte and what its index knows; to open it again takes a moment.
+const MOST: usize = 8;
+
+/// The mirrors that are open.
+#[derive(Debug)]
+pub(crate) struct Mirrors {
+    folder: PathBuf,
+    options: MirrorOptions,
+    requests: Counter,
+    fetches: Budgets,
+    /// The most bytes that all of them may take on disk.
+    most: u64,
+    key: OnceLock<IdentityKey>,
+    open: Mutex<HashMap<String, Arc<Slot>>>,
+    uses: Mutex<MirrorUses>,
+}
+
+/// A mirror that is open, or about to be: whoever opens it keeps nobody else from another one.
+type Slot = Mutex<Option<Opened>>;
+
+#[derive(Clone)]
+struct Opened {
+    mirror: MirrorAtRest,
+    index: Arc<Index>,
+    lanes: Arc<Lanes>,
+}
+
+impl Opened {
+    /// Whether somebody reads, fetches or pushes here: to open the folder once more meanwhile would fetch twice.
+    fn is_used(&self) -> bool {
+        self.mirror.is_used() || Arc::strong_count(&self.index) > 1
+    }
+}
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Opened")
+    }
+}
+
+/// Nobody uses it, and nobody is about to.
+fn is_idle(slot: &Arc<Slot>) -> bool {
+    Arc::strong_count(slot) == 1 && !locked(slot).as_ref().is_some_and(Opened::is_used)
+}
+
+impl Mirrors {
+    /// Mirrors below the storage folder, whose requests to servers are counted; `shallow` ones hold tips without their
+    /// history. All together they take `most` bytes on disk.
+    pub(crate) fn new(storage: &Path, shallow: bool, requests: Counter, fetches: Budgets, most: u64) -> Self {
+        Self {
+            folder: storage.join("mirrors"),
+            options: MirrorOptions { shallow },
+            requests,
+            fetches,
+            most,
+            key: OnceLock::new(),
+            open: Mutex::default(),
+            uses: Mutex::default(),
+        }
+    }
+
+    /// The mirror of a remote, for those who only read.
+    ///
+    /// # Errors
+    /// As [`Mirrors::place`].
+    pub(crate) fn mirror(&self, remote: &Remote, owner: &Owner) -> Result<Arc<Mirror>, String> {
+        self.place(remote, owner).map(|place| place.mirror)
+    }
+
+    /// The mirror of a remote, to be reached as the remote says, within the budget of the owner's namespace. Each run has a
+    /// transport of its own, and the mirror is used only once the server has accepted it.
+    ///
+    /// # Errors
+    /// When the settings cannot work or the storage folder cannot be used, in words for the user.
+    pub(crate) fn place(&self, remote: &Remote, owner: &Owner) -> Result<Place, String> {
+        let transport = Arc::new(CountedTransport {
+            inner: open(remote).map_err(|e| e.to_string())?,
+            requests: self.requests.clone(),
+        });
+        let name = remote.mirror_name(self.key()?);
+        // Before it is opened: what is used is not tidied away.
+        locked(&self.uses).used(owner, &name, Instant::now());
+        let slot = self.slot(&name);
+        let mut opened = locked(&slot);
+        let (mirror, opened) = match opened.as_ref() {
+            Some(opened) => (opened.mirror.with_transport(transport), opened.clone()),
+            None => {
+                let mirror = Mirror::open(&self.folder, &name, transport, self.options).map_err(|e| e.to_string())?;
+                let fresh = Opened {
+                    mirror: mirror.at_rest(),
+                    index: Arc::new(Index::open(&self.folder.join(format!("{name}.index")))),
+                    lanes: Arc::default(),
+                };
+                *opened = Some(fresh.clone());
+                (mirror, fresh)
+            }
+        };
+        Ok(Place {
+            mirror: Arc::new(mirror.within(self.fetches.of(&owner.name.namespace))),
+            index: opened.index,
+            lanes: opened.lanes,
+            now: || clock::now().unix_seconds(),
+        })
+    }
+
+    /// Whether an object uses any.
+    pub(crate) fn knows(&self, owner: &Owner) -> bool {
+        !locked(&self.uses).of(owner).is_empty()
+    }
+
+    /// An object has had a turn: its mirrors may have grown.
+    pub(crate) fn settled(&self, owner: &Owner) {
+        let used = locked(&self.uses).of(owner);
+        for name in used {
+            let size = size_on_disk(&self.folder, &name);
+            locked(&self.uses).sized(&name, size);
+        }
+        let going = locked(&self.uses).too_many(self.most);
+        self.remove(going);
+    }
+
+    /// An object is gone, and with it what only it has used.
+    pub(crate) fn left(&self, owner: &Owner) {
+        let used = locked(&self.uses).of(owner);
+        locked(&self.uses).left(owner);
+        let going = locked(&self.uses).unused(&used.into_iter().collect(), Instant::now());
+        self.remove(going);
+    }
+
+    /// Takes away what nobody uses, among it what an earlier process has left.
+    pub(crate) fn tidy(&self) {
+        let there: BTreeSet<String> = mirrors_in(&self.folder).into_iter().collect();
+        let going = locked(&self.uses).unused(&there, Instant::now());
+        self.remove(going);
+    }
+
+    /// Those that somebody is at stay until the next time.
+    fn remove(&self, names: Vec<String>) {
+        for name in names {
+            let mut open = locked(&self.open);
+            if open.get(&name).is_some_and(|slot| !is_idle(slot)) {
+                continue;
+            }
+            open.remove(&name);
+            if discard(&self.folder, &name) {
+                locked(&self.uses).removed(&name);
+            }
+        }
+    }
+
+    fn slot(&self, name: &str) -> Arc<Slot> {
+        let mut open = locked(&self.open);
+        if open.len() >= MOST && !open.contains_key(name) {
+            open.retain(|_, slot| !is_idle(slot));
+        }
+        Arc::clone(open.entry(name.to_owned()).or_default())
+    }
+
+    /// The key of the folder, which has to be there by now.
+    fn key(&self) -> Result<&IdentityKey, String> {
+        let failed = |error| format!("{}: {error}", self.folder.display());
+        private_folder(&self.folder).map_err(failed)?;
+        if let Some(key) = self.key.get() {
+            return Ok(key);
+        }
+        let key = IdentityKey::of_tenants(&self.folder).map_err(failed)?;
+        Ok(self.key.get_or_init(|| key))
+    }
+}
+
+fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use bumpwright_api::ObjectName;
+    use bumpwright_budget::Memory;
+    use bumpwright_git::RemoteUrl;
+
+    fn remote(number: usize) -> Remote {
+        Remote::new(RemoteUrl::parse(&format!("https://git.example.com/fleet-{number}.git")).unwrap())
+    }
+
+    fn owner(number: usize) -> Owner {
+        Owner::new("GitRepository", ObjectName::new("apps", format!("fleet-{number}")))
+    }
+
+    fn mirrors(storage: &Path) -> Mirrors {
+        let budgets = Budgets::new(Memory::single(1 << 20, "--fetch-memory"), 10, 10);
+        Mirrors::new(storage, true, Counter::default(), budgets, u64::MAX)
+    }
+
+    fn is_open(mirrors: &Mirrors, number: usize) -> bool {
+        let name = remote(number).mirror_name(mirrors.key().unwrap());
+        locked(&mirrors.open).contains_key(&name)
+    }
+
+    #[test]
+    fn few_stay_open_besides_those_that_somebody_uses() {
+        let storage = tempfile::tempdir().unwrap();
+        let mirrors = mirrors(storage.path());
+        let read = mirrors.mirror(&remote(0), &owner(0)).unwrap();
+        let run = mirrors.place(&remote(1), &owner(1)).unwrap();
+        for number in 2..10 * MOST {
+            mirrors.place(&remote(number), &owner(number)).unwrap();
+        }
+        assert!(is_open(&mirrors, 0), "its objects are read");
+        assert!(is_open(&mirrors, 1), "a run is at it");
+        assert!(locked(&mirrors.open).len() <= MOST);
+        drop((read, run));
+        for number in 2..=MOST {
+            mirrors.place(&remote(number), &owner(number)).unwrap();
+        }
+        assert!(!is_open(&mirrors, 0) && !is_open(&mirrors, 1));
+    }
+
+    #[test]
+    fn what_no_object_uses_goes_from_the_disk() {
+        let storage = tempfile::tempdir().unwrap();
+        let folder = storage.path().join("mirrors");
+        {
+            let earlier = mirrors(storage.path());
+            drop(earlier.place(&remote(0), &owner(0)).unwrap());
+            drop(earlier.place(&remote(1), &owner(1)).unwrap());
+        }
+        assert_eq!(mirrors_in(&folder).len(), 2);
+        let mirrors = mirrors(storage.path());
+        let run = mirrors.place(&remote(1), &owner(1)).unwrap();
+        mirrors.tidy();
+        assert_eq!(mirrors_in(&folder), [remote(1).mirror_name(mirrors.key().unwrap())]);
+        // Not while somebody is at it.
+        mirrors.left(&owner(1));
+        assert_eq!(mirrors_in(&folder).len(), 1);
+        drop(run);
+        mirrors.tidy();
+        assert_eq!(mirrors_in(&folder), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,32 @@
+//! The controllers: what `bumpwright controller` runs in a cluster, in the place of Flux's.
+//!
+//! ```text
+//! watches ─▶ cache ─▶ queue ─▶ reconcile (finalizer, status, event) ─▶ one file for each kind
+//! ```
+//!
+//! A kind's file says what its objects ask for and gives an [`status::Outcome`]; conditions, events, retries and requeues follow
+//! from that in one place.
+
+mod clouds;
+mod configs;
+mod context;
+mod counting;
+mod gather;
+mod images;
+mod kustomizations;
+mod mirror_uses;
+mod mirrors;
+mod older_keys;
+mod process;
+mod settings;
+mod sources;
+mod tokens;
+mod watching;
+mod webhooks;
+
+pub use bumpwright_cloud::TokenCacheLimits;
+pub use bumpwright_runtime::{Backoff, threads};
+pub use process::{StartError, run};
+pub use settings::{
+    ArtifactSettings, Election, Gates, InvalidGate, Kinds, KustomizeSettings, Settings, WebhookSettings,
+};

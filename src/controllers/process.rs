@@ -1,0 +1,446 @@
+//! Starts what the settings ask for, and ends it in order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinSet;
+
+use super::clouds::Clouds;
+use super::configs::Configs;
+use super::context::Context;
+use super::counting;
+use super::mirrors::Mirrors;
+use super::settings::Settings;
+use super::tokens;
+use super::watching::{Caches, Queues};
+use crate::controllers::images::automation::ImageUpdateAutomations;
+use crate::controllers::images::policy::ImagePolicies;
+use crate::controllers::images::policy_book::PolicyBook;
+use crate::controllers::images::repository::ImageRepositories;
+use crate::controllers::kustomizations::artifact_trees::ArtifactTrees;
+use crate::controllers::kustomizations::build_turns::BuildTurns;
+use crate::controllers::kustomizations::kustomization::Kustomizations;
+use crate::controllers::sources::server as artifact_server;
+use crate::controllers::sources::turn::Sources;
+use crate::controllers::webhooks::receiver::Webhooks;
+use bumpwright_api::{Bucket, GitRepository, OciRepository};
+use bumpwright_connect::GitIdentities;
+use bumpwright_git::private_folder;
+use bumpwright_http::Peer;
+use bumpwright_kube::{Cache, Cluster, ClusterError, Connect};
+use bumpwright_runtime::events as announce;
+use bumpwright_runtime::{
+    Checks, ClusterEvent, Driver, EventSink, Log, Metrics, Queue, Reconcile, Recorder, Redaction, Retries, Server,
+    Services, SinkOptions, WaitingRoom, blocking, bridge_tracing, host_name, metrics_page,
+};
+use bumpwright_scan::{Missing, Scanner, Surroundings, TagStore, TagsError};
+use bumpwright_storage::{self as storage, Storage, StorageError};
+
+/// How long what is begun may take after the process was asked to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often unused mirrors are looked for.
+const TIDY: Duration = Duration::from_secs(600);
+
+/// How long the last events and lines may take to leave.
+const DRAIN: Duration = Duration::from_secs(3);
+
+/// Why the controllers cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No way to the cluster.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The storage folder.
+    #[error("--storage-path: {0}")]
+    Tags(#[from] TagsError),
+    /// The folder of artifacts.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// An address to listen at.
+    #[error("{0}")]
+    Listen(String),
+    /// The log.
+    #[error("cannot write a log: {0}")]
+    Log(String),
+    /// Another process leads now.
+    #[error("leader election lost: {0}")]
+    Lost(String),
+}
+
+/// Runs the controllers until `stop` is ready, or the lease of one is lost; then finishes what is begun.
+///
+/// # Errors
+/// [`StartError`]
+pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output = ()>) -> Result<(), StartError> {
+    let log = Log::stderr(settings.log.clone()).map_err(|e| StartError::Log(e.to_string()))?;
+    // Another listener in this process would be a library's own: nothing is lost without ours.
+    let _ = bridge_tracing(&log);
+    let setup = log.named("setup");
+    let metrics = Metrics::new();
+    let cluster = Cluster::connect(connect, counting::of_cluster(&metrics)).await?;
+    let storage = log.named("storage");
+    let tags = TagStore::open(&settings.storage, move |what| storage.error(&what, "tags are lost"))?;
+    let token_cache = counting::token_cache(settings.tokens, &metrics);
+    let accounts = tokens::accounts(&cluster, settings.default_account.clone());
+    let surroundings = Surroundings {
+        accounts: Some(accounts.clone()),
+        tokens: token_cache.clone(),
+        sent: counting::of_registries(&metrics),
+    };
+    let (recorder, sink, told) = recorder(&settings, &log, &metrics)?;
+    let mut background = JoinSet::new();
+    let caches = Caches::new(&settings);
+    let storage = artifact_storage(&settings)?;
+    serve(&settings, &metrics, caches.readiness(&settings), &mut background).await?;
+    background.spawn(announce::deliver(cluster.clone(), told, log.clone()));
+    let elected = Arc::new(Notify::new());
+    artifact_server::serve(&settings, storage.as_ref(), &log, Arc::clone(&elected), &mut background).await?;
+    let services = Arc::new(Services {
+        cluster: cluster.clone(),
+        recorder,
+        metrics: metrics.clone(),
+        log: log.clone(),
+        waiting_room: WaitingRoom::default(),
+        workers: settings.concurrent.max(1),
+        jitter: settings.jitter,
+    });
+    let context = Arc::new(Context {
+        build_turns: BuildTurns::default(),
+        configs: Configs::new(&cluster, caches.known.clone()),
+        cluster,
+        accounts,
+        scanner: Scanner::within(Missing::Refused, surroundings),
+        tags,
+        mirrors: Mirrors::new(
+            &settings.storage,
+            settings.gates.shallow,
+            metrics.git_requests(),
+            settings.fetches.clone(),
+            settings.mirrors_size,
+        ),
+        identities: GitIdentities::sharing(token_cache.clone()),
+        clouds: Clouds::new(token_cache),
+        policies: Arc::clone(&caches.policies),
+        policy_book: PolicyBook::new(Arc::clone(&caches.policies)),
+        repositories: Arc::clone(&caches.repositories),
+        sources: Arc::clone(&caches.sources),
+        oci_repositories: Arc::clone(&caches.oci_repositories),
+        oci_sources: Arc::clone(&caches.oci_sources),
+        bucket_sources: Arc::clone(&caches.bucket_sources),
+        external_artifacts: Arc::clone(&caches.external_artifacts),
+        trees: Arc::new(ArtifactTrees::new(
+            settings.kustomize.http_retry,
+            storage.clone(),
+            settings.kustomize.source_host.clone(),
+            settings.builds.clone(),
+        )),
+        remotes: Default::default(),
+        log,
+        metrics,
+        settings,
+    });
+    webhooks(&context, &mut background).await?;
+    background.spawn(tidy(Arc::clone(&context)));
+    let queues = caches.wire(&context, &services);
+    caches.watch(&context, &mut background);
+    let (end, ended) = watch::channel(End::NotYet);
+    let mut groups = lead_all(&context, &services, &caches, &queues, storage.zip(Some(elected)), ended);
+    warn(&context.settings, &setup);
+    setup.info("starting manager");
+    let mut stop = std::pin::pin!(stop);
+    let lost = tokio::select! {
+        () = &mut stop => None,
+        Some(Ok(Some(name))) = groups.join_next() => Some(name),
+    };
+    if let Some(name) = lost {
+        // Somebody else may act by now: nothing is finished, nobody is waited for.
+        end.send_replace(End::AtOnce);
+        setup.error(&"leader election lost", "problem running manager");
+        context.log.flush(DRAIN);
+        return Err(StartError::Lost(name));
+    }
+    end.send_replace(End::InOrder);
+    let finished = async { while groups.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(PATIENCE, finished).await;
+    if let Some(sink) = sink {
+        let _ = tokio::task::spawn_blocking(move || sink.drain(DRAIN)).await;
+    }
+    background.shutdown().await;
+    setup.info("stopped");
+    context.log.flush(DRAIN);
+    Ok(())
+}
+
+/// Takes away what nobody uses any more, now and then: what an earlier process has left only after all objects had time for a turn.
+async fn tidy(context: Arc<Context>) {
+    loop {
+        tokio::time::sleep(TIDY).await;
+        let context = Arc::clone(&context);
+        // What fails is tried again the next time.
+        let _ = blocking::run(move || context.tidy()).await;
+    }
+}
+
+/// Where artifacts are kept, if any are made: beside mirrors and tags, which nobody is served.
+fn artifact_storage(settings: &Settings) -> Result<Option<Storage>, StartError> {
+    let Some(artifacts) = &settings.artifacts else {
+        return Ok(None);
+    };
+    let path = settings.storage.join("artifacts");
+    private_folder(&path).map_err(|cause| StorageError::Folder {
+        path: path.clone(),
+        cause,
+    })?;
+    let storage = Storage::new(storage::Settings {
+        path,
+        host: artifacts.host.clone(),
+        retention: artifacts.retention,
+        algorithm: artifacts.algorithm,
+        max_size: artifacts.max_size,
+        room: artifacts.room,
+    })?;
+    Ok(Some(storage))
+}
+
+/// The way of events: to the receiver that the settings name, and into the cluster.
+fn recorder(settings: &Settings, log: &Log, metrics: &Metrics) -> Result<Recording, StartError> {
+    let (tell, told) = mpsc::channel(announce::WAITING);
+    let sink = settings.events.as_ref().map(|address| {
+        let options = SinkOptions {
+            address: address.clone(),
+            peer: Peer::default(),
+            retries: Retries::default(),
+        };
+        EventSink::start(options, metrics)
+    });
+    let sink = sink.transpose().map_err(|e| StartError::Listen(e.to_string()))?;
+    let recorder = Recorder::new(
+        host_name().unwrap_or_default(),
+        Redaction::none(),
+        log.clone(),
+        sink.clone(),
+        // Events are a courtesy: those that an API server is too slow for are lost, and at the end nobody listens any more.
+        move |event| drop(tell.try_send(event)),
+    );
+    Ok((recorder, sink, told))
+}
+
+/// What takes events, what posts them, and those for the cluster.
+type Recording = (Recorder, Option<EventSink>, mpsc::Receiver<ClusterEvent>);
+
+/// How the process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    NotYet,
+    /// What is begun is finished.
+    InOrder,
+    /// The lease is lost.
+    AtOnce,
+}
+
+/// What an operator who comes from Flux may not expect.
+fn warn(settings: &Settings, setup: &Log) {
+    // Flux' image controllers read the flag so.
+    if settings.kustomize.default_account.is_some() && settings.default_account.is_none() {
+        setup.error(
+            &"images and Git repositories that name no ServiceAccount use this process' own identity at clouds",
+            "--default-service-account is for Kustomizations only; give --default-workload-service-account as well",
+        );
+    }
+    if settings.kinds.kustomize
+        && settings.kustomize.default_kubeconfig_account.is_none()
+        && !settings.keeps_tenants_apart()
+    {
+        setup.info(
+            "Kustomizations may send this process' own identity to any address, by a ConfigMap of spec.kubeConfig that names no \
+             ServiceAccount; where tenants write them give --no-cross-namespace-refs, --default-service-account or \
+             --default-kubeconfig-service-account",
+        );
+    }
+    if !settings.without_effect.is_empty() {
+        let flags = settings.without_effect.join(", ");
+        setup.info(&format!(
+            "flags of Flux's controllers that have no effect here: {flags}"
+        ));
+    }
+    if settings.kinds.source {
+        setup.info("HelmRepositories and HelmCharts are not served; a HelmRelease may name an OCIRepository instead (spec.chartRef)");
+    }
+}
+
+/// Each controller waits for its lease and works; one that ends with a name has lost it.
+fn lead_all(
+    context: &Arc<Context>,
+    services: &Arc<Services>,
+    caches: &Caches,
+    queues: &Queues,
+    sources: Option<(Storage, Arc<Notify>)>,
+    ended: watch::Receiver<End>,
+) -> JoinSet<Option<String>> {
+    let mut groups = JoinSet::new();
+    let mut add = |controller, drivers, elected| {
+        groups.spawn(lead(Arc::clone(context), controller, drivers, elected, ended.clone()));
+    };
+    let kinds = context.settings.kinds;
+    if kinds.reflector {
+        let images = ImageRepositories(Arc::clone(context));
+        let policies = ImagePolicies(Arc::clone(context));
+        let drivers = vec![
+            driver(services, images, &caches.repositories, &queues.repositories),
+            driver(services, policies, &caches.policies, &queues.policies),
+        ];
+        add(ImageRepositories::CONTROLLER, drivers, None);
+    }
+    if kinds.automation {
+        let automations = ImageUpdateAutomations(Arc::clone(context));
+        let drivers = vec![driver(services, automations, &caches.automations, &queues.automations)];
+        add(ImageUpdateAutomations::CONTROLLER, drivers, None);
+    }
+    if kinds.kustomize {
+        let (cache, queue) = (&caches.kustomizations, &queues.kustomizations);
+        let kustomizations = Kustomizations::new(Arc::clone(context), cache);
+        let drivers = vec![driver(services, kustomizations, cache, queue)];
+        add(Kustomizations::CONTROLLER, drivers, None);
+    }
+    if let Some((storage, elected)) = sources {
+        let git = Sources::<GitRepository>::new(context, &storage);
+        let oci = Sources::<OciRepository>::new(context, &storage);
+        let bucket = Sources::<Bucket>::new(context, &storage);
+        let drivers = vec![
+            driver(services, git, &caches.git_repositories, &queues.git_repositories),
+            driver(services, oci, &caches.oci_repositories, &queues.oci_repositories),
+            driver(services, bucket, &caches.buckets, &queues.buckets),
+        ];
+        add(Sources::<GitRepository>::CONTROLLER, drivers, Some(elected));
+    }
+    groups
+}
+
+/// Serves webhooks, if the settings say so. Every replica does: who leads sees what they write.
+async fn webhooks(context: &Arc<Context>, background: &mut JoinSet<()>) -> Result<(), StartError> {
+    let Some(settings) = &context.settings.webhooks else {
+        return Ok(());
+    };
+    let bound = Server::bind(&settings.address, "webhooks", "--webhook-addr").await;
+    if let Some(server) = bound.map_err(|e| StartError::Listen(e.to_string()))? {
+        let webhooks = Webhooks::new(Arc::clone(context), settings.secret.clone());
+        background.spawn(webhooks.serve(server.into_listener()));
+    }
+    Ok(())
+}
+
+/// Serves metrics and probes.
+async fn serve(
+    settings: &Settings,
+    metrics: &Metrics,
+    ready: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    background: &mut JoinSet<()>,
+) -> Result<(), StartError> {
+    let failed = |e: &dyn std::fmt::Display| StartError::Listen(e.to_string());
+    let bound = Server::bind(&settings.metrics_addr, "metrics", "--metrics-addr").await;
+    if let Some(server) = bound.map_err(|e| failed(&e))? {
+        let metrics = metrics.clone();
+        background.spawn(server.run(move |request| metrics_page(&metrics, request), std::future::pending()));
+    }
+    let bound = Server::bind(&settings.health_addr, "probes", "--health-addr").await;
+    if let Some(server) = bound.map_err(|e| failed(&e))? {
+        let checks = Checks::new();
+        checks.readiness("watches", ready);
+        background.spawn(server.run(move |request| checks.page(request), std::future::pending()));
+    }
+    Ok(())
+}
+
+/// Starts workers.
+type Start = dyn FnOnce(&mut JoinSet<()>) + Send;
+
+/// Workers of a kind, ready to begin.
+struct Workers {
+    queue: Arc<Queue>,
+    start: Box<Start>,
+}
+
+/// Runs the workers of a controller while it has its lease, and tells `elected` when it has it; gives the lease's name when it
+/// was lost.
+async fn lead(
+    context: Arc<Context>,
+    controller: &'static str,
+    workers: Vec<Workers>,
+    elected: Option<Arc<Notify>>,
+    mut ended: watch::Receiver<End>,
+) -> Option<String> {
+    let election = context.settings.election.as_ref();
+    let lease = election.map(|election| election.lease(controller));
+    let log = context.log.named("leaderelection");
+    let failed = |error: &str| log.error(&error, "failed to renew lease");
+    if let Some(lease) = &lease {
+        tokio::select! {
+            () = lease.acquire(&context.cluster, failed) => {}
+            _ = ended.wait_for(|end| *end != End::NotYet) => return None,
+        }
+    }
+    let leads = |leads| {
+        if let Some(lease) = &lease {
+            context.metrics.leader(&lease.name.name, leads);
+        }
+    };
+    leads(true);
+    let mut running = JoinSet::new();
+    let mut queues = Vec::new();
+    for one in workers {
+        queues.push(one.queue);
+        (one.start)(&mut running);
+    }
+    if let Some(elected) = elected {
+        elected.notify_one();
+    }
+    // The lease is kept until the last of what was begun is finished.
+    let lost = async {
+        match &lease {
+            Some(lease) => lease.keep(&context.cluster, failed).await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut at_once = ended.clone();
+    let lost = tokio::select! {
+        () = lost => true,
+        _ = at_once.wait_for(|end| *end == End::AtOnce) => true,
+        () = finish(&mut ended, &queues, &mut running) => false,
+    };
+    leads(false);
+    // Dropping the workers ends them where they wait.
+    let lease = lease?;
+    if lost {
+        return Some(lease.name.to_string());
+    }
+    if election.is_some_and(|election| election.release)
+        && let Err(error) = lease.release(&context.cluster).await
+    {
+        failed(&error.to_string());
+    }
+    None
+}
+
+/// Waits for the end of the process, and then for what was begun.
+async fn finish(ended: &mut watch::Receiver<End>, queues: &[Arc<Queue>], running: &mut JoinSet<()>) {
+    let _ = ended.wait_for(|end| *end != End::NotYet).await;
+    queues.iter().for_each(|queue| queue.close());
+    while running.join_next().await.is_some() {}
+}
+
+fn driver<R: Reconcile>(services: &Arc<Services>, reconciler: R, cache: &Arc<Cache>, queue: &Arc<Queue>) -> Workers {
+    let driver = Arc::new(Driver {
+        reconciler,
+        services: Arc::clone(services),
+        cache: Arc::clone(cache),
+        queue: Arc::clone(queue),
+    });
+    Workers {
+        queue: Arc::clone(queue),
+        start: Box::new(move |running| {
+            running.spawn(driver.work());
+        }),
+    }
+}

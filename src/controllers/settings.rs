@@ -1,0 +1,387 @@
+//! What flags and feature gates say, resolved.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bumpwright_api::ObjectName;
+use bumpwright_budget::Budgets;
+use bumpwright_cloud::TokenCacheLimits;
+use bumpwright_kube::{Lease, Scope, lease_name};
+use bumpwright_runtime::{Backoff, ListenAddress, LogOptions};
+use bumpwright_storage::{Algorithm, Retention};
+
+/// Everything that can be set about the controllers.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which kinds are reconciled.
+    pub kinds: Kinds,
+    /// Where mirrors and tags are kept.
+    pub storage: PathBuf,
+    /// Which objects are watched.
+    pub scope: Scope,
+    /// How many objects of a kind are worked on at once.
+    pub concurrent: usize,
+    /// The pauses between attempts that fail.
+    pub backoff: Backoff,
+    /// How soon an object is looked at again whose dependency is not ready.
+    pub requeue_dependency: Duration,
+    /// How much intervals vary, in percent.
+    pub jitter: u8,
+    /// Whether objects of other namespaces may be named.
+    pub no_cross_namespace_refs: bool,
+    /// Feature gates.
+    pub gates: Gates,
+    /// The ServiceAccount whose identity at a cloud counts for objects that name none (`--default-workload-service-account`).
+    pub default_account: Option<String>,
+    /// How many tokens of clouds and forges are kept, and for how long.
+    pub tokens: TokenCacheLimits,
+    /// Leader election; without it this process acts at once.
+    pub election: Option<Election>,
+    /// How much is logged, and how.
+    pub log: LogOptions,
+    /// Where metrics are served.
+    pub metrics_addr: ListenAddress,
+    /// Where probes are answered.
+    pub health_addr: ListenAddress,
+    /// What fetches may use up, and unpacking what they bring.
+    pub fetches: Budgets,
+    /// The most bytes that mirrors may take on disk.
+    pub mirrors_size: u64,
+    /// What builds may use up.
+    pub builds: Budgets,
+    /// Webhooks; without it none are served.
+    pub webhooks: Option<WebhookSettings>,
+    /// How artifacts are kept and served; None when no source is reconciled.
+    pub artifacts: Option<ArtifactSettings>,
+    /// How Kustomizations are reconciled.
+    pub kustomize: KustomizeSettings,
+    /// Where events are posted to.
+    pub events: Option<String>,
+    /// Key exchange algorithms for SSH.
+    pub ssh_kex: Option<Vec<String>>,
+    /// Host key algorithms for SSH.
+    pub ssh_host_keys: Option<Vec<String>>,
+    /// Flags of Flux's controllers that were given and mean nothing here.
+    pub without_effect: Vec<&'static str>,
+}
+
+impl Settings {
+    /// Whether objects come from tenants who are kept apart: what belongs to this process alone is not theirs to send anywhere.
+    #[must_use]
+    pub fn keeps_tenants_apart(&self) -> bool {
+        self.no_cross_namespace_refs || self.kustomize.default_account.is_some()
+    }
+}
+
+/// How webhooks are served.
+#[derive(Clone, Debug)]
+pub struct WebhookSettings {
+    /// Where.
+    pub address: ListenAddress,
+    /// The Secret with the tokens that prove them.
+    pub secret: ObjectName,
+}
+
+/// How artifacts are kept and served.
+#[derive(Clone, Debug)]
+pub struct ArtifactSettings {
+    /// The address to listen at (`--storage-addr`).
+    pub listen: String,
+    /// The host in the addresses of artifacts.
+    pub host: String,
+    /// Which old artifacts are kept.
+    pub retention: Retention,
+    /// How digests are made.
+    pub algorithm: Algorithm,
+    /// The most bytes that an artifact may have.
+    pub max_size: Option<u64>,
+    /// The most bytes that all artifacts may take.
+    pub room: u64,
+}
+
+/// How Kustomizations are reconciled.
+#[derive(Clone, Debug, Default)]
+pub struct KustomizeSettings {
+    /// How many objects of a Kustomization are applied at once (`--concurrent-ssa`).
+    pub concurrent_apply: usize,
+    /// How often an artifact is asked for again when its server fails (`--http-retry`).
+    pub http_retry: u32,
+    /// The host that artifacts are fetched from in place of the one that sources name (`SOURCE_CONTROLLER_LOCALHOST`).
+    pub source_host: Option<String>,
+    /// Whether bases outside of the artifact are refused (`--no-remote-bases`).
+    pub no_remote_bases: bool,
+    /// The ServiceAccount of Kustomizations that name none (`--default-service-account`).
+    pub default_account: Option<String>,
+    /// The ServiceAccount whose identity decrypts when none is named (`--default-decryption-service-account`).
+    pub default_decryption_account: Option<String>,
+    /// The ServiceAccount whose identity reaches other clusters when none is named (`--default-kubeconfig-service-account`).
+    pub default_kubeconfig_account: Option<String>,
+    /// The Secret with age keys for Kustomizations that have none (`--sops-age-secret`).
+    pub age_secret: Option<ObjectName>,
+    /// The ConfigMap with servers of Vault that ServiceAccounts may log in at (`--sops-vault-configmap`).
+    pub vault_config_map: Option<ObjectName>,
+    /// Field managers whose changes are undone (`--override-manager`).
+    pub overridden_managers: Vec<String>,
+    /// Group and kind of objects that are applied after definitions and classes, and before the rest
+    /// (`--custom-apply-stage-kinds`).
+    pub stage_kinds: BTreeSet<(String, String)>,
+    /// The labels of ConfigMaps and Secrets whose changes count at once (`--watch-configs-label-selector`).
+    pub watched_configs: String,
+    /// Whether kubeconfigs of Secrets may start programs (`--insecure-kubeconfig-exec`).
+    pub kubeconfig_exec: bool,
+    /// Whether kubeconfigs of Secrets may leave certificates unchecked (`--insecure-kubeconfig-tls`).
+    pub kubeconfig_insecure: bool,
+}
+
+/// Leader election.
+#[derive(Clone, Debug)]
+pub struct Election {
+    /// The namespace of the leases.
+    pub namespace: String,
+    /// Who we are; no other process may say the same.
+    pub identity: String,
+    /// The label selector that objects are chosen by, which parts the leases too.
+    pub labels: Option<String>,
+    /// How long a lease is good for without being renewed.
+    pub duration: Duration,
+    /// How long the leader tries to renew it.
+    pub renew_deadline: Duration,
+    /// How often it is tried.
+    pub retry: Duration,
+    /// Whether it is given back at the end.
+    pub release: bool,
+}
+
+impl Election {
+    pub(crate) fn lease(&self, controller: &str) -> Lease {
+        Lease {
+            name: ObjectName::new(&self.namespace, lease_name(controller, self.labels.as_deref())),
+            identity: self.identity.clone(),
+            duration: self.duration,
+            renew_deadline: self.renew_deadline,
+            retry: self.retry,
+        }
+    }
+}
+
+/// Which kinds are reconciled (`--controllers`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kinds {
+    /// `ImageRepository` and `ImagePolicy`.
+    pub reflector: bool,
+    /// `ImageUpdateAutomation`.
+    pub automation: bool,
+    /// `GitRepository`, `OCIRepository`, `Bucket`.
+    pub source: bool,
+    /// `Kustomization`.
+    pub kustomize: bool,
+}
+
+impl Kinds {
+    /// None of them.
+    pub const NONE: Self = Self {
+        reflector: false,
+        automation: false,
+        source: false,
+        kustomize: false,
+    };
+}
+
+/// Feature gates with Flux's names and defaults, and ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gates {
+    /// `GitShallowClone`
+    pub shallow: bool,
+    /// `GitForcePushBranch`
+    pub force_push_branch: bool,
+    /// `GitAllBranchReferences`, which says something where `GitForcePushBranch` is off (C30)
+    pub all_branches: bool,
+    /// `GitSparseCheckout` (N-023)
+    pub sparse: bool,
+    /// `CacheSecretsAndConfigMaps`
+    pub cache_configs: bool,
+    /// `ObjectLevelWorkloadIdentity`
+    pub object_level_identity: bool,
+    /// `RefspecAlsoPushesBranch` (C31)
+    pub refspec_also_pushes_branch: bool,
+    /// `AllowDroppedPushOptions` (docs/decisions.md, *push options unsupported*)
+    pub allow_dropped_push_options: bool,
+    /// `StrictPostBuildSubstitutions` (C17)
+    pub strict_substitutions: bool,
+    /// `AdditiveCELDependencyCheck`
+    pub additive_dependency_check: bool,
+    /// `CancelHealthCheckOnNewRevision`
+    pub cancel_health_checks: bool,
+    /// `DisableFailFastBehavior`
+    pub no_fail_fast: bool,
+    /// `GroupChangeLog`
+    pub group_change_log: bool,
+    /// `DisableConfigWatchers`
+    pub no_config_watchers: bool,
+    /// `ExternalArtifact`
+    pub external_artifact: bool,
+    /// `DirectSourceFetch`
+    pub direct_source_fetch: bool,
+    /// `MigrateAPIVersion`
+    pub migrate_api_version: bool,
+    /// `StrictFieldValidation` (docs/decisions.md, *unknown fields in built-in kinds*)
+    pub strict_fields: bool,
+}
+
+impl Default for Gates {
+    fn default() -> Self {
+        Self {
+            shallow: true,
+            force_push_branch: true,
+            all_branches: true,
+            sparse: false,
+            cache_configs: false,
+            object_level_identity: false,
+            refspec_also_pushes_branch: false,
+            allow_dropped_push_options: false,
+            strict_substitutions: false,
+            additive_dependency_check: false,
+            cancel_health_checks: false,
+            no_fail_fast: false,
+            group_change_log: false,
+            no_config_watchers: false,
+            external_artifact: false,
+            direct_source_fetch: false,
+            migrate_api_version: false,
+            strict_fields: false,
+        }
+    }
+}
+
+/// Where the value of a gate is.
+type Slot = fn(&mut Gates) -> &mut bool;
+
+/// The gates by name.
+const GATES: &[(&str, Slot)] = &[
+    ("GitShallowClone", |gates| &mut gates.shallow),
+    ("GitForcePushBranch", |gates| &mut gates.force_push_branch),
+    ("GitAllBranchReferences", |gates| &mut gates.all_branches),
+    ("GitSparseCheckout", |gates| &mut gates.sparse),
+    ("CacheSecretsAndConfigMaps", |gates| &mut gates.cache_configs),
+    ("ObjectLevelWorkloadIdentity", |gates| &mut gates.object_level_identity),
+    ("RefspecAlsoPushesBranch", |gates| &mut gates.refspec_also_pushes_branch),
+    ("AllowDroppedPushOptions", |gates| &mut gates.allow_dropped_push_options),
+    ("StrictPostBuildSubstitutions", |gates| &mut gates.strict_substitutions),
+    ("AdditiveCELDependencyCheck", |gates| {
+        &mut gates.additive_dependency_check
+    }),
+    ("CancelHealthCheckOnNewRevision", |gates| {
+        &mut gates.cancel_health_checks
+    }),
+    ("DisableFailFastBehavior", |gates| &mut gates.no_fail_fast),
+    ("GroupChangeLog", |gates| &mut gates.group_change_log),
+    ("DisableConfigWatchers", |gates| &mut gates.no_config_watchers),
+    ("ExternalArtifact", |gates| &mut gates.external_artifact),
+    ("DirectSourceFetch", |gates| &mut gates.direct_source_fetch),
+    ("MigrateAPIVersion", |gates| &mut gates.migrate_api_version),
+    ("StrictFieldValidation", |gates| &mut gates.strict_fields),
+];
+
+/// Gates of Flux that say nothing here, or nothing yet: accepted without effect (docs/decisions.md,
+/// *gates of Flux that mean nothing here*).
+const WITHOUT_EFFECT: &[&str] = &[
+    "FluxStorage",
+    "DisableStatusPollerCache",
+    "CustomApplyStageKinds",
+    "OCIArtifact",
+    "CacheHelmIndex",
+];
+
+/// A gate that cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidGate {
+    /// Not `NAME=true` or `NAME=false`.
+    #[error("--feature-gates {0:?}: expected NAME=true or NAME=false")]
+    Malformed(String),
+    /// No gate has this name.
+    #[error("--feature-gates: unknown gate {name:?}; known are {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+}
+
+impl Gates {
+    /// Sets gates from `A=true,B=false`; later ones win.
+    ///
+    /// # Errors
+    /// [`InvalidGate`]
+    pub fn set(&mut self, text: &str) -> Result<(), InvalidGate> {
+        for one in text.split(',').map(str::trim).filter(|one| !one.is_empty()) {
+            let malformed = || InvalidGate::Malformed(one.to_owned());
+            let (name, value) = one.split_once('=').ok_or_else(malformed)?;
+            let value = match value.trim() {
+                "true" | "True" | "TRUE" | "1" | "t" | "T" => true,
+                "false" | "False" | "FALSE" | "0" | "f" | "F" => false,
+                _ => return Err(malformed()),
+            };
+            let name = name.trim();
+            match self.slot(name) {
+                Some(slot) => *slot = value,
+                None if WITHOUT_EFFECT.contains(&name) => {}
+                None => {
+                    return Err(InvalidGate::Unknown {
+                        name: name.to_owned(),
+                        known: Self::known(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn slot(&mut self, name: &str) -> Option<&mut bool> {
+        let (_, slot) = GATES.iter().find(|(known, _)| *known == name)?;
+        Some(slot(self))
+    }
+
+    fn known() -> String {
+        let names = GATES.iter().map(|(name, _)| *name);
+        let names: Vec<&str> = names.chain(WITHOUT_EFFECT.iter().copied()).collect();
+        names.join(", ")
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gates_add_up_and_unknown_ones_are_named() {
+        let mut gates = Gates::default();
+        gates.set("GitForcePushBranch=false,FluxStorage=true").unwrap();
+        gates.set("RefspecAlsoPushesBranch=true").unwrap();
+        assert!(!gates.force_push_branch && gates.refspec_also_pushes_branch && gates.shallow);
+        let unknown = gates.set("GitShalowClone=true").unwrap_err().to_string();
+        assert!(
+            unknown.contains("\"GitShalowClone\"") && unknown.contains("GitShallowClone"),
+            "{unknown}"
+        );
+        assert!(gates.set("GitShallowClone").is_err());
+        assert!(gates.set("GitShallowClone=maybe").is_err());
+    }
+
+    #[test]
+    fn each_gate_is_a_field_of_its_own() {
+        let default = format!("{:?}", Gates::default());
+        let mut fields = std::collections::BTreeSet::new();
+        for (name, slot) in GATES {
+            let mut gates = Gates::default();
+            let value = !*slot(&mut gates);
+            gates.set(&format!("{name}={value}")).unwrap();
+            let changed = format!("{gates:?}");
+            let pairs = default.split(',').zip(changed.split(','));
+            fields.extend(pairs.filter(|(old, new)| old != new).map(|(old, _)| old));
+        }
+        assert_eq!(fields.len(), GATES.len());
+    }
+}

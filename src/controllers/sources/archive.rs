@@ -1,0 +1,89 @@
+//! The last steps of all kinds of sources: from files, or a layer as it is, to an artifact in storage.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+use super::artifacts::{self, Refused, shown};
+use super::status::STORAGE_FAILED;
+use bumpwright_api::{Artifact, ObjectName};
+use bumpwright_artifact::{IgnoreRules, Writer};
+use bumpwright_kube::Kind;
+use bumpwright_source::{self as source, Files};
+use bumpwright_storage::{self as storage, Storage, StorageError};
+
+/// An artifact to be made.
+pub(crate) struct Making<'a> {
+    pub(crate) storage: &'a Storage,
+    pub(crate) kind: &'static Kind,
+    /// The source.
+    pub(crate) name: &'a ObjectName,
+    /// What its file is called, but for `.tar.gz`.
+    pub(crate) stem: &'a str,
+    pub(crate) revision: &'a str,
+    /// The link to the newest artifact.
+    pub(crate) link: Option<&'static str>,
+    /// What its maker says of it.
+    pub(crate) metadata: BTreeMap<String, String>,
+}
+
+/// The ignore rules of `files`, and those of the spec.
+///
+/// # Errors
+/// What refuses the turn.
+pub(crate) fn rules(files: &Files, ignore: Option<&str>) -> Result<IgnoreRules, Refused> {
+    source::rules(files, ignore).map_err(|error| Refused {
+        condition: None,
+        stalls: false,
+        reason: "SourceIgnoreError",
+        message: format!("failed to load source ignore patterns from repository: {error}"),
+    })
+}
+
+impl Making<'_> {
+    /// Archives what the rules leave of the files.
+    ///
+    /// # Errors
+    /// What refuses the turn.
+    pub(crate) fn archive(self, files: &Files, rules: &IgnoreRules) -> Result<Artifact, Refused> {
+        let metadata = self.metadata.clone();
+        let written = self.write(|out| {
+            let mut writer = Writer::new(out)?;
+            source::archive(files, rules, &mut writer)?;
+            writer.finish()?;
+            Ok(metadata)
+        });
+        written.map_err(|error| unable("archive", &error))
+    }
+
+    /// Takes a layer as it is.
+    ///
+    /// # Errors
+    /// What refuses the turn.
+    pub(crate) fn copy(self, mut layer: impl Read) -> Result<Artifact, Refused> {
+        let metadata = self.metadata.clone();
+        let written = self.write(|mut out| {
+            io::copy(&mut layer, &mut out)?;
+            Ok(metadata)
+        });
+        written.map_err(|error| unable("copy", &error))
+    }
+
+    fn write(
+        &self,
+        fill: impl FnOnce(&mut dyn io::Write) -> Result<storage::Metadata, storage::FillError>,
+    ) -> Result<Artifact, StorageError> {
+        let folder = artifacts::folder(self.kind, self.name)?;
+        let file = format!("{}.tar.gz", self.stem);
+        let artifact = self.storage.artifact(&folder, &file, self.revision)?;
+        self.storage.write(&artifact, self.link, fill).map(shown)
+    }
+}
+
+fn unable(doing: &str, error: &StorageError) -> Refused {
+    Refused {
+        condition: Some(STORAGE_FAILED),
+        stalls: false,
+        reason: "ArchiveOperationFailed",
+        message: format!("unable to {doing} artifact to storage: {error}"),
+    }
+}

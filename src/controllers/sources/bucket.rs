@@ -1,0 +1,108 @@
+//! `Bucket` as a source: from the objects of a bucket to an artifact (source-controller v1.9, `BucketReconciler`).
+
+use std::sync::Arc;
+
+use super::artifacts;
+use super::bucket_remote::{settings, timeout};
+use super::bucket_source::{Synced, Wanted, make, sync};
+use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED, failed};
+use super::turn::{Source, SourceTurn, Step, asking, blocking};
+use crate::controllers::gather;
+use crate::controllers::older_keys;
+use bumpwright_api::{Bucket, BucketStatus, GoDuration, Is, Objects};
+use bumpwright_kube::{BUCKET, Kind};
+use bumpwright_runtime::Status;
+use bumpwright_source::Files;
+use bumpwright_storage::LATEST;
+
+impl Source for Bucket {
+    const KIND: &'static Kind = &BUCKET;
+    const LINK: Option<&'static str> = Some(LATEST);
+    type Observed = BucketStatus;
+
+    fn interval(&self) -> Option<GoDuration> {
+        self.spec.interval
+    }
+
+    async fn run(turn: &mut SourceTurn<'_, Self>, status: &mut Status) -> Step<String> {
+        let count = turn.run(status).await?;
+        let name = &turn.object.spec.bucket_name;
+        Ok(format!(
+            "stored artifact with {count} fetched files from '{name}' bucket"
+        ))
+    }
+}
+
+impl SourceTurn<'_, Bucket> {
+    /// All steps. Gives how many objects there are.
+    async fn run(&mut self, status: &mut Status) -> Step<usize> {
+        let objects = self.objects(status).await?;
+        let synced = self.synced(status, &objects).await?;
+        let revision = synced.index.revision();
+        if synced.files.is_some() {
+            let outdated = artifacts::current(status).map(|_| "NewRevision");
+            let message = format!("new upstream revision '{revision}'");
+            self.rebuild(status, outdated, &message).await;
+        }
+        status.conditions.remove(FETCH_FAILED);
+        // An object may have become what it was before, between the list and its fetch.
+        let made = artifacts::current(status).is_some_and(|artifact| synced.index.is_at(&artifact.revision));
+        match synced.files {
+            Some(files) if !made => self.make(status, &revision, files).await?,
+            _ => self.up_to_date(&revision),
+        }
+        status.conditions.remove(OUTDATED);
+        let message = format!("stored artifact: revision '{revision}'");
+        status.conditions.set(IN_STORAGE, Is::True, "Succeeded", &message);
+        Ok(synced.index.len())
+    }
+
+    /// The Secrets and the ServiceAccount that it names.
+    async fn objects(&self, status: &mut Status) -> Step<Objects> {
+        let gathered = gather::of_bucket(self.context, &self.object).await;
+        let objects =
+            gathered.map_err(|error| failed(status, FETCH_FAILED, "AuthenticationFailed", error.to_string()))?;
+        let spec = &self.object.spec;
+        let of_sts = spec.sts.iter().filter_map(|sts| sts.cert_secret_ref.as_ref());
+        older_keys::tell(self.turn, &objects, spec.cert_secret_ref.iter().chain(of_sts));
+        Ok(objects)
+    }
+
+    async fn synced(&self, status: &mut Status, objects: &Objects) -> Step<Synced> {
+        let (context, bucket, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
+        let (name, made) = (
+            self.turn.object.name.clone(),
+            artifacts::current(status).map(|artifact| artifact.revision),
+        );
+        let synced = asking(status, move || {
+            let wanted = Wanted {
+                settings: settings(&context, &bucket, &objects)?,
+                prefix: bucket.spec.prefix.clone(),
+                ignore: bucket.spec.ignore.clone(),
+                made,
+                timeout: timeout(&bucket),
+            };
+            let room = context.settings.fetches.spool.of(&name.namespace);
+            sync(&wanted, &context.settings.storage, &room)
+        });
+        let synced = synced.await?;
+        for key in &synced.gone {
+            let name = &self.object.spec.bucket_name;
+            self.turn
+                .log
+                .info(&format!("indexed object '{key}' disappeared from '{name}' bucket"));
+        }
+        Ok(synced)
+    }
+
+    async fn make(&mut self, status: &mut Status, revision: &str, files: Files) -> Step<()> {
+        let (storage, name, revision) = (self.storage.clone(), self.turn.object.name.clone(), revision.to_owned());
+        let artifact = blocking(status, move || make(&storage, &name, &revision, &files)).await?;
+        let observed = BucketStatus {
+            artifact: None,
+            observed_ignore: self.object.spec.ignore.clone(),
+        };
+        self.store(status, &artifact, observed);
+        Ok(())
+    }
+}

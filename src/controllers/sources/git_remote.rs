@@ -1,0 +1,153 @@
+//! The remote of a GitRepository that is a source, with source-controller's refusals in its order (v1.9, `getAuthOpts`).
+
+use super::artifacts::Refused;
+use crate::controllers::context::Context;
+use crate::controllers::tokens::{self, GateClosed};
+use bumpwright_api::{GitRepository, ObjectName, Objects, Secret};
+use bumpwright_cloud::{Asker, GitIdentity, Use};
+use bumpwright_connect::{self as remotes, Reached, RemoteError, proxy};
+use bumpwright_git::{Auth, Remote, Scheme, is_encrypted};
+use bumpwright_gostd as gostd;
+use bumpwright_http::Deadline;
+use bumpwright_kube::GIT_REPOSITORY;
+
+const ACCESS: &str = "AuthenticationFailed";
+
+fn access(error: &dyn std::fmt::Display) -> Refused {
+    Refused::fetch(ACCESS, format!("failed to configure authentication options: {error}"))
+}
+
+/// The remote. Identities are asked for their login, so this blocks.
+///
+/// # Errors
+/// What refuses the turn.
+pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, Refused> {
+    let spec = &repository.spec;
+    let beside = |name: &str| ObjectName::new(repository.metadata.namespace_or_default(), name);
+    if let Some(reference) = &spec.proxy_secret_ref {
+        let unfit = |error: &dyn std::fmt::Display| {
+            Refused::fetch(ACCESS, format!("failed to configure proxy options: {error}"))
+        };
+        let name = beside(&reference.name);
+        let secret = objects.secret(&name).ok_or_else(|| unfit(&not_found(&name)))?;
+        proxy(secret).map_err(|error| unfit(&error))?;
+    }
+    let url = gostd::Url::parse(spec.url.as_bytes()).map_err(|error| {
+        Refused::fetch("URLInvalid", format!("failed to parse url '{}': {error}", spec.url)).for_good()
+    })?;
+    let secret = match &spec.secret_ref {
+        Some(reference) => {
+            let name = beside(&reference.name);
+            let found = objects.secret(&name).ok_or_else(|| {
+                let twice = format!("failed to get secret '{name}': {}", not_found_words(&name));
+                Refused::fetch(ACCESS, format!("failed to get secret '{name}': {twice}"))
+            })?;
+            Some(found)
+        }
+        None => None,
+    };
+    refuse_password_alone(&url, secret)?;
+    let Reached {
+        mut remote, identity, ..
+    } = remotes::of_repository(&spec.url, repository, objects).map_err(|error| refused(error, secret.is_none()))?;
+    if !matches!(remote.url.scheme(), Scheme::Http | Scheme::Https | Scheme::Ssh) {
+        // Folders of this machine hold what belongs to others.
+        let message = format!("url '{}' is none of http://, https:// and ssh://", spec.url);
+        return Err(Refused::fetch("URLInvalid", message).for_good());
+    }
+    if remote.url.scheme() == Scheme::Ssh && matches!(remote.auth, Auth::None) {
+        return Err(access(&"invalid 'ssh' auth option: 'identity' is required"));
+    }
+    refuse_locked_key(&remote, secret)?;
+    remote.ssh.kex.clone_from(&context.settings.ssh_kex);
+    remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
+    if let Some(identity) = identity {
+        remote.auth = fetched(context, repository, objects, identity, &remote)?;
+    }
+    Ok(remote)
+}
+
+fn not_found_words(name: &ObjectName) -> String {
+    format!("secrets {:?} not found", name.name)
+}
+
+fn not_found(name: &ObjectName) -> String {
+    format!("secret '{name}' not found")
+}
+
+fn refuse_password_alone(url: &gostd::Url, secret: Option<&Secret>) -> Result<(), Refused> {
+    let Some(secret) = secret else { return Ok(()) };
+    let has = |key: &str| {
+        let value = secret.get(key).map_err(|error| access(&error))?;
+        Ok(value.is_some_and(|value| !value.is_empty()))
+    };
+    let is_web = url.scheme != b"ssh";
+    let has_token = secret.get("bearerToken").ok().flatten().is_some();
+    let has_user = has("username")? || url.user.as_ref().is_some_and(|user| !user.text().is_empty());
+    if is_web && !has_token && !has_user && has("password")? {
+        let scheme = String::from_utf8_lossy(&url.scheme);
+        return Err(access(&format!(
+            "invalid '{scheme}' auth option: 'password' requires 'username' to be set"
+        )));
+    }
+    Ok(())
+}
+
+fn refuse_locked_key(remote: &Remote, secret: Option<&Secret>) -> Result<(), Refused> {
+    let Auth::SshKey { identity, passphrase } = &remote.auth else {
+        return Ok(());
+    };
+    if passphrase.as_ref().is_some_and(|passphrase| !passphrase.is_empty()) || !is_encrypted(identity) {
+        return Ok(());
+    }
+    let name = secret.map(|secret| secret.metadata.object_name().to_string());
+    let message = format!(
+        "SSH identity key is encrypted but no 'password' field was provided in the secret '{}'",
+        name.unwrap_or_default()
+    );
+    Err(Refused::fetch(ACCESS, message))
+}
+
+fn refused(error: RemoteError, without_secret: bool) -> Refused {
+    const REASON: &str = "InvalidProviderConfiguration";
+    match error {
+        RemoteError::Source(message) if without_secret => Refused::fetch(REASON, message).for_good(),
+        RemoteError::Source(message) => Refused::fetch(REASON, message),
+        RemoteError::Credentials { error, .. } => access(&error),
+        RemoteError::Url(message) => Refused::fetch("URLInvalid", message).for_good(),
+        other => access(&other),
+    }
+}
+
+/// The credentials of an identity, which is tried here: what is wrong with it is no fault of Git's.
+fn fetched(
+    context: &Context,
+    repository: &GitRepository,
+    objects: &Objects,
+    mut identity: GitIdentity,
+    remote: &Remote,
+) -> Result<Auth, Refused> {
+    let metadata = &repository.metadata;
+    if let GitIdentity::Provider { service_account, .. } = &mut identity {
+        let (given, namespace) = (tokens::given_by_git(repository), metadata.namespace_or_default());
+        tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName")
+            .map_err(|closed| Refused::fetch(GateClosed::REASON, closed.to_string()).for_good())?;
+        let account = tokens::of_git(&context.accounts, repository, namespace);
+        let account = account.and_then(|name| objects.service_account(&name));
+        let annotations = account.map(|account| &account.metadata.annotations);
+        let found = context.accounts.identity(namespace, given, annotations, Use::Git);
+        *service_account = found.map_err(|error| access(&error))?;
+    }
+    let asker = Asker {
+        kind: GIT_REPOSITORY.kind,
+        namespace: metadata.namespace_or_default().to_owned(),
+        name: metadata.name.clone(),
+    };
+    let auth = context.identities.auth(identity, remote, Some(asker));
+    let auth = auth.map_err(|message| Refused::fetch(ACCESS, message))?;
+    if let Auth::Fetched(source) = &auth {
+        let login = source.login(None, Deadline::after(remote.timeout));
+        login.map_err(|error| access(&error))?;
+    }
+    Ok(auth)
+}

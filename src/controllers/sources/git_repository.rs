@@ -1,0 +1,211 @@
+//! `GitRepository` as a source: from its reference to an artifact (source-controller v1.9, `GitRepositoryReconciler`).
+
+use std::sync::Arc;
+
+use super::artifacts::{self, Refused};
+use super::git_remote as source_remote;
+use super::git_source::{Fetched, Fetching, Gathered, fetch, make};
+use super::status::{FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, VERIFIED, failed};
+use super::turn::{Source, SourceTurn, Step, asking, blocking};
+use super::verify as source_verify;
+use crate::controllers::gather;
+use crate::controllers::older_keys;
+use bumpwright_api::{Artifact, GitRepository, GitRepositoryStatus, GoDuration, Is, Objects};
+use bumpwright_git::Remote;
+use bumpwright_http::Job;
+use bumpwright_kube::{GIT_REPOSITORY, Kind};
+use bumpwright_runtime::{Outcome, Status};
+use bumpwright_source::CheckoutError;
+
+impl Source for GitRepository {
+    const KIND: &'static Kind = &GIT_REPOSITORY;
+    const LINK: Option<&'static str> = None;
+    type Observed = GitRepositoryStatus;
+
+    fn interval(&self) -> Option<GoDuration> {
+        self.spec.interval
+    }
+
+    async fn run(turn: &mut SourceTurn<'_, Self>, status: &mut Status) -> Step<String> {
+        let subject = turn.run(status).await?;
+        Ok(format!("stored artifact for commit '{subject}'"))
+    }
+}
+
+impl SourceTurn<'_, GitRepository> {
+    /// All steps. Gives what was stored, for the event.
+    async fn run(&mut self, status: &mut Status) -> Step<String> {
+        if status.conditions.is(VERIFIED, Is::False) {
+            status.conditions.remove(VERIFIED);
+        }
+        let objects = self.objects(status).await?;
+        let remote = self.remote(status, &objects).await?;
+        let includes = self.includes(status).await?;
+        if includes != self.observed.included_artifacts {
+            let outdated = (!self.observed.included_artifacts.is_empty()).then_some("IncludeChange");
+            let message = "included artifacts differ from last observed includes";
+            self.rebuild(status, outdated, message).await;
+        }
+        status.conditions.remove(OUTDATED);
+        let Some(mut fetched) = self.fetched(status, &remote, &includes).await? else {
+            return Ok(self.unchanged(status));
+        };
+        status.conditions.remove(FETCH_FAILED);
+        source_verify::verify(self.turn, status, &self.object, &objects, &fetched)?;
+        self.observed.source_verification_mode = source_verify::mode(&self.object).map(str::to_owned);
+        let revision = fetched.commit.revision.clone();
+        if !artifacts::is_of(status, &revision) {
+            let outdated = artifacts::current(status).map(|_| "NewRevision");
+            let message = format!("new upstream revision '{revision}'");
+            self.rebuild(status, outdated, &message).await;
+        }
+        let subject = fetched.commit.short_message();
+        match fetched.files.take() {
+            Some(files) if !(artifacts::is_of(status, &revision) && self.is_made_of(&includes)) => {
+                let gathered = Gathered {
+                    files,
+                    includes,
+                    commit: fetched.commit.id.clone(),
+                    revision: revision.clone(),
+                };
+                self.make(status, gathered).await?;
+            }
+            _ => self.up_to_date(&revision),
+        }
+        status.conditions.remove(INCLUDE_UNAVAILABLE);
+        status.conditions.remove(OUTDATED);
+        in_storage(status, &revision);
+        Ok(subject)
+    }
+
+    /// Nothing had to be fetched.
+    fn unchanged(&self, status: &mut Status) -> String {
+        let revision = artifacts::current(status).map(|artifact| artifact.revision);
+        let revision = revision.unwrap_or_default();
+        let message = format!("no changes since last reconciliation: observed revision '{revision}'");
+        self.trace("GitOperationSucceeded", message);
+        status.conditions.remove(FETCH_FAILED);
+        in_storage(status, &revision);
+        revision
+    }
+
+    /// The Secrets and ServiceAccounts that it names.
+    async fn objects(&self, status: &mut Status) -> Step<Objects> {
+        let keys = source_verify::secret(&self.object);
+        let gathered = gather::of_source(self.context, &self.object, keys).await;
+        let objects = gathered.map_err(|error| {
+            let message = format!("failed to configure authentication options: {error}");
+            failed(status, FETCH_FAILED, "AuthenticationFailed", message)
+        })?;
+        let spec = &self.object.spec;
+        older_keys::tell(self.turn, &objects, spec.secret_ref.iter().chain(&spec.cert_secret_ref));
+        Ok(objects)
+    }
+
+    async fn remote(&self, status: &mut Status, objects: &Objects) -> Step<Remote> {
+        let (context, repository, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
+        asking(status, move || source_remote::remote(&context, &repository, &objects)).await
+    }
+
+    /// The artifacts of the repositories that are included, in the order of the spec.
+    async fn includes(&self, status: &mut Status) -> Step<Vec<Artifact>> {
+        let mut found = Vec::new();
+        for include in &self.object.spec.include {
+            let name = &include.repository.name;
+            let other = self.context.watched(&self.context.sources, &self.beside(name)).await;
+            let other = match other {
+                Ok(other) => other,
+                Err(error) => {
+                    let why = match error.is_not_found() {
+                        true => format!("GitRepository.source.toolkit.fluxcd.io {name:?} not found"),
+                        false => error.to_string(),
+                    };
+                    let message = format!("could not get resource for include '{name}': {why}");
+                    return Err(self.waiting(status, "NotFound", message));
+                }
+            };
+            let artifact = other.status().get("artifact").and_then(artifacts::read);
+            match artifact {
+                Some(artifact) => found.push(artifact),
+                None => {
+                    let message = format!("no artifact available for include '{name}'");
+                    return Err(self.waiting(status, "NoArtifact", message));
+                }
+            }
+        }
+        status.conditions.remove(INCLUDE_UNAVAILABLE);
+        Ok(found)
+    }
+
+    fn waiting(&self, status: &mut Status, reason: &'static str, message: String) -> Outcome {
+        status.conditions.set(INCLUDE_UNAVAILABLE, Is::True, reason, &message);
+        Outcome::Waiting {
+            reason,
+            message,
+            after: self.context.settings.requeue_dependency,
+        }
+    }
+
+    /// The commit with its files, without them when the artifact is of the same commit and spec already. None when the reference is
+    /// what it was and nothing else asks for more.
+    async fn fetched(&self, status: &mut Status, remote: &Remote, includes: &[Artifact]) -> Step<Option<Fetched>> {
+        let artifact = artifacts::current(status).filter(|_| self.is_made_of(includes));
+        let made = artifact.map(|artifact| artifact.revision);
+        let fetching = Fetching {
+            remote: remote.clone(),
+            repository: self.object.clone(),
+            observed: made.clone().filter(|_| status.conditions.is(IN_STORAGE, Is::True)),
+            made,
+        };
+        let context = Arc::clone(self.context);
+        // Once for waiting until another fetch of the same repository is over, and once for its own, submodules and all.
+        let limit = remote.timeout.saturating_mul(2);
+        let fetched = move || {
+            Job::within(limit, || fetch(&context.mirrors, &fetching)).map_err(|error| {
+                let reason = match error {
+                    CheckoutError::Empty => "EmptyGitRepository",
+                    CheckoutError::Failed(_) | CheckoutError::Sparse { .. } => "GitOperationFailed",
+                };
+                Refused::fetch(reason, error.to_string())
+            })
+        };
+        asking(status, fetched).await
+    }
+
+    async fn make(&mut self, status: &mut Status, gathered: Gathered) -> Step<()> {
+        let spec = &self.object.spec;
+        let observed = GitRepositoryStatus {
+            artifact: None,
+            included_artifacts: gathered.includes.clone(),
+            observed_ignore: spec.ignore.clone(),
+            observed_include: spec.include.clone(),
+            observed_recurse_submodules: spec.recurse_submodules,
+            observed_sparse_checkout: spec.sparse_checkout.clone(),
+            source_verification_mode: self.observed.source_verification_mode.clone(),
+        };
+        let (storage, repository) = (self.storage.clone(), self.object.clone());
+        let budget = self.context.settings.fetches.of(&self.turn.object.name.namespace);
+        let artifact = blocking(status, move || make(&storage, &repository, gathered, &budget)).await?;
+        self.store(status, &artifact, observed);
+        Ok(())
+    }
+
+    /// Whether the artifact was made from what the spec says now, commit aside (`gitContentConfigChanged`).
+    fn is_made_of(&self, includes: &[Artifact]) -> bool {
+        let (spec, observed) = (&self.object.spec, &self.observed);
+        let same_include =
+            |(now, then): (&Artifact, &Artifact)| then.has_revision(&now.revision) && then.has_digest(&now.digest);
+        spec.ignore == observed.observed_ignore
+            && spec.recurse_submodules == observed.observed_recurse_submodules
+            && spec.include == observed.observed_include
+            && spec.sparse_checkout == observed.observed_sparse_checkout
+            && !source_verify::is_due(&self.object, observed.source_verification_mode.as_deref())
+            && includes.len() == observed.included_artifacts.len()
+            && includes.iter().zip(&observed.included_artifacts).all(same_include)
+    }
+}
+
+fn in_storage(status: &mut Status, revision: &str) {
+    let message = format!("stored artifact for revision '{revision}'");
+    status.conditions.set(IN_STORAGE, Is::True, "Succeeded", &message);
+}

@@ -1,0 +1,18 @@
+//! Sources: Git and OCI repositories and buckets become artifacts that Kustomizations are built from.
+
+pub(crate) mod archive;
+pub(crate) mod artifacts;
+pub(crate) mod bucket;
+pub(crate) mod bucket_remote;
+pub(crate) mod bucket_source;
+pub(crate) mod git_remote;
+pub(crate) mod git_repository;
+pub(crate) mod git_source;
+pub(crate) mod oci_remote;
+pub(crate) mod oci_repository;
+pub(crate) mod oci_source;
+pub(crate) mod server;
+pub(crate) mod spool;
+pub(crate) mod status;
+pub(crate) mod turn;
+pub(crate) mod verify;

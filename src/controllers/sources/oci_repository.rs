@@ -1,0 +1,209 @@
+//! `OCIRepository` as a source: from a tag or digest to an artifact (source-controller v1.9, `OCIRepositoryReconciler`).
+
+use std::sync::Arc;
+
+use super::artifacts::{self, Refused};
+use super::oci_remote;
+use super::oci_source::{Most, PULL_FAILED, Pulled, READ_FAILED, make, pull};
+use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED, VERIFIED, failed};
+use super::turn::{self as source_turn, Source, SourceTurn, Step};
+use crate::controllers::gather;
+use crate::controllers::older_keys;
+use bumpwright_api::{GoDuration, Is, Objects, OciRepository, OciRepositoryStatus, OciVerification};
+use bumpwright_kube::{Kind, OCI_REPOSITORY};
+use bumpwright_runtime::{Outcome, Status, blocking};
+use bumpwright_source::{OciPick, OciRemote, digest_of_revision, verify_cosign};
+use bumpwright_storage::LATEST;
+use bumpwright_verify::cosign::{self, CosignError, CosignKeys};
+
+/// What upstream's makers of artifacts write down of them (image-spec v1.1, *Pre-Defined Annotation Keys*).
+const SOURCE: &str = "org.opencontainers.image.source";
+const REVISION: &str = "org.opencontainers.image.revision";
+
+impl Source for OciRepository {
+    const KIND: &'static Kind = &OCI_REPOSITORY;
+    const LINK: Option<&'static str> = Some(LATEST);
+    type Observed = OciRepositoryStatus;
+
+    fn interval(&self) -> Option<GoDuration> {
+        self.spec.interval
+    }
+
+    async fn run(turn: &mut SourceTurn<'_, Self>, status: &mut Status) -> Step<String> {
+        turn.run(status).await?;
+        Ok(turn.news(status))
+    }
+}
+
+impl SourceTurn<'_, OciRepository> {
+    /// All steps.
+    async fn run(&mut self, status: &mut Status) -> Step<()> {
+        if status.conditions.is(VERIFIED, Is::False) {
+            status.conditions.remove(VERIFIED);
+        }
+        let objects = self.objects(status).await?;
+        let remote = self.remote(status, &objects).await?;
+        let (chosen, revision) = self.revision(status, &remote).await?;
+        let verified = self.verify(status, &remote, &objects, &revision).await;
+        let pulled = match verified {
+            Ok(()) if self.is_current(status, &revision) => Ok(None),
+            Ok(()) => self.pulled(status, &remote, &revision).await.map(Some),
+            Err(outcome) => Err(outcome),
+        };
+        if pulled.is_ok() {
+            status.conditions.remove(FETCH_FAILED);
+        }
+        if !artifacts::is_of(status, &revision) {
+            let outdated = artifacts::current(status).map(|_| "NewRevision");
+            let message = format!("new revision '{revision}' for '{}'", remote.name(&chosen));
+            self.rebuild(status, outdated, &message).await;
+        }
+        match pulled? {
+            Some(pulled) => self.make(status, &revision, pulled).await?,
+            None => self.up_to_date(&revision),
+        }
+        status.conditions.remove(OUTDATED);
+        let message = format!("stored artifact for digest '{revision}'");
+        status.conditions.set(IN_STORAGE, Is::True, "Succeeded", &message);
+        Ok(())
+    }
+
+    /// The Secrets and ServiceAccounts that it names.
+    async fn objects(&self, status: &mut Status) -> Step<Objects> {
+        let gathered = gather::of_oci(self.context, &self.object).await;
+        let objects = gathered.map_err(|error| {
+            let message = format!("failed to get credential: {error}");
+            failed(status, FETCH_FAILED, "AuthenticationFailed", message)
+        })?;
+        if let Some(reference) = &self.object.spec.secret_ref
+            && objects.secret(&self.beside(&reference.name)).is_none()
+        {
+            let message = format!("auth secret '{}' not found", reference.name);
+            self.trace("AuthenticationFailed", message);
+        }
+        older_keys::tell(self.turn, &objects, &self.object.spec.cert_secret_ref);
+        Ok(objects)
+    }
+
+    async fn remote(&self, status: &mut Status, objects: &Objects) -> Step<OciRemote> {
+        let (context, repository, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
+        source_turn::asking(status, move || oci_remote::remote(&context, &repository, &objects)).await
+    }
+
+    /// What the spec asks for, `:TAG` or `@DIGEST`, and what that is now.
+    async fn revision(&self, status: &mut Status, remote: &OciRemote) -> Step<(String, String)> {
+        let spec = &self.object.spec;
+        let pick = OciPick::of(spec.reference.as_ref());
+        let selector = spec.layer_selector.clone().unwrap_or_default();
+        let (remote, url) = (remote.clone(), spec.url.clone());
+        let found = move || {
+            let chosen = remote.chosen(&pick, &selector.media_type).map_err(|error| {
+                let message = format!("failed to determine the artifact tag for '{url}': {error}");
+                Refused::fetch(READ_FAILED, message)
+            })?;
+            let revision = remote.revision(&chosen).map_err(|error| {
+                let message = format!("failed to determine artifact digest: {error}");
+                Refused::fetch(PULL_FAILED, message)
+            })?;
+            Ok((chosen, revision))
+        };
+        source_turn::asking(status, found).await
+    }
+
+    /// Looks at the signatures, if the spec wants that and it was not done for this revision and generation.
+    async fn verify(&self, status: &mut Status, remote: &OciRemote, objects: &Objects, revision: &str) -> Step<()> {
+        let Some(verify) = &self.object.spec.verify else {
+            status.conditions.remove(VERIFIED);
+            return Ok(());
+        };
+        let generation = self.turn.object.generation;
+        let verified = status.conditions.get(VERIFIED);
+        let is_done = verified.is_some_and(|verified| verified.observed_generation == Some(generation));
+        if is_done && artifacts::is_of(status, revision) {
+            return Ok(());
+        }
+        match self.verified(verify, remote, objects, revision).await {
+            Ok(()) => {
+                let message = cosign::verified_message(revision);
+                status.conditions.set(VERIFIED, Is::True, "Succeeded", &message);
+                Ok(())
+            }
+            Err(error) => {
+                let message = error.message(&verify.provider, verify.secret_ref.is_some());
+                let reason = CosignError::REASON;
+                status.conditions.set(VERIFIED, Is::False, reason, &message);
+                Err(Outcome::Failed { reason, message })
+            }
+        }
+    }
+
+    async fn verified(
+        &self,
+        verify: &OciVerification,
+        remote: &OciRemote,
+        objects: &Objects,
+        revision: &str,
+    ) -> Result<(), CosignError> {
+        cosign::check_provider(&verify.provider, verify.secret_ref.is_some())?;
+        let Some(reference) = &verify.secret_ref else {
+            return Err(CosignError::Keyless);
+        };
+        let name = self.beside(&reference.name);
+        let missing = || CosignError::Key(format!("secrets {:?} not found", name.name));
+        let secret = objects.secret(&name).ok_or_else(missing)?;
+        let keys = CosignKeys::from_entries(secret.entries().map_err(|error| CosignError::Key(error.to_string()))?);
+        let (remote, digest) = (remote.clone(), digest_of_revision(revision).to_owned());
+        let judged = blocking::ask(move || verify_cosign(&remote, &digest, &keys)).await;
+        judged.unwrap_or_else(|error| Err(CosignError::Manifest(error)))
+    }
+
+    async fn pulled(&self, status: &mut Status, remote: &OciRemote, revision: &str) -> Step<Pulled> {
+        let (remote, spec) = (remote.clone(), self.object.spec.clone());
+        let digest = digest_of_revision(revision).to_owned();
+        let folder = self.context.settings.storage.clone();
+        let settings = &self.context.settings;
+        let most = Most {
+            content: settings.fetches.bytes,
+            artifact: settings.artifacts.as_ref().and_then(|artifacts| artifacts.max_size),
+        };
+        let budget = settings.fetches.of(&self.turn.object.name.namespace);
+        source_turn::asking(status, move || pull(&remote, &spec, &digest, &folder, most, &budget)).await
+    }
+
+    async fn make(&mut self, status: &mut Status, revision: &str, pulled: Pulled) -> Step<()> {
+        let spec = &self.object.spec;
+        let observed = OciRepositoryStatus {
+            artifact: None,
+            observed_ignore: spec.ignore.clone(),
+            observed_layer_selector: spec.layer_selector.clone(),
+        };
+        let (storage, name) = (self.storage.clone(), self.turn.object.name.clone());
+        let (ignore, revision) = (spec.ignore.clone(), revision.to_owned());
+        let made = move || make(&storage, &name, ignore.as_deref(), &revision, pulled);
+        let artifact = source_turn::blocking(status, made).await?;
+        self.store(status, &artifact, observed);
+        Ok(())
+    }
+
+    /// Whether the artifact is of this revision and spec (`ociContentConfigChanged`).
+    fn is_current(&self, status: &Status, revision: &str) -> bool {
+        let (spec, observed) = (&self.object.spec, &self.observed);
+        artifacts::is_of(status, revision)
+            && spec.ignore == observed.observed_ignore
+            && spec.layer_selector == observed.observed_layer_selector
+    }
+
+    /// What an event says of a new artifact.
+    fn news(&self, status: &Status) -> String {
+        let artifact = artifacts::current(status).unwrap_or_default();
+        let url = &self.object.spec.url;
+        let message = format!("stored artifact with revision '{}' from '{url}'", artifact.revision);
+        let said = |key| artifact.metadata.get(key).filter(|value| !value.is_empty());
+        match (said(SOURCE), said(REVISION)) {
+            (Some(source), Some(revision)) => {
+                format!("{message}, origin source '{source}', origin revision '{revision}'")
+            }
+            _ => message,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Serves artifacts, from the moment on at which this process leads (source-controller v1.9, `main.go`): another one may still write
+//! to the folder before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use crate::controllers::process::StartError;
+use crate::controllers::settings::Settings;
+use bumpwright_runtime::Log;
+use bumpwright_storage::{self as storage, FileServer, Storage, StorageError};
+
+/// How soon an address is tried again that is taken.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Serves what is in the storage, once `elected` is told. A process without leader election has its address at once.
+///
+/// # Errors
+/// [`StartError::Listen`]
+pub(crate) async fn serve(
+    settings: &Settings,
+    storage: Option<&Storage>,
+    log: &Log,
+    elected: Arc<Notify>,
+    background: &mut JoinSet<()>,
+) -> Result<(), StartError> {
+    let (Some(artifacts), Some(storage)) = (&settings.artifacts, storage) else {
+        return Ok(());
+    };
+    let (log, storage, address) = (log.named("artifacts"), storage.clone(), artifacts.listen.clone());
+    let listener = match settings.election {
+        Some(_) => None,
+        None => {
+            let listener = storage::listen(&address).await;
+            Some(listener.map_err(|error| StartError::Listen(error.to_string()))?)
+        }
+    };
+    background.spawn(async move {
+        elected.notified().await;
+        let mut listener = listener;
+        let listener = loop {
+            match listener.take() {
+                Some(listener) => break listener,
+                None => match storage::listen(&address).await {
+                    Ok(found) => listener = Some(found),
+                    Err(error) => {
+                        log.error(&error, "unable to serve artifacts");
+                        tokio::time::sleep(PAUSE).await;
+                    }
+                },
+            }
+        };
+        let told = move |fault: &StorageError| log.error(fault, "unable to serve an artifact");
+        let server = FileServer::new(listener, storage, storage::Limits::default(), told);
+        server.run(std::future::pending()).await;
+    });
+    Ok(())
+}

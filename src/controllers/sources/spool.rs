@@ -1,0 +1,54 @@
+//! Where files are kept from when they are fetched until they are archived: one temporary file, which has no name.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use super::artifacts::Refused;
+use super::status::STORAGE_FAILED;
+use bumpwright_budget::{Filling, Held, Share};
+use bumpwright_source::{Keep, Keeping};
+
+/// A file without a name in `folder`: nothing is left of it, whatever happens.
+///
+/// # Errors
+/// What refuses the turn.
+pub(crate) fn temporary(folder: &Path) -> Result<File, Refused> {
+    tempfile::tempfile_in(folder).map_err(|error| Refused {
+        condition: Some(STORAGE_FAILED),
+        stalls: false,
+        reason: "DirectoryCreationFailed",
+        message: format!("failed to create temporary file in {}: {error}", folder.display()),
+    })
+}
+
+/// The bytes of files, one after the other, and the room that they take.
+#[derive(Debug)]
+pub(crate) struct Spooled {
+    file: File,
+    _room: Held,
+}
+
+impl Spooled {
+    /// All that was written to a file.
+    ///
+    /// # Errors
+    /// The last of it cannot be written.
+    pub(crate) fn of(out: BufWriter<Filling<File>>) -> io::Result<Self> {
+        let filling = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let (file, room) = filling.into_parts();
+        Ok(Self { file, _room: room })
+    }
+}
+
+/// Where bytes of files are kept, as far as there is room for them.
+pub(crate) fn keeping(file: File, room: &Share) -> Keeping<BufWriter<Filling<File>>> {
+    Keeping::new(BufWriter::with_capacity(128 << 10, Filling::new(file, room)))
+}
+
+impl Keep for Spooled {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+}

@@ -1,0 +1,166 @@
+//! Tokens of ServiceAccounts for identities at clouds (gate `ObjectLevelWorkloadIdentity`; N-024, N-037, N-050).
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use super::context::Context;
+use super::settings::Gates;
+use bumpwright_api::{Bucket, GitRepository, ImageRepository, ObjectName, OciRepository};
+use bumpwright_cloud::{CloudError, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
+use bumpwright_http::Deadline;
+use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};
+use bumpwright_runtime::Outcome;
+use bumpwright_secret::Secret;
+
+/// The ServiceAccounts of a cluster. Their tokens are asked for on threads that may block, never on the runtime's own.
+pub(crate) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAccounts {
+    let (cluster, runtime) = (cluster.clone(), Handle::current());
+    let issue = move |request: &TokenRequest<'_>, deadline: Deadline| {
+        let name = ObjectName::new(request.namespace, request.name);
+        let issued = cluster.issue_token(&name, request.audiences, deadline.left());
+        match runtime.block_on(issued) {
+            Ok(token) => Ok(Secret::new(token.as_str())),
+            Err(error) => Err(error.to_string()),
+        }
+    };
+    ServiceAccounts {
+        default,
+        issue: Arc::new(issue),
+    }
+}
+
+/// What Flux says before an error of the token of this process.
+pub(crate) const OWN: &str = "failed to create provider access token for the controller";
+
+/// The ServiceAccount that this process is. Flux reads its name out of the Pod's token; the API server knows it as well outside of
+/// Pods. `field` is where another one can be named.
+pub(crate) async fn own(cluster: &Cluster, field: &str) -> Result<ObjectName, String> {
+    let own = cluster.own_account().await;
+    let own = own.map_err(|error| format!("{OWN}: the API server does not say who the controller is: {error}"))?;
+    own.ok_or_else(|| format!("{OWN}: it is no ServiceAccount; name one by {field}"))
+}
+
+/// The identity of the ServiceAccount of an object of `namespace` that names `given`, as its annotations have it now; as
+/// [`ServiceAccounts::identity`].
+///
+/// # Errors
+/// What `unread` makes of an answer of the API server that does not tell whether there is such a ServiceAccount.
+pub(crate) async fn identity(
+    context: &Context,
+    accounts: &ServiceAccounts,
+    (namespace, given): (&str, &str),
+    wanted: Use,
+    unread: impl FnOnce(&ObjectName, ClusterError) -> String,
+) -> Result<Result<Option<WorkloadIdentity>, CloudError>, String> {
+    let annotations = match accounts.name(given) {
+        None => None,
+        Some(name) => {
+            let name = ObjectName::new(namespace, name);
+            match context.cluster.get(&SERVICE_ACCOUNT, &name).await {
+                Ok(account) => Some(account.annotations),
+                Err(error) if error.is_not_found() => None,
+                Err(error) => return Err(unread(&name, error)),
+            }
+        }
+    };
+    Ok(accounts.identity(namespace, given, annotations.as_ref(), wanted))
+}
+
+/// An object names a ServiceAccount for its provider while the gate is off.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "to use {field} for {purpose} authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller"
+)]
+pub(crate) struct GateClosed {
+    field: &'static str,
+    purpose: &'static str,
+}
+
+impl GateClosed {
+    pub(crate) const REASON: &str = "FeatureGateDisabled";
+
+    /// The ServiceAccount is not for the provider but for the keys of encrypted files.
+    pub(crate) fn for_decryption(self) -> Self {
+        Self {
+            purpose: "decryption",
+            ..self
+        }
+    }
+}
+
+impl From<GateClosed> for Outcome {
+    fn from(closed: GateClosed) -> Self {
+        Self::stalled(GateClosed::REASON, &closed)
+    }
+}
+
+/// Refuses an object that names the ServiceAccount `given` for its provider while the gate is off. `field` is what its message
+/// calls the field.
+pub(crate) fn check_gate(gates: Gates, given: &str, field: &'static str) -> Result<(), GateClosed> {
+    match given.is_empty() || gates.object_level_identity {
+        true => Ok(()),
+        false => Err(GateClosed {
+            field,
+            purpose: "provider",
+        }),
+    }
+}
+
+/// The ServiceAccount that a repository of images names for its provider; empty when it names none.
+pub(crate) fn given_by_images(repository: &ImageRepository) -> &str {
+    match repository.provider() {
+        // There it is one whose pull secrets are used.
+        "generic" => "",
+        _ => &repository.spec.service_account_name,
+    }
+}
+
+/// The ServiceAccount that stands for a repository of images at a cloud.
+pub(crate) fn of_images(accounts: &ServiceAccounts, repository: &ImageRepository) -> Option<ObjectName> {
+    if repository.provider() == "generic" {
+        return None;
+    }
+    let name = accounts.name(&repository.spec.service_account_name)?;
+    Some(repository.beside(name))
+}
+
+/// The ServiceAccount that stands for an OCI repository at a cloud.
+pub(crate) fn of_oci(accounts: &ServiceAccounts, repository: &OciRepository) -> Option<ObjectName> {
+    if !has_identity(&repository.spec.provider) {
+        return None;
+    }
+    let name = accounts.name(&repository.spec.service_account_name)?;
+    Some(ObjectName::new(repository.metadata.namespace_or_default(), name))
+}
+
+/// Whether a provider is a cloud, which wants to know who asks.
+pub(crate) fn has_identity(provider: &str) -> bool {
+    !matches!(provider, "" | "generic")
+}
+
+/// The ServiceAccount that stands for a bucket at its cloud.
+pub(crate) fn of_bucket(accounts: &ServiceAccounts, bucket: &Bucket) -> Option<ObjectName> {
+    if !has_identity(&bucket.spec.provider) {
+        return None;
+    }
+    let name = accounts.name(&bucket.spec.service_account_name)?;
+    Some(ObjectName::new(bucket.metadata.namespace_or_default(), name))
+}
+
+/// The ServiceAccount that stands for an automation at the cloud of its Git repository. It is looked for beside the automation,
+/// which is who acts (image-automation-controller v1.2, `getAuthOpts`): an automation gets no identity of another namespace by
+/// naming a GitRepository there.
+pub(crate) fn of_git(accounts: &ServiceAccounts, repository: &GitRepository, namespace: &str) -> Option<ObjectName> {
+    let provider = repository.spec.provider.as_deref().unwrap_or_default();
+    if matches!(provider, "" | "generic" | "github") {
+        return None;
+    }
+    let name = accounts.name(given_by_git(repository))?;
+    Some(ObjectName::new(namespace, name))
+}
+
+/// `spec.serviceAccountName`
+pub(crate) fn given_by_git(repository: &GitRepository) -> &str {
+    repository.spec.service_account_name.as_deref().unwrap_or_default()
+}

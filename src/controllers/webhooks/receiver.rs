@@ -1,0 +1,225 @@
+//! Webhooks: who proves itself makes the objects look at once that its event is for (`docs/webhooks.md`).
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::server::{self as webhook_server, Call, Reply};
+use crate::controllers::context::Context;
+use bumpwright_api::{GitRepository, ImageRepository, Metadata, ObjectName, OciRepository, Secret};
+use bumpwright_kube::{Cache, ClusterError, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY};
+use bumpwright_runtime::{Log, REQUESTED_AT, clock};
+use bumpwright_webhook::{
+    self as webhook, Event, GitReference, Id, MAX_BODY, OciReference, Refusal, Request, Source, Tokens,
+};
+
+/// So long the tokens are good that were read, so that strangers cannot make us ask the API server.
+const TOKENS_KEPT: Duration = Duration::from_secs(10);
+
+/// Who writes the annotation, as `metadata.managedFields` have it.
+const MANAGER: &str = "bumpwright-webhooks";
+
+/// Answers the requests of forges and registries.
+pub(crate) struct Webhooks {
+    context: Arc<Context>,
+    /// The Secret with the tokens.
+    secret: ObjectName,
+    log: Log,
+    tokens: RwLock<Option<(Instant, Arc<Tokens>)>>,
+}
+
+impl Webhooks {
+    pub(crate) fn new(context: Arc<Context>, secret: ObjectName) -> Self {
+        Self {
+            log: context.log.named("webhooks"),
+            context,
+            secret,
+            tokens: RwLock::default(),
+        }
+    }
+
+    /// Serves for ever.
+    pub(crate) async fn serve(self, listener: TcpListener) {
+        let webhooks = Arc::new(self);
+        let answer = move |call| {
+            let webhooks = Arc::clone(&webhooks);
+            async move { webhooks.answer(&call).await }
+        };
+        webhook_server::serve(listener, MAX_BODY, answer).await;
+    }
+
+    async fn answer(&self, call: &Call) -> Reply {
+        let tokens = match self.tokens().await {
+            Ok(tokens) => tokens,
+            Err(error) => {
+                self.log.error(&error, "tokens of webhooks cannot be read");
+                return Reply::new(503, "webhooks cannot be checked at the moment");
+            }
+        };
+        match received(call, &tokens) {
+            Ok(events) => self.follow(&events).await,
+            Err(refusal) => {
+                // The path may be a secret, the body is a stranger's.
+                self.log.info(&format!("refused a webhook: {refusal}"));
+                Reply::new(refusal.status(), refusal.answer())
+            }
+        }
+    }
+
+    async fn tokens(&self) -> Result<Arc<Tokens>, ClusterError> {
+        let known = self.tokens.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((read, tokens)) = known
+            && read.elapsed() < TOKENS_KEPT
+        {
+            return Ok(tokens);
+        }
+        let secret = match self.context.configs.secret(&self.secret).await {
+            Ok(secret) => Some(secret),
+            Err(error) if error.is_not_found() => None,
+            Err(error) => return Err(error),
+        };
+        let entries = secret.iter().flat_map(entries);
+        let (tokens, invalid) = Tokens::read(&self.secret.namespace, &self.secret.name, entries);
+        for entry in invalid {
+            self.log
+                .error(&entry, "an entry of the Secret with webhooks' tokens is not used");
+        }
+        if tokens.is_empty() {
+            let why = format!("the Secret {} has no token", self.secret);
+            self.log.error(&why, "no webhook can prove itself");
+        }
+        let tokens = Arc::new(tokens);
+        *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), Arc::clone(&tokens)));
+        Ok(tokens)
+    }
+
+    /// Asks for a reconciliation of all objects that the events are for.
+    async fn follow(&self, events: &[Event]) -> Reply {
+        let ids = self.select(events);
+        let mut failed = 0;
+        for id in &ids {
+            let name = ObjectName::new(&id.namespace, &id.name);
+            if let Err(error) = self.request(id, &name).await {
+                failed += 1;
+                let log = self.log.with("object", format!("{}/{name}", id.kind.name()));
+                log.error(
+                    &error,
+                    "cannot ask for a reconciliation; the object looks when its interval is over",
+                );
+            }
+        }
+        let text = webhook::answer(events, ids.len());
+        self.log.info(&text);
+        match failed {
+            0 => Reply::new(202, text),
+            // The sender may try again.
+            _ => Reply::new(
+                500,
+                format!("{failed} of {} objects could not be asked to look", ids.len()),
+            ),
+        }
+    }
+
+    fn select(&self, events: &[Event]) -> Vec<Id> {
+        let git: Vec<GitRepository> = read(&self.context.sources);
+        let oci: Vec<OciRepository> = read(&self.context.oci_repositories);
+        let images: Vec<ImageRepository> = read(&self.context.repositories);
+        let git = git.iter().map(|repository| {
+            let source = Source::Git(&repository.spec.url, git_reference(repository));
+            object(&repository.metadata, repository.spec.suspend, source)
+        });
+        let oci = oci.iter().map(|repository| {
+            let source = Source::Oci(&repository.spec.url, oci_reference(repository));
+            object(&repository.metadata, repository.spec.suspend, source)
+        });
+        let images = images.iter().map(|repository| {
+            let source = Source::Image(&repository.spec.image);
+            object(&repository.metadata, repository.spec.suspend, source)
+        });
+        let objects: Vec<webhook::Object<'_>> = git.chain(oci).chain(images).collect();
+        webhook::select(events, &objects)
+    }
+
+    async fn request(&self, id: &Id, name: &ObjectName) -> Result<(), ClusterError> {
+        let patch = json!({"metadata": {"annotations": {REQUESTED_AT: clock::exact(&clock::now())}}});
+        self.context
+            .cluster
+            .patch(kind(id.kind), name, MANAGER, &patch)
+            .await
+            .map(drop)
+    }
+}
+
+fn received(call: &Call, tokens: &Tokens) -> Result<Vec<Event>, Refusal> {
+    let headers: Vec<(&str, &str)> = call
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let request = Request {
+        method: &call.method,
+        path: &call.path,
+        headers: &headers,
+        body: &call.body,
+    };
+    webhook::receive(&request, tokens)
+}
+
+fn kind(kind: webhook::Kind) -> &'static Kind {
+    match kind {
+        webhook::Kind::GitRepository => &GIT_REPOSITORY,
+        webhook::Kind::ImageRepository => &IMAGE_REPOSITORY,
+        webhook::Kind::OciRepository => &OCI_REPOSITORY,
+    }
+}
+
+/// The readable entries of a Secret.
+fn entries(secret: &Secret) -> impl Iterator<Item = (&str, &[u8])> {
+    let value = |key| secret.get(key).ok().flatten();
+    secret.keys().filter_map(move |key| Some((key, value(key)?)))
+}
+
+/// The objects of a kind, but for those that the schema of their kind should have kept out.
+fn read<T: DeserializeOwned>(cache: &Cache) -> Vec<T> {
+    let objects = cache.list(|_| true);
+    objects
+        .iter()
+        .filter_map(|object| object.read(cache.kind()).ok())
+        .collect()
+}
+
+fn object<'a>(metadata: &'a Metadata, suspended: bool, source: Source<'a>) -> webhook::Object<'a> {
+    webhook::Object {
+        namespace: metadata.namespace_or_default(),
+        name: &metadata.name,
+        suspended,
+        source,
+    }
+}
+
+fn git_reference(repository: &GitRepository) -> GitReference<'_> {
+    let Some(reference) = &repository.spec.reference else {
+        return GitReference::default();
+    };
+    GitReference {
+        branch: reference.branch.as_deref(),
+        tag: reference.tag.as_deref(),
+        semver: reference.semver.as_deref(),
+        name: reference.name.as_deref(),
+        commit: reference.commit.as_deref(),
+    }
+}
+
+fn oci_reference(repository: &OciRepository) -> OciReference<'_> {
+    let Some(reference) = &repository.spec.reference else {
+        return OciReference::default();
+    };
+    OciReference {
+        tag: reference.tag.as_deref(),
+        semver: reference.semver.as_deref(),
+        digest: reference.digest.as_deref(),
+    }
+}
