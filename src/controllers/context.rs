@@ -10,7 +10,7 @@ use super::settings::Settings;
 use crate::controllers::images::policy_book::PolicyBook;
 use crate::controllers::images::repository::scanned;
 use crate::controllers::kustomizations::artifact_trees::ArtifactTrees;
-use crate::controllers::kustomizations::build_turns::BuildTurns;
+use crate::controllers::kustomizations::build_slots::BuildSlots;
 use crate::controllers::kustomizations::target::Remotes;
 use bumpwright_api::ObjectName;
 use bumpwright_cloud::ServiceAccounts;
@@ -25,7 +25,7 @@ pub(crate) struct Context {
     pub(crate) settings: Settings,
     pub(crate) cluster: Cluster,
     pub(crate) configs: Configs,
-    pub(crate) build_turns: BuildTurns,
+    pub(crate) build_slots: BuildSlots,
     pub(crate) accounts: ServiceAccounts,
     pub(crate) scanner: Scanner,
     pub(crate) tags: TagStore,
@@ -67,8 +67,8 @@ impl Context {
         }
     }
 
-    /// A turn is over: mirrors that it used may have grown.
-    pub(crate) async fn settle_mirrors(self: &Arc<Self>, kind: &'static str, name: &ObjectName) {
+    /// A reconciliation is over: mirrors that it used may have grown.
+    pub(crate) async fn measure_mirrors(self: &Arc<Self>, kind: &'static str, name: &ObjectName) {
         let (context, owner) = (Arc::clone(self), Owner::new(kind, name.clone()));
         if context.mirrors.knows(&owner) {
             let _ = blocking::run(move || context.mirrors.settled(&owner)).await;
@@ -76,7 +76,7 @@ impl Context {
     }
 
     /// The object is gone, and with it the mirrors that only it has used.
-    pub(crate) async fn leave_mirrors(self: &Arc<Self>, kind: &'static str, name: &ObjectName) {
+    pub(crate) async fn forget_mirrors(self: &Arc<Self>, kind: &'static str, name: &ObjectName) {
         let (context, owner) = (Arc::clone(self), Owner::new(kind, name.clone()));
         if context.mirrors.knows(&owner) {
             // What cannot be removed now is removed when the folder is tidied.

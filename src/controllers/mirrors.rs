@@ -126,7 +126,7 @@ impl Mirrors {
         !locked(&self.uses).of(owner).is_empty()
     }
 
-    /// An object has had a turn: its mirrors may have grown.
+    /// An object has had a reconciliation: its mirrors may have grown.
     pub(crate) fn settled(&self, owner: &Owner) {
         let used = locked(&self.uses).of(owner);
         for name in used {

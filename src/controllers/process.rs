@@ -19,10 +19,10 @@ use crate::controllers::images::policy::ImagePolicies;
 use crate::controllers::images::policy_book::PolicyBook;
 use crate::controllers::images::repository::ImageRepositories;
 use crate::controllers::kustomizations::artifact_trees::ArtifactTrees;
-use crate::controllers::kustomizations::build_turns::BuildTurns;
+use crate::controllers::kustomizations::build_slots::BuildSlots;
 use crate::controllers::kustomizations::kustomization::Kustomizations;
 use crate::controllers::sources::server as artifact_server;
-use crate::controllers::sources::turn::Sources;
+use crate::controllers::sources::source::Sources;
 use crate::controllers::webhooks::receiver::Webhooks;
 use bumpwright_api::{Bucket, GitRepository, OciRepository};
 use bumpwright_connect::GitIdentities;
@@ -31,8 +31,8 @@ use bumpwright_http::Peer;
 use bumpwright_kube::{Cache, Cluster, ClusterError, Connect};
 use bumpwright_runtime::events as announce;
 use bumpwright_runtime::{
-    Checks, ClusterEvent, Driver, EventSink, Log, Metrics, Queue, Reconcile, Recorder, Redaction, Retries, Server,
-    Services, SinkOptions, WaitingRoom, blocking, bridge_tracing, host_name, metrics_page,
+    Checks, ClusterEvent, Driver, EventSink, Log, Metrics, ParkedRequests, Queue, Reconcile, Recorder, Redaction,
+    Retries, Server, Services, SinkOptions, blocking, bridge_tracing, host_name, metrics_page,
 };
 use bumpwright_scan::{Missing, Scanner, Surroundings, TagStore, TagsError};
 use bumpwright_storage::{self as storage, Storage, StorageError};
@@ -102,12 +102,12 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         recorder,
         metrics: metrics.clone(),
         log: log.clone(),
-        waiting_room: WaitingRoom::default(),
+        parked: ParkedRequests::default(),
         workers: settings.concurrent.max(1),
         jitter: settings.jitter,
     });
     let context = Arc::new(Context {
-        build_turns: BuildTurns::default(),
+        build_slots: BuildSlots::default(),
         configs: Configs::new(&cluster, caches.known.clone()),
         cluster,
         accounts,
@@ -173,7 +173,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     Ok(())
 }
 
-/// Takes away what nobody uses any more, now and then: what an earlier process has left only after all objects had time for a turn.
+/// Removes what is not used any more, now and then: what an earlier process has left only after all objects had time to be reconciled.
 async fn tidy(context: Arc<Context>) {
     loop {
         tokio::time::sleep(TIDY).await;

@@ -93,7 +93,7 @@ impl Caches {
             let metrics = services.metrics.controller(&kind.kind.to_lowercase(), workers);
             let share = Share {
                 most: workers,
-                room: services.waiting_room.clone(),
+                room: services.parked.clone(),
             };
             Arc::new(Queue::new(context.settings.backoff, share, metrics))
         };

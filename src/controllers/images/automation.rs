@@ -16,7 +16,7 @@ use crate::controllers::gather;
 use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, ObjectName, Objects, Strategy};
 use bumpwright_http::Job;
 use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind, Object};
-use bumpwright_runtime::{Outcome, Reconcile, Status, Turn};
+use bumpwright_runtime::{Outcome, Reconcile, ReconcileRequest, Status};
 use bumpwright_update::{Place, Policies, RemoteJob, Run, run_remote};
 
 /// Reconciles `ImageUpdateAutomation` objects.
@@ -40,25 +40,27 @@ impl Reconcile for ImageUpdateAutomations {
         vec![&self.0.policies]
     }
 
-    async fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Outcome {
+    async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
         status
             .fields
-            .insert("lastAutomationRunTime".to_owned(), json!(turn.now));
-        self.try_reconcile(turn, status).await.unwrap_or_else(|outcome| outcome)
+            .insert("lastAutomationRunTime".to_owned(), json!(request.now));
+        self.try_reconcile(request, status)
+            .await
+            .unwrap_or_else(|outcome| outcome)
     }
-    async fn settled(&self, name: &ObjectName) {
-        self.0.settle_mirrors(Self::KIND.kind, name).await;
+    async fn finished(&self, name: &ObjectName) {
+        self.0.measure_mirrors(Self::KIND.kind, name).await;
     }
 
-    async fn left(&self, name: &ObjectName) {
-        self.0.leave_mirrors(Self::KIND.kind, name).await;
+    async fn forgotten(&self, name: &ObjectName) {
+        self.0.forget_mirrors(Self::KIND.kind, name).await;
     }
 }
 
 impl ImageUpdateAutomations {
-    async fn try_reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Result<Outcome, Outcome> {
-        let automation = read(turn.object)?;
-        let annotations = AutomationAnnotations::read(&turn.object.annotations)
+    async fn try_reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Result<Outcome, Outcome> {
+        let automation = read(request.object)?;
+        let annotations = AutomationAnnotations::read(&request.object.annotations)
             .map_err(|error| Outcome::stalled("InvalidAnnotation", &error))?;
         let (policies, observed) = self.policies(&automation)?;
         let repository = self.repository(&automation).await?;
@@ -93,8 +95,8 @@ impl ImageUpdateAutomations {
             .await
             .map_err(|error| Outcome::failed("Failed", &error))?;
         counting::run(&self.0.metrics, &run);
-        skips::count(&self.0, turn, &run);
-        skips::warn(turn, &run.skips, status.message_before());
+        skips::count(&self.0, request, &run);
+        skips::warn(request, &run.skips, status.message_before());
         if let Some(failure) = &run.failure {
             return Err(Outcome::Failed {
                 reason: failure.reason,
@@ -108,7 +110,7 @@ impl ImageUpdateAutomations {
         let unchanged = !is_switched(&automation, &run)
             && status.fields.get("observedPolicies").unwrap_or(&none) == &observed
             && status.text("observedSourceRevision") == run.revision;
-        Ok(concluded(turn, status, &automation, &run, observed, unchanged))
+        Ok(concluded(request, status, &automation, &run, observed, unchanged))
     }
 
     /// What is to be run. Identities are asked for, and disks read, on a thread of its own.
@@ -207,7 +209,7 @@ async fn run(job: RemoteJob, place: Place, limit: Duration) -> Result<Run, Strin
 }
 
 fn concluded(
-    turn: &Turn<'_>,
+    request: &ReconcileRequest<'_>,
     status: &mut Status,
     automation: &ImageUpdateAutomation,
     run: &Run,
@@ -220,7 +222,7 @@ fn concluded(
     let fields = &mut status.fields;
     if let Some((commit, id)) = pushed {
         fields.insert("lastPushCommit".to_owned(), json!(id));
-        fields.insert("lastPushTime".to_owned(), json!(turn.now));
+        fields.insert("lastPushTime".to_owned(), json!(request.now));
         let branch = commit.branch.as_deref().unwrap_or_default();
         // What was pushed to another branch is not what is checked out next time.
         if revision.starts_with(&format!("{branch}@"))

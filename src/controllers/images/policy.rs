@@ -15,7 +15,7 @@ use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use bumpwright_kube::{IMAGE_POLICY, IMAGE_REPOSITORY, Kind, Object};
 use bumpwright_policy::{Guards, LatestRef};
 use bumpwright_runtime::clock::{self, duration};
-use bumpwright_runtime::{Outcome, Reconcile, Status, Turn};
+use bumpwright_runtime::{Outcome, Reconcile, ReconcileRequest, Status};
 use bumpwright_scan::{Asked, NoImage, Scanned, Tags, choose, repository_reference};
 
 /// So often the tags are looked for before a policy waits longer for them.
@@ -29,14 +29,16 @@ impl Reconcile for ImagePolicies {
     const KIND: &'static Kind = &IMAGE_POLICY;
     const CONTROLLER: &'static str = "image-reflector-controller";
 
-    async fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Outcome {
-        self.try_reconcile(turn, status).await.unwrap_or_else(|outcome| outcome)
+    async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
+        self.try_reconcile(request, status)
+            .await
+            .unwrap_or_else(|outcome| outcome)
     }
 }
 
 impl ImagePolicies {
-    async fn try_reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Result<Outcome, Outcome> {
-        let policy: ImagePolicy = turn
+    async fn try_reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Result<Outcome, Outcome> {
+        let policy: ImagePolicy = request
             .object
             .read(&IMAGE_POLICY)
             .map_err(|error| Outcome::stalled("InvalidSpec", &error))?;

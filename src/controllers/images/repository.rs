@@ -12,7 +12,7 @@ use crate::controllers::tokens;
 use bumpwright_api::{ImageRepository, Is, Objects, READY};
 use bumpwright_kube::{IMAGE_REPOSITORY, Kind, Object};
 use bumpwright_runtime::clock::{duration, seconds_between};
-use bumpwright_runtime::{Outcome, Reconcile, Status, Turn};
+use bumpwright_runtime::{Outcome, Reconcile, ReconcileRequest, Status};
 use bumpwright_scan::{ScanError, Scanned, Tags, repository_reference};
 
 /// So many of the tags show in the status.
@@ -33,8 +33,8 @@ impl Reconcile for ImageRepositories {
     const KIND: &'static Kind = &IMAGE_REPOSITORY;
     const CONTROLLER: &'static str = "image-reflector-controller";
 
-    async fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Outcome {
-        let repository: ImageRepository = match turn.object.read(&IMAGE_REPOSITORY) {
+    async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
+        let repository: ImageRepository = match request.object.read(&IMAGE_REPOSITORY) {
             Ok(repository) => repository,
             Err(error) => return Outcome::stalled("InvalidSpec", &error),
         };
@@ -55,9 +55,9 @@ impl Reconcile for ImageRepositories {
                 );
             }
         };
-        older_keys::tell(turn, &objects, &repository.spec.cert_secret_ref);
-        let scanned = scanned(turn.object, &canonical);
-        let due = match self.due(&repository, status, (&canonical, &scanned), turn.now) {
+        older_keys::tell(request, &objects, &repository.spec.cert_secret_ref);
+        let scanned = scanned(request.object, &canonical);
+        let due = match self.due(&repository, status, (&canonical, &scanned), request.now) {
             Ok(due) => due,
             Err(error) => {
                 return Outcome::failed("Failure", &format!("failed to determine if it's scan time: {error}"));
@@ -77,7 +77,7 @@ impl Reconcile for ImageRepositories {
         if why == NO_TAGS {
             // Policies wait for a change of state to look at the tags again.
             status.unsettle(&format!("scanning: {why}"));
-            turn.persist(status).await;
+            request.try_write_status(status).await;
         }
         let before = status.text_at("lastScanResult", "revision").to_owned();
         match self.scan(repository.clone(), objects, scanned).await {
@@ -87,7 +87,7 @@ impl Reconcile for ImageRepositories {
                 } else {
                     format!("successful scan, next scan in {next}")
                 };
-                let result = scan_result(&tags.tags, &revision, turn.now);
+                let result = scan_result(&tags.tags, &revision, request.now);
                 status.fields.insert("lastScanResult".to_owned(), result);
                 ready(status, trace, due.next, &canonical, &repository)
             }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::controllers::context::Context;
 use bumpwright_edit::{Reason, Skip};
 use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
-use bumpwright_runtime::Turn;
+use bumpwright_runtime::ReconcileRequest;
 use bumpwright_update::Run;
 
 /// So many are named in a message.
@@ -21,12 +21,12 @@ pub(crate) fn summary(skips: &[Skip]) -> Option<String> {
 }
 
 /// Tells of skips that the message `before` of Ready does not tell of.
-pub(crate) fn warn(turn: &Turn<'_>, skips: &[Skip], before: &str) {
+pub(crate) fn warn(request: &ReconcileRequest<'_>, skips: &[Skip], before: &str) {
     let Some(summary) = summary(skips).filter(|summary| !before.ends_with(summary)) else {
         return;
     };
     let message = first(skips, NAMED_IN_EVENT).unwrap_or(summary);
-    turn.warn("MarkersSkipped", format!("markers that were not updated:\n{message}"));
+    request.warning("MarkersSkipped", format!("markers that were not updated:\n{message}"));
 }
 
 fn first(skips: &[Skip], count: usize) -> Option<String> {
@@ -52,12 +52,12 @@ fn is_meant(reason: Reason) -> bool {
 }
 
 /// Tells metrics what a run skipped.
-pub(crate) fn count(context: &Context, turn: &Turn<'_>, run: &Run) {
+pub(crate) fn count(context: &Context, request: &ReconcileRequest<'_>, run: &Run) {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for skip in &run.skips {
         *counts.entry(format!("{:?}", skip.reason)).or_default() += 1;
     }
-    let name = &turn.object.name;
+    let name = &request.object.name;
     let counts = counts.iter().map(|(reason, count)| (reason.as_str(), *count));
     context
         .metrics

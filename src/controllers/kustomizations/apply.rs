@@ -1,4 +1,4 @@
-//! Applying what was built: the settings that a Kustomization and the flags make, what is remembered between turns, and an inventory
+//! Applying what was built: the settings that a Kustomization and the flags make, what is remembered between reconciliations, and an inventory
 //! that is in the cluster before the objects are.
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,7 +16,7 @@ use bumpwright_apply::{self as apply, ChangeSet, Desired, Inventory, Keep, Memor
 use bumpwright_diff::Veil;
 use bumpwright_kube::{Cache, Change};
 use bumpwright_overlay::Object;
-use bumpwright_runtime::{Status, Turn};
+use bumpwright_runtime::{ReconcileRequest, Status};
 
 /// What is known of the objects of each Kustomization.
 #[derive(Debug, Default, Clone)]
@@ -69,7 +69,7 @@ pub(crate) fn desired(built: Vec<Object>) -> Vec<Desired> {
 /// One Kustomization's objects on their way into a cluster.
 pub(crate) struct Applying<'a> {
     pub(crate) context: &'a Context,
-    pub(crate) turn: &'a Turn<'a>,
+    pub(crate) request: &'a ReconcileRequest<'a>,
     pub(crate) kustomization: &'a Kustomization,
     /// Where they go.
     pub(crate) target: &'a Target,
@@ -89,9 +89,9 @@ impl Applying<'_> {
         memory: &Mutex<Memory>,
         before: &Inventory,
     ) -> Result<ChangeSet, String> {
-        let Self { turn, target, .. } = self;
+        let Self { request, target, .. } = self;
         let settings = settings(self.context, self.kustomization);
-        let stage = Stage::new(turn, status);
+        let stage = Stage::new(request, status);
         let mut memory = memory.lock().await;
         let work = apply::apply(&target.cluster, objects, &settings, before, &mut memory, &stage);
         let applied = stage.shown(work).await;
@@ -99,10 +99,10 @@ impl Applying<'_> {
             Ok(applied) => &applied.dropped,
             Err(failed) => &failed.dropped,
         };
-        tell_dropped(turn, dropped);
+        tell_dropped(request, dropped);
         match applied {
             Ok(applied) => {
-                log(self.context, turn, &applied.changes);
+                log(self.context, request, &applied.changes);
                 Ok(applied.changes)
             }
             Err(failed) => {
@@ -118,7 +118,7 @@ impl Applying<'_> {
 }
 
 /// Fields that no kind of the cluster has are not applied: nobody should have to find that out.
-fn tell_dropped(turn: &Turn<'_>, dropped: &[apply::Dropped]) {
+fn tell_dropped(request: &ReconcileRequest<'_>, dropped: &[apply::Dropped]) {
     if dropped.is_empty() {
         return;
     }
@@ -132,10 +132,10 @@ fn tell_dropped(turn: &Turn<'_>, dropped: &[apply::Dropped]) {
         format!("{subject}{origin}: unknown fields {}", paths.join(", "))
     });
     let lines: Vec<String> = lines.collect();
-    turn.warn("UnknownFields", lines.join("\n"));
+    request.warning("UnknownFields", lines.join("\n"));
 }
 
-fn log(context: &Context, turn: &Turn<'_>, changes: &ChangeSet) {
+fn log(context: &Context, request: &ReconcileRequest<'_>, changes: &ChangeSet) {
     if changes.is_empty() {
         return;
     }
@@ -143,7 +143,7 @@ fn log(context: &Context, turn: &Turn<'_>, changes: &ChangeSet) {
         true => serde_json::json!(changes.by_action()),
         false => serde_json::json!(changes.by_subject()),
     };
-    turn.log.with("output", output).info("server-side apply completed");
+    request.log.with("output", output).info("server-side apply completed");
 }
 
 /// Inventories go into the status while objects are applied.
@@ -152,7 +152,7 @@ impl Keep for Stage<'_, '_> {
         async move {
             let mut status = self.status.lock().await;
             kustomize_status::set_inventory(&mut status, inventory);
-            self.turn.written(&mut status).await
+            self.request.write_status(&mut status).await
         }
         .boxed()
     }

@@ -66,11 +66,11 @@ pub(crate) struct ArtifactTrees {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     digest: String,
-    place: Place,
+    place: WorkerPermit,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum WorkerPermit {
     /// Our own storage, at this path.
     Own(String),
     /// An address, which a tenant may have chosen: what was sent from there, and to whose namespace.
@@ -144,8 +144,8 @@ impl ArtifactTrees {
         let key = Key {
             digest: expected.to_string(),
             place: match self.own(artifact) {
-                Some(_) => Place::Own(artifact.path.clone()),
-                None => Place::Fetched {
+                Some(_) => WorkerPermit::Own(artifact.path.clone()),
+                None => WorkerPermit::Fetched {
                     url: artifact.url.clone(),
                     namespace: asker.namespace.clone(),
                 },

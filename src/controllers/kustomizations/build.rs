@@ -88,18 +88,18 @@ pub(crate) async fn build(
             // However many bases and key services there are to ask.
             Job::within(timeout, || Ok(prepared.build(&world, &stages)?))
         };
-        let (turns, deadline) = (&context.build_turns, Deadline::after(timeout));
-        let turn = turns
+        let (turns, deadline) = (&context.build_slots, Deadline::after(timeout));
+        let request = turns
             .together(&namespace, deadline)
             .ok_or_else(|| crowded(&namespace))?;
         let failure = match attempt() {
-            Err(failure) if memory.was_refused() && turn.met_others() => failure,
+            Err(failure) if memory.was_refused() && request.met_others() => failure,
             done => return done,
         };
-        drop(turn);
+        drop(request);
         // There may be room without the others.
         match turns.alone(&namespace, deadline) {
-            Some(_turn) => attempt(),
+            Some(_request) => attempt(),
             None => Err(failure),
         }
     });

@@ -11,7 +11,7 @@ use crate::controllers::context::Context;
 use bumpwright_api::{DeletionPolicy, Kustomization};
 use bumpwright_apply::{Inventory, prune, terminated};
 use bumpwright_kube::KUSTOMIZATION;
-use bumpwright_runtime::{Status, Turn, Weight};
+use bumpwright_runtime::{EventType, ReconcileRequest, Status};
 
 /// How often it is looked whether objects are gone.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -20,16 +20,17 @@ const PAUSE: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// In words for the log; it is tried again.
-pub(crate) async fn leave(context: &Context, turn: &Turn<'_>) -> Result<(), String> {
-    let kustomization: Kustomization = match turn.object.read(&KUSTOMIZATION) {
+pub(crate) async fn leave(context: &Context, request: &ReconcileRequest<'_>) -> Result<(), String> {
+    let kustomization: Kustomization = match request.object.read(&KUSTOMIZATION) {
         Ok(kustomization) => kustomization,
         Err(error) => {
-            turn.log
+            request
+                .log
                 .error(&error, "the spec cannot be read, so its objects are left alone");
             return Ok(());
         }
     };
-    let status = Status::of(turn.object, turn.now);
+    let status = Status::of(request.object, request.now);
     let known = kustomize_status::inventory(&status).map_err(|error| error.to_string())?;
     let known = known.unwrap_or_default();
     let is_nothing = known.entries.is_empty() && !kustomize_takeover::is_due(&status);
@@ -37,35 +38,36 @@ pub(crate) async fn leave(context: &Context, turn: &Turn<'_>) -> Result<(), Stri
         return Ok(());
     }
     let revision = Revision::applied(&status);
-    let tell = |weight, message: String| kustomize_status::tell(turn, &status, weight, message, &revision);
+    let tell = |event_type, message: String| kustomize_status::event(request, &status, event_type, message, &revision);
     if !kustomize_target::account_is_there(context, &kustomization).await {
         let names: Vec<String> = known.entries.iter().map(|entry| entry.id.subject()).collect();
         let message = format!("unable to prune objects: \n{}", names.join("\n"));
-        turn.log
+        request
+            .log
             .error(&"skiping pruning, failed to find account to impersonate", &message);
-        tell(Weight::Warning, message);
+        tell(EventType::Warning, message);
         return Ok(());
     }
     let target = kustomize_target::of(context, &kustomization).await?;
-    let inventory = kustomize_takeover::inventory(turn, &status, &target.cluster).await?;
+    let inventory = kustomize_takeover::inventory(request, &status, &target.cluster).await?;
     let inventory = inventory.unwrap_or_default();
     let settings = kustomize_apply::settings(context, &kustomization);
     let deleted = prune(&target.cluster, stale(inventory), &settings).await;
     let changes = deleted.map_err(|error| {
-        tell(Weight::Warning, "pruning for deleted resource failed".to_owned());
+        tell(EventType::Warning, "pruning for deleted resource failed".to_owned());
         error.to_string()
     })?;
     if changes.is_empty() {
         return Ok(());
     }
-    tell(Weight::Normal, changes.to_string());
+    tell(EventType::Normal, changes.to_string());
     if kustomization.spec.deletion_policy() == DeletionPolicy::WaitForTermination {
-        turn.step_aside();
+        request.release_worker();
         let waited = terminated(&target.cluster, &changes, PAUSE, kustomization.spec.timeout()).await;
         if let Err(error) = waited {
             let message = "failed to wait for resources termination";
-            turn.log.error(&error, message);
-            tell(Weight::Warning, message.to_owned());
+            request.log.error(&error, message);
+            tell(EventType::Warning, message.to_owned());
         }
     }
     Ok(())

@@ -13,7 +13,7 @@ use bumpwright_cel::{Health, HealthCheck, HealthChecks};
 use bumpwright_health::{ObjectId, Observed, Progress, Status, Wait, assess, pod_owner};
 use bumpwright_kube::{Answered, Cluster, ClusterError, GroupVersionKind};
 use bumpwright_overlay::Object;
-use bumpwright_runtime::{Turn, clock};
+use bumpwright_runtime::{ReconcileRequest, clock};
 
 /// The pauses between two looks grow from the first to the last, which is Flux's only one.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -143,7 +143,7 @@ pub(crate) struct Waiting<'a> {
 /// [`Unhealthy`]
 pub(crate) async fn wait(
     context: &Context,
-    turn: &Turn<'_>,
+    request: &ReconcileRequest<'_>,
     kustomization: &Kustomization,
     waiting: Waiting<'_>,
 ) -> Result<(), Unhealthy> {
@@ -172,9 +172,9 @@ pub(crate) async fn wait(
         }
         tokio::select! {
             () = tokio::time::sleep(pause.min(end - Instant::now())) => {}
-            trigger = turn.wanted_again(), if gates.cancel_health_checks => return Err(Unhealthy::Overtaken(trigger)),
-            () = turn.called_off() => return Err(Unhealthy::Ending),
-            () = turn.ending() => return Err(Unhealthy::Ending),
+            trigger = request.requested_again(), if gates.cancel_health_checks => return Err(Unhealthy::Overtaken(trigger)),
+            () = request.cancelled() => return Err(Unhealthy::Ending),
+            () = request.shutting_down() => return Err(Unhealthy::Ending),
         }
         pause = (pause * 2).min(LAST_PAUSE);
     }

@@ -29,7 +29,7 @@ use bumpwright_diff::Veil;
 use bumpwright_health::ObjectId;
 use bumpwright_kube::{Cache, KUSTOMIZATION, Kind};
 use bumpwright_overlay::{LeftOut, may_lack};
-use bumpwright_runtime::{Notice, Outcome, Reconcile, Status, Turn, Weight, blocking, clock};
+use bumpwright_runtime::{EventType, NewEvent, Outcome, Reconcile, ReconcileRequest, Status, blocking, clock};
 
 /// What begins the messages of faults in the spec itself.
 const TERMINAL: &str = "Reconciliation failed terminally due to configuration error";
@@ -65,18 +65,18 @@ impl Reconcile for Kustomizations {
         false
     }
 
-    async fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Outcome {
-        let kustomization: Kustomization = match turn.object.read(&KUSTOMIZATION) {
+    async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
+        let kustomization: Kustomization = match request.object.read(&KUSTOMIZATION) {
             Ok(kustomization) => kustomization,
             Err(error) => return Outcome::stalled("InvalidSpec", &error),
         };
-        let annotations = match KustomizationAnnotations::read(&turn.object.annotations) {
+        let annotations = match KustomizationAnnotations::read(&request.object.annotations) {
             Ok(annotations) => annotations,
             Err(error) => return Outcome::stalled("InvalidAnnotation", &error),
         };
         let reconciling = Reconciling {
             all: self,
-            turn,
+            request,
             kustomization: &kustomization,
             annotations,
             began: Instant::now(),
@@ -84,7 +84,7 @@ impl Reconcile for Kustomizations {
         match reconciling.run(status).await {
             Ok((revision, remarks)) => {
                 let interval = kustomization.spec.interval();
-                kustomize_status::tell_finished(turn, reconciling.began.elapsed(), interval, &revision);
+                kustomize_status::finished_event(request, reconciling.began.elapsed(), interval, &revision);
                 Outcome::Ready {
                     message: format!("Applied revision: {}{remarks}", revision.revision),
                     news: None,
@@ -97,7 +97,7 @@ impl Reconcile for Kustomizations {
     }
 
     /// All news are told where they happen.
-    fn conclude(&self, status: &mut Status, outcome: &Outcome) -> Option<Notice> {
+    fn conclude(&self, status: &mut Status, outcome: &Outcome) -> Option<NewEvent> {
         kustomize_status::conclude(status, outcome);
         None
     }
@@ -106,21 +106,21 @@ impl Reconcile for Kustomizations {
         kustomize_status::settle(status);
     }
 
-    async fn leave(&self, turn: &Turn<'_>) -> Result<(), String> {
-        let left = kustomize_finalize::leave(&self.context, turn).await;
+    async fn finalize(&self, request: &ReconcileRequest<'_>) -> Result<(), String> {
+        let left = kustomize_finalize::leave(&self.context, request).await;
         if left.is_err() {
-            let mut status = Status::of(turn.object, turn.now);
+            let mut status = Status::of(request.object, request.now);
             kustomize_status::settle(&mut status);
-            turn.persist(&mut status).await;
+            request.try_write_status(&mut status).await;
         }
         left
     }
-    async fn settled(&self, name: &ObjectName) {
-        self.context.settle_mirrors(Self::KIND.kind, name).await;
+    async fn finished(&self, name: &ObjectName) {
+        self.context.measure_mirrors(Self::KIND.kind, name).await;
     }
 
-    async fn left(&self, name: &ObjectName) {
-        self.context.leave_mirrors(Self::KIND.kind, name).await;
+    async fn forgotten(&self, name: &ObjectName) {
+        self.context.forget_mirrors(Self::KIND.kind, name).await;
     }
 }
 
@@ -167,7 +167,7 @@ impl Work {
 /// One reconciliation of one Kustomization.
 struct Reconciling<'a> {
     all: &'a Kustomizations,
-    turn: &'a Turn<'a>,
+    request: &'a ReconcileRequest<'a>,
     kustomization: &'a Kustomization,
     annotations: KustomizationAnnotations,
     began: Instant,
@@ -242,7 +242,7 @@ impl Reconciling<'_> {
     async fn source(&self, status: &mut Status) -> Step<Found> {
         match kustomize_source::find(self.context(), self.kustomization).await {
             Ok(found) => {
-                self.turn.builds(&found.revision.revision);
+                self.request.set_revision(&found.revision.revision);
                 Ok(found)
             }
             Err(Missing::Later(outcome)) => Err(outcome),
@@ -251,7 +251,8 @@ impl Reconciling<'_> {
     }
 
     async fn dependencies(&self, status: &mut Status, found: &Found) -> Step<()> {
-        let checked = kustomize_dependencies::check(self.context(), self.turn.object, self.kustomization, found).await;
+        let checked =
+            kustomize_dependencies::check(self.context(), self.request.object, self.kustomization, found).await;
         match checked {
             Ok(()) => Ok(()),
             Err(NotReady::Invalid(error)) => Err(self.stalled(
@@ -270,7 +271,7 @@ impl Reconciling<'_> {
                 };
                 let after = clock::duration(after);
                 let told = format!("Dependencies do not meet ready condition, retrying in {after}");
-                Err(self.concluded(status, outcome, Weight::Normal, told, &found.revision))
+                Err(self.concluded(status, outcome, EventType::Normal, told, &found.revision))
             }
         }
     }
@@ -312,13 +313,13 @@ impl Reconciling<'_> {
             _ => kustomize_status::attempt(status, revision),
         }
         for warning in built.iter().flat_map(|built| &built.warnings) {
-            self.turn.log.info(&format!("warning: {warning}"));
+            self.request.log.info(&format!("warning: {warning}"));
         }
         if let Ok(built) = &built
             && !built.left_out.is_empty()
         {
             let names = kustomize_report::names_left_out(&built.left_out);
-            self.turn.warn("ObjectLeftOut", names.trim_start().to_owned());
+            self.request.warning("ObjectLeftOut", names.trim_start().to_owned());
         }
         built
     }
@@ -347,7 +348,7 @@ impl Reconciling<'_> {
 
     /// What was applied before. Nothing is pruned by an inventory that nobody can read.
     async fn inventory(&self, status: &mut Status, target: &Target, revision: &Revision) -> Step<Inventory> {
-        match kustomize_takeover::inventory(self.turn, status, &target.cluster).await {
+        match kustomize_takeover::inventory(self.request, status, &target.cluster).await {
             Ok(inventory) => Ok(inventory.unwrap_or_default()),
             Err(error) => Err(self.failed(status, "ReconciliationFailed", error, revision)),
         }
@@ -356,19 +357,19 @@ impl Reconciling<'_> {
     async fn applied(&self, status: &mut Status, work: &Work, objects: Vec<Desired>) -> Step<ChangeSet> {
         let applying = Applying {
             context: self.context(),
-            turn: self.turn,
+            request: self.request,
             kustomization: self.kustomization,
             target: &work.target,
             veil: &work.veil,
         };
-        let memory = self.all.memories.of(&self.turn.object.name);
+        let memory = self.all.memories.of(&self.request.object.name);
         let applied = applying.apply(status, objects, &memory, &work.before).await;
         match applied {
             Ok(changes) => {
                 let changed = changes.changed();
                 if !changed.is_empty() {
                     let message = changed.to_string();
-                    kustomize_status::tell(self.turn, status, Weight::Normal, message, &work.revision);
+                    kustomize_status::event(self.request, status, EventType::Normal, message, &work.revision);
                 }
                 kustomize_status::set_inventory(status, &Inventory::of_changes(&changes));
                 Ok(changes)
@@ -414,7 +415,7 @@ impl Reconciling<'_> {
             message: message.clone(),
             after,
         };
-        self.concluded(status, outcome, Weight::Warning, message, revision)
+        self.concluded(status, outcome, EventType::Warning, message, revision)
     }
 
     async fn pruned(&self, status: &mut Status, work: &Work) -> Step<()> {
@@ -446,8 +447,10 @@ impl Reconciling<'_> {
                 kustomize_status::set_inventory(status, &now);
                 if !changes.is_empty() {
                     let message = changes.to_string();
-                    self.turn.log.info(&format!("garbage collection completed: {message}"));
-                    kustomize_status::tell(self.turn, status, Weight::Normal, message, &work.revision);
+                    self.request
+                        .log
+                        .info(&format!("garbage collection completed: {message}"));
+                    kustomize_status::event(self.request, status, EventType::Normal, message, &work.revision);
                 }
                 Ok(())
             }
@@ -478,10 +481,10 @@ impl Reconciling<'_> {
         status.conditions.reconciling("Progressing", &message);
         status.conditions.set(HEALTHY, Is::Unknown, "Progressing", &message);
         let began = Instant::now();
-        self.turn.step_aside();
+        self.request.release_worker();
         let waiting = kustomize_health::wait(
             self.context(),
-            self.turn,
+            self.request,
             self.kustomization,
             work.waiting(objects, checks),
         );
@@ -491,7 +494,7 @@ impl Reconciling<'_> {
             Ok(()) => {
                 let message = format!("Health check passed in {took}");
                 if !was_healthy || (is_new && !changes.changed().is_empty()) {
-                    kustomize_status::tell(self.turn, status, Weight::Normal, message.clone(), revision);
+                    kustomize_status::event(self.request, status, EventType::Normal, message.clone(), revision);
                 }
                 status.conditions.set(HEALTHY, Is::True, "Succeeded", &message);
                 Ok(())
@@ -510,7 +513,7 @@ impl Reconciling<'_> {
                     after: std::time::Duration::ZERO,
                 };
                 let told = format!("Health checks canceled due to new reconciliation triggered by {trigger}");
-                Err(self.concluded(status, outcome, Weight::Normal, told, revision))
+                Err(self.concluded(status, outcome, EventType::Normal, told, revision))
             }
             Err(Unhealthy::Ending) => Err(Outcome::Waiting {
                 reason: "Progressing",
@@ -533,12 +536,12 @@ impl Reconciling<'_> {
     /// Works on a stage. One that takes its time is shown in the cluster; writing each of them would take more requests than an
     /// unchanged Kustomization needs otherwise.
     async fn shown<T>(&self, status: &mut Status, work: impl Future<Output = T>) -> T {
-        Stage::new(self.turn, status).shown(work).await
+        Stage::new(self.request, status).shown(work).await
     }
 
     fn remember(&self, status: &mut Status, work: &Work, reason: &str) {
         let (took, digest) = (self.began.elapsed(), &work.digest);
-        kustomize_status::remember(status, self.turn.now, digest, took, reason, &work.revision);
+        kustomize_status::remember(status, self.request.now, digest, took, reason, &work.revision);
     }
 
     /// Someone has to change something first.
@@ -547,7 +550,7 @@ impl Reconciling<'_> {
             reason,
             message: message.clone(),
         };
-        self.concluded(status, outcome, Weight::Warning, message, revision)
+        self.concluded(status, outcome, EventType::Warning, message, revision)
     }
 
     fn failed(&self, status: &mut Status, reason: &'static str, message: String, revision: &Revision) -> Outcome {
@@ -567,27 +570,27 @@ impl Reconciling<'_> {
         let after = self.kustomization.spec.retry_interval();
         let outcome = Outcome::Waiting { reason, message, after };
         let (took, next) = (clock::duration(self.began.elapsed()), clock::duration(after));
-        self.turn
+        self.request
             .log
             .with("revision", Value::String(revision.revision.clone()))
             .error(
                 &told,
                 &format!("Reconciliation failed after {took}, next try in {next}"),
             );
-        self.concluded(status, outcome, Weight::Warning, told, revision)
+        self.concluded(status, outcome, EventType::Warning, told, revision)
     }
 
-    /// What the turn comes to shows in the status, and is told of.
+    /// What the reconciliation comes to shows in the status, and is told of.
     fn concluded(
         &self,
         status: &mut Status,
         outcome: Outcome,
-        weight: Weight,
+        event_type: EventType,
         told: String,
         revision: &Revision,
     ) -> Outcome {
         kustomize_status::conclude(status, &outcome);
-        kustomize_status::tell(self.turn, status, weight, told, revision);
+        kustomize_status::event(self.request, status, event_type, told, revision);
         outcome
     }
 }

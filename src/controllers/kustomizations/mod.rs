@@ -4,7 +4,7 @@ pub(crate) mod apply;
 pub(crate) mod artifact_trees;
 pub(crate) mod audiences;
 pub(crate) mod build;
-pub(crate) mod build_turns;
+pub(crate) mod build_slots;
 pub(crate) mod dependencies;
 pub(crate) mod finalize;
 pub(crate) mod health;

@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use bumpwright_api::{HistoryEntry, Is, READY, RECONCILING};
 use bumpwright_apply::{InvalidId, Inventory};
-use bumpwright_runtime::{Outcome, Status, Turn, Weight, clock};
+use bumpwright_runtime::{EventType, Outcome, ReconcileRequest, Status, clock};
 
 /// Whether all objects that are waited for are ready.
 pub(crate) const HEALTHY: &str = "Healthy";
@@ -90,19 +90,29 @@ impl Revision {
 }
 
 /// Tells of something, under the reason that Ready has by now.
-pub(crate) fn tell(turn: &Turn<'_>, status: &Status, weight: Weight, message: String, revision: &Revision) {
-    let default = if weight == Weight::Warning { "error" } else { "info" };
+pub(crate) fn event(
+    request: &ReconcileRequest<'_>,
+    status: &Status,
+    event_type: EventType,
+    message: String,
+    revision: &Revision,
+) {
+    let default = if event_type == EventType::Warning {
+        "error"
+    } else {
+        "info"
+    };
     let reason = status.conditions.get(READY).map_or(default, |ready| &ready.reason);
-    turn.tell(weight, reason, message, revision.annotations());
+    request.event(event_type, reason, message, revision.annotations());
 }
 
 /// Tells that all is done.
-pub(crate) fn tell_finished(turn: &Turn<'_>, took: Duration, interval: Duration, revision: &Revision) {
+pub(crate) fn finished_event(request: &ReconcileRequest<'_>, took: Duration, interval: Duration, revision: &Revision) {
     let (took, interval) = (clock::duration(took), clock::duration(interval));
     let message = format!("Reconciliation finished in {took}, next run in {interval}");
     let mut annotations = revision.annotations();
     annotations.insert(format!("{GROUP}/commit_status"), "update".to_owned());
-    turn.tell(Weight::Normal, "ReconciliationSucceeded", message, annotations);
+    request.event(EventType::Normal, "ReconciliationSucceeded", message, annotations);
 }
 
 /// Notes an outcome of a build in the history: the same one again is counted, and comes first.
@@ -188,15 +198,15 @@ const UNSEEN: Duration = Duration::from_millis(300);
 
 /// The status during a stage: the work on the stage may write it too.
 pub(crate) struct Stage<'a, 't> {
-    pub(crate) turn: &'a Turn<'t>,
+    pub(crate) request: &'a ReconcileRequest<'t>,
     pub(crate) status: Mutex<&'a mut Status>,
 }
 
 impl<'a, 't> Stage<'a, 't> {
     /// A stage begins, as the status says.
-    pub(crate) fn new(turn: &'a Turn<'t>, status: &'a mut Status) -> Self {
+    pub(crate) fn new(request: &'a ReconcileRequest<'t>, status: &'a mut Status) -> Self {
         let status = Mutex::new(status);
-        Self { turn, status }
+        Self { request, status }
     }
 
     /// Works on it. A stage that takes its time is shown in the cluster.
@@ -209,7 +219,7 @@ impl<'a, 't> Stage<'a, 't> {
         // Both go on at the same time: either may have to wait for the other to let go of the status.
         let (done, ()) = tokio::join!(work, async {
             let mut status = self.status.lock().await;
-            self.turn.persist(&mut status).await;
+            self.request.try_write_status(&mut status).await;
         });
         done
     }

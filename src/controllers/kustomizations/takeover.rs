@@ -4,7 +4,7 @@
 use super::status as kustomize_status;
 use bumpwright_apply::{Inventory, Snapshot};
 use bumpwright_kube::Cluster;
-use bumpwright_runtime::{Status, Turn};
+use bumpwright_runtime::{ReconcileRequest, Status};
 
 /// The field of the status.
 const SNAPSHOT: &str = "snapshot";
@@ -14,7 +14,7 @@ const SNAPSHOT: &str = "snapshot";
 /// # Errors
 /// In words; nothing may be deleted then.
 pub(crate) async fn inventory(
-    turn: &Turn<'_>,
+    request: &ReconcileRequest<'_>,
     status: &Status,
     cluster: &Cluster,
 ) -> Result<Option<Inventory>, String> {
@@ -26,17 +26,17 @@ pub(crate) async fn inventory(
     let Some(snapshot) = status.fields.get(SNAPSHOT) else {
         return Ok(None);
     };
-    let found = Snapshot::of_status(snapshot).find(cluster, &turn.object.name).await;
+    let found = Snapshot::of_status(snapshot).find(cluster, &request.object.name).await;
     let taken = found.map_err(|error| format!("cannot look for what status.snapshot tells of: {error}"))?;
     if !taken.unseen.is_empty() {
         let message = format!(
             "what an earlier controller applied is not seen, and stays if it is not in the source any more:\n{}",
             taken.unseen.join("\n")
         );
-        turn.warn("SnapshotUnseen", message);
+        request.warning("SnapshotUnseen", message);
     }
     let count = taken.inventory.entries.len();
-    turn.log.info(&format!(
+    request.log.info(&format!(
         "{count} objects of an earlier controller are taken over from status.snapshot"
     ));
     Ok(Some(taken.inventory))

@@ -23,7 +23,7 @@ pub(crate) fn own(kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
         }
         Change::Updated(old, new) => {
             if triggers::concerns(old, new) {
-                triggers::call_off(new, &queue);
+                triggers::cancel(new, &queue);
                 queue.add_because(new.name.clone(), || format!("Kustomization/{}", new.name));
             }
             if is_ready(new) && state(old) != state(new) {
@@ -31,7 +31,7 @@ pub(crate) fn own(kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
             }
         }
         Change::Deleted(object) => {
-            queue.call_off(&object.name);
+            queue.cancel(&object.name);
             queue.forget(&object.name);
         }
     });

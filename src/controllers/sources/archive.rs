@@ -29,7 +29,7 @@ pub(crate) struct Making<'a> {
 /// The ignore rules of `files`, and those of the spec.
 ///
 /// # Errors
-/// What refuses the turn.
+/// What refuses the reconciliation.
 pub(crate) fn rules(files: &Files, ignore: Option<&str>) -> Result<IgnoreRules, Refused> {
     source::rules(files, ignore).map_err(|error| Refused {
         condition: None,
@@ -43,7 +43,7 @@ impl Making<'_> {
     /// Archives what the rules leave of the files.
     ///
     /// # Errors
-    /// What refuses the turn.
+    /// What refuses the reconciliation.
     pub(crate) fn archive(self, files: &Files, rules: &IgnoreRules) -> Result<Artifact, Refused> {
         let metadata = self.metadata.clone();
         let written = self.write(|out| {
@@ -58,7 +58,7 @@ impl Making<'_> {
     /// Takes a layer as it is.
     ///
     /// # Errors
-    /// What refuses the turn.
+    /// What refuses the reconciliation.
     pub(crate) fn copy(self, mut layer: impl Read) -> Result<Artifact, Refused> {
         let metadata = self.metadata.clone();
         let written = self.write(|mut out| {

@@ -9,7 +9,7 @@ use super::status::{self as source_status, FETCH_FAILED, IN_STORAGE, failed, sta
 use bumpwright_api::{Artifact, ObjectName};
 use bumpwright_artifact::revision;
 use bumpwright_kube::Kind;
-use bumpwright_runtime::{Outcome, Status, Turn, Weight, blocking};
+use bumpwright_runtime::{EventType, Outcome, ReconcileRequest, Status, blocking};
 use bumpwright_storage::{self as storage, Folder, Storage, StorageError};
 
 /// The artifact in a status.
@@ -80,7 +80,7 @@ pub(crate) fn folder(kind: &Kind, name: &ObjectName) -> Result<Folder, StorageEr
 
 /// Looks at the artifact that the status names, and takes it out when its file is lost or damaged; then there is none, and the
 /// cluster is told so. What is there is served at the host of today.
-pub(crate) async fn check(turn: &Turn<'_>, status: &mut Status, storage: &Storage) {
+pub(crate) async fn check(request: &ReconcileRequest<'_>, status: &mut Status, storage: &Storage) {
     let before = current(status);
     let mut is_lost = false;
     if let Some(artifact) = &before {
@@ -96,14 +96,19 @@ pub(crate) async fn check(turn: &Turn<'_>, status: &mut Status, storage: &Storag
         });
         match checked.await {
             Ok((collected, verified)) => {
-                tell_collected(turn, collected);
+                tell_collected(request, collected);
                 is_lost = !matches!(verified, Some(Ok(())));
                 if let Some(Err(error)) = verified {
                     let message = format!("failed to verify integrity of artifact: {error}");
-                    turn.tell(Weight::Warning, "ArtifactVerificationFailed", message, BTreeMap::new());
+                    request.event(
+                        EventType::Warning,
+                        "ArtifactVerificationFailed",
+                        message,
+                        BTreeMap::new(),
+                    );
                 }
             }
-            Err(error) => turn.log.error(&error, "unable to look at the artifact"),
+            Err(error) => request.log.error(&error, "unable to look at the artifact"),
         }
     }
     if is_lost {
@@ -118,21 +123,21 @@ pub(crate) async fn check(turn: &Turn<'_>, status: &mut Status, storage: &Storag
             let lost = if is_lost { ": disappeared from storage" } else { "" };
             source_status::rebuilding(status, &format!("building artifact{lost}"));
             status.conditions.remove(IN_STORAGE);
-            turn.persist(status).await;
+            request.try_write_status(status).await;
         }
     }
 }
 
-fn tell_collected(turn: &Turn<'_>, collected: Result<storage::Collected, StorageError>) {
+fn tell_collected(request: &ReconcileRequest<'_>, collected: Result<storage::Collected, StorageError>) {
     match collected {
         Ok(collected) => {
             let count = collected.removed.len();
             if count > 0 {
                 let message = format!("garbage collected {count} artifacts");
-                turn.tell(Weight::Trace, "GarbageCollectionSucceeded", message, BTreeMap::new());
+                request.event(EventType::Trace, "GarbageCollectionSucceeded", message, BTreeMap::new());
             }
         }
-        Err(error) => turn.log.error(&error, "garbage collection of artifacts failed"),
+        Err(error) => request.log.error(&error, "garbage collection of artifacts failed"),
     }
 }
 
@@ -140,15 +145,19 @@ fn tell_collected(turn: &Turn<'_>, collected: Result<storage::Collected, Storage
 ///
 /// # Errors
 /// In words for the log; it is tried again.
-pub(crate) async fn remove_all(turn: &Turn<'_>, kind: &'static Kind, storage: &Storage) -> Result<(), String> {
+pub(crate) async fn remove_all(
+    request: &ReconcileRequest<'_>,
+    kind: &'static Kind,
+    storage: &Storage,
+) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("garbage collection for deleted resource failed: {error}");
-    let folder = folder(kind, &turn.object.name).map_err(|e| failed(&e))?;
+    let folder = folder(kind, &request.object.name).map_err(|e| failed(&e))?;
     let storage = storage.clone();
     let removed = blocking::run(move || storage.remove_all(&folder)).await;
     let removed = removed.map_err(|e| failed(&e))?.map_err(|e| failed(&e))?;
     if removed {
         let message = "garbage collected artifacts for deleted resource".to_owned();
-        turn.tell(Weight::Trace, "GarbageCollectionSucceeded", message, BTreeMap::new());
+        request.event(EventType::Trace, "GarbageCollectionSucceeded", message, BTreeMap::new());
     }
     Ok(())
 }
@@ -168,7 +177,7 @@ pub(crate) fn annotations(artifact: &Artifact) -> BTreeMap<String, String> {
 }
 
 /// Tells that there is a new artifact, or that it works again.
-pub(crate) fn tell_news(turn: &Turn<'_>, status: &Status, before: &Before, message: String) {
+pub(crate) fn news_event(request: &ReconcileRequest<'_>, status: &Status, before: &Before, message: String) {
     let Some(artifact) = current(status) else { return };
     let is_new = !before
         .artifact
@@ -176,13 +185,13 @@ pub(crate) fn tell_news(turn: &Turn<'_>, status: &Status, before: &Before, messa
         .is_some_and(|old| old.has_digest(&artifact.digest));
     let fails = |kind: &&str| status.conditions.get(kind).is_some();
     if is_new {
-        turn.tell(Weight::Normal, "NewArtifact", message, annotations(&artifact));
+        request.event(EventType::Normal, "NewArtifact", message, annotations(&artifact));
     } else if before.failed && !source_status::FAILURES.iter().any(fails) {
-        turn.tell(Weight::Normal, "Succeeded", message, annotations(&artifact));
+        request.event(EventType::Normal, "Succeeded", message, annotations(&artifact));
     }
 }
 
-/// How an object was when its turn began.
+/// How an object was when its reconciliation began.
 pub(crate) struct Before {
     artifact: Option<Artifact>,
     failed: bool,

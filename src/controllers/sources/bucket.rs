@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::artifacts;
 use super::bucket_remote::{settings, timeout};
 use super::bucket_source::{Synced, Wanted, make, sync};
+use super::source::{Source, SourceRequest, Step, asking, blocking};
 use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED, failed};
-use super::turn::{Source, SourceTurn, Step, asking, blocking};
 use crate::controllers::gather;
 use crate::controllers::older_keys;
 use bumpwright_api::{Bucket, BucketStatus, GoDuration, Is, Objects};
@@ -24,16 +24,16 @@ impl Source for Bucket {
         self.spec.interval
     }
 
-    async fn run(turn: &mut SourceTurn<'_, Self>, status: &mut Status) -> Step<String> {
-        let count = turn.run(status).await?;
-        let name = &turn.object.spec.bucket_name;
+    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Step<String> {
+        let count = request.run(status).await?;
+        let name = &request.object.spec.bucket_name;
         Ok(format!(
             "stored artifact with {count} fetched files from '{name}' bucket"
         ))
     }
 }
 
-impl SourceTurn<'_, Bucket> {
+impl SourceRequest<'_, Bucket> {
     /// All steps. Gives how many objects there are.
     async fn run(&mut self, status: &mut Status) -> Step<usize> {
         let objects = self.objects(status).await?;
@@ -64,14 +64,14 @@ impl SourceTurn<'_, Bucket> {
             gathered.map_err(|error| failed(status, FETCH_FAILED, "AuthenticationFailed", error.to_string()))?;
         let spec = &self.object.spec;
         let of_sts = spec.sts.iter().filter_map(|sts| sts.cert_secret_ref.as_ref());
-        older_keys::tell(self.turn, &objects, spec.cert_secret_ref.iter().chain(of_sts));
+        older_keys::tell(self.request, &objects, spec.cert_secret_ref.iter().chain(of_sts));
         Ok(objects)
     }
 
     async fn synced(&self, status: &mut Status, objects: &Objects) -> Step<Synced> {
         let (context, bucket, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
         let (name, made) = (
-            self.turn.object.name.clone(),
+            self.request.object.name.clone(),
             artifacts::current(status).map(|artifact| artifact.revision),
         );
         let synced = asking(status, move || {
@@ -88,7 +88,7 @@ impl SourceTurn<'_, Bucket> {
         let synced = synced.await?;
         for key in &synced.gone {
             let name = &self.object.spec.bucket_name;
-            self.turn
+            self.request
                 .log
                 .info(&format!("indexed object '{key}' disappeared from '{name}' bucket"));
         }
@@ -96,7 +96,11 @@ impl SourceTurn<'_, Bucket> {
     }
 
     async fn make(&mut self, status: &mut Status, revision: &str, files: Files) -> Step<()> {
-        let (storage, name, revision) = (self.storage.clone(), self.turn.object.name.clone(), revision.to_owned());
+        let (storage, name, revision) = (
+            self.storage.clone(),
+            self.request.object.name.clone(),
+            revision.to_owned(),
+        );
         let artifact = blocking(status, move || make(&storage, &name, &revision, &files)).await?;
         let observed = BucketStatus {
             artifact: None,

@@ -25,7 +25,7 @@ pub(crate) fn timeout(bucket: &Bucket) -> Duration {
     bucket.spec.timeout.map_or(TIMEOUT, |timeout| timeout.as_std())
 }
 
-/// What a bucket's error is to its turn.
+/// What a bucket's error is to its reconciliation.
 pub(crate) fn refused(error: &BucketError) -> Refused {
     let refused = Refused::fetch(error.reason(), error.to_string());
     match error.is_stalling() {
@@ -37,7 +37,7 @@ pub(crate) fn refused(error: &BucketError) -> Refused {
 /// The settings to open a bucket with.
 ///
 /// # Errors
-/// What refuses the turn.
+/// What refuses the reconciliation.
 pub(crate) fn settings(context: &Context, bucket: &Bucket, objects: &Objects) -> Result<Settings, Refused> {
     let given = &bucket.spec.service_account_name;
     if tokens::has_identity(&bucket.spec.provider) {

@@ -20,7 +20,7 @@ fn access(error: &dyn std::fmt::Display) -> Refused {
 /// The remote. Identities are asked for their login, so this blocks.
 ///
 /// # Errors
-/// What refuses the turn.
+/// What refuses the reconciliation.
 pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, Refused> {
     let spec = &repository.spec;
     let beside = |name: &str| ObjectName::new(repository.metadata.namespace_or_default(), name);

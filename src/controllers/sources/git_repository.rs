@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::artifacts::{self, Refused};
 use super::git_remote as source_remote;
 use super::git_source::{Fetched, Fetching, Gathered, fetch, make};
+use super::source::{Source, SourceRequest, Step, asking, blocking};
 use super::status::{FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, VERIFIED, failed};
-use super::turn::{Source, SourceTurn, Step, asking, blocking};
 use super::verify as source_verify;
 use crate::controllers::gather;
 use crate::controllers::older_keys;
@@ -26,13 +26,13 @@ impl Source for GitRepository {
         self.spec.interval
     }
 
-    async fn run(turn: &mut SourceTurn<'_, Self>, status: &mut Status) -> Step<String> {
-        let subject = turn.run(status).await?;
+    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Step<String> {
+        let subject = request.run(status).await?;
         Ok(format!("stored artifact for commit '{subject}'"))
     }
 }
 
-impl SourceTurn<'_, GitRepository> {
+impl SourceRequest<'_, GitRepository> {
     /// All steps. Gives what was stored, for the event.
     async fn run(&mut self, status: &mut Status) -> Step<String> {
         if status.conditions.is(VERIFIED, Is::False) {
@@ -51,7 +51,7 @@ impl SourceTurn<'_, GitRepository> {
             return Ok(self.unchanged(status));
         };
         status.conditions.remove(FETCH_FAILED);
-        source_verify::verify(self.turn, status, &self.object, &objects, &fetched)?;
+        source_verify::verify(self.request, status, &self.object, &objects, &fetched)?;
         self.observed.source_verification_mode = source_verify::mode(&self.object).map(str::to_owned);
         let revision = fetched.commit.revision.clone();
         if !artifacts::is_of(status, &revision) {
@@ -98,7 +98,11 @@ impl SourceTurn<'_, GitRepository> {
             failed(status, FETCH_FAILED, "AuthenticationFailed", message)
         })?;
         let spec = &self.object.spec;
-        older_keys::tell(self.turn, &objects, spec.secret_ref.iter().chain(&spec.cert_secret_ref));
+        older_keys::tell(
+            self.request,
+            &objects,
+            spec.secret_ref.iter().chain(&spec.cert_secret_ref),
+        );
         Ok(objects)
     }
 
@@ -184,7 +188,7 @@ impl SourceTurn<'_, GitRepository> {
             source_verification_mode: self.observed.source_verification_mode.clone(),
         };
         let (storage, repository) = (self.storage.clone(), self.object.clone());
-        let budget = self.context.settings.fetches.of(&self.turn.object.name.namespace);
+        let budget = self.context.settings.fetches.of(&self.request.object.name.namespace);
         let artifact = blocking(status, move || make(&storage, &repository, gathered, &budget)).await?;
         self.store(status, &artifact, observed);
         Ok(())

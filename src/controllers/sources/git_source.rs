@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::archive::{Making, rules};
 use super::artifacts::{Refused, stored};
+use super::source::Source;
 use super::status::STORAGE_FAILED;
-use super::turn::Source;
 use crate::controllers::mirror_uses::Owner;
 use crate::controllers::mirrors::Mirrors;
 use bumpwright_api::{Artifact, GitRepository};
@@ -37,7 +37,7 @@ pub(crate) struct Fetched {
 pub(crate) fn fetch(mirrors: &Mirrors, fetching: &Fetching) -> Result<Option<Fetched>, CheckoutError> {
     let (spec, remote) = (&fetching.repository.spec, &fetching.remote);
     let owner = Owner::new(GIT_REPOSITORY.kind, fetching.repository.metadata.object_name());
-    // All that is fetched in a turn is one job, and has one time.
+    // All that is fetched in a reconciliation is one job, and has one time.
     let until = Deadline::after(remote.timeout);
     let job = OnceCell::new();
     let mirror = |remote: &Remote| {

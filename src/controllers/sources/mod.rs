@@ -12,7 +12,7 @@ pub(crate) mod oci_remote;
 pub(crate) mod oci_repository;
 pub(crate) mod oci_source;
 pub(crate) mod server;
+pub(crate) mod source;
 pub(crate) mod spool;
 pub(crate) mod status;
-pub(crate) mod turn;
 pub(crate) mod verify;

@@ -33,7 +33,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// The registry. Clouds are asked for a login, so this blocks.
 ///
 /// # Errors
-/// What refuses the turn.
+/// What refuses the reconciliation.
 pub(crate) fn remote(context: &Context, repository: &OciRepository, objects: &Objects) -> Result<OciRemote, Refused> {
     let asking = Asking {
         context,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::artifacts::{self, Refused};
 use super::oci_remote;
 use super::oci_source::{Most, PULL_FAILED, Pulled, READ_FAILED, make, pull};
+use super::source::{self as source_turn, Source, SourceRequest, Step};
 use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED, VERIFIED, failed};
-use super::turn::{self as source_turn, Source, SourceTurn, Step};
 use crate::controllers::gather;
 use crate::controllers::older_keys;
 use bumpwright_api::{GoDuration, Is, Objects, OciRepository, OciRepositoryStatus, OciVerification};
@@ -29,13 +29,13 @@ impl Source for OciRepository {
         self.spec.interval
     }
 
-    async fn run(turn: &mut SourceTurn<'_, Self>, status: &mut Status) -> Step<String> {
-        turn.run(status).await?;
-        Ok(turn.news(status))
+    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Step<String> {
+        request.run(status).await?;
+        Ok(request.news(status))
     }
 }
 
-impl SourceTurn<'_, OciRepository> {
+impl SourceRequest<'_, OciRepository> {
     /// All steps.
     async fn run(&mut self, status: &mut Status) -> Step<()> {
         if status.conditions.is(VERIFIED, Is::False) {
@@ -81,7 +81,7 @@ impl SourceTurn<'_, OciRepository> {
             let message = format!("auth secret '{}' not found", reference.name);
             self.trace("AuthenticationFailed", message);
         }
-        older_keys::tell(self.turn, &objects, &self.object.spec.cert_secret_ref);
+        older_keys::tell(self.request, &objects, &self.object.spec.cert_secret_ref);
         Ok(objects)
     }
 
@@ -116,7 +116,7 @@ impl SourceTurn<'_, OciRepository> {
             status.conditions.remove(VERIFIED);
             return Ok(());
         };
-        let generation = self.turn.object.generation;
+        let generation = self.request.object.generation;
         let verified = status.conditions.get(VERIFIED);
         let is_done = verified.is_some_and(|verified| verified.observed_generation == Some(generation));
         if is_done && artifacts::is_of(status, revision) {
@@ -166,7 +166,7 @@ impl SourceTurn<'_, OciRepository> {
             content: settings.fetches.bytes,
             artifact: settings.artifacts.as_ref().and_then(|artifacts| artifacts.max_size),
         };
-        let budget = settings.fetches.of(&self.turn.object.name.namespace);
+        let budget = settings.fetches.of(&self.request.object.name.namespace);
         source_turn::asking(status, move || pull(&remote, &spec, &digest, &folder, most, &budget)).await
     }
 
@@ -177,7 +177,7 @@ impl SourceTurn<'_, OciRepository> {
             observed_ignore: spec.ignore.clone(),
             observed_layer_selector: spec.layer_selector.clone(),
         };
-        let (storage, name) = (self.storage.clone(), self.turn.object.name.clone());
+        let (storage, name) = (self.storage.clone(), self.request.object.name.clone());
         let (ignore, revision) = (spec.ignore.clone(), revision.to_owned());
         let made = move || make(&storage, &name, ignore.as_deref(), &revision, pulled);
         let artifact = source_turn::blocking(status, made).await?;

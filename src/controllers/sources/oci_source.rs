@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::archive::{Making, rules};
 use super::artifacts::Refused;
+use super::source::Source;
 use super::spool::{Spooled, keeping, temporary};
-use super::turn::Source;
 use bumpwright_api::{Artifact, ObjectName, OciRepository, OciRepositorySpec};
 use bumpwright_budget::{Bound, Budget, Held};
 use bumpwright_http::NetError;

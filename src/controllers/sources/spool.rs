@@ -13,7 +13,7 @@ use bumpwright_source::{Keep, Keeping};
 /// A file without a name in `folder`: nothing is left of it, whatever happens.
 ///
 /// # Errors
-/// What refuses the turn.
+/// What refuses the reconciliation.
 pub(crate) fn temporary(folder: &Path) -> Result<File, Refused> {
     tempfile::tempfile_in(folder).map_err(|error| Refused {
         condition: Some(STORAGE_FAILED),

@@ -2,7 +2,7 @@
 //! other conditions, in place of being set.
 
 use bumpwright_api::{Is, READY, RECONCILING, STALLED};
-use bumpwright_runtime::{Notice, Outcome, Status, Weight};
+use bumpwright_runtime::{EventType, NewEvent, Outcome, Status};
 
 pub(crate) const STORAGE_FAILED: &str = "StorageOperationFailed";
 pub(crate) const FETCH_FAILED: &str = "FetchFailed";
@@ -38,7 +38,7 @@ pub(crate) const FAILURES: [&str; 3] = [FETCH_FAILED, INCLUDE_UNAVAILABLE, STORA
 
 /// Ends a reconciliation (`ComputeReconcileResult`, then `SummarizeAndPatch`). Gives the event of a failure; what a success is worth
 /// its kind has told already.
-pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<Notice> {
+pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<NewEvent> {
     status.mark_handled();
     if !matches!(outcome, Outcome::Ready { .. }) {
         go_on(status);
@@ -56,9 +56,9 @@ pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<Notice>
         Outcome::Failed { .. } | Outcome::Waiting { .. } => status.conditions.remove(STALLED),
     }
     sum_up(status);
-    let notice = |weight, reason: &str, message: &str| {
-        Some(Notice {
-            weight,
+    let new_event = |event_type, reason: &str, message: &str| {
+        Some(NewEvent {
+            event_type,
             reason: reason.to_owned(),
             message: message.to_owned(),
         })
@@ -66,9 +66,9 @@ pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<Notice>
     match outcome {
         Outcome::Ready { .. } => None,
         Outcome::Stalled { reason, message } | Outcome::Failed { reason, message } => {
-            notice(Weight::Warning, reason, message)
+            new_event(EventType::Warning, reason, message)
         }
-        Outcome::Waiting { reason, message, .. } => notice(Weight::Trace, reason, message),
+        Outcome::Waiting { reason, message, .. } => new_event(EventType::Trace, reason, message),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::git_source::Fetched;
 use super::status::VERIFIED;
 use bumpwright_api::{GitRepository, GitVerification, Is, ObjectName, Objects};
-use bumpwright_runtime::{Outcome, Status, Turn, Weight, clock};
+use bumpwright_runtime::{EventType, Outcome, ReconcileRequest, Status, clock};
 use bumpwright_verify::object::ObjectFormat;
 use bumpwright_verify::{CheckedOut, GitKeys, GitMode, ReferencingTag, verify_source};
 
@@ -42,7 +42,7 @@ fn wanted(repository: &GitRepository) -> Option<&GitVerification> {
 /// # Errors
 /// What becomes of the reconciliation when one of them is not right.
 pub(crate) fn verify(
-    turn: &Turn<'_>,
+    request: &ReconcileRequest<'_>,
     status: &mut Status,
     repository: &GitRepository,
     objects: &Objects,
@@ -62,7 +62,7 @@ pub(crate) fn verify(
     let mode = json!(verify.mode());
     status.fields.insert("sourceVerificationMode".to_owned(), mode);
     status.conditions.set(VERIFIED, Is::True, "Succeeded", &message);
-    turn.tell(Weight::Trace, "Succeeded", message, BTreeMap::new());
+    request.event(EventType::Trace, "Succeeded", message, BTreeMap::new());
     Ok(())
 }
 

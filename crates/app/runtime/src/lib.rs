@@ -10,10 +10,10 @@ mod reconcile;
 mod work;
 
 pub use observe::*;
-pub use reconcile::driver::{Driver, Reconcile, Turn};
+pub use reconcile::driver::{Driver, Reconcile, ReconcileRequest};
 pub use reconcile::services::Services;
-pub use reconcile::status::{Notice, Outcome, REQUESTED_AT, Status, Weight};
+pub use reconcile::status::{NewEvent, Outcome, REQUESTED_AT, Status};
 pub use reconcile::{clock, events, triggers};
 pub use work::blocking;
-pub use work::places::{WaitingRoom, threads};
+pub use work::permits::{ParkedRequests, threads};
 pub use work::queue::{Backoff, Queue, Share};

@@ -13,15 +13,15 @@ use tokio::task::JoinSet;
 use super::clock;
 use super::events;
 use super::services::Services;
-use super::status::{Notice, Outcome, Status, Weight};
+use super::status::{NewEvent, Outcome, Status};
 use crate::work::blocking;
-use crate::work::places::Place;
+use crate::work::permits::WorkerPermit;
 use crate::work::queue::Queue;
-use crate::{Finish, Log, Working};
+use crate::{EventType, Finish, Log, Working};
 use bumpwright_api::{ObjectName, check_annotation_keys};
 use bumpwright_kube::{Cache, ClusterError, Kind, Object};
 
-/// What marks an object as ours to clean up after, as Flux's controllers do.
+/// The finalizer of Flux's controllers.
 const FINALIZER: &str = "finalizers.fluxcd.io";
 
 /// So often a write is tried while others write to the same object.
@@ -47,10 +47,10 @@ pub trait Reconcile: Send + Sync + 'static {
     }
 
     /// Does what the object asks for. What is learnt goes into `status`; conditions follow from the outcome.
-    fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> impl Future<Output = Outcome> + Send;
+    fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> impl Future<Output = Outcome> + Send;
 
     /// Says in the status what the reconciliation came to. Gives the event that this is worth, if it was not told already.
-    fn conclude(&self, status: &mut Status, outcome: &Outcome) -> Option<Notice> {
+    fn conclude(&self, status: &mut Status, outcome: &Outcome) -> Option<NewEvent> {
         Some(status.end(outcome))
     }
 
@@ -61,24 +61,24 @@ pub trait Reconcile: Send + Sync + 'static {
     }
 
     /// Takes away what was kept for an object that is deleted; until that works it is tried again.
-    fn leave(&self, _turn: &Turn<'_>) -> impl Future<Output = Result<(), String>> + Send {
+    fn finalize(&self, _request: &ReconcileRequest<'_>) -> impl Future<Output = Result<(), String>> + Send {
         async { Ok(()) }
     }
 
-    /// A turn of the object is over: what it has filled on disk may have grown.
-    fn settled(&self, _name: &ObjectName) -> impl Future<Output = ()> + Send {
+    /// A reconciliation of the object is over: what it has filled on disk may have grown.
+    fn finished(&self, _name: &ObjectName) -> impl Future<Output = ()> + Send {
         async {}
     }
 
     /// The object is gone, and with it what only it has used.
-    fn left(&self, _name: &ObjectName) -> impl Future<Output = ()> + Send {
+    fn forgotten(&self, _name: &ObjectName) -> impl Future<Output = ()> + Send {
         async {}
     }
 }
 
-/// One reconciliation.
-pub struct Turn<'a> {
-    /// The object as it was when the turn began.
+/// One reconciliation of one object.
+pub struct ReconcileRequest<'a> {
+    /// The object as it was when the reconciliation began.
     pub object: &'a Arc<Object>,
     /// When that was, in RFC 3339.
     pub now: &'a str,
@@ -86,7 +86,7 @@ pub struct Turn<'a> {
     pub log: &'a Log,
     writer: Writer<'a>,
     queue: &'a Queue,
-    place: &'a Place,
+    permit: &'a WorkerPermit,
 }
 
 /// Writes to one object.
@@ -98,70 +98,70 @@ struct Writer<'a> {
     manager: &'static str,
 }
 
-impl Turn<'_> {
+impl ReconcileRequest<'_> {
     /// Tells of something that needs eyes although the object gets ready.
-    pub fn warn(&self, reason: &str, message: String) {
-        self.tell(Weight::Warning, reason, message, BTreeMap::new());
+    pub fn warning(&self, reason: &str, message: String) {
+        self.event(EventType::Warning, reason, message, BTreeMap::new());
     }
 
     /// Tells of something at once, with what goes beside the message.
-    pub fn tell(&self, weight: Weight, reason: &str, message: String, annotations: BTreeMap<String, String>) {
-        let notice = Notice {
-            weight,
+    pub fn event(&self, event_type: EventType, reason: &str, message: String, annotations: BTreeMap<String, String>) {
+        let new_event = NewEvent {
+            event_type,
             reason: reason.to_owned(),
             message,
         };
-        self.log.info(&notice.message);
-        let mut event = events::event(self.object, self.writer.cache.kind(), self.writer.controller, notice);
+        self.log.info(&new_event.message);
+        let mut event = events::event(self.object, self.writer.cache.kind(), self.writer.controller, new_event);
         for (key, value) in annotations {
             event.annotations.entry(key).or_insert(value);
         }
         self.writer.services.recorder.record(event);
     }
 
-    /// Gives the place of a worker to another object for the rest of the turn, which only waits from now on.
-    pub fn step_aside(&self) {
-        self.place.leave();
+    /// Frees the worker for another object: the rest of the reconciliation only waits.
+    pub fn release_worker(&self) {
+        self.permit.release();
     }
 
-    /// Waits until nobody wants the turn any more, since the object is deleted.
-    pub async fn called_off(&self) {
-        self.place.called_off().await;
+    /// Waits until the reconciliation is cancelled, since the object is deleted.
+    pub async fn cancelled(&self) {
+        self.permit.cancelled().await;
     }
 
     /// Waits until the process is asked to end.
-    pub async fn ending(&self) {
+    pub async fn shutting_down(&self) {
         self.queue.closed().await;
     }
 
-    /// Says which revision the turn builds from.
-    pub fn builds(&self, revision: &str) {
-        self.queue.builds(&self.object.name, revision);
+    /// Says which revision the reconciliation builds from.
+    pub fn set_revision(&self, revision: &str) {
+        self.queue.set_revision(&self.object.name, revision);
     }
 
-    /// Waits until a change asks for another turn of the object. Gives what has changed: `GitRepository/apps/fleet`.
-    pub async fn wanted_again(&self) -> String {
-        self.queue.wanted_again(&self.object.name).await
+    /// Waits until a change asks for another reconciliation of the object. Gives what has changed: `GitRepository/apps/fleet`.
+    pub async fn requested_again(&self) -> String {
+        self.queue.requested_again(&self.object.name).await
     }
 
     /// Writes the status as it is now.
     ///
     /// # Errors
     /// What the server says.
-    pub async fn written(&self, status: &mut Status) -> Result<(), String> {
+    pub async fn write_status(&self, status: &mut Status) -> Result<(), String> {
         let written = self.writer.write(self.object, status).await;
         written.map_err(|error| error.to_string())
     }
 
     /// Lets the cluster see the status as it is now. A failure is not worth an end: the last write says the same.
-    pub async fn persist(&self, status: &mut Status) {
-        if let Err(error) = self.written(status).await {
+    pub async fn try_write_status(&self, status: &mut Status) {
+        if let Err(error) = self.write_status(status).await {
             self.log.error(&error, "unable to patch status");
         }
     }
 }
 
-/// Reconciles the objects of a kind, one turn at a time.
+/// Takes objects of a kind from the queue and reconciles each.
 pub struct Driver<R> {
     /// What is done with the objects.
     pub reconciler: R,
@@ -174,8 +174,8 @@ pub struct Driver<R> {
 }
 
 impl<R: Reconcile> Driver<R> {
-    /// Waits until what is needed is listed, and works until the queue is closed: on so many objects at once as there are
-    /// workers, those aside that a slow peer keeps waiting (`places`). What is begun is finished.
+    /// Waits until what is needed is listed, and works until the queue is closed: on as many objects at once as there are workers, the
+    /// parked ones aside (`permits`). What is begun is finished.
     pub async fn work(self: Arc<Self>) {
         tokio::select! {
             () = self.listed() => {}
@@ -186,27 +186,27 @@ impl<R: Reconcile> Driver<R> {
             .services
             .log
             .controller(&kind.kind.to_lowercase(), kind.group, kind.kind);
-        let desks = Arc::new(Semaphore::new(self.services.workers.max(1)));
+        let workers = Arc::new(Semaphore::new(self.services.workers.max(1)));
         let mut turns = JoinSet::new();
-        while let Ok(desk) = Arc::clone(&desks).acquire_owned().await
+        while let Ok(worker) = Arc::clone(&workers).acquire_owned().await
             && let Some((name, working)) = self.queue.next().await
         {
             while turns.try_join_next().is_some() {}
             let (driver, log) = (Arc::clone(&self), log.clone());
-            let place = Place::at_desk(desk, &self.services.waiting_room, &self.queue, &name.namespace);
-            turns.spawn(async move { driver.take(&name, working, Arc::new(place), &log).await });
+            let permit = WorkerPermit::new(worker, &self.services.parked, &self.queue, &name.namespace);
+            turns.spawn(async move { driver.take(&name, working, Arc::new(permit), &log).await });
         }
         while turns.join_next().await.is_some() {}
     }
 
     /// One object at one place.
-    async fn take(&self, name: &ObjectName, working: Working, place: Arc<Place>, log: &Log) {
-        let moving = tokio::spawn(Arc::clone(&place).move_over());
+    async fn take(&self, name: &ObjectName, working: Working, permit: Arc<WorkerPermit>, log: &Log) {
+        let moving = tokio::spawn(Arc::clone(&permit).park_when_slow());
         // What panics is tried again later; the others live on.
-        let turn = AssertUnwindSafe(self.turn(name, &place, log)).catch_unwind();
+        let request = AssertUnwindSafe(self.request(name, &permit, log)).catch_unwind();
         let ended = tokio::select! {
-            ended = blocking::at(Arc::clone(&place), turn) => Some(ended),
-            () = place.outlived() => None,
+            ended = blocking::at(Arc::clone(&permit), request) => Some(ended),
+            () = permit.grace_passed() => None,
         };
         let finish = match ended {
             Some(Ok(finish)) => finish,
@@ -215,11 +215,11 @@ impl<R: Reconcile> Driver<R> {
                 self.queue.failed(name);
                 Finish::Error
             }
-            // The deletion waits for its turn already.
+            // The deletion is in the queue already.
             None => Finish::Requeue,
         };
-        // A thread that goes on still needs a place, and no desk.
-        if Arc::strong_count(&place) == 1 {
+        // A thread that goes on keeps the permit; parking it is of no use any more.
+        if Arc::strong_count(&permit) == 1 {
             moving.abort();
         }
         working.finish(finish);
@@ -233,21 +233,21 @@ impl<R: Reconcile> Driver<R> {
         }
     }
 
-    async fn turn(&self, name: &ObjectName, place: &Arc<Place>, log: &Log) -> Finish {
+    async fn request(&self, name: &ObjectName, permit: &Arc<WorkerPermit>, log: &Log) -> Finish {
         let Some(object) = self.cache.get(name) else {
             self.queue.forget(name);
-            self.reconciler.left(name).await;
+            self.reconciler.forgotten(name).await;
             return Finish::Success;
         };
         if !object.deleting {
-            self.queue.begun(name, place);
+            self.queue.begun(name, permit);
             if self.cache.get(name).is_none_or(|now| now.deleting) {
-                self.queue.call_off(name);
+                self.queue.cancel(name);
             }
         }
         let log = log.reconciliation(R::KIND.kind, &name.namespace, &name.name);
         let began = Instant::now();
-        let done = self.reconcile(&object, place, &log).await;
+        let done = self.reconcile(&object, permit, &log).await;
         if object.deleting {
             self.services.metrics.forget(R::KIND.kind, &name.namespace, &name.name);
         } else {
@@ -275,28 +275,33 @@ impl<R: Reconcile> Driver<R> {
     }
 
     /// Gives when to come back; an error comes back sooner each first time and later each next time.
-    async fn reconcile(&self, object: &Arc<Object>, place: &Place, log: &Log) -> Result<Option<Duration>, String> {
+    async fn reconcile(
+        &self,
+        object: &Arc<Object>,
+        permit: &WorkerPermit,
+        log: &Log,
+    ) -> Result<Option<Duration>, String> {
         let now = clock::spelled(&clock::now());
-        let turn_on = |object| Turn {
+        let turn_on = |object| ReconcileRequest {
             object,
             now: &now,
             log,
             writer: self.writer(),
             queue: &self.queue,
-            place,
+            permit,
         };
         if object.deleting {
-            self.reconciler.leave(&turn_on(object)).await?;
-            self.reconciler.left(&object.name).await;
-            return self.let_go(object).await.map(|()| None);
+            self.reconciler.finalize(&turn_on(object)).await?;
+            self.reconciler.forgotten(&object.name).await;
+            return self.remove_finalizer(object).await.map(|()| None);
         }
-        let object = self.claim(object).await?;
+        let object = self.add_finalizer(object).await?;
         if object.field("spec").get("suspend").and_then(Value::as_bool) == Some(true) {
             log.info("reconciliation is suspended for this object");
             return self.suspend(&object).await.map(|()| None);
         }
         let mut status = Status::of(&object, &now);
-        let turn = turn_on(&object);
+        let request = turn_on(&object);
         if self.reconciler.begin(&mut status) {
             self.writer()
                 .write(&object, &mut status)
@@ -304,20 +309,20 @@ impl<R: Reconcile> Driver<R> {
                 .map_err(|error| error.to_string())?;
         }
         let outcome = match check_annotation_keys(R::KIND.kind, &object.annotations) {
-            Ok(()) => self.reconciler.reconcile(&turn, &mut status).await,
+            Ok(()) => self.reconciler.reconcile(&request, &mut status).await,
             Err(error) => Outcome::stalled("InvalidAnnotation", &error),
         };
-        let notice = self.reconciler.conclude(&mut status, &outcome);
-        // What came of a turn that nobody wanted any more is nobody's concern, but what it knows of the cluster is kept.
-        let is_wanted = !place.job.is_off();
-        if let Some(notice) = notice.filter(|_| is_wanted) {
-            self.announce(&object, notice, log);
+        let new_event = self.reconciler.conclude(&mut status, &outcome);
+        // The outcome of a cancelled reconciliation is not recorded, but what it knows of the cluster is kept.
+        let is_wanted = !permit.job.is_off();
+        if let Some(new_event) = new_event.filter(|_| is_wanted) {
+            self.record(&object, new_event, log);
         }
         self.writer()
             .write(&object, &mut status)
             .await
             .map_err(|error| error.to_string())?;
-        self.reconciler.settled(&object.name).await;
+        self.reconciler.finished(&object.name).await;
         match outcome {
             _ if !is_wanted => Ok(None),
             Outcome::Ready { after, .. } => Ok(after),
@@ -343,30 +348,30 @@ impl<R: Reconcile> Driver<R> {
         }
     }
 
-    fn announce(&self, object: &Object, notice: Notice, log: &Log) {
-        match notice.weight {
-            Weight::Warning => log.error(&notice.reason, &notice.message),
-            Weight::Normal | Weight::Trace => log.info(&notice.message),
+    fn record(&self, object: &Object, new_event: NewEvent, log: &Log) {
+        match new_event.event_type {
+            EventType::Warning => log.error(&new_event.reason, &new_event.message),
+            EventType::Normal | EventType::Trace => log.info(&new_event.message),
         }
-        let event = events::event(object, R::KIND, R::CONTROLLER, notice);
+        let event = events::event(object, R::KIND, R::CONTROLLER, new_event);
         self.services.recorder.record(event);
     }
 
-    /// Puts the finalizer on.
-    async fn claim(&self, object: &Arc<Object>) -> Result<Arc<Object>, String> {
-        let claimed = self.finalize(object, |finalizers| {
+    /// Adds the finalizer.
+    async fn add_finalizer(&self, object: &Arc<Object>) -> Result<Arc<Object>, String> {
+        let added = self.patch_finalizers(object, |finalizers| {
             if !finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
                 finalizers.push(FINALIZER.to_owned());
             }
         });
         let gone = || format!("{} {} is gone", R::KIND.kind, object.name);
-        claimed.await?.ok_or_else(gone)
+        added.await?.ok_or_else(gone)
     }
 
-    /// Takes the finalizer off.
-    async fn let_go(&self, object: &Arc<Object>) -> Result<(), String> {
+    /// Removes the finalizer.
+    async fn remove_finalizer(&self, object: &Arc<Object>) -> Result<(), String> {
         self.queue.forget(&object.name);
-        let left = self.finalize(object, |finalizers| {
+        let left = self.patch_finalizers(object, |finalizers| {
             finalizers.retain(|finalizer| finalizer != FINALIZER)
         });
         left.await.map(drop)
@@ -374,7 +379,7 @@ impl<R: Reconcile> Driver<R> {
 
     /// Changes the finalizers, and gives the object with them; none when it is not there any more. Those of others must
     /// not get lost: only the version that was read is written to.
-    async fn finalize(
+    async fn patch_finalizers(
         &self,
         object: &Arc<Object>,
         change: impl Fn(&mut Vec<String>),

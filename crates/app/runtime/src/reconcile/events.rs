@@ -4,15 +4,15 @@ use std::time::SystemTime;
 
 use tokio::sync::mpsc;
 
-use super::status::{Notice, Weight};
-use crate::observe::{ClusterEvent, Correlated, Correlator, Event, EventType, Log, ObjectReference};
+use super::status::NewEvent;
+use crate::observe::{ClusterEvent, Correlated, Correlator, Event, Log, ObjectReference};
 use bumpwright_kube::{Cluster, ClusterError, EVENT, Kind, Object};
 
 /// So many events wait for the API server at most; client-go's recorder has a thousand.
 pub const WAITING: usize = 8_192;
 
 /// The event that a notice about an object is.
-pub fn event(object: &Object, kind: &Kind, controller: &str, notice: Notice) -> Event {
+pub fn event(object: &Object, kind: &Kind, controller: &str, new_event: NewEvent) -> Event {
     let event = Event {
         object: ObjectReference {
             kind: kind.kind.to_owned(),
@@ -22,13 +22,9 @@ pub fn event(object: &Object, kind: &Kind, controller: &str, notice: Notice) -> 
             api_version: kind.api_version(),
             resource_version: object.resource_version.clone(),
         },
-        event_type: match notice.weight {
-            Weight::Trace => EventType::Trace,
-            Weight::Normal => EventType::Normal,
-            Weight::Warning => EventType::Warning,
-        },
-        reason: notice.reason,
-        message: notice.message,
+        event_type: new_event.event_type,
+        reason: new_event.reason,
+        message: new_event.message,
         annotations: Default::default(),
         controller: controller.to_owned(),
         at: SystemTime::now(),

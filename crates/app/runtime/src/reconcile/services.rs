@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::observe::{Log, Metrics, Recorder};
-use crate::work::places::WaitingRoom;
+use crate::work::permits::ParkedRequests;
 use bumpwright_kube::Cluster;
 
 /// Shared by the drivers of one process.
@@ -18,7 +18,7 @@ pub struct Services {
     /// Says what is done.
     pub log: Log,
     /// Where reconciliations wait that a slow peer keeps waiting.
-    pub waiting_room: WaitingRoom,
+    pub parked: ParkedRequests,
     /// How many objects of a kind are reconciled at once.
     pub workers: usize,
     /// How far intervals vary, in percent; 99 at most.

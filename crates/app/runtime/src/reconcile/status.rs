@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::observe::EventType;
 use bumpwright_api::{Conditions, Is, READY, RECONCILING, STALLED};
 use bumpwright_kube::Object;
 
@@ -84,26 +85,15 @@ pub struct Status {
     before: String,
 }
 
-/// An event that a reconciliation is worth.
+/// An event about the object, to be recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    /// What kind it is.
-    pub weight: Weight,
+pub struct NewEvent {
+    /// Its type.
+    pub event_type: EventType,
     /// Its reason.
     pub reason: String,
     /// Its message.
     pub message: String,
-}
-
-/// What kind of event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
-    /// Nothing new; only in the cluster, not at the receiver of events.
-    Trace,
-    /// News.
-    Normal,
-    /// A failure.
-    Warning,
 }
 
 impl Status {
@@ -194,7 +184,7 @@ impl Status {
     }
 
     /// The reconciliation ends. Gives the event that it is worth.
-    pub fn end(&mut self, outcome: &Outcome) -> Notice {
+    pub fn end(&mut self, outcome: &Outcome) -> NewEvent {
         let mut observed = true;
         match outcome {
             Outcome::Ready { message, .. } => {
@@ -213,24 +203,24 @@ impl Status {
             self.mark_observed();
         }
         self.mark_handled();
-        self.notice(outcome)
+        self.new_event(outcome)
     }
 
-    fn notice(&self, outcome: &Outcome) -> Notice {
-        let (weight, reason, message) = match outcome {
+    fn new_event(&self, outcome: &Outcome) -> NewEvent {
+        let (event_type, reason, message) = match outcome {
             Outcome::Ready {
                 message, news, trace, ..
             } => match (news, self.was_ready) {
-                (Some(news), _) => (Weight::Normal, "Succeeded", news),
-                (None, false) => (Weight::Normal, "Succeeded", message),
-                (None, true) => (Weight::Trace, "Succeeded", trace),
+                (Some(news), _) => (EventType::Normal, "Succeeded", news),
+                (None, false) => (EventType::Normal, "Succeeded", message),
+                (None, true) => (EventType::Trace, "Succeeded", trace),
             },
             Outcome::Stalled { reason, message }
             | Outcome::Failed { reason, message }
-            | Outcome::Waiting { reason, message, .. } => (Weight::Warning, *reason, message),
+            | Outcome::Waiting { reason, message, .. } => (EventType::Warning, *reason, message),
         };
-        Notice {
-            weight,
+        NewEvent {
+            event_type,
             reason: reason.to_owned(),
             message: message.clone(),
         }

@@ -13,21 +13,21 @@ pub fn own(cache: &Cache, queue: &Arc<Queue>) {
     cache.listen(move |change| match change {
         Change::Added(object) => queue.add(object.name.clone()),
         Change::Updated(old, new) if concerns(old, new) => {
-            call_off(new, &queue);
+            cancel(new, &queue);
             queue.add(new.name.clone());
         }
         Change::Updated(..) => {}
         Change::Deleted(object) => {
-            queue.call_off(&object.name);
+            queue.cancel(&object.name);
             queue.forget(&object.name);
         }
     });
 }
 
-/// A turn of an object that is deleted ends: nobody needs what it finds out.
-pub fn call_off(object: &Object, queue: &Queue) {
+/// A reconciliation of an object that is deleted ends: nobody needs what it finds out.
+pub fn cancel(object: &Object, queue: &Queue) {
     if object.deleting {
-        queue.call_off(&object.name);
+        queue.cancel(&object.name);
     }
 }
 

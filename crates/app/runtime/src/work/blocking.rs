@@ -1,26 +1,26 @@
-//! Work that waits for servers and disks, on threads of its own. Such a thread keeps the place of its turn until it is done.
+//! Work that waits for servers and disks, on threads of its own. Such a thread keeps the permit of its reconciliation until it is done.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::places::Place;
+use super::permits::WorkerPermit;
 
 tokio::task_local! {
-    /// The place of the turn that goes on.
-    static PLACE: Arc<Place>;
+    /// The permit of the current reconciliation.
+    static PLACE: Arc<WorkerPermit>;
 }
 
-/// Takes a turn at its place.
-pub async fn at<T>(place: Arc<Place>, turn: impl Future<Output = T>) -> T {
-    PLACE.scope(place, turn).await
+/// Runs a reconciliation under its permit.
+pub async fn at<T>(permit: Arc<WorkerPermit>, request: impl Future<Output = T>) -> T {
+    PLACE.scope(permit, request).await
 }
 
-/// Runs `work` on a thread that may block. It may leave something behind, so the turn does not end before it.
+/// Runs `work` on a thread that may block. It may leave something behind, so the reconciliation does not end before it.
 ///
 /// # Errors
 /// When it panics: the object is tried again, and the process lives on.
 pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-    let kept = PLACE.try_with(Place::keep).ok();
+    let kept = PLACE.try_with(WorkerPermit::keep).ok();
     let keeping = move || {
         let _kept = kept;
         work()
@@ -29,11 +29,11 @@ pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
 }
 
 async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-    let place = PLACE.try_with(Arc::clone).ok();
+    let permit = PLACE.try_with(Arc::clone).ok();
     let caught = move || {
         let caught = || catch_unwind(AssertUnwindSafe(work)).map_err(|_| "panicked".to_owned());
-        match &place {
-            Some(place) => place.job.run(caught),
+        match &permit {
+            Some(permit) => permit.job.run(caught),
             None => caught(),
         }
     };
@@ -43,17 +43,17 @@ async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
     }
 }
 
-/// Runs `work` that asks servers and leaves nothing behind. Nobody waits for it any more once the turn is called off; the thread
+/// Runs `work` that asks servers and leaves nothing behind. Nobody waits for it any more once the reconciliation is cancelled; the thread
 /// ends when the server answers, or in its own time.
 ///
 /// # Errors
-/// As [`run`], and when the turn is called off.
+/// As [`run`], and when the reconciliation is cancelled.
 pub async fn ask<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-    let Ok(place) = PLACE.try_with(Arc::clone) else {
+    let Ok(permit) = PLACE.try_with(Arc::clone) else {
         return on_a_thread(work).await;
     };
     tokio::select! {
         done = on_a_thread(work) => done,
-        () = place.called_off() => Err("the object is deleted meanwhile".to_owned()),
+        () = permit.cancelled() => Err("the object is deleted meanwhile".to_owned()),
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::lines::Lines;
-use super::places::{Place, WaitingRoom};
+use super::namespaces::NamespaceQueues;
+use super::permits::{ParkedRequests, WorkerPermit};
 use crate::{ControllerMetrics, Working};
 use bumpwright_api::ObjectName;
 
@@ -30,16 +30,16 @@ impl Backoff {
     }
 }
 
-/// How soon it is looked again whether a namespace may have more turns.
+/// How soon namespaces at their limit are looked at again.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How many turns a namespace may have at once.
+/// How many reconciliations a namespace may have at once.
 #[derive(Clone, Debug, Default)]
 pub struct Share {
-    /// As many as there are workers, or one while the waiting room is crowded.
+    /// As many as there are workers, or one while many are parked.
     pub most: usize,
-    /// Where turns wait that have lost their desks.
-    pub room: WaitingRoom,
+    /// The parked reconciliations of all kinds.
+    pub room: ParkedRequests,
 }
 
 impl Share {
@@ -51,7 +51,7 @@ impl Share {
     }
 }
 
-/// A queue of objects of one kind. Namespaces take turns.
+/// The work queue of one kind: each object once, fair between namespaces.
 #[derive(Debug)]
 pub struct Queue {
     backoff: Backoff,
@@ -66,18 +66,18 @@ pub struct Queue {
 
 #[derive(Debug, Default)]
 struct State {
-    ready: Lines,
+    ready: NamespaceQueues,
     /// Those in `ready`, and those at work that have to be looked at again.
     wanted: BTreeSet<ObjectName>,
     working: BTreeSet<ObjectName>,
-    /// Where turns are taken that end when their object is deleted.
-    places: HashMap<ObjectName, Weak<Place>>,
+    /// The permits of running reconciliations, to cancel those whose object is deleted.
+    permits: HashMap<ObjectName, Weak<WorkerPermit>>,
     /// When an object comes back by itself; the number tells timers of one moment apart.
     timers: BTreeMap<(Instant, u64), ObjectName>,
     due: HashMap<ObjectName, (Instant, u64)>,
     /// What changed while an object was at work, the first of it.
     causes: HashMap<ObjectName, String>,
-    /// The revision that the turn at work on an object builds from.
+    /// The revision that the running reconciliation of an object builds from.
     revisions: HashMap<ObjectName, String>,
     failures: HashMap<ObjectName, u32>,
     /// Since when changes have been waiting to settle.
@@ -101,7 +101,7 @@ impl Queue {
         }
     }
 
-    /// Wants an object looked at as soon as a worker is free.
+    /// Queues an object.
     pub fn add(&self, name: ObjectName) {
         if self.lock().want(name) {
             self.metrics.queued();
@@ -109,7 +109,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Wants an object looked at because of a change: `GitRepository/apps/fleet`. Who waits within a turn of it is told.
+    /// Queues an object because of a change: `GitRepository/apps/fleet`. A running reconciliation that waits is told.
     pub fn add_because(&self, name: ObjectName, cause: impl FnOnce() -> String) {
         let mut state = self.lock();
         if state.working.contains(&name) {
@@ -121,7 +121,7 @@ impl Queue {
     }
 
     /// Waits until a change wants an object that is at work looked at again. Gives the change.
-    pub async fn wanted_again(&self, name: &ObjectName) -> String {
+    pub async fn requested_again(&self, name: &ObjectName) -> String {
         loop {
             let again = self.again.notified();
             if let Some(cause) = self.lock().causes.get(name) {
@@ -131,12 +131,12 @@ impl Queue {
         }
     }
 
-    /// The turn at work on an object builds from a revision: that it is there is no reason for another turn.
-    pub fn builds(&self, name: &ObjectName, revision: &str) {
+    /// The running reconciliation of an object builds from a revision, whose arrival is no reason for another one then.
+    pub fn set_revision(&self, name: &ObjectName, revision: &str) {
         self.lock().revisions.insert(name.clone(), revision.to_owned());
     }
 
-    /// Whether an object is at work with a revision already.
+    /// Whether the running reconciliation of an object builds from a revision already.
     pub fn is_building(&self, name: &ObjectName, revision: &str) -> bool {
         self.lock()
             .revisions
@@ -144,18 +144,18 @@ impl Queue {
             .is_some_and(|building| building == revision)
     }
 
-    /// Wants an object looked at in a while, instead of when it would have come back by itself.
+    /// Queues an object after a pause, in the place of the time when it would have been requeued.
     pub fn add_after(&self, name: ObjectName, pause: Duration) {
         self.lock().schedule(name, Instant::now() + pause);
         self.changed.notify_one();
     }
 
-    /// The object was dealt with: its next failure is a first one again.
+    /// The reconciliation succeeded: the next failure is a first one again.
     pub fn succeeded(&self, name: &ObjectName) {
         self.lock().failures.remove(name);
     }
 
-    /// The object comes back by itself after a pause, unless a change that came during its turn has its own time.
+    /// Requeues the object after a pause, unless a change that came during its reconciliation has its own time.
     pub fn come_back(&self, name: &ObjectName, pause: Duration) {
         let mut state = self.lock();
         if !state.due.contains_key(name) {
@@ -165,8 +165,8 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// The object could not be dealt with: it comes back after a pause that grows with each failure, or sooner if a change that
-    /// came during its turn wants it. Gives that pause.
+    /// The reconciliation failed: the object is requeued after a pause that grows with each failure, or sooner if a change that came
+    /// during its reconciliation wants it. Gives that pause.
     pub fn failed(&self, name: &ObjectName) -> Duration {
         let mut state = self.lock();
         let failures = state.failures.entry(name.clone()).or_default();
@@ -182,7 +182,7 @@ impl Queue {
         pause
     }
 
-    /// For how long changes have been waiting for the object's next turn, this one included.
+    /// For how long changes have been waiting for the object's next reconciliation, this one included.
     pub fn unsettled(&self, name: &ObjectName) -> Duration {
         let mut state = self.lock();
         let first = state.unsettled.entry(name.clone()).or_insert_with(Instant::now);
@@ -208,7 +208,7 @@ impl Queue {
                     self.changed.notify_one();
                     return None;
                 }
-                for _ in 0..state.ripen(Instant::now()) {
+                for _ in 0..state.promote_due(Instant::now()) {
                     self.metrics.queued();
                 }
                 if let Some((name, since)) = state.take(self.share.now()) {
@@ -218,7 +218,7 @@ impl Queue {
                     return Some((name, self.metrics.started(since.elapsed())));
                 }
                 let timer = state.timers.keys().next().map(|(at, _)| *at);
-                // Whoever waits now waits for its own namespace, or for the waiting room to empty.
+                // What waits now waits for its own namespace, or for parked reconciliations to end.
                 let look = (!state.ready.is_empty()).then(|| Instant::now() + LOOK);
                 timer.into_iter().chain(look).min()
             };
@@ -231,11 +231,11 @@ impl Queue {
         }
     }
 
-    /// A worker is done with an object, which may be given out again.
+    /// The reconciliation of an object is over; the object may be given out again.
     pub fn done(&self, name: &ObjectName) {
         let mut state = self.lock();
         state.working.remove(name);
-        state.places.remove(name);
+        state.permits.remove(name);
         state.causes.remove(name);
         state.revisions.remove(name);
         if state.wanted.contains(name) {
@@ -244,32 +244,32 @@ impl Queue {
         }
     }
 
-    /// The turn of an object has begun at a place, and ends when the object is deleted.
-    pub fn begun(&self, name: &ObjectName, place: &Arc<Place>) {
-        self.lock().places.insert(name.clone(), Arc::downgrade(place));
+    /// The reconciliation of an object has begun under a permit, which is cancelled when the object is deleted.
+    pub fn begun(&self, name: &ObjectName, permit: &Arc<WorkerPermit>) {
+        self.lock().permits.insert(name.clone(), Arc::downgrade(permit));
     }
 
-    /// An object is deleted: nobody wants the turn of it that goes on.
-    pub fn call_off(&self, name: &ObjectName) {
-        let place = self.lock().places.remove(name);
-        if let Some(place) = place.and_then(|place| place.upgrade()) {
-            place.call_off();
+    /// An object is deleted: its running reconciliation is cancelled.
+    pub fn cancel(&self, name: &ObjectName) {
+        let permit = self.lock().permits.remove(name);
+        if let Some(permit) = permit.and_then(|permit| permit.upgrade()) {
+            permit.cancel();
         }
     }
 
-    /// One of the namespace has left its desk.
-    pub fn stood_up(&self, namespace: &str) {
-        self.lock().ready.stood_up(namespace);
+    /// A reconciliation of the namespace is parked, or over.
+    pub fn parked(&self, namespace: &str) {
+        self.lock().ready.parked(namespace);
         self.changed.notify_one();
     }
 
-    /// A turn of the namespace is over, with all of its threads.
+    /// A reconciliation of the namespace is over, with all of its threads.
     pub fn ended(&self, namespace: &str) {
         self.lock().ready.ended(namespace);
         self.changed.notify_one();
     }
 
-    /// Gives out nothing any more.
+    /// Closes the queue: nothing is given out any more.
     pub fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_one();
@@ -290,7 +290,7 @@ impl Queue {
 }
 
 impl State {
-    /// True when that is news.
+    /// True when it was not queued before.
     fn want(&mut self, name: ObjectName) -> bool {
         let news = self.wanted.insert(name.clone());
         if news && !self.working.contains(&name) {
@@ -299,7 +299,7 @@ impl State {
         news
     }
 
-    /// The turn says when the object comes back: an older time would only repeat what is done now.
+    /// The reconciliation says when the object is requeued: an older time would only repeat what is done now.
     fn take(&mut self, most: usize) -> Option<(ObjectName, Instant)> {
         let (name, since) = self.ready.take(most)?;
         self.unschedule(&name);
@@ -322,8 +322,8 @@ impl State {
         }
     }
 
-    /// Wants those whose time has come; gives how many of them are news.
-    fn ripen(&mut self, now: Instant) -> usize {
+    /// Queues those whose time has come; gives how many were not queued before.
+    fn promote_due(&mut self, now: Instant) -> usize {
         let mut news = 0;
         while let Some((timer, _)) = self.timers.first_key_value()
             && timer.0 <= now
@@ -433,7 +433,7 @@ mod tests {
         let queue = queue();
         queue.add(name("a"));
         assert_eq!(next(&queue).await, Some(name("a")));
-        queue.builds(&name("a"), "main@sha1:1");
+        queue.set_revision(&name("a"), "main@sha1:1");
         assert!(queue.is_building(&name("a"), "main@sha1:1"));
         assert!(!queue.is_building(&name("a"), "main@sha1:2"));
         queue.done(&name("a"));
@@ -459,7 +459,7 @@ mod tests {
         let queue = queue();
         queue.add_because(name("a"), || "GitRepository/apps/early".to_owned());
         assert_eq!(next(&queue).await, Some(name("a")));
-        let told = async { queue.wanted_again(&name("a")).await };
+        let told = async { queue.requested_again(&name("a")).await };
         let tell = async {
             tokio::task::yield_now().await;
             queue.add_because(name("b"), || "GitRepository/apps/other".to_owned());

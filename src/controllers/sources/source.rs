@@ -1,7 +1,7 @@
-//! A turn of a source, the same for all kinds (source-controller v1.9, `Reconcile` of each): look at the artifact that is there, go
+//! A reconciliation of a source, the same for all kinds (source-controller v1.9, `Reconcile` of each): look at the artifact that is there, go
 //! the steps of the kind, tell what is new.
 //!
-//! A kind's file has the steps ([`Source::run`]); each of them gives what the next one needs, or the outcome of the turn.
+//! A kind's file has the steps ([`Source::run`]); each of them gives what the next one needs, or the outcome of the reconciliation.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ use super::status::{self as source_status, OUTDATED, STORAGE_FAILED};
 use crate::controllers::context::Context;
 use bumpwright_api::{Artifact, GoDuration, Is, ObjectName};
 use bumpwright_kube::Kind;
-use bumpwright_runtime::{Notice, Outcome, Reconcile, Status, Turn, Weight, blocking};
+use bumpwright_runtime::{EventType, NewEvent, Outcome, Reconcile, ReconcileRequest, Status, blocking};
 use bumpwright_storage::Storage;
 
 /// Where a spec says nothing.
@@ -39,7 +39,7 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
     fn interval(&self) -> Option<GoDuration>;
 
     /// All steps from the spec to an artifact that is in storage. Gives what an event says of it.
-    fn run(turn: &mut SourceTurn<'_, Self>, status: &mut Status) -> impl Future<Output = Step<String>> + Send;
+    fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> impl Future<Output = Step<String>> + Send;
 }
 
 /// Reconciles the sources of a kind.
@@ -64,25 +64,25 @@ impl<S: Source> Reconcile for Sources<S> {
     const KIND: &'static Kind = S::KIND;
     const CONTROLLER: &'static str = "source-controller";
 
-    async fn reconcile(&self, turn: &Turn<'_>, status: &mut Status) -> Outcome {
-        let object: S = match turn.object.read(S::KIND) {
+    async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
+        let object: S = match request.object.read(S::KIND) {
             Ok(object) => object,
             Err(error) => return Outcome::stalled("InvalidSpec", &error),
         };
         let before = Before::of(status);
         status.conditions.remove(STORAGE_FAILED);
-        artifacts::check(turn, status, &self.storage).await;
-        let mut source = SourceTurn {
+        artifacts::check(request, status, &self.storage).await;
+        let mut source = SourceRequest {
             context: &self.context,
             storage: &self.storage,
-            turn,
+            request,
             object,
             observed: serde_json::from_value(Value::Object(status.fields.clone())).unwrap_or_default(),
         };
         source.link(status);
         match S::run(&mut source, status).await {
             Ok(message) => {
-                artifacts::tell_news(turn, status, &before, message);
+                artifacts::news_event(request, status, &before, message);
                 let interval = source.object.interval();
                 Outcome::Ready {
                     message: String::new(),
@@ -95,7 +95,7 @@ impl<S: Source> Reconcile for Sources<S> {
         }
     }
 
-    fn conclude(&self, status: &mut Status, outcome: &Outcome) -> Option<Notice> {
+    fn conclude(&self, status: &mut Status, outcome: &Outcome) -> Option<NewEvent> {
         source_status::conclude(status, outcome)
     }
 
@@ -103,38 +103,38 @@ impl<S: Source> Reconcile for Sources<S> {
         source_status::suspend(status);
     }
 
-    async fn leave(&self, turn: &Turn<'_>) -> Result<(), String> {
-        artifacts::remove_all(turn, S::KIND, &self.storage).await
+    async fn finalize(&self, request: &ReconcileRequest<'_>) -> Result<(), String> {
+        artifacts::remove_all(request, S::KIND, &self.storage).await
     }
-    async fn settled(&self, name: &ObjectName) {
-        self.context.settle_mirrors(Self::KIND.kind, name).await;
+    async fn finished(&self, name: &ObjectName) {
+        self.context.measure_mirrors(Self::KIND.kind, name).await;
     }
 
-    async fn left(&self, name: &ObjectName) {
-        self.context.leave_mirrors(Self::KIND.kind, name).await;
+    async fn forgotten(&self, name: &ObjectName) {
+        self.context.forget_mirrors(Self::KIND.kind, name).await;
     }
 }
 
-/// One turn of one source.
-pub(crate) struct SourceTurn<'a, S: Source> {
+/// One reconciliation of one source.
+pub(crate) struct SourceRequest<'a, S: Source> {
     pub(crate) context: &'a Arc<Context>,
     pub(crate) storage: &'a Storage,
-    pub(crate) turn: &'a Turn<'a>,
+    pub(crate) request: &'a ReconcileRequest<'a>,
     /// What is reconciled.
     pub(crate) object: S,
-    /// How the artifact was made, as the status said when the turn began.
+    /// How the artifact was made, as the status said when the reconciliation began.
     pub(crate) observed: S::Observed,
 }
 
-impl<S: Source> SourceTurn<'_, S> {
+impl<S: Source> SourceRequest<'_, S> {
     /// The name of an object of the same namespace.
     pub(crate) fn beside(&self, name: &str) -> ObjectName {
-        ObjectName::new(&self.turn.object.name.namespace, name)
+        ObjectName::new(&self.request.object.name.namespace, name)
     }
 
     /// Tells of what is not worth more than a trace.
     pub(crate) fn trace(&self, reason: &str, message: String) {
-        self.turn.tell(Weight::Trace, reason, message, BTreeMap::new());
+        self.request.event(EventType::Trace, reason, message, BTreeMap::new());
     }
 
     /// Tells that nothing had to be made.
@@ -149,7 +149,7 @@ impl<S: Source> SourceTurn<'_, S> {
             status.conditions.set(OUTDATED, Is::True, reason, message);
         }
         source_status::rebuilding(status, &format!("building artifact: {message}"));
-        self.turn.persist(status).await;
+        self.request.try_write_status(status).await;
     }
 
     /// Takes a new artifact into the status, with what it was made from.

@@ -8,7 +8,7 @@ use bumpwright_http::Deadline;
 
 /// Who builds now, by namespace.
 #[derive(Debug, Default)]
-pub(crate) struct BuildTurns {
+pub(crate) struct BuildSlots {
     building: Mutex<HashMap<String, Building>>,
     changed: Condvar,
 }
@@ -25,15 +25,15 @@ struct Building {
 
 /// A build goes on for as long as this is there.
 #[derive(Debug)]
-pub(crate) struct BuildTurn<'a> {
-    turns: &'a BuildTurns,
+pub(crate) struct BuildSlot<'a> {
+    turns: &'a BuildSlots,
     namespace: &'a str,
     is_alone: bool,
     /// How many meetings there were before it began.
     before: u64,
 }
 
-impl BuildTurn<'_> {
+impl BuildSlot<'_> {
     /// Whether another build of the namespace went on at the same time, at least for a while.
     pub(crate) fn met_others(&self) -> bool {
         let all = self.turns.lock();
@@ -42,9 +42,9 @@ impl BuildTurn<'_> {
     }
 }
 
-impl BuildTurns {
+impl BuildSlots {
     /// Begins beside other builds of the namespace. None when the deadline passes before.
-    pub(crate) fn together<'a>(&'a self, namespace: &'a str, deadline: Deadline) -> Option<BuildTurn<'a>> {
+    pub(crate) fn together<'a>(&'a self, namespace: &'a str, deadline: Deadline) -> Option<BuildSlot<'a>> {
         let mut all = self.wait(namespace, deadline, |building| {
             !building.is_alone && building.wanting == 0
         })?;
@@ -52,7 +52,7 @@ impl BuildTurns {
         let before = building.meetings;
         building.meetings += u64::from(building.together > 0);
         building.together += 1;
-        Some(BuildTurn {
+        Some(BuildSlot {
             turns: self,
             namespace,
             is_alone: false,
@@ -61,7 +61,7 @@ impl BuildTurns {
     }
 
     /// Begins when no other build of the namespace goes on. None when the deadline passes before.
-    pub(crate) fn alone<'a>(&'a self, namespace: &'a str, deadline: Deadline) -> Option<BuildTurn<'a>> {
+    pub(crate) fn alone<'a>(&'a self, namespace: &'a str, deadline: Deadline) -> Option<BuildSlot<'a>> {
         self.lock().entry(namespace.to_owned()).or_default().wanting += 1;
         let got = self.wait(namespace, deadline, |building| {
             !building.is_alone && building.together == 0
@@ -76,7 +76,7 @@ impl BuildTurns {
         if !is_free {
             self.changed.notify_all();
         }
-        is_free.then_some(BuildTurn {
+        is_free.then_some(BuildSlot {
             turns: self,
             namespace,
             is_alone: true,
@@ -101,7 +101,7 @@ impl BuildTurns {
     }
 }
 
-impl Drop for BuildTurn<'_> {
+impl Drop for BuildSlot<'_> {
     fn drop(&mut self) {
         let mut all = self.turns.lock();
         if let Some(building) = all.get_mut(self.namespace) {
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn one_that_wants_to_be_alone_waits_for_the_others_and_goes_before_later_ones() {
-        let turns = BuildTurns::default();
+        let turns = BuildSlots::default();
         let first = turns.together("a", within(0)).unwrap();
         assert!(!first.met_others());
         let second = turns.together("a", within(0)).unwrap();
@@ -143,9 +143,9 @@ mod tests {
         drop(turns.together("a", within(0)).unwrap());
         std::thread::scope(|scope| {
             let alone = scope.spawn(|| {
-                let turn = turns.alone("a", within(60_000));
+                let request = turns.alone("a", within(60_000));
                 assert!(turns.together("a", within(5)).is_none());
-                turn.is_some()
+                request.is_some()
             });
             while turns.lock().get("a").is_none_or(|building| building.wanting == 0) {
                 std::thread::yield_now();

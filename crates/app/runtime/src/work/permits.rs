@@ -1,0 +1,245 @@
+//! Worker permits: how many objects of a kind are reconciled at once, and what becomes of a reconciliation that a slow peer keeps waiting.
+//!
+//! A reconciliation begins with a worker's permit and is parked after some seconds: the worker is free for another object, so a server
+//! that answers slowly costs a thread and no worker. A namespace has no more reconciliations at once than there are workers, the parked
+//! ones included; a thread that outlives its reconciliation counts, too.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use super::queue::Queue;
+use bumpwright_http::Job;
+
+/// A reconciliation that takes longer is parked.
+const PARK_AFTER: Duration = Duration::from_secs(3);
+
+/// How soon parking is tried again when too many are parked.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How long a reconciliation may go on after its object was deleted.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How many reconciliations of all kinds are parked at most: each may hold a thread.
+const MAX_PARKED: usize = 512;
+
+/// How many kinds have workers.
+const KINDS: usize = 7;
+
+/// Threads for the servers of metrics, probes and artifacts.
+const SERVERS: usize = 64;
+
+/// The most threads that block at once, with so many workers for each kind: enough that no reconciliation waits for the thread of another
+/// one, and no probe for a reconciliation.
+#[must_use]
+pub fn threads(concurrent: usize) -> usize {
+    let workers = concurrent.max(1).saturating_mul(KINDS);
+    workers.saturating_add(MAX_PARKED + SERVERS).min(1 << 16)
+}
+
+/// The limit of parked reconciliations, shared by all kinds.
+#[derive(Clone, Debug)]
+pub struct ParkedRequests(Arc<Semaphore>);
+
+impl Default for ParkedRequests {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MAX_PARKED)))
+    }
+}
+
+impl ParkedRequests {
+    /// Whether half of it is in use: many peers are slow then, and a namespace gets one reconciliation at a time.
+    pub fn is_crowded(&self) -> bool {
+        self.0.available_permits() <= MAX_PARKED / 2
+    }
+}
+
+/// The permit of one reconciliation and of the threads that work for it. It is released when the last of them is done.
+#[derive(Debug)]
+pub struct WorkerPermit {
+    /// The job of its threads, which can be cancelled.
+    pub job: Job,
+    is_cancelled: watch::Sender<bool>,
+    parked: ParkedRequests,
+    held: Mutex<Option<Held>>,
+    /// Cloned by threads whose work leaves something behind.
+    keeping: Arc<()>,
+}
+
+/// What a reconciliation holds: a worker's permit, or one of the parked.
+#[derive(Debug)]
+struct Held {
+    is_working: bool,
+    queue: Arc<Queue>,
+    namespace: String,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.is_working {
+            self.queue.parked(&self.namespace);
+        }
+        self.queue.ended(&self.namespace);
+    }
+}
+
+impl WorkerPermit {
+    /// A worker's permit for an object of the namespace that the queue gave out.
+    pub fn new(worker: OwnedSemaphorePermit, parked: &ParkedRequests, queue: &Arc<Queue>, namespace: &str) -> Self {
+        let held = Held {
+            is_working: true,
+            queue: Arc::clone(queue),
+            namespace: namespace.to_owned(),
+            permit: worker,
+        };
+        Self {
+            job: Job::new(),
+            is_cancelled: watch::Sender::new(false),
+            parked: parked.clone(),
+            held: Mutex::new(Some(held)),
+            keeping: Arc::default(),
+        }
+    }
+
+    /// Releases the permit early: the reconciliation only waits from now on, without a thread.
+    pub fn release(&self) {
+        let held = self.held().take();
+        drop(held);
+    }
+
+    /// The reconciliation does not end before what this gives is dropped.
+    pub fn keep(self: &Arc<Self>) -> Arc<()> {
+        Arc::clone(&self.keeping)
+    }
+
+    /// Waits until a reconciliation that was cancelled has had the time to end by itself. What it does to a cluster is kept track of before
+    /// it is done, as for the case that this process ends; what threads leave behind is known when they are done.
+    pub async fn grace_passed(&self) {
+        self.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+        while Arc::strong_count(&self.keeping) > 1 {
+            tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    /// Cancels the reconciliation, since its object is deleted.
+    pub fn cancel(&self) {
+        self.job.call_off();
+        self.is_cancelled.send_replace(true);
+    }
+
+    /// Waits until the reconciliation is cancelled.
+    pub async fn cancelled(&self) {
+        let mut is_cancelled = self.is_cancelled.subscribe();
+        if is_cancelled.wait_for(|is_cancelled| *is_cancelled).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Parks the reconciliation once it has kept its worker for long enough; others need it.
+    pub async fn park_when_slow(self: Arc<Self>) {
+        let permit = Arc::downgrade(&self);
+        drop(self);
+        tokio::time::sleep(PARK_AFTER).await;
+        while let Some(permit) = permit.upgrade() {
+            if permit.try_park() {
+                return;
+            }
+            drop(permit);
+            tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    /// True when it is parked, or holds nothing any more.
+    fn try_park(&self) -> bool {
+        let mut permit = self.held();
+        let Some(held) = permit.as_mut().filter(|held| held.is_working) else {
+            return true;
+        };
+        let Ok(permit) = Arc::clone(&self.parked.0).try_acquire_owned() else {
+            return false;
+        };
+        held.is_working = false;
+        let worker = std::mem::replace(&mut held.permit, permit);
+        held.queue.parked(&held.namespace);
+        drop(worker);
+        true
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::queue::{Backoff, Share};
+    use super::*;
+    use crate::Metrics;
+    use bumpwright_api::ObjectName;
+
+    async fn permit(queue: &Arc<Queue>, workers: &Arc<Semaphore>, room: &ParkedRequests) -> Arc<WorkerPermit> {
+        let worker = Arc::clone(workers).acquire_owned().await.unwrap();
+        let (name, _) = queue.next().await.unwrap();
+        Arc::new(WorkerPermit::new(worker, room, queue, &name.namespace))
+    }
+
+    #[tokio::test]
+    async fn a_slow_reconciliation_is_parked_and_still_counts() {
+        let room = ParkedRequests::default();
+        let share = Share {
+            most: 1,
+            room: room.clone(),
+        };
+        let backoff = Backoff {
+            least: RETRY,
+            most: RETRY,
+        };
+        let queue = Arc::new(Queue::new(backoff, share, Metrics::new().controller("test", 1)));
+        let workers = Arc::new(Semaphore::new(1));
+        for (namespace, name) in [("slow", "a"), ("slow", "b"), ("tenant", "c")] {
+            queue.add(ObjectName::new(namespace, name));
+        }
+        let slow = permit(&queue, &workers, &room).await;
+        assert_eq!(workers.available_permits(), 0);
+        assert!(slow.try_park() && slow.try_park());
+        assert_eq!(workers.available_permits(), 1);
+        assert_eq!(room.0.available_permits(), MAX_PARKED - 1);
+        let other = permit(&queue, &workers, &room).await;
+        other.release();
+        let next = tokio::time::timeout(Duration::from_millis(50), permit(&queue, &workers, &room)).await;
+        assert!(next.is_err(), "the namespace has as many as it may");
+        // A thread that goes on after its reconciliation.
+        let thread = Arc::clone(&slow);
+        drop(slow);
+        assert_eq!(room.0.available_permits(), MAX_PARKED - 1);
+        drop(thread);
+        assert_eq!(room.0.available_permits(), MAX_PARKED);
+        permit(&queue, &workers, &room).await;
+    }
+
+    #[tokio::test]
+    async fn when_too_many_are_parked_workers_stay_busy() {
+        let room = ParkedRequests::default();
+        assert!(!room.is_crowded());
+        let all = Arc::clone(&room.0).acquire_many_owned(512).await.unwrap();
+        assert!(room.is_crowded());
+        let queue = Arc::new(Queue::new(
+            Backoff {
+                least: RETRY,
+                most: RETRY,
+            },
+            Share::default(),
+            Metrics::new().controller("test", 1),
+        ));
+        queue.add(ObjectName::new("a", "a"));
+        let workers = Arc::new(Semaphore::new(1));
+        let permit = permit(&queue, &workers, &room).await;
+        assert!(!permit.try_park());
+        drop(all);
+        assert!(permit.try_park());
+    }
+}
