@@ -26,7 +26,7 @@ const GONE: &[(&str, &str)] = &[
     ("CLI.md", "docs/cli.md"),
     ("CONTRACT", "the number alone, see docs/behaviour/README.md"),
     ("DECISIONS", "docs/decisions.md"),
-    ("GIT.md", "ARCHITECTURE.md"),
+    ("GIT.md", "crates/peer/git/README.md"),
     ("QUIRKS", "a page of docs/behaviour/"),
 ];
 
