@@ -1,6 +1,7 @@
-//! What comments cite can be looked up in `docs/`: rules and decisions by number, pages by path, their entries by name.
+//! What comments cite can be looked up in `docs/`: rules and decisions by number, pages by path, their entries by name. And the files
+//! that documents name are there.
 //!
-//! `faults` is a pure function over paths and texts, with tests of its own: a checker that cannot fail checks nothing.
+//! `faults` and `lost` are pure functions over paths and texts, with tests of their own: a checker that cannot fail checks nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 
@@ -20,6 +21,9 @@ const FAMILIES: &[(&str, usize)] = &[
 
 /// Elliptic curves, whose names look like rules.
 const CURVES: &[&str] = &["P-192", "P-224", "P-256", "P-384", "P-521"];
+
+/// Where the files are that documents name.
+const FOLDERS: [&str; 5] = ["src", "crates", "tests", "benches", "fixtures"];
 
 /// Names that lead nowhere, and what is cited in their place.
 const GONE: &[(&str, &str)] = &[
@@ -41,6 +45,28 @@ fn what_is_cited_is_in_the_docs() {
     let faults = faults(&files);
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
     println!("citations: {} files, {rules} rules and decisions", files.len());
+}
+
+#[test]
+fn files_that_documents_name_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for folder in FOLDERS.iter().chain(&["docs"]) {
+        collect(root, Path::new(folder), &mut files);
+    }
+    for path in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        files.extend(std::fs::read_to_string(root.join(path)).map(|text| (path.to_owned(), text)));
+    }
+    files.retain(|(path, _)| path.ends_with(".md"));
+    let floors: Vec<String> = std::fs::read_dir(root.join("crates"))
+        .unwrap()
+        .map(|floor| floor.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let lost: Vec<String> = files
+        .iter()
+        .flat_map(|(path, text)| lost(path, text, &floors, &|named| root.join(named).exists()))
+        .collect();
+    assert!(lost.is_empty(), "\n{}\n", lost.join("\n"));
 }
 
 /// All files with comments or prose below `folder`, as path from the root and text.
@@ -203,6 +229,28 @@ fn names_in(mut rest: &str) -> Vec<String> {
     }
 }
 
+/// The files that a document names in backticks and that are not there. They are named from the root, from the folder of the document,
+/// or shortly: `cli/plan.rs` is in `src/`, `edit/scan.rs` in the `src/` of the crate `edit`.
+fn lost(path: &str, text: &str, floors: &[String], is_there: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let is_path = |name: &str| name.contains('/') && name.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+    let mut lost = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        for name in line.split('`').skip(1).step_by(2).filter(|name| is_path(name)) {
+            let (first, rest) = name.split_once('/').unwrap();
+            if !FOLDERS.contains(&first) && !name.ends_with(".rs") {
+                continue;
+            }
+            let of_floor = |floor: &String| is_there(&format!("crates/{floor}/{first}/src/{rest}"));
+            let places = [name.to_owned(), format!("{folder}/{name}"), format!("src/{name}")];
+            if !places.iter().any(|place| is_there(place)) && !floors.iter().any(of_floor) {
+                lost.push(format!("{path}:{}: there is no {name}", index + 1));
+            }
+        }
+    }
+    lost
+}
+
 mod checker {
     use super::*;
 
@@ -266,5 +314,32 @@ mod checker {
             check("docs/other.md", "- **K-001** Again.\n"),
             ["K-001 is defined 2 times: docs/rules.md:5, docs/other.md:1"]
         );
+    }
+
+    #[test]
+    fn refuses_files_that_are_not_there() {
+        let there = [
+            "src/cli/plan.rs",
+            "crates/engine/edit/src/scan.rs",
+            "crates/engine/edit/tests/a.rs",
+        ];
+        let floors = ["go".to_owned(), "engine".to_owned()];
+        let lost = |text: &str| {
+            lost("crates/engine/edit/README.md", text, &floors, &|named| {
+                there.contains(&named)
+            })
+        };
+        let good = "`src/cli/plan.rs` `cli/plan.rs`, `edit/scan.rs`, `tests/a.rs`; `docs/spec/v1`, `cmd/main.go`, `tests/*.rs`, src/b.rs";
+        assert_eq!(lost(good), Vec::<String>::new());
+        for name in [
+            "src/cli/gone.rs",
+            "cli/gone.rs",
+            "edit/gone.rs",
+            "tests/gone",
+            "yaml/scan.rs",
+        ] {
+            let fault = format!("crates/engine/edit/README.md:2: there is no {name}");
+            assert_eq!(lost(&format!("See\n`a` and `{name}`")), [fault]);
+        }
     }
 }
