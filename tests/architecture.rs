@@ -178,6 +178,11 @@ fn faults(files: &[(String, String)]) -> Vec<String> {
                 source_faults(path, text, &mut faults);
                 crate_faults(path, text, floor, &mut faults);
             }
+            ["crates", _, _, "tests", name] if files.iter().any(|(other, _)| *other == format!("tests/{name}")) => {
+                faults.push(format!(
+                    "{path}: tests/{name} has the same name, and `make check` chooses by name"
+                ));
+            }
             _ => {}
         }
     }
@@ -321,6 +326,15 @@ mod checker {
         ] {
             assert_eq!(check(path, text), [fault]);
         }
+        let suites = [
+            "tests/apply.rs",
+            "crates/flow/apply/tests/apply.rs",
+            "crates/flow/apply/tests/a.rs",
+        ];
+        assert_eq!(
+            faults(&suites.map(|path| (path.to_owned(), "//! Doc.\n".to_owned()))),
+            ["crates/flow/apply/tests/apply.rs: tests/apply.rs has the same name, and `make check` chooses by name"]
+        );
         let bare = faults(&[("src/main.rs".to_owned(), "fn main() {}\n".to_owned())]);
         assert_eq!(bare, ["src/main.rs:1: opens without //!"]);
     }
