@@ -1,4 +1,4 @@
-//! The command line: `args` (as typed) → `plan` (as needed) → one file per command.
+//! The command line: `args` (flags as typed), `plan` (jobs made of them), and one file for each command.
 
 mod access;
 pub mod args;

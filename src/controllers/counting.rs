@@ -1,4 +1,4 @@
-//! From what rooms tell of their work to the counters of `observe`.
+//! From what crates tell of their work to the counters of `bumpwright_runtime`.
 
 use std::io::BufRead;
 use std::sync::Arc;

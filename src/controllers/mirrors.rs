@@ -1,4 +1,4 @@
-//! Mirrors of remotes in the storage folder, one for each identity that reaches a remote (`git/identity`), shared by all objects
+//! Mirrors of remotes in the storage folder, one for each identity that reaches a remote (`git/src/identity.rs`), shared by all objects
 //! that have it.
 
 use std::collections::{BTreeSet, HashMap};

@@ -1,4 +1,4 @@
-//! Wire types of the Kubernetes kinds in all their versions, and manifests read from text.
+//! The Kubernetes kinds: types for all their API versions, schemas, and manifests read from text.
 //!
 //! ```text
 //! text ─▶ tree (nodes with places) ─▶ check (against the schemas) ─▶ decode (into the types) ─▶ manifests (documents) ─▶ objects (by kind and name)

@@ -1,4 +1,5 @@
-//! What the artifact of a source is made of, as Flux's source-controller makes it: bytes in and out, no file system.
+//! Artifacts of sources as Flux's source-controller makes them: archives, ignore rules, digests and revisions. Bytes in and out, no file
+//! system.
 //!
 //! ```text
 //! files ─▶ ignore (which of them) ─▶ archive::Writer ─▶ tar.gz, its digest

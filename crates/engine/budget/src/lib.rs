@@ -1,5 +1,5 @@
-//! What jobs may use up, so that none of them ends the process or starves its neighbours: memory and disk that all jobs share, and
-//! counts that one job may reach. Both are checked while a job goes on, and the error says which flag raises the bound.
+//! Bounds on what jobs use up, so that none of them ends the process or starves its neighbours: memory and disk space that all jobs share,
+//! and counts for each job. Both are checked while a job goes on, and the error says which flag raises the bound.
 //!
 //! A tenant (a namespace) gets at most half of the memory, so what one tenant does leaves room for another.
 

@@ -1,4 +1,4 @@
-//! What differs between two sets of objects, by object and field.
+//! Differences between two sets of objects, by object and field.
 //!
 //! Objects are matched by a name that callers give; items of lists by their `name` where all of them have one, else by
 //! their position. What a Secret holds is never part of a difference, only that it differs.

@@ -1,4 +1,4 @@
-//! The door of a server: how many connections it has at once, and who goes when more come.
+//! The door of a server: a bound on the connections that are open at once, and the choice of the one that is closed when more come.
 //!
 //! Whoever opens connections and says nothing must not keep out those who have something to ask. So nobody who asks waits for
 //! those who do not: the connection goes that has been idle for longest, of the peer that has most of them. A connection whose

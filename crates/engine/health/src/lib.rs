@@ -1,4 +1,4 @@
-//! How far an object of a cluster is, and what a wait for many of them comes to.
+//! The status of an object of a cluster by the rules of kstatus, and the outcome of a wait for many of them.
 //!
 //! ```text
 //! object as JSON ─▶ compute (kstatus) ─▶ Health ─▶ Wait (one for each set of objects) ─▶ go on, done, failed and why
@@ -12,7 +12,7 @@
 //!
 //! The rules and texts are those of kstatus in fluxcd/cli-utils v1.2, of the status readers in fluxcd/pkg/runtime and
 //! of `WaitForSet` in fluxcd/pkg/ssa. Documents: *Health checks* and *Wait* of the Kustomization API (K-045
-//! to K-060). What asks the cluster, and how often, is not here.
+//! to K-060). Requests to the cluster, and their pace, are up to the caller.
 //!
 //! ```
 //! use bumpwright_gostd::Time;

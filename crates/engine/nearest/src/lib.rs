@@ -1,4 +1,4 @@
-//! Which known name somebody meant who wrote another one.
+//! Spelling suggestions: the known name that is nearest to an unknown one.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

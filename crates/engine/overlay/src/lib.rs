@@ -1,4 +1,4 @@
-//! From a tree of files and the spec of a Flux Kustomization to built objects, as kustomize-controller v1.9 goes there.
+//! The build of a Flux Kustomization from a tree of files and its spec, as kustomize-controller v1.9 does it.
 //!
 //! ```text
 //! tree + Overlay ─▶ prepare: path, kustomization found or generated, rewritten with the spec ─▶ Prepared
@@ -9,9 +9,9 @@
 //! - [`prepare`]: finds the path, finds or generates its `kustomization.yaml` and puts the spec's fields into it. The tree
 //!   is not changed and not copied: what differs from it lies above it, so one tree serves any number of Kustomizations.
 //! - [`Prepared::build`]: the objects and the digest of their YAML. Decryption and substitution come in as
-//!   [`Decrypt`] and [`Substitute`]: this room knows when they happen and not how.
+//!   [`Decrypt`] and [`Substitute`]: this crate knows when they happen and not how.
 //! - [`Object`]: an object with the file and line that it comes from.
-//! - [`LeftOut`]: what was an object before its variables were replaced.
+//! - [`LeftOut`]: an object that is none any more once its variables are replaced.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(

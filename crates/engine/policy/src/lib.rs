@@ -1,4 +1,4 @@
-//! Image policies: their names and the images that they chose; which tag a policy chooses, and why.
+//! Image policies: filters and rules, the choice among tags with its reasons, guards; and image references.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

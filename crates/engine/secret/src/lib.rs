@@ -1,4 +1,4 @@
-//! A string that must not be seen: passwords, tokens, private keys.
+//! A string for passwords, tokens and private keys, which is never printed and is wiped when it is dropped.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

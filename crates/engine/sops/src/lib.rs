@@ -1,4 +1,4 @@
-//! SOPS files decrypted as SOPS 3.13 and Flux's kustomize-controller v1.9 do, without touching the world.
+//! SOPS files decrypted as SOPS 3.13 and Flux's kustomize-controller v1.9 do it, without files, network or clock.
 //!
 //! ```text
 //! Secret ─▶ LocalKeys ─────────┐
@@ -15,7 +15,7 @@
 //! | whether a Secret must not be applied as it is | [`is_encrypted_secret`] |
 //! | any file in any format | [`decrypt`] |
 //! | keys that a service holds | implement [`KeyService`] |
-//! | see what is there without what it says | [`Masks`] in the place of keys: values become [`MASK`] |
+//! | the structure of a file without its values | [`Masks`] in the place of keys: values become [`MASK`] |
 //!
 //! | group | what it is for |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Webhooks: what a forge or a registry tells after a push, and which objects should look at once because of it.
+//! Webhooks of forges and registries: proof of a request, the events in it, and the objects to reconcile because of them.
 //!
 //! ```text
 //! request + tokens ─▶ receive(route, limit, proof, payload) ─▶ events ─▶ select(objects) ─▶ ids to annotate

@@ -1,4 +1,4 @@
-//! Objects become what a cluster has: the part of Flux's kustomize-controller that applies, prunes and keeps the inventory
+//! Server-side apply of built objects: the part of Flux's kustomize-controller that applies, prunes and keeps the inventory
 //! (Kustomization v1 and v1beta1; fluxcd/pkg `ssa`).
 //!
 //! ```text

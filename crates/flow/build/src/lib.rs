@@ -1,4 +1,5 @@
-//! What a Kustomization makes of a tree of files, and the world that a build sees.
+//! The build of a Kustomization, the same for the controller and for `build -k`; and the trees, repositories, URLs and programs that builds
+//! read from.
 
 mod pipeline;
 mod render;

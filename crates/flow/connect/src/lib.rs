@@ -1,4 +1,4 @@
-//! From specs and Secrets to connections: trust, proxies, logins, signers, remotes and their forges.
+//! Connection settings from specs and Secrets: trust, proxies, logins, signers, Git remotes and their forges.
 
 mod access;
 mod remotes;

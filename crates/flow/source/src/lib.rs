@@ -1,4 +1,4 @@
-//! Sources of files: what a reference of a repository is now, and its files as a tree that an archive is written from.
+//! Git and OCI sources: the revision that a reference has now, and its files as a tree that an archive is written from.
 //!
 //! ```text
 //! reference ─▶ checkout (mirror) ─▶ commit ─▶ git_tree (+ submodules) ─▶ tree ─▶ archive

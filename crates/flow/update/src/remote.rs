@@ -253,7 +253,7 @@ fn on_top(
     Ok((fetched, destinations))
 }
 
-/// The start of the job in the words of the Git room.
+/// The start of the job in the words of `bumpwright_git`.
 fn with_checkout<T>(job: &RemoteJob, use_it: impl FnOnce(&Checkout<'_>) -> T) -> T {
     match &job.start {
         Start::Default => use_it(&Checkout::Default),

@@ -1,4 +1,4 @@
-//! What Go's standard library does with text: quoting, numbers, durations, dates, URLs, base64, to the letter.
+//! Text as Go's standard library reads and writes it, to the letter: quoting, numbers, durations, dates, URLs, base64.
 //!
 //! Users know these spellings from Flux' messages and from their own templates.
 

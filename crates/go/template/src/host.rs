@@ -18,7 +18,7 @@ pub struct Limits {
     pub depth: usize,
 }
 
-/// What functions may ask of the world: the room itself has neither clock nor dice.
+/// What functions may ask of the world: the crate itself has neither clock nor dice.
 pub trait World {
     /// Now, in seconds and nanoseconds since 1970-01-01T00:00:00Z.
     fn now(&self) -> (i64, u32);

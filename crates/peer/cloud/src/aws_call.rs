@@ -1,4 +1,4 @@
-//! Signed requests to services of AWS for other rooms, and roles that are assumed on top of credentials.
+//! Signed requests to services of AWS for other crates, and roles that are assumed on top of credentials.
 
 use super::aws_credentials::AwsCredentials;
 use super::aws_endpoint::{KMS, endpoint};

@@ -1,4 +1,4 @@
-//! How a server is reached: secrets, trust, proxies, time limits, and one HTTP client for each peer.
+//! HTTP to one peer: trust, proxies, time limits, redirects and retries.
 //!
 //! [`Agents`] are for those who speak HTTP in their own way (Git streams its answers); [`Client`] is for all other requests: it
 //! follows redirects without carrying credentials to another host, bounds answers, and waits and tries again when a

@@ -11,7 +11,7 @@
 //! ask and say. Addresses of services come from files that others have written: a token is only sent where the cloud itself
 //! would have it, and for Vault where `SOPS_HC_VAULT_ALLOWLIST` lets it.
 //!
-//! Not there: Huawei Cloud KMS.
+//! Huawei Cloud KMS is not supported.
 
 mod aws_kms;
 mod aws_refusal;

@@ -302,7 +302,7 @@ impl Cluster {
         })
     }
 
-    /// Reads an object into a type of `api`.
+    /// Reads an object into a type of `bumpwright_api`.
     ///
     /// # Errors
     /// As [`Cluster::get`], and [`ClusterError::Unreadable`].

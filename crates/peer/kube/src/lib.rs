@@ -1,7 +1,7 @@
-//! The Kubernetes API server: connecting, reading, watching and writing objects.
+//! A client of the Kubernetes API server: connections, watches and caches, reads, writes, leases.
 //!
-//! Objects are kept as JSON (`Object`) with the few metadata that every reconciler looks at taken out; `api` turns them into
-//! types. Nothing here knows what a kind is for.
+//! Objects are kept as JSON (`Object`) with the few metadata that every reconciler looks at taken out; `bumpwright_api` turns them
+//! into types. Nothing here knows what a kind is for.
 
 mod account;
 mod answer;

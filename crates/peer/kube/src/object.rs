@@ -128,7 +128,7 @@ impl Object {
         metadata
     }
 
-    /// The object as a type of `api`.
+    /// The object as a type of `bumpwright_api`.
     ///
     /// # Errors
     /// When it does not fit, which the schema of its kind should have kept out.

@@ -1,4 +1,4 @@
-//! OCI distribution: which tags a repository has, what they point to, how old it is, what is in it; and who logs in where.
+//! A client of OCI registries: tags of a repository, digests, ages and layers of its images; and the logins for them.
 //!
 //! [`Registry`] asks. What is asked goes through a `session`, which shows the login that the registry wants: `ping` ▶
 //! `challenge` ▶ `realm` ▶ `token`. Threads that need the same answer wait for one `flight`.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// Takes out of a text what must not be seen. Passwords in URLs are scrubbed where they are met (`net`); this is the
+/// Takes out of a text what must not be seen. Passwords in URLs are scrubbed where they are met (`bumpwright_http`); this is the
 /// last gate behind all of them, for what only the caller knows.
 #[derive(Clone)]
 pub struct Redaction(Option<Arc<Function>>);
