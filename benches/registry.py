@@ -21,7 +21,7 @@ from update import binary, scratch_folder, tool
 
 HERE = pathlib.Path(__file__).resolve().parent
 REPOSITORIES, TAGS = 50, 2500
-# As in src/scan/batch.rs.
+# As in crates/flow/scan/src/batch.rs.
 AT_A_TIME = 16
 RANGE = ">=1.0.0"
 CONFIG, MANIFEST = "application/vnd.oci.image.config.v1+json", "application/vnd.oci.image.manifest.v1+json"

@@ -1,4 +1,13 @@
 //! Image policies: filters and rules, the choice among tags with its reasons, guards; and image references.
+//!
+//! ```text
+//! tags ─▶ filter (spec.filterTags) ─▶ rule (range, alphabet, numbers) ─▶ choose ─▶ a tag, or why there is none
+//!                                                                      └▶ explain ─▶ each tag with its verdict
+//! tag, digest (if it is wanted) ─▶ LatestRef ─▶ guard (hold, minimum age, downgrade)
+//! ```
+//!
+//! Choices and messages are those of image-reflector-controller v1.2.0; guards are ours (docs/cli.md, *Annotations*). Tags and digests come
+//! in as values: `crates/flow/scan` asks registries.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,7 +1,8 @@
 //! Signatures over commits: OpenPGP and SSH, a file for each behind one small trait.
 //!
 //! A signer holds its key unlocked: deriving a key from a passphrase costs a third of a second, so it is done once, and
-//! the key is wiped when the signer is dropped. No error, no `Debug` and no name of a signer holds any part of a secret.
+//! the key is wiped when the signer is dropped. The same commit and key give the same signature, so that a change at Gerrit gets no new
+//! patch set. No error, no `Debug` and no name of a signer holds any part of a secret.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

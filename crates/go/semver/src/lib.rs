@@ -1,4 +1,9 @@
 //! Versions and ranges as Masterminds' semver v3 reads them, and the newest of many that a range allows.
+//!
+//! ```text
+//! text ─▶ spelling ─▶ version (lenient, strict, Flux's) ┐
+//! text ─▶ hyphen ─▶ spelling ─▶ comparator ─▶ constraint ┴▶ select ─▶ the newest that the range allows
+//! ```
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
