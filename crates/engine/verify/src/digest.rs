@@ -1,6 +1,9 @@
 //! Hashes by name, with what PKCS#1 v1.5 puts before them (RFC 8017, 9.2, note 1).
 
-use sha2::Digest as _;
+use rsa::Pkcs1v15Sign;
+use sha1::Sha1;
+use sha2::{Digest as _, Sha224, Sha256, Sha384, Sha512};
+use sha3::{Sha3_256, Sha3_512};
 
 /// A hash function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,44 +21,24 @@ impl Hash {
     /// The digest of a message; None for the functions that only OpenPGP uses and computes itself.
     pub(crate) fn digest(self, message: &[u8]) -> Option<Vec<u8>> {
         match self {
-            Self::Sha1 => Some(sha1::Sha1::digest(message).to_vec()),
-            Self::Sha256 => Some(sha2::Sha256::digest(message).to_vec()),
-            Self::Sha384 => Some(sha2::Sha384::digest(message).to_vec()),
-            Self::Sha512 => Some(sha2::Sha512::digest(message).to_vec()),
+            Self::Sha1 => Some(Sha1::digest(message).to_vec()),
+            Self::Sha256 => Some(Sha256::digest(message).to_vec()),
+            Self::Sha384 => Some(Sha384::digest(message).to_vec()),
+            Self::Sha512 => Some(Sha512::digest(message).to_vec()),
             Self::Sha224 | Self::Sha3_256 | Self::Sha3_512 => None,
         }
     }
 
-    /// The start of a `DigestInfo` with this function.
-    pub(crate) const fn pkcs1(self) -> &'static [u8] {
+    /// The padding of an RSA signature over a digest of this function.
+    pub(crate) fn pkcs1(self) -> Pkcs1v15Sign {
         match self {
-            Self::Sha1 => &[
-                0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2b, 0x0e, 0x03, 0x02, 0x1a, 0x05, 0x00, 0x04, 0x14,
-            ],
-            Self::Sha224 => &[
-                0x30, 0x2d, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x04, 0x05, 0x00,
-                0x04, 0x1c,
-            ],
-            Self::Sha256 => &[
-                0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00,
-                0x04, 0x20,
-            ],
-            Self::Sha384 => &[
-                0x30, 0x41, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x02, 0x05, 0x00,
-                0x04, 0x30,
-            ],
-            Self::Sha512 => &[
-                0x30, 0x51, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x03, 0x05, 0x00,
-                0x04, 0x40,
-            ],
-            Self::Sha3_256 => &[
-                0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x08, 0x05, 0x00,
-                0x04, 0x20,
-            ],
-            Self::Sha3_512 => &[
-                0x30, 0x51, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x0a, 0x05, 0x00,
-                0x04, 0x40,
-            ],
+            Self::Sha1 => Pkcs1v15Sign::new::<Sha1>(),
+            Self::Sha224 => Pkcs1v15Sign::new::<Sha224>(),
+            Self::Sha256 => Pkcs1v15Sign::new::<Sha256>(),
+            Self::Sha384 => Pkcs1v15Sign::new::<Sha384>(),
+            Self::Sha512 => Pkcs1v15Sign::new::<Sha512>(),
+            Self::Sha3_256 => Pkcs1v15Sign::new::<Sha3_256>(),
+            Self::Sha3_512 => Pkcs1v15Sign::new::<Sha3_512>(),
         }
     }
 }

@@ -1,74 +1,81 @@
-//! ECDSA over the curves of NIST, and Ed25519: keys and signatures as numbers in bytes.
+//! ECDSA over the curves of NIST, Brainpool's and secp256k1, and Ed25519: keys and signatures as numbers in bytes.
 
+use bp256::BrainpoolP256r1;
+use bp384::BrainpoolP384r1;
+use ecdsa::elliptic_curve::array::typenum::Unsigned as _;
+use ecdsa::elliptic_curve::point::AffinePoint;
+use ecdsa::elliptic_curve::sec1::{FromSec1Point, ModulusSize, ToSec1Point};
+use ecdsa::elliptic_curve::{CurveArithmetic, FieldBytesSize};
+use ecdsa::signature::hazmat::PrehashVerifier as _;
+use ecdsa::{EcdsaCurve, Signature, VerifyingKey};
 use ed25519_dalek::Verifier as _;
+use k256::Secp256k1;
+use p256::NistP256;
+use p384::NistP384;
+use p521::NistP521;
 
-/// A curve of NIST.
+use crate::brainpool512::BrainpoolP512r1;
+use crate::numbers::widened;
+
+/// A curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NistCurve {
+pub(crate) enum Curve {
     P256,
     P384,
     P521,
+    BrainpoolP256,
+    BrainpoolP384,
+    BrainpoolP512,
+    Secp256k1,
 }
 
-/// A number as so many bytes; zeros at its start come and go. None when it has more.
-fn exactly<const N: usize>(number: &[u8]) -> Option<[u8; N]> {
-    let zeros = number.iter().take_while(|byte| **byte == 0).count();
-    let number = number.get(zeros..)?;
-    let mut bytes = [0; N];
-    let start = N.checked_sub(number.len())?;
-    bytes.get_mut(start..)?.copy_from_slice(number);
-    Some(bytes)
-}
-
-/// A digest as a number of the curve's size: the crates refuse digests that are much shorter than the field.
-fn padded<const N: usize>(digest: &[u8]) -> Option<[u8; N]> {
-    exactly(digest.get(..digest.len().min(N))?)
-}
-
-macro_rules! curve {
-    ($name:ident, $from:ident, $bytes:literal) => {
-        mod $name {
-            use $from::ecdsa::signature::hazmat::PrehashVerifier as _;
-            use $from::ecdsa::{Signature, VerifyingKey};
-
-            pub(super) fn key(point: &[u8]) -> Option<VerifyingKey> {
-                // Uncompressed points alone, as in Go.
-                let plain = point.first() == Some(&4);
-                VerifyingKey::from_sec1_bytes(point).ok().filter(|_| plain)
-            }
-
-            pub(super) fn verify(point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> Option<()> {
-                let r = super::exactly::<$bytes>(r)?;
-                let s = super::exactly::<$bytes>(s)?;
-                let signature = Signature::from_scalars(r, s).ok()?;
-                let digest = super::padded::<$bytes>(digest)?;
-                key(point)?.verify_prehash(&digest, &signature).ok()
-            }
+/// What is asked about a curve that is known when the program runs alone.
+macro_rules! on {
+    ($curve:expr, $function:ident($($argument:expr),*)) => {
+        match $curve {
+            Curve::P256 => $function::<NistP256>($($argument),*).is_some(),
+            Curve::P384 => $function::<NistP384>($($argument),*).is_some(),
+            Curve::P521 => $function::<NistP521>($($argument),*).is_some(),
+            Curve::BrainpoolP256 => $function::<BrainpoolP256r1>($($argument),*).is_some(),
+            Curve::BrainpoolP384 => $function::<BrainpoolP384r1>($($argument),*).is_some(),
+            Curve::BrainpoolP512 => $function::<BrainpoolP512r1>($($argument),*).is_some(),
+            Curve::Secp256k1 => $function::<Secp256k1>($($argument),*).is_some(),
         }
     };
 }
 
-curve!(nist_256, p256, 32);
-curve!(nist_384, p384, 48);
-curve!(nist_521, p521, 66);
-
 /// Whether these bytes are an uncompressed point of the curve.
-pub(crate) fn is_point(curve: NistCurve, point: &[u8]) -> bool {
-    match curve {
-        NistCurve::P256 => nist_256::key(point).is_some(),
-        NistCurve::P384 => nist_384::key(point).is_some(),
-        NistCurve::P521 => nist_521::key(point).is_some(),
-    }
+pub(crate) fn is_point(curve: Curve, point: &[u8]) -> bool {
+    on!(curve, key(point))
 }
 
 /// A signature (r, s) over a digest of any length.
-pub(crate) fn verify(curve: NistCurve, point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> bool {
-    let verified = match curve {
-        NistCurve::P256 => nist_256::verify(point, digest, r, s),
-        NistCurve::P384 => nist_384::verify(point, digest, r, s),
-        NistCurve::P521 => nist_521::verify(point, digest, r, s),
-    };
-    verified.is_some()
+pub(crate) fn verify(curve: Curve, point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> bool {
+    on!(curve, verified(point, digest, r, s))
+}
+
+fn key<C>(point: &[u8]) -> Option<VerifyingKey<C>>
+where
+    C: EcdsaCurve + CurveArithmetic,
+    AffinePoint<C>: FromSec1Point<C> + ToSec1Point<C>,
+    FieldBytesSize<C>: ModulusSize,
+{
+    // Uncompressed points alone, as in Go.
+    let plain = point.first() == Some(&4);
+    VerifyingKey::from_sec1_bytes(point).ok().filter(|_| plain)
+}
+
+fn verified<C>(point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> Option<()>
+where
+    C: EcdsaCurve + CurveArithmetic,
+    AffinePoint<C>: FromSec1Point<C> + ToSec1Point<C>,
+    FieldBytesSize<C>: ModulusSize,
+{
+    let length = FieldBytesSize::<C>::USIZE;
+    let numbers = [widened(r, length)?, widened(s, length)?].concat();
+    // k256 takes the lower one of s and its opposite alone, as Bitcoin does; gpg signs with either.
+    let signature = Signature::<C>::from_slice(&numbers).ok()?.normalize_s();
+    key::<C>(point)?.verify_prehash(digest, &signature).ok()
 }
 
 /// An Ed25519 signature of 64 bytes over a message.
@@ -83,7 +90,7 @@ pub(crate) fn ed25519(key: &[u8], message: &[u8], signature: &[u8]) -> bool {
 
 /// An Ed25519 signature whose halves are numbers, as OpenPGP has it.
 pub(crate) fn ed25519_numbers(key: &[u8], message: &[u8], r: &[u8], s: &[u8]) -> bool {
-    let (Some(r), Some(s)) = (exactly::<32>(r), exactly::<32>(s)) else {
+    let (Some(r), Some(s)) = (widened(r, 32), widened(s, 32)) else {
         return false;
     };
     ed25519(key, message, &[r, s].concat())

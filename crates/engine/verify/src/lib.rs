@@ -7,13 +7,16 @@
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod armour;
-mod bignum;
+mod brainpool512;
 pub mod cosign;
 mod digest;
+mod dsa;
 mod ecdsa;
 mod git;
+mod numbers;
 pub mod object;
 pub mod openpgp;
+mod rsa;
 pub mod ssh;
 
 pub use armour::SignatureKind;

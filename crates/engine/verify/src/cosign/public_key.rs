@@ -3,15 +3,15 @@
 
 use super::der::Der;
 use crate::armour;
-use crate::bignum;
 use crate::digest::Hash;
-use crate::ecdsa::{self, NistCurve};
+use crate::ecdsa::{self, Curve};
+use crate::rsa;
 
 /// A key that verifies signatures over messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PublicKey {
     Ecdsa {
-        curve: NistCurve,
+        curve: Curve,
         point: Vec<u8>,
     },
     Rsa {
@@ -60,9 +60,7 @@ impl PublicKey {
             Self::Ecdsa { curve, point } => {
                 numbers(signature).is_some_and(|(r, s)| ecdsa::verify(*curve, point, &digest, r, s))
             }
-            Self::Rsa { n, e } => {
-                signature.len() == n.len() && bignum::rsa(n, e, Hash::Sha256.pkcs1(), &digest, signature)
-            }
+            Self::Rsa { n, e } => signature.len() == n.len() && rsa::verify(n, e, Hash::Sha256, &digest, signature),
             Self::Ed25519 { key } => ecdsa::ed25519(key, message, signature),
             Self::OtherCurve => false,
         }
@@ -129,9 +127,9 @@ fn pkix(der: &[u8]) -> Result<PublicKey, String> {
             .ok_or_else(|| MALFORMED.to_owned()),
         (ED25519, _) if content.len() == 32 => Ok(PublicKey::Ed25519 { key: content.to_vec() }),
         (ED25519, _) => Err("x509: wrong Ed25519 public key size".to_owned()),
-        (EC, Some(P256)) => point(NistCurve::P256, "P256", content),
-        (EC, Some(P384)) => point(NistCurve::P384, "P384", content),
-        (EC, Some(P521)) => point(NistCurve::P521, "P521", content),
+        (EC, Some(P256)) => point(Curve::P256, "P256", content),
+        (EC, Some(P384)) => point(Curve::P384, "P384", content),
+        (EC, Some(P521)) => point(Curve::P521, "P521", content),
         (EC, Some(P224)) => Ok(PublicKey::OtherCurve),
         (EC, _) => Err("x509: unsupported elliptic curve".to_owned()),
         (other, _) if OTHERS.contains(&other) => Err("unsupported public key type".to_owned()),
@@ -139,7 +137,7 @@ fn pkix(der: &[u8]) -> Result<PublicKey, String> {
     }
 }
 
-fn point(curve: NistCurve, name: &str, point: &[u8]) -> Result<PublicKey, String> {
+fn point(curve: Curve, name: &str, point: &[u8]) -> Result<PublicKey, String> {
     if !ecdsa::is_point(curve, point) {
         return Err(format!("{name} point not on curve"));
     }

@@ -8,9 +8,10 @@ use pgp::packet::key::{KeyParts, KeyRole};
 use pgp::packet::{Key, Signature};
 use pgp::types::{Curve, HashAlgorithm};
 
-use crate::bignum::{self, Dsa, PrimeCurve};
 use crate::digest::Hash;
-use crate::ecdsa::{self, NistCurve};
+use crate::dsa::Dsa;
+use crate::ecdsa;
+use crate::rsa;
 
 /// The hashes that go-crypto takes in signatures of version 4.
 pub(super) const fn hash(algorithm: HashAlgorithm) -> Option<Hash> {
@@ -26,24 +27,19 @@ pub(super) const fn hash(algorithm: HashAlgorithm) -> Option<Hash> {
     }
 }
 
-/// The curves that can be verified with.
-enum Known {
-    Nist(NistCurve),
-    Other(PrimeCurve),
-}
-
 /// SEC 2's secp256k1 as an object identifier.
 const SECP256K1: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x0a];
 
-fn known(curve: &Curve) -> Option<Known> {
+/// The curves that can be verified with.
+fn known(curve: &Curve) -> Option<ecdsa::Curve> {
     Some(match curve {
-        Curve::NistP256 => Known::Nist(NistCurve::P256),
-        Curve::NistP384 => Known::Nist(NistCurve::P384),
-        Curve::NistP521 => Known::Nist(NistCurve::P521),
-        Curve::BrainpoolP256 => Known::Other(PrimeCurve::BrainpoolP256),
-        Curve::BrainpoolP384 => Known::Other(PrimeCurve::BrainpoolP384),
-        Curve::BrainpoolP512 => Known::Other(PrimeCurve::BrainpoolP512),
-        other if other.oid() == SECP256K1 => Known::Other(PrimeCurve::Secp256k1),
+        Curve::NistP256 => ecdsa::Curve::P256,
+        Curve::NistP384 => ecdsa::Curve::P384,
+        Curve::NistP521 => ecdsa::Curve::P521,
+        Curve::BrainpoolP256 => ecdsa::Curve::BrainpoolP256,
+        Curve::BrainpoolP384 => ecdsa::Curve::BrainpoolP384,
+        Curve::BrainpoolP512 => ecdsa::Curve::BrainpoolP512,
+        other if other.oid() == SECP256K1 => ecdsa::Curve::Secp256k1,
         _ => return None,
     })
 }
@@ -54,11 +50,7 @@ pub(super) fn can_sign<P: KeyParts, R: KeyRole>(key: &Key<P, R>) -> bool {
         mpi::PublicKey::RSA { .. } => key.pk_algo().for_signing(),
         mpi::PublicKey::DSA { .. } | mpi::PublicKey::Ed25519 { .. } => true,
         mpi::PublicKey::EdDSA { curve, .. } => *curve == Curve::Ed25519,
-        mpi::PublicKey::ECDSA { curve, q } => match known(curve) {
-            Some(Known::Nist(curve)) => ecdsa::is_point(curve, q.value()),
-            Some(Known::Other(curve)) => bignum::is_point(curve, q.value()),
-            None => false,
-        },
+        mpi::PublicKey::ECDSA { curve, q } => known(curve).is_some_and(|curve| ecdsa::is_point(curve, q.value())),
         _ => false,
     }
 }
@@ -73,17 +65,15 @@ pub(super) fn verify<P: KeyParts, R: KeyRole>(key: &Key<P, R>, signature: &Signa
     }
     match (key.mpis(), signature.mpis()) {
         (mpi::PublicKey::RSA { e, n }, mpi::Signature::RSA { s }) => {
-            bignum::rsa(n.value(), e.value(), hash.pkcs1(), digest, s.value())
+            rsa::verify(n.value(), e.value(), hash, digest, s.value())
         }
         (mpi::PublicKey::DSA { p, q, g, y }, mpi::Signature::DSA { r, s }) => {
             let [p, q, g, y] = [p, q, g, y].map(mpi::MPI::value);
             Dsa { p, q, g, y }.verify(digest, r.value(), s.value())
         }
-        (mpi::PublicKey::ECDSA { curve, q }, mpi::Signature::ECDSA { r, s }) => match known(curve) {
-            Some(Known::Nist(curve)) => ecdsa::verify(curve, q.value(), digest, r.value(), s.value()),
-            Some(Known::Other(curve)) => bignum::ecdsa(curve, q.value(), digest, r.value(), s.value()),
-            None => false,
-        },
+        (mpi::PublicKey::ECDSA { curve, q }, mpi::Signature::ECDSA { r, s }) => {
+            known(curve).is_some_and(|curve| ecdsa::verify(curve, q.value(), digest, r.value(), s.value()))
+        }
         (mpi::PublicKey::EdDSA { curve, q }, mpi::Signature::EdDSA { r, s }) => {
             // A point in the form that OpenPGP calls native.
             let point = q.value().strip_prefix(&[0x40]).filter(|_| *curve == Curve::Ed25519);
@@ -99,7 +89,6 @@ pub(super) fn cost<P: KeyParts, R: KeyRole>(key: &Key<P, R>) -> usize {
     match key.mpis() {
         mpi::PublicKey::RSA { n, .. } => (n.bits() / 2048).pow(2).max(1),
         mpi::PublicKey::DSA { .. } => 8,
-        mpi::PublicKey::ECDSA { curve, .. } if matches!(known(curve), Some(Known::Other(_))) => 32,
         _ => 1,
     }
 }

@@ -6,9 +6,11 @@ use sha2::{Digest as _, Sha256};
 
 use super::wire::Wire;
 use crate::armour::BASE64;
-use crate::bignum::{self, Dsa};
 use crate::digest::Hash;
-use crate::ecdsa::{self, NistCurve};
+use crate::dsa::Dsa;
+use crate::ecdsa::{self, Curve};
+use crate::numbers::plain;
+use crate::rsa;
 
 /// What a key computes with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +20,7 @@ enum Numbers {
         n: Vec<u8>,
     },
     Ecdsa {
-        curve: NistCurve,
+        curve: Curve,
         point: Vec<u8>,
     },
     Ed25519 {
@@ -108,7 +110,7 @@ impl PublicKey {
                 let hash = rsa_hash(format);
                 let digest = hash.digest(&message).ok_or_else(no)?;
                 let long = signature.blob.len() > n.len();
-                let verified = !long && bignum::rsa(n, e, hash.pkcs1(), &digest, signature.blob);
+                let verified = !long && rsa::verify(n, e, hash, &digest, signature.blob);
                 verified.then_some(()).ok_or_else(|| RSA_REFUSED.to_owned())
             }
             Numbers::Ecdsa { curve, point } => {
@@ -136,11 +138,12 @@ impl PublicKey {
 /// What Go's crypto/rsa says.
 pub(super) const RSA_REFUSED: &str = "crypto/rsa: verification error";
 
-const fn ecdsa_hash(curve: NistCurve) -> Hash {
+/// By the size of the curve (RFC 5656, 6.2.1).
+const fn ecdsa_hash(curve: Curve) -> Hash {
     match curve {
-        NistCurve::P256 => Hash::Sha256,
-        NistCurve::P384 => Hash::Sha384,
-        NistCurve::P521 => Hash::Sha512,
+        Curve::P256 | Curve::BrainpoolP256 | Curve::Secp256k1 => Hash::Sha256,
+        Curve::P384 | Curve::BrainpoolP384 => Hash::Sha384,
+        Curve::P521 | Curve::BrainpoolP512 => Hash::Sha512,
     }
 }
 
@@ -197,11 +200,7 @@ fn application(algorithm: &str, wire: &mut Wire<'_>) -> Result<Option<Vec<u8>>, 
 
 fn rsa(wire: &mut Wire<'_>) -> Result<Numbers, String> {
     let (e, n) = wire.number().zip(wire.number()).ok_or("ssh: short read")?;
-    let plain = |number: &[u8]| {
-        let zeros = number.iter().take_while(|byte| **byte == 0).count();
-        number.get(zeros..).unwrap_or_default().to_vec()
-    };
-    let (e, n) = (plain(e), plain(n));
+    let (e, n) = (plain(e).to_vec(), plain(n).to_vec());
     if n.len() > MOST_BITS / 8 {
         return Err("ssh: rsa modulus too large".to_owned());
     }
@@ -218,9 +217,9 @@ fn rsa(wire: &mut Wire<'_>) -> Result<Numbers, String> {
 fn ecdsa(algorithm: &str, wire: &mut Wire<'_>) -> Result<Numbers, String> {
     let (name, point) = wire.text().zip(wire.string()).ok_or("ssh: short read")?;
     let curve = match name {
-        "nistp256" => NistCurve::P256,
-        "nistp384" => NistCurve::P384,
-        "nistp521" => NistCurve::P521,
+        "nistp256" => Curve::P256,
+        "nistp384" => Curve::P384,
+        "nistp521" => Curve::P521,
         _ => return Err("ssh: unsupported curve".to_owned()),
     };
     if !algorithm.contains(name) {

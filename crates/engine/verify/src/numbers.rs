@@ -1,0 +1,28 @@
+//! Numbers as they are in keys and signatures: bytes from the highest on, with or without zeros before them.
+
+/// Without the zeros that it begins with.
+pub(crate) fn plain(number: &[u8]) -> &[u8] {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    number.get(zeros..).unwrap_or_default()
+}
+
+/// A number as so many bytes; None when it has more.
+pub(crate) fn widened(number: &[u8], length: usize) -> Option<Vec<u8>> {
+    let number = plain(number);
+    let mut bytes = vec![0; length.checked_sub(number.len())?];
+    bytes.extend_from_slice(number);
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_at_the_start_come_and_go() {
+        assert_eq!((plain(&[0, 0, 1, 0]), plain(&[0])), (&[1, 0][..], &[][..]));
+        assert_eq!(widened(&[0, 0, 1, 0], 3), Some(vec![0, 1, 0]));
+        assert_eq!(widened(&[], 2), Some(vec![0, 0]));
+        assert_eq!(widened(&[1, 0, 0], 2), None);
+    }
+}
