@@ -18,14 +18,15 @@ pub(crate) enum Hash {
 }
 
 impl Hash {
-    /// The digest of a message; None for the functions that only OpenPGP uses and computes itself.
-    pub(crate) fn digest(self, message: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn digest(self, message: &[u8]) -> Vec<u8> {
         match self {
-            Self::Sha1 => Some(Sha1::digest(message).to_vec()),
-            Self::Sha256 => Some(Sha256::digest(message).to_vec()),
-            Self::Sha384 => Some(Sha384::digest(message).to_vec()),
-            Self::Sha512 => Some(Sha512::digest(message).to_vec()),
-            Self::Sha224 | Self::Sha3_256 | Self::Sha3_512 => None,
+            Self::Sha1 => Sha1::digest(message).to_vec(),
+            Self::Sha224 => Sha224::digest(message).to_vec(),
+            Self::Sha256 => Sha256::digest(message).to_vec(),
+            Self::Sha384 => Sha384::digest(message).to_vec(),
+            Self::Sha512 => Sha512::digest(message).to_vec(),
+            Self::Sha3_256 => Sha3_256::digest(message).to_vec(),
+            Self::Sha3_512 => Sha3_512::digest(message).to_vec(),
         }
     }
 
@@ -39,6 +40,34 @@ impl Hash {
             Self::Sha512 => Pkcs1v15Sign::new::<Sha512>(),
             Self::Sha3_256 => Pkcs1v15Sign::new::<Sha3_256>(),
             Self::Sha3_512 => Pkcs1v15Sign::new::<Sha3_512>(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The `DigestInfo` of hashes that no recorded RSA signature has, with the identifiers 2.16.840.1.101.3.4.2.8 and 10.
+    #[test]
+    fn padding_of_sha3_names_the_function() {
+        for (hash, start) in [
+            (
+                Hash::Sha3_256,
+                [
+                    0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x08, 0x05,
+                    0x00, 0x04, 0x20,
+                ],
+            ),
+            (
+                Hash::Sha3_512,
+                [
+                    0x30, 0x51, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x0a, 0x05,
+                    0x00, 0x04, 0x40,
+                ],
+            ),
+        ] {
+            assert_eq!(*hash.pkcs1().prefix, start, "{hash:?}");
         }
     }
 }

@@ -29,29 +29,50 @@ pub(crate) enum Curve {
     Secp256k1,
 }
 
-/// What is asked about a curve that is known when the program runs alone.
+/// Something with the type of a curve.
 macro_rules! on {
-    ($curve:expr, $function:ident($($argument:expr),*)) => {
+    ($curve:expr, $type:ident => $what:expr) => {
         match $curve {
-            Curve::P256 => $function::<NistP256>($($argument),*).is_some(),
-            Curve::P384 => $function::<NistP384>($($argument),*).is_some(),
-            Curve::P521 => $function::<NistP521>($($argument),*).is_some(),
-            Curve::BrainpoolP256 => $function::<BrainpoolP256r1>($($argument),*).is_some(),
-            Curve::BrainpoolP384 => $function::<BrainpoolP384r1>($($argument),*).is_some(),
-            Curve::BrainpoolP512 => $function::<BrainpoolP512r1>($($argument),*).is_some(),
-            Curve::Secp256k1 => $function::<Secp256k1>($($argument),*).is_some(),
+            Curve::P256 => {
+                type $type = NistP256;
+                $what
+            }
+            Curve::P384 => {
+                type $type = NistP384;
+                $what
+            }
+            Curve::P521 => {
+                type $type = NistP521;
+                $what
+            }
+            Curve::BrainpoolP256 => {
+                type $type = BrainpoolP256r1;
+                $what
+            }
+            Curve::BrainpoolP384 => {
+                type $type = BrainpoolP384r1;
+                $what
+            }
+            Curve::BrainpoolP512 => {
+                type $type = BrainpoolP512r1;
+                $what
+            }
+            Curve::Secp256k1 => {
+                type $type = Secp256k1;
+                $what
+            }
         }
     };
 }
 
 /// Whether these bytes are an uncompressed point of the curve.
 pub(crate) fn is_point(curve: Curve, point: &[u8]) -> bool {
-    on!(curve, key(point))
+    on!(curve, C => key::<C>(point).is_some())
 }
 
 /// A signature (r, s) over a digest of any length.
 pub(crate) fn verify(curve: Curve, point: &[u8], digest: &[u8], r: &[u8], s: &[u8]) -> bool {
-    on!(curve, verified(point, digest, r, s))
+    on!(curve, C => verified::<C>(point, digest, r, s).is_some())
 }
 
 fn key<C>(point: &[u8]) -> Option<VerifyingKey<C>>
@@ -94,4 +115,117 @@ pub(crate) fn ed25519_numbers(key: &[u8], message: &[u8], r: &[u8], s: &[u8]) ->
         return false;
     };
     ed25519(key, message, &[r, s].concat())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use ecdsa::elliptic_curve::{Field as _, NonZeroScalar, PrimeField as _, PublicKey, Scalar};
+    use ecdsa::hazmat::sign_prehashed;
+
+    use super::*;
+
+    const CURVES: [Curve; 7] = [
+        Curve::P256,
+        Curve::P384,
+        Curve::P521,
+        Curve::BrainpoolP256,
+        Curve::BrainpoolP384,
+        Curve::BrainpoolP512,
+        Curve::Secp256k1,
+    ];
+
+    /// A key and two signatures of it over a digest: s and its opposite verify alike. The private key is a number or its opposite.
+    struct Signed {
+        point: Vec<u8>,
+        r: Vec<u8>,
+        both: [Vec<u8>; 2],
+        order: Vec<u8>,
+    }
+
+    fn signed<C>(private: u64, is_opposite: bool, nonce: u64, digest: &[u8]) -> Signed
+    where
+        C: EcdsaCurve + CurveArithmetic,
+        AffinePoint<C>: FromSec1Point<C> + ToSec1Point<C>,
+        FieldBytesSize<C>: ModulusSize,
+    {
+        let number = |number: Scalar<C>| NonZeroScalar::<C>::new(number).unwrap();
+        let private = Scalar::<C>::from(private);
+        let private = number(if is_opposite { -private } else { private });
+        let (signature, _) = sign_prehashed::<C>(&private, &number(Scalar::<C>::from(nonce)), digest).unwrap();
+        let opposite = -*signature.s().as_ref();
+        let bytes = |number: Scalar<C>| number.to_repr().to_vec();
+        // Orders are odd: the one below ends in an even byte.
+        let mut order = bytes(-Scalar::<C>::ONE);
+        *order.last_mut().unwrap() += 1;
+        Signed {
+            point: PublicKey::<C>::from_secret_scalar(&private)
+                .to_sec1_point(false)
+                .as_bytes()
+                .to_vec(),
+            r: bytes(*signature.r().as_ref()),
+            both: [bytes(*signature.s().as_ref()), bytes(opposite)],
+            order,
+        }
+    }
+
+    #[test]
+    fn signatures_hold_whichever_half_s_is_in() {
+        for curve in CURVES {
+            for (private, is_opposite, nonce, length) in [
+                (1, false, 7, 20),
+                (2, false, 1, 28),
+                (1, true, 255, 32),
+                (u64::MAX, false, 9, 64),
+            ] {
+                let digest = vec![0xa5; length];
+                let Signed { point, r, both, .. } = on!(curve, C => signed::<C>(private, is_opposite, nonce, &digest));
+                assert!(is_point(curve, &point), "{curve:?}");
+                for s in both {
+                    let longer = [&[0, 0][..], &s].concat();
+                    assert!(verify(curve, &point, &digest, &r, &s), "{curve:?} {private}");
+                    assert!(
+                        verify(curve, &point, &digest, crate::numbers::plain(&r), &longer),
+                        "{curve:?}"
+                    );
+                    assert!(!verify(curve, &point, &digest, &s, &r), "{curve:?} {private}");
+                    assert!(!verify(curve, &point, &[0x5a; 32], &r, &s), "{curve:?} {private}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_no_signatures_and_no_keys() {
+        for curve in CURVES {
+            let Signed { point, r, both, order } = on!(curve, C => signed::<C>(5, false, 7, &[1; 32]));
+            let good = &both[0];
+            let long = [&[1][..], &r].concat();
+            for (r, s) in [
+                (&[][..], &good[..]),
+                (&r, &[0]),
+                (&order, good),
+                (&r, &order),
+                (&long, good),
+            ] {
+                assert!(!verify(curve, &point, &[1; 32], r, s), "{curve:?}");
+            }
+            let mut off = point.clone();
+            *off.last_mut().unwrap() ^= 1;
+            let half = point.len().div_ceil(2);
+            for wrong in [
+                &[][..],
+                &[0],
+                &point[1..],
+                &point[..point.len() - 1],
+                &[&[2][..], &point[1..half]].concat(),
+                &[&[3][..], &point[1..half]].concat(),
+                &[&point[..], &[0]].concat(),
+                &off,
+            ] {
+                assert!(!is_point(curve, wrong), "{curve:?} {}", wrong.len());
+                assert!(!verify(curve, wrong, &[1; 32], &r, good), "{curve:?} {}", wrong.len());
+            }
+        }
+    }
 }

@@ -53,9 +53,7 @@ impl PublicKey {
 
     /// Whether it made a signature over a message.
     pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
-        let Some(digest) = Hash::Sha256.digest(message) else {
-            return false;
-        };
+        let digest = Hash::Sha256.digest(message);
         match self {
             Self::Ecdsa { curve, point } => {
                 numbers(signature).is_some_and(|(r, s)| ecdsa::verify(*curve, point, &digest, r, s))

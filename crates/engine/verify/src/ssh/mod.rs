@@ -123,7 +123,7 @@ impl SshSignature {
         for part in [NAMESPACE, "", &self.hash_name] {
             push(&mut signed, part.as_bytes());
         }
-        push(&mut signed, &self.hash.digest(payload).unwrap_or_default());
+        push(&mut signed, &self.hash.digest(payload));
         let signature = Signature::read(&self.signature).ok_or("ssh: short read")?;
         key.verify(&signed, &signature)
     }
