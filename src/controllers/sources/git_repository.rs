@@ -53,7 +53,7 @@ impl SourceRequest<'_, GitRepository> {
         status.conditions.remove(FETCH_FAILED);
         source_verify::verify(self.request, status, &self.object, &objects, &fetched)?;
         self.observed.source_verification_mode = source_verify::mode(&self.object).map(str::to_owned);
-        let revision = fetched.commit.revision.clone();
+        let revision = fetched.commit.revision.to_string();
         if !artifacts::is_of(status, &revision) {
             let outdated = artifacts::current(status).map(|_| "NewRevision");
             let message = format!("new upstream revision '{revision}'");

@@ -57,7 +57,7 @@ pub(crate) fn fetch(mirrors: &Mirrors, fetching: &Fetching) -> Result<Option<Fet
         Seen::Same(_) => return Ok(None),
         Seen::Commit(commit) => *commit,
     };
-    if fetching.made.as_deref() == Some(commit.revision.as_str()) {
+    if fetching.made.as_deref() == Some(commit.revision.to_string().as_str()) {
         return Ok(Some(Fetched { commit, files: None }));
     }
     let failed = |error: String| CheckoutError::Failed(format!("unable to clone '{url}': {error}"));

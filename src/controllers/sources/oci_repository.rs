@@ -10,9 +10,10 @@ use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED, VERIFIED, failed};
 use crate::controllers::gather;
 use crate::controllers::older_keys;
 use bumpwright_api::{GoDuration, Is, Objects, OciRepository, OciRepositoryStatus, OciVerification};
+use bumpwright_artifact::revision::digest_text;
 use bumpwright_kube::{Kind, OCI_REPOSITORY};
+use bumpwright_source::{OciPick, OciRemote, verify_cosign};
 use bumpwright_runtime::{Outcome, Status, blocking};
-use bumpwright_source::{OciPick, OciRemote, digest_of_revision, verify_cosign};
 use bumpwright_storage::LATEST;
 use bumpwright_verify::cosign::{self, CosignError, CosignKeys};
 
@@ -152,14 +153,14 @@ impl SourceRequest<'_, OciRepository> {
         let missing = || CosignError::Key(format!("secrets {:?} not found", name.name));
         let secret = objects.secret(&name).ok_or_else(missing)?;
         let keys = CosignKeys::from_entries(secret.entries().map_err(|error| CosignError::Key(error.to_string()))?);
-        let (remote, digest) = (remote.clone(), digest_of_revision(revision).to_owned());
+        let (remote, digest) = (remote.clone(), digest_text(revision).to_owned());
         let judged = blocking::ask(move || verify_cosign(&remote, &digest, &keys)).await;
         judged.unwrap_or_else(|error| Err(CosignError::Manifest(error)))
     }
 
     async fn pulled(&self, status: &mut Status, remote: &OciRemote, revision: &str) -> Step<Pulled> {
         let (remote, spec) = (remote.clone(), self.object.spec.clone());
-        let digest = digest_of_revision(revision).to_owned();
+        let digest = digest_text(revision).to_owned();
         let folder = self.context.settings.storage.clone();
         let settings = &self.context.settings;
         let most = Most {

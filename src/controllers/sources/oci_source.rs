@@ -11,6 +11,7 @@ use super::artifacts::Refused;
 use super::source::Source;
 use super::spool::{Spooled, keeping, temporary};
 use bumpwright_api::{Artifact, ObjectName, OciRepository, OciRepositorySpec};
+use bumpwright_artifact::revision::digest_text;
 use bumpwright_budget::{Bound, Budget, Held};
 use bumpwright_http::NetError;
 use bumpwright_kube::OCI_REPOSITORY;
@@ -185,7 +186,7 @@ pub(crate) fn make(
         storage,
         kind: &OCI_REPOSITORY,
         name,
-        stem: source::digest_of_revision(revision),
+        stem: digest_text(revision),
         revision,
         link: OciRepository::LINK,
         metadata: pulled.metadata,

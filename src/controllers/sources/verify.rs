@@ -7,6 +7,7 @@ use serde_json::json;
 use super::git_source::Fetched;
 use super::status::VERIFIED;
 use bumpwright_api::{GitRepository, GitVerification, Is, ObjectName, Objects};
+use bumpwright_artifact::Algorithm;
 use bumpwright_runtime::{EventType, Outcome, ReconcileRequest, Status, clock};
 use bumpwright_verify::object::ObjectFormat;
 use bumpwright_verify::{CheckedOut, GitKeys, GitMode, ReferencingTag, verify_source};
@@ -90,8 +91,8 @@ fn verified(
     let source = CheckedOut {
         id: &commit.id,
         raw: &commit.bytes,
-        format: match commit.id.len() {
-            64 => ObjectFormat::Sha256,
+        format: match commit.revision.algorithm {
+            Algorithm::Sha256 => ObjectFormat::Sha256,
             _ => ObjectFormat::Sha1,
         },
         tag,

@@ -23,3 +23,4 @@ pub mod revision;
 pub use archive::{Entry, Kind, Limits, Links, ReadError, Reader, WriteError, Writer, Written};
 pub use digest::{Algorithm, Digest, DigestError, Digester};
 pub use ignore::{IgnoreFile, IgnoreRules, Verdict, Walk};
+pub use revision::Revision;

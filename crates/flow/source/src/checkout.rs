@@ -4,6 +4,7 @@ use super::git_tree::{Modules, add_modules, of_commit};
 use super::reference::{Reference, revision};
 use super::refusal::CheckoutError;
 use super::tree::Files;
+use bumpwright_artifact::Revision;
 use bumpwright_git::{Also, Checkout, Fetched, GitError, Mirror, ObjectId, Objects, RemoteRef, Tip};
 use bumpwright_semver::{Constraint, highest_tags};
 
@@ -21,8 +22,8 @@ pub struct Wanted<'a> {
 /// What was seen.
 #[derive(Debug)]
 pub enum Seen {
-    /// The observed revision, as it is spelled now. References were listed and nothing was fetched.
-    Same(String),
+    /// The observed revision. References were listed and nothing was fetched.
+    Same(Revision),
     /// A commit.
     Commit(Box<Commit>),
 }
@@ -34,8 +35,8 @@ pub struct Commit {
     pub id: String,
     /// The full name of the reference that led here; empty for a bare commit.
     pub reference: String,
-    /// How it is spelled in a status.
-    pub revision: String,
+    /// What statuses name it.
+    pub revision: Revision,
     /// Its message.
     pub message: String,
     /// Its bytes, with signature.
@@ -228,8 +229,8 @@ impl Clone<'_> {
     }
 
     fn same(&self, reference: &str, listed: &RemoteRef, absolute: bool) -> Option<Seen> {
-        let found = revision(reference, &listed.commit?.to_string(), absolute);
-        (self.wanted.observed == Some(found.as_str())).then_some(Seen::Same(found))
+        let found = revision(reference, listed.commit?, absolute);
+        (self.wanted.observed == Some(found.to_string().as_str())).then_some(Seen::Same(found))
     }
 
     fn listed(&self, name: &str) -> Result<Option<RemoteRef>, CheckoutError> {
@@ -248,11 +249,10 @@ impl Clone<'_> {
         let Tip { commit, tree, .. } = fetched.tip;
         let read = || Ok((fetched.objects.commit(commit)?, fetched.objects.commit_bytes(commit)?));
         let (info, bytes) = read().map_err(|error: GitError| self.failed(&error))?;
-        let id = commit.to_string();
         Ok(Seen::Commit(Box::new(Commit {
-            revision: revision(&reference, &id, absolute),
+            revision: revision(&reference, commit, absolute),
             message: String::from_utf8_lossy(&info.message).into_owned(),
-            id,
+            id: commit.to_string(),
             reference,
             bytes,
             tag,

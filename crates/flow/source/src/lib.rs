@@ -29,7 +29,7 @@ pub use include::{IncludeError, put, unpacked};
 pub use oci_evidence::verify_cosign;
 pub use oci_layer::{Keeping, select_layer, unpack_layer};
 pub use oci_pull::OciRemote;
-pub use oci_reference::{OciPick, digest_of_revision, newest_tag, oci_repository};
+pub use oci_reference::{OciPick, newest_tag, oci_repository};
 pub use reference::Reference;
 pub use refusal::CheckoutError;
 pub use tree::{Content, Directory, File, FileError, Files, Found, Keep, Node};

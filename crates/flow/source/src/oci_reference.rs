@@ -151,12 +151,6 @@ pub(super) fn checked_digest(digest: &str) -> Result<&str, String> {
     }
 }
 
-/// The digest in a revision: `v1@sha256:…` or `sha256:…`.
-#[must_use]
-pub fn digest_of_revision(revision: &str) -> &str {
-    revision.rsplit_once('@').map_or(revision, |(_, digest)| digest)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
