@@ -1,9 +1,11 @@
 //! One run of an image update automation, the same steps for a preview, a command and a controller:
 //! resolve → fetch → plan → splice → commit → push → pull request → report.
 
+mod commit;
 mod delivery;
 mod destination;
 mod error;
+mod fetch;
 mod folder;
 mod git_program;
 mod held;
@@ -26,6 +28,7 @@ mod rewrite;
 pub mod settings;
 mod survey;
 mod trailer;
+mod tree;
 mod worktree;
 
 pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations};
