@@ -23,6 +23,7 @@ mod queue;
 mod remote;
 mod report;
 mod repository_policies;
+mod retry;
 mod review;
 mod rewrite;
 pub mod settings;

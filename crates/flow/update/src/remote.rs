@@ -1,5 +1,6 @@
 //! A run against a remote: resolve → fetch → plan → splice → commit → push → report, tried again when a race was lost.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,17 +15,11 @@ use super::message::Changed;
 use super::preview;
 use super::pull_request;
 use super::report::{CommitReport, Run};
+use super::retry::{Attempts, Decision};
 use super::review::{State, Variant};
 use super::trailer::with_change_id;
 use super::tree::{all_policies, find_marked, splice_all};
-use bumpwright_git::{GitError, Mirror, check_reference};
-
-/// A run is tried this often before it gives up on races that others win. Each loss means that somebody else has landed, so
-/// many of them are only a busy branch: with four contenders one in a hundred thousand runs loses all of these.
-const TRIES: u32 = 40;
-
-/// The same loss so often in a row is none: a mirror that lags behind its server has caught up by then.
-const SAME_LOSSES: u32 = 6;
+use bumpwright_git::{Mirror, check_reference};
 
 /// What runs against one remote share.
 #[derive(Clone)]
@@ -42,66 +37,40 @@ pub struct Place {
 /// Runs `job`. A failure is in the report's `error`, beside what was found before it.
 #[must_use]
 pub fn run(job: &RemoteJob, place: &Place) -> Run {
-    let mut report;
-    let (mut tries, mut races) = (0, 0);
-    let mut variant = Variant::default();
     let lane = place.lanes.of(&job.queue());
     let mut turn = lane.enter();
-    let mut lost = (String::new(), 0);
-    let outcome = loop {
-        tries += 1;
-        report = Run {
+    let mut attempts = Attempts::default();
+    let mut variant = Variant::default();
+    let (mut report, failure) = loop {
+        attempts.begin();
+        turn.look();
+        let mut report = Run {
             automation: job.edits.automation.clone(),
             dry_run: job.edits.dry_run,
             target: job.url.clone(),
             ..Run::default()
         };
-        turn.look();
         let outcome = attempt(job, place, variant, &mut turn, &mut report);
         if report.has_pushed() {
             turn.landed();
         }
-        match outcome {
+        let error = match outcome {
+            Ok(None) => break (report, None),
             Ok(Some(next)) => {
                 variant = next;
-                tries = 0;
+                attempts.renew();
+                continue;
             }
-            // Once something of this run has landed, starting over would not push the rest.
-            Err(RunError::Push {
-                source: source @ GitError::Moved { .. },
-                url,
-            }) if report.pushes.is_empty() => {
-                races += 1;
-                if tries >= TRIES {
-                    break Err(RunError::Races { url, tries, source });
-                }
-                // What a push meets again and again, and no fetch shows, is no race.
-                let loss = source.to_string();
-                lost = (lost.0 == loss)
-                    .then(|| lost.1 + 1)
-                    .map_or((loss.clone(), 1), |count| (loss, count));
-                if lost.1 >= SAME_LOSSES {
-                    break Err(RunError::Hidden { url, source });
-                }
-                std::thread::sleep(pause(tries));
-            }
-            // The mirror rebuilds itself in the next fetch: this run can still succeed.
-            Err(
-                RunError::Fetch {
-                    source: GitError::Damaged(_),
-                    ..
-                }
-                | RunError::Read {
-                    source: GitError::Damaged(_),
-                    ..
-                },
-            ) if tries < 3 => {}
-            other => break other.map(drop),
+            Err(error) => error,
+        };
+        match attempts.after(error, !report.pushes.is_empty()) {
+            Decision::Again(pause) => std::thread::sleep(drawn(&pause)),
+            Decision::GiveUp(error) => break (report, Some(error)),
         }
     };
     place.index.save();
-    report.races = races;
-    if let Err(error) = outcome {
+    report.races = attempts.races();
+    if let Some(error) = failure {
         report.error = Some(error.to_string());
         report.failure = Some(error.failure());
         // A commit that no reference holds does not exist for anybody.
@@ -110,12 +79,11 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
     report
 }
 
-/// The pause before another attempt: short at first, longer and more uneven the more often a race was lost.
-fn pause(tries: u32) -> Duration {
-    let ceiling = 20_u64 << tries.min(6);
-    // The address of a fresh stack value and the thread's hasher are random enough to part two processes.
-    let random = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), tries);
-    Duration::from_millis(random % ceiling)
+/// A pause of so many milliseconds. The thread's hasher is random enough to part two processes.
+fn drawn(range: &Range<u64>) -> Duration {
+    let random = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), range.end);
+    let width = range.end.saturating_sub(range.start).max(1);
+    Duration::from_millis(range.start + random % width)
 }
 
 /// One attempt, from the listing to the last push. Gives the variant to try instead, when a review server wants one.
