@@ -3,78 +3,106 @@
 use std::collections::BTreeMap;
 
 use super::delivery::Made;
-use super::destination::{Destinations, is_review};
+use super::destination::is_review;
 use super::error::RunError;
+use super::fetch::Base;
 use super::job::RemoteJob;
 use super::remote::Place;
 use super::report::FileChange;
 use super::review::Variant;
-use bumpwright_git::{Commit, Fetched, Person};
+use bumpwright_git::{Commit, CommitInfo, GitError, ObjectId, Person};
 
-/// Makes the commit on the fetched tip, or finds the one that an earlier run made of just the same (C30).
-pub(super) fn commit(
-    job: &RemoteJob,
-    place: &Place,
-    fetched: &Fetched,
-    destinations: &Destinations,
-    (message, variant): (Vec<u8>, Variant),
-    files: &[FileChange],
-) -> Result<Made, RunError> {
-    let reading = |source| RunError::Read {
-        url: job.url.clone(),
-        source,
-    };
-    let contents: BTreeMap<Vec<u8>, Vec<u8>> = files.iter().map(|file| (file.path.clone(), file.new.clone())).collect();
-    let (tree, mut new) = fetched
-        .objects
-        .write_edits(fetched.tip.tree, &contents)
-        .map_err(reading)?;
-    // A variant is asked for because that one would not do.
-    let first = variant == Variant::default();
-    for present in fetched.also.iter().filter(|_| first).filter_map(|also| also.commit) {
-        let info = fetched.objects.commit(present).map_err(reading)?;
-        let same = info.tree == tree && info.parents == [fetched.tip.commit];
-        // An unsigned one from the time before there was a key is replaced.
-        if same && (info.signed || job.signer.is_none()) {
-            return Ok(Made {
-                id: present,
-                pack: None,
-                signed: info.signed,
-                message: info.message,
-            });
+/// A commit that is wanted.
+pub(super) struct Wanted<'a> {
+    pub(super) job: &'a RemoteJob,
+    pub(super) place: &'a Place,
+    pub(super) base: &'a Base,
+    pub(super) variant: Variant,
+}
+
+impl Wanted<'_> {
+    /// Makes the commit on the fetched tip, or finds the one that an earlier run made of just the same (C30).
+    pub(super) fn commit(&self, message: Vec<u8>, files: &[FileChange]) -> Result<Made, RunError> {
+        let fetched = &self.base.fetched;
+        let reading = |source| self.job.read_failed(source);
+        let contents: BTreeMap<Vec<u8>, Vec<u8>> =
+            files.iter().map(|file| (file.path.clone(), file.new.clone())).collect();
+        let edited = fetched.objects.write_edits(fetched.tip.tree, &contents);
+        let (tree, mut new) = edited.map_err(reading)?;
+        if let Some(made) = self.found(tree).map_err(reading)? {
+            return Ok(made);
         }
+        let commit = self.signed(self.unsigned(tree, message).map_err(reading)?)?;
+        let id = new.add_commit(&commit).map_err(reading)?;
+        let pack = new.pack().map_err(reading)?;
+        self.place.mirror.store(&fetched.objects, &pack).map_err(reading)?;
+        Ok(Made {
+            id,
+            pack: Some(pack),
+            signed: self.job.signer.is_some(),
+            message: commit.message,
+        })
     }
-    // Gerrit takes the same commit for the same change only once: its time must not be the clock's (docs/decisions.md, *Gerrit*).
-    let review = destinations.specs.iter().any(|spec| is_review(&spec.reference));
-    let seconds = if review {
-        fetched.objects.commit(fetched.tip.commit).map_err(reading)?.seconds + i64::from(variant.seconds)
-    } else {
-        (place.now)()
-    };
-    let person = Person {
-        name: job.author.name.clone(),
-        email: job.author.email.clone(),
-        seconds,
-        offset_minutes: 0,
-    };
-    let mut commit = Commit {
-        tree,
-        parents: vec![fetched.tip.commit],
-        author: person.clone(),
-        committer: person,
-        message,
-        signature: None,
-    };
-    if let Some(signer) = &job.signer {
-        commit.signature = Some(signer.sign(&commit.payload(), seconds)?);
+
+    /// The commit that one of the references to push to holds already.
+    fn found(&self, tree: ObjectId) -> Result<Option<Made>, GitError> {
+        // A variant is asked for because that one would not do.
+        if self.variant != Variant::default() {
+            return Ok(None);
+        }
+        let fetched = &self.base.fetched;
+        for id in fetched.also.iter().filter_map(|also| also.commit) {
+            let info = fetched.objects.commit(id)?;
+            if self.is_same(&info, tree) {
+                return Ok(Some(Made {
+                    id,
+                    pack: None,
+                    signed: info.signed,
+                    message: info.message,
+                }));
+            }
+        }
+        Ok(None)
     }
-    let id = new.add_commit(&commit).map_err(reading)?;
-    let pack = new.pack().map_err(reading)?;
-    place.mirror.store(&fetched.objects, &pack).map_err(reading)?;
-    Ok(Made {
-        id,
-        pack: Some(pack),
-        signed: job.signer.is_some(),
-        message: commit.message,
-    })
+
+    fn is_same(&self, info: &CommitInfo, tree: ObjectId) -> bool {
+        let same = info.tree == tree && info.parents == [self.base.fetched.tip.commit];
+        // An unsigned one from the time before there was a key is replaced.
+        same && (info.signed || self.job.signer.is_none())
+    }
+
+    fn unsigned(&self, tree: ObjectId, message: Vec<u8>) -> Result<Commit, GitError> {
+        let person = Person {
+            name: self.job.author.name.clone(),
+            email: self.job.author.email.clone(),
+            seconds: self.seconds()?,
+            offset_minutes: 0,
+        };
+        Ok(Commit {
+            tree,
+            parents: vec![self.base.fetched.tip.commit],
+            author: person.clone(),
+            committer: person,
+            message,
+            signature: None,
+        })
+    }
+
+    /// Gerrit takes the same commit for the same change only once: its time must not be the clock's (docs/decisions.md, *Gerrit*).
+    fn seconds(&self) -> Result<i64, GitError> {
+        let mut specs = self.base.destinations.specs.iter();
+        if !specs.any(|spec| is_review(&spec.reference)) {
+            return Ok((self.place.now)());
+        }
+        let fetched = &self.base.fetched;
+        let tip = fetched.objects.commit(fetched.tip.commit)?;
+        Ok(tip.seconds + i64::from(self.variant.seconds))
+    }
+
+    fn signed(&self, mut commit: Commit) -> Result<Commit, RunError> {
+        if let Some(signer) = &self.job.signer {
+            commit.signature = Some(signer.sign(&commit.payload(), commit.committer.seconds)?);
+        }
+        Ok(commit)
+    }
 }

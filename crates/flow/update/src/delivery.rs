@@ -1,10 +1,11 @@
 //! How a commit gets to the references of a run: compare-and-swap at plain ones, changes at review servers.
 
+use super::commit::Wanted;
 use super::destination::{Destinations, Target, Value, is_review};
 use super::error::RunError;
 use super::job::RemoteJob;
 use super::remote::Place;
-use super::report::{PushReport, PushStatus, Run};
+use super::report::{PushReport, PushStatus};
 use super::review::{Answer, Variant, links};
 use bumpwright_git::{self as git, Fetched, GitError, ObjectId, Pack, Push, RefUpdate};
 
@@ -19,50 +20,64 @@ pub(super) struct Made {
     pub(super) message: Vec<u8>,
 }
 
-/// One run's pushes.
+/// What came of a run's pushes.
+pub(super) struct Delivered {
+    /// What has landed, also when the rest has not.
+    pub(super) pushes: Vec<PushReport>,
+    /// What servers said of it.
+    pub(super) notes: Vec<String>,
+    /// The variant of the commit that has to be made instead, when a review server wants one.
+    pub(super) outcome: Result<Option<Variant>, RunError>,
+}
+
+/// One run's pushes, and what came of them so far.
 struct Delivery<'a> {
     job: &'a RemoteJob,
     place: &'a Place,
     fetched: &'a Fetched,
     made: &'a Made,
     variant: Variant,
+    pushes: Vec<PushReport>,
+    notes: Vec<String>,
 }
 
 /// The branch first, then the refspecs in a push of their own (IUA-082), and changes one by one, since Gerrit takes one in
-/// each push. What has landed is in the report, also when the rest has not.
-///
-/// Gives the variant of the commit that has to be made instead, when a review server wants one.
-pub(super) fn deliver(
-    job: &RemoteJob,
-    place: &Place,
-    fetched: &Fetched,
-    destinations: &Destinations,
-    (made, variant): (&Made, Variant),
-    report: &mut Run,
-) -> Result<Option<Variant>, RunError> {
-    let delivery = Delivery {
-        job,
-        place,
-        fetched,
+/// each push.
+pub(super) fn deliver(wanted: &Wanted<'_>, made: &Made) -> Delivered {
+    let mut delivery = Delivery {
+        job: wanted.job,
+        place: wanted.place,
+        fetched: &wanted.base.fetched,
         made,
-        variant,
+        variant: wanted.variant,
+        pushes: Vec::new(),
+        notes: Vec::new(),
     };
-    // On a plain server `refs/for/…` is a reference like any other, once it is there.
-    let magic = |target: &&Target| is_review(&target.reference) && delivery.present(&target.reference).is_none();
-    let plain: Vec<&Target> = destinations.specs.iter().filter(|target| !magic(target)).collect();
-    delivery.push(&destinations.branch.iter().collect::<Vec<_>>(), report)?;
-    delivery.push(&plain, report)?;
-    for target in destinations.specs.iter().filter(magic) {
-        if let Some(next) = delivery.propose(target, report)? {
-            return Ok(Some(next));
-        }
+    let outcome = delivery.run(&wanted.base.destinations);
+    Delivered {
+        pushes: delivery.pushes,
+        notes: delivery.notes,
+        outcome,
     }
-    Ok(None)
 }
 
 impl Delivery<'_> {
+    fn run(&mut self, destinations: &Destinations) -> Result<Option<Variant>, RunError> {
+        // On a plain server `refs/for/…` is a reference like any other, once it is there.
+        let is_magic = |target: &&Target| is_review(&target.reference) && self.present(&target.reference).is_none();
+        let (magic, plain): (Vec<&Target>, Vec<&Target>) = destinations.specs.iter().partition(is_magic);
+        self.push(&destinations.branch.iter().collect::<Vec<_>>())?;
+        self.push(&plain)?;
+        for target in magic {
+            if let Some(next) = self.propose(target)? {
+                return Ok(Some(next));
+            }
+        }
+        Ok(None)
+    }
+
     /// One push: those of `targets` that do not hold their commit yet.
-    fn push(&self, targets: &[&Target], report: &mut Run) -> Result<(), RunError> {
+    fn push(&mut self, targets: &[&Target]) -> Result<(), RunError> {
         let planned: Vec<_> = targets.iter().map(|target| self.plan(target)).collect();
         let is_due = |report: &PushReport| report.status != PushStatus::UpToDate;
         let updates: Vec<RefUpdate> = (planned.iter().filter(|(_, report)| is_due(report)))
@@ -78,7 +93,7 @@ impl Delivery<'_> {
         for (_, push) in planned {
             let status = if is_due(&push) { statuses.next() } else { None };
             match status.and_then(|status| status.refused) {
-                None => report.pushes.push(push),
+                None => self.pushes.push(push),
                 Some(source) => refused = refused.or(Some(source)),
             }
         }
@@ -105,47 +120,28 @@ impl Delivery<'_> {
         (update, self.report(target, old, status))
     }
 
-    /// Pushes a change. Gerrit takes the same commit once, and says so with the words that it also has for a commit that
-    /// is only on a branch, or in a change that is closed: which of them it is shows when the base is named
-    /// (`base`, *Selecting Merge Base*).
+    /// Pushes a change.
     ///
     /// AGit makes a pull request of a topic, and what a run pushes replaces what an earlier one has pushed, as at a push
     /// branch (C30). It would open a new one for a commit that somebody has closed the request of: what a request holds is
     /// not pushed again.
-    fn propose(&self, target: &Target, report: &mut Run) -> Result<Option<Variant>, RunError> {
+    fn propose(&mut self, target: &Target) -> Result<Option<Variant>, RunError> {
         if self.is_requested(target)? {
-            report.pushes.push(self.report(target, None, PushStatus::UpToDate));
+            self.pushes.push(self.report(target, None, PushStatus::UpToDate));
             return Ok(None);
         }
-        let mut source = match self.offer(target, Vec::new(), report)? {
-            None => return Ok(None),
-            Some(source) => source,
+        let Some(Refusal { source, known }) = self.insist(target)? else {
+            return Ok(None);
         };
-        let mut known = false;
-        if answer(&source) == Answer::NothingNew && !self.job.push.options.iter().any(|(key, _)| key == "base") {
-            known = true;
-            let base = ("base".to_owned(), self.fetched.tip.commit.to_string());
-            source = match self.offer(target, vec![base], report)? {
-                None => return Ok(None),
-                Some(source) => source,
-            };
-        }
-        if answer(&source) == Answer::AsksForForce {
-            let force = ("force-push".to_owned(), "true".to_owned());
-            source = match self.offer(target, vec![force], report)? {
-                None => return Ok(None),
-                Some(source) => source,
-            };
-        }
         let next = match answer(&source) {
             Answer::NothingNew | Answer::Current => {
-                report.pushes.push(self.report(target, None, PushStatus::UpToDate));
+                self.pushes.push(self.report(target, None, PushStatus::UpToDate));
                 return Ok(None);
             }
             // Somebody has abandoned just this commit. A newer base or image will be a change again.
             Answer::Closed if known => {
-                report.pushes.push(self.report(target, None, PushStatus::UpToDate));
-                report.notes.push(format!(
+                self.pushes.push(self.report(target, None, PushStatus::UpToDate));
+                self.notes.push(format!(
                     "{}: {}; restore it there to have this commit reviewed after all",
                     target.reference,
                     reason(&source)
@@ -157,6 +153,32 @@ impl Delivery<'_> {
             Answer::Closed | Answer::AsksForForce | Answer::Refused => None,
         };
         next.map_or_else(|| Err(self.failed(source)), |next| Ok(Some(next)))
+    }
+
+    /// Offers a change with the push options that answers ask for. Gerrit takes the same commit once, and says so with the words
+    /// that it also has for a commit that is only on a branch, or in a change that is closed: which of them it is shows when the
+    /// base is named (`base`, *Selecting Merge Base*).
+    fn insist(&mut self, target: &Target) -> Result<Option<Refusal>, RunError> {
+        let Some(mut source) = self.offer(target, Vec::new())? else {
+            return Ok(None);
+        };
+        let names_base = self.job.push.options.iter().any(|(key, _)| key == "base");
+        let known = answer(&source) == Answer::NothingNew && !names_base;
+        if known {
+            let base = ("base".to_owned(), self.fetched.tip.commit.to_string());
+            source = match self.offer(target, vec![base])? {
+                None => return Ok(None),
+                Some(source) => source,
+            };
+        }
+        if answer(&source) == Answer::AsksForForce {
+            let force = ("force-push".to_owned(), "true".to_owned());
+            source = match self.offer(target, vec![force])? {
+                None => return Ok(None),
+                Some(source) => source,
+            };
+        }
+        Ok(Some(Refusal { source, known }))
     }
 
     /// Whether a pull request holds the commit already, open or closed. Gerrit has no such references, and changes of its
@@ -172,12 +194,7 @@ impl Delivery<'_> {
     }
 
     /// Pushes a change with further push options. Gives the refusal, if there is one.
-    fn offer(
-        &self,
-        target: &Target,
-        options: Vec<(String, String)>,
-        report: &mut Run,
-    ) -> Result<Option<GitError>, RunError> {
+    fn offer(&mut self, target: &Target, options: Vec<(String, String)>) -> Result<Option<GitError>, RunError> {
         let update = RefUpdate {
             reference: target.reference.clone(),
             expect: None,
@@ -199,15 +216,15 @@ impl Delivery<'_> {
             } else {
                 PushStatus::Updated
             };
-            report.pushes.push(self.report(target, None, outcome));
+            self.pushes.push(self.report(target, None, outcome));
             if let Some(reference) = status
                 .became
                 .and_then(|became| became.reference)
                 .filter(|_| lines.is_empty())
             {
-                report.notes.push(format!("{} became {reference}", target.reference));
+                self.notes.push(format!("{} became {reference}", target.reference));
             }
-            report.notes.extend(lines.into_iter().map(str::to_owned));
+            self.notes.extend(lines.into_iter().map(str::to_owned));
         }
         Ok(None)
     }
@@ -254,11 +271,15 @@ impl Delivery<'_> {
     }
 
     fn failed(&self, source: GitError) -> RunError {
-        RunError::Push {
-            url: self.job.url.clone(),
-            source,
-        }
+        self.job.push_failed(source)
     }
+}
+
+/// A change that was not taken.
+struct Refusal {
+    source: GitError,
+    /// Whether the server has said `no new changes` until the base was named.
+    known: bool,
 }
 
 fn reason(source: &GitError) -> &str {

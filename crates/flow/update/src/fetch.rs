@@ -3,56 +3,76 @@
 use super::destination::{Destinations, full_branch, is_review};
 use super::error::RunError;
 use super::job::{OtherBranch, RemoteJob, Start};
-use super::remote::Place;
-use bumpwright_git::{Also, Checkout, Fetched, Mirror};
+use bumpwright_git::{Also, Checkout, Fetched, Mirror, RemoteRef, check_reference};
 use bumpwright_semver::latest_tag;
 
+/// What a run goes on from.
+pub(super) struct Base {
+    pub(super) fetched: Fetched,
+    pub(super) destinations: Destinations,
+}
+
+impl Base {
+    /// `main@sha1:…`, as Flux writes revisions (C04).
+    pub(super) fn revision(&self) -> String {
+        let id = self.fetched.tip.commit;
+        let kind = if id.as_bytes().len() == 32 { "sha256" } else { "sha1" };
+        match short(&self.fetched.tip.reference) {
+            "" => format!("{kind}:{id}"),
+            name => format!("{name}@{kind}:{id}"),
+        }
+    }
+
+    /// Refuses names that no reference can have: said early, so that a preview says it too.
+    pub(super) fn check_targets(&self, job: &RemoteJob) -> Result<(), RunError> {
+        let mut targets = self.destinations.branch.iter().chain(&self.destinations.specs);
+        targets
+            .try_for_each(|target| check_reference(&target.reference))
+            .map_err(|source| job.push_failed(source))
+    }
+}
+
 /// Fetches the start, and learns in the same round trip what the references to push to hold.
-pub(super) fn fetch(job: &RemoteJob, mirror: &Mirror) -> Result<(Fetched, Destinations), RunError> {
-    let failed = |source| RunError::Fetch {
-        url: job.url.clone(),
-        source,
-    };
+pub(super) fn fetch(job: &RemoteJob, mirror: &Mirror) -> Result<Base, RunError> {
     let also = guessed(job);
-    let fetched = with_checkout(job, |checkout| mirror.fetch(checkout, &also)).map_err(failed)?;
-    let destinations = job.destinations(&fetched.tip.reference)?;
-    let wanted = wanted(job, &destinations);
+    let base = fetch_with(job, mirror, &also)?;
+    let wanted = wanted(job, &base.destinations);
     // Who asks for the short form has Gerrit, which lists no such reference.
     let short = |one: &Also| job.push.review.is_some() && is_review(&one.reference);
     if wanted.iter().all(|one| also.contains(one) || short(one)) {
-        return Ok((fetched, destinations));
+        return Ok(base);
     }
     // The remote's own branch was not known before the listing, and a wildcard stands for it.
-    let fetched = with_checkout(job, |checkout| mirror.fetch(checkout, &wanted)).map_err(failed)?;
+    fetch_with(job, mirror, &wanted)
+}
+
+fn fetch_with(job: &RemoteJob, mirror: &Mirror, also: &[Also]) -> Result<Base, RunError> {
+    let fetched = with_checkout(job, |checkout| mirror.fetch(checkout, also));
+    let fetched = fetched.map_err(|source| job.fetch_failed(source))?;
     let destinations = job.destinations(&fetched.tip.reference)?;
-    Ok((fetched, destinations))
+    Ok(Base { fetched, destinations })
 }
 
 /// With the gate `GitForcePushBranch` off nothing is forced, and edits go on top of what the push branch holds, if it is there and
 /// the gate `GitAllBranchReferences` lets it be seen (C30).
-pub(super) fn on_top(
-    job: &RemoteJob,
-    place: &Place,
-    fetched: Fetched,
-    mut destinations: Destinations,
-) -> Result<(Fetched, Destinations), RunError> {
+pub(super) fn on_top(job: &RemoteJob, mirror: &Mirror, mut base: Base) -> Result<Base, RunError> {
+    let destinations = &mut base.destinations;
     if job.push.other_branch == OtherBranch::Replaced || !destinations.switched {
-        return Ok((fetched, destinations));
+        return Ok(base);
     }
     if let Some(branch) = &mut destinations.branch {
         branch.force = false;
     }
-    let is_there = |also: &bumpwright_git::RemoteRef| also.reference == destinations.work && also.commit.is_some();
-    if job.push.other_branch == OtherBranch::Forwarded || !fetched.also.iter().any(is_there) {
-        return Ok((fetched, destinations));
+    let is_there = |also: &RemoteRef| also.reference == destinations.work && also.commit.is_some();
+    if job.push.other_branch == OtherBranch::Forwarded || !base.fetched.also.iter().any(is_there) {
+        return Ok(base);
     }
-    let checkout = Checkout::Branch(short(&destinations.work));
-    let also = wanted(job, &destinations);
-    let fetched = place.mirror.fetch(&checkout, &also).map_err(|source| RunError::Fetch {
-        url: job.url.clone(),
-        source,
-    })?;
-    Ok((fetched, destinations))
+    let checkout = Checkout::Branch(short(&destinations.work).to_owned());
+    let also = wanted(job, destinations);
+    base.fetched = mirror
+        .fetch(&checkout, &also)
+        .map_err(|source| job.fetch_failed(source))?;
+    Ok(base)
 }
 
 /// The start of the job in the words of the Git room.
@@ -110,20 +130,10 @@ fn also(reference: &str) -> Also {
     }
 }
 
-/// `main@sha1:…`, as Flux writes revisions (C04).
-pub(super) fn revision(fetched: &Fetched) -> String {
-    let id = fetched.tip.commit;
-    let kind = if id.as_bytes().len() == 32 { "sha256" } else { "sha1" };
-    match short(&fetched.tip.reference).as_str() {
-        "" => format!("{kind}:{id}"),
-        name => format!("{name}@{kind}:{id}"),
-    }
-}
-
 /// A branch or tag without its folder; other references whole.
-pub(super) fn short(reference: &str) -> String {
+pub(super) fn short(reference: &str) -> &str {
     let bare = reference
         .strip_prefix("refs/heads/")
         .or_else(|| reference.strip_prefix("refs/tags/"));
-    bare.unwrap_or(reference).to_owned()
+    bare.unwrap_or(reference)
 }

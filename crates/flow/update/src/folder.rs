@@ -13,12 +13,12 @@ use super::message::Changed;
 use super::path::{Node, join};
 use super::policies::Policies;
 use super::preview;
-use super::report::{FileChange, Run};
+use super::report::{CommitReport, FileChange, Run};
 use super::repository_policies;
 use super::rewrite::{native, put_back, replace_all};
 use super::survey::{Marked, facts, unreadable};
 use super::worktree::{self, WorktreeCommit};
-use bumpwright_edit as edit;
+use bumpwright_edit::{self as edit, Change, Plan};
 
 /// One run in a folder.
 #[derive(Clone, Debug)]
@@ -60,93 +60,89 @@ impl Ahead {
 /// Runs `job`. A failure is in the report's `error`; then no file was changed.
 #[must_use]
 pub fn run(job: &FolderJob, ahead: &mut Ahead) -> Run {
-    let mut report = Run {
-        automation: job.edits.automation.clone(),
-        dry_run: job.edits.dry_run,
-        target: job.shown.clone(),
-        ..Run::default()
-    };
+    let mut report = Run::begin(&job.edits, &job.shown);
     if let Err(error) = attempt(job, &mut report, ahead) {
-        report.error = Some(error.to_string());
+        report.fail(&error);
         report.commit = None;
     }
     report
 }
 
+/// What each step finds goes into the report at once, so that a failure is told with what came before it.
 fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), RunError> {
     if interrupt::wanted() {
         return Err(RunError::Interrupted);
     }
     let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
     let (below, marked) = find_marked(job, &root, ahead)?;
-    let policies = all_policies(job, &root, &marked, report, ahead)?;
+    let (policies, notes) = all_policies(job, &root, &marked, ahead)?;
+    report.notes.extend(notes);
     let policies = preview::resolved(policies, &marked, &job.edits);
-    let mut planned = preview::preview(&marked, &job.edits, &policies)?;
-    report.changes = std::mem::take(&mut planned.changes);
-    report.skips = std::mem::take(&mut planned.skips);
-    report.named = std::mem::take(&mut planned.named);
-    for (n, plan) in &planned.files {
-        let Some(file) = marked.get(*n) else { continue };
-        let old = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
-        report.files.push(preview::spliced(&file.path, &old, plan)?);
-    }
-    let message = message(job, &below, &policies, report)?;
+    let preview = preview::preview(&marked, &job.edits, &policies)?;
+    report.changes = preview.changes;
+    report.skips = preview.skips;
+    report.named = preview.named;
+    report.files = spliced(&marked, &preview.files, ahead)?;
     if report.files.is_empty() {
+        let commit = job.commit.as_ref();
+        report
+            .notes
+            .extend(commit.map(|commit| commit.message.check()).unwrap_or_default());
         return Ok(());
     }
+    let message = message(job, &below, &policies, &report.changes)?;
+    let dry_run = job.edits.dry_run;
     if let Some(commit) = &job.commit {
-        report.commit = Some(worktree::prepare(
-            commit,
-            &message,
-            &root,
-            &report.files,
-            job.edits.dry_run,
-        )?);
+        report.commit = Some(worktree::prepare(commit, &message, &root, &report.files, dry_run)?);
     }
-    if job.edits.dry_run {
+    if dry_run {
         ahead.remember(&root, &report.files);
         return Ok(());
     }
-    interrupt::held(|| write(job, &message, &root, report))
+    report.commit = interrupt::held(|| write(job, &message, &root, &report.files))?;
+    Ok(())
+}
+
+/// Reads and splices the files that change.
+fn spliced(marked: &[Marked<PathBuf>], plans: &[(usize, Plan)], ahead: &Ahead) -> Result<Vec<FileChange>, RunError> {
+    let mut files = Vec::with_capacity(plans.len());
+    for (n, plan) in plans {
+        let Some(file) = marked.get(*n) else { continue };
+        let old = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
+        files.push(preview::spliced(&file.path, &old, plan)?);
+    }
+    Ok(files)
 }
 
 /// The message of the commit, if there is to be one.
-fn message(job: &FolderJob, below: &str, policies: &Policies, report: &mut Run) -> Result<Vec<u8>, RunError> {
+fn message(job: &FolderJob, below: &str, policies: &Policies, changes: &[Change]) -> Result<Vec<u8>, RunError> {
     let Some(commit) = &job.commit else {
         return Ok(Vec::new());
     };
-    if report.files.is_empty() {
-        commit.message.check(&mut report.notes);
-        return Ok(Vec::new());
-    }
-    let changed = Changed {
+    commit.message.render(&Changed {
         edits: &job.edits,
-        changes: &report.changes,
+        changes,
         below,
         policies,
-    };
-    commit.message.render(&changed, &mut report.notes)
+    })
 }
 
 /// Writes the files, and commits them if that is wanted.
-fn write(job: &FolderJob, message: &[u8], root: &Path, report: &mut Run) -> Result<(), RunError> {
+fn write(job: &FolderJob, message: &[u8], root: &Path, files: &[FileChange]) -> Result<Option<CommitReport>, RunError> {
     let Some(commit) = &job.commit else {
-        return replace_all(root, &report.files);
+        return replace_all(root, files).map(|()| None);
     };
     let head = worktree::head(root)?;
-    replace_all(root, &report.files)?;
-    match worktree::commit(commit, message, root, &report.files) {
-        Ok(made) => {
-            report.commit = Some(made);
-            Ok(())
-        }
+    replace_all(root, files)?;
+    match worktree::commit(commit, message, root, files) {
+        Ok(made) => Ok(Some(made)),
         // Git ended after it had committed, or somebody else did commit: old contents would undo that.
         Err(error) if worktree::head(root)? != head => Err(RunError::Other(format!(
             "{error}; HEAD has moved meanwhile, so the edited files are left as they are: look at `git status`"
         ))),
         Err(error) => {
             // Nothing is left half done: the files are as they were.
-            put_back(root, &report.files)?;
+            put_back(root, files)?;
             Err(error)
         }
     }
@@ -259,16 +255,16 @@ fn look_at(at: &Path, path: &[u8], size: u64, ahead: &Ahead) -> std::io::Result<
     }))
 }
 
-/// The given policies and, when markers name others, those that the folder (or the file) holds.
+/// The given policies and, when markers name others, those that the folder (or the file) holds, with notes on what of these could
+/// not be read.
 fn all_policies(
     job: &FolderJob,
     root: &Path,
     marked: &[Marked<PathBuf>],
-    report: &mut Run,
     ahead: &Ahead,
-) -> Result<Arc<Policies>, RunError> {
+) -> Result<(Arc<Policies>, Vec<String>), RunError> {
     if !preview::lacks_manifests(marked, &job.edits) {
-        return Ok(job.edits.policies.clone());
+        return Ok((job.edits.policies.clone(), Vec::new()));
     }
     let mut whole = Vec::new();
     // Without a path all of the folder (or the file) has been looked at already.
@@ -283,7 +279,6 @@ fn all_policies(
         let bytes = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
         found.read(&file.path, &bytes);
     }
-    let (policies, mut notes) = found.below(&job.edits.policies);
-    report.notes.append(&mut notes);
-    Ok(Arc::new(policies))
+    let (policies, notes) = found.below(&job.edits.policies);
+    Ok((Arc::new(policies), notes))
 }

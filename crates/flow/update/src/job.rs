@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::destination::{self, DestinationError, Destinations, Refspec};
+use super::error::RunError;
 use super::message::CommitMessage;
 use super::policies::{Policies, Resolve};
 use super::pull_request::PullRequest;
 use bumpwright_api::LabelSelector;
+use bumpwright_git::GitError;
 use bumpwright_signing::Signer;
 
 /// What to set, for whom and where to look.
@@ -173,6 +175,21 @@ impl RemoteJob {
     #[must_use]
     pub fn starts_at_tip(&self) -> bool {
         matches!(self.start, Start::Default | Start::Branch(_) | Start::Name(_))
+    }
+
+    pub(super) fn fetch_failed(&self, source: GitError) -> RunError {
+        let url = self.url.clone();
+        RunError::Fetch { url, source }
+    }
+
+    pub(super) fn read_failed(&self, source: GitError) -> RunError {
+        let url = self.url.clone();
+        RunError::Read { url, source }
+    }
+
+    pub(super) fn push_failed(&self, source: GitError) -> RunError {
+        let url = self.url.clone();
+        RunError::Push { url, source }
     }
 
     /// The queue that this job waits in: runs that push to the same reference go one after the other.

@@ -1,5 +1,5 @@
 //! One run of an image update automation, the same steps for a preview, a command and a controller:
-//! resolve → fetch → plan → splice → commit → push → pull request → report.
+//! fetch → resolve → plan → splice → commit → push → pull request → report.
 
 mod commit;
 mod delivery;

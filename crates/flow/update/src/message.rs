@@ -74,18 +74,15 @@ impl CommitMessage {
     ///
     /// # Errors
     ///
-    /// When the template does not parse or does not fit (IUA-063); what was probably meant goes into `notes`.
-    pub(super) fn render(&self, changed: &Changed<'_>, notes: &mut Vec<String>) -> Result<Vec<u8>, RunError> {
+    /// When the template does not parse or does not fit (IUA-063).
+    pub(super) fn render(&self, changed: &Changed<'_>) -> Result<Vec<u8>, RunError> {
         if self.is_literal() {
             return Ok(self.template.clone().into_bytes());
         }
         let mut data = data(changed);
         data.values.clone_from(&self.values);
         data.era = self.era;
-        let message = message::render(&self.template, &data, Limits::default(), &Machine).map_err(|source| {
-            notes.push(explained(&source));
-            RunError::Message(source)
-        })?;
+        let message = message::render(&self.template, &data, Limits::default(), &Machine).map_err(RunError::Message)?;
         if message.contains(&0) {
             // Git would cut the message there, and many servers refuse such a commit.
             return Err(RunError::Other("the commit message holds a NUL byte".to_owned()));
@@ -98,20 +95,20 @@ impl CommitMessage {
         !self.template.contains("{{") && !self.template.is_empty()
     }
 
-    /// A template that does not parse would fail the next run that has something to commit.
-    pub(super) fn check(&self, notes: &mut Vec<String>) {
+    /// Notes on a template that does not parse: it would fail the next run that has something to commit.
+    pub(super) fn check(&self) -> Vec<String> {
         if self.is_literal() {
-            return;
+            return Vec::new();
         }
-        if let Err(error) = message::check(&self.template) {
-            notes.push(format!("the next commit will fail: {error}"));
-            notes.push(explained(&error));
+        match message::check(&self.template) {
+            Ok(_) => Vec::new(),
+            Err(error) => vec![format!("the next commit will fail: {error}"), explained(&error)],
         }
     }
 }
 
 /// Where in the template an error is, and what was probably meant.
-fn explained(error: &MessageError) -> String {
+pub(super) fn explained(error: &MessageError) -> String {
     let place = error.place();
     let hint = error.hint().map(|hint| format!(": {hint}")).unwrap_or_default();
     format!("message template, line {}, column {}{hint}", place.line, place.column)

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::delivery::Made;
 use super::destination::{Destinations, Value};
 use super::error::RunError;
 use super::job::RemoteJob;
-use super::report::{CommitReport, Run};
 use bumpwright_api::ForgeKind;
+use bumpwright_edit::Change;
 use bumpwright_forge::{Forge, Kept, Kind, Row, State, Wanted};
 
 /// That a run's branch is to have a pull request.
@@ -40,6 +41,15 @@ impl PullRequestReport {
             Some(State::Unchanged) => "unchanged",
             Some(State::Declined) => "declined",
         }
+    }
+
+    /// What is to be said of a request that somebody did not want.
+    pub(super) fn note(&self) -> Option<String> {
+        let kept = self.kept.as_ref().filter(|kept| kept.state == State::Declined)?;
+        Some(format!(
+            "pull request #{} for the same changes was closed without merging ({}): reopen it there to have them after all",
+            kept.number, kept.url
+        ))
     }
 }
 
@@ -86,37 +96,28 @@ pub(super) fn planned(
 /// What the forge says against it; the push has landed all the same.
 pub(super) fn keep(
     job: &RemoteJob,
-    planned: Option<PullRequestReport>,
-    message: &[u8],
-    report: &mut Run,
-) -> Result<(), RunError> {
-    let (Some(wanted), Some(mut planned)) = (&job.pull_request, planned) else {
-        return Ok(());
+    planned: PullRequestReport,
+    made: &Made,
+    changes: &[Change],
+) -> Result<PullRequestReport, RunError> {
+    let Some(wanted) = &job.pull_request else {
+        return Ok(planned);
     };
-    let changes: Vec<Row> = report.changes.iter().map(row).collect();
+    let changes: Vec<Row> = changes.iter().map(row).collect();
     let kept = wanted.forge.keep(&Wanted {
         head: &planned.head,
         base: &planned.base,
-        commit: report.commit.as_ref().and_then(id).unwrap_or_default(),
-        message: &String::from_utf8_lossy(message),
+        commit: &made.id.to_string(),
+        message: &String::from_utf8_lossy(&made.message),
         changes: &changes,
     })?;
-    if kept.state == State::Declined {
-        report.notes.push(format!(
-            "pull request #{} for the same changes was closed without merging ({}): reopen it there to have them after all",
-            kept.number, kept.url
-        ));
-    }
-    planned.kept = Some(kept);
-    report.pull_request = Some(planned);
-    Ok(())
+    Ok(PullRequestReport {
+        kept: Some(kept),
+        ..planned
+    })
 }
 
-fn id(commit: &CommitReport) -> Option<&str> {
-    commit.id.as_deref()
-}
-
-fn row(change: &bumpwright_edit::Change) -> Row {
+fn row(change: &Change) -> Row {
     Row {
         path: change.path.clone(),
         object: change.object.to_string(),

@@ -1,25 +1,29 @@
-//! A run against a remote: resolve → fetch → plan → splice → commit → push → report, tried again when a race was lost.
+//! A run against a remote: fetch → resolve → plan → splice → commit → push → pull request, tried again when a race was lost.
+//! Each step gives what it found; here it goes into the report at once, so that a failure is told with what came before it.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::commit::commit;
+use super::commit::Wanted;
 use super::delivery::deliver;
 use super::error::RunError;
-use super::fetch::{fetch, on_top, revision, short};
+use super::fetch::{self, Base, short};
 use super::index::Index;
 use super::job::RemoteJob;
 use super::lane::{Entered, Lanes, View};
 use super::message::Changed;
+use super::policies::Policies;
 use super::preview;
-use super::pull_request;
+use super::pull_request::{self, PullRequestReport};
 use super::report::{CommitReport, Run};
 use super::retry::{Attempts, Decision};
 use super::review::{State, Variant};
+use super::survey::Surveyed;
 use super::trailer::with_change_id;
-use super::tree::{all_policies, find_marked, splice_all};
-use bumpwright_git::{Mirror, check_reference};
+use super::tree::Tree;
+use bumpwright_edit::Plan;
+use bumpwright_git::Mirror;
 
 /// What runs against one remote share.
 #[derive(Clone)]
@@ -44,13 +48,8 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
     let (mut report, failure) = loop {
         attempts.begin();
         turn.look();
-        let mut report = Run {
-            automation: job.edits.automation.clone(),
-            dry_run: job.edits.dry_run,
-            target: job.url.clone(),
-            ..Run::default()
-        };
-        let outcome = attempt(job, place, variant, &mut turn, &mut report);
+        let mut report = Run::begin(&job.edits, &job.url);
+        let outcome = Attempt { job, place, variant }.run(&mut turn, &mut report);
         if report.has_pushed() {
             turn.landed();
         }
@@ -71,7 +70,7 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
     place.index.save();
     report.races = attempts.races();
     if let Some(error) = failure {
-        report.error = Some(error.to_string());
+        report.fail(&error);
         report.failure = Some(error.failure());
         // A commit that no reference holds does not exist for anybody.
         report.commit = report.commit.filter(|_| !report.pushes.is_empty());
@@ -86,83 +85,147 @@ fn drawn(range: &Range<u64>) -> Duration {
     Duration::from_millis(range.start + random % width)
 }
 
-/// One attempt, from the listing to the last push. Gives the variant to try instead, when a review server wants one.
-fn attempt(
-    job: &RemoteJob,
-    place: &Place,
+/// One attempt, from the listing to the last push.
+#[derive(Clone, Copy)]
+struct Attempt<'a> {
+    job: &'a RemoteJob,
+    place: &'a Place,
     variant: Variant,
-    turn: &mut Entered<'_>,
-    report: &mut Run,
-) -> Result<Option<Variant>, RunError> {
-    let (fetched, destinations) = fetch(job, &place.mirror)?;
-    report.revision = revision(&fetched);
-    let (fetched, destinations) = on_top(job, place, fetched, destinations)?;
-    // Said here, so that a preview says it too.
-    for target in destinations.branch.iter().chain(&destinations.specs) {
-        check_reference(&target.reference).map_err(|source| RunError::Push {
-            url: job.url.clone(),
-            source,
-        })?;
-    }
-    let wanted = pull_request::planned(job, &fetched.tip.reference, &destinations)?;
-    let reading = |source| RunError::Read {
-        url: job.url.clone(),
-        source,
-    };
+}
 
-    let (below, surveyed) = find_marked(job, place, &fetched)?;
-    let (marked, mut walk) = (surveyed.files, surveyed.walk);
-    let policies = all_policies(job, place, &fetched, &marked, report)?;
-    let policies = preview::resolved(policies, &marked, &job.edits);
-    let mut planned = preview::preview(&marked, &job.edits, &policies)?;
-    report.changes = std::mem::take(&mut planned.changes);
-    report.skips = std::mem::take(&mut planned.skips);
-    report.named = std::mem::take(&mut planned.named);
-    if planned.files.is_empty() {
-        job.message.check(&mut report.notes);
-        return Ok(None);
+/// What a run is going to do, as far as looking tells it.
+struct Planned {
+    base: Base,
+    /// The pull request that is wanted.
+    request: Option<PullRequestReport>,
+    /// The job's path, joined.
+    below: String,
+    surveyed: Surveyed,
+    /// With the images of all that markers name.
+    policies: Arc<Policies>,
+    /// Files with edits, by their place in what was surveyed.
+    files: Vec<(usize, Plan)>,
+}
+
+impl Attempt<'_> {
+    /// Gives the variant to try instead, when a review server wants one or somebody has landed meanwhile.
+    fn run(self, turn: &mut Entered<'_>, report: &mut Run) -> Result<Option<Variant>, RunError> {
+        let mut planned = self.plan(report)?;
+        if planned.files.is_empty() {
+            report.notes.extend(self.job.message.check());
+            return Ok(None);
+        }
+        if !self.job.edits.dry_run && self.take(turn)? == View::Stale {
+            return Ok(Some(self.variant));
+        }
+        let tree = self.tree(&planned.base);
+        report.files = tree.spliced(&mut planned.surveyed, &planned.files)?;
+        let message = self.message(&planned, report)?;
+        report.commit = Some(self.preview_of_commit(&planned.base, &message));
+        if self.job.edits.dry_run {
+            report.pull_request = planned.request;
+            return Ok(None);
+        }
+        self.land(planned, message, report)
     }
-    if !job.edits.dry_run {
-        let patience = place.mirror.timeout();
-        let view = turn.take_turn(patience).ok_or_else(|| RunError::Busy {
-            url: job.url.clone(),
-            limit: patience,
-        })?;
-        if view == View::Stale {
-            return Ok(Some(variant));
+
+    /// Fetch → resolve → plan: nothing is written.
+    fn plan(self, report: &mut Run) -> Result<Planned, RunError> {
+        let (job, mirror) = (self.job, &self.place.mirror);
+        let start = fetch::fetch(job, mirror)?;
+        report.revision = start.revision();
+        let base = fetch::on_top(job, mirror, start)?;
+        base.check_targets(job)?;
+        let request = pull_request::planned(job, &base.fetched.tip.reference, &base.destinations)?;
+        let tree = self.tree(&base);
+        let (below, surveyed) = tree.marked()?;
+        let (policies, notes) = tree.policies(&surveyed.files)?;
+        report.notes.extend(notes);
+        let policies = preview::resolved(policies, &surveyed.files, &job.edits);
+        let preview = preview::preview(&surveyed.files, &job.edits, &policies)?;
+        report.changes = preview.changes;
+        report.skips = preview.skips;
+        report.named = preview.named;
+        Ok(Planned {
+            base,
+            request,
+            below,
+            surveyed,
+            policies,
+            files: preview.files,
+        })
+    }
+
+    /// Commit → push → pull request.
+    fn land(self, planned: Planned, message: Vec<u8>, report: &mut Run) -> Result<Option<Variant>, RunError> {
+        let wanted = Wanted {
+            job: self.job,
+            place: self.place,
+            base: &planned.base,
+            variant: self.variant,
+        };
+        let made = wanted.commit(message, &report.files)?;
+        if let Some(commit) = &mut report.commit {
+            commit.id = Some(made.id.to_string());
+            commit.signed = made.signed;
+        }
+        let delivered = deliver(&wanted, &made);
+        report.pushes = delivered.pushes;
+        report.notes.extend(delivered.notes);
+        if let Some(next) = delivered.outcome? {
+            return Ok(Some(next));
+        }
+        if let Some(request) = planned.request {
+            let kept = pull_request::keep(self.job, request, &made, &report.changes)?;
+            report.notes.extend(kept.note());
+            report.pull_request = Some(kept);
+        }
+        Ok(None)
+    }
+
+    fn tree<'b>(self, base: &'b Base) -> Tree<'b>
+    where
+        Self: 'b,
+    {
+        Tree {
+            job: self.job,
+            index: &self.place.index,
+            fetched: &base.fetched,
         }
     }
-    report.files = splice_all(&fetched.objects, &marked, &planned, &mut walk, reading)?;
-    let changed = Changed {
-        edits: &job.edits,
-        changes: &report.changes,
-        below: &below,
-        policies: &policies,
-    };
-    let mut message = job.message.render(&changed, &mut report.notes)?;
-    if let Some(reference) = job.review_reference(&fetched.tip.reference) {
-        let state = State::new((&job.url, &reference), &marked, &job.edits, &policies);
-        message = with_change_id(&message, &state.change_id(variant.change));
+
+    /// Waits until those before it have pushed.
+    fn take(self, turn: &mut Entered<'_>) -> Result<View, RunError> {
+        let patience = self.place.mirror.timeout();
+        turn.take_turn(patience).ok_or_else(|| RunError::Busy {
+            url: self.job.url.clone(),
+            limit: patience,
+        })
     }
-    report.commit = Some(CommitReport {
-        id: None,
-        branch: Some(short(&destinations.work)),
-        message: String::from_utf8_lossy(&message).into_owned(),
-        author: job.author.to_string(),
-        signed: job.signer.is_some(),
-    });
-    if job.edits.dry_run {
-        report.pull_request = wanted;
-        return Ok(None);
+
+    /// The commit's message, with a Change-Id where the short form for Gerrit is asked for.
+    fn message(self, planned: &Planned, report: &Run) -> Result<Vec<u8>, RunError> {
+        let (job, policies) = (self.job, &planned.policies);
+        let message = job.message.render(&Changed {
+            edits: &job.edits,
+            changes: &report.changes,
+            below: &planned.below,
+            policies,
+        })?;
+        let Some(reference) = job.review_reference(&planned.base.fetched.tip.reference) else {
+            return Ok(message);
+        };
+        let state = State::new((&job.url, &reference), &planned.surveyed.files, &job.edits, policies);
+        Ok(with_change_id(&message, &state.change_id(self.variant.change)))
     }
-    let made = commit(job, place, &fetched, &destinations, (message, variant), &report.files)?;
-    if let Some(commit) = &mut report.commit {
-        commit.id = Some(made.id.to_string());
-        commit.signed = made.signed;
+
+    fn preview_of_commit(self, base: &Base, message: &[u8]) -> CommitReport {
+        CommitReport {
+            id: None,
+            branch: Some(short(&base.destinations.work).to_owned()),
+            message: String::from_utf8_lossy(message).into_owned(),
+            author: self.job.author.to_string(),
+            signed: self.job.signer.is_some(),
+        }
     }
-    let next = deliver(job, place, &fetched, &destinations, (&made, variant), report)?;
-    if next.is_none() {
-        pull_request::keep(job, wanted, &made.message, report)?;
-    }
-    Ok(next)
 }

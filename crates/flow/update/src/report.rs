@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::error::Failure;
+use super::error::{Failure, RunError};
+use super::job::Edits;
+use super::message::explained;
 use super::pull_request::PullRequestReport;
 use bumpwright_edit::{Change, Skip};
 use bumpwright_policy::PolicyName;
@@ -43,6 +45,24 @@ pub struct Run {
 }
 
 impl Run {
+    /// The report of a run that is about to begin.
+    pub(super) fn begin(edits: &Edits, target: &str) -> Self {
+        Self {
+            automation: edits.automation.clone(),
+            dry_run: edits.dry_run,
+            target: target.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// The run has failed, and for a template: what was probably meant.
+    pub(super) fn fail(&mut self, error: &RunError) {
+        if let RunError::Message(source) = error {
+            self.notes.push(explained(source));
+        }
+        self.error = Some(error.to_string());
+    }
+
     /// Whether a reference at the remote has changed.
     #[must_use]
     pub fn has_pushed(&self) -> bool {
