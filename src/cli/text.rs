@@ -66,9 +66,9 @@ fn line(out: &mut String, text: &str) {
 }
 
 fn place(run: &Run) -> String {
-    match run.revision.as_str() {
-        "" => words::inline(&run.target).into_owned(),
-        revision => format!("{} {revision}", words::inline(&run.target)),
+    match &run.revision {
+        None => words::inline(&run.target).into_owned(),
+        Some(revision) => format!("{} {revision}", words::inline(&run.target)),
     }
 }
 

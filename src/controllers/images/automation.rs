@@ -10,10 +10,11 @@ use serde_json::{Map, Value, json};
 use super::automation_job::{self, Refused};
 use super::preview;
 use super::skips;
+use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, Objects, Strategy};
+use bumpwright_artifact::Revision;
 use crate::controllers::context::Context;
 use crate::controllers::counting;
 use crate::controllers::gather;
-use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, ObjectName, Objects, Strategy};
 use bumpwright_http::Job;
 use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind, Object};
 use bumpwright_runtime::{Outcome, Reconcile, ReconcileRequest, Status};
@@ -109,7 +110,7 @@ impl ImageUpdateAutomations {
         let none = Value::Object(Map::new());
         let unchanged = !is_switched(&automation, &run)
             && status.fields.get("observedPolicies").unwrap_or(&none) == &observed
-            && status.text("observedSourceRevision") == run.revision;
+            && Revision::parse(status.text("observedSourceRevision")) == run.revision;
         Ok(concluded(request, status, &automation, &run, observed, unchanged))
     }
 
@@ -200,7 +201,8 @@ fn is_switched(automation: &ImageUpdateAutomation, run: &Run) -> bool {
     push.is_some_and(|push| {
         let branch = push.branch.as_deref().filter(|branch| !branch.is_empty());
         let refspec = push.refspec.as_deref().filter(|refspec| !refspec.is_empty());
-        refspec.is_some() || branch.is_some_and(|branch| !run.revision.starts_with(&format!("{branch}@")))
+        let start = run.revision.as_ref().map(|revision| revision.name.as_str());
+        refspec.is_some() || branch.is_some_and(|branch| start != Some(branch))
     })
 }
 
@@ -217,25 +219,14 @@ fn concluded(
     unchanged: bool,
 ) -> Outcome {
     let commit = run.commit.as_ref().filter(|_| run.has_pushed());
-    let pushed = commit.and_then(|commit| Some((commit, commit.id.as_ref()?)));
-    let mut revision = run.revision.clone();
+    let pushed = commit.and_then(|commit| commit.id.as_ref());
     let fields = &mut status.fields;
-    if let Some((commit, id)) = pushed {
+    if let Some(id) = pushed {
         fields.insert("lastPushCommit".to_owned(), json!(id));
         fields.insert("lastPushTime".to_owned(), json!(request.now));
-        let branch = commit.branch.as_deref().unwrap_or_default();
-        // What was pushed to another branch is not what is checked out next time.
-        if revision.starts_with(&format!("{branch}@"))
-            && run
-                .pushes
-                .iter()
-                .any(|push| push.reference == format!("refs/heads/{branch}"))
-        {
-            let kind = if id.len() == 64 { "sha256" } else { "sha1" };
-            revision = format!("{branch}@{kind}:{id}");
-        }
     }
-    fields.insert("observedSourceRevision".to_owned(), json!(revision));
+    let revision = run.revision_after().map(|revision| revision.to_string());
+    fields.insert("observedSourceRevision".to_owned(), json!(revision.unwrap_or_default()));
     match observed.as_object().is_some_and(Map::is_empty) {
         true => fields.remove("observedPolicies"),
         false => fields.insert("observedPolicies".to_owned(), observed),
@@ -279,4 +270,37 @@ fn summary(run: &Run, refspec: Option<&str>) -> String {
         text.push_str(&commit.message);
     }
     text
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A push branch is another one also when its name is the first part of the other's, up to an `@`.
+    #[test]
+    fn an_automation_is_switched_when_it_pushes_to_another_branch() {
+        let run = |branch: &str| Run {
+            revision: Revision::parse(&format!("{branch}@sha1:{}", "0".repeat(40))),
+            ..Run::default()
+        };
+        let pushes_to = |push: Value| -> ImageUpdateAutomation {
+            let git = json!({"commit": {"author": {"email": "bot@example.com"}}, "push": push});
+            serde_json::from_value(json!({
+                "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImageUpdateAutomation",
+                "metadata": {"name": "all", "namespace": "fs"},
+                "spec": {"interval": "1h", "sourceRef": {"kind": "GitRepository", "name": "fleet"}, "git": git},
+            }))
+            .unwrap()
+        };
+        let main = pushes_to(json!({"branch": "main"}));
+        assert!(!is_switched(&main, &run("main")));
+        assert!(is_switched(&main, &run("next")));
+        assert!(is_switched(&main, &run("main@home")));
+        assert!(is_switched(
+            &pushes_to(json!({"refspec": "refs/heads/main:refs/heads/x"})),
+            &run("main")
+        ));
+        assert!(!is_switched(&pushes_to(Value::Null), &run("main")));
+    }
 }

@@ -3,7 +3,7 @@
 use super::destination::{Destinations, full_branch, is_review};
 use super::error::RunError;
 use super::job::{OtherBranch, RemoteJob, Start};
-use bumpwright_git::{Also, Checkout, Fetched, Mirror, RemoteRef, check_reference};
+use bumpwright_git::{Also, Checkout, Fetched, Mirror, RemoteRef, Revision, check_reference, revision};
 use bumpwright_semver::latest_tag;
 
 /// What a run goes on from.
@@ -13,14 +13,10 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// `main@sha1:…`, as Flux writes revisions (C04).
-    pub(super) fn revision(&self) -> String {
-        let id = self.fetched.tip.commit;
-        let kind = if id.as_bytes().len() == 32 { "sha256" } else { "sha1" };
-        match short(&self.fetched.tip.reference) {
-            "" => format!("{kind}:{id}"),
-            name => format!("{name}@{kind}:{id}"),
-        }
+    /// What is checked out, as Flux names it (C04).
+    pub(super) fn revision(&self) -> Revision {
+        let tip = &self.fetched.tip;
+        revision(short(&tip.reference), tip.commit)
     }
 
     /// Refuses names that no reference can have: said early, so that a preview says it too.

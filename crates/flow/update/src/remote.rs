@@ -133,7 +133,7 @@ impl Attempt<'_> {
     fn plan(self, report: &mut Run) -> Result<Planned, RunError> {
         let (job, mirror) = (self.job, &self.place.mirror);
         let start = fetch::fetch(job, mirror)?;
-        report.revision = start.revision();
+        report.revision = Some(start.revision());
         let base = fetch::on_top(job, mirror, start)?;
         base.check_targets(job)?;
         let request = pull_request::planned(job, &base.fetched.tip.reference, &base.destinations)?;

@@ -7,6 +7,7 @@ use super::job::Edits;
 use super::message::explained;
 use super::pull_request::PullRequestReport;
 use bumpwright_edit::{Change, Skip};
+use bumpwright_git::Revision;
 use bumpwright_policy::PolicyName;
 
 /// The outcome of one run.
@@ -18,8 +19,8 @@ pub struct Run {
     pub target: String,
     /// Nothing is written, nothing was.
     pub dry_run: bool,
-    /// What was checked out, `main@sha1:…`; empty in a folder.
-    pub revision: String,
+    /// What was checked out; none in a folder.
+    pub revision: Option<Revision>,
     /// Fields that changed.
     pub changes: Vec<Change>,
     /// What looked like a marker and was left alone.
@@ -61,6 +62,23 @@ impl Run {
             self.notes.push(explained(source));
         }
         self.error = Some(error.to_string());
+    }
+
+    /// What is checked out after the run: its own commit, if that went to the branch that it started from. What was pushed to
+    /// another branch is not what is checked out next time.
+    #[must_use]
+    pub fn revision_after(&self) -> Option<Revision> {
+        let mut revision = self.revision.clone()?;
+        let reference = format!("refs/heads/{}", revision.name);
+        let has_moved = self.has_pushed() && self.pushes.iter().any(|push| push.reference == reference);
+        if let Some(commit) = &self.commit
+            && let Some(id) = &commit.id
+            && commit.branch.as_ref() == Some(&revision.name)
+            && has_moved
+        {
+            revision.hash.clone_from(id);
+        }
+        Some(revision)
     }
 
     /// Whether a reference at the remote has changed.
@@ -132,5 +150,57 @@ impl PushStatus {
             Self::Forced => "forced",
             Self::UpToDate => "up-to-date",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &str = "5394cb7f48332b2de7c17dd8b8384bbc84b7e738";
+    const NEW: &str = "2aae6c35c94fcfb415dbe95f408b9ce91ee846ed";
+
+    /// A run that started from `from`, and pushed its commit on `branch` there.
+    fn run(from: &str, branch: &str, status: PushStatus) -> Run {
+        Run {
+            revision: Revision::parse(from),
+            commit: Some(CommitReport {
+                id: Some(NEW.to_owned()),
+                branch: Some(branch.to_owned()),
+                message: String::new(),
+                author: String::new(),
+                signed: false,
+            }),
+            pushes: vec![PushReport {
+                reference: format!("refs/heads/{branch}"),
+                old: Some(OLD.to_owned()),
+                new: NEW.to_owned(),
+                status,
+            }],
+            ..Run::default()
+        }
+    }
+
+    fn after(run: &Run) -> String {
+        run.revision_after()
+            .map(|revision| revision.to_string())
+            .unwrap_or_default()
+    }
+
+    /// C04: also where a branch has the name of another one up to an `@`.
+    #[test]
+    fn what_a_run_pushes_to_its_own_branch_is_checked_out_next_time() {
+        let main = format!("main@sha1:{OLD}");
+        assert_eq!(
+            after(&run(&main, "main", PushStatus::Updated)),
+            format!("main@sha1:{NEW}")
+        );
+        assert_eq!(after(&run(&main, "auto", PushStatus::Updated)), main);
+        assert_eq!(after(&run(&main, "main", PushStatus::UpToDate)), main);
+        let odd = format!("main@home@sha1:{OLD}");
+        assert_eq!(after(&run(&odd, "main", PushStatus::Updated)), odd);
+        let bare = format!("sha1:{OLD}");
+        assert_eq!(after(&run(&bare, "main", PushStatus::Updated)), bare);
+        assert_eq!(after(&Run::default()), "");
     }
 }

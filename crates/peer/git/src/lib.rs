@@ -57,6 +57,7 @@ mod tree;
 mod unpack;
 mod walk;
 
+pub use bumpwright_artifact::Revision;
 pub use credential::{Credential, fill as ask_helpers};
 
 pub use checkout::{Also, Checkout, ChooseTag, Fetched, RemoteRef, Tip};
