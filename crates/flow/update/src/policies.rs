@@ -5,15 +5,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::held::Held;
-use bumpwright_api::{ImagePolicy, ImageRepository, LabelSelector, ObjectName};
-use bumpwright_edit::{Images, Reason, Verdict};
+use super::known::{Known, Open, State, downgrades, of_status};
+use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
+use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
-use bumpwright_policy::{self as policy, Guards, InvalidImage, LatestRef, PolicyName, RuleSpec};
+use bumpwright_policy::{InvalidImage, LatestRef, PolicyName};
 
 /// All policies that a run can see, from manifests or a cluster, with `--set` on top.
 #[derive(Clone, Debug)]
 pub struct Policies {
-    known: HashMap<PolicyName, Known>,
+    pub(super) known: HashMap<PolicyName, Known>,
     repositories: BTreeMap<ObjectName, Arc<ImageRepository>>,
     /// Those that stand several times and differ, in words.
     unclear: BTreeMap<ObjectName, String>,
@@ -23,39 +24,6 @@ pub struct Policies {
     online: bool,
     /// Whether these are all that there are, so that manifests in the repository add none.
     all: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Known {
-    image: State,
-    /// Why no run with this policy may write anything.
-    invalid: Option<InvalidImage>,
-    labels: BTreeMap<String, String>,
-    /// Keeps a field from a lower tag.
-    downgrades: Option<Arc<Downgrades>>,
-}
-
-#[derive(Clone, Debug)]
-enum State {
-    Image(LatestRef),
-    Nothing(Reason, String),
-    /// By a hold, or an annotation that does not parse and may be one: `--set` does not open it.
-    Closed(Reason, String),
-    /// A registry has to be asked; without its repository the status counts.
-    Open(Arc<Open>),
-}
-
-#[derive(Debug)]
-struct Open {
-    policy: Arc<ImagePolicy>,
-    repository: ObjectName,
-    status: Known,
-}
-
-#[derive(Debug)]
-struct Downgrades {
-    guards: Guards,
-    policy: policy::ImagePolicy,
 }
 
 /// A policy whose image a registry knows.
@@ -320,7 +288,7 @@ impl Policies {
 
     /// Why no run may write anything with this policy: for its image, or for that of its status when no registry can be
     /// asked for a better one.
-    fn invalid<'a>(&'a self, known: &'a Known) -> Option<&'a InvalidImage> {
+    pub(super) fn invalid<'a>(&'a self, known: &'a Known) -> Option<&'a InvalidImage> {
         match &known.image {
             State::Open(open) if !self.repositories.contains_key(&open.repository) => open.status.invalid.as_ref(),
             _ => known.invalid.as_ref(),
@@ -328,135 +296,13 @@ impl Policies {
     }
 
     /// The known name that is likest to `name`, if one is like enough to have been meant.
-    fn meant(&self, name: &PolicyName) -> Option<&PolicyName> {
+    pub(super) fn meant(&self, name: &PolicyName) -> Option<&PolicyName> {
         let wanted = name.to_string();
         let near = |known: &&PolicyName| distance(&known.to_string(), &wanted);
         // Of equally near ones the first by name, so that a hint is the same each time.
         let best = self.known.keys().min_by_key(|known| (near(known), *known))?;
         (near(&best) <= 2 || (best.name == name.name && best.namespace != name.namespace)).then_some(best)
     }
-}
-
-/// The policies as one run sees them: an automation takes those of its own namespace (IUA-002) that its selector wants.
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
-    /// All policies.
-    pub policies: &'a Policies,
-    /// The automation's namespace; none for a plain run, which takes all.
-    pub namespace: Option<&'a str>,
-    /// The automation's `policySelector`, validated.
-    pub selector: Option<&'a LabelSelector>,
-}
-
-impl View<'_> {
-    /// The first policy of an automation whose image is none: like Flux, it then writes nothing at all. A plain run
-    /// only skips the markers of that policy.
-    #[must_use]
-    pub fn invalid(&self) -> Option<(&PolicyName, &InvalidImage)> {
-        let own = self.namespace?;
-        let selected = |known: &Known| self.selector.is_none_or(|s| s.matches(&known.labels).unwrap_or(false));
-        let of_this_run = self.policies.known.iter().filter(|(name, _)| name.namespace == own);
-        of_this_run
-            .filter(|(_, known)| selected(known))
-            .find_map(|(name, known)| Some((name, self.policies.invalid(known)?)))
-    }
-}
-
-impl Images for View<'_> {
-    fn verdict(&self, name: &PolicyName) -> Verdict<'_> {
-        if let Some(own) = self.namespace.filter(|own| *own != name.namespace) {
-            let message = format!("policy {name} is not in the automation's namespace {own}");
-            return Verdict::Skip(Reason::OtherNamespace, message);
-        }
-        let Some(known) = self.policies.known.get(name) else {
-            let hint = self
-                .policies
-                .meant(name)
-                .map(|meant| format!("; did you mean {}:{}?", meant.namespace, meant.name));
-            let message = format!("there is no ImagePolicy {name}{}", hint.unwrap_or_default());
-            return Verdict::Skip(Reason::UnknownPolicy, message);
-        };
-        let selected = |selector: &LabelSelector| selector.matches(&known.labels).unwrap_or(false);
-        if !self.selector.is_none_or(selected) {
-            let message = format!("the automation's policySelector leaves ImagePolicy {name} out");
-            return Verdict::Skip(Reason::NotSelected, message);
-        }
-        match &known.image {
-            State::Image(image) => Verdict::Image(image),
-            State::Nothing(reason, why) | State::Closed(reason, why) => Verdict::Skip(*reason, why.clone()),
-            State::Open(_) => Verdict::Skip(Reason::PolicyNotReady, format!("ImagePolicy {name} was not looked up")),
-        }
-    }
-
-    fn refusal(&self, name: &PolicyName, from: &str, to: &str) -> Option<(Reason, String)> {
-        let downgrades = self.policies.known.get(name)?.downgrades.as_ref()?;
-        let refusal = downgrades.guards.check_downgrade(&downgrades.policy, from, to).err()?;
-        Some((Reason::WouldDowngrade, format!("ImagePolicy {name}: {refusal}")))
-    }
-}
-
-impl Known {
-    fn is_closed(&self) -> bool {
-        matches!(self.image, State::Closed(..))
-    }
-
-    /// The same policy with what a registry said.
-    fn answered(&self, name: &PolicyName, answer: Result<LatestRef, Unresolved>) -> Self {
-        let invalid = answer.as_ref().ok().and_then(|image| image.check().err());
-        let image = match (answer, &invalid) {
-            (Ok(_), Some(invalid)) => State::Nothing(Reason::PolicyNotReady, format!("ImagePolicy {name}: {invalid}")),
-            (Ok(image), None) => State::Image(image),
-            (Err(why), _) => State::Nothing(why.reason, why.message),
-        };
-        Self {
-            image,
-            invalid,
-            labels: self.labels.clone(),
-            downgrades: self.downgrades.clone(),
-        }
-    }
-}
-
-/// The image of a policy's status. Nobody knows its age.
-fn of_status(name: &PolicyName, policy: &ImagePolicy, guards: &Guards, now: &Time) -> Known {
-    let not_ready = |message| State::Nothing(Reason::PolicyNotReady, message);
-    let mut invalid = None;
-    let image = match policy.latest_ref() {
-        Ok(Some(image)) => match (image.check(), guards.check_age(None, now)) {
-            (Ok(()), Ok(())) => State::Image(image),
-            (Ok(()), Err(refusal)) => State::Nothing(Reason::TooYoung, format!("ImagePolicy {name}: {refusal}")),
-            (Err(e), _) => {
-                invalid = Some(e.clone());
-                not_ready(format!("ImagePolicy {name}: {e}"))
-            }
-        },
-        Ok(None) => not_ready(format!(
-            "ImagePolicy {name} has no image yet: its status.latestRef is empty"
-        )),
-        Err(e) => not_ready(format!("ImagePolicy {name}: status.latestImage: {e}")),
-    };
-    Known {
-        image,
-        invalid,
-        labels: policy.metadata.labels.clone(),
-        downgrades: None,
-    }
-}
-
-/// What keeps fields from lower tags, if the policy wants that. A policy without a usable rule ranks versions.
-fn downgrades(policy: &ImagePolicy, guards: &Guards) -> Option<Arc<Downgrades>> {
-    if !guards.refuses_downgrade {
-        return None;
-    }
-    let any = RuleSpec {
-        semver: Some("*".to_owned()),
-        ..RuleSpec::default()
-    };
-    let chooser = policy.chooser().or_else(|_| policy::ImagePolicy::new(&any, None));
-    Some(Arc::new(Downgrades {
-        guards: guards.clone(),
-        policy: chooser.ok()?,
-    }))
 }
 
 /// Edit distance between two names, in characters.
@@ -483,6 +329,8 @@ fn distance(a: &str, b: &str) -> usize {
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
+    use crate::view::View;
+    use bumpwright_edit::{Images, Verdict};
 
     fn image(tag: &str) -> LatestRef {
         LatestRef {
@@ -490,40 +338,6 @@ mod tests {
             tag: tag.into(),
             digest: None,
         }
-    }
-
-    fn policies() -> Policies {
-        let mut policies = Policies::default();
-        policies.set(PolicyName::new("fs", "app"), image("1.0.0"));
-        policies.set(PolicyName::new("other", "thing"), image("2.0.0"));
-        policies
-    }
-
-    fn reason(view: View<'_>, namespace: &str, name: &str) -> (Reason, String) {
-        match view.verdict(&PolicyName::new(namespace, name)) {
-            Verdict::Skip(reason, message) => (reason, message),
-            Verdict::Image(image) => panic!("{image}"),
-        }
-    }
-
-    #[test]
-    fn iua_002_only_policies_of_the_automations_namespace() {
-        let policies = policies();
-        let view = View {
-            policies: &policies,
-            namespace: Some("fs"),
-            selector: None,
-        };
-        assert!(matches!(view.verdict(&PolicyName::new("fs", "app")), Verdict::Image(_)));
-        assert_eq!(reason(view, "other", "thing").0, Reason::OtherNamespace);
-        let plain = View {
-            namespace: None,
-            ..view
-        };
-        assert!(matches!(
-            plain.verdict(&PolicyName::new("other", "thing")),
-            Verdict::Image(_)
-        ));
     }
 
     fn policy(annotations: &str, spec: &str) -> ImagePolicy {
@@ -575,36 +389,6 @@ mod tests {
         let message = |spec, online| closed("", spec, online, false).unwrap().1;
         assert!(message(", suspend: true", true).ends_with("; it is suspended, so its registry is not asked"));
         assert!(message("", false).ends_with("; offline, its registry is not asked"));
-    }
-
-    #[test]
-    fn a_misspelled_policy_gets_a_hint() {
-        let policies = policies();
-        let view = View {
-            policies: &policies,
-            namespace: None,
-            selector: None,
-        };
-        let (why, message) = reason(view, "fs", "ap");
-        assert_eq!(why, Reason::UnknownPolicy);
-        assert!(message.ends_with("did you mean fs:app?"), "{message}");
-        assert!(reason(view, "flux-system", "app").1.ends_with("did you mean fs:app?"));
-        assert!(!reason(view, "fs", "quite-different").1.contains("did you mean"));
-    }
-
-    #[test]
-    fn the_selector_leaves_policies_out() {
-        let policies = policies();
-        let selector = LabelSelector {
-            match_labels: [("team".into(), "a".into())].into(),
-            ..LabelSelector::default()
-        };
-        let view = View {
-            policies: &policies,
-            namespace: Some("fs"),
-            selector: Some(&selector),
-        };
-        assert_eq!(reason(view, "fs", "app").0, Reason::NotSelected);
     }
 
     #[test]

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::error::RunError;
 use super::held::Held;
 use super::job::Edits;
-use super::policies::{Policies, View};
+use super::policies::Policies;
 use super::report::FileChange;
 use super::survey::Marked;
+use super::view::View;
 use bumpwright_edit::{self as edit, Change, Plan, Site, Skip};
 use bumpwright_policy::PolicyName;
 

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use sha2::{Digest, Sha256};
 
 use super::job::Edits;
-use super::policies::{Policies, View};
+use super::policies::Policies;
 use super::survey::Marked;
+use super::view::View;
 use bumpwright_edit::{Images, Reason, Verdict};
 
 /// So many closed changes in a row are passed over; a policy that flips to and fro closes one each time.

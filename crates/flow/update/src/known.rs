@@ -1,0 +1,107 @@
+//! What is known of one policy: its image, or why it has none.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::policies::Unresolved;
+use bumpwright_api::{ImagePolicy, ObjectName};
+use bumpwright_edit::Reason;
+use bumpwright_gostd::Time;
+use bumpwright_policy::{self as policy, Guards, InvalidImage, LatestRef, PolicyName, RuleSpec};
+
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) image: State,
+    /// Why no run with this policy may write anything.
+    pub(super) invalid: Option<InvalidImage>,
+    pub(super) labels: BTreeMap<String, String>,
+    /// Keeps a field from a lower tag.
+    pub(super) downgrades: Option<Arc<Downgrades>>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum State {
+    Image(LatestRef),
+    Nothing(Reason, String),
+    /// By a hold, or an annotation that does not parse and may be one: `--set` does not open it.
+    Closed(Reason, String),
+    /// A registry has to be asked; without its repository the status counts.
+    Open(Arc<Open>),
+}
+
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) policy: Arc<ImagePolicy>,
+    pub(super) repository: ObjectName,
+    pub(super) status: Known,
+}
+
+#[derive(Debug)]
+pub(super) struct Downgrades {
+    pub(super) guards: Guards,
+    pub(super) policy: policy::ImagePolicy,
+}
+
+impl Known {
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self.image, State::Closed(..))
+    }
+
+    /// The same policy with what a registry said.
+    pub(super) fn answered(&self, name: &PolicyName, answer: Result<LatestRef, Unresolved>) -> Self {
+        let invalid = answer.as_ref().ok().and_then(|image| image.check().err());
+        let image = match (answer, &invalid) {
+            (Ok(_), Some(invalid)) => State::Nothing(Reason::PolicyNotReady, format!("ImagePolicy {name}: {invalid}")),
+            (Ok(image), None) => State::Image(image),
+            (Err(why), _) => State::Nothing(why.reason, why.message),
+        };
+        Self {
+            image,
+            invalid,
+            labels: self.labels.clone(),
+            downgrades: self.downgrades.clone(),
+        }
+    }
+}
+
+/// The image of a policy's status. Nobody knows its age.
+pub(super) fn of_status(name: &PolicyName, policy: &ImagePolicy, guards: &Guards, now: &Time) -> Known {
+    let not_ready = |message| State::Nothing(Reason::PolicyNotReady, message);
+    let mut invalid = None;
+    let image = match policy.latest_ref() {
+        Ok(Some(image)) => match (image.check(), guards.check_age(None, now)) {
+            (Ok(()), Ok(())) => State::Image(image),
+            (Ok(()), Err(refusal)) => State::Nothing(Reason::TooYoung, format!("ImagePolicy {name}: {refusal}")),
+            (Err(e), _) => {
+                invalid = Some(e.clone());
+                not_ready(format!("ImagePolicy {name}: {e}"))
+            }
+        },
+        Ok(None) => not_ready(format!(
+            "ImagePolicy {name} has no image yet: its status.latestRef is empty"
+        )),
+        Err(e) => not_ready(format!("ImagePolicy {name}: status.latestImage: {e}")),
+    };
+    Known {
+        image,
+        invalid,
+        labels: policy.metadata.labels.clone(),
+        downgrades: None,
+    }
+}
+
+/// What keeps fields from lower tags, if the policy wants that. A policy without a usable rule ranks versions.
+pub(super) fn downgrades(policy: &ImagePolicy, guards: &Guards) -> Option<Arc<Downgrades>> {
+    if !guards.refuses_downgrade {
+        return None;
+    }
+    let any = RuleSpec {
+        semver: Some("*".to_owned()),
+        ..RuleSpec::default()
+    };
+    let chooser = policy.chooser().or_else(|_| policy::ImagePolicy::new(&any, None));
+    Some(Arc::new(Downgrades {
+        guards: guards.clone(),
+        policy: chooser.ok()?,
+    }))
+}

@@ -1,0 +1,144 @@
+//! The policies as one run sees them.
+
+use super::known::{Known, State};
+use super::policies::Policies;
+use bumpwright_api::LabelSelector;
+use bumpwright_edit::{Images, Reason, Verdict};
+use bumpwright_policy::{InvalidImage, PolicyName};
+
+/// The policies as one run sees them: an automation takes those of its own namespace (IUA-002) that its selector wants.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// All policies.
+    pub policies: &'a Policies,
+    /// The automation's namespace; none for a plain run, which takes all.
+    pub namespace: Option<&'a str>,
+    /// The automation's `policySelector`, validated.
+    pub selector: Option<&'a LabelSelector>,
+}
+
+impl View<'_> {
+    /// The first policy of an automation whose image is none: like Flux, it then writes nothing at all. A plain run
+    /// only skips the markers of that policy.
+    #[must_use]
+    pub fn invalid(&self) -> Option<(&PolicyName, &InvalidImage)> {
+        let own = self.namespace?;
+        let selected = |known: &Known| self.selector.is_none_or(|s| s.matches(&known.labels).unwrap_or(false));
+        let of_this_run = self.policies.known.iter().filter(|(name, _)| name.namespace == own);
+        of_this_run
+            .filter(|(_, known)| selected(known))
+            .find_map(|(name, known)| Some((name, self.policies.invalid(known)?)))
+    }
+}
+
+impl Images for View<'_> {
+    fn verdict(&self, name: &PolicyName) -> Verdict<'_> {
+        if let Some(own) = self.namespace.filter(|own| *own != name.namespace) {
+            let message = format!("policy {name} is not in the automation's namespace {own}");
+            return Verdict::Skip(Reason::OtherNamespace, message);
+        }
+        let Some(known) = self.policies.known.get(name) else {
+            let hint = self
+                .policies
+                .meant(name)
+                .map(|meant| format!("; did you mean {}:{}?", meant.namespace, meant.name));
+            let message = format!("there is no ImagePolicy {name}{}", hint.unwrap_or_default());
+            return Verdict::Skip(Reason::UnknownPolicy, message);
+        };
+        let selected = |selector: &LabelSelector| selector.matches(&known.labels).unwrap_or(false);
+        if !self.selector.is_none_or(selected) {
+            let message = format!("the automation's policySelector leaves ImagePolicy {name} out");
+            return Verdict::Skip(Reason::NotSelected, message);
+        }
+        match &known.image {
+            State::Image(image) => Verdict::Image(image),
+            State::Nothing(reason, why) | State::Closed(reason, why) => Verdict::Skip(*reason, why.clone()),
+            State::Open(_) => Verdict::Skip(Reason::PolicyNotReady, format!("ImagePolicy {name} was not looked up")),
+        }
+    }
+
+    fn refusal(&self, name: &PolicyName, from: &str, to: &str) -> Option<(Reason, String)> {
+        let downgrades = self.policies.known.get(name)?.downgrades.as_ref()?;
+        let refusal = downgrades.guards.check_downgrade(&downgrades.policy, from, to).err()?;
+        Some((Reason::WouldDowngrade, format!("ImagePolicy {name}: {refusal}")))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::panic)]
+mod tests {
+    use super::*;
+    use bumpwright_policy::LatestRef;
+
+    fn image(tag: &str) -> LatestRef {
+        LatestRef {
+            name: "ghcr.io/o/app".into(),
+            tag: tag.into(),
+            digest: None,
+        }
+    }
+
+    fn policies() -> Policies {
+        let mut policies = Policies::default();
+        policies.set(PolicyName::new("fs", "app"), image("1.0.0"));
+        policies.set(PolicyName::new("other", "thing"), image("2.0.0"));
+        policies
+    }
+
+    fn reason(view: View<'_>, namespace: &str, name: &str) -> (Reason, String) {
+        match view.verdict(&PolicyName::new(namespace, name)) {
+            Verdict::Skip(reason, message) => (reason, message),
+            Verdict::Image(image) => panic!("{image}"),
+        }
+    }
+
+    #[test]
+    fn iua_002_only_policies_of_the_automations_namespace() {
+        let policies = policies();
+        let view = View {
+            policies: &policies,
+            namespace: Some("fs"),
+            selector: None,
+        };
+        assert!(matches!(view.verdict(&PolicyName::new("fs", "app")), Verdict::Image(_)));
+        assert_eq!(reason(view, "other", "thing").0, Reason::OtherNamespace);
+        let plain = View {
+            namespace: None,
+            ..view
+        };
+        assert!(matches!(
+            plain.verdict(&PolicyName::new("other", "thing")),
+            Verdict::Image(_)
+        ));
+    }
+
+    #[test]
+    fn a_misspelled_policy_gets_a_hint() {
+        let policies = policies();
+        let view = View {
+            policies: &policies,
+            namespace: None,
+            selector: None,
+        };
+        let (why, message) = reason(view, "fs", "ap");
+        assert_eq!(why, Reason::UnknownPolicy);
+        assert!(message.ends_with("did you mean fs:app?"), "{message}");
+        assert!(reason(view, "flux-system", "app").1.ends_with("did you mean fs:app?"));
+        assert!(!reason(view, "fs", "quite-different").1.contains("did you mean"));
+    }
+
+    #[test]
+    fn the_selector_leaves_policies_out() {
+        let policies = policies();
+        let selector = LabelSelector {
+            match_labels: [("team".into(), "a".into())].into(),
+            ..LabelSelector::default()
+        };
+        let view = View {
+            policies: &policies,
+            namespace: Some("fs"),
+            selector: Some(&selector),
+        };
+        assert_eq!(reason(view, "fs", "app").0, Reason::NotSelected);
+    }
+}
