@@ -4,46 +4,31 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use bumpwright_gostd as gostd;
 use serde::{Deserialize, Deserializer, de};
 
 /// A duration in a manifest (`metav1.Duration`), read as Go's `time.ParseDuration` reads it.
 ///
 /// Negative durations parse, as with Go, and count as zero in [`GoDuration::as_std`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GoDuration {
-    nanoseconds: i64,
-}
+pub struct GoDuration(gostd::Duration);
 
 /// A text that is not a duration; the words are Go's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidDuration {
-    /// No number, or no digits where some are needed.
-    #[error("time: invalid duration {0:?}")]
-    Malformed(String),
-    /// A number without a unit.
-    #[error("time: missing unit in duration {0:?}")]
-    MissingUnit(String),
-    /// A unit that Go does not know.
-    #[error("time: unknown unit {unit:?} in duration {text:?}")]
-    UnknownUnit {
-        /// The whole text.
-        text: String,
-        /// The unit.
-        unit: String,
-    },
-}
+#[error("{0}")]
+pub struct InvalidDuration(String);
 
 impl GoDuration {
     /// The duration in nanoseconds; negative when the text is.
     #[must_use]
     pub fn nanoseconds(self) -> i64 {
-        self.nanoseconds
+        self.0.0
     }
 
     /// The duration for a timer: a negative one is zero.
     #[must_use]
     pub fn as_std(self) -> Duration {
-        Duration::from_nanos(u64::try_from(self.nanoseconds).unwrap_or(0))
+        Duration::from_nanos(u64::try_from(self.nanoseconds()).unwrap_or(0))
     }
 }
 
@@ -51,99 +36,10 @@ impl FromStr for GoDuration {
     type Err = InvalidDuration;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let malformed = || InvalidDuration::Malformed(text.to_owned());
-        let (negative, mut rest) = match text.strip_prefix(['-', '+']) {
-            Some(rest) => (text.starts_with('-'), rest),
-            None => (false, text),
-        };
-        if rest == "0" {
-            return Ok(Self { nanoseconds: 0 });
-        }
-        if rest.is_empty() {
-            return Err(malformed());
-        }
-        // Go sums in u64 and lets 1<<63 pass, so that the least duration has a spelling.
-        let mut total: u64 = 0;
-        while !rest.is_empty() {
-            let (term, after) = term(text, rest)?;
-            total = total
-                .checked_add(term)
-                .filter(|sum| *sum <= 1 << 63)
-                .ok_or_else(malformed)?;
-            rest = after;
-        }
-        let nanoseconds = if negative {
-            0i64.checked_sub_unsigned(total)
-        } else {
-            i64::try_from(total).ok()
-        };
-        nanoseconds
-            .map(|nanoseconds| Self { nanoseconds })
-            .ok_or_else(malformed)
+        gostd::Duration::parse(text.as_bytes())
+            .map(Self)
+            .map_err(InvalidDuration)
     }
-}
-
-/// One number with its unit from the start of `rest`, in nanoseconds, and what follows it.
-fn term<'a>(text: &str, rest: &'a str) -> Result<(u64, &'a str), InvalidDuration> {
-    let malformed = || InvalidDuration::Malformed(text.to_owned());
-    let (whole, after) = digits(rest);
-    let (fraction, after) = match after.strip_prefix('.') {
-        Some(after) => digits(after),
-        None => ("", after),
-    };
-    if whole.is_empty() && fraction.is_empty() {
-        return Err(malformed());
-    }
-    let end = after
-        .find(|c: char| c == '.' || c.is_ascii_digit())
-        .unwrap_or(after.len());
-    let (unit, after) = after.split_at_checked(end).unwrap_or((after, ""));
-    let scale = unit_nanoseconds(text, unit)?;
-    let whole: u64 = if whole.is_empty() {
-        0
-    } else {
-        whole.parse().map_err(|_| malformed())?
-    };
-    let nanoseconds = whole.checked_mul(scale).ok_or_else(malformed)?;
-    let nanoseconds = nanoseconds
-        .checked_add(scaled_fraction(fraction, scale))
-        .ok_or_else(malformed)?;
-    if nanoseconds > 1 << 63 {
-        return Err(malformed());
-    }
-    Ok((nanoseconds, after))
-}
-
-fn digits(text: &str) -> (&str, &str) {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    text.split_at_checked(end).unwrap_or((text, ""))
-}
-
-fn unit_nanoseconds(text: &str, unit: &str) -> Result<u64, InvalidDuration> {
-    match unit {
-        "ns" => Ok(1),
-        // Both code points for the micro sign, as Go has them.
-        "us" | "\u{b5}s" | "\u{3bc}s" => Ok(1_000),
-        "ms" => Ok(1_000_000),
-        "s" => Ok(1_000_000_000),
-        "m" => Ok(60_000_000_000),
-        "h" => Ok(3_600_000_000_000),
-        "" => Err(InvalidDuration::MissingUnit(text.to_owned())),
-        unit => Err(InvalidDuration::UnknownUnit {
-            text: text.to_owned(),
-            unit: unit.to_owned(),
-        }),
-    }
-}
-
-/// `0.<fraction>` of a unit in whole nanoseconds, rounded down; digits beyond nanoseconds of an hour count nothing.
-fn scaled_fraction(fraction: &str, scale: u64) -> u64 {
-    let (mut value, mut divisor) = (0u128, 1u128);
-    for digit in fraction.bytes().take(18) {
-        value = value * 10 + u128::from(digit.wrapping_sub(b'0'));
-        divisor *= 10;
-    }
-    u64::try_from(value * u128::from(scale) / divisor).unwrap_or(0)
 }
 
 /// Written as a count of the largest unit that it is a multiple of: `90s` for a minute and a half.
@@ -156,11 +52,11 @@ impl fmt::Display for GoDuration {
             (1_000_000, "ms"),
         ];
         for (scale, unit) in units {
-            if self.nanoseconds % scale == 0 {
-                return write!(f, "{}{unit}", self.nanoseconds / scale);
+            if self.nanoseconds() % scale == 0 {
+                return write!(f, "{}{unit}", self.nanoseconds() / scale);
             }
         }
-        write!(f, "{}ns", self.nanoseconds)
+        write!(f, "{}ns", self.nanoseconds())
     }
 }
 
@@ -193,10 +89,11 @@ mod tests {
             ("5.s", 5_000_000_000),
             ("1\u{b5}s", 1_000),
             ("1\u{3bc}s", 1_000),
-            ("0.3333333333333333333h", 1_200_000_000_000 - 1),
+            ("0.3333333333333333333h", 1_200_000_000_000),
             ("9223372036854775807ns", i64::MAX),
             ("-9223372036854775808ns", i64::MIN),
             ("0.100000000000000000000h", 360_000_000_000),
+            ("9223372036854775808ns9223372036854775808ns", 0),
         ] {
             assert_eq!(
                 text.parse::<GoDuration>().map(GoDuration::nanoseconds),
@@ -221,6 +118,12 @@ mod tests {
                 "9223372036854775808ns",
                 r#"time: invalid duration "9223372036854775808ns""#,
             ),
+            // Go reads the number before the unit, and writes what is not ASCII by its bytes.
+            (
+                "99999999999999999999d",
+                r#"time: invalid duration "99999999999999999999d""#,
+            ),
+            ("1\u{e9}", r#"time: unknown unit "\xc3\xa9" in duration "1\xc3\xa9""#),
             ("3000000h", r#"time: invalid duration "3000000h""#),
             (
                 "99999999999999999999h",
