@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use super::progress::Line;
 use super::words;
@@ -125,6 +125,5 @@ fn unresolved(one: &Wanted, error: &NoImage) -> Unresolved {
 /// This moment.
 #[must_use]
 pub fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time::unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos())
+    Time::from(SystemTime::now())
 }

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use bumpwright_budget::Budget;
 use bumpwright_git::{IdentityKey, Mirror, MirrorOptions, Remote, discard, mirrors_in, open, private_folder};
+use bumpwright_gostd::Time;
 use bumpwright_update::{Index, Lanes, Place};
 
 /// The mirrors that were opened so far.
@@ -96,6 +97,5 @@ fn cache() -> Result<PathBuf, String> {
 
 /// The clock, in seconds since 1970-01-01 UTC.
 fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    Time::from(SystemTime::now()).unix_seconds()
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::automation_job::{self, Refused};
 use super::preview;
 use super::skips;
-use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, Objects, Strategy};
+use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, ObjectName, Objects, Strategy};
 use bumpwright_artifact::Revision;
 use crate::controllers::context::Context;
 use crate::controllers::counting;

@@ -5,7 +5,7 @@ use super::field::{HealthError, nested_list, text};
 use super::identity::group_kind;
 use super::status::Health;
 use super::{job, replicas};
-use bumpwright_gostd::{Duration, Time};
+use bumpwright_gostd::{Duration, RFC_3339, Time};
 use serde_json::Value;
 use std::cmp::Ordering;
 
@@ -108,14 +108,11 @@ fn running_pod(object: &Value) -> Result<Health, HealthError> {
 /// Whether the scheduler still has time: the object is younger than the window.
 fn is_new(object: &Value, now: &Time) -> bool {
     let created = text(object, &["metadata", "creationTimestamp"]).unwrap_or_default();
-    let Ok(created) = Time::parse(RFC3339, created.as_bytes()) else {
+    let Ok(created) = Time::parse(RFC_3339, created.as_bytes()) else {
         return false;
     };
     now.add(Duration(-SCHEDULE_WINDOW)).order(&created) == Ordering::Less
 }
-
-/// The layout of `time.RFC3339`.
-const RFC3339: &[u8] = b"2006-01-02T15:04:05Z07:00";
 
 /// The containers that wait for their next start after a crash.
 fn crash_looping(object: &Value) -> Result<Vec<&str>, HealthError> {

@@ -7,10 +7,7 @@ use std::fmt;
 
 use super::annotation::{InvalidAnnotation, PREFIX};
 use super::choose::ImagePolicy;
-use bumpwright_gostd::{Duration, Time};
-
-/// RFC 3339 as Go writes the layout.
-const RFC_3339: &[u8] = b"2006-01-02T15:04:05Z07:00";
+use bumpwright_gostd::{Duration, RFC_3339, Time};
 
 /// The guards of one policy.
 #[derive(Clone, Debug, Default)]
@@ -152,7 +149,7 @@ impl fmt::Display for Refusal {
             Self::Held(hold) => {
                 f.write_str("held")?;
                 if let Some(until) = &hold.until {
-                    write!(f, " until {}", String::from_utf8_lossy(&until.format(RFC_3339)))?;
+                    write!(f, " until {}", until.written(RFC_3339))?;
                 }
                 match hold.reason.is_empty() {
                     true => Ok(()),

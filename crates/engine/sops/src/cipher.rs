@@ -6,7 +6,7 @@ use aes_gcm::aead::inout::InOutBuf;
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use aes_gcm::aes::Aes256;
 use aes_gcm::{AesGcm, Nonce, Tag};
-use bumpwright_gostd::{Base64, CorruptInput, Time, atoi, decode_base64, parse_float};
+use bumpwright_gostd::{Base64, CorruptInput, RFC_3339, Time, atoi, decode_base64, parse_float};
 use zeroize::Zeroizing;
 
 /// Bytes of a tag.
@@ -153,7 +153,7 @@ fn typed(plain: Zeroizing<Vec<u8>>, kind: &[u8]) -> Result<Value, CipherError> {
             _ => return Err(CipherError::NotOfType("bool")),
         }),
         b"time" => {
-            let time = Time::parse(b"2006-01-02T15:04:05Z07:00", &plain);
+            let time = Time::parse(RFC_3339, &plain);
             Value::Time(time.map_err(|_| CipherError::NotOfType("time"))?)
         }
         b"comment" => Value::Comment(Comment {

@@ -5,14 +5,13 @@ use super::flatten::{UnflattenError, unflatten};
 use super::rules::Rule;
 use super::service::MasterKey;
 use super::tree::{Branch, Entry, Key, Value};
-use bumpwright_gostd::{Time, quote};
+use bumpwright_gostd::{RFC_3339, Time, quote};
 use zeroize::Zeroizing;
 
 /// The key that the metadata stands under.
 const NAME: &[u8] = b"sops";
 /// What the names of flat metadata begin with.
 const PREFIX: &[u8] = b"sops_";
-const RFC_3339: &[u8] = b"2006-01-02T15:04:05Z07:00";
 /// Leaves below names that end like this are plain where a file says nothing else.
 const UNENCRYPTED_SUFFIX: &[u8] = b"_unencrypted";
 

@@ -1,7 +1,7 @@
 //! A leaf as flat formats show it, where it is no text.
 
 use super::tree::{Key, Text, Value};
-use bumpwright_gostd::format_float;
+use bumpwright_gostd::{RFC_3339, format_float};
 use zeroize::Zeroizing;
 
 /// SOPS' `ValToString`.
@@ -13,7 +13,7 @@ pub(crate) fn shown(value: &Value) -> Text {
         Value::Int(number) => number.to_string().into_bytes(),
         Value::Uint(number) => number.to_string().into_bytes(),
         Value::Float(number) => float(*number).into_bytes(),
-        Value::Time(time) => time.format(b"2006-01-02T15:04:05Z07:00"),
+        Value::Time(time) => time.format(RFC_3339),
         // Go prints the parts of a comment.
         Value::Comment(comment) => {
             let inline: &[u8] = if comment.inline { b" true}" } else { b" false}" };

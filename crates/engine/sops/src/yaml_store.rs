@@ -2,7 +2,7 @@
 
 use super::tree::{Branch, Comment, Entry, Key, Text, Value};
 use super::wiped::Wiped;
-use bumpwright_gostd::{Time, format_float};
+use bumpwright_gostd::{RFC_3339_NANO, Time, format_float};
 use bumpwright_yaml::{
     Annotated, AnnotatedDocument, AnnotatedValue, Dialect, Duplicates, FileId, MAX_DEPTH, Node, ReadError, ReadOptions,
     Resolved, Scalar, Style, Tag, Value as NodeValue, decode, plain_tag, read as read_yaml, read_annotated, read_first,
@@ -12,7 +12,6 @@ use zeroize::Zeroizing;
 
 /// Spaces of one level, as SOPS has it.
 const INDENT: usize = 4;
-const RFC_3339_NANO: &[u8] = b"2006-01-02T15:04:05.999999999Z07:00";
 
 /// Why text is no YAML that SOPS takes, in its words.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -332,7 +331,7 @@ fn node_of(value: &Value) -> Annotated {
             plain(text, tag)
         }
         Value::Time(time) => {
-            let text = String::from_utf8_lossy(&time.format(RFC_3339_NANO)).into_owned();
+            let text = time.written(RFC_3339_NANO);
             let tag = plain_tag(&text, Dialect::V3);
             plain(text, tag)
         }

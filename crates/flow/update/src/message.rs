@@ -1,13 +1,14 @@
 //! The commit's message: what a run changed, told by a template.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use super::error::RunError;
 use super::job::Edits;
 use super::policies::Policies;
 use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_edit::{Change, ObjectId};
+use bumpwright_gostd::Time;
 use bumpwright_message::{
     self as message, Data, Era, FieldChange, Gathering, MessageError, ObjectIdentifier, ObjectName,
 };
@@ -44,8 +45,8 @@ pub struct Machine;
 
 impl World for Machine {
     fn now(&self) -> (i64, u32) {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        (i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos())
+        let now = Time::from(SystemTime::now());
+        (now.unix_seconds(), now.nanoseconds)
     }
 
     fn random(&self, buffer: &mut [u8]) {

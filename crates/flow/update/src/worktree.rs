@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use super::error::RunError;
 use super::git_program::{Git, output};
@@ -11,6 +11,7 @@ use super::job::Author;
 use super::message::CommitMessage;
 use super::report::{CommitReport, FileChange};
 use bumpwright_git::add_signature;
+use bumpwright_gostd::Time;
 use bumpwright_signing::Signer;
 
 /// How to commit in a working repository.
@@ -158,8 +159,7 @@ pub(super) fn commit(
 fn sign(git: &Git<'_>, signer: &dyn Signer) -> Result<(), RunError> {
     let made = git.text(&["rev-parse", "--verify", "HEAD"])?;
     let unsigned = git.run(&["cat-file", "commit", &made], b"")?;
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let signature = signer.sign(&unsigned, i64::try_from(since.as_secs()).unwrap_or(i64::MAX))?;
+    let signature = signer.sign(&unsigned, Time::from(SystemTime::now()).unix_seconds())?;
     let signed = add_signature(&unsigned, &signature);
     let id = git.run(&["hash-object", "-t", "commit", "-w", "--stdin"], &signed)?;
     let id = String::from_utf8_lossy(&id).trim().to_owned();

@@ -35,6 +35,7 @@ pub use num_error::{NumError, Reason};
 pub use quote::{append_quoted, append_quoted_rune, can_backquote, quote, quote_bytes};
 pub use runes::{append_char, char_at, first_rune, last_rune, lossy, rune_count, runes};
 pub use time::{Calendar, MONTHS, Parts, Time, WEEKDAYS, Zone};
+pub use time_format::{HTTP_DATE, RFC_3339, RFC_3339_NANO};
 pub use unquote::{Unquoted, unquote, unquote_char};
 pub use url::{Url, UserInfo};
 pub use url_escape::query_escape;

@@ -4,7 +4,11 @@ use super::{
     civil::{self, Civil, SECONDS_BEFORE_YEAR_1, SECONDS_IN_DAY},
     duration::Duration,
 };
-use std::{cmp::Ordering, sync::Arc};
+use std::{
+    cmp::Ordering,
+    sync::Arc,
+    time::{self, SystemTime},
+};
 
 /// A point in time, and the zone that it is shown in. It has no tables of zones: the local zone is UTC.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -154,6 +158,12 @@ impl Time {
         }
     }
 
+    /// The time as the system has it; none before 1970.
+    pub fn system(&self) -> Option<SystemTime> {
+        let seconds = u64::try_from(self.unix_seconds()).ok()?;
+        SystemTime::UNIX_EPOCH.checked_add(time::Duration::new(seconds, self.nanoseconds))
+    }
+
     /// The same time, shown in another zone.
     pub fn in_zone(mut self, zone: Zone) -> Self {
         self.zone = zone;
@@ -270,6 +280,23 @@ impl Time {
     }
 }
 
+/// In the local zone.
+impl From<SystemTime> for Time {
+    fn from(at: SystemTime) -> Self {
+        let epoch = SystemTime::UNIX_EPOCH;
+        let (since, before) = match at.duration_since(epoch) {
+            Ok(since) => (since, false),
+            Err(error) => (error.duration(), true),
+        };
+        let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+        match (before, since.subsec_nanos()) {
+            (false, nanoseconds) => Self::unix(seconds, nanoseconds),
+            (true, 0) => Self::unix(-seconds, 0),
+            (true, nanoseconds) => Self::unix(-seconds - 1, NANOS as u32 - nanoseconds),
+        }
+    }
+}
+
 /// Whole times of `base`, and the rest from 0.
 fn carry(number: i64, base: i64) -> (i64, i64) {
     (number.div_euclid(base), number.rem_euclid(base))
@@ -297,6 +324,20 @@ mod tests {
         assert_eq!(at(1970, 1, 1).unix_seconds(), 0);
         assert_eq!(at(2024, 1, 31).add_date(0, 1, 0), at(2024, 3, 2));
         assert_eq!(at(2024, 2, 29).add_date(-1, 0, -1), at(2023, 2, 28));
+    }
+
+    #[test]
+    fn times_of_the_system() {
+        let epoch = SystemTime::UNIX_EPOCH;
+        let part = time::Duration::from_nanos(1_250_000_000);
+        let after = Time::from(epoch + part);
+        assert_eq!((after.unix_seconds(), after.nanoseconds), (1, 250_000_000));
+        assert_eq!(after.system(), Some(epoch + part));
+        let before = Time::from(epoch - part);
+        assert_eq!((before.unix_seconds(), before.nanoseconds), (-2, 750_000_000));
+        assert_eq!(before.system(), None);
+        let whole = Time::from(epoch - time::Duration::from_secs(1));
+        assert_eq!((whole.unix_seconds(), whole.nanoseconds), (-1, 0));
     }
 
     #[test]

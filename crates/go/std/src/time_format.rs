@@ -7,8 +7,12 @@ use super::{
     time_quote::quote_for_time,
 };
 
-/// Go's `time.RFC3339Nano`.
-const RFC_3339_NANO: &[u8] = b"2006-01-02T15:04:05.999999999Z07:00";
+/// Go's `time.RFC3339`: read with any decimal places of the second, written without.
+pub const RFC_3339: &[u8] = b"2006-01-02T15:04:05Z07:00";
+/// Go's `time.RFC3339Nano`: written with the decimal places that there are.
+pub const RFC_3339_NANO: &[u8] = b"2006-01-02T15:04:05.999999999Z07:00";
+/// Go's `http.TimeFormat`, which is for times in UTC.
+pub const HTTP_DATE: &[u8] = b"Mon, 02 Jan 2006 15:04:05 GMT";
 
 impl Time {
     /// Writes the time as a layout says. The names of zones may be any bytes, and so is the text.
@@ -91,6 +95,11 @@ impl Time {
         format!("time.Date({year}, time.{month}, {day}, {hour}, {minute}, {second}, {nanosecond}, {zone})")
     }
 
+    /// Writes the time as a layout says, in text: what is not UTF-8 in the name of a zone becomes U+FFFD.
+    pub fn written(&self, layout: &[u8]) -> String {
+        String::from_utf8_lossy(&self.format(layout)).into_owned()
+    }
+
     /// As JSON holds it, without quotes.
     ///
     /// # Errors
@@ -159,10 +168,6 @@ mod tests {
     use super::*;
     use crate::{Duration, time::Parts};
 
-    fn written(time: &Time, layout: &str) -> String {
-        String::from_utf8_lossy(&time.format(layout.as_bytes())).into_owned()
-    }
-
     fn sample(zone: Zone) -> Time {
         let parts = Parts {
             year: 2024,
@@ -195,9 +200,25 @@ mod tests {
             (".000 .999 ,9 .0000000000 .00 x.01", ".120 .12 ,1 .120000000 .12 x.03"),
             ("Janet Monk _2006 Z", "Janet Monk _2024 Z"),
         ] {
-            assert_eq!(written(&sample(zone.clone()), layout), expected);
+            assert_eq!(sample(zone.clone()).written(layout.as_bytes()), expected);
         }
-        assert_eq!(written(&sample(Zone::Utc), "Z0700 -0700 MST"), "Z +0000 UTC");
+        assert_eq!(sample(Zone::Utc).written(b"Z0700 -0700 MST"), "Z +0000 UTC");
+    }
+
+    #[test]
+    fn writes_what_protocols_ask_for() {
+        for (layout, expected) in [
+            (RFC_3339, "2024-03-05T13:04:09Z"),
+            (RFC_3339_NANO, "2024-03-05T13:04:09.12Z"),
+            (HTTP_DATE, "Tue, 05 Mar 2024 13:04:09 GMT"),
+        ] {
+            assert_eq!(sample(Zone::Local).written(layout), expected);
+        }
+        let zone = Zone::Fixed {
+            name: b"\xff".as_slice().into(),
+            offset: 0,
+        };
+        assert_eq!(sample(zone).written(b"MST"), "\u{fffd}");
     }
 
     #[test]
@@ -206,7 +227,7 @@ mod tests {
         assert_eq!(far.text(), b"11024-03-05 13:04:09.12 +0000 UTC");
         assert_eq!(far.rfc_3339(), Err("year outside of range [0,9999]"));
         let old = sample(Zone::Local).add_date(-2_030, 0, 0);
-        assert_eq!(written(&old, "2006 06"), "-0006 06");
+        assert_eq!(old.written(b"2006 06"), "-0006 06");
         assert_eq!(
             old.go_text(),
             "time.Date(-6, time.March, 5, 13, 4, 9, 120000000, time.Local)"

@@ -207,7 +207,7 @@ fn timestamp(text: &str) -> Option<String> {
     let time = FORMS
         .iter()
         .find_map(|form| bumpwright_gostd::Time::parse(form, bytes).ok())?;
-    let spelled = time.format(b"2006-01-02T15:04:05.999999999Z07:00");
+    let spelled = time.format(bumpwright_gostd::RFC_3339_NANO);
     String::from_utf8(spelled).ok()
 }
 

@@ -5,7 +5,7 @@
 //! a second time, and the body's hash is the value of a header of its own.
 
 use std::fmt::Write as _;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -13,7 +13,7 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::AwsCredentials;
-use bumpwright_gostd::{Time, Zone};
+use bumpwright_gostd::Time;
 use bumpwright_http::Request;
 use bumpwright_secret::Secret;
 
@@ -240,9 +240,7 @@ pub fn escaped(text: &str, is_path: bool) -> String {
 
 /// `20060102T150405Z`.
 fn basic_date(at: SystemTime) -> String {
-    let seconds = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let time = Time::unix(i64::try_from(seconds).unwrap_or_default(), 0).in_zone(Zone::Utc);
-    String::from_utf8_lossy(&time.format(b"20060102T150405Z")).into_owned()
+    Time::from(at).written(b"20060102T150405Z")
 }
 
 fn hash(bytes: &[u8]) -> String {
@@ -266,6 +264,8 @@ fn hexadecimal(bytes: &[u8]) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::time::UNIX_EPOCH;
+
     use super::*;
 
     /// AWS' published test suite for the signature (`aws-sig-v4-test-suite`): case, request, headers, body, signature.

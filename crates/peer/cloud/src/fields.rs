@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer};
 
-use bumpwright_gostd::Time;
+use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_secret::Secret;
 
 /// The longest life that is believed, in seconds: a year.
@@ -47,9 +47,7 @@ impl Seconds {
 
 /// A date as RFC 3339 writes it, `2026-01-02T15:04:05Z`.
 pub(super) fn date(text: &str) -> Option<SystemTime> {
-    let time = Time::parse(b"2006-01-02T15:04:05Z07:00", text.as_bytes()).ok()?;
-    let seconds = u64::try_from(time.unix_seconds()).ok()?;
-    UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+    Time::parse(RFC_3339, text.as_bytes()).ok()?.system()
 }
 
 #[cfg(test)]

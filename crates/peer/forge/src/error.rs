@@ -118,8 +118,7 @@ fn limited(answer: &Answer) -> Option<String> {
     }
     let reset = answer.header("x-ratelimit-reset").and_then(|at| at.trim().parse().ok());
     Some(reset.map_or_else(String::new, |at| {
-        let time = Time::unix(at, 0).format(b"2006-01-02 15:04:05 UTC");
-        format!(" until {}", String::from_utf8_lossy(&time))
+        format!(" until {}", Time::unix(at, 0).written(b"2006-01-02 15:04:05 UTC"))
     }))
 }
 

@@ -1,11 +1,11 @@
 //! How long to wait before a request is sent again.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use ureq::http::StatusCode;
 
 use super::Answer;
-use bumpwright_gostd::Time;
+use bumpwright_gostd::{HTTP_DATE, Time};
 
 /// How a client treats servers that ask to be asked later (429, 5xx) and connections that break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +56,8 @@ pub(super) fn asked(answer: &Answer) -> Option<Duration> {
     if let Ok(seconds) = value.parse::<u64>() {
         return Some(Duration::from_secs(seconds));
     }
-    let at = Time::parse(b"Mon, 02 Jan 2006 15:04:05 GMT", value.as_bytes()).ok()?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-    let at = Duration::from_secs(u64::try_from(at.unix_seconds()).ok()?);
-    Some(at.saturating_sub(now))
+    let at = Time::parse(HTTP_DATE, value.as_bytes()).ok()?.system()?;
+    Some(at.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
 /// Between three quarters of a pause and all of it, so that many clients do not come back at once.

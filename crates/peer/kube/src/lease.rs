@@ -1,7 +1,7 @@
 //! Leader election by a Lease, as Go's client does it (client-go `tools/leaderelection`), so that an old controller of Flux and ours
 //! never act on one kind at once.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -11,6 +11,7 @@ use super::error::ClusterError;
 use super::kind::LEASE;
 use super::object::Object;
 use bumpwright_api::ObjectName;
+use bumpwright_gostd::Time;
 
 /// A lease to be held.
 #[derive(Clone, Debug)]
@@ -204,9 +205,7 @@ fn text(object: &Object, field: &str) -> String {
 
 /// `metav1.MicroTime`
 fn micro_time() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let time = bumpwright_gostd::Time::unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos());
-    String::from_utf8_lossy(&time.format(b"2006-01-02T15:04:05.000000Z07:00")).into_owned()
+    Time::from(SystemTime::now()).written(b"2006-01-02T15:04:05.000000Z07:00")
 }
 
 #[cfg(test)]

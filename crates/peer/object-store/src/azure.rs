@@ -1,6 +1,6 @@
 //! Azure Blob Storage (Blob service REST API: *List Blobs*, *Get Blob*; azblob).
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use url::Url;
 
@@ -10,7 +10,7 @@ use super::object::{Object, Page};
 use super::{BucketError, Contents, ObjectError, Settings};
 use bumpwright_cloud::aws_sigv4::escaped;
 use bumpwright_cloud::xml;
-use bumpwright_gostd::{Time, Zone};
+use bumpwright_gostd::{HTTP_DATE, Time};
 use bumpwright_http::{Answer, Client, Deadline, Patience, Request, scrubbed, shown};
 use bumpwright_secret::Secret;
 
@@ -181,11 +181,7 @@ fn signatures(query: &Secret) -> Vec<Secret> {
 
 /// The time as HTTP spells it (RFC 9110, *Date/Time Formats*).
 fn now() -> String {
-    let seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
-    let time = Time::unix(i64::try_from(seconds).unwrap_or_default(), 0).in_zone(Zone::Utc);
-    String::from_utf8_lossy(&time.format(b"Mon, 02 Jan 2006 15:04:05 GMT")).into_owned()
+    Time::from(SystemTime::now()).written(HTTP_DATE)
 }
 
 fn refused(answer: &Answer, secrets: &[Secret]) -> ObjectError {

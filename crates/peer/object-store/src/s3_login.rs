@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::settings::no_identity;
 use super::{BucketError, BucketProvider, Keys, ObjectError, Settings, Sts, StsProvider};
 use bumpwright_cloud::{AwsCredentials, xml};
-use bumpwright_gostd::{Time, query_escape};
+use bumpwright_gostd::{RFC_3339, Time, query_escape};
 use bumpwright_http::{Client, Deadline, Patience, Request, scrubbed, shown};
 use bumpwright_secret::Secret;
 
@@ -181,7 +181,5 @@ impl Ldap {
 }
 
 fn date(text: &str) -> Option<SystemTime> {
-    let time = Time::parse(b"2006-01-02T15:04:05Z07:00", text.as_bytes()).ok()?;
-    let seconds = u64::try_from(time.unix_seconds()).ok()?;
-    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+    Time::parse(RFC_3339, text.as_bytes()).ok()?.system()
 }

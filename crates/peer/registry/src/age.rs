@@ -6,7 +6,7 @@ use ureq::http::Method;
 use super::RegistryError;
 use super::manifest::{Descriptor, Manifest, by_digest, check, is_checkable, of_image, read};
 use super::session::{Ask, Session};
-use bumpwright_gostd::Time;
+use bumpwright_gostd::{RFC_3339, Time};
 
 /// The largest configuration, in bytes.
 const LARGEST_CONFIG: usize = 8 << 20;
@@ -82,7 +82,7 @@ fn annotation(manifest: &Manifest) -> Option<Time> {
 
 /// A time of RFC 3339 that can be one.
 fn time(text: &str) -> Option<Time> {
-    let time = Time::parse(b"2006-01-02T15:04:05Z07:00", text.as_bytes()).ok()?;
+    let time = Time::parse(RFC_3339, text.as_bytes()).ok()?;
     (time.unix_seconds() >= FIRST_IMAGES).then_some(time)
 }
 

@@ -5,9 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
-use bumpwright_gostd as gostd;
+use bumpwright_gostd::{RFC_3339, Time};
 use tempfile::NamedTempFile;
 
 use crate::artifact::{Artifact, Metadata};
@@ -264,7 +264,5 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 
 /// This moment, as `metav1.Time` spells it.
 fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let time = gostd::Time::unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), 0);
-    String::from_utf8_lossy(&time.format(b"2006-01-02T15:04:05Z07:00")).into_owned()
+    Time::from(SystemTime::now()).written(RFC_3339)
 }

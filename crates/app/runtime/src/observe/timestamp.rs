@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bumpwright_gostd::Time;
+use bumpwright_gostd::{RFC_3339, Time};
 
 /// Nanoseconds since 1970, as Go's `UnixNano`; negative before, at the ends of the range beyond.
 pub(super) fn unix_nanos(at: SystemTime) -> i64 {
@@ -14,19 +14,14 @@ pub(super) fn unix_nanos(at: SystemTime) -> i64 {
 
 /// `2026-11-22T01:02:03Z`, as `metav1.Time` is written (apimachinery, `meta/v1/time.go`).
 pub(super) fn kubernetes_time(nanos: i64) -> String {
-    written(nanos, b"2006-01-02T15:04:05Z07:00")
+    let second = 1_000_000_000;
+    let part = u32::try_from(nanos.rem_euclid(second)).unwrap_or_default();
+    Time::unix(nanos.div_euclid(second), part).written(RFC_3339)
 }
 
 /// `2026-11-22T01:02:03.004Z`, as zap's ISO8601TimeEncoder writes it.
 pub(super) fn log_time(at: SystemTime) -> String {
-    written(unix_nanos(at), b"2006-01-02T15:04:05.000Z0700")
-}
-
-fn written(nanos: i64, layout: &[u8]) -> String {
-    let second = 1_000_000_000;
-    let part = u32::try_from(nanos.rem_euclid(second)).unwrap_or_default();
-    let text = Time::unix(nanos.div_euclid(second), part).format(layout);
-    String::from_utf8_lossy(&text).into_owned()
+    Time::from(at).written(b"2006-01-02T15:04:05.000Z0700")
 }
 
 #[cfg(test)]

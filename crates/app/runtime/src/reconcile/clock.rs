@@ -1,26 +1,22 @@
 //! This moment and durations, as Flux spells them.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
-use bumpwright_gostd as gostd;
-
-/// RFC 3339 to the second, as Go writes the layout.
-const RFC_3339: &[u8] = b"2006-01-02T15:04:05Z07:00";
+use bumpwright_gostd::{self as gostd, RFC_3339, RFC_3339_NANO};
 
 /// This moment.
 pub fn now() -> gostd::Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    gostd::Time::unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos())
+    gostd::Time::from(SystemTime::now())
 }
 
 /// A moment as a status holds it (`metav1.Time`).
 pub fn spelled(time: &gostd::Time) -> String {
-    String::from_utf8_lossy(&time.format(RFC_3339)).into_owned()
+    time.written(RFC_3339)
 }
 
 /// A moment in RFC 3339 to the nanosecond, as `flux reconcile` asks with.
 pub fn exact(time: &gostd::Time) -> String {
-    String::from_utf8_lossy(&time.format(b"2006-01-02T15:04:05.999999999Z07:00")).into_owned()
+    time.written(RFC_3339_NANO)
 }
 
 /// Whole seconds from one moment in RFC 3339 to another; none when one is not such a text, or the first is the later one.

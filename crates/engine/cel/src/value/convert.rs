@@ -1,6 +1,8 @@
 //! Conversions between types, as the functions with the types' names make them.
 
-use bumpwright_gostd::{Duration, Time, Zone, format_float, parse_float, parse_int, parse_uint};
+use bumpwright_gostd::{
+    Duration, RFC_3339, RFC_3339_NANO, Time, Zone, format_float, parse_float, parse_int, parse_uint,
+};
 
 use super::arithmetic::TIMESTAMPS;
 use super::show::{go_float, show_quoted_type};
@@ -34,9 +36,6 @@ impl Target {
         }
     }
 }
-
-const RFC_3339: &[u8] = b"2006-01-02T15:04:05Z07:00";
-const RFC_3339_NANO: &[u8] = b"2006-01-02T15:04:05.999999999Z07:00";
 
 /// Converts a value.
 ///
@@ -159,5 +158,5 @@ pub fn seconds(nanoseconds: i64) -> String {
 
 /// A moment as RFC 3339 writes it, with as many digits of the second as there are.
 pub fn moment(time: &Time) -> String {
-    String::from_utf8_lossy(&time.format(RFC_3339_NANO)).into_owned()
+    time.written(RFC_3339_NANO)
 }

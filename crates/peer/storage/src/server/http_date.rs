@@ -1,16 +1,19 @@
 //! Dates of HTTP: `Fri, 02 Jan 2026 03:04:05 GMT`, and the two older spellings (RFC 9110, section 5.6.7).
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
-use bumpwright_gostd::Time;
+use bumpwright_gostd::{HTTP_DATE, Time};
 
-const NOW: &[u8] = b"Mon, 02 Jan 2006 15:04:05 GMT";
 /// What Go's `http.ParseTime` reads.
-const READ: [&[u8]; 3] = [NOW, b"Monday, 02-Jan-06 15:04:05 MST", b"Mon Jan _2 15:04:05 2006"];
+const READ: [&[u8]; 3] = [
+    HTTP_DATE,
+    b"Monday, 02-Jan-06 15:04:05 MST",
+    b"Mon Jan _2 15:04:05 2006",
+];
 
 /// Seconds since 1970 as a date.
 pub(super) fn spelled(seconds: i64) -> String {
-    String::from_utf8_lossy(&Time::unix(seconds, 0).format(NOW)).into_owned()
+    Time::unix(seconds, 0).written(HTTP_DATE)
 }
 
 /// A date in seconds since 1970.
@@ -21,8 +24,7 @@ pub(super) fn seconds(date: &str) -> Option<i64> {
 
 /// This moment.
 pub(super) fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    spelled(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+    Time::from(SystemTime::now()).written(HTTP_DATE)
 }
 
 #[cfg(test)]
