@@ -192,7 +192,7 @@ impl ArtifactTrees {
         patience: Duration,
     ) -> Result<Box<dyn Read>, FetchError> {
         if let Some(storage) = self.own(artifact) {
-            return match storage.open(&artifacts::stored(artifact)) {
+            return match storage.open(artifact) {
                 Ok(reader) => Ok(Box::new(reader)),
                 Err(error) if error.is_absent() => Err(FetchError::Absent),
                 Err(error) => Err(failed(error)),
@@ -261,7 +261,7 @@ impl ArtifactTrees {
     /// Why an archive cannot be used. Damage of a file of ours shows while it is unpacked, and its digest says more.
     fn why(&self, artifact: &Artifact, expected: &Digest, error: &dyn std::fmt::Display) -> FetchError {
         let own = self.own(artifact);
-        match own.map(|storage| storage.verify(&artifacts::stored(artifact))) {
+        match own.map(|storage| storage.verify(artifact)) {
             Some(Err(_)) => other_bytes(expected),
             _ => FetchError::Failed(format!("{EXTRACT}: {error}")),
         }

@@ -75,7 +75,7 @@ impl Making<'_> {
         let folder = artifacts::folder(self.kind, self.name)?;
         let file = format!("{}.tar.gz", self.stem);
         let artifact = self.storage.artifact(&folder, &file, self.revision)?;
-        self.storage.write(&artifact, self.link, fill).map(shown)
+        self.storage.write(&artifact, self.link, fill)
     }
 }
 

@@ -84,7 +84,7 @@ pub(crate) async fn check(request: &ReconcileRequest<'_>, status: &mut Status, s
     let before = current(status);
     let mut is_lost = false;
     if let Some(artifact) = &before {
-        let (storage, stored) = (storage.clone(), stored(artifact));
+        let (storage, stored) = (storage.clone(), artifact.clone());
         let checked = blocking::run(move || {
             let collected = storage.collect_garbage(&stored);
             let verified = storage.exists(&stored).then(|| storage.verify(&stored));
@@ -205,49 +205,5 @@ impl Before {
             artifact: current(status),
             failed: source_status::FAILURES.iter().any(failed),
         }
-    }
-}
-
-/// As the storage has it.
-pub(crate) fn stored(artifact: &Artifact) -> storage::Artifact {
-    let Artifact {
-        path,
-        url,
-        revision,
-        digest,
-        last_update_time,
-        size,
-        metadata,
-    } = artifact.clone();
-    storage::Artifact {
-        path,
-        url,
-        revision,
-        digest,
-        last_update_time,
-        size,
-        metadata,
-    }
-}
-
-/// As a status has it.
-pub(crate) fn shown(artifact: storage::Artifact) -> Artifact {
-    let storage::Artifact {
-        path,
-        url,
-        revision,
-        digest,
-        last_update_time,
-        size,
-        metadata,
-    } = artifact;
-    Artifact {
-        path,
-        url,
-        revision,
-        digest,
-        last_update_time,
-        size,
-        metadata,
     }
 }

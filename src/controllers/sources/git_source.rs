@@ -113,7 +113,7 @@ pub(crate) fn make(
             reason: "CopyFailure",
             message: format!("failed to copy '{name}' include from {from} to {to}: {error}"),
         };
-        let mut reader = storage.open(&stored(artifact)).map_err(|e| failed(&e))?;
+        let mut reader = storage.open(artifact).map_err(|e| failed(&e))?;
         let (other, room) = source::unpacked(&mut reader, budget).map_err(|e| failed(&e))?;
         rooms.push(room);
         reader.finish().map_err(|e| failed(&e))?;

@@ -168,7 +168,7 @@ impl<S: Source> SourceRequest<'_, S> {
     fn link(&self, status: &mut Status) {
         let Some(link) = S::LINK else { return };
         let artifact = artifacts::current(status);
-        let url = artifact.and_then(|artifact| self.storage.link_url(&stored(&artifact), link).ok());
+        let url = artifact.and_then(|artifact| self.storage.link_url(&artifact, link).ok());
         match url {
             Some(url) => status.fields.insert("url".to_owned(), json!(url)),
             None => status.fields.remove("url"),

@@ -10,33 +10,33 @@ use super::meta::Metadata;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Artifact {
-    /// Where it is below the root of the server.
+    /// Where it is below the root of the server: `kind/namespace/name/file`.
     pub path: String,
     /// Where it is served.
     pub url: String,
-    /// What it was made from: `main@sha1:…`.
+    /// What it was made from: `main@sha1:…`, `latest@sha256:…`.
     pub revision: String,
-    /// Of the archive: `sha256:…`. Empty in statuses from before digests.
+    /// Of the archive: `sha256:…`. Empty in statuses from before digests, and as long as the archive was not written.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub digest: String,
-    /// When it was made, in RFC 3339.
+    /// When it was made, in RFC 3339 and UTC, to the second (`metav1.Time`).
     pub last_update_time: String,
     /// Bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// What else its maker says.
+    /// What else its maker says, such as annotations of an OCI image.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
 }
 
 impl Artifact {
-    /// Whether it was made from this.
+    /// Whether it was made from this (`HasRevision`).
     #[must_use]
     pub fn has_revision(&self, revision: &str) -> bool {
         self.revision == revision
     }
 
-    /// Whether its bytes are these.
+    /// Whether its bytes are these; not where there is no digest, unlike `HasDigest`.
     #[must_use]
     pub fn has_digest(&self, digest: &str) -> bool {
         !self.digest.is_empty() && self.digest == digest

@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::artifact::Artifact;
 use crate::error::StorageError;
 use crate::garbage::{GARBAGE_COUNT_LIMIT, garbage};
 use crate::layout::{ArtifactPath, Folder, LOCK};
 use crate::storage::Storage;
 use crate::walk::walk;
+use bumpwright_api::Artifact;
 
 /// What was removed, and what could not be.
 #[derive(Debug, Default)]

@@ -5,12 +5,13 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 
-use crate::artifact::{Artifact, Metadata};
 use crate::garbage::Retention;
 use crate::layout::{Folder, LATEST};
 use crate::step::{Step, Steps};
 use crate::storage::{Settings, Storage};
 use crate::write::FillError;
+use crate::write::Metadata;
+use bumpwright_api::Artifact;
 use bumpwright_artifact::Algorithm;
 
 const STEPS: [Step; 10] = [

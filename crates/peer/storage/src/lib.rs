@@ -16,7 +16,6 @@
 )]
 
 mod address;
-mod artifact;
 mod collect;
 #[cfg(test)]
 mod crash_tests;
@@ -36,7 +35,6 @@ mod walk;
 mod write;
 
 pub use address::{AddressError, advertised_host, host_name};
-pub use artifact::{Artifact, Metadata};
 pub use bumpwright_artifact::{Algorithm, Digest, DigestError};
 pub use collect::Collected;
 pub use error::StorageError;
@@ -46,4 +44,4 @@ pub use read::VerifiedReader;
 pub use server::{FileServer, Limits, ListenError, listen};
 pub use shared::{Shared, SharedError};
 pub use storage::{Settings, Storage};
-pub use write::FillError;
+pub use write::{FillError, Metadata};

@@ -3,11 +3,11 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 
-use crate::artifact::Artifact;
 use crate::error::StorageError;
 use crate::identity::Identity;
 use crate::layout::ArtifactPath;
 use crate::storage::Storage;
+use bumpwright_api::Artifact;
 use bumpwright_artifact::{Digest, Digester};
 
 impl Storage {

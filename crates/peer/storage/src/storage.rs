@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::address::url;
-use crate::artifact::Artifact;
 use crate::error::StorageError;
 use crate::garbage::Retention;
 use crate::identity::Identity;
@@ -15,6 +14,7 @@ use crate::layout::{ArtifactPath, Folder, NameError, PARTIAL};
 use crate::locks::Locks;
 use crate::room::Room;
 use crate::step::Steps;
+use bumpwright_api::Artifact;
 use bumpwright_artifact::{Algorithm, Digest};
 
 /// What a storage is told.

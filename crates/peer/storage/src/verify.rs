@@ -6,12 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::artifact::Artifact;
 use crate::error::StorageError;
 use crate::identity::Identity;
 use crate::layout::ArtifactPath;
 use crate::read::open_regular;
 use crate::storage::{Known, Storage};
+use bumpwright_api::Artifact;
 use bumpwright_artifact::{Algorithm, Digest};
 
 /// A file that is as it was written.
@@ -182,10 +182,10 @@ fn digest_of(file: &File, algorithm: Algorithm) -> io::Result<Digest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::Metadata;
     use crate::garbage::Retention;
     use crate::layout::Folder;
     use crate::storage::Settings;
+    use crate::write::Metadata;
 
     #[test]
     fn a_file_is_read_again_only_if_it_changed() {

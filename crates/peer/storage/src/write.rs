@@ -1,5 +1,6 @@
 //! Writing an artifact: whoever looks at any moment, also after a crash, finds the file of before or the new one, whole.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -10,12 +11,15 @@ use std::time::SystemTime;
 use bumpwright_gostd::{RFC_3339, Time};
 use tempfile::NamedTempFile;
 
-use crate::artifact::{Artifact, Metadata};
 use crate::error::StorageError;
 use crate::layout::{ArtifactPath, Folder, PARTIAL};
 use crate::step::Step;
 use crate::storage::{Known, Storage};
+use bumpwright_api::Artifact;
 use bumpwright_artifact::{Digest, Digester};
+
+/// What the origin says of an artifact, such as annotations of an OCI image.
+pub type Metadata = BTreeMap<String, String>;
 
 /// Why the contents of an artifact could not be had.
 pub type FillError = Box<dyn Error + Send + Sync>;

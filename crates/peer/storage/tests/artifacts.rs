@@ -13,7 +13,8 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use bumpwright_storage::{Algorithm, Artifact, LATEST, Metadata, Storage, StorageError, advertised_host};
+use bumpwright_api::Artifact;
+use bumpwright_storage::{Algorithm, LATEST, Metadata, Storage, StorageError, advertised_host};
 use support::{World, filler, rows, settings, world};
 
 fn read(storage: &Storage, artifact: &Artifact) -> Result<Vec<u8>, std::io::Error> {

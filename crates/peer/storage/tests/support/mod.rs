@@ -7,7 +7,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bumpwright_storage::{Algorithm, Artifact, Folder, Metadata, Retention, Settings, Storage};
+use bumpwright_api::Artifact;
+use bumpwright_storage::{Algorithm, Folder, Metadata, Retention, Settings, Storage};
 use serde_json::Value;
 use tempfile::TempDir;
 
