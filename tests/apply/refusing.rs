@@ -36,7 +36,7 @@ fn all_objects_that_are_refused_are_named() {
         .inventory
         .entries
         .iter()
-        .map(|entry| entry.id.subject().replace(&world.namespace, "NS"));
+        .map(|entry| entry.id.to_string().replace(&world.namespace, "NS"));
     assert_eq!(
         entries.collect::<Vec<_>>(),
         ["Namespace/NS-two"],

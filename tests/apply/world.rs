@@ -119,7 +119,7 @@ impl World {
 
     pub fn prune(&mut self, wanted: &str) -> Result<Vec<String>, PruneError> {
         let entries = self.objects(wanted).into_iter().map(|desired| bumpwright_apply::Entry {
-            id: bumpwright_apply::ObjectId::of(&desired.object),
+            id: bumpwright_api::ObjectId::of(&desired.object),
             version: "v1".to_owned(),
         });
         let stale = self.inventory.without(&Inventory {

@@ -11,7 +11,6 @@ use std::time::Duration;
 use thiserror::Error;
 use url::Url;
 
-use crate::controllers::sources::artifacts;
 use bumpwright_api::Artifact;
 use bumpwright_artifact::archive::{Kind, Links, unpack_within};
 use bumpwright_artifact::{Digest, Digester, ReadError};

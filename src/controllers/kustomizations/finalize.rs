@@ -40,7 +40,7 @@ pub(crate) async fn leave(context: &Context, request: &ReconcileRequest<'_>) -> 
     let revision = Revision::applied(&status);
     let tell = |event_type, message: String| kustomize_status::event(request, &status, event_type, message, &revision);
     if !kustomize_target::account_is_there(context, &kustomization).await {
-        let names: Vec<String> = known.entries.iter().map(|entry| entry.id.subject()).collect();
+        let names: Vec<String> = known.entries.iter().map(|entry| entry.id.to_string()).collect();
         let message = format!("unable to prune objects: \n{}", names.join("\n"));
         request
             .log

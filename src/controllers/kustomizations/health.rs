@@ -7,10 +7,10 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::controllers::context::Context;
-use bumpwright_api::{Kustomization, KustomizationSpec, ObjectName};
+use bumpwright_api::{Kustomization, KustomizationSpec, ObjectId, ObjectName};
 use bumpwright_apply::{Action, ChangeSet};
 use bumpwright_cel::{Health, HealthCheck, HealthChecks};
-use bumpwright_health::{ObjectId, Observed, Progress, Status, Wait, assess, pod_owner};
+use bumpwright_health::{Observed, Progress, Status, Wait, assess, pod_owner};
 use bumpwright_kube::{Answered, Cluster, ClusterError, GroupVersionKind};
 use bumpwright_overlay::Object;
 use bumpwright_runtime::{ReconcileRequest, clock};
@@ -74,12 +74,7 @@ pub(crate) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Res
     let all: Vec<Checked> = match kustomization.spec.wait {
         true => applied
             .map(|change| Checked {
-                id: ObjectId {
-                    group: change.id.group.clone(),
-                    kind: change.id.kind.clone(),
-                    namespace: change.id.name.namespace.clone(),
-                    name: change.id.name.name.clone(),
-                },
+                id: change.id.clone(),
                 version: change.version.clone(),
             })
             .collect(),
@@ -90,7 +85,7 @@ pub(crate) fn objects(kustomization: &Kustomization, changes: &ChangeSet) -> Res
             .map(named)
             .collect::<Result<_, _>>()?,
     };
-    let is_own = |id: &ObjectId| id.kind == "Kustomization" && id.name == own.name && id.namespace == own.namespace;
+    let is_own = |id: &ObjectId| id.kind == "Kustomization" && id.name == own;
     Ok(all.into_iter().filter(|checked| !is_own(&checked.id)).collect())
 }
 
@@ -109,8 +104,7 @@ fn named(reference: &bumpwright_api::ObjectReference) -> Result<Checked, String>
         id: ObjectId {
             group: group.to_owned(),
             kind: reference.kind.clone(),
-            namespace: reference.namespace.clone(),
-            name: reference.name.clone(),
+            name: ObjectName::new(&reference.namespace, &reference.name),
         },
         version: version.to_owned(),
     })
@@ -182,13 +176,14 @@ pub(crate) async fn wait(
 
 /// Refuses what can never be found. A kind that is not known yet may come meanwhile (fluxcd/cli-utils, `validateIdentifiers`).
 async fn have_namespaces(cluster: &Cluster, objects: &[Checked]) -> Result<(), String> {
-    for checked in objects.iter().filter(|checked| checked.id.namespace.is_empty()) {
+    for checked in objects.iter().filter(|checked| checked.id.name.namespace.is_empty()) {
         let resource = cluster.resource_at_any_version(&checked.kind()).await;
         if matches!(resource, Ok(Some(resource)) if resource.namespaced) {
             let dot = if checked.id.group.is_empty() { "" } else { "." };
             let ObjectId { group, kind, name, .. } = &checked.id;
             return Err(format!(
-                "resource {kind}{dot}{group} {name} is namespace scoped, but namespace is not set"
+                "resource {kind}{dot}{group} {} is namespace scoped, but namespace is not set",
+                name.name
             ));
         }
     }
@@ -234,8 +229,7 @@ async fn state(cluster: &Cluster, checked: &Checked, checks: &HealthChecks) -> O
         }
         Err(error) => return Observed::unknown(error.to_string()),
     };
-    let name = ObjectName::new(&id.namespace, &id.name);
-    let object = match cluster.fetch(&resource, &name).await {
+    let object = match cluster.fetch(&resource, &id.name).await {
         Ok(object) => object,
         Err(error) if error.is_not_found() => return Observed::status(Status::NotFound),
         Err(error) => return Observed::unknown(error.to_string()),

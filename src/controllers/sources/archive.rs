@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-use super::artifacts::{self, Refused, shown};
+use super::artifacts::{self, Refused};
 use super::status::STORAGE_FAILED;
 use bumpwright_api::{Artifact, ObjectName};
 use bumpwright_artifact::{IgnoreRules, Writer};

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::archive::{Making, rules};
-use super::artifacts::{Refused, stored};
+use super::artifacts::Refused;
 use super::source::Source;
 use super::status::STORAGE_FAILED;
 use crate::controllers::mirror_uses::Owner;

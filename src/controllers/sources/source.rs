@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::artifacts::{self, Before, Refused, stored};
+use super::artifacts::{self, Before, Refused};
 use super::status::{self as source_status, OUTDATED, STORAGE_FAILED};
 use crate::controllers::context::Context;
 use bumpwright_api::{Artifact, GoDuration, Is, ObjectName};

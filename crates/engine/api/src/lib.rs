@@ -40,6 +40,7 @@ mod kustomization_annotations;
 mod latest_image;
 mod manifests;
 mod meta;
+mod object_id;
 mod objects;
 mod oci_repository;
 mod pull_request;
@@ -81,6 +82,7 @@ pub use manifests::{
     read_in_folder, read_leniently,
 };
 pub use meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
+pub use object_id::{ObjectId, group_kind};
 pub use objects::{Conflict, Objects};
 pub use oci_repository::{
     OciLayerSelector, OciRef, OciRepository, OciRepositorySpec, OciRepositoryStatus, OciVerification, OidcIdentity,

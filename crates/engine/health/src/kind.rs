@@ -2,9 +2,9 @@
 
 use super::condition::conditions;
 use super::field::{HealthError, nested_list, text};
-use super::identity::group_kind;
 use super::status::Health;
 use super::{job, replicas};
+use bumpwright_api::group_kind;
 use bumpwright_gostd::{Duration, RFC_3339, Time};
 use serde_json::Value;
 use std::cmp::Ordering;

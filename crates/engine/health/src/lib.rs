@@ -31,7 +31,6 @@ mod condition;
 mod field;
 mod generic;
 mod go_value;
-mod identity;
 mod job;
 mod kind;
 mod pods;
@@ -41,7 +40,6 @@ mod wait;
 
 pub use field::{AccessError, HealthError};
 pub use generic::compute;
-pub use identity::ObjectId;
 pub use pods::{PodOwner, assess, pod_owner};
 pub use status::{Condition, Health, Status};
 pub use wait::{Observed, Progress, Unready, Wait, Why};

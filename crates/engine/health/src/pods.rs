@@ -3,9 +3,9 @@
 use super::condition::conditions;
 use super::field::{HealthError, nested, nested_text};
 use super::generic::compute;
-use super::identity::group_kind;
 use super::job;
 use super::status::{Health, Status};
+use bumpwright_api::group_kind;
 use bumpwright_gostd::Time;
 use serde_json::Value;
 

@@ -3,8 +3,8 @@
 //! A value that is told statuses one by one; the clock and the cluster are its owner's. Rules and texts: `WaitForSet`
 //! of fluxcd/pkg/ssa.
 
-use super::identity::ObjectId;
 use super::status::Status;
+use bumpwright_api::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

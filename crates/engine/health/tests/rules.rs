@@ -7,8 +7,9 @@
     missing_docs
 )]
 
+use bumpwright_api::ObjectId;
 use bumpwright_gostd::Time;
-use bumpwright_health::{ObjectId, Observed, Progress, Status, Wait, Why, assess, compute, pod_owner};
+use bumpwright_health::{Observed, Progress, Status, Wait, Why, assess, compute, pod_owner};
 use serde_json::{Value, json};
 
 /// When the pods of these tests were created: 2025-10-09T08:53:20Z, in seconds since 1970.

@@ -4,8 +4,9 @@
 
 mod recorded;
 
+use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_gostd::Time;
-use bumpwright_health::{Health, HealthError, ObjectId, Observed, Progress, Status, Unready, Wait, assess, compute};
+use bumpwright_health::{Health, HealthError, Observed, Progress, Status, Unready, Wait, assess, compute};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -83,8 +84,7 @@ fn ids(list: &Value) -> Vec<ObjectId> {
     let id = |id: &Value| ObjectId {
         group: text(id, "group"),
         kind: text(id, "kind"),
-        namespace: text(id, "namespace"),
-        name: text(id, "name"),
+        name: ObjectName::new(text(id, "namespace"), text(id, "name")),
     };
     list.iter().map(id).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::identity::ObjectId;
+use bumpwright_api::ObjectId;
 
 /// What was done to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +54,7 @@ pub struct Change {
 /// `Kind/namespace/name created`
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.id.subject(), self.action.as_str())
+        write!(f, "{} {}", self.id, self.action.as_str())
     }
 }
 
@@ -101,7 +101,7 @@ impl ChangeSet {
     pub fn by_subject(&self) -> BTreeMap<String, &'static str> {
         let pairs = self.changes.iter();
         pairs
-            .map(|change| (change.id.subject(), change.action.as_str()))
+            .map(|change| (change.id.to_string(), change.action.as_str()))
             .collect()
     }
 
@@ -111,7 +111,7 @@ impl ChangeSet {
         let mut grouped = BTreeMap::<_, Vec<_>>::new();
         for change in &self.changes {
             let group = grouped.entry(change.action.as_str()).or_default();
-            group.push(change.id.subject());
+            group.push(change.id.to_string());
         }
         grouped
     }

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::change::ChangeSet;
-use super::identity::ObjectId;
 use super::inventory::{Entry, Inventory};
 use super::item::Dropped;
+use bumpwright_api::ObjectId;
 use bumpwright_kube::ClusterError;
 
 /// Objects that cannot be applied. Nothing of their stage was.
@@ -47,7 +47,7 @@ pub enum ApplyError {
 impl ApplyError {
     pub(super) fn write(id: &ObjectId, step: &'static str, error: ClusterError) -> Self {
         Self::Write {
-            subject: id.subject(),
+            subject: id.to_string(),
             step,
             error: Box::new(error),
         }
@@ -68,7 +68,7 @@ pub struct Refusal {
 impl Refusal {
     /// Puts a dry run's failure into words (fluxcd/pkg `ssa/errors`, `DryRunErr`).
     pub(super) fn of(id: &ObjectId, origin: Option<String>, error: &ClusterError) -> Self {
-        let subject = id.subject();
+        let subject = id;
         let message = if error.is_not_found() && id.name.namespace.is_empty() {
             format!("{subject} namespace not specified: {error}")
         } else if error.is_not_found() {

@@ -1,22 +1,7 @@
-//! Which object is meant, whatever version it is written in: as inventories and messages name it.
+//! Objects as inventories name them, and kinds at a version.
 
-use std::fmt;
-
-use serde_json::Value;
-
-use bumpwright_api::ObjectName;
+use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_kube::GroupVersionKind;
-
-/// An object of a kind, at any version (cli-utils `object.ObjMetadata`).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectId {
-    /// Namespace (empty for objects of the cluster) and name.
-    pub name: ObjectName,
-    /// API group; empty for the core group.
-    pub group: String,
-    /// The name of the kind.
-    pub kind: String,
-}
 
 /// An id of an inventory that is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,73 +12,39 @@ pub struct InvalidId(pub String);
 const RBAC: &str = "rbac.authorization.k8s.io";
 const RBAC_KINDS: [&str; 4] = ["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"];
 
-impl ObjectId {
-    /// Of a manifest, or of what the server has.
-    #[must_use]
-    pub fn of(object: &Value) -> Self {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let gvk = GroupVersionKind::of(object);
-        Self {
-            name: ObjectName::new(text("/metadata/namespace"), text("/metadata/name")),
-            group: gvk.group,
-            kind: gvk.kind,
-        }
-    }
-
-    /// Reads `<namespace>_<name>_<group>_<kind>`; `__` in the name is a colon (K-209, C11).
-    ///
-    /// # Errors
-    /// [`InvalidId`]
-    pub fn parse(id: &str) -> Result<Self, InvalidId> {
-        let invalid = || InvalidId(id.to_owned());
-        let (namespace, rest) = id.split_once('_').ok_or_else(invalid)?;
-        // Words as cli-utils has them: what is left of the id when it turns out to be none.
-        let invalid = || InvalidId(rest.to_owned());
-        let (rest, kind) = rest.rsplit_once('_').ok_or_else(invalid)?;
-        let invalid = || InvalidId(rest.to_owned());
-        let (name, group) = rest.rsplit_once('_').ok_or_else(invalid)?;
-        Ok(Self {
-            name: ObjectName::new(namespace, name.replace("__", ":")),
-            group: group.to_owned(),
-            kind: kind.to_owned(),
-        })
-    }
-
-    /// As messages name it: `Kind/namespace/name`, or `Kind/name`.
-    #[must_use]
-    pub fn subject(&self) -> String {
-        match self.name.namespace.as_str() {
-            "" => format!("{}/{}", self.kind, self.name.name),
-            namespace => format!("{}/{namespace}/{}", self.kind, self.name.name),
-        }
-    }
-
-    /// The kind at a version.
-    #[must_use]
-    pub fn at(&self, version: &str) -> GroupVersionKind {
-        GroupVersionKind {
-            group: self.group.clone(),
-            version: version.to_owned(),
-            kind: self.kind.clone(),
-        }
-    }
+/// Reads `<namespace>_<name>_<group>_<kind>`; `__` in the name is a colon (K-209, C11).
+///
+/// # Errors
+/// [`InvalidId`]
+pub(super) fn parse_id(id: &str) -> Result<ObjectId, InvalidId> {
+    let invalid = || InvalidId(id.to_owned());
+    let (namespace, rest) = id.split_once('_').ok_or_else(invalid)?;
+    // Words as cli-utils has them: what is left of the id when it turns out to be none.
+    let invalid = || InvalidId(rest.to_owned());
+    let (rest, kind) = rest.rsplit_once('_').ok_or_else(invalid)?;
+    let invalid = || InvalidId(rest.to_owned());
+    let (name, group) = rest.rsplit_once('_').ok_or_else(invalid)?;
+    Ok(ObjectId {
+        name: ObjectName::new(namespace, name.replace("__", ":")),
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+    })
 }
 
 /// As inventories write it.
-impl fmt::Display for ObjectId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_rbac = self.group == RBAC && RBAC_KINDS.contains(&self.kind.as_str());
-        let ObjectName { namespace, name } = &self.name;
-        match is_rbac {
-            true => write!(
-                f,
-                "{namespace}_{}_{}_{}",
-                name.replace(':', "__"),
-                self.group,
-                self.kind
-            ),
-            false => write!(f, "{namespace}_{name}_{}_{}", self.group, self.kind),
-        }
+pub(super) fn written_id(id: &ObjectId) -> String {
+    let ObjectName { namespace, name } = &id.name;
+    let is_rbac = id.group == RBAC && RBAC_KINDS.contains(&id.kind.as_str());
+    let name = if is_rbac { name.replace(':', "__") } else { name.clone() };
+    format!("{namespace}_{name}_{}_{}", id.group, id.kind)
+}
+
+/// The kind of an object at a version.
+pub(super) fn at(id: &ObjectId, version: &str) -> GroupVersionKind {
+    GroupVersionKind {
+        group: id.group.clone(),
+        version: version.to_owned(),
+        kind: id.kind.clone(),
     }
 }
 
@@ -114,9 +65,9 @@ mod tests {
                 "ClusterRole/x-cr:view",
             ),
         ] {
-            let parsed = ObjectId::parse(id).unwrap();
-            assert_eq!(parsed.to_string(), id);
-            assert_eq!(parsed.subject(), subject);
+            let parsed = parse_id(id).unwrap();
+            assert_eq!(written_id(&parsed), id);
+            assert_eq!(parsed.to_string(), subject);
         }
     }
 
@@ -127,7 +78,7 @@ mod tests {
             ("a_b", "unable to parse stored object metadata: b"),
             ("a_b_c", "unable to parse stored object metadata: b"),
         ] {
-            assert_eq!(ObjectId::parse(id).unwrap_err().to_string(), words);
+            assert_eq!(parse_id(id).unwrap_err().to_string(), words);
         }
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::change::{Change, ChangeSet};
-use super::identity::{InvalidId, ObjectId};
+use super::identity::{InvalidId, parse_id, written_id};
 use super::order;
+use bumpwright_api::ObjectId;
 
 /// One object of an inventory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ impl Inventory {
         };
         let entries = entries.into_iter().flatten().map(|entry| {
             Ok(Entry {
-                id: ObjectId::parse(&text(entry, "id"))?,
+                id: parse_id(&text(entry, "id"))?,
                 version: text(entry, "v"),
             })
         });
@@ -62,7 +63,7 @@ impl Inventory {
     pub fn to_status(&self) -> Value {
         let entries = self.entries.iter();
         let entries: Vec<Value> = entries
-            .map(|entry| json!({"id": entry.id.to_string(), "v": entry.version}))
+            .map(|entry| json!({"id": written_id(&entry.id), "v": entry.version}))
             .collect();
         json!({ "entries": entries })
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::error::ApplyError;
-use super::identity::ObjectId;
 use super::memory::{Fingerprint, fingerprint};
 use super::metadata::{self, DECRYPT_DISABLED, owner_labels};
 use super::normalize::normalize;
 use super::settings::Settings;
+use bumpwright_api::ObjectId;
 use bumpwright_kube::{GroupVersionKind, Resource};
 
 /// An object as it should be.
@@ -51,7 +51,7 @@ impl Item {
         let Desired { mut object, origin } = desired;
         let id = ObjectId::of(&object);
         if is_encrypted(&object) && !DECRYPT_DISABLED.is_annotated(&object) {
-            return Err(ApplyError::Encrypted(id.subject()));
+            return Err(ApplyError::Encrypted(id.to_string()));
         }
         let owner = owner_labels(&settings.owner);
         let mut dropped = Vec::new();
@@ -77,7 +77,7 @@ impl Item {
 
     /// The fields that are not applied.
     pub(super) fn take_dropped(&mut self) -> impl Iterator<Item = Dropped> {
-        let (subject, origin) = (self.id.subject(), self.origin.clone());
+        let (subject, origin) = (self.id.to_string(), self.origin.clone());
         let paths = std::mem::take(&mut self.dropped).into_iter();
         paths.map(move |path| Dropped {
             subject: subject.clone(),

@@ -34,7 +34,7 @@ mod write;
 
 pub use change::{Action, Change, ChangeSet};
 pub use error::{ApplyError, Failed, PruneError, Refusal, Refusals};
-pub use identity::{InvalidId, ObjectId};
+pub use identity::InvalidId;
 pub use inventory::{Entry, Inventory};
 pub use item::{Desired, Dropped};
 pub use memory::Memory;

@@ -11,7 +11,6 @@ use tokio::time::Instant;
 use super::change::{Action, Change};
 use super::drift::has_drifted;
 use super::error::{ApplyError, Refusal};
-use super::identity::ObjectId;
 use super::ignore::{IgnoreRules, without};
 use super::item::Item;
 use super::managers::{self, Manager};
@@ -19,6 +18,7 @@ use super::metadata::{FORCE_ENABLED, RECONCILE_DISABLED, SSA_IF_NOT_PRESENT, SSA
 use super::normalize::is_typed;
 use super::settings::Settings;
 use super::unknown_fields::drop_unknown;
+use bumpwright_api::ObjectId;
 use bumpwright_kube::{Answered, Apply, Cluster, ClusterError, GroupVersionKind, Resource};
 use bumpwright_re2::{Budget, Regexp};
 
@@ -274,7 +274,7 @@ impl<'a> Looker<'a> {
             origin: item.origin.clone(),
             message: format!(
                 "{} failed to migrate API version: failed to migrate managed fields API version to {api_version}: {error}",
-                item.id.subject()
+                item.id
             ),
         })
     }

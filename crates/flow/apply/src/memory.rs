@@ -9,8 +9,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 use super::change::{Action, Change};
-use super::identity::ObjectId;
 use super::look::Version;
+use bumpwright_api::ObjectId;
 
 /// After so long a dry run is made although nobody has written to an object: defaults and admission may have changed, which no
 /// version tells.

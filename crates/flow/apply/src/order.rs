@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::identity::ObjectId;
+use bumpwright_api::ObjectId;
 use bumpwright_kube::GroupVersionKind;
 
 /// Kinds that come before all others.

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::change::{Action, Change};
 use super::error::{ApplyError, Refusal};
-use super::identity::ObjectId;
 use super::ignore::without;
 use super::inventory::{Entry, Inventory};
 use super::item::{Desired, Item};
@@ -17,6 +16,7 @@ use super::order::{self, STAGES, Stage};
 use super::prune::would_delete;
 use super::settings::Settings;
 use super::stage::defined;
+use bumpwright_api::ObjectId;
 use bumpwright_diff::{self as compare, Difference, Field, Named};
 use bumpwright_kube::{Cluster, ClusterError, Resource};
 

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::change::{Action, Change, ChangeSet};
 use super::error::PruneError;
+use super::identity::at;
 use super::inventory::Entry;
 use super::metadata::{PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE, is_owned};
 use super::order;
@@ -54,7 +55,7 @@ pub async fn prune(cluster: &Cluster, mut stale: Vec<Entry>, settings: &Settings
 }
 
 async fn delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result<Action, String> {
-    let failed = |step: &str, error: &ClusterError| format!("{} {step} failed: {error}", entry.id.subject());
+    let failed = |step: &str, error: &ClusterError| format!("{} {step} failed: {error}", entry.id);
     let found = look(cluster, entry).await.map_err(|error| failed("query", &error))?;
     let Some((resource, object)) = found else {
         return Ok(Action::Deleted);
@@ -91,7 +92,7 @@ async fn look(
     cluster: &Cluster,
     entry: &Entry,
 ) -> Result<Option<(Arc<Resource>, Answered<serde_json::Value>)>, ClusterError> {
-    let gvk = entry.id.at(&entry.version);
+    let gvk = at(&entry.id, &entry.version);
     match look_once(cluster, entry, &gvk).await {
         // The version went since it was last seen, and the object may be there at another.
         Err(error) if error.is_unserved() => {
@@ -131,7 +132,7 @@ pub async fn terminated(
     let deleted = changes.changes.iter().filter(|change| change.action == Action::Deleted);
     for change in deleted {
         let entry = Entry::of(change);
-        let failed = |why: &dyn std::fmt::Display| format!("{} termination timeout: {why}", change.id.subject());
+        let failed = |why: &dyn std::fmt::Display| format!("{} termination timeout: {why}", change.id);
         while look(cluster, &entry).await.map_err(|error| failed(&error))?.is_some() {
             if Instant::now() >= end {
                 return Err(failed(&"context deadline exceeded"));

@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::error::ApplyError;
-use super::identity::ObjectId;
 use super::settings::Settings;
+use bumpwright_api::ObjectId;
 use bumpwright_gostd::Time;
 use bumpwright_health::{self as health, Status};
 use bumpwright_kube::{Cluster, Resource};
@@ -45,7 +45,7 @@ pub(super) async fn wait(
         }
         if Instant::now() + pause >= end {
             let open = open.iter();
-            let open = open.map(|(id, _, state)| format!("{} status: '{state}'", id.subject()));
+            let open = open.map(|(id, _, state)| format!("{id} status: '{state}'"));
             return Err(ApplyError::NotReady(open.collect::<Vec<_>>().join(", ")));
         }
         tokio::time::sleep(pause).await;

@@ -6,7 +6,6 @@ use futures::future::BoxFuture;
 
 use super::change::ChangeSet;
 use super::error::{ApplyError, Failed};
-use super::identity::ObjectId;
 use super::inventory::Inventory;
 use super::item::{Desired, Dropped, Item};
 use super::look::Looker;
@@ -14,6 +13,7 @@ use super::memory::{Memory, fingerprint};
 use super::order::{STAGES, Stage};
 use super::settings::Settings;
 use super::stage::Progress;
+use bumpwright_api::ObjectId;
 use bumpwright_kube::Cluster;
 
 /// Writes an inventory down for good. It is called before objects are written that are not in it yet.

@@ -9,7 +9,6 @@ use tokio::time::Instant;
 
 use super::change::{Action, Change, ChangeSet};
 use super::error::{ApplyError, Refusal, Refusals};
-use super::identity::ObjectId;
 use super::inventory::{Entry, Inventory};
 use super::item::{Dropped, Item};
 use super::look::{Looker, PAUSE, SERVED, Verdict, Version, refusal};
@@ -18,6 +17,7 @@ use super::order::{self, Stage};
 use super::readiness;
 use super::run::Keep;
 use super::write::Replaced;
+use bumpwright_api::ObjectId;
 use bumpwright_kube::{ClusterError, GroupVersionKind, Resource};
 
 /// How far an apply has come.
@@ -235,7 +235,7 @@ async fn look(
         // An item without a place was refused, and has the words for it.
         return Err(refused.unwrap_or_else(|| Refusal {
             id: item.id.clone(),
-            message: format!("{} dry-run failed: its kind is unknown", item.id.subject()),
+            message: format!("{} dry-run failed: its kind is unknown", item.id),
             origin: item.origin.clone(),
         }));
     };

@@ -6,11 +6,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::identity::ObjectId;
 use super::inventory::{Entry, Inventory};
 use super::metadata::{GROUP, is_owned, owner_selector, texts};
 use super::order;
-use bumpwright_api::ObjectName;
+use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_kube::{Cluster, ClusterError, GroupVersionKind};
 
 /// The kinds of a snapshot, each with the namespace of its objects; an empty one for those of the cluster, and for those of

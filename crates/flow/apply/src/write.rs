@@ -95,7 +95,7 @@ impl Looker<'_> {
                     return Err(Replaced::Failed(ApplyError::write(&item.id, step, error)));
                 }
                 Ok(_) if Instant::now() >= end => {
-                    let subject = item.id.subject();
+                    let subject = item.id.to_string();
                     return Err(Replaced::Failed(ApplyError::Stays { subject }));
                 }
                 Ok(_) => tokio::time::sleep(PAUSE).await,

@@ -1,0 +1,78 @@
+//! What names an object of a cluster, whatever its version.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::meta::ObjectName;
+
+/// An object of a kind, at any version (cli-utils `object.ObjMetadata`).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId {
+    /// Namespace (empty for objects of the cluster) and name.
+    pub name: ObjectName,
+    /// API group; empty for the core group.
+    pub group: String,
+    /// The name of the kind.
+    pub kind: String,
+}
+
+impl ObjectId {
+    /// Of a manifest, or of what the server has; what it does not say is empty.
+    #[must_use]
+    pub fn of(object: &Value) -> Self {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let (group, kind) = group_kind(object);
+        Self {
+            name: ObjectName::new(text("/metadata/namespace"), text("/metadata/name")),
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+        }
+    }
+}
+
+/// As Flux' messages name it: `Kind/namespace/name`, or `Kind/name`.
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ObjectName { namespace, name } = &self.name;
+        match namespace.is_empty() {
+            true => write!(f, "{}/{name}", self.kind),
+            false => write!(f, "{}/{namespace}/{name}", self.kind),
+        }
+    }
+}
+
+/// Group and kind of an object, empty both where `apiVersion` has more than one slash, as apimachinery has it.
+#[must_use]
+pub fn group_kind(object: &Value) -> (&str, &str) {
+    let text = |key| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    match text("apiVersion").split_once('/') {
+        None => ("", text("kind")),
+        Some((group, version)) if !version.contains('/') => (group, text("kind")),
+        Some(_) => ("", ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn objects_are_named_without_their_versions() {
+        let object = |version, namespace| {
+            let metadata = json!({"name": "podinfo", "namespace": namespace});
+            json!({"apiVersion": version, "kind": "Deployment", "metadata": metadata})
+        };
+        for (version, namespace, group, shown) in [
+            ("apps/v1", json!("default"), "apps", "Deployment/default/podinfo"),
+            ("v1", json!(null), "", "Deployment/podinfo"),
+            ("a/b/c", json!("default"), "", "/default/podinfo"),
+        ] {
+            let id = ObjectId::of(&object(version, namespace));
+            assert_eq!((id.group.as_str(), id.to_string().as_str()), (group, shown));
+        }
+        assert_eq!(ObjectId::of(&json!([])).to_string(), "/");
+    }
+}
