@@ -1,6 +1,5 @@
 //! What the controller would build of a Flux Kustomization (`-k`), from files of this machine.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use super::kustomization_objects::{self as objects, Configs};
 use super::load;
 use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName, PostBuild, Secret, SubstituteReference};
 use bumpwright_apply::{Desired, Settings};
-use bumpwright_build::{self as pipeline, Decryption, FolderTree, Redaction, Substitution};
+use bumpwright_build::{self as pipeline, Decryption, FolderTree, Redaction, Referred, Substitution};
 use bumpwright_diff::Veil;
 use bumpwright_kube::ClusterError;
 use bumpwright_overlay::{self as overlay, Built, Decrypt, Stages, Substitute};
@@ -90,40 +89,26 @@ fn variables(kustomization: &Kustomization, post_build: &PostBuild, configs: &Co
     let mut variables = Variables::default();
     for reference in &post_build.substitute_from {
         let name = ObjectName::new(namespace, &reference.name);
-        let failed = |error: &str| format!("substitute from '{}/{}' error: {error}", reference.kind, reference.name);
-        match configs.get(&reference.kind, &name) {
-            Some(object) => add(reference, object, &mut variables).map_err(|error| failed(&error))?,
-            None if reference.optional => {}
-            None => {
-                let missing = ClusterError::NotFound {
-                    plural: format!("{}s", reference.kind.to_lowercase()),
-                    group: String::new(),
-                    name: reference.name.clone(),
-                };
-                let hint = format!("give {} {name} with -f", reference.kind);
-                return Err(failed(&format!("{missing} ({hint})")));
-            }
-        }
+        pipeline::add_referred(&mut variables, reference, find(reference, &name, configs))?;
     }
     Ok(variables)
 }
 
-fn add(reference: &SubstituteReference, object: &serde_json::Value, variables: &mut Variables) -> Result<(), String> {
-    let failed = |error: serde_json::Error| error.to_string();
-    if reference.kind == "Secret" {
-        let secret: Secret = serde_json::from_value(object.clone()).map_err(failed)?;
-        let entries = secret.entries().map_err(|error| error.to_string())?;
-        let owned = entries
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), Zeroizing::new(value.to_vec())));
-        let owned: Vec<(String, Zeroizing<Vec<u8>>)> = owned.collect();
-        variables.add_secret(owned.iter().map(|(key, value)| (key, &**value)));
-        return Ok(());
-    }
-    let data = object.get("data").cloned().unwrap_or_default();
-    let data: Option<BTreeMap<String, String>> = serde_json::from_value(data).map_err(failed)?;
-    variables.add_config_map(&data.unwrap_or_default());
-    Ok(())
+fn find(reference: &SubstituteReference, name: &ObjectName, configs: &Configs) -> Result<Referred, String> {
+    Ok(match configs.get(&reference.kind, name) {
+        Some(secret) if reference.kind == "Secret" => {
+            Referred::Secret(serde_json::from_value(secret.clone()).map_err(|error| error.to_string())?)
+        }
+        Some(map) => Referred::ConfigMap(map.get("data").cloned().unwrap_or_default()),
+        None => {
+            let missing = ClusterError::NotFound {
+                plural: format!("{}s", reference.kind.to_lowercase()),
+                group: String::new(),
+                name: reference.name.clone(),
+            };
+            Referred::Missing(format!("{missing} (give {} {name} with -f)", reference.kind))
+        }
+    })
 }
 
 /// The decryption that the Kustomization asks for, with the keys of its Secret, if that is in `-f`, and of the flags; and whether

@@ -1,12 +1,10 @@
 //! From the files of an artifact to the objects of a Kustomization: what it refers to is read, then everything is built on a
 //! thread of its own.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
-use zeroize::Zeroizing;
 
 use super::artifact_trees::Unpacked;
 use super::keys as kustomize_keys;
@@ -14,7 +12,7 @@ use crate::controllers::configs::Configs;
 use crate::controllers::context::Context;
 use crate::controllers::mirror_uses::Owner;
 use bumpwright_api::{Kustomization, ObjectName, PostBuild, SubstituteReference};
-use bumpwright_build::{self as pipeline, Mirrors, RealWorld, Substitution};
+use bumpwright_build::{self as pipeline, Mirrors, RealWorld, Referred, Substitution};
 use bumpwright_git::{Mirror, Remote, RemoteUrl};
 use bumpwright_http::{Deadline, Job};
 use bumpwright_kube::{ClusterError, KUSTOMIZATION};
@@ -111,43 +109,36 @@ fn crowded(namespace: &str) -> BuildFailure {
 }
 
 async fn substitution(context: &Context, kustomization: &Kustomization, post_build: &PostBuild) -> Substitution {
-    let namespace = kustomization.metadata.namespace_or_default();
-    let mut variables = Ok(Variables::default());
-    for reference in &post_build.substitute_from {
-        let name = ObjectName::new(namespace, &reference.name);
-        let Ok(known) = &mut variables else { break };
-        match add(&context.configs, reference, &name, known).await {
-            Ok(()) => {}
-            Err(error) if reference.optional && error.is_not_found() => {}
-            Err(error) => {
-                let (kind, name) = (&reference.kind, &reference.name);
-                variables = Err(format!("substitute from '{kind}/{name}' error: {error}"));
-            }
-        }
-    }
+    let variables = variables(&context.configs, kustomization, post_build).await;
     Substitution::new(post_build, variables, context.settings.gates.strict_substitutions)
 }
 
-/// Adds what a ConfigMap or Secret holds. They are read as ourselves, whoever the objects are applied as
-/// (docs/behaviour/kustomize-controller.md, *Service accounts*).
-async fn add(
+/// The variables of all objects that `substituteFrom` names, in its order.
+async fn variables(
     configs: &Configs,
-    reference: &SubstituteReference,
-    name: &ObjectName,
-    variables: &mut Variables,
-) -> Result<(), ClusterError> {
-    if reference.kind == "Secret" {
-        let secret = configs.secret(name).await?;
-        let keys: Vec<String> = secret.keys().map(str::to_owned).collect();
-        let value = |key: &String| secret.get(key).ok().flatten().map(<[u8]>::to_vec).map(Zeroizing::new);
-        let values: Vec<_> = keys.iter().filter_map(|key| Some((key, value(key)?))).collect();
-        variables.add_secret(values.iter().map(|(key, value)| (*key, &**value)));
-        return Ok(());
+    kustomization: &Kustomization,
+    post_build: &PostBuild,
+) -> Result<Variables, String> {
+    let namespace = kustomization.metadata.namespace_or_default();
+    let mut variables = Variables::default();
+    for reference in &post_build.substitute_from {
+        let name = ObjectName::new(namespace, &reference.name);
+        let found = match find(configs, reference, &name).await {
+            Err(error) if error.is_not_found() => Ok(Referred::Missing(error.to_string())),
+            found => found.map_err(|error| error.to_string()),
+        };
+        pipeline::add_referred(&mut variables, reference, found)?;
     }
-    let map = configs.config_map(name).await?;
-    let data: BTreeMap<String, String> = serde_json::from_value(map.field("data")).unwrap_or_default();
-    variables.add_config_map(&data);
-    Ok(())
+    Ok(variables)
+}
+
+/// ConfigMaps and Secrets are read as ourselves, whoever the objects are applied as (docs/behaviour/kustomize-controller.md,
+/// *Service accounts*).
+async fn find(configs: &Configs, reference: &SubstituteReference, name: &ObjectName) -> Result<Referred, ClusterError> {
+    Ok(match reference.kind == "Secret" {
+        true => Referred::Secret(configs.secret(name).await?),
+        false => Referred::ConfigMap(configs.config_map(name).await?.field("data")),
+    })
 }
 
 /// Repositories that kustomizations name as bases: nobody's credentials are used for them, and none on this machine.

@@ -69,9 +69,13 @@ impl Variables {
     }
 
     /// Adds `data` of a Secret, decoded from base64.
-    pub fn add_secret<'d, V: AsRef<[u8]> + 'd>(&mut self, data: impl IntoIterator<Item = (&'d String, &'d V)>) {
+    pub fn add_secret<'d, K, V>(&mut self, data: impl IntoIterator<Item = (&'d K, &'d V)>)
+    where
+        K: AsRef<str> + ?Sized + 'd,
+        V: AsRef<[u8]> + ?Sized + 'd,
+    {
         for (name, value) in data {
-            self.set(name, value.as_ref(), true);
+            self.set(name.as_ref(), value.as_ref(), true);
         }
     }
 

@@ -10,4 +10,4 @@ mod variables;
 
 pub use decryption::{Decryption, Redaction};
 pub use spec::overlay;
-pub use variables::Substitution;
+pub use variables::{Referred, Substitution, add_referred};

@@ -1,10 +1,13 @@
 //! The variables of a Kustomization (`spec.postBuild`; K-082 ff.), as the build asks for them.
 
-use bumpwright_api::PostBuild;
+use std::collections::BTreeMap;
+
+use bumpwright_api::{PostBuild, Secret, SubstituteReference};
 use bumpwright_budget::Share;
 use bumpwright_overlay::{StageError, Substitute, Substituted};
 use bumpwright_substitute::{Options, Variables, substitute_within};
 use bumpwright_yaml::Node;
+use serde_json::Value;
 
 /// Variables and how they are put in. Where some could not be read, the first object that could use them fails.
 #[derive(Debug)]
@@ -41,5 +44,115 @@ impl Substitute for Substitution {
             node: done.node,
             has_secrets: done.has_secrets,
         }))
+    }
+}
+
+/// What there is where `substituteFrom` refers to.
+#[derive(Debug)]
+pub enum Referred {
+    /// A ConfigMap's `data`.
+    ConfigMap(Value),
+    /// A Secret.
+    Secret(Secret),
+    /// Nothing, in the words for one who needs it.
+    Missing(String),
+}
+
+/// Adds what an object of `substituteFrom` holds; one that is optional may be missing. An object that is not as its kind has to be
+/// is an error: its variables would be empty in silence.
+///
+/// # Errors
+/// In Flux's words, also when the object could not be `found`.
+pub fn add_referred(
+    variables: &mut Variables,
+    reference: &SubstituteReference,
+    found: Result<Referred, String>,
+) -> Result<(), String> {
+    let added = match found {
+        Ok(Referred::ConfigMap(data)) => add_config_map(variables, data),
+        Ok(Referred::Secret(secret)) => add_secret(variables, &secret),
+        Ok(Referred::Missing(_)) if reference.optional => Ok(()),
+        Ok(Referred::Missing(error)) | Err(error) => Err(error),
+    };
+    added.map_err(|error| format!("substitute from '{}/{}' error: {error}", reference.kind, reference.name))
+}
+
+fn add_config_map(variables: &mut Variables, data: Value) -> Result<(), String> {
+    let data: Option<BTreeMap<String, String>> = serde_json::from_value(data).map_err(|error| error.to_string())?;
+    variables.add_config_map(&data.unwrap_or_default());
+    Ok(())
+}
+
+fn add_secret(variables: &mut Variables, secret: &Secret) -> Result<(), String> {
+    let entries = secret.entries().map_err(|error| error.to_string())?;
+    variables.add_secret(entries);
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn added(kind: &str, optional: bool, found: Result<Referred, String>) -> Result<Substitution, String> {
+        let reference = json!({"kind": kind, "name": "vars", "optional": optional});
+        let post_build = json!({"substituteFrom": [reference]});
+        let post_build: PostBuild = serde_json::from_value(post_build).unwrap();
+        let mut variables = Variables::default();
+        add_referred(&mut variables, post_build.substitute_from.first().unwrap(), found)?;
+        Ok(Substitution::new(&post_build, Ok(variables), true))
+    }
+
+    fn secret(data: &Value) -> Referred {
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "vars"}, "data": data});
+        Referred::Secret(serde_json::from_value(secret).unwrap())
+    }
+
+    /// K-082: variables of ConfigMaps and Secrets are put in.
+    #[test]
+    fn variables_are_taken_from_objects() {
+        let object = bumpwright_yaml::node_of_json(&json!({"kind": "A", "metadata": {"name": "${city}"}}));
+        for found in [
+            Referred::ConfigMap(json!({"city": "Rome"})),
+            secret(&json!({"city": "Um9tZQ=="})),
+        ] {
+            let substitution = added("ConfigMap", false, Ok(found)).unwrap();
+            let done = substitution.object(&object, None).unwrap().unwrap();
+            assert_eq!(done.node.lookup(&["metadata", "name"]).unwrap().as_str(), Some("Rome"));
+        }
+        assert!(added("ConfigMap", false, Ok(Referred::ConfigMap(Value::Null))).is_ok());
+    }
+
+    #[test]
+    fn only_what_is_optional_may_be_missing() {
+        let missing = || Ok(Referred::Missing("not found".to_owned()));
+        assert!(added("Secret", true, missing()).is_ok());
+        assert_eq!(
+            added("Secret", false, missing()).unwrap_err(),
+            "substitute from 'Secret/vars' error: not found"
+        );
+        assert_eq!(
+            added("Secret", true, Err("forbidden".to_owned())).unwrap_err(),
+            "substitute from 'Secret/vars' error: forbidden"
+        );
+    }
+
+    #[test]
+    fn an_object_that_is_malformed_is_no_object_without_variables() {
+        let error = added("ConfigMap", true, Ok(Referred::ConfigMap(json!({"port": 80})))).unwrap_err();
+        assert_eq!(
+            error,
+            "substitute from 'ConfigMap/vars' error: invalid type: integer `80`, expected a string"
+        );
+        for (value, fault) in [
+            ("%", "data.key is not base64"),
+            ("ENC[AES256_GCM,data:", "the value of key is encrypted by SOPS"),
+        ] {
+            let error = added("Secret", true, Ok(secret(&json!({"key": value})))).unwrap_err();
+            let begin = format!("substitute from 'Secret/vars' error: Secret default/vars: {fault}");
+            assert!(error.starts_with(&begin), "{error}");
+        }
     }
 }
