@@ -1,7 +1,7 @@
 //! Patterns of the trimming operators: Go's `path.Match`, where `*` and `?` take slashes, too.
 
 use super::eval::{Budget, EvalError};
-use bumpwright_gostd::first_rune;
+use bumpwright_gostd::{first_rune, glob};
 use memchr::memmem;
 
 /// Whether a pattern matches.
@@ -93,19 +93,7 @@ fn later_literal<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budg
 fn split(pattern: &[u8]) -> (bool, &[u8], &[u8]) {
     let stars = pattern.iter().take_while(|byte| **byte == b'*').count();
     let (_, pattern) = pattern.split_at(stars);
-    let mut in_class = false;
-    let mut at = 0;
-    while let Some(byte) = pattern.get(at) {
-        match byte {
-            b'\\' if at + 1 < pattern.len() => at += 1,
-            b'[' => in_class = true,
-            b']' => in_class = false,
-            b'*' if !in_class => break,
-            _ => {}
-        }
-        at += 1;
-    }
-    let (piece, behind) = pattern.split_at(at);
+    let (piece, behind) = pattern.split_at(glob::piece_len(pattern));
     (stars > 0, piece, behind)
 }
 
@@ -150,37 +138,7 @@ fn match_piece<'n>(mut piece: &[u8], mut name: &'n [u8], budget: &mut Budget<'_>
 
 /// Whether a character is in a class, given what is behind its `[`, and what is behind its `]`.
 fn class(pattern: &[u8], ch: char) -> Option<(bool, &[u8])> {
-    let (wanted, mut pattern) = match pattern {
-        [b'^', rest @ ..] => (false, rest),
-        pattern => (true, pattern),
-    };
-    let (mut found, mut ranges) = (false, 0);
-    loop {
-        if let [b']', rest @ ..] = pattern
-            && ranges > 0
-        {
-            return Some((found == wanted, rest));
-        }
-        let (low, rest) = class_character(pattern)?;
-        let (high, rest) = match rest {
-            [b'-', rest @ ..] => class_character(rest)?,
-            rest => (low, rest),
-        };
-        found |= (low..=high).contains(&ch);
-        pattern = rest;
-        ranges += 1;
-    }
-}
-
-/// A character of a class, and what is behind it, which must not be nothing.
-fn class_character(pattern: &[u8]) -> Option<(char, &[u8])> {
-    let pattern = match pattern {
-        [] | [b'-' | b']', ..] => return None,
-        [b'\\', rest @ ..] => rest,
-        pattern => pattern,
-    };
-    let (ch, width) = first_rune(pattern)?;
-    let rest = pattern.get(width..)?;
-    let invalid = ch == char::REPLACEMENT_CHARACTER && width == 1;
-    (!invalid && !rest.is_empty()).then_some((ch, rest))
+    let mut found = false;
+    let (negated, behind) = glob::class(pattern, |low, high| found |= (low..=high).contains(&ch))?;
+    Some((found != negated, behind))
 }

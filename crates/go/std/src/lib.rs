@@ -9,6 +9,7 @@ mod civil;
 mod duration;
 mod float_format;
 mod float_parse;
+pub mod glob;
 mod integer;
 mod ip_address;
 mod num_error;

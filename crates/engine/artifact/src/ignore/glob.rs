@@ -3,7 +3,7 @@
 //! Names are bytes. `?` and `[…]` take one rune, a byte that is no part of UTF-8 being the rune U+FFFD; after a `*` the
 //! search goes on byte by byte, so that a class can meet the second byte of a rune there, as it does in Go. Names have no `/`.
 
-use bumpwright_gostd::first_rune;
+use bumpwright_gostd::{first_rune, glob};
 
 /// A pattern for one component of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Glob {
             if rest.is_empty() {
                 return Some(Self::simplest(chunks, Tail::Open));
             }
-            let (text, after) = rest.split_at_checked(chunk_len(rest))?;
+            let (text, after) = rest.split_at_checked(glob::piece_len(rest))?;
             let star = stars > 0;
             let tokens = tokens(text)?;
             let text = plain(&tokens);
@@ -157,28 +157,18 @@ fn plain(tokens: &[Token]) -> Option<Box<[u8]>> {
     tokens.iter().map(byte).collect()
 }
 
-/// How many bytes there are before the next `*` that is no part of a class or an escape.
-fn chunk_len(pattern: &[u8]) -> usize {
-    let mut in_class = false;
-    let mut bytes = pattern.iter().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        match byte {
-            b'\\' => drop(bytes.next()),
-            b'[' => in_class = true,
-            b']' => in_class = false,
-            b'*' if !in_class => return at,
-            _ => {}
-        }
-    }
-    pattern.len()
-}
-
 fn tokens(mut text: &[u8]) -> Option<Box<[Token]>> {
     let mut tokens = Vec::new();
     while let Some((first, after)) = text.split_first() {
         text = after;
         tokens.push(match first {
-            b'[' => class(&mut text)?,
+            b'[' => {
+                let mut ranges = Vec::new();
+                let (negated, after) = glob::class(text, |low, high| ranges.push((low, high)))?;
+                text = after;
+                let ranges = ranges.into();
+                Token::Class { negated, ranges }
+            }
             b'?' => Token::AnyRune,
             b'\\' => {
                 let (escaped, after) = text.split_first()?;
@@ -189,38 +179,4 @@ fn tokens(mut text: &[u8]) -> Option<Box<[Token]>> {
         });
     }
     Some(tokens.into())
-}
-
-/// A class whose `[` was read. An empty one is malformed; a `]` can be its member only when escaped.
-fn class(text: &mut &[u8]) -> Option<Token> {
-    let negated = text.first() == Some(&b'^');
-    if negated {
-        *text = text.get(1..)?;
-    }
-    let mut ranges = Vec::new();
-    while text.first() != Some(&b']') || ranges.is_empty() {
-        let low = class_rune(text)?;
-        let mut high = low;
-        if text.first() == Some(&b'-') {
-            *text = text.get(1..)?;
-            high = class_rune(text)?;
-        }
-        ranges.push((low, high));
-    }
-    *text = text.get(1..)?;
-    let ranges = ranges.into();
-    Some(Token::Class { negated, ranges })
-}
-
-/// A rune of a class, escaped or not. Something must follow it, the `]` at least.
-fn class_rune(text: &mut &[u8]) -> Option<char> {
-    let rest = match text.first()? {
-        b'-' | b']' => return None,
-        b'\\' => text.get(1..)?,
-        _ => *text,
-    };
-    let (rune, width) = first_rune(rest)?;
-    let is_broken = rune == char::REPLACEMENT_CHARACTER && width == 1;
-    *text = rest.get(width..).filter(|after| !after.is_empty() && !is_broken)?;
-    Some(rune)
 }
