@@ -24,6 +24,7 @@ use super::trailer::with_change_id;
 use super::tree::Tree;
 use bumpwright_edit::Plan;
 use bumpwright_git::Mirror;
+use bumpwright_http::pause_between;
 
 /// What runs against one remote share.
 #[derive(Clone)]
@@ -78,11 +79,9 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
     report
 }
 
-/// A pause of so many milliseconds. The thread's hasher is random enough to part two processes.
+/// A pause of so many milliseconds.
 fn drawn(range: &Range<u64>) -> Duration {
-    let random = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), range.end);
-    let width = range.end.saturating_sub(range.start).max(1);
-    Duration::from_millis(range.start + random % width)
+    pause_between(Duration::from_millis(range.start), Duration::from_millis(range.end))
 }
 
 /// One attempt, from the listing to the last push.

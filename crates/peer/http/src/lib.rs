@@ -32,7 +32,7 @@ pub use explain::{Fault, WORDS, explain, gone, scrubbed, server_text};
 pub use job::Job;
 pub use login::{FetchLogin, Fetched, Login};
 pub use opened::{Incoming, Opened};
-pub use patience::Patience;
+pub use patience::{Patience, pause_between};
 pub use proxy::{Proxy, ProxyParts};
 pub use request::{Answer, Request};
 pub use sent::Sent;

@@ -40,7 +40,10 @@ impl Patience {
         match asked {
             Some(asked) if asked > self.most => None,
             Some(asked) => Some(asked.max(self.first)),
-            None => Some(varied(own.min(self.most))),
+            None => {
+                let pause = own.min(self.most);
+                Some(pause_between(pause - pause / 4, pause))
+            }
         }
     }
 }
@@ -60,13 +63,14 @@ pub(super) fn asked(answer: &Answer) -> Option<Duration> {
     Some(at.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// Between three quarters of a pause and all of it, so that many clients do not come back at once.
-fn varied(pause: Duration) -> Duration {
-    let mut dice = [0; 1];
-    // Without dice the pause is as good as any.
+/// A pause that chance takes from a range, so that many who wait for one thing do not come back at once.
+#[must_use]
+pub fn pause_between(least: Duration, most: Duration) -> Duration {
+    let mut dice = [0; 4];
+    // Without dice the longest pause is as good as any.
     let _ = getrandom::fill(&mut dice);
-    let [dice] = dice;
-    pause - pause / 4 * u32::from(dice) / 255
+    let share = f64::from(u32::from_ne_bytes(dice)) / f64::from(u32::MAX);
+    most - most.saturating_sub(least).mul_f64(share)
 }
 
 #[cfg(test)]
@@ -95,5 +99,15 @@ mod tests {
             Some(Duration::from_millis(100))
         );
         assert_eq!(patience.pause(2, Some(Duration::from_secs(11))), None);
+    }
+
+    #[test]
+    fn chance_spreads_pauses_over_a_range() {
+        let (least, most) = (Duration::from_millis(100), Duration::from_millis(200));
+        let pauses: Vec<Duration> = (0..64).map(|_| pause_between(least, most)).collect();
+        assert!(pauses.iter().all(|pause| (least..=most).contains(pause)));
+        let middle = Duration::from_millis(150);
+        assert!(pauses.iter().any(|pause| *pause < middle) && pauses.iter().any(|pause| *pause > middle));
+        assert_eq!(pause_between(most, most), most);
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::observe::{Log, Metrics, Recorder};
 use crate::work::permits::ParkedRequests;
+use bumpwright_http::pause_between;
 use bumpwright_kube::Cluster;
 
 /// Shared by the drivers of one process.
@@ -30,12 +31,6 @@ impl Services {
     #[must_use]
     pub fn jittered(&self, interval: Duration) -> Duration {
         let percent = f64::from(self.jitter.min(99)) / 100.0;
-        interval.mul_f64(1.0 + percent * (2.0 * random() - 1.0))
+        pause_between(interval.mul_f64(1.0 - percent), interval.mul_f64(1.0 + percent))
     }
-}
-
-/// From 0 to 1.
-fn random() -> f64 {
-    let bits = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0_u8);
-    f64::from(u32::try_from(bits >> 32).unwrap_or_default()) / f64::from(u32::MAX)
 }
