@@ -8,6 +8,7 @@ use super::context::Context;
 use super::settings::Gates;
 use bumpwright_api::{Bucket, GitRepository, ImageRepository, ObjectName, OciRepository};
 use bumpwright_cloud::{CloudError, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
+use bumpwright_git::{Auth, Remote};
 use bumpwright_http::Deadline;
 use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};
 use bumpwright_runtime::Outcome;
@@ -163,4 +164,47 @@ pub(crate) fn of_git(accounts: &ServiceAccounts, repository: &GitRepository, nam
 /// `spec.serviceAccountName`
 pub(crate) fn given_by_git(repository: &GitRepository) -> &str {
     repository.spec.service_account_name.as_deref().unwrap_or_default()
+}
+
+/// Why the identity of a Git repository gives no credentials.
+pub(super) enum NoGitLogin {
+    /// A feature is not switched on.
+    Gate(GateClosed),
+    /// In Flux' words.
+    Failed(String),
+}
+
+/// The credentials of an identity at a Git server, for the object that asks. They are tried here, so this blocks: what is wrong with
+/// them is no fault of Git's. The ServiceAccount is looked for beside the object.
+///
+/// # Errors
+/// [`NoGitLogin`]
+pub(super) fn git_login(
+    context: &Context,
+    asker: Asker,
+    repository: &GitRepository,
+    objects: &Objects,
+    mut identity: GitIdentity,
+    remote: &Remote,
+) -> Result<Auth, NoGitLogin> {
+    let unfit = |error: &dyn std::fmt::Display| {
+        let message = format!("failed to configure authentication options: {error}");
+        NoGitLogin::Failed(message)
+    };
+    if let GitIdentity::Provider { service_account, .. } = &mut identity {
+        let (given, namespace) = (given_by_git(repository), asker.namespace.as_str());
+        check_gate(context.settings.gates, given, "spec.serviceAccountName").map_err(NoGitLogin::Gate)?;
+        let account = of_git(&context.accounts, repository, namespace);
+        let account = account.and_then(|name| objects.service_account(&name));
+        let annotations = account.map(|account| &account.metadata.annotations);
+        let found = context.accounts.identity(namespace, given, annotations, Use::Git);
+        *service_account = found.map_err(|error| unfit(&error))?;
+    }
+    let auth = context.identities.auth(identity, remote, Some(asker));
+    let auth = auth.map_err(NoGitLogin::Failed)?;
+    if let Auth::Fetched(source) = &auth {
+        let login = source.login(None, Deadline::after(remote.timeout));
+        login.map_err(|error| unfit(&error))?;
+    }
+    Ok(auth)
 }

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use crate::controllers::context::Context;
 use crate::controllers::mirror_uses::Owner;
 use crate::controllers::settings::Gates;
-use crate::controllers::tokens;
+use crate::controllers::tokens::{self, NoGitLogin};
 use bumpwright_api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
-use bumpwright_cloud::{Asker, GitIdentity, Use};
+use bumpwright_cloud::Asker;
 use bumpwright_connect as access;
 use bumpwright_connect::{self as remotes, Reached, RemoteError};
 use bumpwright_forge::{Login, Repository};
 use bumpwright_git::{Auth, Remote, Scheme};
-use bumpwright_http::Deadline;
 use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
 use bumpwright_runtime::{Outcome, clock};
 use bumpwright_update::{
@@ -165,43 +164,18 @@ fn remote(
         )));
     }
     if let Some(identity) = identity {
-        remote.auth = fetched(context, automation, repository, objects, identity, &remote)?;
+        let asker = Asker {
+            kind: IMAGE_UPDATE_AUTOMATION.kind,
+            namespace: automation.metadata.namespace_or_default().to_owned(),
+            name: automation.metadata.name.clone(),
+        };
+        let login = tokens::git_login(context, asker, repository, objects, identity, &remote);
+        remote.auth = login.map_err(|error| match error {
+            NoGitLogin::Gate(closed) => Refused::Stalled(closed.into()),
+            NoGitLogin::Failed(message) => Refused::Failed(message),
+        })?;
     }
     Ok(remote)
-}
-
-/// The credentials of an identity, which is tried here: what is wrong with it is no fault of Git's.
-fn fetched(
-    context: &Context,
-    automation: &ImageUpdateAutomation,
-    repository: &GitRepository,
-    objects: &Objects,
-    mut identity: GitIdentity,
-    remote: &Remote,
-) -> Result<Auth, Refused> {
-    let unfit = |error: &dyn std::fmt::Display| format!("failed to configure authentication options: {error}");
-    let metadata = &automation.metadata;
-    if let GitIdentity::Provider { service_account, .. } = &mut identity {
-        let (given, namespace) = (tokens::given_by_git(repository), metadata.namespace_or_default());
-        tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName")
-            .map_err(|closed| Refused::Stalled(closed.into()))?;
-        let account = tokens::of_git(&context.accounts, repository, namespace);
-        let account = account.and_then(|name| objects.service_account(&name));
-        let annotations = account.map(|account| &account.metadata.annotations);
-        let found = context.accounts.identity(namespace, given, annotations, Use::Git);
-        *service_account = found.map_err(|error| unfit(&error))?;
-    }
-    let asker = Asker {
-        kind: IMAGE_UPDATE_AUTOMATION.kind,
-        namespace: metadata.namespace_or_default().to_owned(),
-        name: metadata.name.clone(),
-    };
-    let auth = context.identities.auth(identity, remote, Some(asker))?;
-    if let Auth::Fetched(source) = &auth {
-        let login = source.login(None, Deadline::after(remote.timeout));
-        login.map_err(|error| unfit(&error))?;
-    }
-    Ok(auth)
 }
 
 /// The Secret with a token for pull requests, beside the automation.

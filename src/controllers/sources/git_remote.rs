@@ -8,7 +8,6 @@ use bumpwright_cloud::{Asker, GitIdentity, Use};
 use bumpwright_connect::{self as remotes, Reached, RemoteError, proxy};
 use bumpwright_git::{Auth, Remote, Scheme, is_encrypted};
 use bumpwright_gostd as gostd;
-use bumpwright_http::Deadline;
 use bumpwright_kube::GIT_REPOSITORY;
 
 const ACCESS: &str = "AuthenticationFailed";
@@ -62,7 +61,16 @@ pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Ob
     remote.ssh.kex.clone_from(&context.settings.ssh_kex);
     remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
     if let Some(identity) = identity {
-        remote.auth = fetched(context, repository, objects, identity, &remote)?;
+        let asker = Asker {
+            kind: GIT_REPOSITORY.kind,
+            namespace: repository.metadata.namespace_or_default().to_owned(),
+            name: repository.metadata.name.clone(),
+        };
+        let login = tokens::git_login(context, asker, repository, objects, identity, &remote);
+        remote.auth = login.map_err(|error| match error {
+            NoGitLogin::Gate(closed) => Refused::fetch(GateClosed::REASON, closed.to_string()).for_good(),
+            NoGitLogin::Failed(message) => Refused::fetch(ACCESS, message),
+        })?;
     }
     Ok(remote)
 }
@@ -117,37 +125,4 @@ fn refused(error: RemoteError, without_secret: bool) -> Refused {
         RemoteError::Url(message) => Refused::fetch("URLInvalid", message).for_good(),
         other => access(&other),
     }
-}
-
-/// The credentials of an identity, which is tried here: what is wrong with it is no fault of Git's.
-fn fetched(
-    context: &Context,
-    repository: &GitRepository,
-    objects: &Objects,
-    mut identity: GitIdentity,
-    remote: &Remote,
-) -> Result<Auth, Refused> {
-    let metadata = &repository.metadata;
-    if let GitIdentity::Provider { service_account, .. } = &mut identity {
-        let (given, namespace) = (tokens::given_by_git(repository), metadata.namespace_or_default());
-        tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName")
-            .map_err(|closed| Refused::fetch(GateClosed::REASON, closed.to_string()).for_good())?;
-        let account = tokens::of_git(&context.accounts, repository, namespace);
-        let account = account.and_then(|name| objects.service_account(&name));
-        let annotations = account.map(|account| &account.metadata.annotations);
-        let found = context.accounts.identity(namespace, given, annotations, Use::Git);
-        *service_account = found.map_err(|error| access(&error))?;
-    }
-    let asker = Asker {
-        kind: GIT_REPOSITORY.kind,
-        namespace: metadata.namespace_or_default().to_owned(),
-        name: metadata.name.clone(),
-    };
-    let auth = context.identities.auth(identity, remote, Some(asker));
-    let auth = auth.map_err(|message| Refused::fetch(ACCESS, message))?;
-    if let Auth::Fetched(source) = &auth {
-        let login = source.login(None, Deadline::after(remote.timeout));
-        login.map_err(|error| access(&error))?;
-    }
-    Ok(auth)
 }
