@@ -6,8 +6,8 @@ use tokio::runtime::Handle;
 
 use super::context::Context;
 use super::settings::Gates;
-use bumpwright_api::{Bucket, GitRepository, ImageRepository, ObjectName, OciRepository};
-use bumpwright_cloud::{CloudError, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
+use bumpwright_api::{Bucket, GitRepository, ImageRepository, ObjectName, Objects, OciRepository};
+use bumpwright_cloud::{Asker, CloudError, GitIdentity, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
 use bumpwright_git::{Auth, Remote};
 use bumpwright_http::Deadline;
 use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};
@@ -167,7 +167,7 @@ pub(crate) fn given_by_git(repository: &GitRepository) -> &str {
 }
 
 /// Why the identity of a Git repository gives no credentials.
-pub(super) enum NoGitLogin {
+pub(crate) enum NoGitLogin {
     /// A feature is not switched on.
     Gate(GateClosed),
     /// In Flux' words.
@@ -179,7 +179,7 @@ pub(super) enum NoGitLogin {
 ///
 /// # Errors
 /// [`NoGitLogin`]
-pub(super) fn git_login(
+pub(crate) fn git_login(
     context: &Context,
     asker: Asker,
     repository: &GitRepository,

@@ -2,9 +2,9 @@
 
 use super::artifacts::Refused;
 use crate::controllers::context::Context;
-use crate::controllers::tokens::{self, GateClosed};
+use crate::controllers::tokens::{self, GateClosed, NoGitLogin};
 use bumpwright_api::{GitRepository, ObjectName, Objects, Secret};
-use bumpwright_cloud::{Asker, GitIdentity, Use};
+use bumpwright_cloud::Asker;
 use bumpwright_connect::{self as remotes, Reached, RemoteError, proxy};
 use bumpwright_git::{Auth, Remote, Scheme, is_encrypted};
 use bumpwright_gostd as gostd;

@@ -12,8 +12,8 @@ use crate::controllers::older_keys;
 use bumpwright_api::{GoDuration, Is, Objects, OciRepository, OciRepositoryStatus, OciVerification};
 use bumpwright_artifact::revision::digest_text;
 use bumpwright_kube::{Kind, OCI_REPOSITORY};
-use bumpwright_source::{OciPick, OciRemote, verify_cosign};
 use bumpwright_runtime::{Outcome, Status, blocking};
+use bumpwright_source::{OciPick, OciRemote, verify_cosign};
 use bumpwright_storage::LATEST;
 use bumpwright_verify::cosign::{self, CosignError, CosignKeys};
 
