@@ -12,19 +12,17 @@
     missing_docs
 )]
 
-mod support;
-
 use std::process::Command;
 
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::{Controller, Starter};
+use bumpwright_testkit::moto::Moto;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::registry::Registry;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::waiting::wait_for;
+use bumpwright_testkit::world::{BUCKET, GIT_REPOSITORY, KUSTOMIZATION, Kind, OCI_REPOSITORY, World, git_repository};
 use serde_json::json;
-use support::apiserver::Cluster;
-use support::controller::{Controller, Starter};
-use support::moto::Moto;
-use support::ports::free_port;
-use support::registry::Registry;
-use support::repo::{Change, Repo};
-use support::waiting::wait_for;
-use support::world::{BUCKET, GIT_REPOSITORY, KUSTOMIZATION, Kind, OCI_REPOSITORY, World, git_repository};
 
 /// Which half is Flux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +56,7 @@ fn map(name: &str, value: &str) -> String {
 
 /// The kinds that source-controller wants to be there, although nobody has objects of them.
 fn define_helm(cluster: &Cluster) -> Option<()> {
-    let folder = support::tool("flux-crds")?;
+    let folder = bumpwright_testkit::tool("flux-crds")?;
     for plural in ["helmcharts", "helmrepositories"] {
         let file = folder.join(format!("source.toolkit.fluxcd.io_{plural}.yaml"));
         cluster.apply(&std::fs::read_to_string(file).unwrap());
@@ -100,12 +98,12 @@ fn applier(world: &World<'_>, real: Real) -> Controller {
 impl<'a> Applied<'a> {
     fn start(cluster: &'a Cluster, namespace: &str, real: Real) -> Option<Self> {
         let (moto, registry) = (Moto::start()?, Registry::start()?);
-        support::tool("flux")?;
+        bumpwright_testkit::tool("flux")?;
         cluster.define();
         match real {
-            Real::Applier => drop(support::tool("kustomize-controller")?),
+            Real::Applier => drop(bumpwright_testkit::tool("kustomize-controller")?),
             Real::Sources => {
-                support::tool("source-controller")?;
+                bumpwright_testkit::tool("source-controller")?;
                 define_helm(cluster)?;
             }
         }
@@ -144,7 +142,7 @@ impl<'a> Applied<'a> {
         let folder = self.world.folder.path().join("push");
         std::fs::create_dir_all(folder.join("deploy")).unwrap();
         std::fs::write(folder.join("deploy/map.yaml"), map("of-oci", value)).unwrap();
-        let mut push = Command::new(support::tool("flux").unwrap());
+        let mut push = Command::new(bumpwright_testkit::tool("flux").unwrap());
         push.args([
             "push",
             "artifact",
@@ -155,7 +153,7 @@ impl<'a> Applied<'a> {
             "--revision=main@sha1:abc",
             "--path",
         ]);
-        support::repo::run(push.arg(folder).env("HOME", self.world.folder.path()));
+        bumpwright_testkit::repo::run(push.arg(folder).env("HOME", self.world.folder.path()));
     }
 
     fn make(&self) {

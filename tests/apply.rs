@@ -24,6 +24,5 @@ mod policies;
 mod reaching;
 #[path = "apply/refusing.rs"]
 mod refusing;
-mod support;
 #[path = "apply/world.rs"]
 mod world;

@@ -20,7 +20,6 @@ mod observed;
 mod rounds;
 #[path = "bucket_sources/specs.rs"]
 mod specs;
-mod support;
 
 use objects::World;
 use rounds::{Known, Rounds};

@@ -15,7 +15,6 @@ mod gcs;
 mod hostile;
 #[path = "bucket/s3.rs"]
 mod s3;
-mod support;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -28,11 +27,11 @@ use bumpwright_object_store::{
     Bucket, BucketError, BucketProvider, Index, Keys, Limits, Settings, Sts, StsProvider, fetch,
 };
 use bumpwright_secret::Secret;
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::rsa::Rsa;
+use bumpwright_testkit::stub_http::StubHttp;
 use serde_json::json;
-use support::http_server::Request;
-use support::reply::Reply;
-use support::rsa::Rsa;
-use support::stub_http::StubHttp;
 use url::Url;
 
 const HUNTER: &str = "hunter2/hunter2+hunter2=";

@@ -7,12 +7,10 @@
     missing_docs
 )]
 
-mod support;
-
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use support::cli::{Bench, files};
-use support::repo::{Change, Repo};
+use bumpwright_testkit::cli::{Bench, files};
+use bumpwright_testkit::repo::{Change, Repo};
 
 const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  a: b\n";
 

@@ -7,14 +7,12 @@
     missing_docs
 )]
 
-mod support;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::tool;
 use std::path::Path;
 use std::process::Command;
-use support::cli::Bench;
-use support::tool;
 
 const KEY: &str = "age1";
 /// What the fixture's Secret holds under `password`.

@@ -13,7 +13,6 @@ mod aws;
 mod azure;
 #[path = "cloud/google.rs"]
 mod google;
-mod support;
 #[path = "cloud/workload.rs"]
 mod workload;
 
@@ -28,14 +27,14 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use bumpwright_cloud::{Cloud, CloudError, Endpoints, Environment, Provider, RegistryLogin, WorkloadIdentity};
 use bumpwright_http::{Deadline, Peer};
 use bumpwright_secret::Secret;
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::rsa::Rsa;
+use bumpwright_testkit::stub_http::StubHttp;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
-use support::http_server::Request;
-use support::ports::free_port;
-use support::reply::Reply;
-use support::rsa::Rsa;
-use support::stub_http::StubHttp;
 use url::Url;
 
 const HUNTER: &str = "hunter2/hunter2+hunter2=";

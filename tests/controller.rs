@@ -9,18 +9,18 @@
     missing_docs
 )]
 
-mod support;
-
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::image_world::{ImageWorld, add_choice};
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::waiting::{until, wait_for};
+use bumpwright_testkit::world::{
+    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, World, automation, git_repository,
+};
 use serde_json::{Value, json};
-use support::apiserver::Cluster;
-use support::controller::Controller;
-use support::image_world::{ImageWorld, add_choice};
-use support::repo::{Change, Repo};
-use support::waiting::{until, wait_for};
-use support::world::{AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, World, automation, git_repository};
 
 /// Two policies, a repository that names both, and the automation `all`; what images there are is up to the test.
 struct Chosen<'a> {

@@ -9,20 +9,18 @@
     missing_docs
 )]
 
-mod support;
-
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use bumpwright_testkit::api_proxy::{ApiProxy, is_watch};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{AUTOMATION, IMAGE_REPOSITORY};
 use serde_json::{Value as Json, json};
-use support::api_proxy::{ApiProxy, is_watch};
-use support::apiserver::Cluster;
-use support::http_server::Request;
-use support::image_world::ImageWorld;
-use support::reply::Reply;
-use support::waiting::until;
-use support::world::{AUTOMATION, IMAGE_REPOSITORY};
 
 const UP_TO_DATE: &str = "repository up-to-date";
 

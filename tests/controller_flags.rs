@@ -11,20 +11,18 @@
     missing_docs
 )]
 
-mod support;
-
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use bumpwright_testkit::api_proxy::ApiProxy;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, documents, map};
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::World;
 use serde_json::json;
-use support::api_proxy::ApiProxy;
-use support::apiserver::Cluster;
-use support::controller::Controller;
-use support::kustomize_world::{KustomizeWorld, documents, map};
-use support::ports::free_port;
-use support::waiting::until;
-use support::world::World;
 
 /// Flux's controllers, and what `--controllers` calls their kinds.
 const CONTROLLERS: [(&str, &str); 4] = [
@@ -39,7 +37,10 @@ const PLACES: [&str; 4] = ["storage-path", "storage-addr", "metrics-addr", "heal
 
 /// All flags of a program of Flux with their defaults, by its own help: `      --name type   What it does (default value)`.
 fn flags_of(program: &str) -> Option<Vec<String>> {
-    let output = Command::new(support::tool(program)?).arg("--help").output().unwrap();
+    let output = Command::new(bumpwright_testkit::tool(program)?)
+        .arg("--help")
+        .output()
+        .unwrap();
     let help = [output.stdout, output.stderr].concat();
     let help = String::from_utf8(help).unwrap();
     let lines = help.lines().filter_map(|line| line.trim_start().strip_prefix("--"));

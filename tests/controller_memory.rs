@@ -8,15 +8,13 @@
     missing_docs
 )]
 
-mod support;
-
 use std::time::Duration;
 
-use support::apiserver::Cluster;
-use support::image_world::ImageWorld;
-use support::repo::Change;
-use support::waiting::{until_within, wait_for};
-use support::world::{AUTOMATION, GIT_REPOSITORY, git_repository};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::waiting::{until_within, wait_for};
+use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, git_repository};
 
 const IMAGES: usize = 100;
 const AUTOMATIONS: usize = 30;
@@ -79,5 +77,5 @@ fn automation(world: &ImageWorld<'_>, n: usize) {
     let file = world.marked("1.0.0");
     repo.commit("main", "first", &[Change::File("app.yaml", file.as_bytes())]);
     world.add(GIT_REPOSITORY, &name, git_repository(&world.git.url(&path)));
-    world.add(AUTOMATION, &name, support::world::automation(&name));
+    world.add(AUTOMATION, &name, bumpwright_testkit::world::automation(&name));
 }

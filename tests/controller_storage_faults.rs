@@ -9,18 +9,16 @@
     missing_docs
 )]
 
-mod support;
-
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use support::apiserver::Cluster;
-use support::controller::Controller;
-use support::git_http::Fault;
-use support::image_world::ImageWorld;
-use support::waiting::until;
-use support::world::{AUTOMATION, IMAGE_POLICY, IMAGE_REPOSITORY, QUICK, condition_of};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::git_http::Fault;
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{AUTOMATION, IMAGE_POLICY, IMAGE_REPOSITORY, QUICK, condition_of};
 
 /// Removes a folder into which somebody may be writing.
 fn remove(folder: &std::path::Path) {
@@ -106,7 +104,7 @@ fn a_full_disk_is_told_and_waited_for() {
     );
     controller.says("No space left on device");
     let file = world.marked("1.0.0");
-    let change = support::repo::Change::File("more.yaml", file.as_bytes());
+    let change = bumpwright_testkit::repo::Change::File("more.yaml", file.as_bytes());
     world.repo.commit("main", "second", &[change]);
     world.request(AUTOMATION, "app", "now");
     let why = world.ready(AUTOMATION, "app", "False", |reason, _| reason == "GitOperationFailed");

@@ -9,14 +9,11 @@
     missing_docs
 )]
 
-#[path = "support/corpora.rs"]
-mod folder;
-
 use std::fs;
 
 use bumpwright_edit::{self as edit, Images, Reason, Verdict};
 use bumpwright_policy::{LatestRef, PolicyName};
-use folder::corpora;
+use bumpwright_testkit::corpora::corpora;
 use serde::Deserialize;
 
 /// Prints a suite's figure; fails when it is below the floor, unless floors are off.

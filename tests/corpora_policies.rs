@@ -11,12 +11,8 @@
     missing_docs
 )]
 
-#[path = "support/oracle.rs"]
-#[allow(dead_code)] // No row of this table counts apart.
-mod oracle;
-
 use bumpwright_policy::{FilterSpec, ImagePolicy, RuleSpec};
-use oracle::{Tally, rows};
+use bumpwright_testkit::oracle::{Tally, rows};
 use serde_json::Value as Json;
 
 #[test]

@@ -11,8 +11,6 @@
     missing_docs
 )]
 
-#[path = "support/corpora.rs"]
-mod corpora;
 #[path = "scenarios/files.rs"]
 mod files;
 #[path = "scenarios/forge.rs"]
@@ -23,7 +21,6 @@ mod keys;
 mod play;
 #[path = "scenarios/recorded.rs"]
 mod recorded;
-mod support;
 #[path = "scenarios/yaml_tree.rs"]
 mod yaml_tree;
 
@@ -33,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use corpora::corpora;
+use bumpwright_testkit::corpora::corpora;
 use keys::Keys;
 use play::Play;
 use recorded::{Comparison, Difference};

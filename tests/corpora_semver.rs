@@ -11,9 +11,6 @@
     missing_docs
 )]
 
-#[path = "support/corpora.rs"]
-mod corpora;
-
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -50,7 +47,7 @@ impl Verdict {
 
 #[test]
 fn semver() {
-    let folder = corpora::corpora();
+    let folder = bumpwright_testkit::corpora::corpora();
     let rows = ["semver.jsonl", "semver_v321_diff.jsonl"]
         .iter()
         .filter_map(|name| std::fs::read_to_string(folder.join("oracles").join(name)).ok())

@@ -12,17 +12,12 @@
     missing_docs
 )]
 
-#[path = "support/gotemplate_struct.rs"]
-mod gotemplate_struct;
-#[path = "support/oracle.rs"]
-mod oracle;
-
 use base64::Engine as _;
 use bumpwright_message::{self as message, Data, Era};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_sprig as sprig;
 use bumpwright_template::{Error, Function, Functions, Host, Limits, Slot, Stage, Template, Value, World};
-use oracle::{Tally, rows};
+use bumpwright_testkit::oracle::{Tally, rows};
 use serde_json::Value as Json;
 
 /// A clock that stands still, and dice that always fall the same way.
@@ -49,8 +44,8 @@ fn render(template: &str, data: &Slot, functions: &Functions) -> Result<Vec<u8>,
 fn gotemplate() {
     let functions = Functions::new(&[]);
     table("gotemplate", &functions, |row| match row["datatype"].as_str() {
-        Some("T") => gotemplate_struct::t(),
-        Some("*T") => gotemplate_struct::t_pointer(),
+        Some("T") => bumpwright_testkit::gotemplate_struct::t(),
+        Some("*T") => bumpwright_testkit::gotemplate_struct::t_pointer(),
         Some(other) => panic!("no data of type {other}"),
         None => Slot::of(value(&row["data"])),
     });

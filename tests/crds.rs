@@ -13,14 +13,13 @@
 mod fields;
 #[path = "crds/server.rs"]
 mod server;
-mod support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value as Json;
 
-use support::cli::{Bench, files};
+use bumpwright_testkit::cli::{Bench, files};
 
 /// `crds/` of this repository, by file name.
 fn kept() -> BTreeMap<String, String> {

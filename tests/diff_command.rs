@@ -7,10 +7,8 @@
     missing_docs
 )]
 
-mod support;
-
-use support::cli::Bench;
-use support::repo::git;
+use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::repo::git;
 
 const APP: &str = "\
 apiVersion: apps/v1

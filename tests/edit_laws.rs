@@ -8,9 +8,6 @@
     missing_docs
 )]
 
-#[path = "support/ugly_yaml.rs"]
-mod ugly_yaml;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bumpwright_edit::{self as edit, FileKind, Images, Plan, Reason, Verdict};
@@ -141,7 +138,7 @@ fn an_edit_keeps_its_laws() {
     let choices = proptest::collection::vec(any::<u8>(), 20..500);
     runner
         .run(&(choices, any::<u8>()), |(choices, tag)| {
-            let text = ugly_yaml::document(&choices);
+            let text = bumpwright_testkit::ugly_yaml::document(&choices);
             let count = check_laws(&text, &image(tag));
             documents.fetch_add(1, Ordering::Relaxed);
             edited.fetch_add(usize::from(count > 0), Ordering::Relaxed);
@@ -167,16 +164,22 @@ fn damaged_documents_keep_the_laws() {
         ..Config::default()
     });
     let choices = proptest::collection::vec(any::<u8>(), 20..300);
-    let damage = proptest::collection::vec((any::<prop::sample::Index>(), 0..ugly_yaml::DAMAGE.len()), 1..4);
+    let damage = proptest::collection::vec(
+        (
+            any::<prop::sample::Index>(),
+            0..bumpwright_testkit::ugly_yaml::DAMAGE.len(),
+        ),
+        1..4,
+    );
     runner
         .run(&(choices, damage), |(choices, damage)| {
-            let mut text = ugly_yaml::document(&choices);
+            let mut text = bumpwright_testkit::ugly_yaml::document(&choices);
             for (place, what) in damage {
                 let mut at = place.index(text.len() + 1);
                 while !text.is_char_boundary(at) {
                     at -= 1;
                 }
-                text.insert_str(at, ugly_yaml::DAMAGE[what]);
+                text.insert_str(at, bumpwright_testkit::ugly_yaml::DAMAGE[what]);
             }
             let bytes = text.as_bytes();
             let scan = edit::scan(FileKind::Yaml, bytes);

@@ -14,21 +14,20 @@ mod buckets;
 mod installation;
 #[path = "flux_cli/kustomizations.rs"]
 mod kustomizations;
-mod support;
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::json;
 
-use support::apiserver::Cluster;
-use support::cli::{Ran, ran};
-use support::controller::{Controller, ELECTION};
-use support::image_world::ImageWorld;
-use support::ports::free_port;
-use support::repo::{Change, Repo};
-use support::waiting::wait_for;
-use support::world::{AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, World};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::cli::{Ran, ran};
+use bumpwright_testkit::controller::{Controller, ELECTION};
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::waiting::wait_for;
+use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, World};
 
 /// `flux` for one cluster and namespace.
 struct Flux {
@@ -41,7 +40,7 @@ struct Flux {
 impl Flux {
     fn new(cluster: &Cluster, namespace: &str) -> Option<Self> {
         Some(Self {
-            program: support::tool("flux")?,
+            program: bumpwright_testkit::tool("flux")?,
             kubeconfig: cluster.kubeconfig(),
             namespace: namespace.to_owned(),
             home: tempfile::tempdir().unwrap(),

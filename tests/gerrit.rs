@@ -7,11 +7,9 @@
     missing_docs
 )]
 
-mod support;
-
+use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
+use bumpwright_testkit::gerrit::{ADMIN, Account, BOT, Change, Gerrit, Project};
 use serde_json::{Value, json};
-use support::cli::{Bench, automation, git_repository, policy};
-use support::gerrit::{ADMIN, Account, BOT, Change, Gerrit, Project};
 
 const APP: &str = "image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
 const WEB: &str = "image: ghcr.io/o/web:1.0.0 # {\"$imagepolicy\": \"fs:web\"}\n";

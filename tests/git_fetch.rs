@@ -7,19 +7,17 @@
     missing_docs
 )]
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
 use bumpwright_git::{Also, Checkout, GitError, Mirror, MirrorOptions, Remote, RemoteUrl, TransportError, open};
-use support::git_http::{Fault, GitHttp};
-use support::mirror::{
+use bumpwright_testkit::git_http::{Fault, GitHttp};
+use bumpwright_testkit::mirror::{
     Speaks, branch, bump, files, folder, id, mirror, mirror_with, packs, push, transport, try_files,
 };
-use support::repo::{Change, Repo, git};
+use bumpwright_testkit::repo::{Change, Repo, git};
 use tempfile::TempDir;
 
 const ALL: [Speaks; 3] = [Speaks::Two, Speaks::One, Speaks::Zero];

@@ -8,8 +8,6 @@
     missing_docs
 )]
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,18 +17,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bumpwright_cloud::{Cloud, Endpoints, Environment, GitIdentity, GitLogin, Provider, WorkloadIdentity};
 use bumpwright_http::{Deadline, FetchLogin, Login, Peer};
 use bumpwright_secret::Secret;
+use bumpwright_testkit::cli::{Bench, Ran, automation, git_repository, policy, ran};
+use bumpwright_testkit::git_http::{Fault, GitHttp, Options, Seen};
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::proxy::Proxy;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::rsa::Rsa;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::tls::Certificates;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
-use support::cli::{Bench, Ran, automation, git_repository, policy, ran};
-use support::git_http::{Fault, GitHttp, Options, Seen};
-use support::http_server::Request;
-use support::proxy::Proxy;
-use support::reply::Reply;
-use support::repo::{Change, Repo};
-use support::rsa::Rsa;
-use support::stub_http::StubHttp;
-use support::tls::Certificates;
 
 const FAR: &str = "2099-01-01T00:00:00Z";
 /// What must never be seen.

@@ -7,12 +7,12 @@
     missing_docs
 )]
 
-mod support;
-
 use bumpwright_git::{GitError, Push};
-use support::git_http::{Fault, GitHttp};
-use support::mirror::{Speaks, branch, bump, folder, id, mirror, mirror_with, push, push_of, transport, update};
-use support::repo::{Change, Repo};
+use bumpwright_testkit::git_http::{Fault, GitHttp};
+use bumpwright_testkit::mirror::{
+    Speaks, branch, bump, folder, id, mirror, mirror_with, push, push_of, transport, update,
+};
+use bumpwright_testkit::repo::{Change, Repo};
 use tempfile::TempDir;
 
 /// A repository with some files, its server, and a place for mirrors.

@@ -11,9 +11,6 @@
     missing_docs
 )]
 
-#[path = "signing/gpg.rs"]
-#[allow(dead_code)]
-mod gpg;
 #[path = "git_sources/observed.rs"]
 mod observed;
 #[path = "git_sources/repositories.rs"]
@@ -24,12 +21,11 @@ mod rounds;
 mod specs;
 #[path = "git_sources/ssh.rs"]
 mod ssh;
-mod support;
 
+use bumpwright_testkit::repo::Change;
 use repositories::World;
 use rounds::{Known, Rounds};
 use specs::{cases, secrets};
-use support::repo::Change;
 
 const KNOWN: Known = Known {
     floor: 101,

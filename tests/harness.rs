@@ -2,11 +2,8 @@
 //! server by the black-box harness of the corpora. What differs on purpose is listed in `harness_differences.md`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-#[path = "support/corpora.rs"]
-mod corpora;
 #[path = "harness/stage.rs"]
 mod stage;
-mod support;
 
 use std::process::Command;
 

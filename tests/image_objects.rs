@@ -9,22 +9,20 @@
     missing_docs
 )]
 
-mod support;
-
 use std::process::Command;
 
-use serde_json::{Value as Json, json};
-use support::api_proxy::ApiProxy;
-use support::apiserver::Cluster;
-use support::image_world::{ImageWorld, add_choice};
-use support::images::Media;
-use support::registry::Registry;
-use support::repo::{Change, Repo};
-use support::waiting::{until, wait_for};
-use support::world::{
+use bumpwright_testkit::api_proxy::ApiProxy;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::image_world::{ImageWorld, add_choice};
+use bumpwright_testkit::images::Media;
+use bumpwright_testkit::registry::Registry;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::waiting::{until, wait_for};
+use bumpwright_testkit::world::{
     AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, SECRET, World, automation, condition_of,
     git_repository, newest,
 };
+use serde_json::{Value as Json, json};
 
 const AUTOMATIONS: &str = "--controllers=image-automation";
 const IMAGES: &str = "--controllers=image-reflector";
@@ -439,7 +437,7 @@ fn older_keys_of_certificates_are_told_in_the_log() {
         "app",
         &json!({"spec": {"secretRef": {"name": "older"}}}),
     );
-    let address = format!("--storage-addr=127.0.0.1:{}", support::ports::free_port());
+    let address = format!("--storage-addr=127.0.0.1:{}", bumpwright_testkit::ports::free_port());
     let controller = world.controller(&["--controllers=image-reflector,source", &address]);
     for (kind, name) in [
         (IMAGE_REPOSITORY, "newer"),

@@ -17,7 +17,6 @@ mod dashboard;
 mod rights;
 #[path = "install/server.rs"]
 mod server;
-mod support;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +24,7 @@ use std::process::Command;
 
 use serde_json::{Value as Json, json};
 
-use support::cli::Bench;
+use bumpwright_testkit::cli::Bench;
 
 fn deploy() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy")
@@ -59,7 +58,7 @@ fn exported(arguments: &[&str]) -> BTreeMap<String, Json> {
 
 /// What kustomize makes of a kustomization of a user's own, which names folders of `deploy/` by `DEPLOY`. None without kustomize.
 fn kustomized(kustomization: &str) -> Option<BTreeMap<String, Json>> {
-    let kustomize = support::tool("kustomize")?;
+    let kustomize = bumpwright_testkit::tool("kustomize")?;
     let folder = tempfile::tempdir().unwrap();
     // Resources are named relative to the kustomization, below no symlink.
     let root = folder.path().canonicalize().unwrap();

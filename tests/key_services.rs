@@ -19,7 +19,6 @@ mod entries;
 mod gcp;
 #[path = "keys/recorded.rs"]
 mod recorded;
-mod support;
 #[path = "keys/vault.rs"]
 mod vault;
 #[path = "keys/vault_login.rs"]
@@ -35,12 +34,12 @@ use bumpwright_http::{Deadline, Peer};
 use bumpwright_kms::{Services, StaticCredentials};
 use bumpwright_secret::Secret;
 use bumpwright_sops::{KeyError, KeyService, KeyServices, MasterKey, SecretError};
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value as Json, json};
 use sha2::Sha256;
-use support::http_server::Request;
-use support::reply::Reply;
-use support::stub_http::StubHttp;
 
 /// Part of every secret here.
 const HUNTER: &str = "hunter2/hunter2+hunter2=";

@@ -10,16 +10,14 @@
     missing_docs
 )]
 
-mod support;
-
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::cli::{Bench, Ran};
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::waiting::wait_for;
+use bumpwright_testkit::world::{EVENT, GIT_REPOSITORY, KUSTOMIZATION, World, git_repository};
 use serde_json::{Value as Json, json};
-use support::apiserver::Cluster;
-use support::cli::{Bench, Ran};
-use support::controller::Controller;
-use support::ports::free_port;
-use support::repo::{Change, Repo};
-use support::waiting::wait_for;
-use support::world::{EVENT, GIT_REPOSITORY, KUSTOMIZATION, World, git_repository};
 
 fn map(name: &str, value: &str) -> String {
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"key": value}});
@@ -95,7 +93,7 @@ impl<'a> Applied<'a> {
         })
     }
 
-    fn config_map(&self, name: &str) -> support::apiserver::Answer {
+    fn config_map(&self, name: &str) -> bumpwright_testkit::apiserver::Answer {
         let path = format!("/api/v1/namespaces/{}/configmaps/{name}", self.world.namespace);
         self.world.cluster.request("GET", &path, "", "")
     }

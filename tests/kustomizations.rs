@@ -9,17 +9,15 @@
     missing_docs
 )]
 
-mod support;
-
 use std::time::{Duration, Instant};
 
+use bumpwright_testkit::api_proxy::ApiProxy;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, documents, map};
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{CONFIG_MAP, EVENT, GIT_REPOSITORY, KUSTOMIZATION, Kind, SECRET, condition_of};
 use serde_json::{Value as Json, json};
-use support::api_proxy::ApiProxy;
-use support::apiserver::Cluster;
-use support::controller::Controller;
-use support::kustomize_world::{KustomizeWorld, documents, map};
-use support::waiting::until;
-use support::world::{CONFIG_MAP, EVENT, GIT_REPOSITORY, KUSTOMIZATION, Kind, SECRET, condition_of};
 
 const DEPLOYMENT: Kind = Kind {
     api_version: "apps/v1",

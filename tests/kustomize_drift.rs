@@ -9,13 +9,11 @@
     missing_docs
 )]
 
-mod support;
-
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, documents, map};
+use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, SERVICE_ACCOUNT};
 use serde_json::{Value as Json, json};
-use support::apiserver::Cluster;
-use support::controller::Controller;
-use support::kustomize_world::{KustomizeWorld, documents, map};
-use support::world::{CONFIG_MAP, KUSTOMIZATION, SERVICE_ACCOUNT};
 
 /// A kind that `documents` may hold, with nothing behind it that would write.
 const DEFINITION: &str = r#"{

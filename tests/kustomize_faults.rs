@@ -18,18 +18,17 @@ mod leaders;
 mod nameless;
 #[path = "kustomize_faults/refusals.rs"]
 mod refusals;
-mod support;
 #[path = "kustomize_faults/weather.rs"]
 mod weather;
 
+use bumpwright_testkit::api_proxy::ApiProxy;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, documents, map};
+use bumpwright_testkit::waiting::{until, wait_for};
+use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, condition_of};
 use hold::Hold;
 use serde_json::json;
-use support::api_proxy::ApiProxy;
-use support::apiserver::Cluster;
-use support::controller::Controller;
-use support::kustomize_world::{KustomizeWorld, documents, map};
-use support::waiting::{until, wait_for};
-use support::world::{CONFIG_MAP, KUSTOMIZATION, condition_of};
 
 /// How many ConfigMaps a revision has.
 const MAPS: usize = 60;
@@ -202,10 +201,12 @@ fn an_artifact_that_is_replaced_is_followed() {
     stopped.hold.release();
     is_whole(&stopped.world, 2);
     // A source that names an archive which is not there yet.
-    let url = stopped.world.get(support::world::GIT_REPOSITORY, "app")["status"]["artifact"]["url"].clone();
+    let url = stopped.world.get(bumpwright_testkit::world::GIT_REPOSITORY, "app")["status"]["artifact"]["url"].clone();
     let gone = json!({"artifact": {"url": format!("{}.gone", url.as_str().unwrap()), "revision": "main@sha1:0", "digest":
         "sha256:0000000000000000000000000000000000000000000000000000000000000000"}});
-    stopped.world.patch_status(support::world::GIT_REPOSITORY, "app", &gone);
+    stopped
+        .world
+        .patch_status(bumpwright_testkit::world::GIT_REPOSITORY, "app", &gone);
     let message = stopped.world.refused("app", "ArtifactFailed");
     assert_eq!(message, "Source is not ready, artifact not found, retrying in 1s");
     nothing_is_lost(&stopped.world);

@@ -15,17 +15,16 @@
 mod clouds;
 #[path = "kustomize_remote/secrets.rs"]
 mod secrets;
-mod support;
 
 use std::net::SocketAddr;
 use std::sync::OnceLock;
 
+use bumpwright_testkit::apiserver::{Cluster, Trust};
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};
+use bumpwright_testkit::proxy::Proxy;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT};
 use serde_json::{Value as Json, json};
-use support::apiserver::{Cluster, Trust};
-use support::kustomize_world::{KustomizeWorld, map};
-use support::proxy::Proxy;
-use support::stub_http::StubHttp;
-use support::world::{CONFIG_MAP, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT};
 
 const GATE: &str = "--feature-gates=ObjectLevelWorkloadIdentity=true";
 const RBAC: &str = "rbac.authorization.k8s.io";

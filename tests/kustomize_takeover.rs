@@ -12,13 +12,11 @@
     missing_docs
 )]
 
-mod support;
-
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{CONFIG_MAP, EVENT, KUSTOMIZATION, Kind, World};
 use serde_json::{Value as Json, json};
-use support::apiserver::Cluster;
-use support::kustomize_world::{KustomizeWorld, map};
-use support::waiting::until;
-use support::world::{CONFIG_MAP, EVENT, KUSTOMIZATION, Kind, World};
 
 const OLD: Kind = Kind {
     api_version: "kustomize.toolkit.fluxcd.io/v1beta1",

@@ -12,17 +12,16 @@
 
 #[path = "kustomize_tenants/escapes.rs"]
 mod escapes;
-mod support;
 
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::http_server::HttpServer;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::waiting::wait_for;
+use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, Kind, SECRET, SERVICE_ACCOUNT};
 use escapes::{Escape, OTHER, OWN, escapes};
 use serde_json::{Value as Json, json};
-use support::apiserver::Cluster;
-use support::controller::Controller;
-use support::http_server::HttpServer;
-use support::kustomize_world::{KustomizeWorld, map};
-use support::reply::Reply;
-use support::waiting::wait_for;
-use support::world::{CONFIG_MAP, KUSTOMIZATION, Kind, SECRET, SERVICE_ACCOUNT};
 
 /// What a cluster of tenants is run with (Flux, *Multi-tenancy lockdown*).
 const LOCKDOWN: [&str; 4] = [
@@ -143,7 +142,7 @@ fn attempt(own: &KustomizeWorld<'_>, escape: &Escape) {
 fn outcome(own: &KustomizeWorld<'_>, escape: &Escape) -> Option<String> {
     let decided = || {
         let object = own.get(KUSTOMIZATION, escape.name);
-        let ready = support::world::condition_of(&object, "Ready").cloned();
+        let ready = bumpwright_testkit::world::condition_of(&object, "Ready").cloned();
         ready.filter(|ready| ready["status"] != "Unknown")
     };
     let ready = wait_for(decided, || escape.name.to_owned());

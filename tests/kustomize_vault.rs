@@ -8,20 +8,18 @@
     missing_docs
 )]
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::tool;
+use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, SERVICE_ACCOUNT};
 use serde_json::{Value as Json, json};
-use support::apiserver::Cluster;
-use support::http_server::Request;
-use support::kustomize_world::{KustomizeWorld, map};
-use support::reply::Reply;
-use support::stub_http::StubHttp;
-use support::tool;
-use support::world::{CONFIG_MAP, KUSTOMIZATION, SERVICE_ACCOUNT};
 
 /// Plain texts by what stands for them.
 type Kept = Arc<Mutex<BTreeMap<String, String>>>;

@@ -9,19 +9,17 @@
     missing_docs
 )]
 
-mod support;
-
 use std::path::Path;
 use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};
+use bumpwright_testkit::tool;
+use bumpwright_testkit::waiting::wait_for;
+use bumpwright_testkit::world::SECRET;
 use serde_json::json;
-use support::apiserver::Cluster;
-use support::kustomize_world::{KustomizeWorld, map};
-use support::tool;
-use support::waiting::wait_for;
-use support::world::SECRET;
 
 /// The plain values. Both are long enough that their Base64 is nothing else's.
 const VALUE: &str = "correct-horse-battery-staple-1";

@@ -9,21 +9,19 @@
     missing_docs
 )]
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use bumpwright_testkit::api_proxy::ApiProxy;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::git_http::Fault;
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{AUTOMATION, LEASE};
 use serde_json::json;
-use support::api_proxy::ApiProxy;
-use support::apiserver::Cluster;
-use support::controller::Controller;
-use support::git_http::Fault;
-use support::image_world::ImageWorld;
-use support::reply::Reply;
-use support::waiting::until;
-use support::world::{AUTOMATION, LEASE};
 
 /// A lease that is over soon, and that a process keeps which has to wait for its turn on a busy machine.
 const SHORT: [&str; 4] = [

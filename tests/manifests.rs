@@ -8,12 +8,9 @@
 )]
 #![allow(clippy::print_stdout)]
 
-#[path = "support/corpora.rs"]
-mod corpora;
-
 use std::path::{Path, PathBuf};
 
-use corpora::corpora;
+use bumpwright_testkit::corpora::corpora;
 
 use bumpwright_api::{
     Cause, Document, ImagePolicy, ImageUpdateAutomation, Object, ObjectName, Objects, UnknownFields, could_hold, read,

@@ -7,12 +7,10 @@
     missing_docs
 )]
 
-mod support;
-
+use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
+use bumpwright_testkit::git_http::GitHttp;
+use bumpwright_testkit::repo::{Change, Repo};
 use serde_json::{Value, json};
-use support::cli::{Bench, automation, git_repository, policy};
-use support::git_http::GitHttp;
-use support::repo::{Change, Repo};
 
 const MARKED: &[u8] = b"image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
 
@@ -100,14 +98,14 @@ fn iua_086_gitlab_is_asked_for_a_merge_request_with_each_push_and_no_other_time(
 
 /// A repository with AGit, as `flavour` words its refusals; none where Python is missing.
 fn agit(flavour: &str) -> Option<World> {
-    if !support::has("python3", "python3") {
+    if !bumpwright_testkit::has("python3", "python3") {
         return None;
     }
     let world = world();
     world.repo.config("receive.procReceiveRefs", "refs/for");
     world.repo.hook("proc-receive", "exec python3 agit.py");
     let file = |name: &str| world.repo.dir.join(name);
-    std::fs::write(file("agit.py"), include_str!("support/agit.py")).unwrap();
+    std::fs::write(file("agit.py"), include_str!("agit.py")).unwrap();
     let state = json!({"flavour": flavour, "pulls": [], "calls": []});
     std::fs::write(file("agit.json"), state.to_string()).unwrap();
     world.automation(

@@ -8,16 +8,12 @@
     missing_docs
 )]
 
-#[path = "support/corpora.rs"]
-mod corpora;
-mod support;
-
 use bumpwright_message::{self as message, Data, Era};
 use bumpwright_template::Limits;
+use bumpwright_testkit::cli::{Bench, automation, policy};
+use bumpwright_testkit::repo::Change;
 use bumpwright_update::Machine;
 use serde_json::Value;
-use support::cli::{Bench, automation, policy};
-use support::repo::Change;
 
 const DATA: &str = r#"{
   "automationObject": {"namespace": "fs", "name": "auto"},
@@ -139,7 +135,7 @@ fn the_output_of_update_gives_the_message_of_its_commit() {
         "{{ .Changed.FileChanges }} {{ range .Updated.Images }}{{ .Name }}{{ end }} {{ toJson .Changed.Changes }}";
     let url = format!("file://{}", repo.dir.display());
     let manifests = policy("fs", "app", "o/app", "2.0.0")
-        + &support::cli::git_repository("fs", "repo", &url, "  ref: {branch: main}\n")
+        + &bumpwright_testkit::cli::git_repository("fs", "repo", &url, "  ref: {branch: main}\n")
         + &automation("fs", "auto", "repo", "", "  update: {path: ./apps}\n").replace(
             "    commit:\n",
             &format!("    commit:\n      messageTemplate: '{template}'\n"),
@@ -184,7 +180,7 @@ fn data(era: Era) -> Data {
 /// The templates of the documents, as the examples have them.
 fn documents() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut folders = vec![corpora::corpora().join("contract/examples")];
+    let mut folders = vec![bumpwright_testkit::corpora::corpora().join("contract/examples")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten() {
             let path = entry.unwrap().path();

@@ -8,19 +8,11 @@
     missing_docs
 )]
 
-#[path = "support/corpora.rs"]
-mod corpora;
-#[path = "support/old_manifests.rs"]
-mod old_manifests;
-#[path = "support/ugly_yaml.rs"]
-#[allow(dead_code)] // only what damages
-mod ugly_yaml;
-
 use std::path::PathBuf;
 
 use bumpwright_migrate::{Migration, migrate};
-use corpora::corpora;
-use old_manifests::to_v1;
+use bumpwright_testkit::corpora::corpora;
+use bumpwright_testkit::old_manifests::to_v1;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -43,7 +35,10 @@ fn migrated(old: &str) -> String {
     let (new, migration) = new_text(old);
     assert_eq!(migration.left, [], "{old}");
     let expected: Vec<Value> = documents(old).into_iter().map(to_v1).collect();
-    let found: Vec<Value> = documents(&new).into_iter().map(old_manifests::patches_read).collect();
+    let found: Vec<Value> = documents(&new)
+        .into_iter()
+        .map(bumpwright_testkit::old_manifests::patches_read)
+        .collect();
     assert_eq!(found, expected, "{old}\n{new}");
     assert_eq!(migrate(new.as_bytes()).new, None, "a second run changes nothing\n{new}");
     new
@@ -635,7 +630,7 @@ proptest! {
     /// However an automation is written: its tree is migrated, its comments are all there, and twice is once.
     #[test]
     fn an_automation_is_migrated_however_it_is_written(choices in prop::collection::vec(any::<u8>(), 0..120)) {
-        let old = old_manifests::automation_text(&choices);
+        let old = bumpwright_testkit::old_manifests::automation_text(&choices);
         if (old.contains("|+") || old.contains(">+")) && !migrate(old.as_bytes()).left.is_empty() {
             // Blank lines below would become part of a block scalar that keeps them: left, and told.
             prop_assert_eq!(migrate(old.as_bytes()).new, None);
@@ -649,10 +644,10 @@ proptest! {
 
     /// Whatever damage a text has: it is not made worse, nothing panics, and what changes reads as it should.
     #[test]
-    fn damaged_texts_are_migrated_well_or_left(choices in prop::collection::vec(any::<u8>(), 0..120), at in any::<prop::sample::Index>(), damage in 0..ugly_yaml::DAMAGE.len()) {
-        let mut old = old_manifests::automation_text(&choices);
+    fn damaged_texts_are_migrated_well_or_left(choices in prop::collection::vec(any::<u8>(), 0..120), at in any::<prop::sample::Index>(), damage in 0..bumpwright_testkit::ugly_yaml::DAMAGE.len()) {
+        let mut old = bumpwright_testkit::old_manifests::automation_text(&choices);
         let places: Vec<usize> = old.char_indices().map(|(at, _)| at).collect();
-        old.insert_str(places[at.index(places.len())], ugly_yaml::DAMAGE[damage]);
+        old.insert_str(places[at.index(places.len())], bumpwright_testkit::ugly_yaml::DAMAGE[damage]);
         let (new, migration) = new_text(&old);
         if migration.new.is_some() && let (Some(before), Some(after)) = (documents_of(&old), documents_of(&new)) {
             let expected: Vec<Value> = before.into_iter().map(to_v1).collect();

@@ -7,9 +7,7 @@
     missing_docs
 )]
 
-mod support;
-
-use support::cli::{Bench, files};
+use bumpwright_testkit::cli::{Bench, files};
 
 const POLICY: &str = "\
 apiVersion: image.toolkit.fluxcd.io/v1beta1 # old

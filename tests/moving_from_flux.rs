@@ -11,20 +11,18 @@
     missing_docs
 )]
 
-mod support;
-
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value as Json, json};
 
-use support::apiserver::Cluster;
-use support::controller::{Controller, ELECTION, Starter};
-use support::deployments;
-use support::image_world::ImageWorld;
-use support::waiting::{until, wait_for};
-use support::world::{AUTOMATION, IMAGE_POLICY, IMAGE_REPOSITORY};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::{Controller, ELECTION, Starter};
+use bumpwright_testkit::deployments;
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::waiting::{until, wait_for};
+use bumpwright_testkit::world::{AUTOMATION, IMAGE_POLICY, IMAGE_REPOSITORY};
 
 const OURS: &str = "bumpwright";
 const REFLECTOR: &str = "image-reflector-controller";
@@ -54,9 +52,9 @@ struct Moving<'a> {
 /// A cluster of its own. None without the programs.
 fn cluster() -> Option<Cluster> {
     for program in [REFLECTOR, AUTOMATOR, "flux", "flux-crds"] {
-        support::tool(program)?;
+        bumpwright_testkit::tool(program)?;
     }
-    support::has("kubectl", "kubernetes-client").then(Cluster::start)?
+    bumpwright_testkit::has("kubectl", "kubernetes-client").then(Cluster::start)?
 }
 
 impl<'a> Moving<'a> {
@@ -123,7 +121,7 @@ impl<'a> Moving<'a> {
             std::fs::create_dir(&bin).unwrap();
             for (name, program) in [
                 (OURS, PathBuf::from(env!("CARGO_BIN_EXE_bumpwright"))),
-                ("flux", support::tool("flux").unwrap()),
+                ("flux", bumpwright_testkit::tool("flux").unwrap()),
             ] {
                 std::os::unix::fs::symlink(program, bin.join(name)).unwrap();
             }
@@ -221,7 +219,7 @@ impl<'a> Moving<'a> {
 
 /// Flux's.
 fn apply_definitions(cluster: &Cluster) {
-    let folder = support::tool("flux-crds").unwrap();
+    let folder = bumpwright_testkit::tool("flux-crds").unwrap();
     for file in ["imagepolicies", "imagerepositories", "imageupdateautomations"] {
         let text = std::fs::read_to_string(folder.join(format!("image.toolkit.fluxcd.io_{file}.yaml"))).unwrap();
         cluster.apply(&text);
@@ -406,7 +404,7 @@ fn stored_versions_do_not_stand_in_the_way() {
         moving.cluster.get(name)["status"]["storedVersions"],
         json!(["v1beta2", "v1"])
     );
-    let folder = support::tool("flux-crds").unwrap();
+    let folder = bumpwright_testkit::tool("flux-crds").unwrap();
     let file = folder.join("image.toolkit.fluxcd.io_imagepolicies.yaml");
     let definition: Json = serde_saphyr::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     let path = format!("{name}?fieldManager=flux&force=true");
@@ -433,7 +431,10 @@ fn stored_versions_do_not_stand_in_the_way() {
 /// The patches for a cluster that was bootstrapped do to Flux's manifests what the document says.
 #[test]
 fn the_patches_of_the_document_work() {
-    let (Some(kustomize), Some(definitions)) = (support::tool("kustomize"), support::tool("flux-crds")) else {
+    let (Some(kustomize), Some(definitions)) = (
+        bumpwright_testkit::tool("kustomize"),
+        bumpwright_testkit::tool("flux-crds"),
+    ) else {
         return;
     };
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/moving-from-flux.md");

@@ -8,8 +8,6 @@
     missing_docs
 )]
 
-mod support;
-
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -26,10 +24,10 @@ use bumpwright_runtime::{
     Log, LogOptions, Metrics, ObjectReference, Page, PageRequest, Recorder, Redaction, Retries, Server, SinkOptions,
     metrics_page,
 };
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
 use serde_json::{Value, json};
-use support::ports::free_port;
-use support::reply::Reply;
-use support::stub_http::StubHttp;
 
 /// Long enough for a busy machine; nothing waits for it to pass.
 const LONG: Duration = Duration::from_secs(60);

@@ -20,7 +20,6 @@ mod observed;
 mod rounds;
 #[path = "oci_sources/specs.rs"]
 mod specs;
-mod support;
 
 use std::collections::BTreeMap;
 

@@ -7,16 +7,14 @@
     missing_docs
 )]
 
-mod support;
-
+use bumpwright_testkit::cli::{Bench, policy as status_only};
+use bumpwright_testkit::images::Media;
+use bumpwright_testkit::registry::{Access, Options, Registry};
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
 use serde_json::{Value as Json, json};
 use std::io::Read;
 use std::process::Stdio;
-use support::cli::{Bench, policy as status_only};
-use support::images::Media;
-use support::registry::{Access, Options, Registry};
-use support::reply::Reply;
-use support::stub_http::StubHttp;
 
 const GROUP: &str = "apiVersion: image.toolkit.fluxcd.io/v1";
 

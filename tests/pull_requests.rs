@@ -7,14 +7,12 @@
     missing_docs
 )]
 
-mod support;
-
+use bumpwright_testkit::cli::{Bench, Ran, automation, git_repository, policy, ran};
+use bumpwright_testkit::forge::{Forge, Kind, Pull, refused};
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::tls::Certificates;
 use serde_json::{Value, json};
-use support::cli::{Bench, Ran, automation, git_repository, policy, ran};
-use support::forge::{Forge, Kind, Pull, refused};
-use support::reply::Reply;
-use support::repo::{Change, Repo};
-use support::tls::Certificates;
 
 const MARKED: &[u8] =
     b"kind: App\nmetadata: {name: web}\nimage: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
@@ -493,7 +491,7 @@ fn answers_that_make_no_sense_are_errors() {
 #[test]
 fn the_token_stays_at_the_api() {
     let world = world(Kind::GitHub);
-    let elsewhere = support::stub_http::StubHttp::start(|_| Reply::json(&json!([])));
+    let elsewhere = bumpwright_testkit::stub_http::StubHttp::start(|_| Reply::json(&json!([])));
     let location = elsewhere.url("api/v3/repos/o/app/pulls");
     world
         .forge

@@ -7,17 +7,15 @@
     missing_docs
 )]
 
-mod support;
-
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use support::cli::{Bench, automation, git_repository, policy, ran};
-use support::git_http::GitHttp;
-use support::repo::{Change, Repo};
+use bumpwright_testkit::cli::{Bench, automation, git_repository, policy, ran};
+use bumpwright_testkit::git_http::GitHttp;
+use bumpwright_testkit::repo::{Change, Repo};
 
 const TEAMS: usize = 20;
 
@@ -83,7 +81,7 @@ impl Rival {
 
 /// One commit of the rival on the tip; false when the branch moved meanwhile.
 fn commit(dir: &Path, n: usize) -> bool {
-    use support::repo::{git, run_text};
+    use bumpwright_testkit::repo::{git, run_text};
     let old = run_text(git(dir).args(["rev-parse", "main"])).trim().to_owned();
     let index = dir.join("rival-index");
     let at_index = |arguments: &[&str]| {
@@ -205,7 +203,7 @@ fn fifty_rounds_with_a_foreign_committer_leave_both_sides_sound() {
         .map(|e| e.unwrap().path())
         .find(|p| p.is_dir())
         .unwrap();
-    support::repo::run(support::repo::git(&mirror).args(["fsck", "--strict", "--no-dangling"]));
+    bumpwright_testkit::repo::run(bumpwright_testkit::repo::git(&mirror).args(["fsck", "--strict", "--no-dangling"]));
     let packs = std::fs::read_dir(mirror.join("objects/pack"))
         .unwrap()
         .filter(|e| e.as_ref().unwrap().path().extension().is_some_and(|x| x == "pack"))

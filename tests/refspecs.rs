@@ -7,12 +7,10 @@
     missing_docs
 )]
 
-mod support;
-
+use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
+use bumpwright_testkit::git_http::GitHttp;
+use bumpwright_testkit::repo::{Change, Repo};
 use serde_json::Value;
-use support::cli::{Bench, automation, git_repository, policy};
-use support::git_http::GitHttp;
-use support::repo::{Change, Repo};
 
 const MARKED: &[u8] = b"image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
 

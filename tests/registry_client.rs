@@ -8,8 +8,6 @@
     missing_docs
 )]
 
-mod support;
-
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,11 +15,11 @@ use bumpwright_http::{Deadline, Patience, Peer, Proxy, Tls};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Login, Registry as Client, RegistryError};
 use bumpwright_secret::Secret;
+use bumpwright_testkit::images::Media;
+use bumpwright_testkit::registry::{Access, Options, Registry};
+use bumpwright_testkit::tls::Certificates;
+use bumpwright_testkit::token_server::{Rules, TokenServer};
 use serde_json::json;
-use support::images::Media;
-use support::registry::{Access, Options, Registry};
-use support::tls::Certificates;
-use support::token_server::{Rules, TokenServer};
 
 const APP: &str = "team/app";
 
@@ -298,7 +296,7 @@ fn an_own_authority_and_client_certificates() {
 fn through_a_proxy() {
     let Some(registry) = Registry::start() else { return };
     registry.images().tags(APP, &["1.0.0"]);
-    let proxy = support::proxy::Proxy::start(Some(("pat", "hunter2")));
+    let proxy = bumpwright_testkit::proxy::Proxy::start(Some(("pat", "hunter2")));
     let peer = |password: &str| Peer {
         proxy: Some(Proxy {
             address: format!("http://{}", proxy.address),

@@ -8,8 +8,6 @@
     missing_docs
 )]
 
-mod support;
-
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
@@ -17,10 +15,10 @@ use bumpwright_http::{Deadline, Patience, Peer};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Login, Registry, RegistryError};
 use bumpwright_secret::Secret;
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
 use serde_json::json;
-use support::http_server::Request;
-use support::reply::Reply;
-use support::stub_http::StubHttp;
 
 const LIST: &str = "/v2/team/app/tags/list";
 const MANIFEST: &str = "/v2/team/app/manifests/1";

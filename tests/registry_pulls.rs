@@ -7,8 +7,6 @@
     missing_docs
 )]
 
-mod support;
-
 use std::io::Read;
 use std::time::Duration;
 
@@ -16,11 +14,11 @@ use bumpwright_http::{Deadline, Patience, Peer};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Layer, Login, Registry};
 use bumpwright_secret::Secret;
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use support::http_server::Request;
-use support::reply::Reply;
-use support::stub_http::StubHttp;
 
 const LAYER: &[u8] = b"a layer of some bytes";
 

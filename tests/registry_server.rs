@@ -7,20 +7,18 @@
     missing_docs
 )]
 
-mod support;
-
 use std::io::Read;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bumpwright_testkit::images::Media;
+use bumpwright_testkit::registry::{Access, Options, Registry};
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::tls::Certificates;
+use bumpwright_testkit::token_server::{Field, Rules, TokenServer};
 use serde_json::{Value as Json, json};
-use support::images::Media;
-use support::registry::{Access, Options, Registry};
-use support::reply::Reply;
-use support::stub_http::StubHttp;
-use support::tls::Certificates;
-use support::token_server::{Field, Rules, TokenServer};
 use ureq::Agent;
 use ureq::http::Response;
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};

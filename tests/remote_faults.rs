@@ -8,14 +8,12 @@
     missing_docs
 )]
 
-mod support;
-
 use std::cell::Cell;
 
-use support::cli::Bench;
-use support::git_http::{Fault, GitHttp, Seen};
-use support::packets::{deflated, entry_head, frame, pack_of, repack, sealed};
-use support::repo::{Change, Repo};
+use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::git_http::{Fault, GitHttp, Seen};
+use bumpwright_testkit::packets::{deflated, entry_head, frame, pack_of, repack, sealed};
+use bumpwright_testkit::repo::{Change, Repo};
 
 const AUTHOR: [&str; 2] = ["--author", "Bot <bot@example.com>"];
 const RESULT: &str = "application/x-git-upload-pack-result";
@@ -241,9 +239,9 @@ fn servers_that_hang_are_given_up_at_the_timeout_of_the_repository() {
         (At::Push, Fault::Delay(HOUR), "6s"),
     ] {
         let reference = format!("  ref: {{branch: main}}\n  timeout: {timeout}\n");
-        let manifests = support::cli::policy("fs", "app", "ghcr.io/o/app", "9")
-            + &support::cli::git_repository("fs", "repo", &world.url(), &reference)
-            + &support::cli::automation("fs", "auto", "repo", "", "");
+        let manifests = bumpwright_testkit::cli::policy("fs", "app", "ghcr.io/o/app", "9")
+            + &bumpwright_testkit::cli::git_repository("fs", "repo", &world.url(), &reference)
+            + &bumpwright_testkit::cli::automation("fs", "auto", "repo", "", "");
         world.bench.write("m.yaml", manifests);
         let error = world.fails_with(at, fault, &["update", "-f", "m.yaml"]);
         assert!(

@@ -8,15 +8,13 @@
     missing_docs
 )]
 
-mod support;
-
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;
 
-use support::cli::{Bench, automation, git_repository, policy};
-use support::repo::{Change, Repo};
-use support::sshd::Sshd;
+use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::sshd::Sshd;
 
 struct World {
     bench: Bench,
@@ -51,7 +49,7 @@ impl World {
     }
 
     fn theirs(&self) {
-        let noise = support::packets::noise(50_000);
+        let noise = bumpwright_testkit::packets::noise(50_000);
         self.repo.commit("main", "theirs", &[Change::File("noise.bin", &noise)]);
     }
 
@@ -59,7 +57,7 @@ impl World {
         self.server.url(&self.repo.dir)
     }
 
-    fn update(&self, key: &Path, tag: u32) -> support::cli::Ran {
+    fn update(&self, key: &Path, tag: u32) -> bumpwright_testkit::cli::Ran {
         let (url, set) = (self.url(), format!("--set=fs:app=ghcr.io/o/app:{tag}"));
         let key = key.to_str().unwrap();
         let author = "Bot <bot@example.com>";
@@ -157,7 +155,7 @@ fn a_server_that_only_says_hello_is_given_up_at_the_timeout() {
     });
     let bench = Bench::new();
     let url = format!("ssh://git@127.0.0.1:{port}/app.git");
-    let key = support::sshd::keygen(&bench.path("key"), &["-t", "ed25519"]);
+    let key = bumpwright_testkit::sshd::keygen(&bench.path("key"), &["-t", "ed25519"]);
     let public = std::fs::read_to_string(key.with_extension("pub")).unwrap();
     let private = std::fs::read_to_string(&key).unwrap().replace('\n', "\n    ");
     let manifests = policy("fs", "app", "ghcr.io/o/app", "9")

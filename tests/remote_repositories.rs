@@ -9,22 +9,20 @@
     missing_docs
 )]
 
-mod support;
-
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
+use bumpwright_testkit::git_http::{GitHttp, Login, Options};
+use bumpwright_testkit::packets::noise;
+use bumpwright_testkit::proxy::Proxy;
+use bumpwright_testkit::repo::{Change, Repo, git, run};
+use bumpwright_testkit::sshd::Sshd;
+use bumpwright_testkit::tls::Certificates;
 use serde_json::Value;
-use support::cli::{Bench, automation, git_repository, policy};
-use support::git_http::{GitHttp, Login, Options};
-use support::packets::noise;
-use support::proxy::Proxy;
-use support::repo::{Change, Repo, git, run};
-use support::sshd::Sshd;
-use support::tls::Certificates;
 
 const AUTHOR: [&str; 2] = ["--author", "Bot <bot@example.com>"];
 
@@ -479,8 +477,9 @@ fn a_large_file_passes_through_without_filling_memory() {
     update(2);
     assert_eq!(repo.show("main", "a.yaml"), marked("2").as_bytes());
     let after = repo.tree("main");
-    let of =
-        |tree: &[support::repo::Entry], path: &str| tree.iter().find(|entry| entry.path == path).unwrap().id.clone();
+    let of = |tree: &[bumpwright_testkit::repo::Entry], path: &str| {
+        tree.iter().find(|entry| entry.path == path).unwrap().id.clone()
+    };
     assert_eq!(of(&after, "huge.yaml"), of(&before, "huge.yaml"));
 }
 
@@ -529,7 +528,7 @@ fn what_is_not_ours_survives_untouched() {
     assert_eq!(update("3", &["--path", "inner"]), ["apps/A.yaml", "apps/a.yaml"]);
     let after = repo.tree("main");
     let ours = ["apps/a.yaml", "apps/A.yaml", "Apps/a.yaml"];
-    let rest = |tree: &[support::repo::Entry]| -> Vec<_> {
+    let rest = |tree: &[bumpwright_testkit::repo::Entry]| -> Vec<_> {
         tree.iter()
             .filter(|entry| !ours.contains(&entry.path.as_str()))
             .cloned()

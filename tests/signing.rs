@@ -7,17 +7,13 @@
     missing_docs
 )]
 
-#[path = "signing/gpg.rs"]
-mod gpg;
-mod support;
-
 use std::path::Path;
 use std::process::Command;
 
-use gpg::{Gpg, file};
+use bumpwright_testkit::cli::{Bench, Ran, automation, git_repository, policy, ran};
+use bumpwright_testkit::gpg::{Gpg, file};
+use bumpwright_testkit::repo::{self, Change, Repo};
 use serde_json::{Value, json};
-use support::cli::{Bench, Ran, automation, git_repository, policy, ran};
-use support::repo::{self, Change, Repo};
 
 const MARKED: &str = "image: o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
 
@@ -100,7 +96,7 @@ impl Fleet {
 }
 
 fn has_gpg() -> bool {
-    support::has("gpg", "gnupg")
+    bumpwright_testkit::has("gpg", "gnupg")
 }
 
 /// git's word on a commit that was signed by an SSH key.

@@ -9,17 +9,15 @@
     missing_docs
 )]
 
-mod support;
-
 use std::path::PathBuf;
 
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::waiting::{until, wait_for};
+use bumpwright_testkit::world::{EVENT, GIT_REPOSITORY, World, git_repository};
 use serde_json::{Value as Json, json};
-use support::apiserver::Cluster;
-use support::controller::Controller;
-use support::ports::free_port;
-use support::repo::{Change, Repo};
-use support::waiting::{until, wait_for};
-use support::world::{EVENT, GIT_REPOSITORY, World, git_repository};
 
 /// A controller that serves the GitRepository `app`.
 struct Serving<'a> {

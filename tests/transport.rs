@@ -8,17 +8,15 @@
     missing_docs
 )]
 
-mod support;
-
 use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bumpwright_git::{Auth, Protocol, Remote, RemoteUrl, Service, TransportError, open};
 use bumpwright_secret::Secret;
-use support::git_http::{Fault, GitHttp, Login, Options};
-use support::packets::{LS_REFS, list, push, read};
-use support::repo::{Change, Repo, git};
+use bumpwright_testkit::git_http::{Fault, GitHttp, Login, Options};
+use bumpwright_testkit::packets::{LS_REFS, list, push, read};
+use bumpwright_testkit::repo::{Change, Repo, git};
 
 fn remote(url: &str) -> Remote {
     Remote {
@@ -73,7 +71,11 @@ fn pushes_of_many_bytes_and_their_refusal() {
     let server = GitHttp::start(root.path());
     let source = Repo::init(root.path().join("source.git"));
     for (name, url) in [("local", repo.dir.display().to_string()), ("http", server.url("r.git"))] {
-        let new = source.commit(name, name, &[Change::File("noise", &support::packets::noise(3 << 20))]);
+        let new = source.commit(
+            name,
+            name,
+            &[Change::File("noise", &bumpwright_testkit::packets::noise(3 << 20))],
+        );
         let transport = open(&remote(&url)).unwrap();
         let reference = format!("refs/heads/{name}");
         let report = push(transport.as_ref(), &source, &new, &reference).unwrap();
@@ -102,9 +104,9 @@ fn local_environment_and_ownership() {
     let (root, repo, _) = served();
     let child = |name: &str, value: &str| {
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-        support::repo::hermetic(&mut command);
+        bumpwright_testkit::repo::hermetic(&mut command);
         command.args(["--exact", "local_environment_and_ownership", "--nocapture"]);
-        support::repo::run_text(
+        bumpwright_testkit::repo::run_text(
             command
                 .env("BUMPWRIGHT_TEST_PATH", &repo.dir)
                 .env("HOME", root.path())
@@ -427,7 +429,7 @@ fn http_server_that_hangs() {
 
 #[test]
 fn http_server_that_cannot_be_reached() {
-    let nobody = format!("http://127.0.0.1:{}/r.git", support::ports::free_port());
+    let nobody = format!("http://127.0.0.1:{}/r.git", bumpwright_testkit::ports::free_port());
     let error = list_at(&remote(&nobody)).unwrap_err();
     assert!(
         matches!(&error, TransportError::Connect { .. }) && error.to_string().contains("refused"),
@@ -541,7 +543,7 @@ fn support_server_serves_git_itself() {
     let (root, repo, _) = served();
     let server = GitHttp::start(root.path());
     let clone = root.path().join("clone");
-    support::repo::run(
+    bumpwright_testkit::repo::run(
         git(root.path())
             .args(["clone", "-q", "--bare", &server.url("r.git")])
             .arg(&clone),
@@ -552,7 +554,7 @@ fn support_server_serves_git_itself() {
     server.before_push(move |_| {
         rival.commit("rival", "meanwhile", &[]);
     });
-    support::repo::run(git(Path::new(&clone.dir)).args(["push", "-q", &server.url("r.git"), "other"]));
+    bumpwright_testkit::repo::run(git(Path::new(&clone.dir)).args(["push", "-q", &server.url("r.git"), "other"]));
     assert_eq!(repo.rev("other"), Some(pushed));
     assert!(repo.rev("rival").is_some());
     repo.fsck();

@@ -7,8 +7,6 @@
     missing_docs
 )]
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -17,10 +15,10 @@ use std::time::Duration;
 use bumpwright_git::{Auth, Remote, RemoteUrl, TransportError, open};
 use bumpwright_http::Proxy;
 use bumpwright_secret::Secret;
-use support::git_http::{GitHttp, Login, Options};
-use support::packets::list;
-use support::repo::Repo;
-use support::tls::Certificates;
+use bumpwright_testkit::git_http::{GitHttp, Login, Options};
+use bumpwright_testkit::packets::list;
+use bumpwright_testkit::repo::Repo;
+use bumpwright_testkit::tls::Certificates;
 
 fn served() -> (tempfile::TempDir, String) {
     let root = tempfile::tempdir().unwrap();
@@ -119,7 +117,7 @@ fn client_certificate() {
 
 #[test]
 fn redirects_never_go_back_to_plain_http() {
-    use support::git_http::Fault;
+    use bumpwright_testkit::git_http::Fault;
     let Some(certificates) = Certificates::make() else {
         return;
     };
@@ -136,7 +134,7 @@ fn redirects_never_go_back_to_plain_http() {
     });
     let to = |server: &GitHttp| {
         let url = server.url("r.git/info/refs?service=git-upload-pack");
-        move |_: &support::git_http::Seen| Some(Fault::Redirect(302, url.clone()))
+        move |_: &bumpwright_testkit::git_http::Seen| Some(Fault::Redirect(302, url.clone()))
     };
     secure.intercept(to(&plain));
     let auth = || Auth::Basic {
@@ -186,7 +184,7 @@ fn proxies() {
     let plain = GitHttp::start(root.path());
     for scheme in ["http", "socks5"] {
         for login in [None, Some(("me", "p@ss:w"))] {
-            let proxy = support::proxy::Proxy::start(login);
+            let proxy = bumpwright_testkit::proxy::Proxy::start(login);
             let address = format!("{scheme}://{}", proxy.address);
             let with = |url: &str, login: Option<(&str, &str)>| {
                 let (username, password) = (login.map(|l| l.0.to_owned()), login.map(|l| Secret::new(l.1)));
@@ -350,7 +348,7 @@ fn the_user_s_proxy_and_roots_are_honoured() {
     );
     let bundle = root.path().join("ca.pem");
     fs::write(&bundle, &certificates.ca).unwrap();
-    let proxy = support::proxy::Proxy::start(Some(("me", "pw")));
+    let proxy = bumpwright_testkit::proxy::Proxy::start(Some(("me", "pw")));
     let address = format!("http://me:pw@{}", proxy.address);
     let child = |more: &[(&str, &Path)]| {
         let mut environment = vec![

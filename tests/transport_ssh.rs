@@ -7,8 +7,6 @@
     missing_docs
 )]
 
-mod support;
-
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -18,10 +16,10 @@ use std::time::{Duration, Instant};
 use bumpwright_git::{Auth, KnownHosts, Protocol, Remote, RemoteUrl, Service, Transport, TransportError, open};
 use bumpwright_http::Proxy;
 use bumpwright_secret::Secret;
-use support::packets::{list, read};
-use support::ports::free_port;
-use support::repo::{Change, Repo, run};
-use support::sshd::{Agent, Sshd, keygen};
+use bumpwright_testkit::packets::{list, read};
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::repo::{Change, Repo, run};
+use bumpwright_testkit::sshd::{Agent, Sshd, keygen};
 
 struct Place {
     server: Sshd,
@@ -320,7 +318,7 @@ fn the_deadline_holds_while_reading() {
 fn large_answers_and_requests_pass() {
     let Some(place) = place() else { return };
     // Larger than any window, on the wire too.
-    let noise = support::packets::noise(8 << 20);
+    let noise = bumpwright_testkit::packets::noise(8 << 20);
     let id = place.repo.commit("main", "noise", &[Change::File("noise", &noise)]);
     let key = place.server.key("k", &["-t", "ed25519"]);
     let transport: Box<dyn Transport> = open(&place.remote(&key, &place.server.host_line("ed25519"))).unwrap();
@@ -331,7 +329,7 @@ fn large_answers_and_requests_pass() {
     let body = format!("0012command=fetch\n00010032want {id}\n{have}0009done\n0000");
     let mut answer = connection.request(body.as_bytes()).unwrap();
     let mut length = 0;
-    while let Some(packet) = support::packets::packet(&mut answer) {
+    while let Some(packet) = bumpwright_testkit::packets::packet(&mut answer) {
         length += packet.len();
     }
     assert!(length > noise.len(), "{length}");
@@ -339,7 +337,7 @@ fn large_answers_and_requests_pass() {
     drop(connection);
     let source = Repo::init(place.server.dir.path().join("source.git"));
     let new = source.commit("main", "noise", &[Change::File("other", &noise)]);
-    let report = support::packets::push(transport.as_ref(), &source, &new, "refs/heads/pushed").unwrap();
+    let report = bumpwright_testkit::packets::push(transport.as_ref(), &source, &new, "refs/heads/pushed").unwrap();
     assert_eq!(report, ["unpack ok\n", "ok refs/heads/pushed\n"]);
     assert_eq!(place.repo.rev("pushed"), Some(new));
 }
@@ -350,7 +348,7 @@ fn through_proxies() {
     let key = place.server.key("k", &["-t", "ed25519"]);
     for scheme in ["http", "socks5"] {
         for login in [None, Some(("me", "p@ss:w"))] {
-            let proxy = support::proxy::Proxy::start(login);
+            let proxy = bumpwright_testkit::proxy::Proxy::start(login);
             let with = |login: Option<(&str, &str)>| {
                 let mut remote = place.remote(&key, &place.server.host_line("ed25519"));
                 let (username, password) = (login.map(|l| l.0.to_owned()), login.map(|l| Secret::new(l.1)));

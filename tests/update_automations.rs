@@ -7,11 +7,9 @@
     missing_docs
 )]
 
-mod support;
-
+use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
+use bumpwright_testkit::repo::{Change, Repo};
 use serde_json::{Value, json};
-use support::cli::{Bench, automation, git_repository, policy};
-use support::repo::{Change, Repo};
 
 const MARKED: &str = "image: o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
 
@@ -414,12 +412,12 @@ fn a_selector_leaves_policies_out_and_says_so() {
 #[test]
 fn secrets_in_the_manifests_open_the_repository() {
     let fleet = fleet();
-    let login = support::git_http::Login::Basic("bot".into(), "s3cret".into());
-    let options = support::git_http::Options {
+    let login = bumpwright_testkit::git_http::Login::Basic("bot".into(), "s3cret".into());
+    let options = bumpwright_testkit::git_http::Options {
         login,
-        ..support::git_http::Options::default()
+        ..bumpwright_testkit::git_http::Options::default()
     };
-    let server = support::git_http::GitHttp::with(&fleet.bench.dir, options);
+    let server = bumpwright_testkit::git_http::GitHttp::with(&fleet.bench.dir, options);
     let manifests = policy("fs", "app", "o/app", "2.0.0")
         + &git_repository(
             "fs",
@@ -454,7 +452,7 @@ fn old_versions_of_the_kinds_are_read() {
 #[test]
 fn a_secret_is_never_sent_to_another_server_than_its_own() {
     let fleet = fleet();
-    let server = support::git_http::GitHttp::start(&fleet.bench.dir);
+    let server = bumpwright_testkit::git_http::GitHttp::start(&fleet.bench.dir);
     let manifests = policy("fs", "app", "o/app", "2.0.0")
         + &git_repository(
             "fs",

@@ -7,10 +7,8 @@
     missing_docs
 )]
 
-mod support;
-
-use support::cli::{Bench, automation, files, git_repository, policy};
-use support::repo;
+use bumpwright_testkit::cli::{Bench, automation, files, git_repository, policy};
+use bumpwright_testkit::repo;
 
 const MARKED: &str = "image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
 const BUMPED: &str = "image: ghcr.io/o/app:2.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
@@ -372,7 +370,7 @@ fn the_author_comes_from_git_when_nobody_gives_one() {
     let bench = Bench::new();
     working_repository(&bench);
     let mut command = bench.command(&["update", "repo", "-f", "p.yaml", "--commit"]);
-    let none = support::cli::ran(command.output().unwrap());
+    let none = bumpwright_testkit::cli::ran(command.output().unwrap());
     assert_eq!(none.code, 2);
     assert!(none.err.contains("give --author"), "{}", none.err);
     let dir = bench.path("repo");
@@ -398,7 +396,7 @@ fn a_reader_that_goes_away_is_no_error() {
         .spawn()
         .unwrap();
     drop(child.stdout.take());
-    let ran = support::cli::ran(child.wait_with_output().unwrap());
+    let ran = bumpwright_testkit::cli::ran(child.wait_with_output().unwrap());
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
 }
 

@@ -7,11 +7,9 @@
     missing_docs
 )]
 
-mod support;
-
-use support::cli::{Bench, automation, files, git_repository, policy, ran};
-use support::git_http::{GitHttp, Login, Options};
-use support::repo::{self, Change};
+use bumpwright_testkit::cli::{Bench, automation, files, git_repository, policy, ran};
+use bumpwright_testkit::git_http::{GitHttp, Login, Options};
+use bumpwright_testkit::repo::{self, Change};
 
 const MARKED: &str = "image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
 const BUMPED: &str = "image: ghcr.io/o/app:2.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";

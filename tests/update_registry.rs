@@ -8,14 +8,12 @@
     missing_docs
 )]
 
-mod support;
-
+use bumpwright_testkit::cli::{Bench, automation, git_repository};
+use bumpwright_testkit::images::Media;
+use bumpwright_testkit::registry::{Access, Options, Registry};
+use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::tls::Certificates;
 use serde_json::Value as Json;
-use support::cli::{Bench, automation, git_repository};
-use support::images::Media;
-use support::registry::{Access, Options, Registry};
-use support::repo::Change;
-use support::tls::Certificates;
 
 /// An ImageRepository; `rest` is indented YAML below `spec`.
 fn image_repository(namespace: &str, name: &str, image: &str, rest: &str) -> String {

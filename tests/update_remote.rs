@@ -7,12 +7,10 @@
     missing_docs
 )]
 
-mod support;
-
+use bumpwright_testkit::cli::{Bench, policy};
+use bumpwright_testkit::git_http::{GitHttp, Login, Options};
+use bumpwright_testkit::repo::{self, Change, Repo};
 use serde_json::{Value, json};
-use support::cli::{Bench, policy};
-use support::git_http::{GitHttp, Login, Options};
-use support::repo::{self, Change, Repo};
 
 const MARKED: &str = "# one\n\nimage:   'ghcr.io/o/app:1.0.0'   # {\"$imagepolicy\": \"fs:app\"}\n";
 const BUMPED: &str = "# one\n\nimage:   'ghcr.io/o/app:2.0.0'   # {\"$imagepolicy\": \"fs:app\"}\n";
@@ -467,7 +465,7 @@ fn bearer_tokens_work_too() {
     let mut command = remote
         .bench
         .command(&[&["update", "-f", "p.yaml", &url], AUTHOR.as_slice()].concat());
-    let ran = support::cli::ran(command.env("BUMPWRIGHT_GIT_TOKEN", "t0ken").output().unwrap());
+    let ran = bumpwright_testkit::cli::ran(command.env("BUMPWRIGHT_GIT_TOKEN", "t0ken").output().unwrap());
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!(remote.content("main"), BUMPED);
 }
@@ -528,7 +526,7 @@ fn a_lost_race_is_planned_again_on_the_new_tip() {
 
 #[test]
 fn ssh_takes_a_key_and_known_hosts_from_flags_or_a_secret() {
-    let Some(server) = support::sshd::Sshd::start() else {
+    let Some(server) = bumpwright_testkit::sshd::Sshd::start() else {
         return;
     };
     let remote = remote();
@@ -554,14 +552,14 @@ fn ssh_takes_a_key_and_known_hosts_from_flags_or_a_secret() {
         indented(&hosts)
     );
     let manifests = policy("fs", "app", "ghcr.io/o/app", "3.0.0")
-        + &support::cli::git_repository(
+        + &bumpwright_testkit::cli::git_repository(
             "fs",
             "repo",
             &url,
             "  ref: {branch: main}\n  secretRef: {name: login}\n",
         )
         + &secret
-        + &support::cli::automation("fs", "auto", "repo", "", "");
+        + &bumpwright_testkit::cli::automation("fs", "auto", "repo", "", "");
     remote.bench.write("m.yaml", manifests);
     let (code, document) = remote.bench.json(&["update", "-f", "m.yaml"]);
     assert_eq!(code, 0, "{document:#}");
@@ -593,7 +591,7 @@ fn gits_own_credential_helpers_are_asked_cold_and_warm() {
         let mut command = remote
             .bench
             .command(&[&["update", &url, "--set", &set], AUTHOR.as_slice()].concat());
-        let ran = support::cli::ran(command.env("GIT_CONFIG_GLOBAL", &config).output().unwrap());
+        let ran = bumpwright_testkit::cli::ran(command.env("GIT_CONFIG_GLOBAL", &config).output().unwrap());
         assert_eq!(ran.code, 0, "{tag}: {}", ran.err);
         assert!(remote.content("main").contains(&format!("app:{tag}'")));
     }
@@ -613,11 +611,15 @@ fn helpers_of_the_repository_one_stands_in_are_not_asked() {
     );
     let (folder, canary) = (remote.bench.path("stranger"), remote.bench.path("canary"));
     std::fs::create_dir(&folder).unwrap();
-    support::repo::run(support::repo::git(&folder).args(["init", "-q"]));
+    bumpwright_testkit::repo::run(bumpwright_testkit::repo::git(&folder).args(["init", "-q"]));
     let helper = format!("!touch {}; :", canary.display());
-    support::repo::run(support::repo::git(&folder).args(["config", "credential.helper", &helper]));
+    bumpwright_testkit::repo::run(bumpwright_testkit::repo::git(&folder).args([
+        "config",
+        "credential.helper",
+        &helper,
+    ]));
     // Git itself asks it.
-    let asked = support::repo::git(&folder)
+    let asked = bumpwright_testkit::repo::git(&folder)
         .args(["ls-remote", &server.url("app.git")])
         .output();
     assert!(!asked.unwrap().status.success());
@@ -630,7 +632,7 @@ fn helpers_of_the_repository_one_stands_in_are_not_asked() {
         ]
         .concat(),
     );
-    let ran = support::cli::ran(command.current_dir(&folder).output().unwrap());
+    let ran = bumpwright_testkit::cli::ran(command.current_dir(&folder).output().unwrap());
     assert_eq!(ran.code, 2, "{}", ran.out);
     assert!(ran.err.contains("authentication required"), "{}", ran.err);
     assert!(!canary.exists());

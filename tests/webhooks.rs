@@ -9,16 +9,14 @@
     missing_docs
 )]
 
-mod support;
-
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::waiting::{until, wait_for};
+use bumpwright_testkit::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, SECRET, World};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value as Json, json};
 use sha2::Sha256;
-use support::apiserver::Cluster;
-use support::controller::Controller;
-use support::ports::free_port;
-use support::waiting::{until, wait_for};
-use support::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, SECRET, World};
 
 const TOKEN: &str = "s3cr3t-t0ken";
 

@@ -10,29 +10,27 @@
     missing_docs
 )]
 
-mod support;
-
 use std::ops::Deref;
 use std::process::Command;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use serde_json::{Value as Json, json};
-use support::apiserver::Cluster;
-use support::controller::Controller;
-use support::git_http::{Fault, Options, Seen};
-use support::http_server::Request;
-use support::image_world::add_choice;
-use support::proxy::Proxy;
-use support::reply::Reply;
-use support::repo::{Change, Repo};
-use support::stub_http::StubHttp;
-use support::tls::Certificates;
-use support::waiting::until;
-use support::world::{
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::git_http::{Fault, Options, Seen};
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::image_world::add_choice;
+use bumpwright_testkit::proxy::Proxy;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::tls::Certificates;
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{
     AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, Kind, SECRET, SERVICE_ACCOUNT, World,
     automation, git_repository,
 };
+use serde_json::{Value as Json, json};
 
 /// Part of every secret that the stubs give.
 const HUNTER: &str = "hunter2";

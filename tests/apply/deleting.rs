@@ -5,8 +5,8 @@ use std::time::Duration;
 use bumpwright_apply::terminated;
 use serde_json::json;
 
-use crate::support::waiting::until;
 use crate::world::{World, config_map};
+use bumpwright_testkit::waiting::until;
 
 #[test]
 fn stale_objects_are_deleted_in_reverse_order() {

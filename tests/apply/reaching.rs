@@ -6,8 +6,8 @@ use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, RemoteRules, SERVICE_ACCOUNT};
 use serde_json::{Value as Json, json};
 
-use crate::support::proxy::Proxy;
 use crate::world::{World, config_map};
+use bumpwright_testkit::proxy::Proxy;
 
 /// Lets the account `flux` of the namespace do this with ConfigMaps.
 fn allow(world: &World, verbs: &str) {
@@ -43,7 +43,7 @@ fn accounts_are_impersonated() {
         \"system:serviceaccount:NS:flux\" cannot patch resource \"configmaps\" in API group \"\" in the namespace \"NS\"\n";
     assert_eq!(world.refused(&yaml), words);
     allow(&world, "[get, create, patch]");
-    crate::support::waiting::until("the role counts", || world.try_apply(&yaml).is_ok());
+    bumpwright_testkit::waiting::until("the role counts", || world.try_apply(&yaml).is_ok());
     // What may not be listed is looked at one by one.
     let quiet = world.requests(|world| assert_eq!(world.apply(&yaml), ["ConfigMap/NS/c1 unchanged"]));
     assert_eq!(quiet, 3);

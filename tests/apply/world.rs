@@ -12,7 +12,7 @@ use bumpwright_kube::{Cluster, Connect};
 use futures::future::{BoxFuture, FutureExt as _};
 use serde_json::{Value as Json, json};
 
-use crate::support::apiserver::Cluster as Server;
+use bumpwright_testkit::apiserver::Cluster as Server;
 
 /// Inventories as they were written down, and whether that can be done.
 #[derive(Default)]

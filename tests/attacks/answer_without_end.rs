@@ -5,10 +5,10 @@ use std::io::Write as _;
 use serde_json::json;
 
 use crate::siege::siege;
-use crate::support::http_server::HttpServer;
-use crate::support::kustomize_world::map;
-use crate::support::world::SECRET;
 use crate::swell_an_artifact::outside;
+use bumpwright_testkit::http_server::HttpServer;
+use bumpwright_testkit::kustomize_world::map;
+use bumpwright_testkit::world::SECRET;
 
 /// What such a server does when it is asked for something other than its kinds.
 #[derive(Clone, Copy)]

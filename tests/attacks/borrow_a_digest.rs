@@ -4,10 +4,10 @@ use bumpwright_artifact::Algorithm;
 use serde_json::json;
 
 use crate::siege::siege;
-use crate::support::kustomize_world::{KustomizeWorld, map, revision};
-use crate::support::tarball::archive;
-use crate::support::world::GIT_REPOSITORY;
 use crate::swell_an_artifact::outside;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, map, revision};
+use bumpwright_testkit::tarball::archive;
+use bumpwright_testkit::world::GIT_REPOSITORY;
 
 /// A source that says to have this digest at this address.
 fn claim(world: &KustomizeWorld<'_>, url: &str, digest: &str) {
@@ -40,9 +40,12 @@ fn the_digest_of_another_tenant_at_an_address_of_ones_own() {
         let mallory = outside(siege.cluster, namespace);
         let url = mallory.address("app", if there { "1" } else { "2" });
         claim(&mallory, &url, &digest);
-        let message = mallory.ready(crate::support::world::KUSTOMIZATION, "app", "False", |_, message| {
-            message.contains("artifact not found") || message.contains("computed digest doesn't match")
-        });
+        let message = mallory.ready(
+            bumpwright_testkit::world::KUSTOMIZATION,
+            "app",
+            "False",
+            |_, message| message.contains("artifact not found") || message.contains("computed digest doesn't match"),
+        );
         assert_eq!(mallory.maps(), Vec::<String>::new(), "{message}");
     }
     siege.stands();

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::git_objects::{Pack, answer_with, copying};
 use crate::siege::siege;
-use crate::support::repo::Change;
-use crate::support::world::{AUTOMATION, GIT_REPOSITORY, KUSTOMIZATION, World, automation, git_repository};
+use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, KUSTOMIZATION, World, automation, git_repository};
 
 /// A repository whose server answers with this pack, as a source; gives what is said of it.
 fn fetched(namespace: &str, pack: fn() -> Vec<u8>, wanted: &'static str) {
@@ -61,9 +61,9 @@ fn objects_that_nobody_asked_for() {
     world.add(GIT_REPOSITORY, "bomb", spec);
     world.ready(GIT_REPOSITORY, "bomb", "False", |_, message| message.contains(WANTED));
     let tries = world.git.requests().len();
-    crate::support::waiting::until("it is tried again", || world.git.requests().len() > tries + 6);
+    bumpwright_testkit::waiting::until("it is tried again", || world.git.requests().len() > tries + 6);
     // One may be coming in just now; those that stay would be more each time.
-    crate::support::waiting::until("no pack is left", || {
+    bumpwright_testkit::waiting::until("no pack is left", || {
         !files(&siege.controller.disk()).iter().any(|file| holds(file, 1_234))
     });
     siege.stands();

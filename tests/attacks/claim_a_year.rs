@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::siege::siege;
-use crate::support::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, OCI_REPOSITORY, World, git_repository};
 use crate::tarpit::{Tarpit, request, say, trickle};
+use bumpwright_testkit::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, OCI_REPOSITORY, World, git_repository};
 
 const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use crate::siege::siege;
-use crate::support::kustomize_world::{documents, map};
-use crate::support::world::CONFIG_MAP;
 use crate::swell_an_artifact::outside;
+use bumpwright_testkit::kustomize_world::{documents, map};
+use bumpwright_testkit::world::CONFIG_MAP;
 
 /// Each of these files is small.
 fn built(namespace: &str, files: &[(&str, &str)]) {

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::siege::siege;
-use crate::support::ports::free_port;
-use crate::support::waiting::until;
-use crate::support::world::{GIT_REPOSITORY, SECRET, World, git_repository};
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{GIT_REPOSITORY, SECRET, World, git_repository};
 
 /// So long an answer may take on a busy machine. The kubelet gives a probe a second, and three of them until it restarts the pod.
 const SOON: Duration = Duration::from_secs(5);
@@ -100,7 +100,11 @@ fn artifacts_and_webhooks_are_served_in_a_crowd() {
     let (artifacts, webhooks) = (free_port(), free_port());
     world.put(SECRET, "hooks", json!({"stringData": {"github": "s3cr3t-t0ken"}}));
     let repo = world.repository("a.git");
-    repo.commit("main", "1", &[crate::support::repo::Change::File("a.yaml", b"a: 1\n")]);
+    repo.commit(
+        "main",
+        "1",
+        &[bumpwright_testkit::repo::Change::File("a.yaml", b"a: 1\n")],
+    );
     let mut fields = json!({"spec": git_repository(&world.git.url("a.git"))});
     fields["metadata"]["labels"]["siege"] = json!(crate::siege::OUTSIDE);
     world.put(GIT_REPOSITORY, "a", fields);

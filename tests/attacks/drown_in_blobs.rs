@@ -4,9 +4,9 @@ use serde_json::json;
 
 use crate::git_objects::{commit, object, tree};
 use crate::siege::siege;
-use crate::support::repo::Change;
-use crate::support::waiting::until;
-use crate::support::world::{AUTOMATION, GIT_REPOSITORY, World, automation, git_repository};
+use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, World, automation, git_repository};
 
 const MIB: usize = 1 << 20;
 

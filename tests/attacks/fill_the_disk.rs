@@ -4,12 +4,12 @@
 use serde_json::json;
 
 use crate::siege::{OUTSIDE, siege};
-use crate::support::images::Media;
-use crate::support::packets::noise;
-use crate::support::reply::Reply;
-use crate::support::repo::Change;
-use crate::support::stub_http::StubHttp;
-use crate::support::world::{GIT_REPOSITORY, OCI_REPOSITORY, World, git_repository};
+use bumpwright_testkit::images::Media;
+use bumpwright_testkit::packets::noise;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::world::{GIT_REPOSITORY, OCI_REPOSITORY, World, git_repository};
 
 const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 

@@ -9,13 +9,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::garble::garbled;
 use crate::siege::siege;
-use crate::support::http_server::Request;
-use crate::support::images::Media;
-use crate::support::reply::Reply;
-use crate::support::stub_http::StubHttp;
-use crate::support::tarball::archive;
-use crate::support::waiting::wait_for;
-use crate::support::world::{IMAGE_REPOSITORY, OCI_REPOSITORY, World, condition_of};
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::images::Media;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::tarball::archive;
+use bumpwright_testkit::waiting::wait_for;
+use bumpwright_testkit::world::{IMAGE_REPOSITORY, OCI_REPOSITORY, World, condition_of};
 
 /// So many artifacts and lists of tags are looked at, each from another seed.
 const SEEDS: u64 = 40;

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use crate::garble::garbled;
 use crate::siege::siege;
-use crate::support::repo::Change;
-use crate::support::waiting::wait_for;
-use crate::support::world::{
+use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::waiting::wait_for;
+use bumpwright_testkit::world::{
     AUTOMATION, GIT_REPOSITORY, KUSTOMIZATION, World, automation, condition_of, git_repository,
 };
 

@@ -10,9 +10,9 @@ use serde_json::json;
 use sha2::Sha256;
 
 use crate::siege::siege;
-use crate::support::ports::free_port;
-use crate::support::waiting::until;
-use crate::support::world::{SECRET, World};
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{SECRET, World};
 
 const TOKEN: &str = "s3cr3t-t0ken";
 const SEEDS: u64 = 600;

@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use crate::support::git_http::{Fault, GitHttp, Maker, Seen};
-use crate::support::packets::{deflated, entry_head, repack, sealed};
-use crate::support::repo::{Repo, git};
+use bumpwright_testkit::git_http::{Fault, GitHttp, Maker, Seen};
+use bumpwright_testkit::packets::{deflated, entry_head, repack, sealed};
+use bumpwright_testkit::repo::{Repo, git};
 
 /// What stands under a name of a tree: mode, name, id.
 pub type Entry<'a> = (&'a str, &'a str, &'a str);

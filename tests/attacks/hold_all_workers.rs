@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::siege::siege;
-use crate::support::image_world::ImageWorld;
-use crate::support::kustomize_world::map;
-use crate::support::repo::Change;
-use crate::support::waiting::until;
-use crate::support::world::{
+use crate::tarpit::Tarpit;
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::kustomize_world::map;
+use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{
     AUTOMATION, GIT_REPOSITORY, IMAGE_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, SECRET, World, automation,
     git_repository,
 };
-use crate::tarpit::Tarpit;
 
 /// So many healthy objects of two kinds, each looked at every two seconds.
 const HEALTHY: usize = 10;

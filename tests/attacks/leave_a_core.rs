@@ -5,8 +5,8 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 
 use crate::siege::siege;
-use crate::support::waiting::until;
 use crate::tarpit::Tarpit;
+use bumpwright_testkit::waiting::until;
 
 fn line(id: u32, file: &str, name: &str) -> String {
     let text = std::fs::read_to_string(format!("/proc/{id}/{file}")).unwrap();

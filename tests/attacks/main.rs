@@ -35,8 +35,6 @@ mod read_the_cache;
 mod redirect_inside;
 mod send_a_cloud_token_elsewhere;
 mod siege;
-#[path = "../support/mod.rs"]
-mod support;
 mod swell_an_artifact;
 mod take_the_controllers_token;
 mod tarpit;

@@ -4,12 +4,12 @@
 use serde_json::{Value as Json, json};
 
 use crate::siege::siege;
-use crate::support::apiserver::Cluster;
-use crate::support::image_world::add_choice;
-use crate::support::kustomize_world::map;
-use crate::support::ports::free_port;
-use crate::support::repo::{Change, Repo};
-use crate::support::world::{
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::image_world::add_choice;
+use bumpwright_testkit::kustomize_world::map;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::world::{
     AUTOMATION, BUCKET, GIT_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, SECRET, World, automation, git_repository,
 };
 

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::siege::siege;
-use crate::support::git_http::Fault;
-use crate::support::repo::{Change, Repo};
-use crate::support::world::{GIT_REPOSITORY, World, git_repository};
+use bumpwright_testkit::git_http::Fault;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::world::{GIT_REPOSITORY, World, git_repository};
 
 /// A commit with the same submodule under so many names.
 fn nest(repo: &Repo, url: &str, id: &str, times: usize) -> String {

@@ -3,14 +3,14 @@
 use serde_json::json;
 
 use crate::siege::siege;
-use crate::support::kustomize_world::map;
-use crate::support::repo::Change;
-use crate::support::waiting::until;
-use crate::support::world::{
+use crate::tarpit::Tarpit;
+use bumpwright_testkit::kustomize_world::map;
+use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{
     AUTOMATION, BUCKET, GIT_REPOSITORY, IMAGE_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, SECRET, World, automation,
     git_repository,
 };
-use crate::tarpit::Tarpit;
 
 /// Objects with a timeout of ten hours wait for a server that says nothing, so that their namespace can never be deleted.
 #[test]

@@ -6,13 +6,13 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::siege::siege;
-use crate::support::git_http::{Fault, Login, Options};
-use crate::support::http_server::HttpServer;
-use crate::support::packets::frame;
-use crate::support::proxy::Proxy;
-use crate::support::reply::Reply;
-use crate::support::repo::Change;
-use crate::support::world::{AUTOMATION, GIT_REPOSITORY, SECRET, World, automation, git_repository};
+use bumpwright_testkit::git_http::{Fault, Login, Options};
+use bumpwright_testkit::http_server::HttpServer;
+use bumpwright_testkit::packets::frame;
+use bumpwright_testkit::proxy::Proxy;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, SECRET, World, automation, git_repository};
 
 /// A Git server that has nothing, says that `main` is at `commit`, and remembers what it is asked.
 struct Liar {
@@ -124,8 +124,8 @@ fn by_a_transfer_that_never_ends() {
     };
     let mallory = World::new(siege.cluster, "mallory-stalls");
     mallory.add(GIT_REPOSITORY, "stalled", spec("600m"));
-    crate::support::waiting::until("his transfer has begun", || {
-        let wants = |seen: &&crate::support::git_http::Seen| seen.body.windows(5).any(|word| word == b"want ");
+    bumpwright_testkit::waiting::until("his transfer has begun", || {
+        let wants = |seen: &&bumpwright_testkit::git_http::Seen| seen.body.windows(5).any(|word| word == b"want ");
         alice.git.requests().iter().filter(wants).count() > 0
     });
     alice.add(GIT_REPOSITORY, "shared", spec("2s"));

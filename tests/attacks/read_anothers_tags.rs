@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 use crate::siege::{Siege, siege};
-use crate::support::proxy::Proxy;
-use crate::support::reply::Reply;
-use crate::support::stub_http::StubHttp;
-use crate::support::world::{IMAGE_POLICY, IMAGE_REPOSITORY, SECRET, World, newest};
+use bumpwright_testkit::proxy::Proxy;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::world::{IMAGE_POLICY, IMAGE_REPOSITORY, SECRET, World, newest};
 
 /// A registry with one image, for those who log in when `login` is given.
 fn registry(tags: &[&str], login: Option<(&str, &str)>) -> StubHttp {
@@ -96,7 +96,7 @@ fn and_write_them_through_a_proxy() {
         &json!({"spec": {"policy": {"semver": {"range": ">=0.1.0"}}}}),
     );
     let seen = || alice.get(IMAGE_POLICY, "app")["status"]["observedGeneration"] == 2;
-    crate::support::waiting::until("her policy has chosen again", seen);
+    bumpwright_testkit::waiting::until("her policy has chosen again", seen);
     let chosen = alice.get(IMAGE_POLICY, "app")["status"]["latestRef"]["tag"].take();
     assert_eq!(chosen, "1.0.0");
     siege.stands();

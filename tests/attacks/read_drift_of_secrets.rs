@@ -3,10 +3,10 @@
 use serde_json::{Value as Json, json};
 
 use crate::siege::siege;
-use crate::support::kustomize_world::{KustomizeWorld, map};
-use crate::support::waiting::wait_for;
-use crate::support::world::{EVENT, KUSTOMIZATION, SECRET};
 use crate::swell_an_artifact::outside;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};
+use bumpwright_testkit::waiting::wait_for;
+use bumpwright_testkit::world::{EVENT, KUSTOMIZATION, SECRET};
 
 /// A namespace whose Kustomization has variables from a Secret.
 fn world(namespace: &str, manifest: &str) -> Option<KustomizeWorld<'static>> {

@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::siege::siege;
-use crate::support::cli::Bench;
-use crate::support::repo::{Change, Repo};
-use crate::support::waiting::until;
-use crate::support::world::{GIT_REPOSITORY, World, git_repository};
+use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{GIT_REPOSITORY, World, git_repository};
 
 /// What others than the owner may get at: everything below a folder that lets them in.
 fn open_to_others(path: &Path) -> Vec<PathBuf> {

@@ -10,10 +10,10 @@ use std::thread;
 use serde_json::{Value as Json, json};
 
 use crate::siege::siege;
-use crate::support::http_server::Request;
-use crate::support::reply::Reply;
-use crate::support::stub_http::StubHttp;
-use crate::support::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY, World, git_repository};
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY, World, git_repository};
 
 /// An address of the network for documentation (RFC 5737), which counts as outside. It is given to this machine alone, and stays.
 const OUTSIDE: &str = "198.51.100.7";

@@ -3,17 +3,17 @@
 use serde_json::json;
 
 use crate::siege::{OUTSIDE, siege};
-use crate::support::apiserver::Cluster;
-use crate::support::controller::Controller;
-use crate::support::http_server::Request;
-use crate::support::image_world::add_choice;
-use crate::support::ports::free_port;
-use crate::support::proxy::Proxy;
-use crate::support::reply::Reply;
-use crate::support::rsa::Rsa;
-use crate::support::stub_http::StubHttp;
-use crate::support::tls::Certificates;
-use crate::support::world::{
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::image_world::add_choice;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::proxy::Proxy;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::rsa::Rsa;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::tls::Certificates;
+use bumpwright_testkit::world::{
     AUTOMATION, BUCKET, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY, SECRET, World, automation,
     git_repository,
 };

@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::apiserver::Cluster;
-use crate::support::controller::Controller;
-use crate::support::image_world::ImageWorld;
-use crate::support::kustomize_world::map;
-use crate::support::ports::free_port;
-use crate::support::repo::Change;
-use crate::support::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, git_repository};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::kustomize_world::map;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, git_repository};
 
 /// The most memory that the controller may ever have taken, in KiB: half of what `deploy/` gives it.
 const MOST_MEMORY: u64 = 512 << 10;

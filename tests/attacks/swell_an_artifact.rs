@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use crate::siege::{OUTSIDE, siege};
-use crate::support::apiserver::Cluster;
-use crate::support::kustomize_world::{KustomizeWorld, map};
-use crate::support::tarball::{header, packed};
-use crate::support::world::CONFIG_MAP;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};
+use bumpwright_testkit::tarball::{header, packed};
+use bumpwright_testkit::world::CONFIG_MAP;
 
 /// A world whose sources the siege's own controller lets be.
 pub fn outside(cluster: &'static Cluster, namespace: &str) -> KustomizeWorld<'static> {

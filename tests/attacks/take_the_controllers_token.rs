@@ -6,15 +6,15 @@ use std::process::Command;
 use serde_json::{Value as Json, json};
 
 use crate::siege::{OUTSIDE, Siege, siege};
-use crate::support::controller::Starter;
-use crate::support::kustomize_world::{KustomizeWorld, map};
-use crate::support::reply::Reply;
-use crate::support::rsa::Rsa;
-use crate::support::stub_http::StubHttp;
-use crate::support::tls::Certificates;
-use crate::support::tool;
-use crate::support::waiting::until;
-use crate::support::world::{CONFIG_MAP, KUSTOMIZATION, SERVICE_ACCOUNT, World};
+use bumpwright_testkit::controller::Starter;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::rsa::Rsa;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::tls::Certificates;
+use bumpwright_testkit::tool;
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, SERVICE_ACCOUNT, World};
 
 /// Part of each secret.
 const HUNTER: &str = "hunter2";

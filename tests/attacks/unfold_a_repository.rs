@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::git_objects::{commit, unfolding};
 use crate::siege::siege;
-use crate::support::cli::{Bench, Ran, ran};
-use crate::support::world::{AUTOMATION, GIT_REPOSITORY, World, automation, git_repository};
+use bumpwright_testkit::cli::{Bench, Ran, ran};
+use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, World, automation, git_repository};
 
 const LEVELS: usize = 12;
 

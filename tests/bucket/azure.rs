@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::support::tls::Certificates;
 use super::*;
+use bumpwright_testkit::tls::Certificates;
 
 const ACCOUNT_KEY: &str = "aHVudGVyMmh1bnRlcjI=";
 

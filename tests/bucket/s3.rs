@@ -1,8 +1,8 @@
 //! S3: moto with a guard in front that checks each signature, and what stands between.
 
-use super::support::aws_signature::AwsKey;
-use super::support::moto::Moto;
 use super::*;
+use bumpwright_testkit::aws_signature::AwsKey;
+use bumpwright_testkit::moto::Moto;
 
 const KEY: AwsKey<'static> = AwsKey {
     id: "AKID",

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::aws_signature::AwsKey;
-use crate::support::moto::Moto;
-use crate::support::ports::free_port;
-use crate::support::proxy::Proxy;
-use crate::support::reply::Reply;
-use crate::support::stub_http::{StubHttp, forward};
-use crate::support::tls::Certificates;
+use bumpwright_testkit::aws_signature::AwsKey;
+use bumpwright_testkit::moto::Moto;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::proxy::Proxy;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::{StubHttp, forward};
+use bumpwright_testkit::tls::Certificates;
 
 pub const SECRET: &str = "hunter2/hunter2+hunter2=";
 

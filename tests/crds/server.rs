@@ -6,8 +6,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::support::apiserver::Cluster;
 use super::{definition, kept};
+use bumpwright_testkit::apiserver::Cluster;
 
 const IMAGE: &str = "image.toolkit.fluxcd.io";
 const SOURCE: &str = "source.toolkit.fluxcd.io";

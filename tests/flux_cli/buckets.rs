@@ -1,10 +1,10 @@
 //! Buckets by the `flux` command: created with a key, shown, reconciled, suspended, deleted.
 
-use super::support::apiserver::Cluster;
-use super::support::moto::Moto;
-use super::support::ports::free_port;
-use super::support::world::{BUCKET, World};
 use super::{Flux, rows};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::moto::Moto;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::world::{BUCKET, World};
 
 #[test]
 fn buckets_are_created_shown_and_reconciled() {

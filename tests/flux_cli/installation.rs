@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::support::apiserver::Cluster;
-use super::support::cli::Bench;
-use super::support::controller::ELECTION;
-use super::support::deployments;
-use super::support::http_server::Request;
-use super::support::image_world::ImageWorld;
-use super::support::reply::Reply;
-use super::support::stub_http::StubHttp;
-use super::support::tls::Certificates;
 use super::{Flux, rows};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::controller::ELECTION;
+use bumpwright_testkit::deployments;
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::tls::Certificates;
 
 const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::support::apiserver::Cluster;
-use crate::support::controller::Controller;
-use crate::support::kustomize_world::{documents, map};
-use crate::support::ports::free_port;
-use crate::support::repo::{Change, Repo};
-use crate::support::waiting::wait_for;
-use crate::support::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, World, git_repository};
 use crate::{Flux, rows};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::kustomize_world::{documents, map};
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::waiting::wait_for;
+use bumpwright_testkit::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, World, git_repository};
 
 fn manifests(value: &str) -> String {
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "app"}});

@@ -9,9 +9,9 @@ use std::process::Command;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::apiserver::Cluster;
-use crate::support::controller::Controller;
-use crate::support::ports::free_port;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::ports::free_port;
 
 /// What shows of one source.
 #[derive(Clone, Debug, PartialEq)]

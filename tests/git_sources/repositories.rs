@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::gpg::Gpg;
 use crate::ssh::Ssh;
-use crate::support::git_http::{Fault, GitHttp, Login, Options};
-use crate::support::repo::{Change, Repo, git, run, run_text};
+use bumpwright_testkit::git_http::{Fault, GitHttp, Login, Options};
+use bumpwright_testkit::gpg::Gpg;
+use bumpwright_testkit::repo::{Change, Repo, git, run, run_text};
 
 /// Servers with repositories, and the keys that some were signed with.
 pub struct World {

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::observed::{Shown, Side, differences, is_settled};
-use crate::support;
-use crate::support::apiserver::Cluster;
-use crate::support::controller::Controller;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
 
 /// A source, and what becomes of it.
 pub struct Case {
@@ -43,8 +42,8 @@ pub struct Rounds<'a> {
 
 /// A cluster that knows the kinds of sources; none where one of the programs is missing.
 pub fn cluster() -> Option<&'static Cluster> {
-    let (cluster, definitions) = (Cluster::shared()?, support::tool("flux-crds")?);
-    support::tool("source-controller")?;
+    let (cluster, definitions) = (Cluster::shared()?, bumpwright_testkit::tool("flux-crds")?);
+    bumpwright_testkit::tool("source-controller")?;
     for file in std::fs::read_dir(definitions).unwrap() {
         let file = file.unwrap().path();
         if file.file_name().unwrap().to_str().unwrap().starts_with("source.") {

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::rounds::Case;
-use crate::support::sshd::{Sshd, keygen};
+use bumpwright_testkit::sshd::{Sshd, keygen};
 
 /// The server, with the keys that may log in.
 pub struct Ssh {

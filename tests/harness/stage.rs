@@ -18,13 +18,14 @@ pub struct Stage {
 impl Stage {
     /// Gets everything together; None when the corpora are not there or a program is missing, which is said.
     pub fn set(runner: &str) -> Option<Self> {
-        let harness = crate::corpora::corpora().join("harness");
+        let harness = bumpwright_testkit::corpora::corpora().join("harness");
         if !harness.join(runner).exists() {
             println!("harness: absent");
             return None;
         }
-        let programs = ["etcd", "kube-apiserver", "flux", "registry"].map(crate::support::tool);
-        let here = crate::support::has("python3", "python3") && crate::support::has("kubectl", "kubernetes-client");
+        let programs = ["etcd", "kube-apiserver", "flux", "registry"].map(bumpwright_testkit::tool);
+        let here =
+            bumpwright_testkit::has("python3", "python3") && bumpwright_testkit::has("kubectl", "kubernetes-client");
         if !here || programs.iter().any(Option::is_none) || !has_yaml() {
             return None;
         }

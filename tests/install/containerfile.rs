@@ -6,15 +6,13 @@ use std::process::Command;
 
 use serde_json::{Value as Json, json};
 
-use super::support;
-
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// What BuildKit makes of a file; the error is its own.
 fn read(path: &Path) -> Option<Result<Json, String>> {
-    let out = Command::new(support::tool("containerfile")?)
+    let out = Command::new(bumpwright_testkit::tool("containerfile")?)
         .arg(path)
         .output()
         .unwrap();

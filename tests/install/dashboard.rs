@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::support::apiserver::Cluster;
-use super::support::controller::ELECTION;
-use super::support::image_world::ImageWorld;
-use super::support::repo::Change;
-use super::support::waiting::wait_for;
-use super::support::world::AUTOMATION;
 use super::{deploy, exported, kustomized, text};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::ELECTION;
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::waiting::wait_for;
+use bumpwright_testkit::world::AUTOMATION;
 
 fn dashboard() -> Json {
     serde_json::from_slice(&std::fs::read(deploy().join("monitoring/dashboard.json")).unwrap()).unwrap()

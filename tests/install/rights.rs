@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::support::apiserver::Cluster;
-use super::support::controller::{Controller, ELECTION};
-use super::support::image_world::ImageWorld;
-use super::support::ports::free_port;
-use super::support::repo::Change;
-use super::support::waiting::{until, wait_for};
-use super::support::world::{
+use super::{exported, kustomized, text};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::{Controller, ELECTION};
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::waiting::{until, wait_for};
+use bumpwright_testkit::world::{
     AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, LEASE, SECRET, SERVICE_ACCOUNT, git_repository,
     newest,
 };
-use super::{exported, kustomized, text};
 
 /// An image world without objects in a namespace with an installation whose rights are in effect, and a token of its
 /// ServiceAccount.

@@ -2,9 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
-use super::support::apiserver::Cluster;
-use super::support::cli::Bench;
 use super::{exported, text};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::cli::Bench;
 
 fn dry_run(cluster: &Cluster, object: &Json) {
     let query = "fieldManager=check&force=true&dryRun=All&fieldValidation=Strict";

@@ -1,9 +1,9 @@
 //! AWS KMS: moto decrypts, and what stands before it looks at signatures (K-130, K-131, K-137, K-145, K-149).
 
-use super::support::aws_signature::AwsKey;
-use super::support::moto::Moto;
-use super::support::ports::free_port;
 use super::*;
+use bumpwright_testkit::aws_signature::AwsKey;
+use bumpwright_testkit::moto::Moto;
+use bumpwright_testkit::ports::free_port;
 
 const REGION: &str = "eu-west-1";
 const FAR: &str = "2099-01-01T00:00:00Z";
@@ -43,7 +43,7 @@ fn ask(moto: &Moto, operation: &str, body: &Json) -> Json {
         number: 0,
         body: body.to_string().into_bytes(),
     };
-    let reply = support::stub_http::forward(moto.address(), &request).unwrap();
+    let reply = bumpwright_testkit::stub_http::forward(moto.address(), &request).unwrap();
     serde_json::from_slice(&reply.body).unwrap()
 }
 

@@ -5,11 +5,11 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::support::proxy::Proxy;
-use super::support::rsa::Rsa;
-use super::support::tls::Certificates;
 use super::*;
 use bumpwright_http as net;
+use bumpwright_testkit::proxy::Proxy;
+use bumpwright_testkit::rsa::Rsa;
+use bumpwright_testkit::tls::Certificates;
 
 const TENANT: &str = "11111111-2222-3333-4444-555555555555";
 const VAULT: &str = "https://team.vault.azure.net";

@@ -1,7 +1,7 @@
 //! The entries of a Secret that are for key services (K-132, K-137 to K-144), and what is said of those that cannot be used.
 
-use super::support::rsa::Rsa;
 use super::*;
+use bumpwright_testkit::rsa::Rsa;
 
 fn refused(entry: &str, value: &str) -> String {
     let said = read(&[(entry, value)]).unwrap_err();

@@ -1,7 +1,7 @@
 //! Google Cloud KMS: a server that looks at every request and decrypts (K-130, K-131, K-143, K-145).
 
-use super::support::rsa::Rsa;
 use super::*;
+use bumpwright_testkit::rsa::Rsa;
 
 const KEY: &str = "projects/p/locations/global/keyRings/r/cryptoKeys/k";
 

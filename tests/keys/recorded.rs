@@ -1,9 +1,9 @@
 //! What SOPS' own key services asked and said (`fixtures/keys`), beside what ours do with the same answers.
 
-use super::support::proxy::Proxy;
-use super::support::tls::Certificates;
 use super::*;
 use bumpwright_http as net;
+use bumpwright_testkit::proxy::Proxy;
+use bumpwright_testkit::tls::Certificates;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

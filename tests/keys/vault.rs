@@ -1,7 +1,7 @@
 //! The transit engine of Vault: a server that looks at every request and decrypts (K-144, K-146).
 
-use super::support::tls::Certificates;
 use super::*;
+use bumpwright_testkit::tls::Certificates;
 
 pub(super) fn key(server: &str, enc: &str) -> MasterKey {
     MasterKey::Vault {

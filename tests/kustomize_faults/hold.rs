@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::support::api_proxy::ApiProxy;
-use crate::support::controller::Controller;
-use crate::support::http_server::Request;
-use crate::support::waiting::wait_for;
+use bumpwright_testkit::api_proxy::ApiProxy;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::waiting::wait_for;
 
 #[derive(Default)]
 struct State {

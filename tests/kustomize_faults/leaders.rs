@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::hold::Hold;
-use crate::support::api_proxy::ApiProxy;
-use crate::support::apiserver::Cluster;
-use crate::support::controller::Controller;
-use crate::support::kustomize_world::KustomizeWorld;
-use crate::support::waiting::{until, wait_for};
 use crate::{is_whole, nothing_is_lost, publish};
+use bumpwright_testkit::api_proxy::ApiProxy;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::kustomize_world::KustomizeWorld;
+use bumpwright_testkit::waiting::{until, wait_for};
 
 const LEASE: &str = "kustomize-controller-leader-election";
 
@@ -78,7 +78,7 @@ fn a_leader_that_wakes_up_writes_nothing_more() {
     until("the second one leads", || two.second.leads(LEASE));
     is_whole(&two.world, 2);
     let versions = || {
-        let maps = two.world.list(crate::support::world::CONFIG_MAP);
+        let maps = two.world.list(bumpwright_testkit::world::CONFIG_MAP);
         let version = |map: &serde_json::Value| map["metadata"]["resourceVersion"].clone();
         maps.iter().map(version).collect::<Vec<_>>()
     };

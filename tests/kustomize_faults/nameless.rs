@@ -3,10 +3,10 @@
 
 use serde_json::json;
 
-use crate::support::apiserver::Cluster;
-use crate::support::kustomize_world::{KustomizeWorld, documents, map, revision};
-use crate::support::waiting::until;
-use crate::support::world::{CONFIG_MAP, EVENT, KUSTOMIZATION, SECRET};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, documents, map, revision};
+use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{CONFIG_MAP, EVENT, KUSTOMIZATION, SECRET};
 
 #[test]
 fn an_object_that_loses_its_name_is_told_and_not_deleted() {

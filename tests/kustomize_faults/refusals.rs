@@ -2,9 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::support::apiserver::Cluster;
-use crate::support::kustomize_world::{KustomizeWorld, documents, map};
-use crate::support::waiting::until;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, documents, map};
+use bumpwright_testkit::waiting::until;
 
 /// Refuses ConfigMaps whose key is `forbidden`, in one namespace.
 fn policy(namespace: &str) -> [Json; 2] {

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::api_proxy::is_watch;
-use crate::support::apiserver::Cluster;
-use crate::support::http_server::Request;
-use crate::support::kustomize_world::KustomizeWorld;
-use crate::support::reply::Reply;
 use crate::{Stopped, begun, is_whole, nothing_is_lost, publish};
+use bumpwright_testkit::api_proxy::is_watch;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::kustomize_world::KustomizeWorld;
+use bumpwright_testkit::reply::Reply;
 
 /// All watches are lost in the middle of an apply, and with them the word of the next revision.
 #[test]
@@ -24,7 +24,7 @@ fn watches_that_break_off_mid_apply_lose_nothing() {
     publish(&stopped.world, 2);
     stopped.hold.release();
     is_whole(&stopped.world, 2);
-    crate::support::waiting::until("they are begun anew", || {
+    bumpwright_testkit::waiting::until("they are begun anew", || {
         stopped.proxy.watches("kustomizations") > watches
     });
     publish(&stopped.world, 3);
@@ -97,13 +97,13 @@ fn an_etcd_that_times_out_leaves_nothing_behind() {
     });
     for revision in 1..4 {
         publish(&world, revision);
-        let wanted = crate::support::kustomize_world::revision(&revision.to_string());
+        let wanted = bumpwright_testkit::kustomize_world::revision(&revision.to_string());
         let is_applied = || {
             nothing_is_ever_lost(&world);
-            let object = world.get(crate::support::world::KUSTOMIZATION, "app");
+            let object = world.get(bumpwright_testkit::world::KUSTOMIZATION, "app");
             object["status"]["lastAppliedRevision"] == wanted
         };
-        crate::support::waiting::wait_for(is_applied, || controller.log());
+        bumpwright_testkit::waiting::wait_for(is_applied, || controller.log());
         is_whole(&world, revision);
     }
     assert_eq!(failures.load(Ordering::SeqCst), 12);

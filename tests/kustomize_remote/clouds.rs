@@ -6,15 +6,15 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value as Json, json};
 
-use super::support::aws_signature::AwsKey;
-use super::support::controller::Controller;
-use super::support::http_server::Request;
-use super::support::proxy::Proxy;
-use super::support::reply::Reply;
-use super::support::stub_http::StubHttp;
-use super::support::tls::Certificates;
-use super::support::world::SERVICE_ACCOUNT;
 use super::{GATE, Remote, clusters, failure};
+use bumpwright_testkit::aws_signature::AwsKey;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::proxy::Proxy;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
+use bumpwright_testkit::tls::Certificates;
+use bumpwright_testkit::world::SERVICE_ACCOUNT;
 
 /// Part of every secret that the stubs give.
 const HUNTER: &str = "hunter2";

@@ -4,9 +4,9 @@
 use serde_json::{Value as Json, json};
 
 use super::Remote;
-use super::support::kustomize_world::map;
-use super::support::waiting::wait_for;
-use super::support::world::{CONFIG_MAP, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT};
+use bumpwright_testkit::kustomize_world::map;
+use bumpwright_testkit::waiting::wait_for;
+use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT};
 
 /// What marks objects whose changes count at once.
 fn watched() -> Json {

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::support::apiserver::Cluster;
-use crate::support::kustomize_world::map;
-use crate::support::tarball::{archive, header, packed};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::kustomize_world::map;
+use bumpwright_testkit::tarball::{archive, header, packed};
 
 /// Whose Kustomizations try.
 pub const OWN: &str = "tenant-own";

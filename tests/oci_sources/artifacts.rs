@@ -9,10 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 
 use crate::observed::collect;
-use crate::support;
-use crate::support::images::{Images, Media};
-use crate::support::registry::{Access, Options, Registry};
-use crate::support::tarball::{archive, header, packed};
+use bumpwright_testkit::images::{Images, Media};
+use bumpwright_testkit::registry::{Access, Options, Registry};
+use bumpwright_testkit::tarball::{archive, header, packed};
 
 const LAYER: &str = "application/vnd.cncf.flux.content.v1.tar+gzip";
 const OTHER: &str = "application/vnd.acme.files.v1.tar+gzip";
@@ -29,7 +28,7 @@ pub struct World {
 
 impl World {
     pub fn build() -> Option<Self> {
-        support::tool("flux")?;
+        bumpwright_testkit::tool("flux")?;
         let closed = Options {
             access: Access::Password("ann", "hunter2"),
             ..Options::default()
@@ -90,7 +89,7 @@ impl World {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, content).unwrap();
         }
-        let mut flux = Command::new(support::tool("flux").unwrap());
+        let mut flux = Command::new(bumpwright_testkit::tool("flux").unwrap());
         flux.arg("push").arg("artifact");
         flux.arg(format!("oci://{}/{repository}:{tag}", registry.host()));
         flux.arg("--path").arg(&folder);
@@ -107,7 +106,7 @@ impl World {
     pub fn pulled(&self, name: &str) -> BTreeMap<String, String> {
         let folder = self.dir.path().join("pulled");
         std::fs::create_dir(&folder).unwrap();
-        let mut flux = Command::new(support::tool("flux").unwrap());
+        let mut flux = Command::new(bumpwright_testkit::tool("flux").unwrap());
         flux.args(["pull", "artifact", &self.url(name), "--output"])
             .arg(&folder);
         let out = flux.env("HOME", self.dir.path()).output().unwrap();

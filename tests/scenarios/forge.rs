@@ -12,8 +12,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use crate::support::git_http::{Fault, Seen};
-use crate::support::repo::{self, Repo};
+use bumpwright_testkit::git_http::{Fault, Seen};
+use bumpwright_testkit::repo::{self, Repo};
 
 const SETTINGS: &str = "[http]\nreceivepack=true\n[receive]\nadvertisePushOptions=true\nautogc=false\n\
                         [uploadpack]\nallowAnySHA1InWant=true\nallowFilter=true\n[gc]\nauto=0\n";

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use crate::support::repo::run;
-use crate::support::sshd::{Sshd, keygen};
-use crate::support::tls::Certificates;
+use bumpwright_testkit::repo::run;
+use bumpwright_testkit::sshd::{Sshd, keygen};
+use bumpwright_testkit::tls::Certificates;
 
 pub struct Keys {
     dir: tempfile::TempDir,
@@ -77,7 +77,7 @@ impl Keys {
 
     /// `GOODSIG gpg`, `GOODSIG ssh`, `bad …` or `none` for the commit at `reference`.
     pub fn verify(&self, repository: &Path, reference: &str) -> String {
-        let commit = run(crate::support::repo::git(repository).args(["cat-file", "commit", reference]));
+        let commit = run(bumpwright_testkit::repo::git(repository).args(["cat-file", "commit", reference]));
         let commit = String::from_utf8_lossy(&commit).into_owned();
         let head = commit.split("\n\n").next().unwrap_or_default();
         if !head.contains("\ngpgsig ") {
@@ -86,7 +86,7 @@ impl Keys {
         let kind = if head.contains("SSH SIGNATURE") { "ssh" } else { "gpg" };
         let signers = self.dir.path().join("allowed_signers");
         std::fs::write(&signers, format!("* {}", self.read("sshsign.pub"))).unwrap();
-        let mut command = crate::support::repo::git(repository);
+        let mut command = bumpwright_testkit::repo::git(repository);
         command
             .arg("-c")
             .arg(format!("gpg.ssh.allowedSignersFile={}", signers.display()))

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use crate::forge::Forge;
 use crate::keys::Keys;
-use crate::support::cli::Bench;
-use crate::support::git_http::{GitHttp, Options};
-use crate::support::repo::{git, run};
+use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::git_http::{GitHttp, Options};
+use bumpwright_testkit::repo::{git, run};
 
 /// The kinds that `update -f` reads.
 const KINDS: [&str; 4] = ["ImagePolicy", "ImageUpdateAutomation", "GitRepository", "Secret"];
@@ -254,7 +254,7 @@ impl<'a> Play<'a> {
         }
         let mut files = self.forge.files(&step["files"], self.folder);
         if let Some(tree) = step["tree"].as_str() {
-            for (path, bytes) in crate::support::cli::files(&self.folder.join(tree)) {
+            for (path, bytes) in bumpwright_testkit::cli::files(&self.folder.join(tree)) {
                 files.insert(path, Some(("100644", bytes)));
             }
         }
@@ -330,7 +330,7 @@ impl<'a> Play<'a> {
             .bench
             .command(&["update", "-f", "manifests.yaml", "--output", "json"]);
         command.env_remove("SSH_AUTH_SOCK");
-        let ran = crate::support::cli::ran(command.output().unwrap());
+        let ran = bumpwright_testkit::cli::ran(command.output().unwrap());
         let Ok(document) = serde_json::from_str::<Value>(&ran.out) else {
             // Nothing was run: the error is everybody's.
             for (kind, namespace, name) in self.objects.keys() {

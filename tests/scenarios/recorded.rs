@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::files;
 use crate::play::{Outcome, Play, Shown};
-use crate::support::repo::Repo;
+use bumpwright_testkit::repo::Repo;
 
 /// Texts of errors: what the controller's message holds, and what ours has to hold one of.
 const WORDS: &[(&str, &[&str])] = &[

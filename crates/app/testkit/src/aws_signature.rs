@@ -3,7 +3,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-use super::http_server::Request;
+use crate::http_server::Request;
 
 /// A key, and where it counts.
 #[derive(Clone, Copy, Debug)]

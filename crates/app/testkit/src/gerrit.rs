@@ -9,8 +9,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::repo::{git, run};
-use super::tool;
+use crate::repo::{git, run};
+use crate::tool;
 
 /// The server. It ends with the process, whose end of the pipe it watches.
 pub struct Gerrit {
@@ -62,7 +62,7 @@ impl Gerrit {
     }
 
     fn start(program: &Path) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gerrit");
+        let folder = crate::target().join("tmp/gerrit");
         drop(std::fs::remove_dir_all(&folder));
         std::fs::create_dir_all(&folder).unwrap();
         let log = std::fs::File::create(folder.join("log")).unwrap();
@@ -160,7 +160,7 @@ impl Project {
 
     /// `git ARGUMENTS` in the clone; must succeed.
     pub fn git(&self, arguments: &[&str]) -> String {
-        super::repo::run_text(git(&self.clone).args(arguments))
+        crate::repo::run_text(git(&self.clone).args(arguments))
     }
 
     /// Commits files onto `main`, past any review.

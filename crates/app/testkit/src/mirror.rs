@@ -12,7 +12,7 @@ use bumpwright_git::{
     RefUpdate, Remote, RemoteUrl, Service, Transport, TransportError, open,
 };
 
-use super::repo::Repo;
+use crate::repo::Repo;
 
 /// The protocol that a server speaks whatever it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

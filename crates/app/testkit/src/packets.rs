@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use bumpwright_git::{Protocol, Service, Transport, TransportError};
 
-use super::repo::{Repo, git};
+use crate::repo::{Repo, git};
 
 /// A version 2 request for all branches.
 pub const LS_REFS: &[u8] = b"0014command=ls-refs\n0001001bref-prefix refs/heads/\n0000";

@@ -12,9 +12,9 @@ use p256::ecdsa::signature::Signer;
 use p256::ecdsa::{Signature, SigningKey};
 use serde_json::{Value as Json, json};
 
-use super::http_server::Request;
-use super::reply::Reply;
-use super::stub_http::StubHttp;
+use crate::http_server::Request;
+use crate::reply::Reply;
+use crate::stub_http::StubHttp;
 
 const SERVICE: &str = "registry.test";
 const ISSUER: &str = "token-server.test";

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use super::repo;
+use crate::repo;
 
 /// A throw-away home with a cache; commands run in `dir`.
 pub struct Bench {
@@ -43,7 +43,7 @@ impl Bench {
 
     /// The command, ready to run; the environment holds nothing of the machine's user.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_bumpwright"));
+        let mut command = Command::new(crate::program());
         repo::hermetic(&mut command);
         for name in [
             "BUMPWRIGHT_GIT_TOKEN",

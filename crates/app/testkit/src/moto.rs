@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use super::http_server::Request;
-use super::reply::Reply;
-use super::stub_http::forward;
+use crate::http_server::Request;
+use crate::reply::Reply;
+use crate::stub_http::forward;
 
 /// A running server, with nothing in it; it ends when it is dropped.
 pub struct Moto {
@@ -18,7 +18,7 @@ pub struct Moto {
 impl Moto {
     /// None when it is missing. A page of a list has three objects.
     pub fn start() -> Option<Self> {
-        let mut child = Command::new(super::tool("moto_server")?)
+        let mut child = Command::new(crate::tool("moto_server")?)
             .args(["-H", "127.0.0.1", "-p", "0"])
             .env("MOTO_S3_DEFAULT_MAX_KEYS", "3")
             .stdout(Stdio::null())

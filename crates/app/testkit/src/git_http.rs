@@ -13,9 +13,9 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::http_server::{HttpServer, Out, Request};
-use super::reply::Reply;
-use super::repo::hermetic;
+use crate::http_server::{HttpServer, Out, Request};
+use crate::reply::Reply;
+use crate::repo::hermetic;
 
 /// A request as it came in.
 #[derive(Clone, Debug)]

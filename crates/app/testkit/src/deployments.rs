@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::apiserver::Cluster;
+use crate::apiserver::Cluster;
 
 /// Says of a Deployment, as it was read, that so many replicas of it run.
 pub fn tell(cluster: &Cluster, deployment: &Json, replicas: u64) {

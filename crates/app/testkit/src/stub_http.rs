@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::http_server::{HttpServer, Request, read_body, read_headers};
-use super::reply::Reply;
+use crate::http_server::{HttpServer, Request, read_body, read_headers};
+use crate::reply::Reply;
 
 /// What a server sends when its client's connection ends the body.
 const LONGEST_BODY: u64 = 1 << 30;

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::apiserver::Cluster;
-use super::reply::Reply;
-use super::repo::{Change, Repo};
-use super::stub_http::StubHttp;
-use super::waiting::{until, wait_for};
-use super::world::{
+use crate::apiserver::Cluster;
+use crate::reply::Reply;
+use crate::repo::{Change, Repo};
+use crate::stub_http::StubHttp;
+use crate::waiting::{until, wait_for};
+use crate::world::{
     AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, Kind, World, automation, git_repository, newest,
 };
 

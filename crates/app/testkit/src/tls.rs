@@ -9,7 +9,7 @@ use rustls::{RootCertStore, ServerConfig};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::repo::run;
+use crate::repo::run;
 
 /// An authority of our own with a certificate for `localhost` and one for a client, all PEM.
 pub struct Certificates {
@@ -26,7 +26,7 @@ impl Certificates {
 
     /// With a certificate for another host.
     pub fn for_host(host: &str) -> Option<Self> {
-        if !super::has("openssl", "openssl") {
+        if !crate::has("openssl", "openssl") {
             return None;
         }
         let dir = tempfile::tempdir().unwrap();

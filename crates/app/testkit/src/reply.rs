@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::http_server::{Out, Request};
+use crate::http_server::{Out, Request};
 
 /// How the body goes over the wire.
 #[derive(Clone, Debug)]

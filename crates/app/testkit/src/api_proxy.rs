@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::apiserver::Cluster;
-use super::http_server::{HttpServer, Out, Request};
-use super::reply::Reply;
+use crate::apiserver::Cluster;
+use crate::http_server::{HttpServer, Out, Request};
+use crate::reply::Reply;
 
 /// By this header clients know that the server shares its time out fairly, and ask as fast as they can.
 const FAIR: &str = "X-Kubernetes-Pf-Flowschema-Uid";

@@ -100,7 +100,7 @@ impl Gpg {
             .args(["--batch", "--import"])
             .arg(&exported);
         assert!(import.output().unwrap().status.success());
-        let mut command = super::support::repo::git(repository);
+        let mut command = crate::repo::git(repository);
         command
             .args(["verify-commit", "--raw", revision])
             .env("GNUPGHOME", public.path());

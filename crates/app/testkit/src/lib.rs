@@ -2,9 +2,8 @@
 //! ones do not do. A suite about controllers begins with a cluster ([`apiserver`]) and a namespace in it ([`world`]); what comes
 //! later than the action is waited for ([`waiting`]).
 //!
-//! Each test binary uses some of it.
+//! For tests of the root package, which Cargo builds the program for: see [`program`].
 #![allow(
-    dead_code,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
@@ -18,16 +17,21 @@ pub mod apiserver;
 pub mod aws_signature;
 pub mod cli;
 pub mod controller;
+pub mod corpora;
 pub mod deployments;
 pub mod forge;
 pub mod gerrit;
 pub mod git_http;
+pub mod gotemplate_struct;
+pub mod gpg;
 pub mod http_server;
 pub mod image_world;
 pub mod images;
 pub mod kustomize_world;
 pub mod mirror;
 pub mod moto;
+pub mod old_manifests;
+pub mod oracle;
 pub mod packets;
 pub mod ports;
 pub mod proxy;
@@ -40,10 +44,33 @@ pub mod stub_http;
 pub mod tarball;
 pub mod tls;
 pub mod token_server;
+pub mod ugly_yaml;
 pub mod waiting;
 pub mod world;
 
 use std::path::{Path, PathBuf};
+
+/// The root of the project.
+pub fn root() -> &'static Path {
+    let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    folders.nth(3).unwrap()
+}
+
+/// The program under test. Before a test of the root package runs, Cargo builds it and puts it two folders above the test.
+pub fn program() -> PathBuf {
+    built("bumpwright")
+}
+
+/// The folder of everything that Cargo builds.
+fn target() -> PathBuf {
+    built("..")
+}
+
+/// What is in the folder that has the folder `deps`, in which a running test is.
+fn built(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().unwrap().with_file_name(name)
+}
 
 /// Whether a program that a test needs is there. Without it the test is skipped, but fails when `CI` is set.
 pub fn has(program: &str, package: &str) -> bool {

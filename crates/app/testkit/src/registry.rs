@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 
-use super::images::Images;
-use super::tls::Certificates;
-use super::token_server::TokenServer;
+use crate::images::Images;
+use crate::tls::Certificates;
+use crate::token_server::TokenServer;
 
 /// Who may pull.
 #[derive(Clone, Copy, Default)]
@@ -58,7 +58,7 @@ impl Registry {
     }
 
     pub fn with(options: &Options<'_>) -> Option<Self> {
-        let program = super::tool("registry")?;
+        let program = crate::tool("registry")?;
         // In memory where that can be: on a disk thousands of small folders take many seconds.
         let dir = tempfile::tempdir_in("/dev/shm")
             .or_else(|_| tempfile::tempdir())

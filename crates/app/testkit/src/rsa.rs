@@ -18,7 +18,7 @@ pub struct Rsa {
 impl Rsa {
     /// None when openssl is missing.
     pub fn make(folder: &Path) -> Option<Self> {
-        if !super::has("openssl", "openssl") {
+        if !crate::has("openssl", "openssl") {
             return None;
         }
         let arguments = "req -x509 -newkey rsa:2048 -nodes -keyout rsa.key -out rsa.crt -subj /CN=x -days 2";

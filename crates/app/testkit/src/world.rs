@@ -1,5 +1,5 @@
 //! A namespace in a test's cluster, with a folder, a Git server and whatever objects a test puts there: what every suite about
-//! controllers begins with. What else a suite needs stands around it, as in [`super::image_world`].
+//! controllers begins with. What else a suite needs stands around it, as in [`crate::image_world`].
 //!
 //! ```ignore
 //! let Some(cluster) = Cluster::shared() else { return };
@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::apiserver::{Answer, Cluster};
-use super::controller::{Controller, Starter};
-use super::git_http::{GitHttp, Options};
-use super::repo::Repo;
-use super::waiting::wait_for;
+use crate::apiserver::{Answer, Cluster};
+use crate::controller::{Controller, Starter};
+use crate::git_http::{GitHttp, Options};
+use crate::repo::Repo;
+use crate::waiting::wait_for;
 
 /// Where the API has the objects of a kind.
 #[derive(Clone, Copy, Debug)]

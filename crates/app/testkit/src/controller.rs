@@ -6,7 +6,7 @@
 //! assert_eq!(controller.stop(), Some(0));
 //! ```
 //!
-//! Most suites start theirs by [`super::world::World::controller`]. When a test fails, the end of the log is printed.
+//! Most suites start theirs by [`crate::world::World::controller`]. When a test fails, the end of the log is printed.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -15,8 +15,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::ports::free_port;
-use super::waiting::{until, wait_for};
+use crate::ports::free_port;
+use crate::waiting::{until, wait_for};
 
 /// Flags for a controller that others may stand in for. Without them it leads from the start.
 pub const ELECTION: [&str; 2] = ["--enable-leader-election=true", "--leader-election-retry-period=1s"];
@@ -112,7 +112,7 @@ pub struct Controller {
 impl Controller {
     /// `bumpwright controller` with its leases in `namespace` and its storage in `folder`.
     pub fn ours(kubeconfig: &Path, namespace: &str, folder: &Path) -> Starter {
-        let program = Command::new(env!("CARGO_BIN_EXE_bumpwright"));
+        let program = Command::new(crate::program());
         Self::ours_by(program, kubeconfig, namespace, folder)
     }
 
@@ -120,7 +120,7 @@ impl Controller {
     pub fn ours_to_the_end(kubeconfig: &Path, namespace: &str, folder: &Path, flags: &[String]) -> Self {
         // The kernel ends it when the thread ends that has started it; this one ends with the process.
         let mut program = Command::new("setpriv");
-        program.args(["--pdeathsig", "KILL", env!("CARGO_BIN_EXE_bumpwright")]);
+        program.args(["--pdeathsig", "KILL"]).arg(crate::program());
         let starter = Self::ours_by(program, kubeconfig, namespace, folder).flags(flags);
         let (send, started) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
@@ -146,7 +146,7 @@ impl Controller {
             return None;
         }
         let mut program = mounting();
-        program.arg(env!("CARGO_BIN_EXE_bumpwright"));
+        program.arg(crate::program());
         Some(Self::ours_by(program, kubeconfig, namespace, folder))
     }
 
@@ -159,7 +159,7 @@ impl Controller {
     /// One of Flux's controllers, which `tests/tools/prepare` builds, with its leases in `namespace`. What of its storage it
     /// wants to be told is up to the caller's flags. None when it is missing.
     pub fn of_flux(name: &str, kubeconfig: &Path, namespace: &str, folder: &Path) -> Option<Starter> {
-        let program = Command::new(super::tool(name)?);
+        let program = Command::new(crate::tool(name)?);
         Some(Starter::new(program, false, kubeconfig, namespace, folder))
     }
 

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use super::ports::free_port;
-use super::tls::Certificates;
-use super::waiting::wait_for;
+use crate::ports::free_port;
+use crate::tls::Certificates;
+use crate::waiting::wait_for;
 
 /// Whoever has it may do everything.
 const TOKEN: &str = "bumpwright-tests";
@@ -73,8 +73,8 @@ impl Cluster {
     }
 
     fn start_with(trust: Option<&Trust<'_>>) -> Option<Self> {
-        let etcd = super::tool("etcd")?;
-        let apiserver = super::tool("kube-apiserver")?;
+        let etcd = crate::tool("etcd")?;
+        let apiserver = crate::tool("kube-apiserver")?;
         let certificates = Certificates::make()?;
         // A free port can be taken by another process before the server listens on it.
         let tried = (0..3).find_map(|_| Self::try_start(&etcd, &apiserver, &certificates, trust));
@@ -277,7 +277,7 @@ impl Cluster {
     /// Makes all kinds of `crds/` known: once for a cluster, however many tests want it.
     pub fn define(&self) {
         self.defined.call_once(|| {
-            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
+            let folder = crate::root().join("crds");
             let files = std::fs::read_dir(folder).unwrap();
             let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
             let definitions: Vec<Json> = texts.map(|text| serde_saphyr::from_str(&text).unwrap()).collect();

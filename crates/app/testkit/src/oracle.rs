@@ -1,13 +1,10 @@
 //! Tables of recorded behaviour, and how many of their rows come out right.
 
-#[path = "corpora.rs"]
-mod corpora;
-
 use serde_json::Value as Json;
 
 /// The rows of a table; none when it is not there.
 pub fn rows(table: &str) -> Vec<Json> {
-    let path = corpora::corpora().join("oracles").join(table);
+    let path = crate::corpora::corpora().join("oracles").join(table);
     let text = std::fs::read_to_string(path).unwrap_or_default();
     text.lines()
         .map(|line| serde_json::from_str(line).expect("a row is JSON"))

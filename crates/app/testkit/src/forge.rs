@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use super::git_http::GitHttp;
-use super::http_server::Request;
-use super::reply::Reply;
-use super::stub_http::{StubHttp, forward};
+use crate::git_http::GitHttp;
+use crate::http_server::Request;
+use crate::reply::Reply;
+use crate::stub_http::{StubHttp, forward};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -4,9 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use super::ports::free_port;
-use super::repo::run;
-use super::waiting::{until, wait_for};
+use crate::ports::free_port;
+use crate::repo::run;
+use crate::waiting::{until, wait_for};
 
 const PROGRAM: &str = "/usr/sbin/sshd";
 
@@ -31,7 +31,7 @@ impl Sshd {
     /// Starts it with an ed25519 and an RSA host key, or says that it cannot: then the test is skipped, but fails when
     /// the environment variable `CI` is set.
     pub fn start() -> Option<Self> {
-        if !super::has(PROGRAM, "openssh-server") {
+        if !crate::has(PROGRAM, "openssh-server") {
             return None;
         }
         let dir = tempfile::tempdir().unwrap();
@@ -123,7 +123,7 @@ impl Sshd {
 
     /// `ssh://user@127.0.0.1:port/path`, for the current user.
     pub fn url(&self, path: &Path) -> String {
-        let user = super::repo::run_text(Command::new("id").arg("-un"));
+        let user = crate::repo::run_text(Command::new("id").arg("-un"));
         let path = path.display().to_string().replace(' ', "%20").replace('\'', "%27");
         format!("ssh://{user}@127.0.0.1:{}{path}", self.port)
     }

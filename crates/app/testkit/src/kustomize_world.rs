@@ -17,13 +17,13 @@ use std::sync::{Arc, Mutex};
 use bumpwright_artifact::Algorithm;
 use serde_json::{Value as Json, json};
 
-use super::apiserver::Cluster;
-use super::controller::Controller;
-use super::http_server::HttpServer;
-use super::reply::Reply;
-use super::tarball::archive;
-use super::waiting::wait_for;
-use super::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, World};
+use crate::apiserver::Cluster;
+use crate::controller::Controller;
+use crate::http_server::HttpServer;
+use crate::reply::Reply;
+use crate::tarball::archive;
+use crate::waiting::wait_for;
+use crate::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, World};
 
 /// A controller of Kustomizations alone, that looks again soon at what waits for something.
 const FLAGS: [&str; 2] = ["--controllers=kustomize", "--requeue-dependency=1s"];
