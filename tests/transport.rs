@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use bumpwright_git::{Auth, Protocol, Remote, RemoteUrl, Service, TransportError, open};
 use bumpwright_secret::Secret;
+use bumpwright_testkit::again;
 use bumpwright_testkit::git_http::{Fault, GitHttp, Login, Options};
 use bumpwright_testkit::packets::{LS_REFS, list, push, read};
 use bumpwright_testkit::repo::{Change, Repo, git};
@@ -103,11 +104,11 @@ fn local_environment_and_ownership() {
     }
     let (root, repo, _) = served();
     let child = |name: &str, value: &str| {
-        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        let mut command = again(local_environment_and_ownership);
         bumpwright_testkit::repo::hermetic(&mut command);
-        command.args(["--exact", "local_environment_and_ownership", "--nocapture"]);
         bumpwright_testkit::repo::run_text(
             command
+                .arg("--nocapture")
                 .env("BUMPWRIGHT_TEST_PATH", &repo.dir)
                 .env("HOME", root.path())
                 .env(name, value),
@@ -477,6 +478,13 @@ fn peak_memory() -> u64 {
 
 #[test]
 fn http_answers_are_not_held_in_memory() {
+    // The peak is one of all tests in a process.
+    const ALONE: &str = "BUMPWRIGHT_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let status = again(http_answers_are_not_held_in_memory).env(ALONE, "1").status();
+        assert!(status.unwrap().success());
+        return;
+    }
     const SIZE: u64 = 100 * 1024 * 1024;
     let (root, ..) = served();
     let server = GitHttp::start(root.path());

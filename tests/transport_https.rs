@@ -9,12 +9,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use bumpwright_git::{Auth, Remote, RemoteUrl, TransportError, open};
 use bumpwright_http::Proxy;
 use bumpwright_secret::Secret;
+use bumpwright_testkit::again;
 use bumpwright_testkit::git_http::{GitHttp, Login, Options};
 use bumpwright_testkit::packets::list;
 use bumpwright_testkit::repo::Repo;
@@ -216,8 +216,8 @@ fn proxies() {
 }
 
 /// A child process of this test binary: helpers, proxies and roots are found by the environment.
-fn as_user(test: &str, url: &str, environment: &[(&str, &Path)]) -> (bool, String) {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+fn as_user(test: impl Fn(), url: &str, environment: &[(&str, &Path)]) -> (bool, String) {
+    let mut command = again(test);
     for name in [
         "http_proxy",
         "https_proxy",
@@ -231,7 +231,7 @@ fn as_user(test: &str, url: &str, environment: &[(&str, &Path)]) -> (bool, Strin
         command.env_remove(name);
     }
     command
-        .args(["--exact", test, "--nocapture"])
+        .arg("--nocapture")
         .env("BUMPWRIGHT_TEST_URL", url)
         .env("GIT_CONFIG_SYSTEM", "/dev/null");
     command.envs(environment.iter().copied());
@@ -284,7 +284,7 @@ fn credential_helpers_are_asked_after_a_challenge() {
     };
     let child = || {
         let text = as_user(
-            "credential_helpers_are_asked_after_a_challenge",
+            credential_helpers_are_asked_after_a_challenge,
             &server.url("r.git"),
             &[("GIT_CONFIG_GLOBAL", &config)],
         );
@@ -357,7 +357,7 @@ fn the_user_s_proxy_and_roots_are_honoured() {
         ];
         environment.extend(more);
         let (ok, text) = as_user(
-            "the_user_s_proxy_and_roots_are_honoured",
+            the_user_s_proxy_and_roots_are_honoured,
             &server.url("r.git"),
             &environment,
         );

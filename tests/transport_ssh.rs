@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use bumpwright_git::{Auth, KnownHosts, Protocol, Remote, RemoteUrl, Service, Transport, TransportError, open};
 use bumpwright_http::Proxy;
 use bumpwright_secret::Secret;
+use bumpwright_testkit::again;
 use bumpwright_testkit::packets::{list, read};
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::repo::{Change, Repo, run};
@@ -391,11 +392,8 @@ fn keys_of_the_user() {
     fs::write(ssh.join("known_hosts"), place.server.host_line("ed25519")).unwrap();
     let url = place.server.url(&place.repo.dir);
     let child = |url: &str, agent: Option<&Path>| {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command
-            .args(["--exact", "keys_of_the_user"])
-            .env("HOME", home.path())
-            .env("BUMPWRIGHT_TEST_SSH_URL", url);
+        let mut command = again(keys_of_the_user);
+        command.env("HOME", home.path()).env("BUMPWRIGHT_TEST_SSH_URL", url);
         match agent {
             Some(socket) => command.env("SSH_AUTH_SOCK", socket),
             None => command.env_remove("SSH_AUTH_SOCK"),

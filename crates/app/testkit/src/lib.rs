@@ -49,6 +49,7 @@ pub mod waiting;
 pub mod world;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The root of the project.
 pub fn root() -> &'static Path {
@@ -59,6 +60,16 @@ pub fn root() -> &'static Path {
 /// The program under test. Before a test of the root package runs, Cargo builds it and puts it two folders above the test.
 pub fn program() -> PathBuf {
     built("bumpwright")
+}
+
+/// A test once more, in a process of its own: for what is said by the environment, or measured of the process. The test has to see
+/// that it is there, by a variable for one.
+pub fn again<Test: Fn()>(_: Test) -> Command {
+    let path = std::any::type_name::<Test>();
+    let (_, name) = path.split_once("::").unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", name]);
+    command
 }
 
 /// The folder of everything that Cargo builds.
