@@ -1,12 +1,5 @@
 //! The laws of an edit, over generated documents.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,6 +1,4 @@
 //! The example fleet holds together: its policies have images, its markers name them, its bytes are what it says.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(missing_docs)]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

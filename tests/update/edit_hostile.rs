@@ -1,12 +1,5 @@
 //! Input made to hurt: an answer in bounded time and memory, never a crash.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::time::{Duration, Instant};
 

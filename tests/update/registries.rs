@@ -1,12 +1,5 @@
 //! `bumpwright update` that asks registries, as its user runs it (issue: `update` needs no cluster), against a real
 //! registry.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::cli::{Bench, automation, git_repository};
 use bumpwright_testkit::images::Media;

@@ -4,13 +4,6 @@
 //! `# {"$imagepolicy": "fs:app"}`, `@tag`, `@name` and `@digest` for those parts. Which fields change is go-yaml's
 //! and kyaml's doing; the cases were settled by running these.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::collections::BTreeMap;
 

@@ -1,12 +1,5 @@
 //! SSH servers that break, refuse and hang, seen from the command: an error that names the remote, nothing half-pushed,
 //! and a next run that works and fetches only what is new.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::io::Write;
 use std::net::TcpListener;

@@ -1,11 +1,4 @@
 //! `bumpwright update` against a real Gerrit: changes through refspecs, the short form `--gerrit`, and refusals.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
 use bumpwright_testkit::gerrit::{ADMIN, Account, BOT, Change, Gerrit, Project};

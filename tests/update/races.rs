@@ -1,11 +1,4 @@
 //! Pushes that race: automations among themselves, and with somebody who commits to the same branch all the time.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,11 +1,4 @@
 //! `bumpwright update -f` with ImageUpdateAutomations: what to clone, where to push, who commits (docs/cli.md, *TARGET*, rules 3 to 6).
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
 use bumpwright_testkit::repo::{Change, Repo};

@@ -1,11 +1,4 @@
 //! Signed commits: keys made by gpg and ssh-keygen, signatures checked by git (issue 6, ImageUpdateAutomation v1 *Signing Key*).
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,11 +1,4 @@
 //! What `--refspec` does on a plain server, over smart HTTP: forced, refused, several, repeated.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
 use bumpwright_testkit::git_http::GitHttp;

@@ -1,11 +1,4 @@
 //! `bumpwright update` against remotes, as its user runs it: fetch, edit, commit, push, with no checkout on disk.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::cli::{Bench, policy};
 use bumpwright_testkit::git_http::{GitHttp, Login, Options};

@@ -1,11 +1,4 @@
 //! `bumpwright update` when something is odd or goes wrong: what a person at a terminal and a CI job meet.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::cli::{Bench, automation, files, git_repository, policy, ran};
 use bumpwright_testkit::git_http::{GitHttp, Login, Options};

@@ -1,11 +1,4 @@
 //! Merge requests by a push alone: GitLab's push options, and AGit at Gitea and Forgejo (`refs/for/…` with a topic).
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
 use bumpwright_testkit::git_http::GitHttp;

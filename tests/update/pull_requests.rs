@@ -1,11 +1,4 @@
 //! `--pull-request` and its annotations: the requests to GitHub and Gitea, one by one, and what people find there.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::cli::{Bench, Ran, automation, git_repository, policy, ran};
 use bumpwright_testkit::forge::{Forge, Kind, Pull, refused};

@@ -1,11 +1,4 @@
 //! `bumpwright update` on folders and files, as its user runs it (docs/cli.md, *`update`: what TARGET means*, rules 1 to 5).
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::cli::{Bench, automation, files, git_repository, policy};
 use bumpwright_testkit::repo;

@@ -1,12 +1,5 @@
 //! `bumpwright update -f` where the credentials of a GitRepository are fetched: GitHub Apps, Azure, AWS and Google, against
 //! stubs that are asked for tokens and real Git servers that take nothing else.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::collections::BTreeMap;
 use std::path::Path;

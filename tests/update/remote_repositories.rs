@@ -1,13 +1,5 @@
 //! Remotes and repositories of all sorts, seen from the command: how they are reached is said by Secrets of manifests, and each
 //! remote has its own; what is in them is large, old, or of a kind that must come through untouched.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -1,12 +1,5 @@
 //! Servers that break, lie, hang and talk too much, seen from the command: an error that names the remote, nothing
 //! half-pushed, and a next run that works and still fetches only what is new.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::cell::Cell;
 

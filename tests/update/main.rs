@@ -1,0 +1,30 @@
+//! `bumpwright update` as its user runs it: on folders and remotes, with its pull requests, changes and signatures; and what an
+//! edit does to a file.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod automations;
+mod edit_hostile;
+mod edit_laws;
+mod fleet;
+mod folder;
+mod formatting;
+mod gerrit;
+mod identities;
+mod merge_requests;
+mod mishaps;
+mod pull_requests;
+mod races;
+mod refspecs;
+mod registries;
+mod remote;
+mod remote_faults;
+mod remote_faults_ssh;
+mod remote_repositories;
+mod signing;
