@@ -1,11 +1,4 @@
 //! Pushing to the real git: leases, refusals, options, broken connections.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_git::{GitError, Push};
 use bumpwright_testkit::git_http::{Fault, GitHttp};

@@ -1,12 +1,4 @@
 //! Each transport against the real server: `git http-backend` and the git programs as children.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::io::Read;
 use std::path::Path;

@@ -1,11 +1,4 @@
 //! SSH against a real OpenSSH server.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::fs;
 use std::io::Read;

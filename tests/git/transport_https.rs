@@ -1,11 +1,4 @@
 //! HTTPS with certificates of our own, proxies, and the user's credential helpers.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::fs;
 use std::path::Path;

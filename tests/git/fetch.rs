@@ -1,11 +1,4 @@
 //! Fetching from the real git: what is checked out, what it costs, what survives.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,0 +1,15 @@
+//! Git as it is spoken with real servers: transports, fetches, pushes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod fetch;
+mod push;
+mod transport;
+mod transport_https;
+mod transport_ssh;
