@@ -1,11 +1,4 @@
 //! The real registry, the token server and the stub server do what tests of the registry client count on.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::io::Read;
 use std::time::{Duration, Instant};

@@ -1,12 +1,5 @@
 //! The registry client against servers that are odd, unwell or hostile: pages, patience, malformed and huge answers,
 //! redirects and challenges that are after a login.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};

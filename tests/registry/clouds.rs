@@ -1,19 +1,8 @@
 //! Logins at AWS, Azure and Google against stubs that look at every request: signatures are made anew, tokens verified.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
-#[path = "cloud/aws.rs"]
 mod aws;
-#[path = "cloud/azure.rs"]
 mod azure;
-#[path = "cloud/google.rs"]
 mod google;
-#[path = "cloud/workload.rs"]
 mod workload;
 
 use std::path::Path;

@@ -1,12 +1,5 @@
 //! The registry client against the real registry: logins, certificates, pages, digests and ages; and how many requests
 //! that takes.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::thread;
 use std::time::{Duration, Instant};

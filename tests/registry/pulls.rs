@@ -1,11 +1,4 @@
 //! Pulls from registries that are odd, unwell or hostile: what a layer may be, where it may come from, what is shown to whom.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::io::Read;
 use std::time::Duration;

@@ -1,14 +1,6 @@
 //! Which login for which image: beside a table made by go-containerregistry (`fixtures/registry/generate`).
 //!
 //! Where Go leaves the choice to the order of a map, the table has all that were seen, and ours must be one of them.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::convert::Infallible;
 use std::fs;

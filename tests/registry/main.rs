@@ -1,0 +1,16 @@
+//! Registries and logins at clouds: the real registry, and servers that look at every request.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod client;
+mod clouds;
+mod hostile;
+mod keychain;
+mod pulls;
+mod server;
