@@ -2,14 +2,6 @@
 //! it says about requests is kept to.
 //!
 //! Takes about ten seconds.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::process::Command;
 use std::sync::{Arc, Mutex};

@@ -1,13 +1,5 @@
 //! What a cluster does to `bumpwright controller`: its API server is restarted, forgets, hangs, refuses and loses connections, and
 //! objects change under its hands. Nothing is lost and nothing is committed twice.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,13 +1,5 @@
 //! Two real processes and one lease: one acts, the other waits, however the first one ends. The leases are those of Flux's
 //! controllers, so the rules are client-go's (`tools/leaderelection`).
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,13 +1,5 @@
 //! What happens to `bumpwright controller` when its storage folder goes away, fills up or is damaged, and when the registry or the Git
 //! server is down for a while: conditions say so, and all goes on by itself.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::fs;
 use std::sync::Arc;

@@ -1,12 +1,5 @@
 //! What a controller shows of itself, seen from outside: lines of the log, the pages of metrics and probes over real
 //! connections, events at a receiver, and the calls that events become in the cluster.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Read, Write};

@@ -1,13 +1,5 @@
 //! What the documents promise of ImageRepositories, ImagePolicies and ImageUpdateAutomations in a cluster, and no other suite is
 //! about: what their conditions say, what references and gates do, and the guards of policies.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::process::Command;
 

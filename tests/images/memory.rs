@@ -1,12 +1,4 @@
 //! What a controller holds in memory when it has much to look after and nothing to do.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::time::Duration;
 

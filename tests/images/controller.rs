@@ -1,13 +1,5 @@
 //! `bumpwright controller` before a real API server: what only ours does. What Flux's controllers do as well is in
 //! `harness.rs`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};

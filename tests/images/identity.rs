@@ -1,14 +1,6 @@
 //! `bumpwright controller` with the gate `ObjectLevelWorkloadIdentity`: real tokens of a real API server, exchanged at stubs of
 //! the clouds that look at every request, for registries and Git servers that take nothing else (N-004, N-024, N-037,
 //! N-050).
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::ops::Deref;
 use std::process::Command;
