@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::ssh::Ssh;
+use super::ssh::Ssh;
 use bumpwright_testkit::git_http::{Fault, GitHttp, Login, Options};
 use bumpwright_testkit::gpg::Gpg;
 use bumpwright_testkit::repo::{Change, Repo, git, run, run_text};

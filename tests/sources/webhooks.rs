@@ -1,13 +1,5 @@
 //! Webhooks, before a real API server: who proves itself makes the objects look at once that its event is for
 //! (`docs/webhooks.md`). What providers send is in `crates/engine/webhook/tests`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;

@@ -2,29 +2,14 @@
 //! server. What anybody can see of them has to be the same: revision, files of the artifact, conditions, observed fields, events.
 //!
 //! Takes about a minute, most of it real clones by both.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
-#[path = "git_sources/observed.rs"]
-mod observed;
-#[path = "git_sources/repositories.rs"]
 mod repositories;
-#[path = "git_sources/rounds.rs"]
-mod rounds;
-#[path = "git_sources/specs.rs"]
 mod specs;
-#[path = "git_sources/ssh.rs"]
 mod ssh;
 
 use bumpwright_testkit::repo::Change;
 use repositories::World;
-use rounds::{Known, Rounds};
+use crate::rounds::{Known, Rounds};
 use specs::{cases, secrets};
 
 const KNOWN: Known = Known {
@@ -47,7 +32,7 @@ const KNOWN: Known = Known {
 
 #[test]
 fn sources_show_what_fluxs_show() {
-    let Some(cluster) = rounds::cluster() else { return };
+    let Some(cluster) = crate::rounds::cluster() else { return };
     let world = World::build();
     let (cases, kind) = (cases(&world), ("GitRepository", "gitrepositories"));
     let mut rounds = Rounds::first(cluster, kind, &secrets(&world), &cases, world.folder());

@@ -3,14 +3,6 @@
 //! sees new revisions by itself.
 //!
 //! Takes about ten seconds.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::process::Command;
 

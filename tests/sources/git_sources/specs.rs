@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::repositories::World;
+use super::repositories::World;
 use crate::rounds::Case;
 
 fn case(name: &'static str, spec: Json) -> Case {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::objects::{SECRET, World};
+use super::objects::{SECRET, World};
 use crate::rounds::Case;
 
 /// The Secrets and ServiceAccounts that the sources name.

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 
-use crate::artifacts::World;
+use super::artifacts::World;
 use crate::rounds::Case;
 
 /// Secrets and ServiceAccounts.

@@ -1,13 +1,5 @@
 //! Sources in a cluster: what becomes of their artifacts when the storage loses or damages them, when they grow old, and when the
 //! object goes. What they show beside Flux's is in `git_sources.rs`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::path::PathBuf;
 

@@ -1,19 +1,8 @@
 //! Buckets at S3, Google and Azure: against moto, and against stubs that look at every request; signatures are made anew.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
-#[path = "bucket/azure.rs"]
 mod azure;
-#[path = "bucket/gcs.rs"]
 mod gcs;
-#[path = "bucket/hostile.rs"]
 mod hostile;
-#[path = "bucket/s3.rs"]
 mod s3;
 
 use std::collections::BTreeMap;

@@ -3,28 +3,14 @@
 //! the sources has to be the same: revision, files of the artifact, metadata, conditions, observed fields, events.
 //!
 //! Takes about half a minute.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
-#[path = "oci_sources/artifacts.rs"]
 mod artifacts;
-#[path = "git_sources/observed.rs"]
-mod observed;
-#[path = "git_sources/rounds.rs"]
-mod rounds;
-#[path = "oci_sources/specs.rs"]
 mod specs;
 
 use std::collections::BTreeMap;
 
 use artifacts::World;
-use rounds::{Known, Rounds};
+use crate::rounds::{Known, Rounds};
 use specs::{cases, objects};
 
 const KNOWN: Known = Known {
@@ -40,7 +26,7 @@ const KNOWN: Known = Known {
 
 #[test]
 fn oci_sources_show_what_fluxs_show() {
-    let (Some(cluster), Some(world)) = (rounds::cluster(), World::build()) else {
+    let (Some(cluster), Some(world)) = (crate::rounds::cluster(), World::build()) else {
         return;
     };
     let (cases, kind) = (cases(&world), ("OCIRepository", "ocirepositories"));

@@ -3,26 +3,12 @@
 //! the artifact, conditions, observed fields, events.
 //!
 //! Takes about half a minute.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
-#[path = "bucket_sources/objects.rs"]
 mod objects;
-#[path = "git_sources/observed.rs"]
-mod observed;
-#[path = "git_sources/rounds.rs"]
-mod rounds;
-#[path = "bucket_sources/specs.rs"]
 mod specs;
 
 use objects::World;
-use rounds::{Known, Rounds};
+use crate::rounds::{Known, Rounds};
 use specs::{cases, secrets};
 
 const KNOWN: Known = Known {
@@ -46,7 +32,7 @@ const KNOWN: Known = Known {
 
 #[test]
 fn buckets_show_what_fluxs_show() {
-    let (Some(cluster), Some(world)) = (rounds::cluster(), World::build()) else {
+    let (Some(cluster), Some(world)) = (crate::rounds::cluster(), World::build()) else {
         return;
     };
     let (cases, kind) = (cases(&world), ("Bucket", "buckets"));

@@ -1,0 +1,19 @@
+//! The source controller before a real API server: beside Flux's own, in trouble, and told by webhooks.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod applied;
+mod artifacts;
+mod bucket_sources;
+mod buckets;
+mod git_sources;
+mod observed;
+mod oci_sources;
+mod rounds;
+mod webhooks;
