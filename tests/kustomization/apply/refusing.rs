@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, config_map};
+use super::world::{World, config_map};
 
 #[test]
 fn all_objects_that_are_refused_are_named() {

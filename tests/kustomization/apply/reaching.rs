@@ -6,7 +6,7 @@ use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, RemoteRules, SERVICE_ACCOUNT};
 use serde_json::{Value as Json, json};
 
-use crate::world::{World, config_map};
+use super::world::{World, config_map};
 use bumpwright_testkit::proxy::Proxy;
 
 /// Lets the account `flux` of the namespace do this with ConfigMaps.

@@ -1,13 +1,5 @@
 //! What others do to applied objects between two runs is always found, whether the objects of a kind may be listed or have to be
 //! looked at one by one; and a run in which nothing happened costs a few requests however many objects there are.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;

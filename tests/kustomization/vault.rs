@@ -1,12 +1,5 @@
 //! `--sops-vault-configmap` (N-061): what the real sops encrypted at a Vault is decrypted there by the token of a login,
 //! which the API server's own token of the Kustomization's ServiceAccount gets.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -1,27 +1,12 @@
 //! Data keys decrypted at AWS KMS (moto), Google Cloud KMS, Azure Key Vault and Vault (servers that look at every request and
 //! decrypt), with every credential, in the order that counts; and what the real SOPS asked and said in the same place.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
-#[path = "keys/aws.rs"]
 mod aws;
-#[path = "keys/azure.rs"]
 mod azure;
-#[path = "keys/entries.rs"]
 mod entries;
-#[path = "keys/gcp.rs"]
 mod gcp;
-#[path = "keys/recorded.rs"]
 mod recorded;
-#[path = "keys/vault.rs"]
 mod vault;
-#[path = "keys/vault_login.rs"]
 mod vault_login;
 
 use std::sync::Arc;

@@ -2,13 +2,6 @@
 //! `bumpwright.dev/max-prune`; against a real API server.
 //!
 //! Takes about ten seconds.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::cli::{Bench, Ran};

@@ -1,13 +1,5 @@
 //! What the documents promise of Kustomizations in a cluster, and no other suite is about: what is waited for, how references are
 //! read, how deletion ends. Two namespaces, in which the promises are looked at side by side.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::time::{Duration, Instant};
 

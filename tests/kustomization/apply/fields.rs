@@ -3,7 +3,7 @@
 use bumpwright_apply::Dropped;
 use serde_json::json;
 
-use crate::world::{World, config_map};
+use super::world::{World, config_map};
 
 const DEPLOYMENT: &str = "
 apiVersion: apps/v1

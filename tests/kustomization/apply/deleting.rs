@@ -5,7 +5,7 @@ use std::time::Duration;
 use bumpwright_apply::terminated;
 use serde_json::json;
 
-use crate::world::{World, config_map};
+use super::world::{World, config_map};
 use bumpwright_testkit::waiting::until;
 
 #[test]

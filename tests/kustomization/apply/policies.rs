@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, config_map, managers};
+use super::world::{World, config_map, managers};
 
 fn annotated(name: &str, data: &str, annotations: &str) -> String {
     let yaml = config_map(name, data);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::{Stopped, begun, is_whole, nothing_is_lost, publish};
+use super::{Stopped, begun, is_whole, nothing_is_lost, publish};
 use bumpwright_testkit::api_proxy::is_watch;
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::http_server::Request;

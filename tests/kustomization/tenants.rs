@@ -1,16 +1,7 @@
 //! Two tenants in a cluster that is locked down as Flux's documents say: one tries to get at what is the other's, at the cluster and at the
 //! controller's machine, by everything that a Kustomization and an artifact can say. Each try is refused, in recorded words where
 //! there are some, and nothing of the other's has changed.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
-#[path = "kustomize_tenants/escapes.rs"]
 mod escapes;
 
 use bumpwright_testkit::apiserver::Cluster;

@@ -7,7 +7,7 @@ use std::path::Path;
 use bumpwright_apply::{Desired, Inventory, prune};
 use serde_json::{Value as Json, json};
 
-use crate::world::World;
+use super::world::World;
 
 /// Stories that end as Flux's. It only ever rises.
 const FLOOR: usize = 249;
@@ -172,7 +172,7 @@ fn write_as(world: &World, other: &Json, object: &Json) -> bool {
 fn shown(world: &World, path: &str) -> Option<Json> {
     let answer = world.server.request("GET", path, "", "");
     let mut object = (answer.status == 200).then_some(answer.body)?;
-    let mut managers = crate::world::managers(&object);
+    let mut managers = super::world::managers(&object);
     managers.sort();
     let drop = |object: &mut Json, at: &str, fields: &[&str]| {
         let Some(Json::Object(map)) = object.get_mut(at) else {

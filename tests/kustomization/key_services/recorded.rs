@@ -286,7 +286,7 @@ fn judge(line: &str) {
 
 #[test]
 fn as_sops_asks_and_says() {
-    let recorded = include_str!("../../fixtures/keys/recorded.jsonl");
+    let recorded = include_str!("../../../fixtures/keys/recorded.jsonl");
     let (mut passed, mut total) = (0, 0);
     let lines: Vec<&str> = recorded.lines().collect();
     for some in lines.chunks(24) {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, config_map, managers};
+use super::world::{World, config_map, managers};
 
 const ALL: &str = "
 apiVersion: apps/v1

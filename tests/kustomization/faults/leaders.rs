@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::hold::Hold;
-use crate::{is_whole, nothing_is_lost, publish};
+use super::hold::Hold;
+use super::{is_whole, nothing_is_lost, publish};
 use bumpwright_testkit::api_proxy::ApiProxy;
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;

@@ -2,18 +2,8 @@
 //! first; and stubs of the clouds, which look at every request and lead to the second (K-105 … K-121).
 //!
 //! It takes some ten seconds to start the servers.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
-#[path = "kustomize_remote/clouds.rs"]
 mod clouds;
-#[path = "kustomize_remote/secrets.rs"]
 mod secrets;
 
 use std::net::SocketAddr;

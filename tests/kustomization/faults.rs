@@ -1,24 +1,11 @@
 //! What goes wrong while Kustomizations are applied: the API server goes away, the controller does, objects are refused, kinds and
 //! namespaces come and go, sources move on. Everything is applied in the end, nothing is pruned that should stay, and no object that
 //! was written is ever missing in an inventory.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
-#[path = "kustomize_faults/hold.rs"]
 mod hold;
-#[path = "kustomize_faults/leaders.rs"]
 mod leaders;
-#[path = "kustomize_faults/nameless.rs"]
 mod nameless;
-#[path = "kustomize_faults/refusals.rs"]
 mod refusals;
-#[path = "kustomize_faults/weather.rs"]
 mod weather;
 
 use bumpwright_testkit::api_proxy::ApiProxy;

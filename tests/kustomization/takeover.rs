@@ -3,14 +3,6 @@
 //! deleted, once.
 //!
 //! Takes about fifteen seconds.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::world::{World, config_map};
+use super::world::{World, config_map};
 
 /// 2,000 objects of four kinds.
 #[test]

@@ -206,7 +206,7 @@ fn texts_are_read_as_go_reads_them() {
     let services = Services::new(cloud(&[]), given(&[]), nobody, soon());
     let texts = match std::env::var_os("BUMPWRIGHT_KEY_TEXTS") {
         Some(path) => std::fs::read_to_string(path).unwrap(),
-        None => include_str!("../../fixtures/keys/texts.jsonl").to_owned(),
+        None => include_str!("../../../fixtures/keys/texts.jsonl").to_owned(),
     };
     let (mut passed, mut total) = (0, 0);
     for line in texts.lines() {

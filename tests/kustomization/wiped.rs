@@ -1,13 +1,5 @@
 //! Decrypted values and the keys that decrypt them, in the memory of a controller that has applied them: whatever had them has given
 //! its memory back, and what is given back is wiped.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,0 +1,21 @@
+//! Kustomizations before a real API server: what is applied, decrypted, pruned and reported, and who may do it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod apply;
+mod drift;
+mod faults;
+mod key_services;
+mod objects;
+mod remote;
+mod safety;
+mod takeover;
+mod tenants;
+mod vault;
+mod wiped;
