@@ -1,11 +1,4 @@
 //! `bumpwright build -k` as its user runs it: what the controller would apply, offline.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

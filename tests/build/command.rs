@@ -1,11 +1,4 @@
 //! `bumpwright build` as its user runs it: from disk, from repositories, with plugins, to files.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 

@@ -1,11 +1,4 @@
 //! `bumpwright diff` as its user runs it (docs/cli.md, *Other commands*, *Exit codes*).
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::repo::git;

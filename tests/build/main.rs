@@ -1,0 +1,13 @@
+//! `bumpwright build` and `bumpwright diff` as their user runs them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod command;
+mod diff;
+mod kustomization;
