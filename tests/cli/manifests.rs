@@ -1,12 +1,4 @@
 //! Manifests as people write them, read into the types of `api`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
-#![allow(clippy::print_stdout)]
 
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,4 @@
 //! `bumpwright message` as its user runs it, and the documents' own templates.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use bumpwright_message::{self as message, Data, Era};
 use bumpwright_template::Limits;

@@ -1,11 +1,4 @@
 //! `bumpwright migrate` as its user runs it (docs/cli.md, *Other commands*).
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::cli::{Bench, files};
 

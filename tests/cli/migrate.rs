@@ -1,12 +1,4 @@
 //! `migrate`: texts of older versions become texts of v1, compared with a migration of their trees that shares no code.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::path::PathBuf;
 

@@ -1,11 +1,4 @@
 //! `bumpwright policy` as its user runs it, against a real registry.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    missing_docs
-)]
 
 use bumpwright_testkit::cli::{Bench, policy as status_only};
 use bumpwright_testkit::images::Media;

@@ -1,0 +1,15 @@
+//! The other commands as their user runs them, and the manifests that all of them read.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod manifests;
+mod message;
+mod migrate;
+mod migrate_command;
+mod policy;
