@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::yaml_tree::{Meaning, Node, Scalar, meaning, parse};
+use super::yaml_tree::{Meaning, Node, Scalar, meaning, parse};
 
 /// docs/decisions.md, *new value's type*.
 pub const TYPE: &str = "new value's type";

@@ -1,13 +1,10 @@
 //! The scenarios that were recorded from the real image controllers, played against `bumpwright controller` with a real API
 //! server by the black-box harness of the corpora. What differs on purpose is listed in `harness_differences.md`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-#[path = "harness/stage.rs"]
-mod stage;
 
 use std::process::Command;
 
-use stage::Stage;
+use crate::stage::Stage;
 
 /// As many scenarios pass at least; the others are listed.
 const FLOOR: usize = 115;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::files;
-use crate::play::{Outcome, Play, Shown};
+use super::files;
+use super::play::{Outcome, Play, Shown};
 use bumpwright_testkit::repo::Repo;
 
 /// Texts of errors: what the controller's message holds, and what ours has to hold one of.

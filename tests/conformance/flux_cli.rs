@@ -1,18 +1,7 @@
 //! The real `flux` command with our controllers: what it shows, and what it asks for, is what its users know.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
-#[path = "flux_cli/buckets.rs"]
 mod buckets;
-#[path = "flux_cli/installation.rs"]
 mod installation;
-#[path = "flux_cli/kustomizations.rs"]
 mod kustomizations;
 
 use std::path::PathBuf;

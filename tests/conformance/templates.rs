@@ -3,14 +3,6 @@
 //!
 //! `BUMPWRIGHT_CORPORA` names the folder that has `oracles/*.jsonl` (default `../shared`); without them a suite says so
 //! and passes. `BUMPWRIGHT_FLOORS=off` prints the figures without failing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use base64::Engine as _;
 use bumpwright_message::{self as message, Data, Era};
@@ -60,7 +52,7 @@ fn sprig() {
 /// All 194 functions, with Go's types: they decide what an argument may be.
 #[test]
 fn sprig_functions() {
-    let theirs = include_str!("../fixtures/sprig/functions.txt");
+    let theirs = include_str!("../../fixtures/sprig/functions.txt");
     let theirs: Vec<&str> = theirs.lines().filter(|line| !line.starts_with('#')).collect();
     let mut ours: Vec<String> = sprig::TABLES
         .iter()

@@ -2,14 +2,6 @@
 //!
 //! `BUMPWRIGHT_CORPORA` names the folder that has `oracles/policies.jsonl` (default `../shared`); without it the suite
 //! says so and passes. `BUMPWRIGHT_FLOORS=off` prints the figures without failing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use bumpwright_policy::{FilterSpec, ImagePolicy, RuleSpec};
 use bumpwright_testkit::oracle::{Tally, rows};

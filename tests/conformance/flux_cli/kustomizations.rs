@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{Flux, rows};
+use super::{Flux, rows};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::kustomize_world::{documents, map};

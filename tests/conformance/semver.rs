@@ -2,14 +2,6 @@
 //!
 //! `BUMPWRIGHT_CORPORA` names the folder that has `oracles/semver*.jsonl` (default `../shared`); without them the suite
 //! says so and passes. `BUMPWRIGHT_FLOORS=off` prints the figures without failing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -1,13 +1,5 @@
 //! Suites over the recorded cases beside the project; each prints its figure and fails below its floor.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::fs;
 

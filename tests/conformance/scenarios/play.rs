@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::forge::Forge;
-use crate::keys::Keys;
+use super::forge::Forge;
+use super::keys::Keys;
 use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::git_http::{GitHttp, Options};
 use bumpwright_testkit::repo::{git, run};
@@ -452,10 +452,10 @@ impl<'a> Play<'a> {
 }
 
 fn documents(text: &str) -> Vec<Value> {
-    crate::yaml_tree::parse(text)
+    super::yaml_tree::parse(text)
         .unwrap()
         .iter()
-        .map(crate::yaml_tree::Node::value)
+        .map(super::yaml_tree::Node::value)
         .collect()
 }
 

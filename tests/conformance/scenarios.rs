@@ -1,27 +1,13 @@
 //! The recorded scenarios of the real image-automation-controller, played through `bumpwright update -f`.
 //!
 //! What a command line can show is compared: references, pushes, commits, the values of files, how each run ended.
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
+#![allow(dead_code)]
 
-#[path = "scenarios/files.rs"]
 mod files;
-#[path = "scenarios/forge.rs"]
 mod forge;
-#[path = "scenarios/keys.rs"]
 mod keys;
-#[path = "scenarios/play.rs"]
 mod play;
-#[path = "scenarios/recorded.rs"]
 mod recorded;
-#[path = "scenarios/yaml_tree.rs"]
 mod yaml_tree;
 
 use std::collections::BTreeMap;
