@@ -1,21 +1,9 @@
 //! `deploy/` and `bumpwright install`: kustomize and the command make the same objects, a real API server takes them, and the
 //! controllers can do their work with the rights that they give.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
-#[path = "install/containerfile.rs"]
 mod containerfile;
-#[path = "install/dashboard.rs"]
 mod dashboard;
-#[path = "install/rights.rs"]
 mod rights;
-#[path = "install/server.rs"]
 mod server;
 
 use std::collections::BTreeMap;

@@ -1,17 +1,7 @@
 //! The definitions of the kinds: `crds/` is what `bumpwright crds` writes, schemas and Rust types name the same fields,
 //! and a real API server takes, refuses and fills in what it should.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
-#[path = "crds/fields.rs"]
 mod fields;
-#[path = "crds/server.rs"]
 mod server;
 
 use std::collections::BTreeMap;

@@ -2,14 +2,6 @@
 //!
 //! The test plays the parts that its API server lacks: it starts and stops the processes of Deployments by their replicas, and writes
 //! their status.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs
-)]
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};

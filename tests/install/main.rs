@@ -1,0 +1,13 @@
+//! Installing: the definitions of the kinds, the manifests, and the way from Flux.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod crds;
+mod deploy;
+mod moving_from_flux;
