@@ -2,6 +2,7 @@
 //! that is new, and what becomes of it when it is asked for again, after its spec or what it is made from has changed for some.
 
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
@@ -40,10 +41,16 @@ pub struct Rounds<'a> {
     _controllers: [Controller; 2],
 }
 
-/// A cluster that knows the kinds of sources; none where one of the programs is missing.
+/// A cluster that knows the kinds of sources by Flux's definitions, which other tests do not want; none where one of the programs is
+/// missing.
 pub fn cluster() -> Option<&'static Cluster> {
-    let (cluster, definitions) = (Cluster::shared()?, bumpwright_testkit::tool("flux-crds")?);
+    static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
+    CLUSTER.get_or_init(defined).as_ref()
+}
+
+fn defined() -> Option<Cluster> {
     bumpwright_testkit::tool("source-controller")?;
+    let (cluster, definitions) = (Cluster::start()?, bumpwright_testkit::tool("flux-crds")?);
     for file in std::fs::read_dir(definitions).unwrap() {
         let file = file.unwrap().path();
         if file.file_name().unwrap().to_str().unwrap().starts_with("source.") {
