@@ -473,8 +473,11 @@ fn http_answers_are_not_held_in_memory() {
     // The peak is one of all tests in a process.
     const ALONE: &str = "BUMPWRIGHT_TEST_ALONE";
     if std::env::var_os(ALONE).is_none() {
-        let status = again(http_answers_are_not_held_in_memory).env(ALONE, "1").status();
-        assert!(status.unwrap().success());
+        let ran = again(http_answers_are_not_held_in_memory)
+            .env(ALONE, "1")
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
         return;
     }
     const SIZE: u64 = 100 * 1024 * 1024;
