@@ -1,5 +1,5 @@
-//! The manifests of an installation: the files of `deploy/` with what the flags of `install` change. `tests/install.rs` holds that
-//! kustomize makes the same objects of that folder.
+//! The manifests of an installation: the files of `deploy/` with what the flags of `install` change. `tests/install/deploy.rs` holds
+//! that kustomize makes the same objects of that folder.
 //!
 //! The files are kept as text, so that what is printed has their comments; every change replaces whole lines that they are known
 //! to have.

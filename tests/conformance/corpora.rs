@@ -1,6 +1,5 @@
 //! Suites over the recorded cases beside the project; each prints its figure and fails below its floor.
 
-
 use std::fs;
 
 use bumpwright_edit::{self as edit, Images, Reason, Verdict};

@@ -1,7 +1,6 @@
 //! The scenarios that were recorded from the real image controllers, played against `bumpwright controller` with a real API
 //! server by the black-box harness of the corpora. What differs on purpose is listed in `harness_differences.md`.
 
-
 use std::process::Command;
 
 use crate::stage::Stage;

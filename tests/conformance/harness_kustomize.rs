@@ -1,7 +1,6 @@
 //! The scenarios that were recorded from the real kustomize-controller, played against `bumpwright controller`, which serves
 //! the sources as well. What differs on purpose is listed in `harness_differences.md`.
 
-
 use std::process::Command;
 
 use crate::stage::Stage;

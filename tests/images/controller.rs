@@ -1,5 +1,5 @@
 //! `bumpwright controller` before a real API server: what only ours does. What Flux's controllers do as well is in
-//! `harness.rs`.
+//! `tests/conformance/harness.rs`.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};

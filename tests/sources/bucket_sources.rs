@@ -7,8 +7,8 @@
 mod objects;
 mod specs;
 
-use objects::World;
 use crate::rounds::{Known, Rounds};
+use objects::World;
 use specs::{cases, secrets};
 
 const KNOWN: Known = Known {

@@ -7,9 +7,9 @@ mod repositories;
 mod specs;
 mod ssh;
 
+use crate::rounds::{Known, Rounds};
 use bumpwright_testkit::repo::Change;
 use repositories::World;
-use crate::rounds::{Known, Rounds};
 use specs::{cases, secrets};
 
 const KNOWN: Known = Known {
@@ -32,7 +32,9 @@ const KNOWN: Known = Known {
 
 #[test]
 fn sources_show_what_fluxs_show() {
-    let Some(cluster) = crate::rounds::cluster() else { return };
+    let Some(cluster) = crate::rounds::cluster() else {
+        return;
+    };
     let world = World::build();
     let (cases, kind) = (cases(&world), ("GitRepository", "gitrepositories"));
     let mut rounds = Rounds::first(cluster, kind, &secrets(&world), &cases, world.folder());

@@ -9,8 +9,8 @@ mod specs;
 
 use std::collections::BTreeMap;
 
-use artifacts::World;
 use crate::rounds::{Known, Rounds};
+use artifacts::World;
 use specs::{cases, objects};
 
 const KNOWN: Known = Known {

@@ -1,6 +1,5 @@
 //! Input made to hurt: an answer in bounded time and memory, never a crash.
 
-
 use std::time::{Duration, Instant};
 
 use bumpwright_edit::{self as edit, FileKind, LocalSkip, Reason, Scan};

@@ -1,6 +1,5 @@
 //! The laws of an edit, over generated documents.
 
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bumpwright_edit::{self as edit, FileKind, Images, Plan, Reason, Verdict};

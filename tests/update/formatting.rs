@@ -4,7 +4,6 @@
 //! `# {"$imagepolicy": "fs:app"}`, `@tag`, `@name` and `@digest` for those parts. Which fields change is go-yaml's
 //! and kyaml's doing; the cases were settled by running these.
 
-
 use std::collections::BTreeMap;
 
 use bumpwright_edit::{self as edit, Images, Plan, Reason, Verdict};
