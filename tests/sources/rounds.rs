@@ -2,7 +2,6 @@
 //! that is new, and what becomes of it when it is asked for again, after its spec or what it is made from has changed for some.
 
 use std::path::Path;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
@@ -41,14 +40,9 @@ pub struct Rounds<'a> {
     _controllers: [Controller; 2],
 }
 
-/// A cluster that knows the kinds of sources by Flux's definitions, which other tests do not want; none where one of the programs is
-/// missing.
-pub fn cluster() -> Option<&'static Cluster> {
-    static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
-    CLUSTER.get_or_init(defined).as_ref()
-}
-
-fn defined() -> Option<Cluster> {
+/// A cluster of its own that knows the kinds of sources by Flux's definitions; none where one of the programs is missing. The
+/// namespaces of the sides have the same names in each suite.
+pub fn cluster() -> Option<Cluster> {
     bumpwright_testkit::tool("source-controller")?;
     let (cluster, definitions) = (Cluster::start()?, bumpwright_testkit::tool("flux-crds")?);
     for file in std::fs::read_dir(definitions).unwrap() {
