@@ -477,7 +477,8 @@ fn http_answers_are_not_held_in_memory() {
             .env(ALONE, "1")
             .output()
             .unwrap();
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(said.contains("1 passed"), "{said}");
         return;
     }
     const SIZE: u64 = 100 * 1024 * 1024;

@@ -8,6 +8,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::new_without_default,
     clippy::print_stdout,
     missing_docs
 )]
