@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
 
@@ -13,7 +14,11 @@ pub struct Stage {
     pub work: TempDir,
     /// Links to the programs.
     pub bin: PathBuf,
+    /// A harness plays several scenarios at a time, each with a cluster, and times count in them: two would be too much.
+    _turn: MutexGuard<'static, ()>,
 }
+
+static TURN: Mutex<()> = Mutex::new(());
 
 impl Stage {
     /// Gets everything together; None when the corpora are not there or a program is missing, which is said.
@@ -38,7 +43,12 @@ impl Stage {
         for (name, program) in links {
             std::os::unix::fs::symlink(program, bin.join(name)).unwrap();
         }
-        let stage = Self { harness, work, bin };
+        let stage = Self {
+            harness,
+            work,
+            bin,
+            _turn: TURN.lock().unwrap_or_else(PoisonError::into_inner),
+        };
         let profile = std::fs::read_to_string(stage.tests().join("harness/profile.yaml")).unwrap();
         let profile = profile.replace("CRDS", stage.crds().to_str().unwrap());
         std::fs::write(stage.profile(), profile).unwrap();
