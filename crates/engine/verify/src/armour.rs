@@ -1,5 +1,5 @@
-//! Armour: what kind of signature a text is, and the bytes inside of PEM (as Go's `encoding/pem` finds them) and of OpenPGP's
-//! armour (as ProtonMail/go-crypto v1.4.1 `openpgp/armor` does).
+//! Armour: what kind of signature a text is, and the bytes inside of OpenPGP's (as ProtonMail/go-crypto v1.4.1 `openpgp/armor`
+//! finds them).
 
 use std::fmt;
 
@@ -71,13 +71,6 @@ pub(crate) fn trim(text: &[u8]) -> &[u8] {
     text.get(start..end).unwrap_or_default()
 }
 
-/// A block of PEM.
-#[derive(Debug)]
-pub(crate) struct Pem {
-    pub(crate) label: String,
-    pub(crate) content: Vec<u8>,
-}
-
 /// A block of OpenPGP's armour.
 #[derive(Debug)]
 pub(crate) struct Block {
@@ -91,37 +84,6 @@ pub(crate) struct Block {
 const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
-
-/// The first sound block of PEM in a text, whatever stands before it.
-pub(crate) fn pem(text: &[u8]) -> Option<Pem> {
-    let mut opened: Option<(String, Vec<&[u8]>)> = None;
-    for line in text.split(|byte| *byte == b'\n') {
-        let line = line.trim_ascii_end();
-        if let Some(label) = line.strip_prefix(BEGIN) {
-            // The last line that opens a block before one that closes it.
-            let label = label.strip_suffix(DASHES);
-            opened = label.map(|label| (String::from_utf8_lossy(label).into_owned(), Vec::new()));
-        } else if let Some(label) = line.strip_prefix(END) {
-            let (label, opened) = (label.strip_suffix(DASHES), opened.take());
-            if let Some((begun, lines)) = opened
-                && label == Some(begun.as_bytes())
-                && let Some(content) = pem_content(&lines)
-            {
-                return Some(Pem { label: begun, content });
-            }
-        } else if let Some((_, lines)) = &mut opened {
-            lines.push(line);
-        }
-    }
-    None
-}
-
-fn pem_content(lines: &[&[u8]]) -> Option<Vec<u8>> {
-    let body = lines.iter().skip_while(|line| line.contains(&b':'));
-    let digits = body.flat_map(|line| line.iter().copied());
-    let digits: Vec<u8> = digits.filter(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).collect();
-    BASE64.decode(digits).ok()
-}
 
 /// Why OpenPGP's armour cannot be opened, in go-crypto's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -216,20 +178,6 @@ mod tests {
                 kind,
                 "{signature:?}"
             );
-        }
-    }
-
-    #[test]
-    fn pem_is_found_among_other_text() {
-        let text = "junk\n-----BEGIN A-----\n-----BEGIN B-----\nx: y\n\nAA E=\n-----END B-----\n-----BEGIN C-----\n-----END C-----\n";
-        let block = pem(text.as_bytes()).unwrap();
-        assert_eq!((block.label.as_str(), &block.content[..]), ("B", &[0, 1][..]));
-        for text in [
-            "",
-            "-----BEGIN A-----\nAA==\n-----END B-----\n",
-            "-----BEGIN A-----\nA\n-----END A-----",
-        ] {
-            assert!(pem(text.as_bytes()).is_none(), "{text:?}");
         }
     }
 

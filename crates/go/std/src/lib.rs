@@ -1,4 +1,4 @@
-//! Text as Go's standard library reads and writes it, to the letter: quoting, numbers, durations, dates, URLs, base64.
+//! Text as Go's standard library reads and writes it, to the letter: quoting, numbers, durations, dates, URLs, base64, PEM.
 //!
 //! Users know these spellings from Flux' messages and from their own templates.
 
@@ -13,6 +13,7 @@ pub mod glob;
 mod integer;
 mod ip_address;
 mod num_error;
+mod pem;
 mod quote;
 mod runes;
 mod time;
@@ -33,6 +34,7 @@ pub use float_format::{append_float, format_float};
 pub use float_parse::parse_float;
 pub use integer::{Digits, atoi, hex_pair, parse_int, parse_uint};
 pub use num_error::{NumError, Reason};
+pub use pem::{Pem, decode_pem};
 pub use quote::{append_quoted, append_quoted_rune, can_backquote, quote, quote_bytes};
 pub use runes::{append_char, char_at, first_rune, last_rune, lossy, rune_count, runes};
 pub use time::{Calendar, MONTHS, Parts, Time, WEEKDAYS, Zone};

@@ -1,8 +1,9 @@
 //! Public keys of cosign: PEM blocks as sigstore v1.10.8 reads them (`cryptoutils.UnmarshalPEMToPublicKey`,
 //! `signature.LoadVerifier` with SHA-256 whatever the key).
 
+use bumpwright_gostd::decode_pem;
+
 use super::der::Der;
-use crate::armour;
 use crate::digest::Hash;
 use crate::ecdsa::{self, Curve};
 use crate::rsa;
@@ -41,10 +42,10 @@ const MALFORMED: &str = "x509: malformed public key";
 impl PublicKey {
     /// Reads the first block of PEM in a text.
     pub(super) fn read(text: &[u8]) -> Result<Self, String> {
-        let block = armour::pem(text).ok_or("PEM decoding failed")?;
-        match block.label.as_str() {
-            "PUBLIC KEY" => pkix(&block.content),
-            "RSA PUBLIC KEY" => pkcs1(&block.content),
+        let block = decode_pem(text).ok_or("PEM decoding failed")?;
+        match &*block.kind {
+            "PUBLIC KEY" => pkix(&block.bytes),
+            "RSA PUBLIC KEY" => pkcs1(&block.bytes),
             other => Err(format!(
                 "unknown Public key PEM file type: {other}. Are you passing the correct public key?"
             )),

@@ -8,7 +8,9 @@ mod wire;
 use key::{PublicKey, Signature};
 use wire::{Wire, push};
 
-use crate::armour::{self, SignatureKind, trim};
+use bumpwright_gostd::decode_pem;
+
+use crate::armour::{SignatureKind, trim};
 use crate::digest::Hash;
 
 /// What git signs for, so that a signature over anything else is none over a commit.
@@ -131,12 +133,12 @@ impl SshSignature {
 
 /// Reads a signature in its armour.
 fn unarmour(armoured: &[u8]) -> Result<SshSignature, String> {
-    let pem = armour::pem(armoured).ok_or("invalid PEM block")?;
-    if pem.label != LABEL {
-        return Err(format!("invalid PEM type {:?}: expected {LABEL:?}", pem.label));
+    let pem = decode_pem(armoured).ok_or("invalid PEM block")?;
+    if pem.kind != LABEL {
+        return Err(format!("invalid PEM type {:?}: expected {LABEL:?}", pem.kind));
     }
     let short = "ssh: parse error in message type 0";
-    let mut wire = Wire(&pem.content);
+    let mut wire = Wire(&pem.bytes);
     let magic = wire.take(MAGIC.len()).ok_or(short)?;
     let version = wire.u32().ok_or(short)?;
     let key = wire.string().ok_or(short)?;
