@@ -95,7 +95,7 @@ impl PrivateKey {
         let Some(block) = pem::decode(host, text)? else {
             return Err(Failure::new("no PEM data in input"));
         };
-        match block.kind {
+        match &*block.kind {
             "PRIVATE KEY" => from_pkcs8(host, &block.bytes).map_err(within("decoding PEM as PKCS#8: ")),
             "RSA PRIVATE KEY" => from_pkcs1(host, &block.bytes).map_err(within("parsing RSA private key from PEM: ")),
             "EC PRIVATE KEY" => from_sec1(&block.bytes).map_err(within("parsing EC private key from PEM: ")),
@@ -266,7 +266,7 @@ mod tests {
         let numbers = Vec::<UintRef<'_>>::from_der(&block.bytes).unwrap();
         let sizes: Vec<usize> = numbers.iter().map(|number| number.as_bytes().len()).collect();
         assert_eq!(
-            (block.kind, &sizes[..3], sizes.len()),
+            (&*block.kind, &sizes[..3], sizes.len()),
             ("DSA PRIVATE KEY", &[1, 128, 20][..], 6)
         );
     }
