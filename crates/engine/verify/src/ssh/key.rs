@@ -159,11 +159,7 @@ fn numbers(algorithm: &str, wire: &mut Wire<'_>) -> Result<(Numbers, Option<Vec<
     let short = || "ssh: short read".to_owned();
     match algorithm {
         "ssh-rsa" => Ok((rsa(wire)?, None)),
-        "ssh-dss" => {
-            let mut number = || wire.number().map(<[u8]>::to_vec).ok_or_else(short);
-            let (p, q, g, y) = (number()?, number()?, number()?, number()?);
-            Ok((Numbers::Dsa { p, q, g, y }, None))
-        }
+        "ssh-dss" => Ok((dsa(wire)?, None)),
         "ssh-ed25519" | "sk-ssh-ed25519@openssh.com" => {
             let key = wire.string().ok_or_else(short)?;
             if key.len() != 32 {
@@ -212,6 +208,34 @@ fn rsa(wire: &mut Wire<'_>) -> Result<Numbers, String> {
         return Err("ssh: incorrect exponent".to_owned());
     }
     Ok(Numbers::Rsa { e, n })
+}
+
+/// Keys of the one size that SSH has (FIPS 186-2): x/crypto refuses others, which would take long.
+fn dsa(wire: &mut Wire<'_>) -> Result<Numbers, String> {
+    let mut number = || {
+        wire.number()
+            .map(|number| plain(number).to_vec())
+            .ok_or("ssh: short read")
+    };
+    let (p, q, g, y) = (number()?, number()?, number()?, number()?);
+    let bits = |number: &[u8]| number.len() * 8 - number.first().map_or(0, |first| first.leading_zeros() as usize);
+    if bits(&p) != 1024 {
+        return Err(format!("ssh: unsupported DSA key size {}", bits(&p)));
+    }
+    if bits(&q) != 160 {
+        return Err(format!("ssh: unsupported DSA sub-prime size {}", bits(&q)));
+    }
+    let is_below = |number: &[u8]| (number.len(), number) < (p.len(), p.as_slice());
+    if !is_below(&g) {
+        return Err("ssh: DSA generator larger than modulus".to_owned());
+    }
+    if g.is_empty() {
+        return Err("ssh: DSA generator must be positive".to_owned());
+    }
+    if y.is_empty() || !is_below(&y) {
+        return Err("ssh: DSA public value Y out of range".to_owned());
+    }
+    Ok(Numbers::Dsa { p, q, g, y })
 }
 
 fn ecdsa(algorithm: &str, wire: &mut Wire<'_>) -> Result<Numbers, String> {
@@ -315,4 +339,36 @@ fn encoded_key(text: &str) -> Result<PublicKey, String> {
         _ => format!("illegal base64 data at input byte {}", digits.len() / 4 * 4),
     })?;
     PublicKey::read(&blob)
+}
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing)]
+mod tests {
+    use super::super::wire::push;
+    use super::*;
+
+    #[test]
+    fn dsa_keys_have_the_size_of_ssh() {
+        let (p, q) = (
+            [&[0, 0x80][..], &[1; 127]].concat(),
+            [&[0, 0x80][..], &[1; 19]].concat(),
+        );
+        for (p, q, g, y, error) in [
+            (&p[..], &q[..], &[2][..], &[3][..], None),
+            (&p[1..128], &q, &[2], &[3], Some("ssh: short read")),
+            (&p[2..], &q, &[2], &[3], Some("ssh: unsupported DSA key size 1009")),
+            (&p, &p, &[2], &[3], Some("ssh: unsupported DSA sub-prime size 1024")),
+            (&p, &[], &[2], &[3], Some("ssh: unsupported DSA sub-prime size 0")),
+            (&p, &q, &p, &[3], Some("ssh: DSA generator larger than modulus")),
+            (&p, &q, &[0], &[3], Some("ssh: DSA generator must be positive")),
+            (&p, &q, &[2], &[], Some("ssh: DSA public value Y out of range")),
+            (&p, &q, &[2], &p, Some("ssh: DSA public value Y out of range")),
+        ] {
+            let mut blob = Vec::new();
+            for part in [&b"ssh-dss"[..], p, q, g, y] {
+                push(&mut blob, part);
+            }
+            assert_eq!(PublicKey::read(&blob).err().as_deref(), error);
+        }
+    }
 }
