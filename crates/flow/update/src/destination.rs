@@ -173,40 +173,23 @@ pub fn destinations(
     push_branch: Option<&str>,
     refspecs: &[Refspec],
 ) -> Result<Destinations, DestinationError> {
-    let work = match (push_branch, checkout) {
-        (Some(branch), _) => full_branch(branch),
-        // Nobody but the review server sees the branch, so that its name alone is enough.
-        (None, Some(checkout)) => refspecs
-            .iter()
-            .find_map(Refspec::branch_for_review)
-            .unwrap_or(checkout)
-            .to_owned(),
-        (None, None) => return Err(DestinationError::NoBranch),
-    };
+    let work = work(checkout, push_branch, refspecs).ok_or(DestinationError::NoBranch)?;
     let switched = checkout != Some(work.as_str());
-    let mut locals = vec![(work.clone(), Value::New)];
-    if let Some(checkout) = checkout.filter(|_| switched) {
-        locals.push((checkout.to_owned(), Value::Tip));
-    }
     let branch = (push_branch.is_some() || refspecs.is_empty()).then(|| Target {
         reference: work.clone(),
         value: Value::New,
         force: switched,
     });
+    let mut locals = vec![(work.clone(), Value::New)];
+    if let Some(checkout) = checkout.filter(|_| switched) {
+        locals.push((checkout.to_owned(), Value::Tip));
+    }
     // As with Flux, a push branch is forced together with its refspecs. The branch that is checked out never is: its lease
     // is not the tip when a tag or an older commit was asked for.
     let forces = |reference: &str| branch.as_ref().is_some_and(|branch| branch.force) && Some(reference) != checkout;
     let mut specs: Vec<Target> = Vec::new();
     for spec in refspecs {
-        let mut covered = targets_of(spec, &locals).peekable();
-        if covered.peek().is_none() {
-            return Err(DestinationError::UnknownSource {
-                text: spec.text.clone(),
-                source_name: spec.source.clone(),
-                known: locals.iter().map(|(name, _)| name.clone()).collect(),
-            });
-        }
-        for mut target in covered {
+        for mut target in covered(spec, &locals)? {
             target.force |= forces(&target.reference);
             add(&mut specs, target, branch.as_ref())?;
         }
@@ -217,6 +200,29 @@ pub fn destinations(
         branch,
         specs,
     })
+}
+
+/// The full name of the branch that the commit is made on.
+fn work(checkout: Option<&str>, push_branch: Option<&str>, refspecs: &[Refspec]) -> Option<String> {
+    if let Some(branch) = push_branch {
+        return Some(full_branch(branch));
+    }
+    // Nobody but the review server sees the branch, so that its name alone is enough.
+    let for_review = || refspecs.iter().find_map(Refspec::branch_for_review);
+    checkout.map(|checkout| for_review().unwrap_or(checkout).to_owned())
+}
+
+/// The targets of a refspec, of which there has to be one.
+fn covered(spec: &Refspec, locals: &[(String, Value)]) -> Result<Vec<Target>, DestinationError> {
+    let targets: Vec<Target> = targets_of(spec, locals).collect();
+    if targets.is_empty() {
+        return Err(DestinationError::UnknownSource {
+            text: spec.text.clone(),
+            source_name: spec.source.clone(),
+            known: locals.iter().map(|(name, _)| name.clone()).collect(),
+        });
+    }
+    Ok(targets)
 }
 
 /// The same reference with the same commit is pushed once: Flux's "already up-to-date" is success here (C30).

@@ -159,11 +159,7 @@ impl Policies {
         if let State::Nothing(_, why) = &mut status.image
             && matches!(policy.latest_ref(), Ok(None))
         {
-            match (suspended, self.online) {
-                (true, _) => why.push_str("; it is suspended, so its registry is not asked"),
-                (false, false) if !self.all => why.push_str("; offline, its registry is not asked"),
-                (false, _) => {}
-            }
+            why.push_str(self.not_asked(suspended));
         }
         match policy.repository().filter(|_| self.online && !suspended) {
             None => status,
@@ -177,6 +173,15 @@ impl Policies {
                     status,
                 })),
             },
+        }
+    }
+
+    /// Why no registry is asked for the image that a status lacks.
+    fn not_asked(&self, suspended: bool) -> &'static str {
+        match (suspended, self.online) {
+            (true, _) => "; it is suspended, so its registry is not asked",
+            (false, false) if !self.all => "; offline, its registry is not asked",
+            (false, _) => "",
         }
     }
 

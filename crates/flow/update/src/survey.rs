@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::index::{BlobFacts, Child, Index};
 use bumpwright_api::could_hold;
 use bumpwright_edit::{self as edit, FileKind, LocalSkip, Reason, Scan};
-use bumpwright_git::{EntryKind, GitError, ObjectId, Objects, Walk};
+use bumpwright_git::{Entry, EntryKind, GitError, ObjectId, Objects, Walk};
 
 /// Folders may not nest deeper: each level costs stack.
 const MAX_DEPTH: usize = 256;
@@ -133,13 +133,7 @@ impl New {
                     self.visit(objects, index, entry.id, depth + 1, walk)?;
                     None
                 }
-                kind if kind.is_file() => {
-                    let kind = edit::file_kind(&String::from_utf8_lossy(entry.name));
-                    if index.blob(entry.id, kind).is_none() && self.asked.insert((entry.id, kind)) {
-                        self.blobs.push((entry.id, kind));
-                    }
-                    Some(kind)
-                }
+                kind if kind.is_file() => Some(self.ask(index, &entry)),
                 // Links and submodules below the path are never followed or changed.
                 _ => continue,
             };
@@ -153,6 +147,15 @@ impl New {
         }
         self.trees.push((id, children));
         Ok(())
+    }
+
+    /// Notes the blob of a file as one to be read, unless it is known or noted.
+    fn ask(&mut self, index: &Index, entry: &Entry<'_>) -> FileKind {
+        let kind = edit::file_kind(&String::from_utf8_lossy(entry.name));
+        if index.blob(entry.id, kind).is_none() && self.asked.insert((entry.id, kind)) {
+            self.blobs.push((entry.id, kind));
+        }
+        kind
     }
 }
 

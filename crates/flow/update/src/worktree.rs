@@ -2,8 +2,11 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::SystemTime;
+
+use tempfile::NamedTempFile;
 
 use super::error::RunError;
 use super::git_program::{Git, output};
@@ -58,6 +61,20 @@ pub(super) fn prepare(
             "the repository has no commits; make a first one, or run without --commit".to_owned(),
         ));
     }
+    check_clean(&git, files)?;
+    let signed = match commit.signing {
+        WorktreeSigning::AsGitSays => {
+            let says = git.text(&["config", "--type=bool", "--get", "commit.gpgsign"]);
+            says.is_ok_and(|says| says == "true")
+        }
+        WorktreeSigning::Unsigned => false,
+        WorktreeSigning::With(_) => true,
+    };
+    Ok(report(commit, message, None, branch(&git), signed))
+}
+
+/// Refuses files that are not as they were committed.
+fn check_clean(git: &Git<'_>, files: &[FileChange]) -> Result<(), RunError> {
     let tracked = git.listed(&["ls-files", "-z", "--cached", "."])?;
     let compare = [
         "diff",
@@ -82,15 +99,7 @@ pub(super) fn prepare(
             return Err(RunError::Other(why));
         }
     }
-    let signed = match commit.signing {
-        WorktreeSigning::AsGitSays => {
-            let says = git.text(&["config", "--type=bool", "--get", "commit.gpgsign"]);
-            says.is_ok_and(|says| says == "true")
-        }
-        WorktreeSigning::Unsigned => false,
-        WorktreeSigning::With(_) => true,
-    };
-    Ok(report(commit, message, None, branch(&git), signed))
+    Ok(())
 }
 
 /// The commit that is checked out.
@@ -113,34 +122,9 @@ pub(super) fn commit(
     root: &Path,
     files: &[FileChange],
 ) -> Result<CommitReport, RunError> {
-    let mut names =
-        tempfile::NamedTempFile::new().map_err(|e| RunError::Other(format!("cannot make a temporary file: {e}")))?;
-    for file in files {
-        let line = [file.path.as_slice(), b"\0"].concat();
-        names
-            .write_all(&line)
-            .map_err(|e| RunError::Other(format!("cannot write a temporary file: {e}")))?;
-    }
+    let names = names(files)?;
     let git = Git::of_user(root);
-    let mut command = git.command();
-    command
-        .args([
-            "commit",
-            "--only",
-            "--quiet",
-            "--allow-empty-message",
-            "--cleanup=verbatim",
-            "--file=-",
-        ])
-        .arg(format!("--pathspec-from-file={}", names.path().display()))
-        .arg("--pathspec-file-nul");
-    if !matches!(commit.signing, WorktreeSigning::AsGitSays) {
-        command.arg("--no-gpg-sign");
-    }
-    for role in ["AUTHOR", "COMMITTER"] {
-        command.env(format!("GIT_{role}_NAME"), &commit.author.name);
-        command.env(format!("GIT_{role}_EMAIL"), &commit.author.email);
-    }
+    let command = command(&git, commit, names.path());
     let before = head(root)?;
     output(command, message)?;
     if let WorktreeSigning::With(signer) = &commit.signing {
@@ -153,6 +137,42 @@ pub(super) fn commit(
     let (head, message) = raw.split_once("\n\n").unwrap_or((&raw, ""));
     let signed = head.lines().any(|line| line.starts_with("gpgsig"));
     Ok(report(commit, message.as_bytes(), Some(id), branch(&git), signed))
+}
+
+/// A file with the paths of these files, for git to read.
+fn names(files: &[FileChange]) -> Result<NamedTempFile, RunError> {
+    let failed =
+        |action| move |error: std::io::Error| RunError::Other(format!("cannot {action} a temporary file: {error}"));
+    let mut names = NamedTempFile::new().map_err(failed("make"))?;
+    for file in files {
+        let line = [file.path.as_slice(), b"\0"].concat();
+        names.write_all(&line).map_err(failed("write"))?;
+    }
+    Ok(names)
+}
+
+/// `git commit` of the files in `names`.
+fn command(git: &Git<'_>, commit: &WorktreeCommit, names: &Path) -> Command {
+    let mut command = git.command();
+    command
+        .args([
+            "commit",
+            "--only",
+            "--quiet",
+            "--allow-empty-message",
+            "--cleanup=verbatim",
+            "--file=-",
+        ])
+        .arg(format!("--pathspec-from-file={}", names.display()))
+        .arg("--pathspec-file-nul");
+    if !matches!(commit.signing, WorktreeSigning::AsGitSays) {
+        command.arg("--no-gpg-sign");
+    }
+    for role in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{role}_NAME"), &commit.author.name);
+        command.env(format!("GIT_{role}_EMAIL"), &commit.author.email);
+    }
+    command
 }
 
 /// Puts a signature on the commit that git has just made: only now is it known what hooks have left of it.
