@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::words;
-use bumpwright_edit::{Change, ObjectId, Reason, Skip};
+use bumpwright_edit::{Change, DocumentId, Reason, Skip};
 use bumpwright_update::{CommitReport, PullRequestReport, PushReport, Run};
 
 #[derive(Serialize)]
@@ -34,7 +34,7 @@ struct ChangeView<'a> {
     new: &'a str,
     policy: String,
     setter: String,
-    object: &'a ObjectId,
+    object: &'a DocumentId,
 }
 
 #[derive(Serialize)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use bumpwright_api::{self as api, Objects};
-use bumpwright_edit::ObjectId;
+use bumpwright_edit::DocumentId;
 use bumpwright_message::{Data, FieldChange, Gathering, ObjectName};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_update::join_by_letters;
@@ -32,7 +32,7 @@ pub(super) struct RecordedChange {
     new: String,
     policy: String,
     setter: String,
-    object: ObjectId,
+    object: DocumentId,
 }
 
 /// Data of a message, and what could not be found out.

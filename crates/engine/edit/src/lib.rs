@@ -30,7 +30,7 @@ pub mod unified;
 mod walk;
 
 pub use file::{FileKind, OTHER_LIMIT, YAML_LIMIT, file_kind, looks_marked};
-pub use model::{Change, Images, ObjectId, Part, Reason, Setter, Skip, Verdict};
+pub use model::{Change, DocumentId, Images, Part, Reason, Setter, Skip, Verdict};
 pub use plan::{Plan, plan};
 pub use scan::{LocalSkip, Scan, scan};
 pub use site::{BlockShape, Site, Spelling};

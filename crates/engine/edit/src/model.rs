@@ -41,10 +41,10 @@ impl fmt::Display for Setter {
     }
 }
 
-/// The Kubernetes object that a field belongs to; empty where the document does not say.
+/// The Kubernetes object that a field belongs to, as its document names it; empty where that does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ObjectId {
+pub struct DocumentId {
     /// `apiVersion` of the object.
     pub api_version: String,
     /// `kind` of the object.
@@ -56,7 +56,7 @@ pub struct ObjectId {
 }
 
 /// `Kind namespace/name`, as far as the object says.
-impl fmt::Display for ObjectId {
+impl fmt::Display for DocumentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let slash = if self.namespace.is_empty() { "" } else { "/" };
         let name = format!("{}{slash}{}", self.namespace, self.name);
@@ -87,7 +87,7 @@ pub struct Change {
     /// The marker's setter.
     pub setter: Setter,
     /// The object that holds the field.
-    pub object: ObjectId,
+    pub object: DocumentId,
 }
 
 /// Why something that looks like a marker was not edited (docs/cli.md, *Output*).

@@ -1,6 +1,6 @@
 //! The Kubernetes object that a field belongs to, gathered while a document is read.
 
-use super::model::ObjectId;
+use super::model::DocumentId;
 
 /// What a mapping of the document is to the search for objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Objects {
 
     /// The object that a field below object `index` belongs to: the item where the document is a list, else the root
     /// (docs/behaviour/image-automation-controller.md, *Files and markers*: `kind: List` and ResourceList are unwrapped).
-    pub(super) fn identify(&self, index: usize) -> ObjectId {
+    pub(super) fn identify(&self, index: usize) -> DocumentId {
         let root = self.found.first();
         let is_list = matches!(
             root.and_then(|root| root.kind.as_deref()),
@@ -68,10 +68,10 @@ impl Objects {
         );
         let fields = if is_list { self.found.get(index) } else { root };
         let Some(fields) = fields else {
-            return ObjectId::default();
+            return DocumentId::default();
         };
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
-        ObjectId {
+        DocumentId {
             api_version: text(&fields.api_version),
             kind: text(&fields.kind),
             namespace: text(&fields.namespace),

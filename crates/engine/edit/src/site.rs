@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::model::{ObjectId, Setter};
+use super::model::{DocumentId, Setter};
 
 /// One marked scalar of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Site {
     /// Whether an explicit tag says that the scalar is no plain type (`!!str`, `!`, `!custom`).
     pub typed: bool,
     /// The object that holds the scalar.
-    pub object: ObjectId,
+    pub object: DocumentId,
 }
 
 /// How a scalar is spelled.

@@ -12,7 +12,7 @@ use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, Struct
 use super::block;
 use super::lines::Lines;
 use super::marker;
-use super::model::{ObjectId, Reason, Setter};
+use super::model::{DocumentId, Reason, Setter};
 use super::object::{Objects, Place};
 use super::remark::{self, Header, Remark, Remarks, Role};
 use super::repair;
@@ -346,7 +346,7 @@ impl Walker<'_> {
             spelling: place.1,
             untag,
             typed,
-            object: ObjectId::default(),
+            object: DocumentId::default(),
         });
     }
 

@@ -1,7 +1,7 @@
 //! A file's migration: what changes, what is left and why.
 
 use bumpwright_api::Place;
-use bumpwright_edit::{Edit, ObjectId, Plan, splice};
+use bumpwright_edit::{DocumentId, Edit, Plan, splice};
 
 use super::kinds;
 use super::moves::Moves;
@@ -27,7 +27,7 @@ pub struct Migrated {
     /// Where it starts.
     pub place: Place,
     /// Which it is, with the version that it had.
-    pub object: ObjectId,
+    pub object: DocumentId,
     /// Version that it had; empty when only references in it change.
     pub from: String,
     /// Version that it has now.
@@ -40,7 +40,7 @@ pub struct Left {
     /// Where.
     pub place: Place,
     /// The object; empty when the file could not be read.
-    pub object: ObjectId,
+    pub object: DocumentId,
     /// Why.
     pub reason: Reason,
 }
@@ -117,7 +117,7 @@ pub fn migrate(bytes: &[u8]) -> Migration {
     let unreadable = |place, reason| Migration {
         left: vec![Left {
             place,
-            object: ObjectId::default(),
+            object: DocumentId::default(),
             reason,
         }],
         ..Migration::default()

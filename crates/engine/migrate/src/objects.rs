@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use bumpwright_api::Place;
-use bumpwright_edit::ObjectId;
+use bumpwright_edit::DocumentId;
 
 use super::kinds::{self, Kind, NEW, Rule};
 use super::lines::Change;
@@ -167,7 +167,7 @@ fn begin(object: &Object<'_>) -> Planned {
     Planned {
         migrated: Migrated {
             place: object.node.place,
-            object: ObjectId {
+            object: DocumentId {
                 api_version: field(Some(object.node), "apiVersion"),
                 kind: field(Some(object.node), "kind"),
                 namespace: field(metadata, "namespace"),

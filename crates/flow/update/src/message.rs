@@ -7,7 +7,7 @@ use super::error::RunError;
 use super::job::Edits;
 use super::policies::Policies;
 use bumpwright_api::ImageUpdateAutomation;
-use bumpwright_edit::{Change, ObjectId};
+use bumpwright_edit::{Change, DocumentId};
 use bumpwright_gostd::Time;
 use bumpwright_message::{
     self as message, Data, Era, FieldChange, Gathering, MessageError, ObjectIdentifier, ObjectName,
@@ -137,7 +137,7 @@ fn data(changed: &Changed<'_>) -> Data {
 
 /// An edited object as templates of messages name it.
 #[must_use]
-pub fn identifier(object: &ObjectId) -> ObjectIdentifier {
+pub fn identifier(object: &DocumentId) -> ObjectIdentifier {
     ObjectIdentifier {
         api_version: object.api_version.clone(),
         kind: object.kind.clone(),
