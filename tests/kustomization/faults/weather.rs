@@ -109,3 +109,35 @@ fn an_etcd_that_times_out_leaves_nothing_behind() {
     assert_eq!(failures.load(Ordering::SeqCst), 12);
     assert!(!controller.log().contains("panicked"));
 }
+
+/// The last write of a status is done, and answered with a failure: it is written again, and nothing is reconciled again for that
+/// (K-206).
+#[test]
+fn a_status_that_was_written_all_the_same_is_no_other_reconciliation() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let (world, proxy, controller) = begun(cluster, "lost-answer");
+    let failures = Arc::new(AtomicUsize::new(0));
+    let failed = Arc::clone(&failures);
+    proxy.intercept(move |request| {
+        let body = String::from_utf8_lossy(&request.body);
+        let is_last = request.path.ends_with("/kustomizations/app/status") && body.contains("ReconciliationSucceeded");
+        if request.method != "PATCH" || !is_last || failed.fetch_add(1, Ordering::SeqCst) > 0 {
+            return None;
+        }
+        let kind = request.header("content-type").unwrap_or_default();
+        cluster.request(&request.method, &request.target, kind, &body);
+        Some(timed_out())
+    });
+    publish(&world, 1);
+    is_whole(&world, 1);
+    let count = || {
+        let object = world.get(bumpwright_testkit::world::KUSTOMIZATION, "app");
+        object["status"]["history"][0]["totalReconciliations"].clone()
+    };
+    let written_again = || failures.load(Ordering::SeqCst) > 1;
+    bumpwright_testkit::waiting::wait_for(written_again, || controller.log());
+    // Another reconciliation would come after the shortest pause of the retry policy, 750 ms.
+    sleep(Duration::from_secs(2));
+    assert_eq!(count(), 1, "{}", controller.log());
+    assert!(!controller.log().contains("Reconciler error"), "{}", controller.log());
+}

@@ -145,6 +145,18 @@ impl ClusterError {
         }
     }
 
+    /// Whether the server faltered (etcd timed out, say), so that the same request may work a moment later, and may have worked now.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused {
+                code: 500 | 502..=504,
+                ..
+            }
+        )
+    }
+
     /// Whether the server does not know who asks.
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {

@@ -24,8 +24,11 @@ use bumpwright_kube::{Cache, ClusterError, Kind, Object};
 /// The finalizer of Flux's controllers.
 const FINALIZER: &str = "finalizers.fluxcd.io";
 
-/// So often a write is tried while others write to the same object.
+/// So often a write is tried while others write to the same object, or the server falters.
 const ATTEMPTS: u32 = 5;
+
+/// How long a server that falters is left alone.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// A kind that is reconciled.
 pub trait Reconcile: Send + Sync + 'static {
@@ -417,6 +420,7 @@ impl Writer<'_> {
     async fn write(&self, object: &Object, status: &mut Status) -> Result<(), ClusterError> {
         let Some(mut patch) = status.patch() else { return Ok(()) };
         let (cluster, kind) = (&self.services.cluster, self.cache.kind());
+        let mut last = None;
         for _ in 0..ATTEMPTS {
             // The API server takes no notice of a uid here; a version names the object just as well.
             if let Some(fields) = patch.as_object_mut() {
@@ -432,15 +436,20 @@ impl Writer<'_> {
                 // Deleted meanwhile: nobody needs the status any more.
                 Err(error) if error.is_not_found() => return Ok(()),
                 Err(ClusterError::Conflict(_)) => {}
+                // Whether it was written is not known; a whole reconciliation is not repeated for that.
+                Err(error) if error.is_transient() => {
+                    last = Some(error);
+                    tokio::time::sleep(PAUSE).await;
+                }
                 Err(error) => return Err(error),
             }
-            // A merge patch says only what is ours, so it is as good on top of what others wrote.
+            // A merge patch says only what is ours, so it is as good on top of what others wrote, or of itself.
             match self.again(object).await? {
                 Some(now) => status.move_to(&now),
                 None => return Ok(()),
             }
         }
-        Err(ClusterError::Conflict(contested(object)))
+        Err(last.unwrap_or_else(|| ClusterError::Conflict(contested(object))))
     }
 
     /// The object as it is now; none when it is gone, also if another one has its name.
