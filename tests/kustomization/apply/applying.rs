@@ -221,9 +221,10 @@ fn the_inventory_comes_first() {
     world.apply(&two);
     let kept = world.kept.inventories.lock().unwrap().clone();
     let ids = |at: usize| -> Vec<String> {
-        let entries = kept[at].entries.iter();
+        let status = kept[at].to_status();
+        let entries = status["entries"].as_array().unwrap().iter();
         entries
-            .map(|entry| entry.id.to_string().replace(&world.namespace, "NS"))
+            .map(|entry| entry["id"].as_str().unwrap().replace(&world.namespace, "NS"))
             .collect()
     };
     assert_eq!(kept.len(), 3);

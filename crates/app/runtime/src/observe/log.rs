@@ -106,12 +106,12 @@ pub struct LogOptions {
 /// Values are JSON, which a [`Secret`](bumpwright_secret::Secret) cannot be made into:
 ///
 /// ```compile_fail
-/// # fn f(log: &crate::observe::Log) {
+/// # fn f(log: &bumpwright_runtime::Log) {
 /// log.with("password", bumpwright_secret::Secret::new("x")).info("logging in");
 /// # }
 /// ```
 /// ```
-/// # fn f(log: &crate::observe::Log) {
+/// # fn f(log: &bumpwright_runtime::Log) {
 /// log.with("name", "app").with("attempt", 2).info("logging in");
 /// # }
 /// ```
