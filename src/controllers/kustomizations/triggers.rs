@@ -58,9 +58,8 @@ pub(crate) fn of_source(sources: &Arc<Cache>, kustomizations: &Arc<Cache>, queue
             return;
         }
         let users = kustomizations.list(|one| uses(one, kind, &source.name) && !is_settled(one, &revision));
-        // One that is new may have found the revision before it is told here.
-        for user in users.iter().filter(|user| !queue.is_building(&user.name, &revision)) {
-            queue.add_because(user.name.clone(), || format!("{kind}/{}", source.name));
+        for user in users {
+            queue.add_for_revision(user.name.clone(), &revision, || format!("{kind}/{}", source.name));
         }
     });
 }

@@ -92,6 +92,11 @@ impl ControllerMetrics {
         self.0.depth.add(1.0);
     }
 
+    /// Something that was put into the queue is not needed any more.
+    pub fn unqueued(&self) {
+        self.0.depth.add(-1.0);
+    }
+
     /// Something is to come into the queue after a while: a retry with back-off, or the next interval.
     pub fn delayed(&self) {
         self.0.retries.increment();

@@ -79,6 +79,8 @@ struct State {
     causes: HashMap<ObjectName, String>,
     /// The revision that the running reconciliation of an object builds from.
     revisions: HashMap<ObjectName, String>,
+    /// Objects whose running reconciliation is followed by another one for this revision only.
+    wanted_for: HashMap<ObjectName, String>,
     failures: HashMap<ObjectName, u32>,
     /// Since when changes have been waiting to settle.
     unsettled: HashMap<ObjectName, Instant>,
@@ -131,17 +133,41 @@ impl Queue {
         }
     }
 
-    /// The running reconciliation of an object builds from a revision, whose arrival is no reason for another one then.
-    pub fn set_revision(&self, name: &ObjectName, revision: &str) {
-        self.lock().revisions.insert(name.clone(), revision.to_owned());
+    /// Queues an object because its source has a new revision, unless its running reconciliation builds from that.
+    pub fn add_for_revision(&self, name: ObjectName, revision: &str, cause: impl FnOnce() -> String) {
+        let mut state = self.lock();
+        if state.revisions.get(&name).is_some_and(|building| building == revision) {
+            return;
+        }
+        let for_this_only =
+            state.working.contains(&name) && (!state.wanted.contains(&name) || state.wanted_for.contains_key(&name));
+        if state.working.contains(&name) {
+            state.causes.entry(name.clone()).or_insert_with(cause);
+        }
+        let news = state.want(name.clone());
+        if for_this_only {
+            state.wanted_for.insert(name, revision.to_owned());
+        }
+        drop(state);
+        if news {
+            self.metrics.queued();
+        }
+        self.changed.notify_one();
+        self.again.notify_waiters();
     }
 
-    /// Whether the running reconciliation of an object builds from a revision already.
-    pub fn is_building(&self, name: &ObjectName, revision: &str) -> bool {
-        self.lock()
-            .revisions
-            .get(name)
-            .is_some_and(|building| building == revision)
+    /// The running reconciliation of an object builds from a revision, whose arrival is no reason for another one then, also if it was
+    /// told since the reconciliation began.
+    pub(crate) fn set_revision(&self, name: &ObjectName, revision: &str) {
+        let mut state = self.lock();
+        state.revisions.insert(name.clone(), revision.to_owned());
+        if state.wanted_for.get(name).is_some_and(|wanted| wanted == revision) {
+            state.wanted_for.remove(name);
+            state.causes.remove(name);
+            if state.wanted.remove(name) {
+                self.metrics.unqueued();
+            }
+        }
     }
 
     /// Queues an object after a pause, in the place of the time when it would have been requeued.
@@ -238,6 +264,7 @@ impl Queue {
         state.permits.remove(name);
         state.causes.remove(name);
         state.revisions.remove(name);
+        state.wanted_for.remove(name);
         if state.wanted.contains(name) {
             state.ready.push(name.clone());
             self.changed.notify_one();
@@ -292,6 +319,7 @@ impl Queue {
 impl State {
     /// True when it was not queued before.
     fn want(&mut self, name: ObjectName) -> bool {
+        self.wanted_for.remove(&name);
         let news = self.wanted.insert(name.clone());
         if news && !self.working.contains(&name) {
             self.ready.push(name);
@@ -429,15 +457,33 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_revision_is_known_as_long_as_the_turn_goes_on() {
+    async fn a_revision_that_is_built_already_is_no_other_reconciliation() {
         let queue = queue();
-        queue.add(name("a"));
-        assert_eq!(next(&queue).await, Some(name("a")));
-        queue.set_revision(&name("a"), "main@sha1:1");
-        assert!(queue.is_building(&name("a"), "main@sha1:1"));
-        assert!(!queue.is_building(&name("a"), "main@sha1:2"));
-        queue.done(&name("a"));
-        assert!(!queue.is_building(&name("a"), "main@sha1:1"));
+        let (a, cause) = (name("a"), || "GitRepository/apps/fleet".to_owned());
+        for (early, late, other, again) in [
+            ("1", "1", false, false),
+            ("1", "2", false, true),
+            ("2", "1", false, true),
+            ("1", "1", true, true),
+        ] {
+            queue.add(a.clone());
+            assert_eq!(next(&queue).await, Some(a.clone()));
+            queue.add_for_revision(a.clone(), early, cause);
+            if other {
+                queue.add(a.clone());
+            }
+            queue.set_revision(&a, "1");
+            queue.add_for_revision(a.clone(), late, cause);
+            queue.done(&a);
+            queue.add(name("b"));
+            let first = next(&queue).await;
+            assert_eq!(first == Some(a.clone()), again, "{early} {late} {other}");
+            if again {
+                queue.done(&a);
+                assert_eq!(next(&queue).await, Some(name("b")));
+            }
+            queue.done(&name("b"));
+        }
     }
 
     #[tokio::test]
