@@ -30,13 +30,19 @@ fn recorded_scenarios_of_kustomize_controller() {
     let passed = last.split(' ').next().and_then(|count| count.parse::<usize>().ok());
     let passed = passed.unwrap_or_default();
     let listed = std::fs::read_to_string(stage.tests().join("harness_differences.md")).unwrap();
-    let unexpected: Vec<&str> = said.lines().filter(|line| is_unexpected(line, &listed)).collect();
+    let unexpected = said.lines().filter(|line| is_unexpected(line, &listed));
+    // Out of time, the flux CLI says either; which one depends on when it asks last.
+    let by_its_limit = |line: &&str| line.contains("flux-create-export-delete DIFF") && said.contains(RATE_LIMITER);
+    let unexpected: Vec<&str> = unexpected.filter(|line| !by_its_limit(line)).collect();
     assert!(
         passed >= FLOOR && unexpected.is_empty(),
         "{unexpected:#?}\n{said}\n{}",
         String::from_utf8_lossy(&out.stderr)
     );
 }
+
+/// What client-go says instead of "context deadline exceeded" when the wait for its own rate limiter would end later.
+const RATE_LIMITER: &str = "client rate limiter Wait returned an error";
 
 /// `flux events` sorts by whole seconds: ours are often within one, where the real controllers took longer. `flux diff` compares
 /// several objects at once and ends with the first that it cannot.
