@@ -113,12 +113,28 @@ impl Queue {
 
     /// Queues an object because of a change: `GitRepository/apps/fleet`. A running reconciliation that waits is told.
     pub fn add_because(&self, name: ObjectName, cause: impl FnOnce() -> String) {
-        let mut state = self.lock();
+        self.add_to(self.lock(), name, cause, None);
+    }
+
+    /// Queues an object, for a revision only if one is given.
+    fn add_to(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        name: ObjectName,
+        cause: impl FnOnce() -> String,
+        revision: Option<&str>,
+    ) {
         if state.working.contains(&name) {
             state.causes.entry(name.clone()).or_insert_with(cause);
         }
+        if state.want(name.clone()) {
+            self.metrics.queued();
+        }
+        if let Some(revision) = revision {
+            state.wanted_for.insert(name, revision.to_owned());
+        }
         drop(state);
-        self.add(name);
+        self.changed.notify_one();
         self.again.notify_waiters();
     }
 
@@ -135,25 +151,13 @@ impl Queue {
 
     /// Queues an object because its source has a new revision, unless its running reconciliation builds from that.
     pub fn add_for_revision(&self, name: ObjectName, revision: &str, cause: impl FnOnce() -> String) {
-        let mut state = self.lock();
+        let state = self.lock();
         if state.revisions.get(&name).is_some_and(|building| building == revision) {
             return;
         }
         let for_this_only =
             state.working.contains(&name) && (!state.wanted.contains(&name) || state.wanted_for.contains_key(&name));
-        if state.working.contains(&name) {
-            state.causes.entry(name.clone()).or_insert_with(cause);
-        }
-        let news = state.want(name.clone());
-        if for_this_only {
-            state.wanted_for.insert(name, revision.to_owned());
-        }
-        drop(state);
-        if news {
-            self.metrics.queued();
-        }
-        self.changed.notify_one();
-        self.again.notify_waiters();
+        self.add_to(state, name, cause, for_this_only.then_some(revision));
     }
 
     /// The running reconciliation of an object builds from a revision, whose arrival is no reason for another one then, also if it was
