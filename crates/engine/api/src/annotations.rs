@@ -1,5 +1,5 @@
-//! Which annotations of ours each kind has (docs/cli.md, *Annotations*). One with another key was misspelt, or is for another kind: whoever
-//! wrote it relies on something that would not happen, so the object is not acted upon.
+//! Which annotations of ours each kind has (docs/cli.md, *Annotations*). One with another key was misspelt, or is for another kind: its author
+//! relies on something that would not happen, so the object is not acted upon.
 
 use std::collections::BTreeMap;
 

@@ -18,7 +18,7 @@ const DAMAGED_TRIES: u32 = 3;
 /// The attempts of one run.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
-    /// Since the beginning, or since the last one that had to be made anew without having failed.
+    /// Since the beginning, or since the last one that had to be repeated without having failed.
     tries: u32,
     races: u32,
     /// The last loss, and how often it came in a row.

@@ -302,7 +302,7 @@ impl<'a> Plugin<'a> {
     fn take_options(&self, resource: &mut Resource) -> Result<(), PluginError> {
         let behavior = resource.take_annotation(BEHAVIOR);
         let hash = resource.take_annotation(HASH);
-        // kustomize sets the others anew, too.
+        // kustomize sets the others again, too.
         let others = resource.pairs("annotations");
         let others = others.map(|(key, text)| (key.into(), text.into())).collect();
         resource.set_pairs("annotations", others);

@@ -138,7 +138,7 @@ impl Expansion {
         if !scalar.is_string() {
             return Ok(());
         }
-        // kustomize writes it anew even where it has no reference: folded text has the line breaks that it has, from now on.
+        // kustomize writes it again even where it has no reference: folded text has the line breaks that it has, from now on.
         (scalar.tag, scalar.style) = (Tag::Str, Style::Plain);
         let uses = scalar.text.matches("$(").count();
         if !scalar.text.contains('$') {

@@ -245,7 +245,7 @@ impl Resource {
         }
     }
 
-    /// Where origins are tracked, kustomize writes all annotations anew with them: none is one with others then.
+    /// Where origins are tracked, kustomize rewrites all annotations with them: none is one with others then.
     pub(super) fn renew_annotations(&mut self) {
         if !self.shared.is_empty() {
             self.shared.forget_below(&["metadata".into(), "annotations".into()]);
