@@ -71,7 +71,7 @@ impl ImageUpdateAutomations {
         let objects = gather::of_git(&self.0, &repository, &automation, others)
             .await
             .map_err(|error| {
-                Outcome::failed(
+                Outcome::backoff(
                     "SourceManagerFailed",
                     &format!("failed configuring source manager: {error}"),
                 )
@@ -82,11 +82,11 @@ impl ImageUpdateAutomations {
         let made = self.job(&automation, repository, objects, policies).await;
         let (mut job, place) = made.map_err(|refused| match refused {
             Refused::Stalled(outcome) => outcome,
-            Refused::Checkout { url, message } => Outcome::failed(
+            Refused::Checkout { url, message } => Outcome::backoff(
                 "GitOperationFailed",
                 &format!("failed to checkout source: unable to clone '{url}': {message}"),
             ),
-            Refused::Failed(message) => Outcome::failed(
+            Refused::Failed(message) => Outcome::backoff(
                 "SourceManagerFailed",
                 &format!("failed configuring source manager: {message}"),
             ),
@@ -94,12 +94,12 @@ impl ImageUpdateAutomations {
         job.edits.dry_run = annotations.dry_run;
         let run = run(job, place, limit)
             .await
-            .map_err(|error| Outcome::failed("Failed", &error))?;
+            .map_err(|error| Outcome::backoff("Failed", &error))?;
         counting::run(&self.0.metrics, &run);
         skips::count(&self.0, request, &run);
         skips::warn(request, &run.skips, status.message_before());
         if let Some(failure) = &run.failure {
-            return Err(Outcome::Failed {
+            return Err(Outcome::Backoff {
                 reason: failure.reason,
                 message: failure.message.clone(),
             });
@@ -158,7 +158,7 @@ impl ImageUpdateAutomations {
             ));
         }
         let failed = |message: &str| {
-            Outcome::failed(
+            Outcome::backoff(
                 "SourceManagerFailed",
                 &format!("failed configuring source manager: {message}"),
             )

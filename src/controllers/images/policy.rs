@@ -73,7 +73,7 @@ impl ImagePolicies {
     /// The repository that the policy names, if it may be used.
     async fn repository(&self, policy: &ImagePolicy) -> Result<(Arc<Object>, ImageRepository), Outcome> {
         let refused = |reason, error: &dyn std::fmt::Display| {
-            Outcome::failed(reason, &format!("failed to get the referred ImageRepository: {error}"))
+            Outcome::backoff(reason, &format!("failed to get the referred ImageRepository: {error}"))
         };
         let own = policy.metadata.namespace_or_default();
         let Some(name) = policy.repository() else {
@@ -111,7 +111,7 @@ impl ImagePolicies {
         for look in 1..=LOOKS {
             let tags =
                 self.0.tags.tags(scanned).map_err(|error| {
-                    Outcome::failed("Failure", &format!("failed to read tags from database: {error}"))
+                    Outcome::backoff("Failure", &format!("failed to read tags from database: {error}"))
                 })?;
             if !tags.is_empty() {
                 return Ok(Tags {
@@ -128,7 +128,7 @@ impl ImagePolicies {
             }
         }
         let after = self.0.settings.requeue_dependency;
-        Err(Outcome::Waiting {
+        Err(Outcome::RequeueAfter {
             reason: "DependencyNotReady",
             message: format!("retrying in {} error: no tags in database", duration(after)),
             after,
@@ -148,7 +148,7 @@ impl ImagePolicies {
             return Ok(Verdict::Kept(kept.clone(), refusal.to_string()));
         }
         let objects = gather::of_images(&self.0, &repository).await.map_err(|error| {
-            Outcome::failed(
+            Outcome::backoff(
                 "Failed",
                 &format!("failed to configure authentication options: {error}"),
             )
@@ -156,7 +156,7 @@ impl ImagePolicies {
         let chosen = self
             .ask(policy.clone(), repository, tags, before.clone(), objects)
             .await
-            .map_err(|error| Outcome::failed("Failure", &error))?;
+            .map_err(|error| Outcome::backoff("Failure", &error))?;
         match (chosen, before) {
             (Ok(image), Some(before)) if before.name == image.name => {
                 let rule = policy
@@ -169,13 +169,13 @@ impl ImagePolicies {
             }
             (Ok(image), _) => Ok(Verdict::Chosen(image)),
             (Err(error @ NoImage::Refused { .. }), Some(before)) => Ok(Verdict::Kept(before, error.to_string())),
-            (Err(error @ NoImage::Refused { .. }), None) => Err(Outcome::Waiting {
+            (Err(error @ NoImage::Refused { .. }), None) => Err(Outcome::RequeueAfter {
                 reason: "ImageRefused",
                 message: error.to_string(),
                 after: self.0.settings.requeue_dependency.max(Duration::from_secs(60)),
             }),
-            (Err(error @ NoImage::Digest { .. }), _) => Err(Outcome::failed("Failed", &error.to_string())),
-            (Err(error), _) => Err(Outcome::failed("Failure", &error.to_string())),
+            (Err(error @ NoImage::Digest { .. }), _) => Err(Outcome::backoff("Failed", &error.to_string())),
+            (Err(error), _) => Err(Outcome::backoff("Failure", &error.to_string())),
         }
     }
 

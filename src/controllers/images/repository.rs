@@ -49,7 +49,7 @@ impl Reconcile for ImageRepositories {
         let objects = match gather::of_images(&self.0, &repository).await {
             Ok(objects) => objects,
             Err(error) => {
-                return Outcome::failed(
+                return Outcome::backoff(
                     "AuthenticationFailed",
                     &format!("failed to configure authentication options: {error}"),
                 );
@@ -60,7 +60,7 @@ impl Reconcile for ImageRepositories {
         let due = match self.due(&repository, status, (&canonical, &scanned), request.now) {
             Ok(due) => due,
             Err(error) => {
-                return Outcome::failed("Failure", &format!("failed to determine if it's scan time: {error}"));
+                return Outcome::backoff("Failure", &format!("failed to determine if it's scan time: {error}"));
             }
         };
         let next = duration(due.next);
@@ -97,7 +97,7 @@ impl Reconcile for ImageRepositories {
                     Scan::Tags(error) => error.to_string(),
                     Scan::Store(error) => format!("scan failed: failed to set tags for {canonical:?}: {error}"),
                 };
-                Outcome::failed(reason, &message)
+                Outcome::backoff(reason, &message)
             }
         }
     }

@@ -263,7 +263,7 @@ impl Reconciling<'_> {
             Err(NotReady::Denied(message)) => Err(self.stalled(status, "AccessDenied", message, &found.revision)),
             Err(NotReady::Later(message)) => {
                 let after = self.context().settings.requeue_dependency;
-                let outcome = Outcome::Waiting {
+                let outcome = Outcome::RequeueAfter {
                     reason: "DependencyNotReady",
                     message,
                     after,
@@ -409,7 +409,7 @@ impl Reconciling<'_> {
             };
         }
         let message = kustomize_report::drift(&seen, &revision.revision);
-        let outcome = Outcome::Waiting {
+        let outcome = Outcome::RequeueAfter {
             reason: "DriftDetected",
             message: message.clone(),
             after,
@@ -506,7 +506,7 @@ impl Reconciling<'_> {
                 Err(self.failed(status, "HealthCheckFailed", told, revision))
             }
             Err(Unhealthy::Overtaken(trigger)) => {
-                let outcome = Outcome::Waiting {
+                let outcome = Outcome::RequeueAfter {
                     reason: "HealthCheckCanceled",
                     message: format!("New reconciliation triggered by {trigger}"),
                     after: std::time::Duration::ZERO,
@@ -514,7 +514,7 @@ impl Reconciling<'_> {
                 let told = format!("Health checks canceled due to new reconciliation triggered by {trigger}");
                 Err(self.concluded(status, outcome, EventType::Normal, told, revision))
             }
-            Err(Unhealthy::Ending) => Err(Outcome::Waiting {
+            Err(Unhealthy::Ending) => Err(Outcome::RequeueAfter {
                 reason: "Progressing",
                 message: "the controller ends; health checks go on with the next one".to_owned(),
                 after: self.kustomization.spec.retry_interval(),
@@ -567,7 +567,7 @@ impl Reconciling<'_> {
         revision: &Revision,
     ) -> Outcome {
         let after = self.kustomization.spec.retry_interval();
-        let outcome = Outcome::Waiting { reason, message, after };
+        let outcome = Outcome::RequeueAfter { reason, message, after };
         let (took, next) = (clock::duration(self.began.elapsed()), clock::duration(after));
         self.request
             .log

@@ -44,7 +44,7 @@ pub(crate) async fn find(context: &Context, kustomization: &Kustomization) -> Re
     }
     let Some(cache) = cache(context, &reference.kind) else {
         let message = format!("source `{}` kind '{}' not supported", reference.name, reference.kind);
-        return Err(Missing::Later(Outcome::failed("ArtifactFailed", &message)));
+        return Err(Missing::Later(Outcome::backoff("ArtifactFailed", &message)));
     };
     let found = match context.settings.gates.direct_source_fetch {
         true => context.cluster.get(cache.kind(), &name).await.map(std::sync::Arc::new),
@@ -52,12 +52,12 @@ pub(crate) async fn find(context: &Context, kustomization: &Kustomization) -> Re
     };
     let source = found.map_err(|error| {
         Missing::Later(match error.is_not_found() {
-            true => Outcome::Waiting {
+            true => Outcome::RequeueAfter {
                 reason: "ArtifactFailed",
                 message: error.to_string(),
                 after: kustomization.spec.retry_interval(),
             },
-            false => Outcome::failed("ArtifactFailed", &format!("unable to get source '{name}': {error}")),
+            false => Outcome::backoff("ArtifactFailed", &format!("unable to get source '{name}': {error}")),
         })
     })?;
     let artifact = source.status().get("artifact").and_then(artifacts::read);
@@ -74,7 +74,7 @@ pub(crate) async fn find(context: &Context, kustomization: &Kustomization) -> Re
 /// It is looked at again soon.
 pub(crate) fn later(context: &Context, what: &str) -> Outcome {
     let after = context.settings.requeue_dependency;
-    Outcome::Waiting {
+    Outcome::RequeueAfter {
         reason: "ArtifactFailed",
         message: format!("{what}, retrying in {}", bumpwright_runtime::clock::duration(after)),
         after,

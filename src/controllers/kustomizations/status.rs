@@ -40,7 +40,7 @@ pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) {
                 status.mark_observed();
             }
         }
-        Outcome::Failed { reason, message } | Outcome::Waiting { reason, message, .. } => {
+        Outcome::Backoff { reason, message } | Outcome::RequeueAfter { reason, message, .. } => {
             status.conditions.set(READY, Is::False, reason, message);
         }
     }

@@ -64,7 +64,7 @@ impl Refused {
         match (self.condition, self.stalls) {
             (Some(condition), false) => failed(status, condition, reason, message),
             (Some(condition), true) => stalled(status, condition, reason, message),
-            (None, false) => Outcome::Failed { reason, message },
+            (None, false) => Outcome::Backoff { reason, message },
             (None, true) => Outcome::Stalled { reason, message },
         }
     }

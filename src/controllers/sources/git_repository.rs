@@ -143,7 +143,7 @@ impl SourceRequest<'_, GitRepository> {
 
     fn waiting(&self, status: &mut Status, reason: &'static str, message: String) -> Outcome {
         status.conditions.set(INCLUDE_UNAVAILABLE, Is::True, reason, &message);
-        Outcome::Waiting {
+        Outcome::RequeueAfter {
             reason,
             message,
             after: self.context.settings.requeue_dependency,

@@ -133,7 +133,7 @@ impl SourceRequest<'_, OciRepository> {
                 let message = error.message(&verify.provider, verify.secret_ref.is_some());
                 let reason = CosignError::REASON;
                 status.conditions.set(VERIFIED, Is::False, reason, &message);
-                Err(Outcome::Failed { reason, message })
+                Err(Outcome::Backoff { reason, message })
             }
         }
     }

@@ -189,7 +189,7 @@ pub(crate) async fn asking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refused> + Send + 'static,
 ) -> Step<T> {
     let done = blocking::ask(work).await;
-    let done = done.map_err(|error| Outcome::failed("Failed", &error))?;
+    let done = done.map_err(|error| Outcome::backoff("Failed", &error))?;
     done.map_err(|refused| refused.conclude(status))
 }
 
@@ -199,6 +199,6 @@ pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refused> + Send + 'static,
 ) -> Step<T> {
     let done = blocking::run(work).await;
-    let done = done.map_err(|error| Outcome::failed("Failed", &error))?;
+    let done = done.map_err(|error| Outcome::backoff("Failed", &error))?;
     done.map_err(|refused| refused.conclude(status))
 }

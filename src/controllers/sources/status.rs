@@ -53,7 +53,7 @@ pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<NewEven
             status.conditions.stalled(reason, message);
             status.mark_observed();
         }
-        Outcome::Failed { .. } | Outcome::Waiting { .. } => status.conditions.remove(STALLED),
+        Outcome::Backoff { .. } | Outcome::RequeueAfter { .. } => status.conditions.remove(STALLED),
     }
     sum_up(status);
     let new_event = |event_type, reason: &str, message: &str| {
@@ -65,10 +65,10 @@ pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<NewEven
     };
     match outcome {
         Outcome::Ready { .. } => None,
-        Outcome::Stalled { reason, message } | Outcome::Failed { reason, message } => {
+        Outcome::Stalled { reason, message } | Outcome::Backoff { reason, message } => {
             new_event(EventType::Warning, reason, message)
         }
-        Outcome::Waiting { reason, message, .. } => new_event(EventType::Trace, reason, message),
+        Outcome::RequeueAfter { reason, message, .. } => new_event(EventType::Trace, reason, message),
     }
 }
 
@@ -107,7 +107,7 @@ fn sum_up(status: &mut Status) {
 /// Sets a condition that is bad news, and gives the outcome that goes with it.
 pub(crate) fn failed(status: &mut Status, condition: &str, reason: &'static str, message: String) -> Outcome {
     status.conditions.set(condition, Is::True, reason, &message);
-    Outcome::Failed { reason, message }
+    Outcome::Backoff { reason, message }
 }
 
 /// As [`failed`], when somebody has to change something first.

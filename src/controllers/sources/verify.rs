@@ -56,7 +56,7 @@ pub(crate) fn verify(
     };
     let verified = verified(verify, repository, objects, fetched);
     let message = verified.inspect_err(|refused| {
-        if let Outcome::Stalled { reason, message } | Outcome::Failed { reason, message } = refused {
+        if let Outcome::Stalled { reason, message } | Outcome::Backoff { reason, message } = refused {
             status.conditions.set(VERIFIED, Is::False, reason, message);
         }
     })?;
@@ -77,10 +77,10 @@ fn verified(
     let secret = secret(repository).and_then(|name| objects.secret(&name));
     let Some(secret) = secret else {
         let message = format!("public keys secret error: secrets {name:?} not found");
-        return Err(Outcome::failed("VerificationError", &message));
+        return Err(Outcome::backoff("VerificationError", &message));
     };
     let unusable = |error: &dyn std::fmt::Display| {
-        Outcome::failed("VerificationError", &format!("public keys secret error: {error}"))
+        Outcome::backoff("VerificationError", &format!("public keys secret error: {error}"))
     };
     let keys = GitKeys::from_entries(secret.entries().map_err(|error| unusable(&error))?);
     let commit = &fetched.commit;
@@ -102,7 +102,7 @@ fn verified(
         let (reason, message) = (error.reason(), error.to_string());
         match error.is_stalling() {
             true => Outcome::Stalled { reason, message },
-            false => Outcome::Failed { reason, message },
+            false => Outcome::Backoff { reason, message },
         }
     })
 }

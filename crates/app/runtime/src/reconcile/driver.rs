@@ -330,8 +330,8 @@ impl<R: Reconcile> Driver<R> {
             _ if !is_wanted => Ok(None),
             Outcome::Ready { after, .. } => Ok(after),
             Outcome::Stalled { .. } => Ok(None),
-            Outcome::Waiting { after, .. } => Ok(Some(after)),
-            Outcome::Failed { message, .. } => Err(message),
+            Outcome::RequeueAfter { after, .. } => Ok(Some(after)),
+            Outcome::Backoff { message, .. } => Err(message),
         }
     }
 

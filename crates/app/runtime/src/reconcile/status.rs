@@ -30,15 +30,15 @@ pub enum Outcome {
         /// Their message.
         message: String,
     },
-    /// It did not; trying again may help.
-    Failed {
+    /// It did not; it is tried again soon, and later each time.
+    Backoff {
         /// The reason of Ready.
         reason: &'static str,
         /// Its message.
         message: String,
     },
-    /// It has to wait for another object.
-    Waiting {
+    /// It did not, and is tried again at a time of its own: it waits for another object, or has a retry interval.
+    RequeueAfter {
         /// The reason of Ready.
         reason: &'static str,
         /// Its message.
@@ -57,9 +57,9 @@ impl Outcome {
         }
     }
 
-    /// Trying again may help.
-    pub fn failed(reason: &'static str, message: &str) -> Self {
-        Self::Failed {
+    /// Trying again soon may help.
+    pub fn backoff(reason: &'static str, message: &str) -> Self {
+        Self::Backoff {
             reason,
             message: message.to_owned(),
         }
@@ -192,7 +192,7 @@ impl Status {
                 self.conditions.set(READY, Is::True, "Succeeded", message);
             }
             Outcome::Stalled { reason, message } => self.conditions.stalled(reason, message),
-            Outcome::Failed { reason, message } | Outcome::Waiting { reason, message, .. } => {
+            Outcome::Backoff { reason, message } | Outcome::RequeueAfter { reason, message, .. } => {
                 observed = false;
                 let doing = self.conditions.message(RECONCILING).to_owned();
                 self.conditions.reconciling("ProgressingWithRetry", &doing);
@@ -216,8 +216,8 @@ impl Status {
                 (None, true) => (EventType::Trace, "Succeeded", trace),
             },
             Outcome::Stalled { reason, message }
-            | Outcome::Failed { reason, message }
-            | Outcome::Waiting { reason, message, .. } => (EventType::Warning, *reason, message),
+            | Outcome::Backoff { reason, message }
+            | Outcome::RequeueAfter { reason, message, .. } => (EventType::Warning, *reason, message),
         };
         NewEvent {
             event_type,
