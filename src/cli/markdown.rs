@@ -1,127 +1,81 @@
-//! `--output markdown`: a summary for a CI job or a merge request, from `templates/summary.md`.
-
-use serde::Serialize;
+//! `--output markdown`: a summary for a CI job or a merge request.
 
 use super::words;
+use bumpwright_edit::{Change, Skip};
 use bumpwright_forge::markdown::{cell, code};
-use bumpwright_update::{PullRequestReport, Run};
-
-const TEMPLATE: &str = include_str!("../../templates/summary.md");
-
-#[derive(Serialize)]
-struct RunView {
-    title: String,
-    error: Option<String>,
-    headline: String,
-    changes: Vec<ChangeView>,
-    commit: Option<CommitView>,
-    pushes: Vec<PushView>,
-    request: Option<RequestView>,
-    skips: Vec<SkipView>,
-    notes: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct ChangeView {
-    place: String,
-    object: String,
-    old: String,
-    new: String,
-    policy: String,
-}
-
-#[derive(Serialize)]
-struct CommitView {
-    id: Option<String>,
-    branch: Option<String>,
-    author: String,
-    signed: bool,
-    subject: String,
-}
-
-#[derive(Serialize)]
-struct PushView {
-    reference: String,
-    status: &'static str,
-}
-
-#[derive(Serialize)]
-struct RequestView {
-    head: String,
-    base: String,
-    number: Option<u64>,
-    url: Option<String>,
-    word: &'static str,
-}
-
-#[derive(Serialize)]
-struct SkipView {
-    place: String,
-    reason: String,
-    message: String,
-}
+use bumpwright_update::{CommitReport, PullRequestReport, Run};
 
 /// The summary of these runs.
-///
-/// # Errors
-///
-/// When the template does not fit its data: a defect of this program.
-pub fn render(runs: &[Run]) -> Result<String, tera::Error> {
-    let mut context = tera::Context::new();
-    context.insert("runs", &runs.iter().map(run).collect::<Vec<_>>());
-    let mut templates = tera::Tera::default();
-    templates.autoescape_on(Vec::<&str>::new());
-    templates.add_raw_template("summary.md", TEMPLATE)?;
-    templates.render("summary.md", &context)
+#[must_use]
+pub fn render(runs: &[Run]) -> String {
+    runs.iter().map(section).collect()
 }
 
-fn run(run: &Run) -> RunView {
-    RunView {
-        title: cell(&run.automation.clone().unwrap_or_else(|| run.target.clone())),
-        error: run.error.as_deref().map(cell),
-        headline: words::headline(run),
-        changes: run.changes.iter().map(change).collect(),
-        commit: run.commit.as_ref().map(|commit| CommitView {
-            id: commit.id.clone(),
-            branch: commit.branch.as_deref().map(code),
-            author: cell(&commit.author),
-            signed: commit.signed,
-            subject: cell(&words::subject(&commit.message)),
-        }),
-        pushes: run
-            .pushes
-            .iter()
-            .map(|push| PushView {
-                reference: code(&push.reference),
-                status: push.status.word(),
-            })
-            .collect(),
-        request: run.pull_request.as_ref().map(request),
-        skips: run.skips.iter().map(skip).collect(),
-        notes: run.notes.iter().map(|note| cell(note)).collect(),
+/// What one run did, under a heading of its own.
+fn section(run: &Run) -> String {
+    let title = run.automation.as_ref().unwrap_or(&run.target);
+    let mut text = format!("## {}\n\n", cell(title));
+    let error = run.error.as_deref().filter(|error| !error.is_empty());
+    if let Some(error) = error {
+        text += &format!("**Failed:** {}\n\n", cell(error));
     }
-}
-
-fn change(change: &bumpwright_edit::Change) -> ChangeView {
-    ChangeView {
-        place: code(&format!("{}:{}", change.path, change.line)),
-        object: cell(&change.object.to_string()),
-        old: code(&change.old),
-        new: code(&change.new),
-        policy: cell(&change.policy.to_string()),
+    if !run.changes.is_empty() {
+        let rows: String = run.changes.iter().map(change).collect();
+        let head = "| File | Object | Old | New | Policy |\n|---|---|---|---|---|\n";
+        text += &format!("{}\n\n{head}{rows}\n", words::headline(run));
+    } else if error.is_none() {
+        text += "Nothing to change.\n\n";
     }
+    text.extend(run.commit.iter().map(commit));
+    for push in &run.pushes {
+        text += &format!("- pushed `{}` ({})\n", code(&push.reference), push.status.word());
+    }
+    text.extend(run.pull_request.iter().map(request));
+    if !run.skips.is_empty() {
+        let rows: String = run.skips.iter().map(skip).collect();
+        let head = "| Place | Reason | |\n|---|---|---|\n";
+        let count = run.skips.len();
+        text += &format!("<details><summary>{count} skipped</summary>\n\n{head}{rows}\n</details>\n\n");
+    }
+    text.extend(run.notes.iter().map(|note| format!("> {}\n\n", cell(note))));
+    text
 }
 
-fn request(request: &PullRequestReport) -> RequestView {
+fn change(change: &Change) -> String {
+    format!(
+        "| `{}` | {} | `{}` | `{}` | {} |\n",
+        code(&format!("{}:{}", change.path, change.line)),
+        cell(&change.object.to_string()),
+        code(&change.old),
+        code(&change.new),
+        cell(&change.policy.to_string()),
+    )
+}
+
+fn commit(commit: &CommitReport) -> String {
+    let id = commit.id.as_deref().filter(|id| !id.is_empty());
+    let id = id.map_or("(preview)".to_owned(), |id| format!("`{id}`"));
+    let branch = commit.branch.as_deref().filter(|branch| !branch.is_empty());
+    let branch = branch.map_or_else(String::new, |branch| format!(" on `{}`", code(branch)));
+    let signed = if commit.signed { ", signed" } else { "" };
+    let (author, subject) = (cell(&commit.author), cell(&words::subject(&commit.message)));
+    format!("Commit {id}{branch} by {author}{signed}: {subject}\n\n")
+}
+
+fn request(request: &PullRequestReport) -> String {
     let kept = request.kept.as_ref();
-    RequestView {
-        head: code(&request.head),
-        base: code(&request.base),
-        number: kept.map(|kept| kept.number),
-        // What is no address, or would end the link, is left out.
-        url: kept.map(|kept| &kept.url).filter(|url| linkable(url)).cloned(),
-        word: request.word(),
-    }
+    // A URL that is not one, or would end the link, is left out.
+    let name = match kept.map(|kept| (kept.number, &kept.url)) {
+        Some((number, url)) if linkable(url) => format!("[#{number}]({url})"),
+        Some((number, _)) => format!("#{number}"),
+        None => format!("from `{}` to `{}`", code(&request.head), code(&request.base)),
+    };
+    format!("- pull request {name} ({})\n", request.word())
+}
+
+fn skip(skip: &Skip) -> String {
+    let place = code(&format!("{}:{}:{}", skip.path, skip.line, skip.column));
+    format!("| `{place}` | {:?} | {} |\n", skip.reason, cell(&skip.message))
 }
 
 fn linkable(url: &str) -> bool {
@@ -129,16 +83,7 @@ fn linkable(url: &str) -> bool {
     scheme && !url.contains(|c: char| c.is_control() || c.is_whitespace() || "()<>[]`\\".contains(c))
 }
 
-fn skip(skip: &bumpwright_edit::Skip) -> SkipView {
-    SkipView {
-        place: code(&format!("{}:{}:{}", skip.path, skip.line, skip.column)),
-        reason: format!("{:?}", skip.reason),
-        message: cell(&skip.message),
-    }
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -148,7 +93,7 @@ mod tests {
             target: ".".into(),
             ..Run::default()
         };
-        assert_eq!(render(&[run]).unwrap().trim(), "## .\n\nNothing to change.");
+        assert_eq!(render(&[run]).trim(), "## .\n\nNothing to change.");
     }
 
     #[test]
@@ -158,6 +103,6 @@ mod tests {
             error: Some("no\nway".into()),
             ..Run::default()
         };
-        assert_eq!(render(&[run]).unwrap().trim(), "## fs/app\n\n**Failed:** no way");
+        assert_eq!(render(&[run]).trim(), "## fs/app\n\n**Failed:** no way");
     }
 }

@@ -149,10 +149,7 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
             print(json::render(runs).as_bytes()).map_err(cannot_print)?;
             say_notes(runs);
         }
-        Output::Markdown => {
-            let text = markdown::render(runs).map_err(|e| format!("templates/summary.md: {e:?}"))?;
-            print_styled(&text).map_err(cannot_print)?;
-        }
+        Output::Markdown => print_styled(&markdown::render(runs)).map_err(cannot_print)?,
         Output::Diff => {
             let mut diff = Vec::new();
             let mut shown = HashSet::new();

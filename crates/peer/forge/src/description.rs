@@ -6,12 +6,12 @@
 
 use sha2::{Digest, Sha256};
 
+use super::Wanted;
 use super::markdown::{code, fence};
-use super::{ForgeError, Wanted};
 
-const TEMPLATE: &str = include_str!("../../../../templates/pull-request.md");
 const BEGIN: &str = "<!-- bumpwright:begin ";
 const END: &str = "<!-- bumpwright:end -->";
+const HEAD: &str = "| File | Object | Old | New | Policy |\n|---|---|---|---|---|\n";
 
 /// The longest description, in bytes: GitHub takes 65,536 characters.
 const LONGEST: usize = 60_000;
@@ -78,48 +78,40 @@ impl<'a> Description<'a> {
     }
 
     /// The body with the block in the place of an older one, or at its end.
-    ///
-    /// # Errors
-    /// When the template does not fit its data.
-    pub(super) fn into_body(self, old: &str) -> Result<String, ForgeError> {
+    pub(super) fn into_body(self, old: &str) -> String {
         let (before, after) = match block(old) {
             Some(block) => (block.before, block.after),
             None => (old, ""),
         };
         let room = LONGEST.saturating_sub(before.len() + after.len()).max(LEAST);
-        let block = self.render(room)?;
+        let block = self.render(room);
         let gap = match before.trim_end().is_empty() || before.ends_with("\n\n") || before.ends_with("\n\r\n") {
             true => "",
             false if before.ends_with('\n') => "\n",
             false => "\n\n",
         };
-        Ok(format!("{before}{gap}{block}{after}"))
+        format!("{before}{gap}{block}{after}")
     }
 
-    fn render(&self, room: usize) -> Result<String, ForgeError> {
+    fn render(&self, room: usize) -> String {
         let message = rest(self.wanted.message, LONGEST_MESSAGE.min(room / 4));
         let fixed = 600 + message.len();
         let rows = fitting(self.wanted.changes, room.saturating_sub(fixed));
-        let mut context = tera::Context::new();
-        context.insert("headline", &headline(self.wanted.changes));
-        context.insert("more", &(self.wanted.changes.len() - rows.len()));
-        context.insert("rows", &rows);
-        context.insert("fence", &fence(&message));
-        context.insert("message", &message);
-        let text = rendered(&context).map_err(|error| ForgeError::Template(format!("{error:?}")))?;
+        let mut text = format!("{}\n\n{HEAD}{}", headline(self.wanted.changes), rows.concat());
+        let more = self.wanted.changes.len() - rows.len();
+        if more > 0 {
+            text += &format!("\nand {more} more\n");
+        }
+        if !message.is_empty() {
+            let fence = fence(&message);
+            text += &format!("\n{fence}text\n{message}\n{fence}\n");
+        }
         let (title, changes) = (digest(self.title), &self.content.0);
-        Ok(format!(
+        format!(
             "{BEGIN}title={title} changes={changes} -->\n\n{}\n\n{END}\n",
             text.trim()
-        ))
+        )
     }
-}
-
-fn rendered(context: &tera::Context) -> Result<String, tera::Error> {
-    let mut templates = tera::Tera::default();
-    templates.autoescape_on(Vec::<&str>::new());
-    templates.add_raw_template("pull-request.md", TEMPLATE)?;
-    templates.render("pull-request.md", context)
 }
 
 /// `3 fields in 2 files`.
@@ -137,8 +129,8 @@ fn fitting(changes: &[Row], room: usize) -> Vec<String> {
     let mut rows = Vec::new();
     for row in changes {
         let cells = [&row.path, &row.object, &row.old, &row.new, &row.policy].map(|text| cell(text));
-        let line = format!("| {} |", cells.join(" | "));
-        let Some(rest) = left.checked_sub(line.len() + 1) else {
+        let line = format!("| {} |\n", cells.join(" | "));
+        let Some(rest) = left.checked_sub(line.len()) else {
             break;
         };
         left = rest;
@@ -247,7 +239,7 @@ mod tests {
             changes,
         };
         let content = Content::of(changes);
-        Description::new(&wanted, "Bump", &content).into_body(old).unwrap()
+        Description::new(&wanted, "Bump", &content).into_body(old)
     }
 
     #[test]

@@ -67,9 +67,6 @@ pub enum ForgeError {
         /// So many were read.
         limit: usize,
     },
-    /// The template for descriptions does not fit its data: a defect of this program.
-    #[error("templates/pull-request.md: {0}")]
-    Template(String),
 }
 
 /// What an answer that is no success means.

@@ -61,7 +61,7 @@ impl Forge {
             return Ok(kept(closed, State::Declined));
         }
         let title = title(wanted.message);
-        let body = Description::new(wanted, &title, &content).into_body("")?;
+        let body = Description::new(wanted, &title, &content).into_body("");
         let new = New {
             title: &title,
             head: wanted.head,
@@ -83,7 +83,7 @@ impl Forge {
         let old = open.body.as_deref().unwrap_or_default();
         let ours = title(wanted.message);
         let new_title = Some(ours.as_str()).filter(|ours| is_ours(&open.title, old) && *ours != open.title.trim());
-        let body = Description::new(wanted, &ours, content).into_body(old)?;
+        let body = Description::new(wanted, &ours, content).into_body(old);
         let new_body = Some(body.as_str()).filter(|new| !same_lines(new, old));
         if new_title.is_none() && new_body.is_none() {
             return Ok(kept(open, State::Unchanged));
