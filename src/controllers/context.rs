@@ -7,7 +7,7 @@ use super::configs::Configs;
 use super::mirror_uses::Owner;
 use super::mirrors::Mirrors;
 use super::settings::Settings;
-use crate::controllers::images::policy_book::PolicyBook;
+use crate::controllers::images::policy::book::PolicyBook;
 use crate::controllers::images::repository::scanned;
 use crate::controllers::kustomizations::artifact_trees::ArtifactTrees;
 use crate::controllers::kustomizations::build_slots::BuildSlots;

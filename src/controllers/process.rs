@@ -16,7 +16,7 @@ use super::tokens;
 use super::watching::{Caches, Queues};
 use crate::controllers::images::automation::ImageUpdateAutomations;
 use crate::controllers::images::policy::ImagePolicies;
-use crate::controllers::images::policy_book::PolicyBook;
+use crate::controllers::images::policy::book::PolicyBook;
 use crate::controllers::images::repository::ImageRepositories;
 use crate::controllers::kustomizations::artifact_trees::ArtifactTrees;
 use crate::controllers::kustomizations::build_slots::BuildSlots;

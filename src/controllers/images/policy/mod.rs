@@ -1,16 +1,19 @@
 //! `ImagePolicy`: chooses from the tags that were scanned (image-reflector-controller v1.2, *ImagePolicy*), behind the
 //! guards of its annotations (docs/cli.md, *Annotations*).
 
+pub(crate) mod access_from;
+pub(crate) mod book;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::access_from::{self, Denied};
-use super::repository::scanned;
 use crate::controllers::context::Context;
 use crate::controllers::gather;
+use crate::controllers::images::repository::scanned;
 use crate::controllers::tokens;
+use access_from::Denied;
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use bumpwright_kube::{IMAGE_POLICY, IMAGE_REPOSITORY, Kind, Object};
 use bumpwright_policy::{Guards, LatestRef};

@@ -1,15 +1,16 @@
 //! `ImageUpdateAutomation`: runs when policies, its repository or its spec say so (image-automation-controller v1.2;
 //! IUA v1, IUA-*; docs/behaviour/image-automation-controller.md, *Status* and *Reasons and messages*).
 
+mod job;
+mod preview;
+mod skips;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use super::automation_job::{self, Refused};
-use super::preview;
-use super::skips;
 use crate::controllers::context::Context;
 use crate::controllers::counting;
 use crate::controllers::gather;
@@ -19,6 +20,7 @@ use bumpwright_http::Job;
 use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind, Object};
 use bumpwright_runtime::{Outcome, Reconcile, ReconcileRequest, Status};
 use bumpwright_update::{Place, Policies, RemoteJob, Run, run_remote};
+use job::Refused;
 
 /// Reconciles `ImageUpdateAutomation` objects.
 #[derive(Debug)]
@@ -65,9 +67,9 @@ impl ImageUpdateAutomations {
             .map_err(|error| Outcome::stalled("InvalidAnnotation", &error))?;
         let (policies, observed) = self.policies(&automation)?;
         let repository = self.repository(&automation).await?;
-        let others = automation_job::signing_secret(&automation)
+        let others = job::signing_secret(&automation)
             .into_iter()
-            .chain(automation_job::pull_request_secret(&automation));
+            .chain(job::pull_request_secret(&automation));
         let objects = gather::of_git(&self.0, &repository, &automation, others)
             .await
             .map_err(|error| {
@@ -123,7 +125,7 @@ impl ImageUpdateAutomations {
         policies: Arc<Policies>,
     ) -> Result<(RemoteJob, Place), Refused> {
         let (context, automation) = (Arc::clone(&self.0), Arc::clone(automation));
-        let make = move || automation_job::make(&context, &automation, &repository, &objects, policies);
+        let make = move || job::make(&context, &automation, &repository, &objects, policies);
         let made = bumpwright_runtime::blocking::ask(make).await;
         made.unwrap_or_else(|error| Err(Refused::Failed(error)))
     }
