@@ -2,39 +2,22 @@
 
 use std::sync::Arc;
 
+use super::error::Error;
 use crate::controllers::context::Context;
 use crate::controllers::mirror_uses::Owner;
 use crate::controllers::settings::Gates;
 use crate::controllers::tokens::{self, NoGitLogin};
 use bumpwright_api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_cloud::Asker;
-use bumpwright_connect as access;
-use bumpwright_connect::{self as remotes, Reached, RemoteError};
+use bumpwright_connect::{self as connect, Reached, RemoteError};
 use bumpwright_forge::{Login, Repository};
 use bumpwright_git::{Auth, Remote, Scheme};
 use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
-use bumpwright_runtime::{Outcome, clock};
+use bumpwright_runtime::clock;
 use bumpwright_update::{
     Author, CommitMessage, DestinationError, Edits, OtherBranch, Place, Policies, PullRequest, RemoteJob, Start,
     settings,
 };
-
-/// Why there is nothing to run.
-#[derive(Debug)]
-pub(crate) enum Refused {
-    /// Someone has to change something.
-    Stalled(Outcome),
-    /// It may work later.
-    Failed(String),
-    /// The remote cannot be asked with these settings.
-    Checkout { url: String, message: String },
-}
-
-impl From<String> for Refused {
-    fn from(message: String) -> Self {
-        Self::Failed(message)
-    }
-}
 
 /// The Secret with the signing key, beside the automation (IUA-040).
 pub(crate) fn signing_secret(automation: &ImageUpdateAutomation) -> Option<ObjectName> {
@@ -52,9 +35,9 @@ pub(crate) fn make(
     repository: &GitRepository,
     objects: &Objects,
     policies: Arc<Policies>,
-) -> Result<(RemoteJob, Place), Refused> {
+) -> Result<(RemoteJob, Place), Error> {
     let Some(git) = &automation.spec.git else {
-        return Err(Refused::Failed("spec.git is required".to_owned()));
+        return Err(Error::SourceManagerFailed("spec.git is required".to_owned()));
     };
     let mut remote = remote(context, automation, repository, objects)?;
     let reference = automation.checkout_ref(repository.spec.reference.as_ref());
@@ -63,7 +46,7 @@ pub(crate) fn make(
     push.other_branch = other_branch(context.settings.gates);
     push.drop_options = context.settings.gates.allow_dropped_push_options;
     if settings::names_no_branch(reference, &push) {
-        return Err(Refused::Failed(DestinationError::NoBranch.to_string()));
+        return Err(Error::SourceManagerFailed(DestinationError::NoBranch.to_string()));
     }
     if context.settings.gates.refspec_also_pushes_branch && !push.refspecs.is_empty() && push.branch.is_none() {
         push.branch = match &start {
@@ -81,8 +64,8 @@ pub(crate) fn make(
         let name = &key.secret_ref.name;
         let secret = objects
             .secret(&ObjectName::new(automation.metadata.namespace_or_default(), name))
-            .ok_or_else(|| access::SigningKeyError::NotFound(name.clone()));
-        secret.and_then(|secret| access::signer(secret, key.kind, clock::now().unix_seconds()))
+            .ok_or_else(|| connect::SigningKeyError::NotFound(name.clone()));
+        secret.and_then(|secret| connect::signer(secret, key.kind, clock::now().unix_seconds()))
     });
     let signer = signer.transpose().map_err(|e| e.to_string())?;
     let job = RemoteJob {
@@ -109,7 +92,7 @@ pub(crate) fn make(
     let place = context
         .mirrors
         .place(&remote, &owner)
-        .map_err(|message| Refused::Checkout {
+        .map_err(|message| Error::GitOperationFailed {
             url: job.url.clone(),
             message,
         })?;
@@ -131,13 +114,13 @@ fn remote(
     automation: &ImageUpdateAutomation,
     repository: &GitRepository,
     objects: &Objects,
-) -> Result<Remote, Refused> {
-    let reached = remotes::of_repository(&repository.spec.url, repository, objects).map_err(|error| match error {
-        RemoteError::Source(_) => Refused::Stalled(Outcome::stalled("InvalidSourceConfiguration", &error)),
+) -> Result<Remote, Error> {
+    let reached = connect::of_repository(&repository.spec.url, repository, objects).map_err(|error| match error {
+        RemoteError::Source(_) => Error::InvalidSourceConfiguration(error.to_string()),
         RemoteError::Credentials { error, .. } => {
-            Refused::Failed(format!("failed to configure authentication options: {error}"))
+            Error::SourceManagerFailed(format!("failed to configure authentication options: {error}"))
         }
-        other => Refused::Failed(other.to_string()),
+        other => Error::SourceManagerFailed(other.to_string()),
     })?;
     let Reached {
         mut remote,
@@ -150,15 +133,15 @@ fn remote(
             "url '{}' is none of http://, https:// and ssh://",
             repository.spec.url
         ));
-        return Err(Refused::Stalled(Outcome::stalled("InvalidSourceConfiguration", &error)));
+        return Err(Error::InvalidSourceConfiguration(error.to_string()));
     }
     if remote.url.scheme() == Scheme::Ssh && missing.is_none() && matches!(remote.auth, Auth::None) {
-        return Err(Refused::Failed(
+        return Err(Error::SourceManagerFailed(
             "failed to configure authentication options: invalid 'ssh' auth option: 'identity' is required".to_owned(),
         ));
     }
     if let Some(name) = missing {
-        return Err(Refused::Failed(format!(
+        return Err(Error::SourceManagerFailed(format!(
             "failed to get auth secret '{name}': secrets {:?} not found",
             name.name
         )));
@@ -171,8 +154,8 @@ fn remote(
         };
         let login = tokens::git_login(context, asker, repository, objects, identity, &remote);
         remote.auth = login.map_err(|error| match error {
-            NoGitLogin::Gate(closed) => Refused::Stalled(closed.into()),
-            NoGitLogin::Failed(message) => Refused::Failed(message),
+            NoGitLogin::Gate(closed) => closed.into(),
+            NoGitLogin::Failed(message) => Error::SourceManagerFailed(message),
         })?;
     }
     Ok(remote)
@@ -189,14 +172,14 @@ fn pull_request(
     automation: &ImageUpdateAutomation,
     remote: &Remote,
     objects: &Objects,
-) -> Result<Option<PullRequest>, Refused> {
+) -> Result<Option<PullRequest>, Error> {
     let said = automation
         .pull_request()
-        .map_err(|error| Refused::Stalled(Outcome::stalled("InvalidAnnotation", &error)))?;
+        .map_err(|error| Error::InvalidAnnotation(error.to_string()))?;
     let Some(kind) = said.kind.map(bumpwright_update::forge_kind) else {
         return Ok(None);
     };
-    let git = remotes::git_address(remote)?;
+    let git = connect::git_address(remote)?;
     let repository =
         Repository::locate(kind, git, said.api.as_ref()).map_err(|error| format!("pull request: {error}"))?;
     let login = match pull_request_secret(automation) {
@@ -208,7 +191,7 @@ fn pull_request(
                 token.ok_or_else(|| format!("secret '{name}' has no 'token' for pull requests"))?,
             ))
         }
-        None => remotes::own_login(remote, &repository)
+        None => connect::own_login(remote, &repository)
             .filter(|_| repository.is_served_by(git))
             .ok_or_else(|| {
                 format!("no token for the pull requests of {repository}: name a Secret by the annotation bumpwright.dev/pull-request-secret")
@@ -216,6 +199,6 @@ fn pull_request(
     };
     Ok(Some(PullRequest {
         base: said.base,
-        forge: Arc::new(remotes::forge(kind, repository, login, remote)?),
+        forge: Arc::new(connect::forge(kind, repository, login, remote)?),
     }))
 }

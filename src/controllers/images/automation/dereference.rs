@@ -1,0 +1,38 @@
+//! What an automation names: the GitRepository, and the Secrets and ServiceAccounts that both name.
+
+use super::error::Error;
+use super::job;
+use crate::controllers::context::Context;
+use crate::controllers::gather;
+use bumpwright_api::{GitRepository, ImageUpdateAutomation, Objects};
+use bumpwright_kube::GIT_REPOSITORY;
+
+/// The repository that the automation works on, if it may be used.
+pub(super) async fn repository(context: &Context, automation: &ImageUpdateAutomation) -> Result<GitRepository, Error> {
+    let name = automation.source_name();
+    if context.settings.no_cross_namespace_refs && name.namespace != automation.metadata.namespace_or_default() {
+        return Err(Error::AccessDenied(format!(
+            "can't access 'GitRepository/{name}', cross-namespace references have been blocked"
+        )));
+    }
+    let found = context.watched(&context.sources, &name).await;
+    let found = found.map_err(|error| match error.is_not_found() {
+        true => format!("referenced git repository does not exist: {error}"),
+        false => error.to_string(),
+    })?;
+    let repository = found.read(&GIT_REPOSITORY);
+    Ok(repository.map_err(|error| format!("GitRepository/{name}: {error}"))?)
+}
+
+/// The Secrets and ServiceAccounts that the automation and its repository name.
+pub(super) async fn objects(
+    context: &Context,
+    automation: &ImageUpdateAutomation,
+    repository: &GitRepository,
+) -> Result<Objects, Error> {
+    let secrets = job::signing_secret(automation)
+        .into_iter()
+        .chain(job::pull_request_secret(automation));
+    let objects = gather::of_git(context, repository, automation, secrets).await;
+    Ok(objects.map_err(|error| error.to_string())?)
+}

@@ -1,0 +1,78 @@
+//! Why an ImageUpdateAutomation is not ready (docs/behaviour/image-automation-controller.md, *Reasons and messages*).
+
+use crate::controllers::tokens::GateClosed;
+use bumpwright_runtime::Outcome;
+use bumpwright_update::Failure;
+
+/// The variants are the reasons of the Ready condition; each has its message.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("{0}")]
+    InvalidSpec(String),
+    #[error("unsupported update strategy: {0}")]
+    InvalidUpdateStrategy(String),
+    #[error("{0}")]
+    InvalidAnnotation(String),
+    #[error("failed to parse policy selector: {0}")]
+    InvalidPolicySelector(String),
+    #[error("{0}")]
+    InvalidSourceConfiguration(String),
+    #[error("{0}")]
+    AccessDenied(String),
+    #[error(transparent)]
+    FeatureGateDisabled(#[from] GateClosed),
+    /// What the spec names cannot be used now.
+    #[error("failed configuring source manager: {0}")]
+    SourceManagerFailed(String),
+    /// The mirror of the repository.
+    #[error("failed to checkout source: unable to clone '{url}': {message}")]
+    GitOperationFailed { url: String, message: String },
+    /// A step of the run, which has a reason and a message of its own.
+    #[error("{}", .0.message)]
+    Run(Failure),
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Error {
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::InvalidSpec(_) => "InvalidSpec",
+            Self::InvalidUpdateStrategy(_) => "InvalidUpdateStrategy",
+            Self::InvalidAnnotation(_) => "InvalidAnnotation",
+            Self::InvalidPolicySelector(_) => "InvalidPolicySelector",
+            Self::InvalidSourceConfiguration(_) => "InvalidSourceConfiguration",
+            Self::AccessDenied(_) => "AccessDenied",
+            Self::FeatureGateDisabled(_) => "FeatureGateDisabled",
+            Self::SourceManagerFailed(_) => "SourceManagerFailed",
+            Self::GitOperationFailed { .. } => "GitOperationFailed",
+            Self::Run(failure) => failure.reason,
+            Self::Failed(_) => "Failed",
+        }
+    }
+}
+
+/// What a helper says in words is about the source.
+impl From<String> for Error {
+    fn from(message: String) -> Self {
+        Self::SourceManagerFailed(message)
+    }
+}
+
+impl From<Error> for Outcome {
+    fn from(error: Error) -> Self {
+        let (reason, message) = (error.reason(), error.to_string());
+        match error {
+            Error::InvalidSpec(_)
+            | Error::InvalidUpdateStrategy(_)
+            | Error::InvalidAnnotation(_)
+            | Error::InvalidPolicySelector(_)
+            | Error::InvalidSourceConfiguration(_)
+            | Error::AccessDenied(_)
+            | Error::FeatureGateDisabled(_) => Self::Stalled { reason, message },
+            Error::SourceManagerFailed(_) | Error::GitOperationFailed { .. } | Error::Run(_) | Error::Failed(_) => {
+                Self::Backoff { reason, message }
+            }
+        }
+    }
+}

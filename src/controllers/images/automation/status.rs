@@ -1,0 +1,132 @@
+//! The status of an ImageUpdateAutomation (docs/behaviour/image-automation-controller.md, *Status*).
+
+use serde_json::{Map, Value, json};
+
+use super::skips;
+use bumpwright_api::ImageUpdateAutomation;
+use bumpwright_artifact::Revision;
+use bumpwright_runtime::{Outcome, Status};
+use bumpwright_update::Run;
+
+const READY: &str = "repository up-to-date";
+
+/// A run begins at the time `now` (RFC 3339).
+pub(super) fn begin(status: &mut Status, now: &str) {
+    let fields = &mut status.fields;
+    fields.insert("lastAutomationRunTime".to_owned(), json!(now));
+}
+
+/// Whether a run found what the status has already: these policies (`observed`), at this revision.
+fn is_unchanged(status: &Status, automation: &ImageUpdateAutomation, run: &Run, observed: &Value) -> bool {
+    let none = Value::Object(Map::new());
+    !is_switched(automation, run)
+        && status.fields.get("observedPolicies").unwrap_or(&none) == observed
+        && Revision::parse(status.text("observedSourceRevision")) == run.revision
+}
+
+/// Whether the automation pushes elsewhere than where it starts: what is there, only a whole run finds out.
+fn is_switched(automation: &ImageUpdateAutomation, run: &Run) -> bool {
+    let push = automation.spec.git.as_ref().and_then(|git| git.push.as_ref());
+    push.is_some_and(|push| {
+        let branch = push.branch.as_deref().filter(|branch| !branch.is_empty());
+        let refspec = push.refspec.as_deref().filter(|refspec| !refspec.is_empty());
+        let start = run.revision.as_ref().map(|revision| revision.name.as_str());
+        refspec.is_some() || branch.is_some_and(|branch| start != Some(branch))
+    })
+}
+
+/// Notes what a run at the time `now` did, with these policies (`observed`).
+pub(super) fn ready(
+    status: &mut Status,
+    automation: &ImageUpdateAutomation,
+    run: &Run,
+    observed: Value,
+    now: &str,
+) -> Outcome {
+    let unchanged = is_unchanged(status, automation, run, &observed);
+    let commit = run.commit.as_ref().filter(|_| run.has_pushed());
+    let pushed = commit.and_then(|commit| commit.id.as_ref());
+    let fields = &mut status.fields;
+    if let Some(id) = pushed {
+        fields.insert("lastPushCommit".to_owned(), json!(id));
+        fields.insert("lastPushTime".to_owned(), json!(now));
+    }
+    let revision = run.revision_after().map(|revision| revision.to_string());
+    fields.insert("observedSourceRevision".to_owned(), json!(revision.unwrap_or_default()));
+    match observed.as_object().is_some_and(Map::is_empty) {
+        true => fields.remove("observedPolicies"),
+        false => fields.insert("observedPolicies".to_owned(), observed),
+    };
+    let push = automation.spec.git.as_ref().and_then(|git| git.push.as_ref());
+    let refspec = push.and_then(|push| push.refspec.as_deref());
+    let skipped = skips::summary(&run.skips);
+    let with = |text: String| match &skipped {
+        Some(skipped) => format!("{text}\n{skipped}"),
+        None => text,
+    };
+    let trace = if unchanged {
+        "no change since last reconciliation"
+    } else {
+        READY
+    };
+    Outcome::Ready {
+        message: with(READY.to_owned()),
+        news: pushed.map(|_| with(summary(run, refspec))),
+        trace: trace.to_owned(),
+        after: Some(automation.interval()),
+    }
+}
+
+/// `pushed commit 'abcdef1' to branch 'main'` (image-automation-controller v1.2, `PushResult.Summary`).
+fn summary(run: &Run, refspec: Option<&str>) -> String {
+    let Some(commit) = &run.commit else {
+        return String::new();
+    };
+    let id = commit.id.as_deref().unwrap_or_default();
+    let short = id.get(..7).unwrap_or(id);
+    let mut text = format!(
+        "pushed commit '{short}' to branch '{}'",
+        commit.branch.as_deref().unwrap_or_default()
+    );
+    if let Some(refspec) = refspec.filter(|refspec| !refspec.is_empty()) {
+        text.push_str(&format!(" and refspecs '{refspec}'"));
+    }
+    if !commit.message.is_empty() {
+        text.push('\n');
+        text.push_str(&commit.message);
+    }
+    text
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A push branch is another one also when its name is the first part of the other's, up to an `@`.
+    #[test]
+    fn an_automation_is_switched_when_it_pushes_to_another_branch() {
+        let run = |branch: &str| Run {
+            revision: Revision::parse(&format!("{branch}@sha1:{}", "0".repeat(40))),
+            ..Run::default()
+        };
+        let pushes_to = |push: Value| -> ImageUpdateAutomation {
+            let git = json!({"commit": {"author": {"email": "bot@example.com"}}, "push": push});
+            serde_json::from_value(json!({
+                "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImageUpdateAutomation",
+                "metadata": {"name": "all", "namespace": "fs"},
+                "spec": {"interval": "1h", "sourceRef": {"kind": "GitRepository", "name": "fleet"}, "git": git},
+            }))
+            .unwrap()
+        };
+        let main = pushes_to(json!({"branch": "main"}));
+        assert!(!is_switched(&main, &run("main")));
+        assert!(is_switched(&main, &run("next")));
+        assert!(is_switched(&main, &run("main@home")));
+        assert!(is_switched(
+            &pushes_to(json!({"refspec": "refs/heads/main:refs/heads/x"})),
+            &run("main")
+        ));
+        assert!(!is_switched(&pushes_to(Value::Null), &run("main")));
+    }
+}

@@ -1,0 +1,47 @@
+//! What an automation asks for.
+
+use serde::Deserialize as _;
+
+use super::error::Error;
+use bumpwright_api::{AutomationAnnotations, ImageUpdateAutomation, Strategy};
+use bumpwright_kube::{IMAGE_UPDATE_AUTOMATION, Object};
+
+/// An automation that can be run.
+pub(super) struct Valid {
+    pub(super) automation: ImageUpdateAutomation,
+    pub(super) annotations: AutomationAnnotations,
+}
+
+/// Reads an automation.
+pub(super) fn validate(object: &Object) -> Result<Valid, Error> {
+    let automation: ImageUpdateAutomation =
+        object
+            .read(&IMAGE_UPDATE_AUTOMATION)
+            .map_err(|error| match unknown_strategy(object) {
+                Some(strategy) => Error::InvalidUpdateStrategy(strategy),
+                None => Error::InvalidSpec(error.to_string()),
+            })?;
+    let annotations = AutomationAnnotations::read(&object.annotations)
+        .map_err(|error| Error::InvalidAnnotation(error.to_string()))?;
+    if let Some(selector) = &automation.spec.policy_selector {
+        selector
+            .validate()
+            .map_err(|error| Error::InvalidPolicySelector(error.to_string()))?;
+    }
+    if automation.spec.git.is_none() {
+        let message = "source kind 'GitRepository' necessitates field .spec.git: invalid source configuration";
+        return Err(Error::InvalidSourceConfiguration(message.to_owned()));
+    }
+    Ok(Valid {
+        automation,
+        annotations,
+    })
+}
+
+/// A strategy that nobody knows, which a definition of the kind other than ours may let through (N-022).
+fn unknown_strategy(object: &Object) -> Option<String> {
+    let spec = object.field("spec");
+    let strategy = spec.pointer("/update/strategy")?;
+    let is_known = Strategy::deserialize(strategy).is_ok();
+    strategy.as_str().filter(|_| !is_known).map(str::to_owned)
+}

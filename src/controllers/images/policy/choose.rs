@@ -1,0 +1,91 @@
+//! The choice of a policy among the tags, behind the guards of its annotations (docs/cli.md, *Annotations*).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::error::Error;
+use crate::controllers::context::Context;
+use crate::controllers::gather;
+use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
+use bumpwright_policy::{Guards, LatestRef};
+use bumpwright_runtime::{blocking, clock};
+use bumpwright_scan::{Asked, NoImage, Tags, choose};
+
+/// The least time until an image is looked at again that a guard refused.
+const REFUSED: Duration = Duration::from_secs(60);
+
+/// The image of a policy.
+#[derive(Debug)]
+pub(super) enum Choice {
+    Chosen(LatestRef),
+    /// A guard keeps the image of before, for this reason.
+    Kept(LatestRef, String),
+}
+
+/// What a policy chooses from.
+pub(super) struct Candidates {
+    pub(super) repository: ImageRepository,
+    pub(super) tags: Tags,
+    /// The image that was chosen before.
+    pub(super) before: Option<LatestRef>,
+}
+
+impl Candidates {
+    /// The choice of `policy`.
+    pub(super) async fn choose(
+        self,
+        context: &Arc<Context>,
+        policy: &ImagePolicy,
+        guards: &Guards,
+    ) -> Result<Choice, Error> {
+        if let (Err(refusal), Some(kept)) = (guards.check_hold(&clock::now()), &self.before) {
+            return Ok(Choice::Kept(kept.clone(), refusal.to_string()));
+        }
+        let objects = gather::of_images(context, &self.repository)
+            .await
+            .map_err(|error| Error::Failed(format!("failed to configure authentication options: {error}")))?;
+        let before = self.before.clone();
+        let chosen = self
+            .newest(context, policy.clone(), objects)
+            .await
+            .map_err(Error::Failure)?;
+        match (chosen, before) {
+            (Ok(image), Some(before)) if before.name == image.name => {
+                let rule = policy.chooser();
+                let rule = rule.map_err(|error| Error::InvalidPolicy(error.to_string()))?;
+                Ok(match guards.check_downgrade(&rule, &before.tag, &image.tag) {
+                    Ok(()) => Choice::Chosen(image),
+                    Err(refusal) => Choice::Kept(before, refusal.to_string()),
+                })
+            }
+            (Ok(image), _) => Ok(Choice::Chosen(image)),
+            (Err(error @ NoImage::Refused { .. }), Some(before)) => Ok(Choice::Kept(before, error.to_string())),
+            (Err(error @ NoImage::Refused { .. }), None) => Err(Error::ImageRefused {
+                message: error.to_string(),
+                retry: context.settings.requeue_dependency.max(REFUSED),
+            }),
+            (Err(error @ NoImage::Digest { .. }), _) => Err(Error::Failed(error.to_string())),
+            (Err(error), _) => Err(Error::Failure(error.to_string())),
+        }
+    }
+
+    /// The newest image that the policy allows. Registries are asked for digests and ages, so this has a thread of its own.
+    async fn newest(
+        self,
+        context: &Arc<Context>,
+        policy: ImagePolicy,
+        objects: Objects,
+    ) -> Result<Result<LatestRef, NoImage>, String> {
+        let context = Arc::clone(context);
+        let work = move || {
+            let asked = Asked {
+                policy: &policy,
+                repository: &self.repository,
+                tags: &self.tags,
+                before: self.before.as_ref(),
+            };
+            choose(&context.scanner, &asked, &objects, &clock::now()).map(|chosen| chosen.image)
+        };
+        blocking::ask(work).await
+    }
+}

@@ -1,0 +1,76 @@
+//! Why an ImagePolicy chooses nothing.
+
+use std::time::Duration;
+
+use crate::controllers::tokens::GateClosed;
+use bumpwright_runtime::Outcome;
+use bumpwright_runtime::clock::duration;
+
+/// The variants are the reasons of the Ready condition; each has its message.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("{0}")]
+    InvalidSpec(String),
+    #[error("{0}")]
+    IntervalNotConfigured(String),
+    #[error("{0}")]
+    InvalidAnnotation(String),
+    #[error("{0}")]
+    InvalidPolicy(String),
+    #[error("{0}")]
+    ImageUrlInvalid(String),
+    #[error(transparent)]
+    FeatureGateDisabled(#[from] GateClosed),
+    #[error("failed to get the referred ImageRepository: {0}")]
+    AccessDenied(String),
+    #[error("failed to get the referred ImageRepository: referenced ImageRepository does not exist: {0}")]
+    DependencyNotReady(String),
+    /// The repository was not scanned yet.
+    #[error("retrying in {} error: no tags in database", duration(*.0))]
+    DependencyNotScanned(Duration),
+    /// A guard refuses the image, and none was chosen before.
+    #[error("{message}")]
+    ImageRefused { message: String, retry: Duration },
+    #[error("{0}")]
+    Failed(String),
+    #[error("{0}")]
+    Failure(String),
+}
+
+impl Error {
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::InvalidSpec(_) => "InvalidSpec",
+            Self::IntervalNotConfigured(_) => "IntervalNotConfigured",
+            Self::InvalidAnnotation(_) => "InvalidAnnotation",
+            Self::InvalidPolicy(_) => "InvalidPolicy",
+            Self::ImageUrlInvalid(_) => "ImageURLInvalid",
+            Self::FeatureGateDisabled(_) => "FeatureGateDisabled",
+            Self::AccessDenied(_) => "AccessDenied",
+            Self::DependencyNotReady(_) | Self::DependencyNotScanned(_) => "DependencyNotReady",
+            Self::ImageRefused { .. } => "ImageRefused",
+            Self::Failed(_) => "Failed",
+            Self::Failure(_) => "Failure",
+        }
+    }
+}
+
+impl From<Error> for Outcome {
+    fn from(error: Error) -> Self {
+        let (reason, message) = (error.reason(), error.to_string());
+        match error {
+            Error::InvalidSpec(_)
+            | Error::IntervalNotConfigured(_)
+            | Error::InvalidAnnotation(_)
+            | Error::InvalidPolicy(_)
+            | Error::ImageUrlInvalid(_)
+            | Error::FeatureGateDisabled(_) => Self::Stalled { reason, message },
+            Error::DependencyNotScanned(after) | Error::ImageRefused { retry: after, .. } => {
+                Self::RequeueAfter { reason, message, after }
+            }
+            Error::AccessDenied(_) | Error::DependencyNotReady(_) | Error::Failed(_) | Error::Failure(_) => {
+                Self::Backoff { reason, message }
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The status of an ImagePolicy (image-reflector-controller v1.2, *ImagePolicy*).
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::choose::Choice;
+use bumpwright_policy::LatestRef;
+use bumpwright_runtime::{Outcome, Status};
+
+/// Notes the choice; `before` is the image that was chosen before, `after` the interval at which the digest is looked up again.
+pub(super) fn ready(
+    status: &mut Status,
+    before: Option<LatestRef>,
+    choice: Choice,
+    after: Option<Duration>,
+) -> Outcome {
+    let (image, kept) = match choice {
+        Choice::Chosen(image) => (image, None),
+        Choice::Kept(image, why) => (image, Some(why)),
+    };
+    let fields = &mut status.fields;
+    if before.as_ref() != Some(&image) {
+        match &before {
+            Some(before) => fields.insert("observedPreviousRef".to_owned(), json!(before)),
+            None => fields.remove("observedPreviousRef"),
+        };
+    }
+    fields.insert("latestRef".to_owned(), json!(image));
+    // What v1beta1 and v1beta2 readers look at (C36).
+    fields.insert("latestImage".to_owned(), json!(image.to_string()));
+    let message = message(&image, fields.get("observedPreviousRef"), kept.as_deref());
+    Outcome::Ready {
+        news: (status.message_before() != message).then(|| message.clone()),
+        trace: message.clone(),
+        message,
+        after,
+    }
+}
+
+/// The message of Ready (image-reflector-controller v1.2, `composeImagePolicyReadyMessage`), with our reason for keeping an
+/// older image after it.
+fn message(image: &LatestRef, previous: Option<&Value>, kept: Option<&str>) -> String {
+    let mut message = format!("Latest image tag for {} resolved to {}", image.name, image.tag);
+    if let Some(digest) = &image.digest {
+        message.push_str(&format!(" with digest {digest}"));
+    }
+    let text = |field: &str| previous.and_then(|previous| previous.get(field)?.as_str());
+    if let (Some(name), Some(tag)) = (text("name"), text("tag")) {
+        let digest = text("digest").filter(|digest| !digest.is_empty());
+        let same = (name, tag, digest) == (&image.name, &image.tag, image.digest.as_deref());
+        if !same {
+            let digest = digest.map(|digest| format!("@{digest}")).unwrap_or_default();
+            message.push_str(&format!(" (previously {name}:{tag}{digest})"));
+        }
+    }
+    match kept {
+        Some(why) => format!("{message}\n{why}"),
+        None => message,
+    }
+}

@@ -1,0 +1,78 @@
+//! When to scan (image-reflector-controller v1.2, `shouldScan`).
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::status::exclusions;
+use bumpwright_api::{ImageRepository, Is, READY};
+use bumpwright_runtime::Status;
+use bumpwright_runtime::clock::seconds_between;
+use bumpwright_scan::{Scanned, TagStore, TagsError};
+
+/// Nothing was ever stored for this repository, or what was stored is lost.
+pub(super) const NO_TAGS: &str = "no tags in database";
+
+/// Whether to scan now, and how long the result is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Schedule {
+    /// Why to scan now; none when the last scan is still good.
+    pub(super) due: Option<&'static str>,
+    /// Until the next scan.
+    pub(super) next: Duration,
+}
+
+impl Schedule {
+    /// The schedule of a repository with this canonical image name at the time `now` (RFC 3339).
+    ///
+    /// # Errors
+    /// When the database of tags cannot be read.
+    pub(super) fn of(
+        repository: &ImageRepository,
+        status: &Status,
+        tags: &TagStore,
+        (canonical, scanned): (&str, &Scanned),
+        now: &str,
+    ) -> Result<Self, TagsError> {
+        let interval = repository.interval();
+        let at_once = |why| {
+            Ok(Self {
+                due: Some(why),
+                next: interval,
+            })
+        };
+        let at = status.text_at("lastScanResult", "scanTime");
+        if status.fields.get("lastScanResult").is_none_or(Value::is_null) {
+            return at_once("first scan");
+        }
+        if status.is_requested() {
+            return at_once("reconcile requested");
+        }
+        // A request counts as handled although its scan failed; nothing else would make up for it before the interval is over.
+        if status.conditions.is(READY, Is::False) {
+            return at_once("last reconciliation failed");
+        }
+        if status.text("canonicalImageName") != canonical {
+            return at_once("new image name");
+        }
+        if !same_content(&exclusions(repository), status.fields.get("observedExclusionList")) {
+            return at_once("updated exclusion list");
+        }
+        if !tags.has_tags(scanned)? {
+            return at_once(NO_TAGS);
+        }
+        let left = seconds_between(at, now).map(|ago| interval.saturating_sub(Duration::from_secs(ago)));
+        match left {
+            Some(left) if left >= Duration::from_secs(1) => Ok(Self { due: None, next: left }),
+            _ => at_once("triggered by interval"),
+        }
+    }
+}
+
+/// The same entries in any order.
+fn same_content(wanted: &[&str], observed: Option<&Value>) -> bool {
+    let Some(observed) = observed.and_then(Value::as_array) else {
+        return wanted.is_empty();
+    };
+    observed.len() == wanted.len() && wanted.iter().all(|entry| observed.iter().any(|seen| seen == entry))
+}
