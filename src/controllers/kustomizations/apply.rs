@@ -8,7 +8,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::Mutex;
 
-use super::status::{self as kustomize_status, Stage};
+use super::status::{self, Stage};
 use super::target::Target;
 use crate::controllers::context::Context;
 use bumpwright_api::{Kustomization, ObjectName};
@@ -109,7 +109,7 @@ impl Applying<'_> {
                 let message = self.veil.hide(&failed.to_string());
                 // Stages before the failure may have brought new objects.
                 if !failed.inventory.entries.is_empty() {
-                    kustomize_status::set_inventory(status, &failed.inventory);
+                    status::set_inventory(status, &failed.inventory);
                 }
                 Err(message)
             }
@@ -151,7 +151,7 @@ impl Keep for Stage<'_, '_> {
     fn keep<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
         async move {
             let mut status = self.status.lock().await;
-            kustomize_status::set_inventory(&mut status, inventory);
+            status::set_inventory(&mut status, inventory);
             self.request.write_status(&mut status).await
         }
         .boxed()

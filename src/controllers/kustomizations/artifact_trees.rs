@@ -42,11 +42,11 @@ fn failed(error: impl std::fmt::Display) -> FetchError {
 
 /// Who wants an artifact.
 #[derive(Clone, Debug)]
-pub(crate) struct Asker {
+pub(crate) struct Requester {
     /// The namespace of the Kustomization.
     pub(crate) namespace: String,
-    /// How long it may take.
-    pub(crate) patience: Duration,
+    /// The time limit of fetching.
+    pub(crate) timeout: Duration,
 }
 
 /// Fetches, unpacks and shares artifacts. Its calls block.
@@ -65,11 +65,11 @@ pub(crate) struct ArtifactTrees {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     digest: String,
-    place: WorkerPermit,
+    place: Origin,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum WorkerPermit {
+enum Origin {
     /// Our own storage, at this path.
     Own(String),
     /// An address, which a tenant may have chosen: what was sent from there, and to whose namespace.
@@ -137,16 +137,16 @@ impl ArtifactTrees {
     ///
     /// # Errors
     /// [`FetchError`]
-    pub(crate) fn get(&self, artifact: &Artifact, asker: &Asker) -> Result<Unpacked, FetchError> {
+    pub(crate) fn get(&self, artifact: &Artifact, requester: &Requester) -> Result<Unpacked, FetchError> {
         let expected = digest_of(artifact)?;
-        let budget = self.builds.of(&asker.namespace);
+        let budget = self.builds.of(&requester.namespace);
         let key = Key {
             digest: expected.to_string(),
             place: match self.own(artifact) {
-                Some(_) => WorkerPermit::Own(artifact.path.clone()),
-                None => WorkerPermit::Fetched {
+                Some(_) => Origin::Own(artifact.path.clone()),
+                None => Origin::Fetched {
                     url: artifact.url.clone(),
-                    namespace: asker.namespace.clone(),
+                    namespace: requester.namespace.clone(),
                 },
             },
         };
@@ -154,7 +154,7 @@ impl ArtifactTrees {
             let (mut held, mut has_tried) = (None, false);
             let open = || {
                 has_tried = true;
-                self.open(artifact, &expected, &budget, asker.patience)
+                self.open(artifact, &expected, &budget, requester.timeout)
             };
             let got = self.shared.get(&key, open, |reader| {
                 let (kept, room) = self.unpacked(reader, artifact, &expected, &budget)?;
@@ -188,7 +188,7 @@ impl ArtifactTrees {
         artifact: &Artifact,
         expected: &Digest,
         budget: &Budget,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Box<dyn Read>, FetchError> {
         if let Some(storage) = self.own(artifact) {
             return match storage.open(artifact) {
@@ -199,7 +199,7 @@ impl ArtifactTrees {
         }
         let url = self.address(&artifact.url)?;
         let request = Request::get(url).repeatable();
-        let opened = self.client.open(&request, Deadline::after(patience));
+        let opened = self.client.open(&request, Deadline::after(timeout));
         let opened = opened.map_err(|error| FetchError::Failed(format!("failed to download archive: {error}")))?;
         match opened.body {
             Some(body) => Ok(Box::new(Download {
@@ -432,10 +432,10 @@ mod tests {
         Budgets::new(Memory::shared(memory, BUILD_MEMORY), 1000, 1 << 20)
     }
 
-    fn asker(namespace: &str) -> Asker {
-        Asker {
+    fn requester(namespace: &str) -> Requester {
+        Requester {
             namespace: namespace.to_owned(),
-            patience: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
         }
     }
 
@@ -463,7 +463,7 @@ mod tests {
         let trees = trees(Some(storage(folder.path())));
         let (url, answering) = server();
         let message = trees
-            .get(&artifact(url, BYTES), &asker("apps"))
+            .get(&artifact(url, BYTES), &requester("apps"))
             .unwrap_err()
             .to_string();
         answering.join().unwrap();
@@ -477,10 +477,10 @@ mod tests {
         let slow = artifact(format!("http://{}/1.tar.gz", silent.local_addr().unwrap()), BYTES);
         let (url, answering) = server();
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| trees.get(&slow, &asker("mallory")));
+            let waiting = scope.spawn(|| trees.get(&slow, &requester("mallory")));
             let (connection, _) = silent.accept().unwrap();
             let message = trees
-                .get(&artifact(url, BYTES), &asker("apps"))
+                .get(&artifact(url, BYTES), &requester("apps"))
                 .unwrap_err()
                 .to_string();
             assert!(message.starts_with("failed to extract archive "), "{message}");
@@ -499,7 +499,7 @@ mod tests {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, BYTES).unwrap();
         let trees = trees(Some(storage));
-        let message = trees.get(&ours, &asker("apps")).unwrap_err().to_string();
+        let message = trees.get(&ours, &requester("apps")).unwrap_err().to_string();
         assert!(
             message.starts_with("failed to verify archive: computed digest "),
             "{message}"
@@ -521,11 +521,11 @@ mod tests {
         let trees = trees(None);
         let bytes = archive(&[("secret.yaml", 100)]);
         let (url, answering) = serving(bytes.clone());
-        let theirs = trees.get(&artifact(url, &bytes), &asker("innocent")).unwrap();
+        let theirs = trees.get(&artifact(url, &bytes), &requester("innocent")).unwrap();
         answering.join().unwrap();
         // The same digest, from a server that does not have it.
         let (url, answering) = serving(BYTES.to_vec());
-        let error = trees.get(&artifact(url, &bytes), &asker("mallory")).unwrap_err();
+        let error = trees.get(&artifact(url, &bytes), &requester("mallory")).unwrap_err();
         answering.join().unwrap();
         assert!(error.to_string().contains("computed digest doesn't match"), "{error}");
         drop(theirs);
@@ -537,11 +537,11 @@ mod tests {
         let bytes = archive(&[("secret.yaml", 100)]);
         let (url, answering) = serving(bytes.clone());
         let artifact = artifact(url, &bytes);
-        trees.get(&artifact, &asker("innocent")).unwrap();
+        trees.get(&artifact, &requester("innocent")).unwrap();
         answering.join().unwrap();
         // The server is gone.
-        trees.get(&artifact, &asker("innocent")).unwrap();
-        assert!(trees.get(&artifact, &asker("mallory")).is_err());
+        trees.get(&artifact, &requester("innocent")).unwrap();
+        assert!(trees.get(&artifact, &requester("mallory")).is_err());
     }
 
     #[test]
@@ -551,17 +551,17 @@ mod tests {
         let (url, answering) = serving(bytes.clone());
         let artifact = artifact(url, &bytes);
         let memory = trees.builds.memory.clone();
-        let first = trees.get(&artifact, &asker("apps")).unwrap();
+        let first = trees.get(&artifact, &requester("apps")).unwrap();
         answering.join().unwrap();
         let held = memory.held();
         assert!((20_000..40_000).contains(&held), "{held}");
-        let second = trees.get(&artifact, &asker("apps")).unwrap();
+        let second = trees.get(&artifact, &requester("apps")).unwrap();
         assert_eq!(memory.held(), held, "shared");
         drop(first);
         assert_eq!(memory.held(), held);
         drop(second);
         assert_eq!(memory.held(), 0);
-        drop(trees.get(&artifact, &asker("apps")).unwrap());
+        drop(trees.get(&artifact, &requester("apps")).unwrap());
         assert_eq!(memory.held(), 0);
     }
 
@@ -582,7 +582,7 @@ mod tests {
             let trees = ArtifactTrees::new(0, None, None, builds(memory));
             let bytes = archive(&files);
             let (url, answering) = serving(bytes.clone());
-            let error = trees.get(&artifact(url, &bytes), &asker("apps")).unwrap_err();
+            let error = trees.get(&artifact(url, &bytes), &requester("apps")).unwrap_err();
             answering.join().unwrap();
             assert!(error.to_string().contains(flag), "{error}");
             assert_eq!(trees.builds.memory.held(), 0);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::artifact_trees::Unpacked;
-use super::keys as kustomize_keys;
+use super::keys;
 use crate::controllers::configs::Configs;
 use crate::controllers::context::Context;
 use crate::controllers::mirror_uses::Owner;
@@ -63,7 +63,7 @@ pub(crate) async fn build(
         Some(post_build) => Some(substitution(context, kustomization, post_build).await),
         None => None,
     };
-    let decryption = kustomize_keys::decryption(context, kustomization).await?;
+    let decryption = keys::decryption(context, kustomization).await?;
     let overlay = pipeline::overlay(&kustomization.spec, settings.kustomize.no_remote_bases);
     let bases = RemoteBases {
         context: Arc::clone(context),

@@ -1,20 +1,11 @@
 //! Whether the Kustomizations that another one depends on are ready (kustomize-controller, `checkDependencies`; K-062 … K-072).
 
-use super::source::Found;
+use super::error::Error;
+use super::source::Source;
 use crate::controllers::context::Context;
 use bumpwright_api::{Conditions, Dependency, Is, Kustomization, READY};
 use bumpwright_cel::Ready;
 use bumpwright_kube::{KUSTOMIZATION, Object};
-
-/// Why not.
-pub(crate) enum NotReady {
-    /// The expression that should tell cannot: trying again does not help.
-    Invalid(String),
-    /// Not by the settings of ours: why, to be told.
-    Denied(String),
-    /// It may be later.
-    Later(String),
-}
 
 /// Checks all dependencies, in their order.
 ///
@@ -24,63 +15,74 @@ pub(crate) async fn check(
     context: &Context,
     object: &Object,
     kustomization: &Kustomization,
-    source: &Found,
-) -> Result<(), NotReady> {
+    source: &Source,
+) -> Result<(), Error> {
+    let after = context.settings.requeue_dependency;
+    let not_ready = |message: String| Error::DependencyNotReady { message, after };
     for dependency in &kustomization.spec.depends_on {
         let name = kustomization.dependency(dependency);
         let expression = dependency.ready_expr.as_deref().filter(|text| !text.is_empty());
         // An expression reads the whole object, which may be another tenant's: Flux lets it.
         let is_own = name.namespace == object.name.namespace;
         if expression.is_some() && context.settings.no_cross_namespace_refs && !is_own {
-            return Err(NotReady::Denied(format!(
+            return Err(Error::AccessDenied(format!(
                 "can't access 'Kustomization/{name}' by a readyExpr, cross-namespace references have been blocked"
             )));
         }
         // Others may just have written to it: the API server knows, the watch may not yet.
         let found = context.cluster.get(&KUSTOMIZATION, &name).await;
-        let found = found.map_err(|error| NotReady::Later(format!("dependency '{name}' not found: {error}")))?;
+        let found = found.map_err(|error| not_ready(format!("dependency '{name}' not found: {error}")))?;
         if let Some(expression) = expression {
-            by_expression(expression, dependency, object, &found)?;
+            by_expression(expression, dependency, object, &found)?.map_err(not_ready)?;
             if !context.settings.gates.additive_dependency_check {
                 continue;
             }
         }
-        by_status(&found, kustomization, source)?;
+        by_status(&found, kustomization, source).map_err(not_ready)?;
     }
     Ok(())
 }
 
-fn by_expression(text: &str, dependency: &Dependency, own: &Object, other: &Object) -> Result<(), NotReady> {
-    let invalid = |error| NotReady::Invalid(format!("failed to evaluate dependency {}: {error}", dependency.name));
-    let expression = Ready::new(text).map_err(|error| invalid(error.to_string()))?;
+/// Why `other` is not ready by an expression; one that cannot be compiled is an error of the spec.
+fn by_expression(
+    text: &str,
+    dependency: &Dependency,
+    own: &Object,
+    other: &Object,
+) -> Result<Result<(), String>, Error> {
+    let expression = Ready::new(text).map_err(|error| {
+        let message = format!(
+            "terminal error: failed to evaluate dependency {}: {error}",
+            dependency.name
+        );
+        Error::InvalidCelExpression(message)
+    })?;
     let ready = expression.evaluate(&own.value(&KUSTOMIZATION), &other.value(&KUSTOMIZATION));
-    match ready {
+    Ok(match ready {
         Ok(true) => Ok(()),
-        Ok(false) => Err(NotReady::Later(format!(
+        Ok(false) => Err(format!(
             "dependency '{}' is not ready according to readyExpr eval",
             other.name
-        ))),
-        Err(error) => Err(NotReady::Later(error.to_string())),
-    }
+        )),
+        Err(error) => Err(error.to_string()),
+    })
 }
 
-fn by_status(other: &Object, own: &Kustomization, source: &Found) -> Result<(), NotReady> {
+/// Why `other` is not ready by its status.
+fn by_status(other: &Object, own: &Kustomization, source: &Source) -> Result<(), String> {
     let status = other.status();
     let conditions = Conditions::of(&status, other.generation, "");
     let observed = status.get("observedGeneration").and_then(serde_json::Value::as_i64);
     if observed != Some(other.generation) || !conditions.is(READY, Is::True) {
-        return Err(NotReady::Later(format!("dependency '{}' is not ready", other.name)));
+        return Err(format!("dependency '{}' is not ready", other.name));
     }
     let Ok(theirs) = other.read::<Kustomization>(&KUSTOMIZATION) else {
-        return Err(NotReady::Later(format!("dependency '{}' is not ready", other.name)));
+        return Err(format!("dependency '{}' is not ready", other.name));
     };
     let same_source = theirs.source() == own.source() && theirs.spec.source_ref.kind == own.spec.source_ref.kind;
     let applied = status.get("lastAppliedRevision").and_then(serde_json::Value::as_str);
     if same_source && applied != Some(&source.artifact.revision) {
-        return Err(NotReady::Later(format!(
-            "dependency '{}' revision is not up to date",
-            other.name
-        )));
+        return Err(format!("dependency '{}' revision is not up to date", other.name));
     }
     Ok(())
 }

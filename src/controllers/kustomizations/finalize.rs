@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use super::apply as kustomize_apply;
-use super::status::{self as kustomize_status, Revision};
-use super::takeover as kustomize_takeover;
-use super::target as kustomize_target;
+use super::apply;
+use super::status::{self, Revision};
+use super::takeover;
+use super::target;
 use crate::controllers::context::Context;
 use bumpwright_api::{DeletionPolicy, Kustomization};
 use bumpwright_apply::{Inventory, prune, terminated};
@@ -31,15 +31,15 @@ pub(crate) async fn leave(context: &Context, request: &ReconcileRequest<'_>) -> 
         }
     };
     let status = Status::of(request.object, request.now);
-    let known = kustomize_status::inventory(&status).map_err(|error| error.to_string())?;
+    let known = status::inventory(&status).map_err(|error| error.to_string())?;
     let known = known.unwrap_or_default();
-    let is_nothing = known.entries.is_empty() && !kustomize_takeover::is_due(&status);
+    let is_nothing = known.entries.is_empty() && !takeover::is_due(&status);
     if is_nothing || !wants_deletion(&kustomization) {
         return Ok(());
     }
     let revision = Revision::applied(&status);
-    let tell = |event_type, message: String| kustomize_status::event(request, &status, event_type, message, &revision);
-    if !kustomize_target::account_is_there(context, &kustomization).await {
+    let tell = |event_type, message: String| status::event(request, &status, event_type, message, &revision);
+    if !target::account_is_there(context, &kustomization).await {
         let names: Vec<String> = known.entries.iter().map(|entry| entry.id.to_string()).collect();
         let message = format!("unable to prune objects: \n{}", names.join("\n"));
         request
@@ -48,10 +48,10 @@ pub(crate) async fn leave(context: &Context, request: &ReconcileRequest<'_>) -> 
         tell(EventType::Warning, message);
         return Ok(());
     }
-    let target = kustomize_target::of(context, &kustomization).await?;
-    let inventory = kustomize_takeover::inventory(request, &status, &target.cluster).await?;
+    let target = target::of(context, &kustomization).await?;
+    let inventory = takeover::inventory(request, &status, &target.cluster).await?;
     let inventory = inventory.unwrap_or_default();
-    let settings = kustomize_apply::settings(context, &kustomization);
+    let settings = apply::settings(context, &kustomization);
     let deleted = prune(&target.cluster, stale(inventory), &settings).await;
     let changes = deleted.map_err(|error| {
         tell(EventType::Warning, "pruning for deleted resource failed".to_owned());

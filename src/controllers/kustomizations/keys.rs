@@ -1,7 +1,7 @@
 //! The keys that a Kustomization decrypts with: those of its Secret, else those of the controller (kustomize-controller,
 //! `ImportKeys`; K-130 … K-148).
 
-use super::vault as kustomize_vault;
+use super::vault;
 use crate::controllers::clouds::Way;
 use crate::controllers::context::Context;
 use crate::controllers::tokens;
@@ -44,7 +44,7 @@ pub(crate) async fn decryption(context: &Context, kustomization: &Kustomization)
         aws_sts: None,
     });
     let deadline = Deadline::after(kustomization.spec.timeout());
-    let logins = kustomize_vault::logins(context, &account);
+    let logins = vault::logins(context, &account);
     let settings = &context.settings;
     let apart = settings.keeps_tenants_apart() || settings.kustomize.default_decryption_account.is_some();
     let services = Services::new(cloud, credentials, account, deadline)

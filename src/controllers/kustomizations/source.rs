@@ -1,40 +1,32 @@
 //! The source of a Kustomization: which object, whether it may be used, what it has made (kustomize-controller, `getSource`;
 //! K-015 … K-020).
 
+use super::error::Error;
 use super::status::Revision;
 use crate::controllers::context::Context;
 use crate::controllers::sources::artifacts;
 use bumpwright_api::{Artifact, Kustomization};
 use bumpwright_kube::Cache;
-use bumpwright_runtime::Outcome;
 
 /// The annotation of an OCI artifact that names what it was made from.
 const ORIGIN: &str = "org.opencontainers.image.revision";
 
-/// What a source has made.
+/// The source of a Kustomization.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
-    /// The archive.
+pub(crate) struct Source {
+    /// Its archive of files.
     pub(crate) artifact: Artifact,
-    /// How it is called.
+    /// The revision of that.
     pub(crate) revision: Revision,
-}
-
-/// Why there is nothing to build from.
-pub(crate) enum Missing {
-    /// Not by the settings of ours: why, to be told.
-    Denied(String),
-    /// The object, or what it should make, is not there yet.
-    Later(Outcome),
 }
 
 /// The artifact of the source that a Kustomization names.
 ///
 /// # Errors
-/// What to do instead.
-pub(crate) async fn find(context: &Context, kustomization: &Kustomization) -> Result<Found, Missing> {
+/// When it may not be used, or there is none yet.
+pub(crate) async fn find(context: &Context, kustomization: &Kustomization) -> Result<Source, Error> {
     let (reference, name) = (&kustomization.spec.source_ref, kustomization.source());
-    let denied = |why: &str| Missing::Denied(format!("can't access '{}/{name}', {why}", reference.kind));
+    let denied = |why: &str| Error::AccessDenied(format!("can't access '{}/{name}', {why}", reference.kind));
     let is_own = name.namespace == kustomization.metadata.namespace_or_default();
     if context.settings.no_cross_namespace_refs && !is_own {
         return Err(denied("cross-namespace references have been blocked"));
@@ -44,41 +36,31 @@ pub(crate) async fn find(context: &Context, kustomization: &Kustomization) -> Re
     }
     let Some(cache) = cache(context, &reference.kind) else {
         let message = format!("source `{}` kind '{}' not supported", reference.name, reference.kind);
-        return Err(Missing::Later(Outcome::backoff("ArtifactFailed", &message)));
+        return Err(Error::SourceUnreadable(message));
     };
     let found = match context.settings.gates.direct_source_fetch {
         true => context.cluster.get(cache.kind(), &name).await.map(std::sync::Arc::new),
         false => context.watched(cache, &name).await,
     };
-    let source = found.map_err(|error| {
-        Missing::Later(match error.is_not_found() {
-            true => Outcome::RequeueAfter {
-                reason: "ArtifactFailed",
-                message: error.to_string(),
-                after: kustomization.spec.retry_interval(),
-            },
-            false => Outcome::backoff("ArtifactFailed", &format!("unable to get source '{name}': {error}")),
-        })
+    let source = found.map_err(|error| match error.is_not_found() {
+        true => Error::SourceNotFound(error.to_string()),
+        false => Error::SourceUnreadable(format!("unable to get source '{name}': {error}")),
     })?;
     let artifact = source.status().get("artifact").and_then(artifacts::read);
     let Some(artifact) = artifact else {
-        return Err(Missing::Later(later(context, "Source artifact not found")));
+        return Err(not_ready(context, "Source artifact not found"));
     };
     let revision = Revision {
         revision: artifact.revision.clone(),
         origin: artifact.metadata.get(ORIGIN).cloned().unwrap_or_default(),
     };
-    Ok(Found { artifact, revision })
+    Ok(Source { artifact, revision })
 }
 
-/// It is looked at again soon.
-pub(crate) fn later(context: &Context, what: &str) -> Outcome {
+/// The source has no artifact yet.
+pub(crate) fn not_ready(context: &Context, what: &'static str) -> Error {
     let after = context.settings.requeue_dependency;
-    Outcome::RequeueAfter {
-        reason: "ArtifactFailed",
-        message: format!("{what}, retrying in {}", bumpwright_runtime::clock::duration(after)),
-        after,
-    }
+    Error::SourceNotReady { what, after }
 }
 
 fn cache<'a>(context: &'a Context, kind: &str) -> Option<&'a Cache> {

@@ -17,6 +17,12 @@ pub(crate) const HEALTHY: &str = "Healthy";
 /// So many outcomes are kept.
 const HISTORY: usize = 5;
 
+/// The reason of success.
+pub(crate) const SUCCEEDED: &str = "ReconciliationSucceeded";
+
+/// The reason of a Kustomization that only reports (`bumpwright.dev/reconcile: report`), and has something to.
+pub(crate) const DRIFT_DETECTED: &str = "DriftDetected";
+
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
 /// A stage begins.
@@ -29,13 +35,11 @@ pub(crate) fn progress(status: &mut Status, message: &str) {
 pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) {
     match outcome {
         Outcome::Ready { message, .. } => {
-            status
-                .conditions
-                .set(READY, Is::True, "ReconciliationSucceeded", message);
+            status.conditions.set(READY, Is::True, SUCCEEDED, message);
         }
         Outcome::Stalled { reason, message } => {
             status.conditions.stalled(reason, message);
-            // Nobody can mend the others without another generation or another setting of ours.
+            // The others need another generation or another flag of the controller.
             if *reason == "InvalidCELExpression" {
                 status.mark_observed();
             }
@@ -112,7 +116,7 @@ pub(crate) fn finished_event(request: &ReconcileRequest<'_>, took: Duration, int
     let message = format!("Reconciliation finished in {took}, next run in {interval}");
     let mut annotations = revision.annotations();
     annotations.insert(format!("{GROUP}/commit_status"), "update".to_owned());
-    request.event(EventType::Normal, "ReconciliationSucceeded", message, annotations);
+    request.event(EventType::Normal, SUCCEEDED, message, annotations);
 }
 
 /// Notes an outcome of a build in the history: the same one again is counted, and comes first.

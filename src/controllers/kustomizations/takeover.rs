@@ -1,7 +1,7 @@
 //! Kustomizations that a controller of the time of v1beta1 has reconciled last: what it applied is looked up once, as it left a
 //! snapshot of kinds and no inventory (KB-050, docs/decisions.md C03).
 
-use super::status as kustomize_status;
+use super::status;
 use bumpwright_apply::{Inventory, Snapshot};
 use bumpwright_kube::Cluster;
 use bumpwright_runtime::{ReconcileRequest, Status};
@@ -18,7 +18,7 @@ pub(crate) async fn inventory(
     status: &Status,
     cluster: &Cluster,
 ) -> Result<Option<Inventory>, String> {
-    match kustomize_status::inventory(status) {
+    match status::inventory(status) {
         Ok(None) => {}
         Ok(inventory) => return Ok(inventory),
         Err(error) => return Err(error.to_string()),

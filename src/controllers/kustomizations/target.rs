@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
-use super::kubeconfig as kustomize_kubeconfig;
+use super::kubeconfig;
 use crate::controllers::context::Context;
 use crate::controllers::counting;
 use bumpwright_api::{KubeConfigRef, Kustomization, ObjectName, SecretKeyRef};
@@ -117,7 +117,7 @@ async fn remote(
     let namespace = kustomization.metadata.namespace_or_default();
     let text = match (&reference.secret_ref, &reference.config_map_ref) {
         (Some(secret), _) => from_secret(context, namespace, secret).await?,
-        (None, Some(map)) => return kustomize_kubeconfig::cluster(context, kustomization, &map.name).await,
+        (None, Some(map)) => return kubeconfig::cluster(context, kustomization, &map.name).await,
         (None, None) => {
             return Err(
                 "invalid .spec.kubeConfig, neither .spec.kubeConfig.provider nor .spec.kubeConfig.secretRef is \

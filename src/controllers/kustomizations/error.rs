@@ -1,0 +1,134 @@
+//! Why a Kustomization is not applied (docs/behaviour/kustomize-controller.md, *Status*).
+
+use std::time::Duration;
+
+use crate::controllers::tokens::GateClosed;
+use bumpwright_runtime::{EventType, Outcome, clock};
+
+/// What is wrong. The text is the message of the Ready condition, [`Error::reason`] its reason.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("{0}")]
+    InvalidSpec(String),
+    #[error("{0}")]
+    InvalidAnnotation(String),
+    #[error("Reconciliation failed terminally due to configuration error: {0}")]
+    InvalidCelExpression(String),
+    #[error("{0}")]
+    AccessDenied(String),
+    #[error(transparent)]
+    FeatureGateDisabled(#[from] GateClosed),
+    /// The API server does not give the source.
+    #[error("{0}")]
+    SourceUnreadable(String),
+    /// There is no such source.
+    #[error("{0}")]
+    SourceNotFound(String),
+    /// The source has no artifact yet.
+    #[error("{what}, retrying in {}", clock::duration(*.after))]
+    SourceNotReady { what: &'static str, after: Duration },
+    #[error("{0}")]
+    ArtifactFailed(String),
+    #[error("{message}")]
+    DependencyNotReady { message: String, after: Duration },
+    #[error("{0}")]
+    BuildFailed(String),
+    /// There is no way to the cluster that the objects are for.
+    #[error("{0}")]
+    NoClient(String),
+    #[error("{0}")]
+    ReconciliationFailed(String),
+    #[error("{0}")]
+    PruneRefused(String),
+    #[error("{0}")]
+    PruneFailed(String),
+    #[error("{0}")]
+    HealthCheckFailed(String),
+    /// A change that came meanwhile counts: what has changed.
+    #[error("New reconciliation triggered by {0}")]
+    HealthCheckCanceled(String),
+    /// The process ends while it waits for objects.
+    #[error("the controller ends; health checks go on with the next one")]
+    ShuttingDown,
+}
+
+impl Error {
+    /// The reason of Ready.
+    pub(crate) fn reason(&self) -> &'static str {
+        match self {
+            Self::InvalidSpec(_) => "InvalidSpec",
+            Self::InvalidAnnotation(_) => "InvalidAnnotation",
+            Self::InvalidCelExpression(_) => "InvalidCELExpression",
+            Self::AccessDenied(_) => "AccessDenied",
+            Self::FeatureGateDisabled(_) => GateClosed::REASON,
+            Self::SourceUnreadable(_)
+            | Self::SourceNotFound(_)
+            | Self::SourceNotReady { .. }
+            | Self::ArtifactFailed(_) => "ArtifactFailed",
+            Self::DependencyNotReady { .. } => "DependencyNotReady",
+            Self::BuildFailed(_) => "BuildFailed",
+            Self::NoClient(_) | Self::ReconciliationFailed(_) => "ReconciliationFailed",
+            Self::PruneRefused(_) => "PruneRefused",
+            Self::PruneFailed(_) => "PruneFailed",
+            Self::HealthCheckFailed(_) => "HealthCheckFailed",
+            Self::HealthCheckCanceled(_) => "HealthCheckCanceled",
+            Self::ShuttingDown => "Progressing",
+        }
+    }
+
+    /// What the reconciliation comes to, for a Kustomization with this `spec.retryInterval`.
+    pub(crate) fn outcome(&self, retry_interval: Duration) -> Outcome {
+        let (reason, message) = (self.reason(), self.to_string());
+        let after = match self {
+            Self::InvalidSpec(_)
+            | Self::InvalidAnnotation(_)
+            | Self::InvalidCelExpression(_)
+            | Self::AccessDenied(_)
+            | Self::FeatureGateDisabled(_) => return Outcome::Stalled { reason, message },
+            Self::SourceUnreadable(_) => return Outcome::Backoff { reason, message },
+            Self::SourceNotReady { after, .. } | Self::DependencyNotReady { after, .. } => *after,
+            Self::HealthCheckCanceled(_) => Duration::ZERO,
+            Self::SourceNotFound(_)
+            | Self::ArtifactFailed(_)
+            | Self::BuildFailed(_)
+            | Self::NoClient(_)
+            | Self::ReconciliationFailed(_)
+            | Self::PruneRefused(_)
+            | Self::PruneFailed(_)
+            | Self::HealthCheckFailed(_)
+            | Self::ShuttingDown => retry_interval,
+        };
+        Outcome::RequeueAfter { reason, message, after }
+    }
+
+    /// The event that it is worth.
+    pub(crate) fn event(&self) -> Option<(EventType, String)> {
+        match self {
+            Self::InvalidSpec(_)
+            | Self::InvalidAnnotation(_)
+            | Self::SourceUnreadable(_)
+            | Self::SourceNotFound(_)
+            | Self::SourceNotReady { .. }
+            | Self::ShuttingDown => None,
+            Self::DependencyNotReady { after, .. } => {
+                let after = clock::duration(*after);
+                let message = format!("Dependencies do not meet ready condition, retrying in {after}");
+                Some((EventType::Normal, message))
+            }
+            Self::HealthCheckCanceled(trigger) => {
+                let message = format!("Health checks canceled due to new reconciliation triggered by {trigger}");
+                Some((EventType::Normal, message))
+            }
+            Self::NoClient(error) => Some((EventType::Warning, format!("failed to build kube client: {error}"))),
+            _ => Some((EventType::Warning, self.to_string())),
+        }
+    }
+
+    /// Whether the history of the status has an entry for it. Only what was built can have one.
+    pub(crate) fn is_in_history(&self) -> bool {
+        matches!(
+            self,
+            Self::ReconciliationFailed(_) | Self::PruneRefused(_) | Self::PruneFailed(_) | Self::HealthCheckFailed(_)
+        )
+    }
+}
