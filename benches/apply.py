@@ -23,7 +23,7 @@ KUSTOMIZE = "kustomize.toolkit.fluxcd.io/v1"
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", default=PROJECT / "target/release/bumpwright")
+    parser.add_argument("--binary", default=PROJECT / "target/dist/bumpwright")
     parser.add_argument("--shapes", type=shape, nargs="*", default=[(1, 100), (1, 500), (1, 2000), (100, 20)],
                         metavar="KxN", help="K Kustomizations of N objects each")
     parser.add_argument("--rounds", type=int, default=1)

@@ -28,7 +28,7 @@ MEMORY_TARGET, GROWTH_TARGET = 0.5, 1.1
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--command", help="what to measure instead of target/release/bumpwright build")
+    parser.add_argument("--command", help="what to measure instead of target/dist/bumpwright build")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="without the largest size of each kind")
     options = parser.parse_args()

@@ -27,7 +27,7 @@ MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", default=PROJECT / "target/release/bumpwright")
+    parser.add_argument("--binary", default=PROJECT / "target/dist/bumpwright")
     parser.add_argument("--policies", type=int, default=500)
     parser.add_argument("--automations", type=int, default=200)
     parser.add_argument("--rest", type=float, default=30, help="seconds before memory at rest is read")

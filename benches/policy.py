@@ -74,7 +74,7 @@ def tags():
 def binary():
     """The bench of this name, which `make bench` has built."""
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
-    found = [path for path in target.glob("release/deps/policy-*") if not path.suffix and os.access(path, os.X_OK)]
+    found = [path for path in target.glob("dist/deps/policy-*") if not path.suffix and os.access(path, os.X_OK)]
     if not found:
         sys.exit("benches/policy.rs is not built; run `make bench`")
     return max(found, key=lambda path: path.stat().st_mtime)

@@ -29,7 +29,7 @@ CONFIG, MANIFEST = "application/vnd.oci.image.config.v1+json", "application/vnd.
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--command", help="what to measure instead of target/release/bumpwright policy")
+    parser.add_argument("--command", help="what to measure instead of target/dist/bumpwright policy")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     if not shutil.which("go"):

@@ -29,7 +29,7 @@ TARGETS = {"sops": 0.05, "kustomize-controller": 0.3}
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", default=PROJECT / "target/release/bumpwright")
+    parser.add_argument("--binary", default=PROJECT / "target/dist/bumpwright")
     parser.add_argument("--secrets", type=int, default=1000)
     parser.add_argument("--values", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=3)

@@ -30,7 +30,7 @@ COMMIT = ["-c", "user.name=bench", "-c", "user.email=bench@example.com", "-c", "
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", default=PROJECT / "target/release/bumpwright")
+    parser.add_argument("--binary", default=PROJECT / "target/dist/bumpwright")
     parser.add_argument("--files", type=int, default=16000)
     parser.add_argument("--repositories", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)

@@ -28,7 +28,7 @@ TARGETS = {"1 bump, fresh": 1.0, "all bumps, fresh": 2.0}
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--command", help="what to measure instead of target/release/bumpwright")
+    parser.add_argument("--command", help="what to measure instead of target/dist/bumpwright")
     parser.add_argument("--apps", help="sizes of the fleets, such as 250,1000,4000")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="the smallest fleet, three rounds")
@@ -46,9 +46,9 @@ def main():
 
 def binary():
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
-    path = target / "release" / "bumpwright"
+    path = target / "dist" / "bumpwright"
     if not path.exists():
-        sys.exit(f"{path} is not there; run `make bench`, or cargo build --release")
+        sys.exit(f"{path} is not there; run `make bench`, or cargo build --profile dist")
     return str(path)
 
 
@@ -174,7 +174,7 @@ class Bench:
     def same_process(self, rounds):
         """Bumps and idle runs in one process with a warm mirror, as a controller makes them: two measures."""
         self.reset()
-        build = ["cargo", "bench", "--locked", "--quiet", "--bench", "warm", "--no-run", "--message-format=json"]
+        build = ["cargo", "bench", "--profile", "dist", "--locked", "--quiet", "--bench", "warm", "--no-run", "--message-format=json"]
         built = subprocess.run(build, check=True, capture_output=True, text=True, cwd=HERE.parent).stdout
         messages = (json.loads(line) for line in built.splitlines() if line.startswith("{"))
         program = next(message["executable"] for message in messages
