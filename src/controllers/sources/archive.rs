@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-use super::artifacts::{self, Refused};
-use super::status::STORAGE_FAILED;
+use super::artifacts;
+use super::error::SourceError;
 use bumpwright_api::{Artifact, ObjectName};
 use bumpwright_artifact::{IgnoreRules, Writer};
 use bumpwright_kube::Kind;
@@ -30,12 +30,10 @@ pub(crate) struct Making<'a> {
 ///
 /// # Errors
 /// What refuses the reconciliation.
-pub(crate) fn rules(files: &Files, ignore: Option<&str>) -> Result<IgnoreRules, Refused> {
-    source::rules(files, ignore).map_err(|error| Refused {
-        condition: None,
-        stalls: false,
-        reason: "SourceIgnoreError",
-        message: format!("failed to load source ignore patterns from repository: {error}"),
+pub(crate) fn rules(files: &Files, ignore: Option<&str>) -> Result<IgnoreRules, SourceError> {
+    source::rules(files, ignore).map_err(|error| {
+        let message = format!("failed to load source ignore patterns from repository: {error}");
+        SourceError::other("SourceIgnoreError", message)
     })
 }
 
@@ -44,7 +42,7 @@ impl Making<'_> {
     ///
     /// # Errors
     /// What refuses the reconciliation.
-    pub(crate) fn archive(self, files: &Files, rules: &IgnoreRules) -> Result<Artifact, Refused> {
+    pub(crate) fn archive(self, files: &Files, rules: &IgnoreRules) -> Result<Artifact, SourceError> {
         let metadata = self.metadata.clone();
         let written = self.write(|out| {
             let mut writer = Writer::new(out)?;
@@ -59,7 +57,7 @@ impl Making<'_> {
     ///
     /// # Errors
     /// What refuses the reconciliation.
-    pub(crate) fn copy(self, mut layer: impl Read) -> Result<Artifact, Refused> {
+    pub(crate) fn copy(self, mut layer: impl Read) -> Result<Artifact, SourceError> {
         let metadata = self.metadata.clone();
         let written = self.write(|mut out| {
             io::copy(&mut layer, &mut out)?;
@@ -79,11 +77,7 @@ impl Making<'_> {
     }
 }
 
-fn unable(doing: &str, error: &StorageError) -> Refused {
-    Refused {
-        condition: Some(STORAGE_FAILED),
-        stalls: false,
-        reason: "ArchiveOperationFailed",
-        message: format!("unable to {doing} artifact to storage: {error}"),
-    }
+fn unable(doing: &str, error: &StorageError) -> SourceError {
+    let message = format!("unable to {doing} artifact to storage: {error}");
+    SourceError::storage("ArchiveOperationFailed", message)
 }

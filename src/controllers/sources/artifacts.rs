@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::status::{self as source_status, FETCH_FAILED, IN_STORAGE, failed, stalled};
+use super::status::{self, IN_STORAGE};
 use bumpwright_api::{Artifact, ObjectName};
 use bumpwright_artifact::revision;
 use bumpwright_kube::Kind;
-use bumpwright_runtime::{EventType, Outcome, ReconcileRequest, Status, blocking};
+use bumpwright_runtime::{EventType, ReconcileRequest, Status, blocking};
 use bumpwright_storage::{self as storage, Folder, Storage, StorageError};
 
 /// The artifact in a status.
@@ -29,45 +29,6 @@ pub(crate) fn read(value: &Value) -> Option<Artifact> {
 /// Whether there is an artifact of this revision.
 pub(crate) fn is_of(status: &Status, revision: &str) -> bool {
     current(status).is_some_and(|artifact| artifact.has_revision(revision))
-}
-
-/// Why there is no artifact.
-#[derive(Debug)]
-pub(crate) struct Refused {
-    /// The condition that says so.
-    pub(crate) condition: Option<&'static str>,
-    /// Whether somebody has to change something first.
-    pub(crate) stalls: bool,
-    pub(crate) reason: &'static str,
-    pub(crate) message: String,
-}
-
-impl Refused {
-    /// Nothing was fetched; trying again may help.
-    pub(crate) fn fetch(reason: &'static str, message: String) -> Self {
-        Self {
-            condition: Some(FETCH_FAILED),
-            stalls: false,
-            reason,
-            message,
-        }
-    }
-
-    /// Somebody has to change something first.
-    pub(crate) fn for_good(self) -> Self {
-        Self { stalls: true, ..self }
-    }
-
-    /// Sets the condition, and gives what becomes of the reconciliation.
-    pub(crate) fn conclude(self, status: &mut Status) -> Outcome {
-        let (reason, message) = (self.reason, self.message);
-        match (self.condition, self.stalls) {
-            (Some(condition), false) => failed(status, condition, reason, message),
-            (Some(condition), true) => stalled(status, condition, reason, message),
-            (None, false) => Outcome::Backoff { reason, message },
-            (None, true) => Outcome::Stalled { reason, message },
-        }
-    }
 }
 
 /// The folder of the artifacts of an object.
@@ -121,7 +82,7 @@ pub(crate) async fn check(request: &ReconcileRequest<'_>, status: &mut Status, s
         }
         None => {
             let lost = if is_lost { ": disappeared from storage" } else { "" };
-            source_status::rebuilding(status, &format!("building artifact{lost}"));
+            status::rebuilding(status, &format!("building artifact{lost}"));
             status.conditions.remove(IN_STORAGE);
             request.try_write_status(status).await;
         }
@@ -186,7 +147,7 @@ pub(crate) fn news_event(request: &ReconcileRequest<'_>, status: &Status, before
     let fails = |kind: &&str| status.conditions.get(kind).is_some();
     if is_new {
         request.event(EventType::Normal, "NewArtifact", message, annotations(&artifact));
-    } else if before.failed && !source_status::FAILURES.iter().any(fails) {
+    } else if before.failed && !status::FAILURES.iter().any(fails) {
         request.event(EventType::Normal, "Succeeded", message, annotations(&artifact));
     }
 }
@@ -203,7 +164,7 @@ impl Before {
         let failed = |kind: &&str| status.conditions.get(kind).is_some();
         Self {
             artifact: current(status),
-            failed: source_status::FAILURES.iter().any(failed),
+            failed: status::FAILURES.iter().any(failed),
         }
     }
 }

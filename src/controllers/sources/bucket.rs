@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::artifacts;
 use super::bucket_remote::{settings, timeout};
 use super::bucket_source::{Synced, Wanted, make, sync};
-use super::source::{Source, SourceRequest, Step, asking, blocking};
-use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED, failed};
+use super::error::SourceError;
+use super::source::{Source, SourceRequest, asking, blocking};
+use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED};
 use crate::controllers::gather;
 use crate::controllers::older_keys;
 use bumpwright_api::{Bucket, BucketStatus, GoDuration, Is, Objects};
@@ -24,7 +25,7 @@ impl Source for Bucket {
         self.spec.interval
     }
 
-    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Step<String> {
+    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Result<String, SourceError> {
         let count = request.run(status).await?;
         let name = &request.object.spec.bucket_name;
         Ok(format!(
@@ -35,9 +36,9 @@ impl Source for Bucket {
 
 impl SourceRequest<'_, Bucket> {
     /// All steps. Gives how many objects there are.
-    async fn run(&mut self, status: &mut Status) -> Step<usize> {
-        let objects = self.objects(status).await?;
-        let synced = self.synced(status, &objects).await?;
+    async fn run(&mut self, status: &mut Status) -> Result<usize, SourceError> {
+        let objects = self.objects().await?;
+        let synced = self.sync(status, &objects).await?;
         let revision = synced.index.revision();
         if synced.files.is_some() {
             let outdated = artifacts::current(status).map(|_| "NewRevision");
@@ -58,23 +59,22 @@ impl SourceRequest<'_, Bucket> {
     }
 
     /// The Secrets and the ServiceAccount that it names.
-    async fn objects(&self, status: &mut Status) -> Step<Objects> {
+    async fn objects(&self) -> Result<Objects, SourceError> {
         let gathered = gather::of_bucket(self.context, &self.object).await;
-        let objects =
-            gathered.map_err(|error| failed(status, FETCH_FAILED, "AuthenticationFailed", error.to_string()))?;
+        let objects = gathered.map_err(|error| SourceError::fetch("AuthenticationFailed", error.to_string()))?;
         let spec = &self.object.spec;
         let of_sts = spec.sts.iter().filter_map(|sts| sts.cert_secret_ref.as_ref());
         older_keys::tell(self.request, &objects, spec.cert_secret_ref.iter().chain(of_sts));
         Ok(objects)
     }
 
-    async fn synced(&self, status: &mut Status, objects: &Objects) -> Step<Synced> {
+    async fn sync(&self, status: &Status, objects: &Objects) -> Result<Synced, SourceError> {
         let (context, bucket, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
         let (name, made) = (
             self.request.object.name.clone(),
             artifacts::current(status).map(|artifact| artifact.revision),
         );
-        let synced = asking(status, move || {
+        let synced = asking(move || {
             let wanted = Wanted {
                 settings: settings(&context, &bucket, &objects)?,
                 prefix: bucket.spec.prefix.clone(),
@@ -95,13 +95,13 @@ impl SourceRequest<'_, Bucket> {
         Ok(synced)
     }
 
-    async fn make(&mut self, status: &mut Status, revision: &str, files: Files) -> Step<()> {
+    async fn make(&mut self, status: &mut Status, revision: &str, files: Files) -> Result<(), SourceError> {
         let (storage, name, revision) = (
             self.storage.clone(),
             self.request.object.name.clone(),
             revision.to_owned(),
         );
-        let artifact = blocking(status, move || make(&storage, &name, &revision, &files)).await?;
+        let artifact = blocking(move || make(&storage, &name, &revision, &files)).await?;
         let observed = BucketStatus {
             artifact: None,
             observed_ignore: self.object.spec.ignore.clone(),

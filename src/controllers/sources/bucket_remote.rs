@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::artifacts::Refused;
+use super::error::SourceError;
 use crate::controllers::clouds::Way;
 use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed};
@@ -26,10 +26,10 @@ pub(crate) fn timeout(bucket: &Bucket) -> Duration {
 }
 
 /// What a bucket's error is to its reconciliation.
-pub(crate) fn refused(error: &BucketError) -> Refused {
-    let refused = Refused::fetch(error.reason(), error.to_string());
+pub(crate) fn refused(error: &BucketError) -> SourceError {
+    let refused = SourceError::fetch(error.reason(), error.to_string());
     match error.is_stalling() {
-        true => refused.for_good(),
+        true => refused.stalled(),
         false => refused,
     }
 }
@@ -38,14 +38,14 @@ pub(crate) fn refused(error: &BucketError) -> Refused {
 ///
 /// # Errors
 /// What refuses the reconciliation.
-pub(crate) fn settings(context: &Context, bucket: &Bucket, objects: &Objects) -> Result<Settings, Refused> {
+pub(crate) fn settings(context: &Context, bucket: &Bucket, objects: &Objects) -> Result<Settings, SourceError> {
     let given = &bucket.spec.service_account_name;
     if tokens::has_identity(&bucket.spec.provider) {
         tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName")
-            .map_err(|closed| Refused::fetch(GateClosed::REASON, closed.to_string()).for_good())?;
+            .map_err(|closed| SourceError::fetch(GateClosed::REASON, closed.to_string()).stalled())?;
     }
     let reading = Reading { bucket, objects };
-    let given = reading.given().map_err(|why| Refused::fetch(ACCESS, why))?;
+    let given = reading.given().map_err(|why| SourceError::fetch(ACCESS, why))?;
     let settled = settled(context, &reading, given);
     settled.map_err(|error| refused(&error))
 }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::archive::Making;
-use super::artifacts::Refused;
 use super::bucket_remote::refused;
+use super::error::SourceError;
 use super::source::Source;
 use super::spool::{Spooled, keeping, temporary};
 use bumpwright_api::{self as api, Artifact, ObjectName};
@@ -44,7 +44,7 @@ pub(crate) struct Synced {
 
 /// Reads the list, and fetches the objects unless the artifact has them (`syncBucketArtifacts`). `folder` is for temporary files,
 /// which have no names in it.
-pub(crate) fn sync(wanted: &Wanted, folder: &Path, room: &Share) -> Result<Synced, Refused> {
+pub(crate) fn sync(wanted: &Wanted, folder: &Path, room: &Share) -> Result<Synced, SourceError> {
     let deadline = Deadline::after(wanted.timeout);
     let bucket = Bucket::open(&wanted.settings, deadline).map_err(|error| refused(&error))?;
     let listed = listed(&bucket, wanted, deadline);
@@ -63,7 +63,7 @@ pub(crate) fn sync(wanted: &Wanted, folder: &Path, room: &Share) -> Result<Synce
     let files = spool.files(rules);
     let files = files.map_err(|error| {
         let name = bucket.name();
-        Refused::fetch(
+        SourceError::fetch(
             "BucketOperationFailed",
             format!("fetch from bucket '{name}' failed: {error}"),
         )
@@ -138,7 +138,12 @@ fn put(root: &mut Directory, place: &str, content: Content) -> Option<()> {
 }
 
 /// Writes the artifact. What is ignored was not fetched.
-pub(crate) fn make(storage: &Storage, name: &ObjectName, revision: &str, files: &Files) -> Result<Artifact, Refused> {
+pub(crate) fn make(
+    storage: &Storage,
+    name: &ObjectName,
+    revision: &str,
+    files: &Files,
+) -> Result<Artifact, SourceError> {
     let making = Making {
         storage,
         kind: &BUCKET,

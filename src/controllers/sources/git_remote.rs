@@ -1,6 +1,6 @@
 //! The remote of a GitRepository that is a source, with source-controller's refusals in its order (v1.9, `getAuthOpts`).
 
-use super::artifacts::Refused;
+use super::error::SourceError;
 use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed, NoGitLogin};
 use bumpwright_api::{GitRepository, ObjectName, Objects, Secret};
@@ -12,34 +12,34 @@ use bumpwright_kube::GIT_REPOSITORY;
 
 const ACCESS: &str = "AuthenticationFailed";
 
-fn access(error: &dyn std::fmt::Display) -> Refused {
-    Refused::fetch(ACCESS, format!("failed to configure authentication options: {error}"))
+fn access(error: &dyn std::fmt::Display) -> SourceError {
+    SourceError::fetch(ACCESS, format!("failed to configure authentication options: {error}"))
 }
 
 /// The remote. Identities are asked for their login, so this blocks.
 ///
 /// # Errors
 /// What refuses the reconciliation.
-pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, Refused> {
+pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, SourceError> {
     let spec = &repository.spec;
     let beside = |name: &str| ObjectName::new(repository.metadata.namespace_or_default(), name);
     if let Some(reference) = &spec.proxy_secret_ref {
         let unfit = |error: &dyn std::fmt::Display| {
-            Refused::fetch(ACCESS, format!("failed to configure proxy options: {error}"))
+            SourceError::fetch(ACCESS, format!("failed to configure proxy options: {error}"))
         };
         let name = beside(&reference.name);
         let secret = objects.secret(&name).ok_or_else(|| unfit(&not_found(&name)))?;
         proxy(secret).map_err(|error| unfit(&error))?;
     }
     let url = gostd::Url::parse(spec.url.as_bytes()).map_err(|error| {
-        Refused::fetch("URLInvalid", format!("failed to parse url '{}': {error}", spec.url)).for_good()
+        SourceError::fetch("URLInvalid", format!("failed to parse url '{}': {error}", spec.url)).stalled()
     })?;
     let secret = match &spec.secret_ref {
         Some(reference) => {
             let name = beside(&reference.name);
             let found = objects.secret(&name).ok_or_else(|| {
                 let twice = format!("failed to get secret '{name}': {}", not_found_words(&name));
-                Refused::fetch(ACCESS, format!("failed to get secret '{name}': {twice}"))
+                SourceError::fetch(ACCESS, format!("failed to get secret '{name}': {twice}"))
             })?;
             Some(found)
         }
@@ -52,7 +52,7 @@ pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Ob
     if !matches!(remote.url.scheme(), Scheme::Http | Scheme::Https | Scheme::Ssh) {
         // Folders of this machine hold what belongs to others.
         let message = format!("url '{}' is none of http://, https:// and ssh://", spec.url);
-        return Err(Refused::fetch("URLInvalid", message).for_good());
+        return Err(SourceError::fetch("URLInvalid", message).stalled());
     }
     if remote.url.scheme() == Scheme::Ssh && matches!(remote.auth, Auth::None) {
         return Err(access(&"invalid 'ssh' auth option: 'identity' is required"));
@@ -68,8 +68,8 @@ pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Ob
         };
         let login = tokens::git_login(context, asker, repository, objects, identity, &remote);
         remote.auth = login.map_err(|error| match error {
-            NoGitLogin::Gate(closed) => Refused::fetch(GateClosed::REASON, closed.to_string()).for_good(),
-            NoGitLogin::Failed(message) => Refused::fetch(ACCESS, message),
+            NoGitLogin::Gate(closed) => SourceError::fetch(GateClosed::REASON, closed.to_string()).stalled(),
+            NoGitLogin::Failed(message) => SourceError::fetch(ACCESS, message),
         })?;
     }
     Ok(remote)
@@ -83,7 +83,7 @@ fn not_found(name: &ObjectName) -> String {
     format!("secret '{name}' not found")
 }
 
-fn refuse_password_alone(url: &gostd::Url, secret: Option<&Secret>) -> Result<(), Refused> {
+fn refuse_password_alone(url: &gostd::Url, secret: Option<&Secret>) -> Result<(), SourceError> {
     let Some(secret) = secret else { return Ok(()) };
     let has = |key: &str| {
         let value = secret.get(key).map_err(|error| access(&error))?;
@@ -101,7 +101,7 @@ fn refuse_password_alone(url: &gostd::Url, secret: Option<&Secret>) -> Result<()
     Ok(())
 }
 
-fn refuse_locked_key(remote: &Remote, secret: Option<&Secret>) -> Result<(), Refused> {
+fn refuse_locked_key(remote: &Remote, secret: Option<&Secret>) -> Result<(), SourceError> {
     let Auth::SshKey { identity, passphrase } = &remote.auth else {
         return Ok(());
     };
@@ -113,16 +113,16 @@ fn refuse_locked_key(remote: &Remote, secret: Option<&Secret>) -> Result<(), Ref
         "SSH identity key is encrypted but no 'password' field was provided in the secret '{}'",
         name.unwrap_or_default()
     );
-    Err(Refused::fetch(ACCESS, message))
+    Err(SourceError::fetch(ACCESS, message))
 }
 
-fn refused(error: RemoteError, without_secret: bool) -> Refused {
+fn refused(error: RemoteError, without_secret: bool) -> SourceError {
     const REASON: &str = "InvalidProviderConfiguration";
     match error {
-        RemoteError::Source(message) if without_secret => Refused::fetch(REASON, message).for_good(),
-        RemoteError::Source(message) => Refused::fetch(REASON, message),
+        RemoteError::Source(message) if without_secret => SourceError::fetch(REASON, message).stalled(),
+        RemoteError::Source(message) => SourceError::fetch(REASON, message),
         RemoteError::Credentials { error, .. } => access(&error),
-        RemoteError::Url(message) => Refused::fetch("URLInvalid", message).for_good(),
+        RemoteError::Url(message) => SourceError::fetch("URLInvalid", message).stalled(),
         other => access(&other),
     }
 }

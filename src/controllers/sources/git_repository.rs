@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use super::artifacts::{self, Refused};
-use super::git_remote as source_remote;
+use super::artifacts;
+use super::error::SourceError;
+use super::git_remote;
 use super::git_source::{Fetched, Fetching, Gathered, fetch, make};
-use super::source::{Source, SourceRequest, Step, asking, blocking};
-use super::status::{FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, VERIFIED, failed};
-use super::verify as source_verify;
+use super::source::{Source, SourceRequest, asking, blocking};
+use super::status::{FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, VERIFIED};
+use super::verify;
 use crate::controllers::gather;
 use crate::controllers::older_keys;
 use bumpwright_api::{Artifact, GitRepository, GitRepositoryStatus, GoDuration, Is, Objects};
 use bumpwright_git::Remote;
 use bumpwright_http::Job;
 use bumpwright_kube::{GIT_REPOSITORY, Kind};
-use bumpwright_runtime::{Outcome, Status};
+use bumpwright_runtime::Status;
 use bumpwright_source::CheckoutError;
 
 impl Source for GitRepository {
@@ -26,7 +27,7 @@ impl Source for GitRepository {
         self.spec.interval
     }
 
-    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Step<String> {
+    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Result<String, SourceError> {
         let subject = request.run(status).await?;
         Ok(format!("stored artifact for commit '{subject}'"))
     }
@@ -34,25 +35,26 @@ impl Source for GitRepository {
 
 impl SourceRequest<'_, GitRepository> {
     /// All steps. Gives what was stored, for the event.
-    async fn run(&mut self, status: &mut Status) -> Step<String> {
+    async fn run(&mut self, status: &mut Status) -> Result<String, SourceError> {
         if status.conditions.is(VERIFIED, Is::False) {
             status.conditions.remove(VERIFIED);
         }
-        let objects = self.objects(status).await?;
-        let remote = self.remote(status, &objects).await?;
-        let includes = self.includes(status).await?;
+        let objects = self.objects().await?;
+        let remote = self.remote(&objects).await?;
+        let includes = self.includes().await?;
+        status.conditions.remove(INCLUDE_UNAVAILABLE);
         if includes != self.observed.included_artifacts {
             let outdated = (!self.observed.included_artifacts.is_empty()).then_some("IncludeChange");
             let message = "included artifacts differ from last observed includes";
             self.rebuild(status, outdated, message).await;
         }
         status.conditions.remove(OUTDATED);
-        let Some(mut fetched) = self.fetched(status, &remote, &includes).await? else {
+        let Some(mut fetched) = self.fetch(status, &remote, &includes).await? else {
             return Ok(self.unchanged(status));
         };
         status.conditions.remove(FETCH_FAILED);
-        source_verify::verify(self.request, status, &self.object, &objects, &fetched)?;
-        self.observed.source_verification_mode = source_verify::mode(&self.object).map(str::to_owned);
+        verify::verify(self.request, status, &self.object, &objects, &fetched)?;
+        self.observed.source_verification_mode = verify::mode(&self.object).map(str::to_owned);
         let revision = fetched.commit.revision.to_string();
         if !artifacts::is_of(status, &revision) {
             let outdated = artifacts::current(status).map(|_| "NewRevision");
@@ -90,12 +92,12 @@ impl SourceRequest<'_, GitRepository> {
     }
 
     /// The Secrets and ServiceAccounts that it names.
-    async fn objects(&self, status: &mut Status) -> Step<Objects> {
-        let keys = source_verify::secret(&self.object);
+    async fn objects(&self) -> Result<Objects, SourceError> {
+        let keys = verify::secret(&self.object);
         let gathered = gather::of_source(self.context, &self.object, keys).await;
         let objects = gathered.map_err(|error| {
             let message = format!("failed to configure authentication options: {error}");
-            failed(status, FETCH_FAILED, "AuthenticationFailed", message)
+            SourceError::fetch("AuthenticationFailed", message)
         })?;
         let spec = &self.object.spec;
         older_keys::tell(
@@ -106,13 +108,13 @@ impl SourceRequest<'_, GitRepository> {
         Ok(objects)
     }
 
-    async fn remote(&self, status: &mut Status, objects: &Objects) -> Step<Remote> {
+    async fn remote(&self, objects: &Objects) -> Result<Remote, SourceError> {
         let (context, repository, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
-        asking(status, move || source_remote::remote(&context, &repository, &objects)).await
+        asking(move || git_remote::remote(&context, &repository, &objects)).await
     }
 
     /// The artifacts of the repositories that are included, in the order of the spec.
-    async fn includes(&self, status: &mut Status) -> Step<Vec<Artifact>> {
+    async fn includes(&self) -> Result<Vec<Artifact>, SourceError> {
         let mut found = Vec::new();
         for include in &self.object.spec.include {
             let name = &include.repository.name;
@@ -125,7 +127,7 @@ impl SourceRequest<'_, GitRepository> {
                         false => error.to_string(),
                     };
                     let message = format!("could not get resource for include '{name}': {why}");
-                    return Err(self.waiting(status, "NotFound", message));
+                    return Err(self.unavailable("NotFound", message));
                 }
             };
             let artifact = other.status().get("artifact").and_then(artifacts::read);
@@ -133,26 +135,25 @@ impl SourceRequest<'_, GitRepository> {
                 Some(artifact) => found.push(artifact),
                 None => {
                     let message = format!("no artifact available for include '{name}'");
-                    return Err(self.waiting(status, "NoArtifact", message));
+                    return Err(self.unavailable("NoArtifact", message));
                 }
             }
         }
-        status.conditions.remove(INCLUDE_UNAVAILABLE);
         Ok(found)
     }
 
-    fn waiting(&self, status: &mut Status, reason: &'static str, message: String) -> Outcome {
-        status.conditions.set(INCLUDE_UNAVAILABLE, Is::True, reason, &message);
-        Outcome::RequeueAfter {
-            reason,
-            message,
-            after: self.context.settings.requeue_dependency,
-        }
+    fn unavailable(&self, reason: &'static str, message: String) -> SourceError {
+        SourceError::include(reason, message, self.context.settings.requeue_dependency)
     }
 
     /// The commit with its files, without them when the artifact is of the same commit and spec already. None when the reference is
     /// what it was and nothing else asks for more.
-    async fn fetched(&self, status: &mut Status, remote: &Remote, includes: &[Artifact]) -> Step<Option<Fetched>> {
+    async fn fetch(
+        &self,
+        status: &Status,
+        remote: &Remote,
+        includes: &[Artifact],
+    ) -> Result<Option<Fetched>, SourceError> {
         let artifact = artifacts::current(status).filter(|_| self.is_made_of(includes));
         let made = artifact.map(|artifact| artifact.revision);
         let fetching = Fetching {
@@ -170,13 +171,13 @@ impl SourceRequest<'_, GitRepository> {
                     CheckoutError::Empty => "EmptyGitRepository",
                     CheckoutError::Failed(_) | CheckoutError::Sparse { .. } => "GitOperationFailed",
                 };
-                Refused::fetch(reason, error.to_string())
+                SourceError::fetch(reason, error.to_string())
             })
         };
-        asking(status, fetched).await
+        asking(fetched).await
     }
 
-    async fn make(&mut self, status: &mut Status, gathered: Gathered) -> Step<()> {
+    async fn make(&mut self, status: &mut Status, gathered: Gathered) -> Result<(), SourceError> {
         let spec = &self.object.spec;
         let observed = GitRepositoryStatus {
             artifact: None,
@@ -189,7 +190,7 @@ impl SourceRequest<'_, GitRepository> {
         };
         let (storage, repository) = (self.storage.clone(), self.object.clone());
         let budget = self.context.settings.fetches.of(&self.request.object.name.namespace);
-        let artifact = blocking(status, move || make(&storage, &repository, gathered, &budget)).await?;
+        let artifact = blocking(move || make(&storage, &repository, gathered, &budget)).await?;
         self.store(status, &artifact, observed);
         Ok(())
     }
@@ -203,7 +204,7 @@ impl SourceRequest<'_, GitRepository> {
             && spec.recurse_submodules == observed.observed_recurse_submodules
             && spec.include == observed.observed_include
             && spec.sparse_checkout == observed.observed_sparse_checkout
-            && !source_verify::is_due(&self.object, observed.source_verification_mode.as_deref())
+            && !verify::is_due(&self.object, observed.source_verification_mode.as_deref())
             && includes.len() == observed.included_artifacts.len()
             && includes.iter().zip(&observed.included_artifacts).all(same_include)
     }

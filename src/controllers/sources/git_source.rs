@@ -4,9 +4,8 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::archive::{Making, rules};
-use super::artifacts::Refused;
+use super::error::SourceError;
 use super::source::Source;
-use super::status::STORAGE_FAILED;
 use crate::controllers::mirror_uses::Owner;
 use crate::controllers::mirrors::Mirrors;
 use bumpwright_api::{Artifact, GitRepository};
@@ -103,15 +102,13 @@ pub(crate) fn make(
     repository: &GitRepository,
     mut gathered: Gathered,
     budget: &Budget,
-) -> Result<Artifact, Refused> {
+) -> Result<Artifact, SourceError> {
     let mut rooms = Vec::new();
     for (include, artifact) in repository.spec.include.iter().zip(&gathered.includes) {
         let (name, from, to) = (&include.repository.name, &include.from_path, include.to());
-        let failed = |error: &dyn std::fmt::Display| Refused {
-            condition: Some(STORAGE_FAILED),
-            stalls: false,
-            reason: "CopyFailure",
-            message: format!("failed to copy '{name}' include from {from} to {to}: {error}"),
+        let failed = |error: &dyn std::fmt::Display| {
+            let message = format!("failed to copy '{name}' include from {from} to {to}: {error}");
+            SourceError::storage("CopyFailure", message)
         };
         let mut reader = storage.open(artifact).map_err(|e| failed(&e))?;
         let (other, room) = source::unpacked(&mut reader, budget).map_err(|e| failed(&e))?;

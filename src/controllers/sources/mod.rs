@@ -5,6 +5,7 @@ pub(crate) mod artifacts;
 pub(crate) mod bucket;
 pub(crate) mod bucket_remote;
 pub(crate) mod bucket_source;
+pub(crate) mod error;
 pub(crate) mod git_remote;
 pub(crate) mod git_repository;
 pub(crate) mod git_source;

@@ -3,7 +3,7 @@
 use std::str::FromStr as _;
 use std::time::Duration;
 
-use super::artifacts::Refused;
+use super::error::SourceError;
 use super::oci_source::{PULL_FAILED, READ_FAILED};
 use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed};
@@ -34,15 +34,19 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// What refuses the reconciliation.
-pub(crate) fn remote(context: &Context, repository: &OciRepository, objects: &Objects) -> Result<OciRemote, Refused> {
+pub(crate) fn remote(
+    context: &Context,
+    repository: &OciRepository,
+    objects: &Objects,
+) -> Result<OciRemote, SourceError> {
     let asking = Asking {
         context,
         repository,
         objects,
     };
     asking.reach().map_err(|refusal| match refusal {
-        Refusal::Access(message) => Refused::fetch("AuthenticationFailed", message),
-        Refusal::Url(message) => Refused::fetch("URLInvalid", message).for_good(),
+        Refusal::Access(message) => SourceError::fetch("AuthenticationFailed", message),
+        Refusal::Url(message) => SourceError::fetch("URLInvalid", message).stalled(),
         Refusal::Cloud(error) => {
             let url = &repository.spec.url;
             let (reason, message) = match OciPick::of(repository.spec.reference.as_ref()) {
@@ -53,12 +57,9 @@ pub(crate) fn remote(context: &Context, repository: &OciRepository, objects: &Ob
                     (READ_FAILED, message)
                 }
             };
-            Refused::fetch(reason, message)
+            SourceError::fetch(reason, message)
         }
-        Refusal::Gate(closed) => Refused {
-            condition: None,
-            ..Refused::fetch(GateClosed::REASON, closed.to_string()).for_good()
-        },
+        Refusal::Gate(closed) => SourceError::other(GateClosed::REASON, closed.to_string()).stalled(),
     })
 }
 

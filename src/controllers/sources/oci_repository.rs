@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use super::artifacts::{self, Refused};
+use super::artifacts;
+use super::error::SourceError;
 use super::oci_remote;
 use super::oci_source::{Most, PULL_FAILED, Pulled, READ_FAILED, make, pull};
-use super::source::{self as source_turn, Source, SourceRequest, Step};
-use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED, VERIFIED, failed};
+use super::source::{Source, SourceRequest, asking, blocking as blocking_step};
+use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED, VERIFIED};
 use crate::controllers::gather;
 use crate::controllers::older_keys;
 use bumpwright_api::{GoDuration, Is, Objects, OciRepository, OciRepositoryStatus, OciVerification};
 use bumpwright_artifact::revision::digest_text;
 use bumpwright_kube::{Kind, OCI_REPOSITORY};
-use bumpwright_runtime::{Outcome, Status, blocking};
+use bumpwright_runtime::{Status, blocking};
 use bumpwright_source::{OciPick, OciRemote, verify_cosign};
 use bumpwright_storage::LATEST;
 use bumpwright_verify::cosign::{self, CosignError, CosignKeys};
@@ -30,7 +31,7 @@ impl Source for OciRepository {
         self.spec.interval
     }
 
-    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Step<String> {
+    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Result<String, SourceError> {
         request.run(status).await?;
         Ok(request.news(status))
     }
@@ -38,21 +39,23 @@ impl Source for OciRepository {
 
 impl SourceRequest<'_, OciRepository> {
     /// All steps.
-    async fn run(&mut self, status: &mut Status) -> Step<()> {
+    async fn run(&mut self, status: &mut Status) -> Result<(), SourceError> {
         if status.conditions.is(VERIFIED, Is::False) {
             status.conditions.remove(VERIFIED);
         }
-        let objects = self.objects(status).await?;
-        let remote = self.remote(status, &objects).await?;
-        let (chosen, revision) = self.revision(status, &remote).await?;
+        let objects = self.objects().await?;
+        let remote = self.remote(&objects).await?;
+        let (chosen, revision) = self.revision(&remote).await?;
         let verified = self.verify(status, &remote, &objects, &revision).await;
         let pulled = match verified {
             Ok(()) if self.is_current(status, &revision) => Ok(None),
-            Ok(()) => self.pulled(status, &remote, &revision).await.map(Some),
-            Err(outcome) => Err(outcome),
+            Ok(()) => self.pull(&remote, &revision).await.map(Some),
+            Err(error) => Err(error),
         };
-        if pulled.is_ok() {
-            status.conditions.remove(FETCH_FAILED);
+        match &pulled {
+            Ok(_) => status.conditions.remove(FETCH_FAILED),
+            // The status may be written before the reconciliation ends.
+            Err(error) => error.show(status),
         }
         if !artifacts::is_of(status, &revision) {
             let outdated = artifacts::current(status).map(|_| "NewRevision");
@@ -70,11 +73,11 @@ impl SourceRequest<'_, OciRepository> {
     }
 
     /// The Secrets and ServiceAccounts that it names.
-    async fn objects(&self, status: &mut Status) -> Step<Objects> {
+    async fn objects(&self) -> Result<Objects, SourceError> {
         let gathered = gather::of_oci(self.context, &self.object).await;
         let objects = gathered.map_err(|error| {
             let message = format!("failed to get credential: {error}");
-            failed(status, FETCH_FAILED, "AuthenticationFailed", message)
+            SourceError::fetch("AuthenticationFailed", message)
         })?;
         if let Some(reference) = &self.object.spec.secret_ref
             && objects.secret(&self.beside(&reference.name)).is_none()
@@ -86,13 +89,13 @@ impl SourceRequest<'_, OciRepository> {
         Ok(objects)
     }
 
-    async fn remote(&self, status: &mut Status, objects: &Objects) -> Step<OciRemote> {
+    async fn remote(&self, objects: &Objects) -> Result<OciRemote, SourceError> {
         let (context, repository, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
-        source_turn::asking(status, move || oci_remote::remote(&context, &repository, &objects)).await
+        asking(move || oci_remote::remote(&context, &repository, &objects)).await
     }
 
     /// What the spec asks for, `:TAG` or `@DIGEST`, and what that is now.
-    async fn revision(&self, status: &mut Status, remote: &OciRemote) -> Step<(String, String)> {
+    async fn revision(&self, remote: &OciRemote) -> Result<(String, String), SourceError> {
         let spec = &self.object.spec;
         let pick = OciPick::of(spec.reference.as_ref());
         let selector = spec.layer_selector.clone().unwrap_or_default();
@@ -100,19 +103,25 @@ impl SourceRequest<'_, OciRepository> {
         let found = move || {
             let chosen = remote.chosen(&pick, &selector.media_type).map_err(|error| {
                 let message = format!("failed to determine the artifact tag for '{url}': {error}");
-                Refused::fetch(READ_FAILED, message)
+                SourceError::fetch(READ_FAILED, message)
             })?;
             let revision = remote.revision(&chosen).map_err(|error| {
                 let message = format!("failed to determine artifact digest: {error}");
-                Refused::fetch(PULL_FAILED, message)
+                SourceError::fetch(PULL_FAILED, message)
             })?;
             Ok((chosen, revision))
         };
-        source_turn::asking(status, found).await
+        asking(found).await
     }
 
     /// Looks at the signatures, if the spec wants that and it was not done for this revision and generation.
-    async fn verify(&self, status: &mut Status, remote: &OciRemote, objects: &Objects, revision: &str) -> Step<()> {
+    async fn verify(
+        &self,
+        status: &mut Status,
+        remote: &OciRemote,
+        objects: &Objects,
+        revision: &str,
+    ) -> Result<(), SourceError> {
         let Some(verify) = &self.object.spec.verify else {
             status.conditions.remove(VERIFIED);
             return Ok(());
@@ -131,9 +140,7 @@ impl SourceRequest<'_, OciRepository> {
             }
             Err(error) => {
                 let message = error.message(&verify.provider, verify.secret_ref.is_some());
-                let reason = CosignError::REASON;
-                status.conditions.set(VERIFIED, Is::False, reason, &message);
-                Err(Outcome::Backoff { reason, message })
+                Err(SourceError::verification(CosignError::REASON, message))
             }
         }
     }
@@ -158,7 +165,7 @@ impl SourceRequest<'_, OciRepository> {
         judged.unwrap_or_else(|error| Err(CosignError::Manifest(error)))
     }
 
-    async fn pulled(&self, status: &mut Status, remote: &OciRemote, revision: &str) -> Step<Pulled> {
+    async fn pull(&self, remote: &OciRemote, revision: &str) -> Result<Pulled, SourceError> {
         let (remote, spec) = (remote.clone(), self.object.spec.clone());
         let digest = digest_text(revision).to_owned();
         let folder = self.context.settings.storage.clone();
@@ -168,10 +175,10 @@ impl SourceRequest<'_, OciRepository> {
             artifact: settings.artifacts.as_ref().and_then(|artifacts| artifacts.max_size),
         };
         let budget = settings.fetches.of(&self.request.object.name.namespace);
-        source_turn::asking(status, move || pull(&remote, &spec, &digest, &folder, most, &budget)).await
+        asking(move || pull(&remote, &spec, &digest, &folder, most, &budget)).await
     }
 
-    async fn make(&mut self, status: &mut Status, revision: &str, pulled: Pulled) -> Step<()> {
+    async fn make(&mut self, status: &mut Status, revision: &str, pulled: Pulled) -> Result<(), SourceError> {
         let spec = &self.object.spec;
         let observed = OciRepositoryStatus {
             artifact: None,
@@ -181,7 +188,7 @@ impl SourceRequest<'_, OciRepository> {
         let (storage, name) = (self.storage.clone(), self.request.object.name.clone());
         let (ignore, revision) = (spec.ignore.clone(), revision.to_owned());
         let made = move || make(&storage, &name, ignore.as_deref(), &revision, pulled);
-        let artifact = source_turn::blocking(status, made).await?;
+        let artifact = blocking_step(made).await?;
         self.store(status, &artifact, observed);
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::archive::{Making, rules};
-use super::artifacts::Refused;
+use super::error::SourceError;
 use super::source::Source;
 use super::spool::{Spooled, keeping, temporary};
 use bumpwright_api::{Artifact, ObjectName, OciRepository, OciRepositorySpec};
@@ -74,8 +74,8 @@ impl Most {
     }
 }
 
-fn layer_failed(message: String) -> Refused {
-    Refused::fetch(LAYER_FAILED, message)
+fn layer_failed(message: String) -> SourceError {
+    SourceError::fetch(LAYER_FAILED, message)
 }
 
 /// Pulls the layer that is wanted of the image with this digest. `folder` is for temporary files, which have no names in it.
@@ -86,12 +86,12 @@ pub(crate) fn pull(
     folder: &Path,
     most: Most,
     budget: &Budget,
-) -> Result<Pulled, Refused> {
+) -> Result<Pulled, SourceError> {
     let image = remote.image(digest).map_err(|error| match error {
         RegistryError::Malformed { .. } => layer_failed(format!("failed to parse artifact manifest: {error}")),
         error => {
             let message = format!("failed to pull artifact from '{}': {error}", spec.url);
-            Refused::fetch(PULL_FAILED, message)
+            SourceError::fetch(PULL_FAILED, message)
         }
     })?;
     let layer = source::select_layer(&image, spec.layer_selector.as_ref()).map_err(layer_failed)?;
@@ -124,7 +124,7 @@ fn spool(
     operation: Operation,
     folder: &Path,
     budget: &Budget,
-) -> Result<(File, Held), Refused> {
+) -> Result<(File, Held), SourceError> {
     let mut file = temporary(folder)?;
     let room = budget.spool.hold(layer.size);
     let room = room.map_err(|error| broken(operation, &error))?;
@@ -155,7 +155,7 @@ fn is_passing(error: &io::Error) -> bool {
     }
 }
 
-fn broken(operation: Operation, error: &dyn std::fmt::Display) -> Refused {
+fn broken(operation: Operation, error: &dyn std::fmt::Display) -> SourceError {
     layer_failed(match operation {
         Operation::Extract => format!("failed to extract layer contents from artifact: {error}"),
         Operation::Copy => format!("failed to copy layer from artifact: {error}"),
@@ -163,7 +163,7 @@ fn broken(operation: Operation, error: &dyn std::fmt::Display) -> Refused {
 }
 
 /// The files of a layer, and the memory that their names take.
-fn unpacked(layer: &File, folder: &Path, budget: &Budget) -> Result<(Files, Held), Refused> {
+fn unpacked(layer: &File, folder: &Path, budget: &Budget) -> Result<(Files, Held), SourceError> {
     let failed = |error: &dyn std::fmt::Display| broken(Operation::Extract, error);
     let mut layer = layer;
     layer.rewind().map_err(|error| failed(&error))?;
@@ -181,7 +181,7 @@ pub(crate) fn make(
     ignore: Option<&str>,
     revision: &str,
     pulled: Pulled,
-) -> Result<Artifact, Refused> {
+) -> Result<Artifact, SourceError> {
     let making = Making {
         storage,
         kind: &OCI_REPOSITORY,

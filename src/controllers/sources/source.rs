@@ -1,7 +1,7 @@
 //! A reconciliation of a source, the same for all kinds (source-controller v1.9, `Reconcile` of each): look at the artifact that is there, go
 //! the steps of the kind, tell what is new.
 //!
-//! A kind's file has the steps ([`Source::run`]); each of them gives what the next one needs, or the outcome of the reconciliation.
+//! A kind's file has the steps ([`Source::run`]); each of them gives what the next one needs.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -12,8 +12,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::artifacts::{self, Before, Refused};
-use super::status::{self as source_status, OUTDATED, STORAGE_FAILED};
+use super::artifacts::{self, Before};
+use super::error::SourceError;
+use super::status::{self, OUTDATED, STORAGE_FAILED};
 use crate::controllers::context::Context;
 use bumpwright_api::{Artifact, GoDuration, Is, ObjectName};
 use bumpwright_kube::Kind;
@@ -22,9 +23,6 @@ use bumpwright_storage::Storage;
 
 /// Where a spec says nothing.
 const INTERVAL: Duration = Duration::from_secs(60);
-
-/// What a step leads to when it is not the next one.
-pub(crate) type Step<T> = Result<T, Outcome>;
 
 /// A kind of sources, by the type of its objects.
 pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
@@ -39,7 +37,10 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
     fn interval(&self) -> Option<GoDuration>;
 
     /// All steps from the spec to an artifact that is in storage. Gives what an event says of it.
-    fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> impl Future<Output = Step<String>> + Send;
+    fn run(
+        request: &mut SourceRequest<'_, Self>,
+        status: &mut Status,
+    ) -> impl Future<Output = Result<String, SourceError>> + Send;
 }
 
 /// Reconciles the sources of a kind.
@@ -91,16 +92,16 @@ impl<S: Source> Reconcile for Sources<S> {
                     after: Some(interval.map_or(INTERVAL, |interval| interval.as_std())),
                 }
             }
-            Err(outcome) => outcome,
+            Err(error) => error.conclude(status),
         }
     }
 
     fn conclude(&self, status: &mut Status, outcome: &Outcome) -> Option<NewEvent> {
-        source_status::conclude(status, outcome)
+        status::conclude(status, outcome)
     }
 
     fn suspend(&self, status: &mut Status) {
-        source_status::suspend(status);
+        status::suspend(status);
     }
 
     async fn finalize(&self, request: &ReconcileRequest<'_>) -> Result<(), String> {
@@ -148,7 +149,7 @@ impl<S: Source> SourceRequest<'_, S> {
         if let Some(reason) = outdated {
             status.conditions.set(OUTDATED, Is::True, reason, message);
         }
-        source_status::rebuilding(status, &format!("building artifact: {message}"));
+        status::rebuilding(status, &format!("building artifact: {message}"));
         self.request.try_write_status(status).await;
     }
 
@@ -183,22 +184,18 @@ fn fields(observed: &impl Serialize) -> serde_json::Map<String, Value> {
     }
 }
 
-/// Does a step that asks servers and leaves nothing behind; what refuses it shows in the status.
+/// Does a step that asks servers and leaves nothing behind.
 pub(crate) async fn asking<T: Send + 'static>(
-    status: &mut Status,
-    work: impl FnOnce() -> Result<T, Refused> + Send + 'static,
-) -> Step<T> {
+    work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
+) -> Result<T, SourceError> {
     let done = blocking::ask(work).await;
-    let done = done.map_err(|error| Outcome::backoff("Failed", &error))?;
-    done.map_err(|refused| refused.conclude(status))
+    done.map_err(|error| SourceError::other("Failed", error))?
 }
 
-/// Does a step that waits for disks; what refuses it shows in the status.
+/// Does a step that waits for disks.
 pub(crate) async fn blocking<T: Send + 'static>(
-    status: &mut Status,
-    work: impl FnOnce() -> Result<T, Refused> + Send + 'static,
-) -> Step<T> {
+    work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
+) -> Result<T, SourceError> {
     let done = blocking::run(work).await;
-    let done = done.map_err(|error| Outcome::backoff("Failed", &error))?;
-    done.map_err(|refused| refused.conclude(status))
+    done.map_err(|error| SourceError::other("Failed", error))?
 }

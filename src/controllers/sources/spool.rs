@@ -5,8 +5,7 @@ use std::io::{self, BufWriter};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use super::artifacts::Refused;
-use super::status::STORAGE_FAILED;
+use super::error::SourceError;
 use bumpwright_budget::{Filling, Held, Share};
 use bumpwright_source::{Keep, Keeping};
 
@@ -14,12 +13,10 @@ use bumpwright_source::{Keep, Keeping};
 ///
 /// # Errors
 /// What refuses the reconciliation.
-pub(crate) fn temporary(folder: &Path) -> Result<File, Refused> {
-    tempfile::tempfile_in(folder).map_err(|error| Refused {
-        condition: Some(STORAGE_FAILED),
-        stalls: false,
-        reason: "DirectoryCreationFailed",
-        message: format!("failed to create temporary file in {}: {error}", folder.display()),
+pub(crate) fn temporary(folder: &Path) -> Result<File, SourceError> {
+    tempfile::tempfile_in(folder).map_err(|error| {
+        let message = format!("failed to create temporary file in {}: {error}", folder.display());
+        SourceError::storage("DirectoryCreationFailed", message)
     })
 }
 

@@ -104,18 +104,6 @@ fn sum_up(status: &mut Status) {
     }
 }
 
-/// Sets a condition that is bad news, and gives the outcome that goes with it.
-pub(crate) fn failed(status: &mut Status, condition: &str, reason: &'static str, message: String) -> Outcome {
-    status.conditions.set(condition, Is::True, reason, &message);
-    Outcome::Backoff { reason, message }
-}
-
-/// As [`failed`], when somebody has to change something first.
-pub(crate) fn stalled(status: &mut Status, condition: &str, reason: &'static str, message: String) -> Outcome {
-    status.conditions.set(condition, Is::True, reason, &message);
-    Outcome::Stalled { reason, message }
-}
-
 /// What is done now, and that nobody knows whether the object is ready (`ProgressiveStatus` with drift).
 pub(crate) fn rebuilding(status: &mut Status, message: &str) {
     status.conditions.reconciling("Progressing", message);

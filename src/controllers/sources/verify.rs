@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::error::SourceError;
 use super::git_source::Fetched;
 use super::status::VERIFIED;
 use bumpwright_api::{GitRepository, GitVerification, Is, ObjectName, Objects};
 use bumpwright_artifact::Algorithm;
-use bumpwright_runtime::{EventType, Outcome, ReconcileRequest, Status, clock};
+use bumpwright_runtime::{EventType, ReconcileRequest, Status, clock};
 use bumpwright_verify::object::ObjectFormat;
 use bumpwright_verify::{CheckedOut, GitKeys, GitMode, ReferencingTag, verify_source};
 
@@ -41,25 +42,20 @@ fn wanted(repository: &GitRepository) -> Option<&GitVerification> {
 /// Looks at the signatures that the spec wants to see.
 ///
 /// # Errors
-/// What becomes of the reconciliation when one of them is not right.
+/// When one of them is missing or wrong.
 pub(crate) fn verify(
     request: &ReconcileRequest<'_>,
     status: &mut Status,
     repository: &GitRepository,
     objects: &Objects,
     fetched: &Fetched,
-) -> Result<(), Outcome> {
+) -> Result<(), SourceError> {
     let Some(verify) = wanted(repository) else {
         status.fields.remove("sourceVerificationMode");
         status.conditions.remove(VERIFIED);
         return Ok(());
     };
-    let verified = verified(verify, repository, objects, fetched);
-    let message = verified.inspect_err(|refused| {
-        if let Outcome::Stalled { reason, message } | Outcome::Backoff { reason, message } = refused {
-            status.conditions.set(VERIFIED, Is::False, reason, message);
-        }
-    })?;
+    let message = verified(verify, repository, objects, fetched)?;
     let mode = json!(verify.mode());
     status.fields.insert("sourceVerificationMode".to_owned(), mode);
     status.conditions.set(VERIFIED, Is::True, "Succeeded", &message);
@@ -72,15 +68,15 @@ fn verified(
     repository: &GitRepository,
     objects: &Objects,
     fetched: &Fetched,
-) -> Result<String, Outcome> {
+) -> Result<String, SourceError> {
     let name = secret(repository).map(|name| name.name).unwrap_or_default();
     let secret = secret(repository).and_then(|name| objects.secret(&name));
     let Some(secret) = secret else {
         let message = format!("public keys secret error: secrets {name:?} not found");
-        return Err(Outcome::backoff("VerificationError", &message));
+        return Err(SourceError::verification("VerificationError", message));
     };
     let unusable = |error: &dyn std::fmt::Display| {
-        Outcome::backoff("VerificationError", &format!("public keys secret error: {error}"))
+        SourceError::verification("VerificationError", format!("public keys secret error: {error}"))
     };
     let keys = GitKeys::from_entries(secret.entries().map_err(|error| unusable(&error))?);
     let commit = &fetched.commit;
@@ -99,10 +95,10 @@ fn verified(
     };
     let mode = GitMode::read(verify.mode()).unwrap_or(GitMode::Head);
     verify_source(mode, &source, &keys, clock::now().unix_seconds()).map_err(|error| {
-        let (reason, message) = (error.reason(), error.to_string());
+        let failed = SourceError::verification(error.reason(), error.to_string());
         match error.is_stalling() {
-            true => Outcome::Stalled { reason, message },
-            false => Outcome::Backoff { reason, message },
+            true => failed.stalled(),
+            false => failed,
         }
     })
 }
