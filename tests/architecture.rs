@@ -19,6 +19,15 @@ const PURE: [&str; 2] = ["engine", "go"];
 const VAGUE_NAMES: [&str; 7] = ["utils", "util", "helpers", "helper", "common", "misc", "types"];
 const MAX_FILE_LINES: usize = 700;
 const MAX_FUNCTION_LINES: usize = 100;
+/// A reconciliation reads like the list of its steps.
+const MAX_RECONCILE_LINES: usize = 40;
+/// The functions with the steps of a kind, in the folders of kinds.
+const RECONCILE: [&str; 2] = ["reconcile", "run"];
+const KINDS: [&str; 3] = [
+    "src/controllers/images/",
+    "src/controllers/sources/",
+    "src/controllers/kustomizations/",
+];
 
 /// A crate of ours.
 struct Crate {
@@ -194,12 +203,18 @@ fn source_faults(path: &str, text: &str, faults: &mut Vec<String>) {
     if lines > MAX_FILE_LINES {
         faults.push(format!("{path}: {lines} lines, {MAX_FILE_LINES} at most"));
     }
+    let of_kind = KINDS.iter().any(|folder| path.starts_with(folder));
     for (line, name, length) in functions(text) {
-        if length > MAX_FUNCTION_LINES {
-            faults.push(format!(
-                "{path}:{line}: {name} has {length} lines, {MAX_FUNCTION_LINES} at most"
-            ));
+        let most = match of_kind && RECONCILE.contains(&name.as_str()) {
+            true => MAX_RECONCILE_LINES,
+            false => MAX_FUNCTION_LINES,
+        };
+        if length > most {
+            faults.push(format!("{path}:{line}: {name} has {length} lines, {most} at most"));
         }
+    }
+    if of_kind && text.contains(", Outcome>") {
+        faults.push(format!("{path}: an outcome travels as an error"));
     }
     if path.starts_with("src/controllers/") && text.contains("crate::cli") {
         faults.push(format!("{path}: the controllers know nothing of the command line"));
@@ -383,6 +398,22 @@ mod checker {
         assert_eq!(
             check("src/cli/a.rs", &function(300, "        (\"a\", 1),\n")),
             Vec::<String>::new()
+        );
+        let reconcile = function(39, "        g();\n").replace("f(&self)", "reconcile(&self)");
+        assert_eq!(check("src/cli/a.rs", &reconcile), Vec::<String>::new());
+        let kind = "src/controllers/images/a/mod.rs";
+        assert_eq!(
+            check(kind, &reconcile),
+            [format!("{kind}:3: reconcile has 41 lines, 40 at most")]
+        );
+    }
+
+    #[test]
+    fn refuses_outcomes_as_errors() {
+        let kind = "src/controllers/images/a/mod.rs";
+        assert_eq!(
+            check(kind, "fn step() -> Result<(), Outcome>;\n"),
+            [format!("{kind}: an outcome travels as an error")]
         );
     }
 }

@@ -49,7 +49,7 @@ impl SourceRequest<'_, GitRepository> {
             self.rebuild(status, outdated, message).await;
         }
         status.conditions.remove(OUTDATED);
-        let Some(mut fetched) = self.fetch(status, &remote, &includes).await? else {
+        let Some(fetched) = self.fetch(status, &remote, &includes).await? else {
             return Ok(self.unchanged(status));
         };
         status.conditions.remove(FETCH_FAILED);
@@ -62,22 +62,33 @@ impl SourceRequest<'_, GitRepository> {
             self.rebuild(status, outdated, &message).await;
         }
         let subject = fetched.commit.short_message();
-        match fetched.files.take() {
-            Some(files) if !(artifacts::is_of(status, &revision) && self.is_made_of(&includes)) => {
-                let gathered = Gathered {
-                    files,
-                    includes,
-                    commit: fetched.commit.id.clone(),
-                    revision: revision.clone(),
-                };
-                self.make(status, gathered).await?;
-            }
-            _ => self.up_to_date(&revision),
-        }
+        self.make_unless_current(status, fetched, includes).await?;
         status.conditions.remove(INCLUDE_UNAVAILABLE);
         status.conditions.remove(OUTDATED);
         in_storage(status, &revision);
         Ok(subject)
+    }
+
+    /// Makes an artifact of what was fetched, unless there is one of the same revision and spec.
+    async fn make_unless_current(
+        &mut self,
+        status: &mut Status,
+        fetched: Fetched,
+        includes: Vec<Artifact>,
+    ) -> Result<(), SourceError> {
+        let revision = fetched.commit.revision.to_string();
+        let is_current = artifacts::is_of(status, &revision) && self.is_made_of(&includes);
+        let Some(files) = fetched.files.filter(|_| !is_current) else {
+            self.up_to_date(&revision);
+            return Ok(());
+        };
+        let gathered = Gathered {
+            files,
+            includes,
+            commit: fetched.commit.id,
+            revision,
+        };
+        self.make(status, gathered).await
     }
 
     /// Nothing had to be fetched.
