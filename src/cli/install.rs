@@ -112,8 +112,8 @@ async fn put(cluster: &Cluster, one: &Manifest) -> Result<(), InstallError> {
     print(&format!("{} applied\n", shown(one)))
 }
 
-async fn await_established(cluster: &Cluster, one: &Manifest, patience: Duration) -> Result<(), InstallError> {
-    let established = cluster.established(&one.name, patience).await;
+async fn await_established(cluster: &Cluster, one: &Manifest, timeout: Duration) -> Result<(), InstallError> {
+    let established = cluster.established(&one.name, timeout).await;
     established.map_err(|error| InstallError::Apply {
         object: shown(one),
         error,

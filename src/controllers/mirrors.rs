@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use super::counting::CountedTransport;
 use super::mirror_uses::{MirrorUses, Owner};
+use super::request_metrics::CountedTransport;
 use bumpwright_budget::Budgets;
 use bumpwright_git::{
     IdentityKey, Mirror, MirrorAtRest, MirrorOptions, Remote, discard, mirrors_in, open, private_folder, size_on_disk,

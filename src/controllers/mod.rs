@@ -10,14 +10,14 @@
 mod clouds;
 mod configs;
 mod context;
-mod counting;
-mod gather;
+mod dereference;
 mod images;
 mod kustomizations;
 mod mirror_uses;
 mod mirrors;
 mod older_keys;
 mod process;
+mod request_metrics;
 mod settings;
 mod sources;
 mod tokens;

@@ -9,8 +9,8 @@ use tokio::task::JoinSet;
 use super::clouds::Clouds;
 use super::configs::Configs;
 use super::context::Context;
-use super::counting;
 use super::mirrors::Mirrors;
+use super::request_metrics;
 use super::settings::Settings;
 use super::tokens;
 use super::watching::{Caches, Queues};
@@ -34,7 +34,7 @@ use bumpwright_runtime::{
     Checks, ClusterEvent, Driver, EventSink, Log, Metrics, ParkedRequests, Queue, Reconcile, Recorder, Redaction,
     Retries, Server, Services, SinkOptions, blocking, bridge_tracing, host_name, metrics_page,
 };
-use bumpwright_scan::{Missing, Scanner, Surroundings, TagStore, TagsError};
+use bumpwright_scan::{Missing, Scanner, ScannerOptions, TagStore, TagsError};
 use bumpwright_storage::{self as storage, Storage, StorageError};
 
 /// How long what is begun may take after the process was asked to end.
@@ -79,15 +79,15 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let _ = bridge_tracing(&log);
     let setup = log.named("setup");
     let metrics = Metrics::new();
-    let cluster = Cluster::connect(connect, counting::of_cluster(&metrics)).await?;
+    let cluster = Cluster::connect(connect, request_metrics::of_cluster(&metrics)).await?;
     let storage = log.named("storage");
     let tags = TagStore::open(&settings.storage, move |what| storage.error(&what, "tags are lost"))?;
-    let token_cache = counting::token_cache(settings.tokens, &metrics);
+    let token_cache = request_metrics::token_cache(settings.tokens, &metrics);
     let accounts = tokens::accounts(&cluster, settings.default_account.clone());
-    let surroundings = Surroundings {
+    let options = ScannerOptions {
         accounts: Some(accounts.clone()),
         tokens: token_cache.clone(),
-        sent: counting::of_registries(&metrics),
+        sent: request_metrics::of_registries(&metrics),
     };
     let (recorder, sink, told) = recorder(&settings, &log, &metrics)?;
     let mut background = JoinSet::new();
@@ -111,7 +111,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         configs: Configs::new(&cluster, caches.known.clone()),
         cluster,
         accounts,
-        scanner: Scanner::within(Missing::Refused, surroundings),
+        scanner: Scanner::within(Missing::Refused, options),
         tags,
         mirrors: Mirrors::new(
             &settings.storage,

@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use super::context::Context;
 use super::settings::Gates;
 use bumpwright_api::{Bucket, GitRepository, ImageRepository, ObjectName, Objects, OciRepository};
-use bumpwright_cloud::{Asker, CloudError, GitIdentity, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
+use bumpwright_cloud::{CloudError, GitIdentity, Requester, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
 use bumpwright_git::{Auth, Remote};
 use bumpwright_http::Deadline;
 use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};
@@ -181,7 +181,7 @@ pub(crate) enum NoGitLogin {
 /// [`NoGitLogin`]
 pub(crate) fn git_login(
     context: &Context,
-    asker: Asker,
+    requester: Requester,
     repository: &GitRepository,
     objects: &Objects,
     mut identity: GitIdentity,
@@ -192,7 +192,7 @@ pub(crate) fn git_login(
         NoGitLogin::Failed(message)
     };
     if let GitIdentity::Provider { service_account, .. } = &mut identity {
-        let (given, namespace) = (given_by_git(repository), asker.namespace.as_str());
+        let (given, namespace) = (given_by_git(repository), requester.namespace.as_str());
         check_gate(context.settings.gates, given, "spec.serviceAccountName").map_err(NoGitLogin::Gate)?;
         let account = of_git(&context.accounts, repository, namespace);
         let account = account.and_then(|name| objects.service_account(&name));
@@ -200,7 +200,7 @@ pub(crate) fn git_login(
         let found = context.accounts.identity(namespace, given, annotations, Use::Git);
         *service_account = found.map_err(|error| unfit(&error))?;
     }
-    let auth = context.identities.auth(identity, remote, Some(asker));
+    let auth = context.identities.auth(identity, remote, Some(requester));
     let auth = auth.map_err(NoGitLogin::Failed)?;
     if let Auth::Fetched(source) = &auth {
         let login = source.login(None, Deadline::after(remote.timeout));

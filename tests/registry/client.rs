@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bumpwright_http::{Deadline, Patience, Peer, Proxy, Tls};
+use bumpwright_http::{Deadline, Peer, Proxy, RetryPolicy, Tls};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Login, Registry as Client, RegistryError};
 use bumpwright_secret::Secret;
@@ -262,12 +262,12 @@ fn an_own_authority_and_client_certificates() {
         }
     };
     // Another try would come so late that it is seen.
-    let patience = Patience {
+    let retry_policy = RetryPolicy {
         first: Duration::from_secs(60),
-        ..Patience::default()
+        ..RetryPolicy::default()
     };
     let tags = |peer| {
-        let client = Client::with_patience(peer, false, patience);
+        let client = Client::with_patience(peer, false, retry_policy);
         client.tags(&image(&registry, APP), &Login::Anonymous, soon())
     };
     assert_eq!(tags(peer(true, true)).unwrap(), ["1.0.0"]);

@@ -1,10 +1,10 @@
-//! The registry client against servers that are odd, unwell or hostile: pages, patience, malformed and huge answers,
+//! The registry client against servers that are odd, unwell or hostile: pages, retry_policy, malformed and huge answers,
 //! redirects and challenges that are after a login.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-use bumpwright_http::{Deadline, Patience, Peer};
+use bumpwright_http::{Deadline, Peer, RetryPolicy};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Login, Registry, RegistryError};
 use bumpwright_secret::Secret;
@@ -18,12 +18,12 @@ const MANIFEST: &str = "/v2/team/app/manifests/1";
 const CREATED: &[u8] = br#"{"created":"2024-05-01T10:00:00Z"}"#;
 
 fn client() -> Registry {
-    let patience = Patience {
+    let retry_policy = RetryPolicy {
         tries: 3,
         first: Duration::from_millis(1),
         most: Duration::from_secs(5),
     };
-    Registry::with_patience(Peer::default(), false, patience)
+    Registry::with_patience(Peer::default(), false, retry_policy)
 }
 
 /// By its IP address, so that `localhost` is another host.

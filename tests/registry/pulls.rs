@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::time::Duration;
 
-use bumpwright_http::{Deadline, Patience, Peer};
+use bumpwright_http::{Deadline, Peer, RetryPolicy};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Layer, Login, Registry};
 use bumpwright_secret::Secret;
@@ -16,12 +16,12 @@ use sha2::{Digest, Sha256};
 const LAYER: &[u8] = b"a layer of some bytes";
 
 fn client() -> Registry {
-    let patience = Patience {
+    let retry_policy = RetryPolicy {
         tries: 3,
         first: Duration::from_millis(1),
         most: Duration::from_secs(5),
     };
-    Registry::with_patience(Peer::default(), false, patience)
+    Registry::with_patience(Peer::default(), false, retry_policy)
 }
 
 fn soon() -> Deadline {

@@ -12,7 +12,7 @@ use super::status::{self, Stage};
 use super::target::Target;
 use crate::controllers::context::Context;
 use bumpwright_api::{Kustomization, ObjectName};
-use bumpwright_apply::{self as apply, ChangeSet, Desired, Inventory, Keep, Memory, Settings};
+use bumpwright_apply::{self as apply, ChangeSet, Desired, Inventory, InventoryStore, Memory, Settings};
 use bumpwright_diff::Veil;
 use bumpwright_kube::{Cache, Change};
 use bumpwright_overlay::Object;
@@ -147,8 +147,8 @@ fn log(context: &Context, request: &ReconcileRequest<'_>, changes: &ChangeSet) {
 }
 
 /// Inventories go into the status while objects are applied.
-impl Keep for Stage<'_, '_> {
-    fn keep<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
+impl InventoryStore for Stage<'_, '_> {
+    fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
         async move {
             let mut status = self.status.lock().await;
             status::set_inventory(&mut status, inventory);

@@ -15,7 +15,7 @@ use bumpwright_api::Artifact;
 use bumpwright_artifact::archive::{Kind, Links, unpack_within};
 use bumpwright_artifact::{Digest, Digester, ReadError};
 use bumpwright_budget::{Budget, Budgets, Counter, Exceeded, Held};
-use bumpwright_http::{Client, Deadline, Patience, Peer, Request};
+use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy};
 use bumpwright_kustomize::tree::MemoryTree;
 use bumpwright_storage::{Shared, SharedError, Storage};
 
@@ -120,13 +120,13 @@ impl Kept {
 impl ArtifactTrees {
     /// Nothing is fetched yet. `retries`: how often a server that fails is asked again.
     pub(crate) fn new(retries: u32, own: Option<Storage>, host: Option<String>, builds: Budgets) -> Self {
-        let patience = Patience {
+        let retry_policy = RetryPolicy {
             tries: retries.saturating_add(1),
-            ..Patience::default()
+            ..RetryPolicy::default()
         };
         Self {
             shared: Shared::new(KEPT, |kept| kept.tree.weight()),
-            client: Client::new(Peer::default(), patience),
+            client: Client::new(Peer::default(), retry_policy),
             own,
             host,
             builds,

@@ -11,10 +11,10 @@ use super::audiences::{audiences_of, is_kept};
 use super::target::RemoteKey;
 use crate::controllers::clouds::Way;
 use crate::controllers::context::Context;
-use crate::controllers::{counting, tokens};
+use crate::controllers::{request_metrics, tokens};
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_cloud::{
-    Asker, Cloud, CloudError, ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, ServiceAccounts, Use,
+    Cloud, CloudError, ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, Requester, ServiceAccounts, Use,
     WorkloadIdentity,
 };
 use bumpwright_http::Deadline;
@@ -40,7 +40,7 @@ pub(crate) async fn cluster(context: &Context, kustomization: &Kustomization, ma
         proxy: None,
         aws_sts: None,
     });
-    let asking = cloud.asked_by(Asker {
+    let asking = cloud.asked_by(Requester {
         kind: "Kustomization",
         namespace: namespace.to_owned(),
         name: kustomization.metadata.name.clone(),
@@ -51,7 +51,7 @@ pub(crate) async fn cluster(context: &Context, kustomization: &Kustomization, ma
         return Ok(cluster);
     }
     let (address, ca) = (&login.address, login.ca.as_deref());
-    let told = counting::of_cluster(&context.metrics);
+    let told = request_metrics::of_cluster(&context.metrics);
     let cluster = Cluster::with_tokens(address, ca, source(cloud, request), told).map_err(|error| error.to_string())?;
     context.remotes.put(key, &cluster);
     Ok(cluster)
@@ -177,8 +177,8 @@ async fn own(context: &Context) -> Result<WorkloadIdentity, String> {
     })
 }
 
-async fn login(cloud: Cloud, request: Arc<ClusterRequest>, patience: Duration) -> Result<ClusterLogin, String> {
-    let ask = move || cloud.cluster_login(&request, Deadline::after(patience));
+async fn login(cloud: Cloud, request: Arc<ClusterRequest>, timeout: Duration) -> Result<ClusterLogin, String> {
+    let ask = move || cloud.cluster_login(&request, Deadline::after(timeout));
     blocking::ask(ask).await?.map_err(|error| error.to_string())
 }
 

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::kubeconfig;
 use crate::controllers::context::Context;
-use crate::controllers::counting;
+use crate::controllers::request_metrics;
 use bumpwright_api::{KubeConfigRef, Kustomization, ObjectName, SecretKeyRef};
 use bumpwright_kube::{Cluster, RemoteRules, SERVICE_ACCOUNT};
 
@@ -135,7 +135,7 @@ async fn remote(
         exec: settings.kubeconfig_exec,
         skip_tls_verify: settings.kubeconfig_insecure,
     };
-    let cluster = Cluster::from_kubeconfig(&text, rules, counting::of_cluster(&context.metrics)).await;
+    let cluster = Cluster::from_kubeconfig(&text, rules, request_metrics::of_cluster(&context.metrics)).await;
     let cluster = cluster.map_err(|error| error.to_string())?;
     context.remotes.put(key, &cluster);
     Ok(cluster)

@@ -8,7 +8,7 @@ use super::bucket_source::{Synced, Wanted, make, sync};
 use super::error::SourceError;
 use super::source::{Source, SourceRequest, asking, blocking};
 use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED};
-use crate::controllers::gather;
+use crate::controllers::dereference;
 use crate::controllers::older_keys;
 use bumpwright_api::{Bucket, BucketStatus, GoDuration, Is, Objects};
 use bumpwright_kube::{BUCKET, Kind};
@@ -60,7 +60,7 @@ impl SourceRequest<'_, Bucket> {
 
     /// The Secrets and the ServiceAccount that it names.
     async fn objects(&self) -> Result<Objects, SourceError> {
-        let gathered = gather::of_bucket(self.context, &self.object).await;
+        let gathered = dereference::of_bucket(self.context, &self.object).await;
         let objects = gathered.map_err(|error| SourceError::fetch("AuthenticationFailed", error.to_string()))?;
         let spec = &self.object.spec;
         let of_sts = spec.sts.iter().filter_map(|sts| sts.cert_secret_ref.as_ref());

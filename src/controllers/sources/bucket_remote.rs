@@ -8,7 +8,7 @@ use crate::controllers::clouds::Way;
 use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed};
 use bumpwright_api::{Bucket, BucketSts, LocalRef, ObjectName, Objects};
-use bumpwright_cloud::{Asker, CloudError, Use, WorkloadIdentity};
+use bumpwright_cloud::{CloudError, Requester, Use, WorkloadIdentity};
 use bumpwright_connect as access;
 use bumpwright_http::{Peer, Proxy, Tls};
 use bumpwright_kube::BUCKET;
@@ -170,7 +170,7 @@ fn settled(context: &Context, reading: &Reading<'_>, given: Given) -> Result<Set
             (account, address)
         }
     };
-    let asker = Asker {
+    let requester = Requester {
         kind: BUCKET.kind,
         namespace: bucket.metadata.namespace_or_default().to_owned(),
         name: bucket.metadata.name.clone(),
@@ -194,7 +194,7 @@ fn settled(context: &Context, reading: &Reading<'_>, given: Given) -> Result<Set
             timeout: timeout(bucket),
             ..Peer::default()
         },
-        cloud: context.clouds.on(way).asked_by(asker),
+        cloud: context.clouds.on(way).asked_by(requester),
     })
 }
 

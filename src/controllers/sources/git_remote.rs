@@ -4,7 +4,7 @@ use super::error::SourceError;
 use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed, NoGitLogin};
 use bumpwright_api::{GitRepository, ObjectName, Objects, Secret};
-use bumpwright_cloud::Asker;
+use bumpwright_cloud::Requester;
 use bumpwright_connect::{self as remotes, Reached, RemoteError, proxy};
 use bumpwright_git::{Auth, Remote, Scheme, is_encrypted};
 use bumpwright_gostd as gostd;
@@ -61,12 +61,12 @@ pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Ob
     remote.ssh.kex.clone_from(&context.settings.ssh_kex);
     remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
     if let Some(identity) = identity {
-        let asker = Asker {
+        let requester = Requester {
             kind: GIT_REPOSITORY.kind,
             namespace: repository.metadata.namespace_or_default().to_owned(),
             name: repository.metadata.name.clone(),
         };
-        let login = tokens::git_login(context, asker, repository, objects, identity, &remote);
+        let login = tokens::git_login(context, requester, repository, objects, identity, &remote);
         remote.auth = login.map_err(|error| match error {
             NoGitLogin::Gate(closed) => SourceError::fetch(GateClosed::REASON, closed.to_string()).stalled(),
             NoGitLogin::Failed(message) => SourceError::fetch(ACCESS, message),

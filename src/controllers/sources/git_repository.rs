@@ -9,7 +9,7 @@ use super::git_source::{Fetched, Fetching, Gathered, fetch, make};
 use super::source::{Source, SourceRequest, asking, blocking};
 use super::status::{FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, VERIFIED};
 use super::verify;
-use crate::controllers::gather;
+use crate::controllers::dereference;
 use crate::controllers::older_keys;
 use bumpwright_api::{Artifact, GitRepository, GitRepositoryStatus, GoDuration, Is, Objects};
 use bumpwright_git::Remote;
@@ -105,7 +105,7 @@ impl SourceRequest<'_, GitRepository> {
     /// The Secrets and ServiceAccounts that it names.
     async fn objects(&self) -> Result<Objects, SourceError> {
         let keys = verify::secret(&self.object);
-        let gathered = gather::of_source(self.context, &self.object, keys).await;
+        let gathered = dereference::of_source(self.context, &self.object, keys).await;
         let objects = gathered.map_err(|error| {
             let message = format!("failed to configure authentication options: {error}");
             SourceError::fetch("AuthenticationFailed", message)

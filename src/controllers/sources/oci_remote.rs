@@ -8,7 +8,7 @@ use super::oci_source::{PULL_FAILED, READ_FAILED};
 use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed};
 use bumpwright_api::{InvalidSecret, ObjectName, Objects, OciRepository, Secret};
-use bumpwright_cloud::{Asker, CloudError, Provider, Use};
+use bumpwright_cloud::{CloudError, Provider, Requester, Use};
 use bumpwright_connect as access;
 use bumpwright_http::{Deadline, Peer, Proxy, Tls};
 use bumpwright_kube::OCI_REPOSITORY;
@@ -201,7 +201,7 @@ impl Asking<'_> {
         let annotations = account.map(|account| &account.metadata.annotations);
         let namespace = metadata.namespace_or_default();
         let identity = context.accounts.identity(namespace, given, annotations, Use::Registry);
-        let asker = Asker {
+        let requester = Requester {
             kind: OCI_REPOSITORY.kind,
             namespace: namespace.to_owned(),
             name: metadata.name.clone(),
@@ -211,7 +211,7 @@ impl Asking<'_> {
                 return Err(CloudError::intercepted());
             }
             let scanner = &context.scanner;
-            scanner.cloud_login((cloud, name), identity.as_ref(), proxy, asker, deadline)
+            scanner.cloud_login((cloud, name), identity.as_ref(), proxy, requester, deadline)
         });
         login.map_err(Refusal::Cloud)
     }

@@ -8,7 +8,7 @@ use super::oci_remote;
 use super::oci_source::{Most, PULL_FAILED, Pulled, READ_FAILED, make, pull};
 use super::source::{Source, SourceRequest, asking, blocking as blocking_step};
 use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED, VERIFIED};
-use crate::controllers::gather;
+use crate::controllers::dereference;
 use crate::controllers::older_keys;
 use bumpwright_api::{GoDuration, Is, Objects, OciRepository, OciRepositoryStatus, OciVerification};
 use bumpwright_artifact::revision::digest_text;
@@ -74,7 +74,7 @@ impl SourceRequest<'_, OciRepository> {
 
     /// The Secrets and ServiceAccounts that it names.
     async fn objects(&self) -> Result<Objects, SourceError> {
-        let gathered = gather::of_oci(self.context, &self.object).await;
+        let gathered = dereference::of_oci(self.context, &self.object).await;
         let objects = gathered.map_err(|error| {
             let message = format!("failed to get credential: {error}");
             SourceError::fetch("AuthenticationFailed", message)

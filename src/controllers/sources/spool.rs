@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::error::SourceError;
 use bumpwright_budget::{Filling, Held, Share};
-use bumpwright_source::{Keep, Keeping};
+use bumpwright_source::{ContentStore, Keeping};
 
 /// A file without a name in `folder`: nothing is left of it, whatever happens.
 ///
@@ -44,7 +44,7 @@ pub(crate) fn keeping(file: File, room: &Share) -> Keeping<BufWriter<Filling<Fil
     Keeping::new(BufWriter::with_capacity(128 << 10, Filling::new(file, room)))
 }
 
-impl Keep for Spooled {
+impl ContentStore for Spooled {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.file.read_exact_at(buffer, offset)
     }

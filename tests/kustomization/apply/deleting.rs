@@ -137,7 +137,7 @@ fn deletions_are_waited_for() {
     let pruned = world
         .block_on(bumpwright_apply::prune(&world.cluster, stale, &world.settings))
         .unwrap();
-    let wait = |patience| terminated(&world.cluster, &pruned, Duration::from_millis(20), patience);
+    let wait = |timeout| terminated(&world.cluster, &pruned, Duration::from_millis(20), timeout);
     let words = world.block_on(wait(Duration::from_millis(50))).unwrap_err();
     assert_eq!(
         words.replace(&world.namespace, "NS"),

@@ -111,7 +111,7 @@ fn a_namespace_that_is_going_is_waited_for_in_vain() {
     // Nobody finishes a deletion here: there are no controllers.
     let path = format!("/api/v1/namespaces/{}-going", world.namespace);
     world.server.request("DELETE", &path, "", "");
-    world.settings.patience = std::time::Duration::from_millis(100);
+    world.settings.timeout = std::time::Duration::from_millis(100);
     assert_eq!(
         world.refused(yaml),
         "timeout waiting for: [Namespace/NS-going status: 'Terminating']\n"

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bumpwright_api::ObjectName;
 use bumpwright_apply::{
-    Applied, ChangeSet, Desired, Failed, Inventory, Keep, Memory, PruneError, Settings, apply, prune,
+    Applied, ChangeSet, Desired, Failed, Inventory, InventoryStore, Memory, PruneError, Settings, apply, prune,
 };
 use bumpwright_kube::{Cluster, Connect};
 use futures::future::{BoxFuture, FutureExt as _};
@@ -21,8 +21,8 @@ pub struct Kept {
     pub fails: bool,
 }
 
-impl Keep for Kept {
-    fn keep<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
+impl InventoryStore for Kept {
+    fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
         async move {
             self.inventories.lock().unwrap().push(inventory.clone());
             if self.fails { Err("no room".to_owned()) } else { Ok(()) }

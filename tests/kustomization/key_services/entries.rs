@@ -122,7 +122,7 @@ fn k_143_gcp() {
     assert!(refused("sops.gcp-kms", "{\"private_key\":\"hunter2\"}").starts_with("lacks type"));
     // What would run programs or ask addresses here.
     let outside = "{\"type\":\"external_account\",\"credential_source\":{\"executable\":{\"command\":\"hunter2\"}}}";
-    assert!(refused("sops.gcp-kms", outside).contains("taken from this process' own surroundings only"));
+    assert!(refused("sops.gcp-kms", outside).contains("taken from this process' own options only"));
 }
 
 #[test]

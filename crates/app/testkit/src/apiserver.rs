@@ -420,14 +420,14 @@ fn agent(ca: &[u8]) -> ureq::Agent {
     configured(ca, Some(Duration::from_secs(60)))
 }
 
-fn configured(ca: &[u8], patience: Option<Duration>) -> ureq::Agent {
+fn configured(ca: &[u8], timeout: Option<Duration>) -> ureq::Agent {
     use ureq::tls::{Certificate, RootCerts, TlsConfig};
     let roots = RootCerts::new_with_certs(&[Certificate::from_pem(ca).unwrap()]);
     ureq::Agent::config_builder()
         .tls_config(TlsConfig::builder().root_certs(roots).build())
         .proxy(None)
         .http_status_as_error(false)
-        .timeout_global(patience)
+        .timeout_global(timeout)
         .build()
         .new_agent()
 }

@@ -34,8 +34,8 @@ pub fn until<F: Found>(what: &str, look: impl FnMut() -> F) -> F::Thing {
 }
 
 /// As [`until`], for what takes longer than usual.
-pub fn until_within<F: Found>(patience: Duration, what: &str, look: impl FnMut() -> F) -> F::Thing {
-    wait(patience, look, || what.to_owned())
+pub fn until_within<F: Found>(timeout: Duration, what: &str, look: impl FnMut() -> F) -> F::Thing {
+    wait(timeout, look, || what.to_owned())
 }
 
 /// As [`until`], where more can be said in the end than what was waited for: a status, a log.
@@ -43,8 +43,8 @@ pub fn wait_for<F: Found>(look: impl FnMut() -> F, say: impl Fn() -> String) -> 
     wait(PATIENCE, look, say)
 }
 
-fn wait<F: Found>(patience: Duration, mut look: impl FnMut() -> F, say: impl Fn() -> String) -> F::Thing {
-    let end = Instant::now() + patience;
+fn wait<F: Found>(timeout: Duration, mut look: impl FnMut() -> F, say: impl Fn() -> String) -> F::Thing {
+    let end = Instant::now() + timeout;
     loop {
         // Once more at the end: the last pause may have been a long one.
         let is_last = Instant::now() >= end;

@@ -15,11 +15,11 @@ pub struct Gate {
 pub struct Inside<'a>(&'a Gate);
 
 impl Gate {
-    /// Waits until nobody is inside. None when that takes longer than `patience`.
+    /// Waits until nobody is inside. None when that takes longer than `timeout`.
     #[must_use]
-    pub fn enter(&self, patience: Duration) -> Option<Inside<'_>> {
+    pub fn enter(&self, timeout: Duration) -> Option<Inside<'_>> {
         let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.free.wait_timeout_while(busy, patience, |busy| *busy);
+        let waited = self.free.wait_timeout_while(busy, timeout, |busy| *busy);
         let (mut busy, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if *busy {
             return None;

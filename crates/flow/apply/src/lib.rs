@@ -41,6 +41,6 @@ pub use memory::Memory;
 pub use order::parse_stage_kinds;
 pub use preview::{Preview, as_applied, preview};
 pub use prune::{prune, terminated};
-pub use run::{Applied, Keep, apply};
+pub use run::{Applied, InventoryStore, apply};
 pub use settings::Settings;
 pub use takeover::{Snapshot, TakenOver};

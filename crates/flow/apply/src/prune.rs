@@ -118,7 +118,7 @@ async fn look_once(
     }
 }
 
-/// Waits until the deleted objects of a change set are gone: looks every `pause`, at most for `patience`.
+/// Waits until the deleted objects of a change set are gone: looks every `pause`, at most for `timeout`.
 ///
 /// # Errors
 /// The words of Flux about the first one that is there still.
@@ -126,9 +126,9 @@ pub async fn terminated(
     cluster: &Cluster,
     changes: &ChangeSet,
     pause: Duration,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(), String> {
-    let end = Instant::now() + patience;
+    let end = Instant::now() + timeout;
     let deleted = changes.changes.iter().filter(|change| change.action == Action::Deleted);
     for change in deleted {
         let entry = Entry::of(change);

@@ -18,13 +18,13 @@ use bumpwright_kube::{Cluster, Resource};
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Waits until all are ready, at most for the patience of the settings.
+/// Waits until all are ready, at most for the timeout of the settings.
 pub(super) async fn wait(
     cluster: &Cluster,
     settings: &Settings,
     mut objects: Vec<(ObjectId, Arc<Resource>)>,
 ) -> Result<(), ApplyError> {
-    let end = Instant::now() + settings.patience;
+    let end = Instant::now() + settings.timeout;
     let mut pause = FIRST_PAUSE;
     loop {
         let looks = stream::iter(objects.into_iter().map(|(id, resource)| async move {

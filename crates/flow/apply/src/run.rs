@@ -16,13 +16,13 @@ use super::stage::Progress;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::Cluster;
 
-/// Writes an inventory down for good. It is called before objects are written that are not in it yet.
-pub trait Keep: Send + Sync {
-    /// Writes it down.
+/// Stores the inventory of a Kustomization, before objects are written that are not in it yet.
+pub trait InventoryStore: Send + Sync {
+    /// Stores it.
     ///
     /// # Errors
-    /// Why that could not be; then nothing is applied.
-    fn keep<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>>;
+    /// Why it cannot be stored; then nothing is applied.
+    fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>>;
 }
 
 /// An apply that got to its end.
@@ -45,7 +45,7 @@ pub async fn apply(
     settings: &Settings,
     inventory: &Inventory,
     memory: &mut Memory,
-    keep: &dyn Keep,
+    store: &dyn InventoryStore,
 ) -> Result<Applied, Failed> {
     let failed = |error| Failed {
         error,
@@ -62,7 +62,7 @@ pub async fn apply(
     let mut progress = Progress {
         looker: Looker::new(cluster, settings).map_err(failed)?,
         memory,
-        keep,
+        inventory_store: store,
         inventory: inventory.clone(),
         unkept: false,
         done: ChangeSet::default(),

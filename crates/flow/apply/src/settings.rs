@@ -36,7 +36,7 @@ pub struct Settings {
     /// So many requests about objects are under way at once (`--concurrent-ssa`).
     pub concurrency: usize,
     /// How long definitions, namespaces and classes may take to be ready.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// What is told of no object.
     pub veil: Veil,
 }
@@ -58,7 +58,7 @@ impl Settings {
             strict_fields: false,
             dry_run: true,
             concurrency: 4,
-            patience: Duration::from_secs(60),
+            timeout: Duration::from_secs(60),
             veil: Veil::default(),
         }
     }

@@ -15,7 +15,7 @@ use super::look::{Looker, PAUSE, SERVED, Verdict, Version, refusal};
 use super::memory::{Known, Memory};
 use super::order::{self, Stage};
 use super::readiness;
-use super::run::Keep;
+use super::run::InventoryStore;
 use super::write::Replaced;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::{ClusterError, GroupVersionKind, Resource};
@@ -24,7 +24,7 @@ use bumpwright_kube::{ClusterError, GroupVersionKind, Resource};
 pub(super) struct Progress<'a> {
     pub(super) looker: Looker<'a>,
     pub(super) memory: &'a mut Memory,
-    pub(super) keep: &'a dyn Keep,
+    pub(super) inventory_store: &'a dyn InventoryStore,
     pub(super) inventory: Inventory,
     /// Whether the inventory has grown since it was written down.
     pub(super) unkept: bool,
@@ -149,7 +149,10 @@ impl Progress<'_> {
         let grew = self.inventory.merge(entries);
         self.unkept |= grew;
         if writes && self.unkept {
-            self.keep.keep(&self.inventory).await.map_err(ApplyError::Inventory)?;
+            self.inventory_store
+                .store(&self.inventory)
+                .await
+                .map_err(ApplyError::Inventory)?;
             self.unkept = false;
         }
         Ok(())

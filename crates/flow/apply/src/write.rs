@@ -86,7 +86,7 @@ impl Looker<'_> {
             let step = "immutable field detected, failed to delete object";
             return Err(Replaced::Failed(ApplyError::write(&item.id, step, error)));
         }
-        let end = Instant::now() + self.settings.patience;
+        let end = Instant::now() + self.settings.timeout;
         loop {
             match self.cluster.fetch(resource, &item.id.name).await {
                 Err(error) if gone(&error) => break,

@@ -17,5 +17,5 @@ pub use batch::{Batch, Progress};
 pub use choose::{Asked, Chosen, NoImage, choose};
 pub use error::ScanError;
 pub use image::{InvalidImage, repository_reference};
-pub use scanner::{Missing, Scanner, Surroundings, Tags};
+pub use scanner::{Missing, Scanner, ScannerOptions, Tags};
 pub use tags::*;

@@ -6,7 +6,7 @@ use super::access::{Access, Source, access};
 use super::error::{MOST_EXCLUSIONS, ScanError};
 use bumpwright_api::{ImagePolicy, ImageRepository, Metadata, Objects};
 use bumpwright_cloud::{
-    Asker, Cloud, CloudError, Endpoints, Environment, Provider, ServiceAccounts, TokenCache, WorkloadIdentity,
+    Cloud, CloudError, Endpoints, Environment, Provider, Requester, ServiceAccounts, TokenCache, WorkloadIdentity,
 };
 use bumpwright_gostd::Time;
 use bumpwright_http::{Deadline, Peer, Proxy, Sent};
@@ -44,16 +44,16 @@ pub struct Tags {
 #[derive(Debug)]
 pub struct Scanner {
     missing: Missing,
-    surroundings: Surroundings,
+    options: ScannerOptions,
     registries: Mutex<Vec<(Key, Arc<Registry>)>>,
     /// By the proxy that leads to them.
     clouds: Mutex<Vec<(Option<Proxy>, Cloud)>>,
     user: OnceLock<Result<UserKeychain, LoginError>>,
 }
 
-/// What a cluster has that a command has not.
+/// What the scanner of a controller uses besides, and that of a command does not.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct ScannerOptions {
     /// The ServiceAccounts whose identities at clouds may be used.
     pub accounts: Option<ServiceAccounts>,
     /// Where tokens are kept.
@@ -74,15 +74,15 @@ impl Scanner {
     /// A scanner that has asked nothing yet.
     #[must_use]
     pub fn new(missing: Missing) -> Self {
-        Self::within(missing, Surroundings::default())
+        Self::within(missing, ScannerOptions::default())
     }
 
     /// The same, in a cluster.
     #[must_use]
-    pub fn within(missing: Missing, surroundings: Surroundings) -> Self {
+    pub fn within(missing: Missing, options: ScannerOptions) -> Self {
         Self {
             missing,
-            surroundings,
+            options,
             registries: Mutex::default(),
             clouds: Mutex::default(),
             user: OnceLock::new(),
@@ -100,8 +100,8 @@ impl Scanner {
         }
         let exclusions = Exclusions::new(repository.exclusions())?;
         let access = self.access(repository, objects)?;
-        let asker = asker("ImageRepository", &repository.metadata);
-        let (registry, login, deadline) = self.reach(&access, repository, &asker)?;
+        let requester = requester("ImageRepository", &repository.metadata);
+        let (registry, login, deadline) = self.reach(&access, repository, &requester)?;
         let found = registry.tags(&access.reference, &login, deadline)?;
         let count = found.len();
         let tags = exclusions.keep(found)?;
@@ -126,7 +126,8 @@ impl Scanner {
         tag: &str,
     ) -> Result<String, ScanError> {
         let access = self.access(repository, objects)?;
-        let (registry, login, deadline) = self.reach(&access, repository, &asker("ImagePolicy", &policy.metadata))?;
+        let (registry, login, deadline) =
+            self.reach(&access, repository, &requester("ImagePolicy", &policy.metadata))?;
         Ok(registry.digest(&tagged(repository, tag)?, &login, deadline)?)
     }
 
@@ -142,11 +143,12 @@ impl Scanner {
         tag: &str,
     ) -> Result<Option<Time>, ScanError> {
         let access = self.access(repository, objects)?;
-        let (registry, login, deadline) = self.reach(&access, repository, &asker("ImagePolicy", &policy.metadata))?;
+        let (registry, login, deadline) =
+            self.reach(&access, repository, &requester("ImagePolicy", &policy.metadata))?;
         Ok(registry.created(&tagged(repository, tag)?, &login, deadline)?)
     }
 
-    /// The login at a registry of a cloud's, as `asker`.
+    /// The login at a registry of a cloud's, as `requester`.
     ///
     /// # Errors
     /// [`CloudError`]
@@ -155,11 +157,11 @@ impl Scanner {
         at: (Provider, &Reference),
         identity: Option<&WorkloadIdentity>,
         proxy: Option<&Proxy>,
-        asker: Asker,
+        requester: Requester,
         deadline: Deadline,
     ) -> Result<Login, CloudError> {
         let (provider, reference) = at;
-        let cloud = self.cloud(proxy).asked_by(asker);
+        let cloud = self.cloud(proxy).asked_by(requester);
         let login = cloud.registry_login(provider, reference.registry(), identity, deadline)?;
         Ok(Login::Basic {
             username: login.username,
@@ -179,7 +181,7 @@ impl Scanner {
         if let Some((_, registry)) = registries.iter().find(|(known, _)| *known == key) {
             return Arc::clone(registry);
         }
-        let sent = self.surroundings.sent.clone();
+        let sent = self.options.sent.clone();
         let registry = Arc::new(Registry::telling(peer.clone(), insecure, sent));
         if registries.len() >= MOST_REGISTRIES {
             // Certificates and proxies that have changed leave some behind that nobody asks any more.
@@ -190,23 +192,23 @@ impl Scanner {
     }
 
     fn access(&self, repository: &ImageRepository, objects: &Objects) -> Result<Access, ScanError> {
-        access(repository, objects, self.missing, self.surroundings.accounts.as_ref())
+        access(repository, objects, self.missing, self.options.accounts.as_ref())
     }
 
     fn reach(
         &self,
         access: &Access,
         repository: &ImageRepository,
-        asker: &Asker,
+        requester: &Requester,
     ) -> Result<(Arc<Registry>, Login, Deadline), ScanError> {
         // The time limit spans the login and the questions, as in the controller.
         let deadline = Deadline::after(repository.timeout());
-        let login = self.login(access, asker, deadline)?;
+        let login = self.login(access, requester, deadline)?;
         let registry = self.registry_of(&access.reference, &access.peer, access.insecure);
         Ok((registry, login, deadline))
     }
 
-    fn login(&self, access: &Access, asker: &Asker, deadline: Deadline) -> Result<Login, ScanError> {
+    fn login(&self, access: &Access, requester: &Requester, deadline: Deadline) -> Result<Login, ScanError> {
         match &access.login {
             Source::Secrets(keychain) => Ok(keychain.login(&access.reference)),
             Source::User => self.own_login(&access.reference),
@@ -217,7 +219,7 @@ impl Scanner {
                     return Ok(own);
                 }
                 let (at, proxy) = ((*provider, &access.reference), access.peer.proxy.as_ref());
-                Ok(self.cloud_login(at, identity.as_ref(), proxy, asker.clone(), deadline)?)
+                Ok(self.cloud_login(at, identity.as_ref(), proxy, requester.clone(), deadline)?)
             }
         }
     }
@@ -232,7 +234,7 @@ impl Scanner {
             ..Peer::default()
         };
         let (environment, endpoints) = (Environment::of_process(), Endpoints::default());
-        let cloud = Cloud::sharing(&self.surroundings.tokens, environment, endpoints, peer);
+        let cloud = Cloud::sharing(&self.options.tokens, environment, endpoints, peer);
         clouds.push((proxy.cloned(), cloud.clone()));
         cloud
     }
@@ -251,8 +253,8 @@ impl Scanner {
     }
 }
 
-fn asker(kind: &'static str, metadata: &Metadata) -> Asker {
-    Asker {
+fn requester(kind: &'static str, metadata: &Metadata) -> Requester {
+    Requester {
         kind,
         namespace: metadata.namespace_or_default().to_owned(),
         name: metadata.name.clone(),

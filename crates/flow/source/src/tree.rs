@@ -15,11 +15,11 @@ pub struct Files {
     mirrors: Vec<Objects>,
     /// What the walks through them have come to.
     pub(super) walk: Option<Box<Walk>>,
-    kept: Option<Arc<dyn Keep>>,
+    kept: Option<Arc<dyn ContentStore>>,
 }
 
 /// Where the bytes of many files are kept one after the other, such as a temporary file.
-pub trait Keep: fmt::Debug + Send + Sync {
+pub trait ContentStore: fmt::Debug + Send + Sync {
     /// Fills a buffer with the bytes from `offset` on.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Files {
 
     /// Files that are kept somewhere.
     #[must_use]
-    pub fn kept_in(root: Directory, keep: Arc<dyn Keep>) -> Self {
+    pub fn kept_in(root: Directory, keep: Arc<dyn ContentStore>) -> Self {
         Self {
             root,
             mirrors: Vec::new(),
@@ -168,7 +168,7 @@ impl Files {
 }
 
 struct KeptReader<'a> {
-    keep: &'a dyn Keep,
+    keep: &'a dyn ContentStore,
     offset: u64,
     left: u64,
 }

@@ -22,7 +22,7 @@ pub(super) struct Lane {
 }
 
 /// A run in its lane.
-pub(super) struct Entered<'a> {
+pub(super) struct LaneGuard<'a> {
     lane: &'a Lane,
     seen: u64,
     turn: Option<Inside<'a>>,
@@ -47,8 +47,8 @@ impl Lanes {
 
 impl Lane {
     /// A run that is about to look.
-    pub(super) fn enter(&self) -> Entered<'_> {
-        Entered {
+    pub(super) fn enter(&self) -> LaneGuard<'_> {
+        LaneGuard {
             lane: self,
             seen: self.landed.load(Ordering::Acquire),
             turn: None,
@@ -56,17 +56,17 @@ impl Lane {
     }
 }
 
-impl Entered<'_> {
+impl LaneGuard<'_> {
     /// The run looks (again).
     pub(super) fn look(&mut self) {
         self.seen = self.lane.landed.load(Ordering::Acquire);
     }
 
-    /// Waits for its turn, which it keeps to its end. None when nobody has landed for as long as `patience`.
-    pub(super) fn take_turn(&mut self, patience: Duration) -> Option<View> {
+    /// Waits for its turn, which it keeps to its end. None when nobody has landed for as long as `timeout`.
+    pub(super) fn take_turn(&mut self, timeout: Duration) -> Option<View> {
         while self.turn.is_none() {
             let landed = self.lane.landed.load(Ordering::Acquire);
-            self.turn = self.lane.turn.enter(patience);
+            self.turn = self.lane.turn.enter(timeout);
             if self.turn.is_none() && self.lane.landed.load(Ordering::Acquire) == landed {
                 return None;
             }

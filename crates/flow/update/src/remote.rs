@@ -11,7 +11,7 @@ use super::error::RunError;
 use super::fetch::{self, Base, short};
 use super::index::Index;
 use super::job::RemoteJob;
-use super::lane::{Entered, Lanes, View};
+use super::lane::{LaneGuard, Lanes, View};
 use super::message::Changed;
 use super::policies::Policies;
 use super::preview;
@@ -108,7 +108,7 @@ struct Planned {
 
 impl Attempt<'_> {
     /// Gives the variant to try instead, when a review server wants one or somebody has landed meanwhile.
-    fn run(self, turn: &mut Entered<'_>, report: &mut Run) -> Result<Option<Variant>, RunError> {
+    fn run(self, turn: &mut LaneGuard<'_>, report: &mut Run) -> Result<Option<Variant>, RunError> {
         let mut planned = self.plan(report)?;
         if planned.files.is_empty() {
             report.notes.extend(self.job.message.check());
@@ -194,11 +194,11 @@ impl Attempt<'_> {
     }
 
     /// Waits until those before it have pushed.
-    fn take(self, turn: &mut Entered<'_>) -> Result<View, RunError> {
-        let patience = self.place.mirror.timeout();
-        turn.take_turn(patience).ok_or_else(|| RunError::Busy {
+    fn take(self, turn: &mut LaneGuard<'_>) -> Result<View, RunError> {
+        let timeout = self.place.mirror.timeout();
+        turn.take_turn(timeout).ok_or_else(|| RunError::Busy {
             url: self.job.url.clone(),
-            limit: patience,
+            limit: timeout,
         })
     }
 

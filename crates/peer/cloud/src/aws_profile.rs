@@ -37,7 +37,7 @@ pub(super) enum Base {
     WebIdentity(WebIdentity),
     Process(String),
     /// The profile says nothing about it: the container's endpoint if the environment names one, else EC2's.
-    Surroundings,
+    ScannerOptions,
 }
 
 /// A role that is assumed by a token from a file.
@@ -129,7 +129,7 @@ impl Profiles {
                 roles: Vec::new(),
             },
         };
-        if route.base == Base::Surroundings && seen.len() > 1 {
+        if route.base == Base::ScannerOptions && seen.len() > 1 {
             return Err(format!("its source_profile {name:?} holds no credentials"));
         }
         // A web identity is a role already.
@@ -253,7 +253,7 @@ impl<'a> Profile<'a> {
         }
         Ok(self
             .owned("credential_process")
-            .map_or(Base::Surroundings, Base::Process))
+            .map_or(Base::ScannerOptions, Base::Process))
     }
 }
 
@@ -406,7 +406,7 @@ sso_region = x
         assert_eq!(
             route("default").unwrap().unwrap(),
             Route {
-                base: Base::Surroundings,
+                base: Base::ScannerOptions,
                 roles: vec![]
             }
         );

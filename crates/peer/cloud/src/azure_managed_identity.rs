@@ -53,7 +53,7 @@ impl Azure<'_> {
         access_token(&doing, answer, start).map(Ok)
     }
 
-    /// Which endpoint it is, by the variables that the surroundings set (MSAL, `managedidentity.GetSource`).
+    /// Which endpoint it is, by the variables that the options set (MSAL, `managedidentity.GetSource`).
     fn managed_identity(&self) -> Result<Endpoint, CloudError> {
         const IDENTITY: &str = "IDENTITY_ENDPOINT";
         const HOST: &str = "AZURE_POD_IDENTITY_AUTHORITY_HOST";

@@ -99,7 +99,7 @@ impl CredentialsFile {
             other => Err(CloudError::settings(
                 subject,
                 format!(
-                    "is of type {other:?}, which is taken from this process' own surroundings only; give a service account's key"
+                    "is of type {other:?}, which is taken from this process' own options only; give a service account's key"
                 ),
             )),
         }

@@ -66,5 +66,5 @@ pub use logins::{Cloud, RegistryLogin};
 pub use provider::Provider;
 pub use service_accounts::{ServiceAccounts, Use};
 pub use token::AccessToken;
-pub use token_cache::{Asker, TOKEN_MAX_DURATION, TokenCache, TokenCacheEvents, TokenCacheLimits};
+pub use token_cache::{Requester, TOKEN_MAX_DURATION, TokenCache, TokenCacheEvents, TokenCacheLimits};
 pub use workload_identity::{IssueToken, TokenRequest, WorkloadIdentity};

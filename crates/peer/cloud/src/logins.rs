@@ -16,7 +16,7 @@ use super::git_login::Lasting;
 use super::google_identity::{CredentialsFile, Google};
 use super::services::Services;
 use super::token::AccessToken;
-use super::token_cache::{Asker, Scope, TokenCache};
+use super::token_cache::{Requester, Scope, TokenCache};
 use super::{CloudError, Endpoints, Environment, Provider, Use, WorkloadIdentity, google_registry};
 use bumpwright_http::{Answer, Client, Deadline, Login, Peer, Request};
 use bumpwright_secret::Secret;
@@ -72,10 +72,10 @@ impl Cloud {
 
     /// The same, asked on behalf of an object, for which looks into the cache are counted.
     #[must_use]
-    pub fn asked_by(&self, asker: Asker) -> Self {
+    pub fn asked_by(&self, requester: Requester) -> Self {
         Self {
             world: Arc::clone(&self.world),
-            kept: self.kept.asked_by(asker),
+            kept: self.kept.asked_by(requester),
         }
     }
 
@@ -107,7 +107,7 @@ impl Cloud {
         self.services().client()
     }
 
-    /// Asks a service as those for tokens are asked, and again when it wants patience. `secrets` are what the request holds.
+    /// Asks a service as those for tokens are asked, and again when it asks to be asked later. `secrets` are what the request holds.
     ///
     /// # Errors
     /// [`CloudError::Net`] and [`CloudError::Refused`], without any of the secrets.

@@ -83,7 +83,7 @@ fn in_xml(document: &str) -> Refusal {
     }
 }
 
-/// Whether AWS asks for patience in other ways than by 429 and 5xx, or cannot reach the provider of an identity just
+/// Whether AWS asks to be asked later in other ways than by 429 and 5xx, or cannot reach the provider of an identity just
 /// now (SDK: `aws/retry`, *DefaultThrottleErrorCodes*; `stscreds`, *WebIdentityRoleProvider*).
 pub(super) fn is_passing(status: StatusCode, code: &str) -> bool {
     const CODES: [&str; 10] = [

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::CloudError;
 use super::refusal::{is_passing, refusal};
-use bumpwright_http::{Answer, Client, Deadline, Patience, Peer, Request, scrubbed, shown};
+use bumpwright_http::{Answer, Client, Deadline, Peer, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
 /// The most that one request may take (Flux, `fluxcd/pkg/auth`, `GetHTTPClient`).
@@ -42,12 +42,12 @@ impl Services {
             timeout,
             ..peer.clone()
         };
-        let quick = Patience {
+        let quick = RetryPolicy {
             tries: 3,
-            ..Patience::default()
+            ..RetryPolicy::default()
         };
         Self {
-            far: Client::new(Peer { timeout, ..peer }, Patience::default()),
+            far: Client::new(Peer { timeout, ..peer }, RetryPolicy::default()),
             near: Client::new(near, quick),
             absent: Mutex::default(),
         }

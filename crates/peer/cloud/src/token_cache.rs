@@ -34,7 +34,7 @@ impl Default for TokenCacheLimits {
 
 /// The object that a token is looked up for (`fluxcd/pkg/cache`, `InvolvedObject`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asker {
+pub struct Requester {
     /// Its kind.
     pub kind: &'static str,
     /// Its namespace.
@@ -46,7 +46,7 @@ pub struct Asker {
 /// Is told what happens in a cache. It must not block, nor use the cache.
 pub trait TokenCacheEvents: Send + Sync {
     /// A token was looked up for an object, and was there or not.
-    fn looked_up(&self, found: bool, asker: &Asker);
+    fn looked_up(&self, found: bool, requester: &Requester);
     /// A token was had, or could not be.
     fn requested(&self, worked: bool);
     /// A token was pushed out by another one.
@@ -117,7 +117,7 @@ impl TokenCache {
         Scope {
             cache: self.clone(),
             number: self.0.scopes.fetch_add(1, Ordering::Relaxed),
-            asker: None,
+            requester: None,
         }
     }
 }
@@ -133,14 +133,14 @@ impl fmt::Debug for TokenCache {
 pub(super) struct Scope {
     cache: TokenCache,
     number: u64,
-    asker: Option<Asker>,
+    requester: Option<Requester>,
 }
 
 impl Scope {
     /// The same part, looked into for another object.
-    pub(super) fn asked_by(&self, asker: Asker) -> Self {
+    pub(super) fn asked_by(&self, requester: Requester) -> Self {
         Self {
-            asker: Some(asker),
+            requester: Some(requester),
             ..self.clone()
         }
     }
@@ -205,8 +205,8 @@ impl Scope {
     fn tell(&self, found: bool, worked: bool) {
         let Some(events) = &self.cache.0.events else { return };
         events.requested(worked);
-        if let Some(asker) = &self.asker {
-            events.looked_up(found, asker);
+        if let Some(requester) = &self.requester {
+            events.looked_up(found, requester);
         }
     }
 }
@@ -396,8 +396,8 @@ mod tests {
     struct Told(Mutex<Vec<String>>);
 
     impl TokenCacheEvents for Told {
-        fn looked_up(&self, found: bool, asker: &Asker) {
-            let (kind, namespace, name) = (asker.kind, &asker.namespace, &asker.name);
+        fn looked_up(&self, found: bool, requester: &Requester) {
+            let (kind, namespace, name) = (requester.kind, &requester.namespace, &requester.name);
             held(&self.0).push(format!("{kind} {namespace}/{name} {found}"));
         }
 
@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn n_037_what_was_not_used_for_longest_makes_room_and_all_is_told() {
         let (cache, told) = watched(2);
-        let scope = cache.scope().asked_by(Asker {
+        let scope = cache.scope().asked_by(Requester {
             kind: "ImageRepository",
             namespace: "apps".to_owned(),
             name: "app".to_owned(),

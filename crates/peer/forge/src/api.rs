@@ -9,7 +9,7 @@ use url::Url;
 
 use super::error::{place, refusal};
 use super::{ForgeError, Kind, Repository};
-use bumpwright_http::{Answer, Client, Deadline, Patience, Peer, Request, basic_header, scrubbed};
+use bumpwright_http::{Answer, Client, Deadline, Peer, Request, RetryPolicy, basic_header, scrubbed};
 use bumpwright_secret::Secret;
 
 /// Requests on one page of an answer, the most that GitHub and Gitea give by default.
@@ -144,7 +144,7 @@ impl Forge {
             repository,
             login,
             limit: peer.timeout,
-            client: Client::new(peer, Patience::default()),
+            client: Client::new(peer, RetryPolicy::default()),
         }
     }
 

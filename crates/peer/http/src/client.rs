@@ -11,7 +11,7 @@ use super::agent::Peer;
 use super::agents::{Agents, NoAgent, led_inside};
 use super::error::shown;
 use super::explain::gone;
-use super::patience::{Patience, asked, means_later};
+use super::retry_policy::{RetryPolicy, asked, means_later};
 use super::web::leads_inside;
 use super::{Answer, Deadline, Job, NetError, Opened, Request, Sent, Streamed, bare, location, trusted};
 
@@ -25,17 +25,17 @@ const ERROR_BODY: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Client {
     agents: Agents,
-    patience: Patience,
+    retry_policy: RetryPolicy,
     sent: Sent,
 }
 
 impl Client {
     /// A client. Nothing is connected yet, and certificates are read when they are needed.
     #[must_use]
-    pub fn new(peer: Peer, patience: Patience) -> Self {
+    pub fn new(peer: Peer, retry_policy: RetryPolicy) -> Self {
         Self {
             agents: Agents::new(peer),
-            patience,
+            retry_policy,
             sent: Sent::default(),
         }
     }
@@ -54,7 +54,7 @@ impl Client {
 
     /// Sends a request and reads its answer, whatever its status; follows redirects of `GET` and `HEAD`, and on
     /// its own host those of what has a body and may be repeated; waits and sends again what may be repeated when the server
-    /// asks for patience or the connection breaks.
+    /// asks to be asked later or the connection breaks.
     ///
     /// # Errors
     /// [`NetError`] when there is no answer within the deadline, or one that is too large.
@@ -114,7 +114,7 @@ impl Client {
                 Err(error) if error.is_passing() && request.reconnects => None,
                 _ => return result,
             };
-            let pause = self.patience.pause(next, wait).filter(|_| request.repeatable);
+            let pause = self.retry_policy.pause(next, wait).filter(|_| request.repeatable);
             match pause {
                 Some(pause) if pause < deadline.left() => Job::pause(pause),
                 _ => return result,

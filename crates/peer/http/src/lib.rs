@@ -2,7 +2,7 @@
 //!
 //! [`Agents`] are for those who speak HTTP in their own way (Git streams its answers); [`Client`] is for all other requests: it
 //! follows redirects without carrying credentials to another host, bounds answers, and waits and tries again when a
-//! server asks for patience.
+//! server asks to be asked later.
 
 mod agent;
 mod agents;
@@ -15,9 +15,9 @@ mod interruptible;
 mod job;
 mod login;
 mod opened;
-mod patience;
 mod proxy;
 mod request;
+mod retry_policy;
 mod sent;
 mod streamed;
 mod tls;
@@ -32,9 +32,9 @@ pub use explain::{Fault, WORDS, explain, gone, scrubbed, server_text};
 pub use job::Job;
 pub use login::{FetchLogin, Fetched, Login};
 pub use opened::{Incoming, Opened};
-pub use patience::{Patience, pause_between};
 pub use proxy::{Proxy, ProxyParts};
 pub use request::{Answer, Request};
+pub use retry_policy::{RetryPolicy, pause_between};
 pub use sent::Sent;
 pub use streamed::Streamed;
 pub use tls::Tls;

@@ -26,13 +26,13 @@ pub struct Request {
 }
 
 impl Request {
-    /// `GET`. It may be sent again when a server asks for patience.
+    /// `GET`. It may be sent again when a server asks to be asked later.
     #[must_use]
     pub fn get(url: Url) -> Self {
         Self::new(Method::GET, url)
     }
 
-    /// `HEAD`. It may be sent again when a server asks for patience.
+    /// `HEAD`. It may be sent again when a server asks to be asked later.
     #[must_use]
     pub fn head(url: Url) -> Self {
         Self::new(Method::HEAD, url)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bumpwright_cloud::Cloud;
 use bumpwright_gostd::Duration as GoDuration;
-use bumpwright_http::{Client, Patience, Peer, Proxy, Tls};
+use bumpwright_http::{Client, Peer, Proxy, RetryPolicy, Tls};
 use bumpwright_secret::Secret;
 
 /// The most that one request may take unless `VAULT_CLIENT_TIMEOUT` says otherwise.
@@ -57,13 +57,13 @@ impl VaultSettings {
             timeout: get("VAULT_CLIENT_TIMEOUT").map_or(Ok(TIMEOUT), timeout)?,
             ..own.clone()
         };
-        let patience = Patience {
+        let retry_policy = RetryPolicy {
             tries: retries.saturating_add(1),
             first: PAUSE,
-            ..Patience::default()
+            ..RetryPolicy::default()
         };
         Ok(Self {
-            client: Client::new(peer, patience),
+            client: Client::new(peer, retry_policy),
             agent: get("VAULT_AGENT_ADDR").map(str::to_owned),
             namespace: get("VAULT_NAMESPACE").map(str::to_owned),
             redirects: !get("VAULT_DISABLE_REDIRECTS")

@@ -17,7 +17,7 @@ const PLACE: u64 = 100;
 /// list that has doubled.
 const TYPED: u64 = 8;
 
-/// An answer, which is held in its asker's share of memory as long as it is there.
+/// An answer, which is held in its requester's share of memory as long as it is there.
 #[derive(Debug)]
 pub struct Answered<T> {
     value: T,

@@ -52,19 +52,19 @@ impl Cluster {
         }))
     }
 
-    /// Waits until a definition is established, at most for `patience`.
+    /// Waits until a definition is established, at most for `timeout`.
     ///
     /// # Errors
     /// Whatever the server says, and [`ClusterError::Unreachable`] when it takes too long.
-    pub async fn established(&self, name: &ObjectName, patience: Duration) -> Result<(), ClusterError> {
-        let end = Instant::now() + patience;
+    pub async fn established(&self, name: &ObjectName, timeout: Duration) -> Result<(), ClusterError> {
+        let end = Instant::now() + timeout;
         loop {
             let object = self.get(&CUSTOM_RESOURCE_DEFINITION, name).await?;
             if is_established(&object) {
                 return Ok(());
             }
             if Instant::now() >= end {
-                let words = format!("not established within {} seconds", patience.as_secs());
+                let words = format!("not established within {} seconds", timeout.as_secs());
                 return Err(ClusterError::Unreachable(words));
             }
             tokio::time::sleep(PAUSE).await;

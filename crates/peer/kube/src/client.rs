@@ -372,7 +372,7 @@ impl Cluster {
         &self,
         name: &ObjectName,
         audiences: &[&str],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Zeroizing<String>, ClusterError> {
         path_segment::checked(name)?;
         let api = self.beside(&SERVICE_ACCOUNT, name);
@@ -383,7 +383,7 @@ impl Cluster {
         self.turn().await?;
         // Into any JSON: the client logs answers that do not fit their type.
         let answer = api.create_subresource("token", &name.name, &params, &request);
-        let mut answer: Value = within(patience.min(PATIENCE), answer).await?;
+        let mut answer: Value = within(timeout.min(PATIENCE), answer).await?;
         match answer.pointer_mut("/status/token").map(Value::take) {
             Some(Value::String(token)) if !token.is_empty() => Ok(Zeroizing::new(token)),
             _ => Err(ClusterError::Unreadable {
@@ -487,14 +487,14 @@ pub(super) async fn bounded<T>(request: impl Future<Output = Result<T, kube::Err
 
 /// A request that ends in time.
 pub(super) async fn within<T>(
-    patience: Duration,
+    timeout: Duration,
     request: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, ClusterError> {
-    match tokio::time::timeout(patience, request).await {
+    match tokio::time::timeout(timeout, request).await {
         Ok(answer) => answer.map_err(ClusterError::of),
         Err(_) => Err(ClusterError::Unreachable(format!(
             "the API server did not answer within {} seconds",
-            patience.as_secs()
+            timeout.as_secs()
         ))),
     }
 }

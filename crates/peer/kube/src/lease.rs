@@ -77,8 +77,8 @@ impl Lease {
             let began = Instant::now();
             let left = self.renew_deadline.saturating_sub(renewed.elapsed());
             // One connection on which nothing comes any more may not take all the time there is.
-            let patience = left.min((self.renew_deadline / 3).max(self.retry));
-            match tokio::time::timeout(patience, self.attempt(cluster, &mut seen)).await {
+            let timeout = left.min((self.renew_deadline / 3).max(self.retry));
+            match tokio::time::timeout(timeout, self.attempt(cluster, &mut seen)).await {
                 Ok(Ok(Held::Ours)) => {
                     renewed = began;
                     cluster.fence.hold(&self.name, began + self.duration);
@@ -90,7 +90,7 @@ impl Lease {
                 Err(_) => failed(&format!(
                     "lease {}: the API server did not answer within {:.1} seconds",
                     self.name,
-                    patience.as_secs_f64()
+                    timeout.as_secs_f64()
                 )),
             }
         }

@@ -11,7 +11,7 @@ use super::{BucketError, Contents, ObjectError, Settings};
 use bumpwright_cloud::aws_sigv4::escaped;
 use bumpwright_cloud::xml;
 use bumpwright_gostd::{HTTP_DATE, Time};
-use bumpwright_http::{Answer, Client, Deadline, Patience, Request, scrubbed, shown};
+use bumpwright_http::{Answer, Client, Deadline, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
 /// The interface's version: the first one that escapes names which XML cannot have is older.
@@ -54,7 +54,7 @@ impl Azure {
         endpoint.set_query(None);
         endpoint.set_fragment(None);
         Ok(Self {
-            client: Client::new(settings.peer.clone(), Patience::default()),
+            client: Client::new(settings.peer.clone(), RetryPolicy::default()),
             query: login.query().cloned().unwrap_or_else(|| Secret::new(own)),
             endpoint,
             container: settings.bucket.clone(),

@@ -1,5 +1,5 @@
 //! Who asks Azure Blob Storage (source-controller, `azure.NewClient`): the first of an application, a managed identity, the
-//! account's key and a shared access signature that the Secret describes; without a Secret the surroundings.
+//! account's key and a shared access signature that the Secret describes; without a Secret the options.
 
 use url::{Url, form_urlencoded};
 
@@ -79,7 +79,7 @@ impl Login {
         }
     }
 
-    /// Whether a token may go to a server: one of this process' surroundings, which is for all of Azure's storage that they may use,
+    /// Whether a token may go to a server: one of this process' options, which is for all of Azure's storage that they may use,
     /// goes to Azure alone. Flux sends it wherever `spec.endpoint` says.
     ///
     /// # Errors

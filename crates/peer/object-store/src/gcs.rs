@@ -9,7 +9,7 @@ use super::object::{Object, Page};
 use super::{BucketError, Contents, Keys, ObjectError, Settings};
 use bumpwright_cloud::aws_sigv4::escaped;
 use bumpwright_cloud::{Cloud, WorkloadIdentity};
-use bumpwright_http::{Answer, Client, Deadline, Patience, Request, scrubbed, shown};
+use bumpwright_http::{Answer, Client, Deadline, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
 /// The largest page of a list, in bytes: 1000 names of 1 KiB, escaped, with their etags.
@@ -100,7 +100,7 @@ impl Gcs {
         let base = Url::parse(&base)
             .map_err(|e| BucketError::Settings(format!("{EMULATOR}: is no address ({e}); give http://host:port")))?;
         Ok(Self {
-            client: Client::new(settings.peer.clone(), Patience::default()),
+            client: Client::new(settings.peer.clone(), RetryPolicy::default()),
             base,
             bucket: settings.bucket.clone(),
             who,

@@ -14,7 +14,7 @@ use super::s3_refusal::Refusal;
 use super::{BucketError, Contents, ObjectError, Settings};
 use bumpwright_cloud::aws_sigv4::{CONTENT_HASH, EMPTY_HASH, S3 as SERVICE, Signer, Unsigned};
 use bumpwright_cloud::{AwsCredentials, xml};
-use bumpwright_http::{Answer, Client, Deadline, NetError, Patience, Request, scrubbed, shown};
+use bumpwright_http::{Answer, Client, Deadline, NetError, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
 /// Where a bucket is unless somebody says otherwise.
@@ -58,7 +58,7 @@ impl S3 {
         let endpoint = Endpoint::parse(&settings.endpoint, settings.insecure).map_err(BucketError::Settings)?;
         let given = Some(settings.region.clone()).filter(|region| !region.is_empty());
         Ok(Self {
-            client: Client::new(settings.peer.clone(), Patience::default()),
+            client: Client::new(settings.peer.clone(), RetryPolicy::default()),
             region: given.or_else(|| endpoint.region().map(str::to_owned)),
             endpoint,
             bucket: settings.bucket.clone(),

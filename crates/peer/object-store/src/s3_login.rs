@@ -11,7 +11,7 @@ use super::settings::no_identity;
 use super::{BucketError, BucketProvider, Keys, ObjectError, Settings, Sts, StsProvider};
 use bumpwright_cloud::{AwsCredentials, xml};
 use bumpwright_gostd::{RFC_3339, Time, query_escape};
-use bumpwright_http::{Client, Deadline, Patience, Request, scrubbed, shown};
+use bumpwright_http::{Client, Deadline, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
 /// Who asks.
@@ -112,7 +112,7 @@ impl Ldap {
         };
         Ok(Self {
             endpoint,
-            client: Client::new(sts.peer.clone(), Patience::default()),
+            client: Client::new(sts.peer.clone(), RetryPolicy::default()),
             username: value("username").unwrap_or_default(),
             password: value("password").unwrap_or_default(),
             kept: Mutex::default(),

@@ -9,7 +9,7 @@ use super::session::Session;
 use super::token::Tokens;
 use super::{Blob, Image, Layer, Login, RegistryError, age, blob, digest, image, manifest, referrers, tags};
 use bumpwright_gostd::Time;
-use bumpwright_http::{Client, Deadline, NetError, Patience, Peer, Sent};
+use bumpwright_http::{Client, Deadline, NetError, Peer, RetryPolicy, Sent};
 use bumpwright_policy::Reference;
 
 /// Asks registries that are reached in the same way. Threads share it: connections, tokens, and what registries want.
@@ -28,19 +28,19 @@ impl Registry {
     /// that are local by their address ([`bumpwright_policy::registry_scheme`]).
     #[must_use]
     pub fn new(peer: Peer, insecure: bool) -> Self {
-        Self::with_patience(peer, insecure, Patience::default())
+        Self::with_patience(peer, insecure, RetryPolicy::default())
     }
 
     /// The same, which tells of each request.
     #[must_use]
     pub fn telling(peer: Peer, insecure: bool, sent: Sent) -> Self {
-        Self::of_client(Client::new(peer, Patience::default()).telling(sent), insecure)
+        Self::of_client(Client::new(peer, RetryPolicy::default()).telling(sent), insecure)
     }
 
-    /// A client with its own patience for registries that are busy.
+    /// A client with its own retry policy for registries that are busy.
     #[must_use]
-    pub fn with_patience(peer: Peer, insecure: bool, patience: Patience) -> Self {
-        Self::of_client(Client::new(peer, patience), insecure)
+    pub fn with_patience(peer: Peer, insecure: bool, retry_policy: RetryPolicy) -> Self {
+        Self::of_client(Client::new(peer, retry_policy), insecure)
     }
 
     fn of_client(client: Client, insecure: bool) -> Self {

@@ -123,17 +123,17 @@ type Answers = HashMap<(String, String), Arc<OnceLock<Answer>>>;
 #[derive(Debug)]
 pub struct CredentialHelpers {
     path: OsString,
-    patience: Duration,
+    timeout: Duration,
     answers: Mutex<Answers>,
 }
 
 impl CredentialHelpers {
-    /// The programs in the folders of `path` (as the variable `PATH` lists them), each of which has `patience` to answer.
+    /// The programs in the folders of `path` (as the variable `PATH` lists them), each of which has `timeout` to answer.
     #[must_use]
-    pub fn new(path: OsString, patience: Duration) -> Self {
+    pub fn new(path: OsString, timeout: Duration) -> Self {
         Self {
             path,
-            patience,
+            timeout,
             answers: Mutex::default(),
         }
     }
@@ -160,7 +160,7 @@ impl CredentialHelpers {
         let call = Call {
             program: &program,
             server,
-            deadline: Deadline::after(self.patience),
+            deadline: Deadline::after(self.timeout),
         };
         let mut child = Command::new(self.find(name, &program)?)
             .arg("get")

@@ -60,17 +60,17 @@ impl<T: Clone> Flight<T> {
             if let Some(value) = state.value.as_ref().filter(|value| good(value)) {
                 return Ok(value.clone());
             }
-            let Some(patience) = state.flying.map(|since| PATIENCE.saturating_sub(since.elapsed())) else {
+            let Some(timeout) = state.flying.map(|since| PATIENCE.saturating_sub(since.elapsed())) else {
                 break;
             };
-            if patience.is_zero() {
+            if timeout.is_zero() {
                 break;
             }
             let awaited = state.number;
             let under_way = |state: &mut State<T>| state.flying.is_some() && state.number == awaited;
             let (after, wait) = self
                 .landed
-                .wait_timeout_while(state, deadline.left().min(patience), under_way)
+                .wait_timeout_while(state, deadline.left().min(timeout), under_way)
                 .unwrap_or_else(PoisonError::into_inner);
             state = after;
             if wait.timed_out() {
@@ -126,7 +126,7 @@ impl<T> Drop for Landing<'_, T> {
     fn drop(&mut self) {
         let Self(flight, number) = self;
         let mut state = flight.lock();
-        // Another thread may have lost its patience and set out itself.
+        // Another thread may have stopped waiting and asked itself.
         if state.number == *number {
             state.flying = None;
         }

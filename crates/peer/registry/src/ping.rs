@@ -117,7 +117,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use bumpwright_http::{Patience, Peer};
+    use bumpwright_http::{Peer, RetryPolicy};
 
     /// Answers in plain HTTP; to who speaks TLS it says nothing, or hangs up.
     fn plain_server(silent: bool) -> String {
@@ -146,9 +146,9 @@ mod tests {
     }
 
     fn pinged(registry: &str, local: bool) -> Result<Access, RegistryError> {
-        let once = Patience {
+        let once = RetryPolicy {
             tries: 1,
-            ..Patience::default()
+            ..RetryPolicy::default()
         };
         let client = Arc::new(Client::new(Peer::default(), once));
         ping(&client, registry, local, Deadline::after(Duration::from_secs(3)))

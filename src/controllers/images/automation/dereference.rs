@@ -3,7 +3,7 @@
 use super::error::Error;
 use super::job;
 use crate::controllers::context::Context;
-use crate::controllers::gather;
+use crate::controllers::dereference;
 use bumpwright_api::{GitRepository, ImageUpdateAutomation, Objects};
 use bumpwright_kube::GIT_REPOSITORY;
 
@@ -33,6 +33,6 @@ pub(super) async fn objects(
     let secrets = job::signing_secret(automation)
         .into_iter()
         .chain(job::pull_request_secret(automation));
-    let objects = gather::of_git(context, repository, automation, secrets).await;
+    let objects = dereference::of_git(context, repository, automation, secrets).await;
     Ok(objects.map_err(|error| error.to_string())?)
 }

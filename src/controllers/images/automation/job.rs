@@ -8,7 +8,7 @@ use crate::controllers::mirror_uses::Owner;
 use crate::controllers::settings::Gates;
 use crate::controllers::tokens::{self, NoGitLogin};
 use bumpwright_api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
-use bumpwright_cloud::Asker;
+use bumpwright_cloud::Requester;
 use bumpwright_connect::{self as connect, Reached, RemoteError};
 use bumpwright_forge::{Login, Repository};
 use bumpwright_git::{Auth, Remote, Scheme};
@@ -147,12 +147,12 @@ fn remote(
         )));
     }
     if let Some(identity) = identity {
-        let asker = Asker {
+        let requester = Requester {
             kind: IMAGE_UPDATE_AUTOMATION.kind,
             namespace: automation.metadata.namespace_or_default().to_owned(),
             name: automation.metadata.name.clone(),
         };
-        let login = tokens::git_login(context, asker, repository, objects, identity, &remote);
+        let login = tokens::git_login(context, requester, repository, objects, identity, &remote);
         remote.auth = login.map_err(|error| match error {
             NoGitLogin::Gate(closed) => closed.into(),
             NoGitLogin::Failed(message) => Error::SourceManagerFailed(message),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::controllers::context::Context;
-use crate::controllers::counting;
+use crate::controllers::request_metrics;
 use bumpwright_api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_http::Job;
 use bumpwright_kube::{Cache, IMAGE_UPDATE_AUTOMATION, Kind};
@@ -73,7 +73,7 @@ impl ImageUpdateAutomations {
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
         job.edits.dry_run = annotations.dry_run;
         let run = run(job, place, limit).await.map_err(Error::Failed)?;
-        counting::run(&context.metrics, &run);
+        request_metrics::run(&context.metrics, &run);
         skips::count(context, request, &run);
         skips::warn(request, &run.skips, status.message_before());
         match &run.failure {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::error::Error;
 use crate::controllers::context::Context;
-use crate::controllers::gather;
+use crate::controllers::dereference;
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use bumpwright_policy::{Guards, LatestRef};
 use bumpwright_runtime::{blocking, clock};
@@ -41,7 +41,7 @@ impl Candidates {
         if let (Err(refusal), Some(kept)) = (guards.check_hold(&clock::now()), &self.before) {
             return Ok(Choice::Kept(kept.clone(), refusal.to_string()));
         }
-        let objects = gather::of_images(context, &self.repository)
+        let objects = dereference::of_images(context, &self.repository)
             .await
             .map_err(|error| Error::Failed(format!("failed to configure authentication options: {error}")))?;
         let before = self.before.clone();

@@ -7,7 +7,7 @@ mod status;
 use std::sync::Arc;
 
 use crate::controllers::context::Context;
-use crate::controllers::gather;
+use crate::controllers::dereference;
 use crate::controllers::older_keys;
 use crate::controllers::tokens;
 use bumpwright_api::{ImageRepository, Objects};
@@ -72,7 +72,7 @@ impl ImageRepositories {
         request: &ReconcileRequest<'_>,
         repository: &ImageRepository,
     ) -> Result<Objects, Error> {
-        let objects = gather::of_images(&self.0, repository).await.map_err(|error| {
+        let objects = dereference::of_images(&self.0, repository).await.map_err(|error| {
             Error::AuthenticationFailed(format!("failed to configure authentication options: {error}"))
         })?;
         older_keys::tell(request, &objects, &repository.spec.cert_secret_ref);

@@ -16,7 +16,7 @@ use url::Url;
 
 use super::metric::Counter;
 use super::{Log, Metrics};
-use bumpwright_http::{Answer, Client, Deadline, NetError, Patience, Peer, Request, shown};
+use bumpwright_http::{Answer, Client, Deadline, NetError, Peer, Request, RetryPolicy, shown};
 
 /// How many events may wait, as in client-go's broadcaster.
 const MOST_WAITING: usize = 1000;
@@ -119,9 +119,9 @@ impl EventSink {
             changed: Condvar::new(),
             dropped: metrics.events("dropped"),
         });
-        let once = Patience {
+        let once = RetryPolicy {
             tries: 1,
-            ..Patience::default()
+            ..RetryPolicy::default()
         };
         let sender = Sender {
             url,

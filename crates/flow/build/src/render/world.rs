@@ -10,7 +10,7 @@ use url::Url;
 use super::git_tree::GitTree;
 use super::programs;
 use bumpwright_git::{Checkout, Fetched, GitError, MOST_SUBMODULES, Mirror, address_of_submodule, submodules_named};
-use bumpwright_http::{Client, Deadline, Patience, Peer, Request};
+use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy};
 use bumpwright_kustomize::tree::{Command, PluginFile, RepoUrl, Tree, World, WorldError, public_url};
 
 /// A file behind a URL is at most this large, in bytes.
@@ -50,7 +50,7 @@ impl<M: Mirrors> RealWorld<M> {
     pub fn new(mirrors: M) -> Self {
         Self {
             mirrors,
-            client: Client::new(Peer::default(), Patience::default()),
+            client: Client::new(Peer::default(), RetryPolicy::default()),
             repositories: RefCell::default(),
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bumpwright_cloud::{Asker, Cloud, CloudError, Environment, GitIdentity, GitLogin, TokenCache};
+use bumpwright_cloud::{Cloud, CloudError, Environment, GitIdentity, GitLogin, Requester, TokenCache};
 use bumpwright_git::{Auth, Remote};
 use bumpwright_http::{Fetched, Peer, Tls};
 
@@ -24,7 +24,7 @@ struct Known {
     peer: Peer,
     identity: GitIdentity,
     url: String,
-    asker: Option<Asker>,
+    requester: Option<Requester>,
     login: Fetched,
 }
 
@@ -43,22 +43,22 @@ impl GitIdentities {
     ///
     /// # Errors
     /// In Flux' words, when the remote's address is not the provider's.
-    pub fn auth(&self, identity: GitIdentity, remote: &Remote, asker: Option<Asker>) -> Result<Auth, String> {
+    pub fn auth(&self, identity: GitIdentity, remote: &Remote, requester: Option<Requester>) -> Result<Auth, String> {
         // In a command whoever gives the settings is who runs it.
-        if asker.is_some() && is_own(&identity) && remote.peer().is_intercepted() {
+        if requester.is_some() && is_own(&identity) && remote.peer().is_intercepted() {
             let why = CloudError::intercepted();
             return Err(format!("failed to configure authentication options: {why}"));
         }
         let (peer, url) = (peer(&identity, remote), remote.url.to_string());
         let mut all = held(&self.known);
-        let known = all
-            .iter()
-            .find(|known| known.peer == peer && known.identity == identity && known.url == url && known.asker == asker);
+        let known = all.iter().find(|known| {
+            known.peer == peer && known.identity == identity && known.url == url && known.requester == requester
+        });
         if let Some(known) = known {
             return Ok(Auth::Fetched(known.login.clone()));
         }
-        let cloud = match &asker {
-            Some(asker) => self.cloud(&peer).asked_by(asker.clone()),
+        let cloud = match &requester {
+            Some(requester) => self.cloud(&peer).asked_by(requester.clone()),
             None => self.cloud(&peer),
         };
         let login = GitLogin::new(Arc::new(cloud), identity.clone(), &url)
@@ -72,7 +72,7 @@ impl GitIdentities {
             peer,
             identity,
             url,
-            asker,
+            requester,
             login: login.clone(),
         });
         Ok(Auth::Fetched(login))

@@ -9,7 +9,7 @@ use bumpwright_gostd::{HTTP_DATE, Time};
 
 /// How a client treats servers that ask to be asked later (429, 5xx) and connections that break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// How often a request is sent at most.
     pub tries: u32,
     /// The first pause; each further one is three times as long.
@@ -18,7 +18,7 @@ pub struct Patience {
     pub most: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     /// Four tries within some seconds.
     fn default() -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Default for Patience {
     }
 }
 
-impl Patience {
+impl RetryPolicy {
     /// The pause before try `next` (the first one is 1), or none when there is no further one. What a server asks for
     /// counts unless it is shorter than our own pause.
     pub(super) fn pause(&self, next: u32, asked: Option<Duration>) -> Option<Duration> {
@@ -80,25 +80,25 @@ mod tests {
 
     #[test]
     fn pauses_grow_until_the_tries_are_used_up() {
-        let patience = Patience {
+        let retry_policy = RetryPolicy {
             tries: 3,
             first: Duration::from_millis(100),
             most: Duration::from_secs(10),
         };
-        let second = patience.pause(2, None).unwrap();
-        let third = patience.pause(3, None).unwrap();
+        let second = retry_policy.pause(2, None).unwrap();
+        let third = retry_policy.pause(3, None).unwrap();
         assert!((75..=100).contains(&second.as_millis()), "{second:?}");
         assert!((225..=300).contains(&third.as_millis()), "{third:?}");
-        assert_eq!(patience.pause(4, None), None);
+        assert_eq!(retry_policy.pause(4, None), None);
         assert_eq!(
-            patience.pause(2, Some(Duration::from_secs(3))),
+            retry_policy.pause(2, Some(Duration::from_secs(3))),
             Some(Duration::from_secs(3))
         );
         assert_eq!(
-            patience.pause(2, Some(Duration::ZERO)),
+            retry_policy.pause(2, Some(Duration::ZERO)),
             Some(Duration::from_millis(100))
         );
-        assert_eq!(patience.pause(2, Some(Duration::from_secs(11))), None);
+        assert_eq!(retry_policy.pause(2, Some(Duration::from_secs(11))), None);
     }
 
     #[test]

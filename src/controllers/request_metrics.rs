@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bumpwright_cloud::{Asker, TokenCache, TokenCacheEvents, TokenCacheLimits};
+use bumpwright_cloud::{Requester, TokenCache, TokenCacheEvents, TokenCacheLimits};
 use bumpwright_git::{Connection, Protocol, Service, Transport, TransportError};
 use bumpwright_http::Sent;
 use bumpwright_kube::OnAnswer;
@@ -40,8 +40,8 @@ pub(crate) fn token_cache(limits: TokenCacheLimits, metrics: &Metrics) -> TokenC
 struct Tokens(TokenCacheMetrics);
 
 impl TokenCacheEvents for Tokens {
-    fn looked_up(&self, found: bool, asker: &Asker) {
-        let Asker { kind, namespace, name } = asker;
+    fn looked_up(&self, found: bool, requester: &Requester) {
+        let Requester { kind, namespace, name } = requester;
         self.0.looked_up(found, kind, namespace, name, "reconcile");
     }
 
