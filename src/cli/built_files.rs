@@ -89,5 +89,5 @@ fn unusable(folder: &Path, file: &str) -> Option<String> {
     }
     // Behind a link there may be anything.
     let there = fs::symlink_metadata(folder.join(file)).ok()?;
-    (!there.is_file()).then(|| format!("what stands there in {} is no file", folder.display()))
+    (!there.is_file()).then(|| format!("what stands there in {} is not a file", folder.display()))
 }

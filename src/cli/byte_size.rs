@@ -8,7 +8,9 @@ pub struct ByteSize(u64);
 
 /// A text that is no size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no size; give a number of bytes above 0, with or without one of the units k, M, G, Ki, Mi, Gi")]
+#[error(
+    "{0:?} is not a valid size; give a number of bytes above 0, with or without one of the units k, M, G, Ki, Mi, Gi"
+)]
 pub struct InvalidSize(String);
 
 impl ByteSize {

@@ -139,7 +139,7 @@ fn budgets(bounds: &Bounds, memory: ByteSize, flag: &'static str) -> Budgets {
 fn pace(qps: Option<f32>, burst: Option<i64>) -> Result<Option<Pace>, String> {
     let always = qps.is_some() || burst.is_some();
     let per_second = match qps {
-        Some(qps) if qps.is_nan() => return Err("--kube-api-qps: NaN is no number of requests".to_owned()),
+        Some(qps) if qps.is_nan() => return Err("--kube-api-qps: NaN is not a number of requests".to_owned()),
         // As fast as can be.
         Some(qps) if qps < 0.0 || qps.is_infinite() => return Ok(None),
         Some(0.0) => Pace::GO.per_second,

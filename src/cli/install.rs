@@ -18,9 +18,11 @@ const MANAGER: &str = "bumpwright";
 /// Why nothing is installed, or not all.
 #[derive(Debug, thiserror::Error)]
 enum InstallError {
-    #[error("--namespace: {0:?} is no name of a namespace: lower case letters, digits and inner dashes, 63 at most")]
+    #[error(
+        "--namespace: {0:?} is not a valid namespace name: lower case letters, digits and inner dashes, 63 at most"
+    )]
     Namespace(String),
-    #[error("--image: {0:?} is no image with a tag or a digest, as in ghcr.io/acme/bumpwright:v1.0.0")]
+    #[error("--image: {0:?} is not an image with a tag or a digest, as in ghcr.io/acme/bumpwright:v1.0.0")]
     Image(String),
     #[error("--log-level: {0}")]
     LogLevel(UnknownName),

@@ -170,7 +170,7 @@ fn title(object: &Value) -> String {
     let name = [text(object, "/metadata/namespace"), text(object, "/metadata/name")].join("/");
     let title = format!("{} {}", kind.trim_end_matches('.'), name.trim_start_matches('/'));
     match title.trim() {
-        "" => "a document that is no object".to_owned(),
+        "" => "a document that is not an object".to_owned(),
         title => title.to_owned(),
     }
 }

@@ -181,7 +181,7 @@ fn what_stands_in_the_folder_leads_nowhere_else_and_no_object_replaces_another()
     let ran = bench.run(&["build", "base", "-o", "out"]);
     assert_eq!((ran.code, bench.read("secret").as_str()), (2, "mine"));
     assert!(
-        ran.err.contains("ConfigMap settings") && ran.err.contains("is no file"),
+        ran.err.contains("ConfigMap settings") && ran.err.contains("is not a file"),
         "{}",
         ran.err
     );
@@ -312,7 +312,7 @@ fn plugins_run_only_when_they_are_allowed() {
     );
     let said = nowhere("/nothere");
     assert!(
-        said.contains("KUSTOMIZE_PLUGIN_HOME names /nothere, which is no folder"),
+        said.contains("KUSTOMIZE_PLUGIN_HOME names /nothere, which is not a folder"),
         "{said}"
     );
     let refused = run(&["--enable-alpha-plugins"]);

@@ -743,7 +743,7 @@ fn the_recorded_scenarios_go_through() {
         assert_eq!(
             (new.as_str(), migration.left.len()),
             (text.as_str(), 0),
-            "a scenario is no object: {}",
+            "a scenario is not an object: {}",
             path.display()
         );
         let Some(scenario) = documents_of(&text).and_then(|all| all.into_iter().next()) else {

@@ -993,7 +993,7 @@ mod sink {
                 .err()
                 .map(|error| error.to_string())
         };
-        let expected = "cannot send events to \"ftp://host/\": it is no http:// or https:// address; --events-addr takes a URL such as http://notification-controller.flux-system/";
+        let expected = "cannot send events to \"ftp://host/\": it is not an http:// or https:// address; --events-addr takes a URL such as http://notification-controller.flux-system/";
         assert_eq!(start("ftp://u:hunter2@host/").as_deref(), Some(expected));
         assert!(start("hunter2").is_some_and(|error| !error.contains("hunter2")));
         assert_eq!(

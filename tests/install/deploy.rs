@@ -280,20 +280,23 @@ fn the_process_understands_its_arguments() {
 #[test]
 fn what_would_not_fit_into_a_manifest_is_refused() {
     for (flag, words) in [
-        ("--namespace=Flux", "--namespace: \"Flux\" is no name of a namespace"),
+        (
+            "--namespace=Flux",
+            "--namespace: \"Flux\" is not a valid namespace name",
+        ),
         (
             "--namespace=a\nb: c",
-            "--namespace: \"a\\nb: c\" is no name of a namespace",
+            "--namespace: \"a\\nb: c\" is not a valid namespace name",
         ),
         (
             "--image=ghcr.io/acme/bumpwright",
-            "--image: \"ghcr.io/acme/bumpwright\" is no image with a tag or a digest",
+            "--image: \"ghcr.io/acme/bumpwright\" is not an image with a tag or a digest",
         ),
         (
             "--image=localhost:5000/bumpwright",
-            "is no image with a tag or a digest",
+            "is not an image with a tag or a digest",
         ),
-        ("--image=a:b\n  - x", "is no image with a tag or a digest"),
+        ("--image=a:b\n  - x", "is not an image with a tag or a digest"),
         ("--log-level=loud", "--log-level: "),
         ("--controllers=helm", "--controllers: \"helm\" is none of"),
         ("--controllers=", "--controllers: none is named"),

@@ -218,30 +218,30 @@ fn answers_that_are_none() {
         (
             "a page",
             Reply::bytes(200, "text/html", html),
-            "the answer is no list of tags: expected value at line 1 column 1",
+            "the answer is not a list of tags: expected value at line 1 column 1",
         ),
         (
             "nothing",
             Reply::status(200),
-            "the answer is no list of tags: EOF while parsing a value",
+            "the answer is not a list of tags: EOF while parsing a value",
         ),
         (
             "half",
             Reply::text(200, r#"{"tags":["a","#),
-            "the answer is no list of tags: EOF while parsing",
+            "the answer is not a list of tags: EOF while parsing",
         ),
         ("cut", page(&numbered(0..9)).cut(20), "the connection failed: "),
         (
             "numbers",
             Reply::json(&json!({"tags": [1]})),
-            "the answer is no list of tags: invalid type: integer `1`",
+            "the answer is not a list of tags: invalid type: integer `1`",
         ),
         ("no HTTP", Reply::raw("hello\r\n\r\n"), ""),
         ("no answer", Reply::hang_up(), ""),
         (
             "deep",
             Reply::text(200, &"[".repeat(100_000)),
-            "the answer is no list of tags: ",
+            "the answer is not a list of tags: ",
         ),
         (
             "endless",
@@ -280,7 +280,7 @@ fn answers_that_are_none() {
     assert!(text(tags(&moving)).contains("/***: unexpected status code 404 Not Found"));
     for (reply, expected) in [
         (Reply::raw("no HTTP at all"), "/***: protocol"),
-        (Reply::text(200, "x"), "/***: the answer is no list of tags"),
+        (Reply::text(200, "x"), "/***: the answer is not a list of tags"),
         (
             Reply::text(200, &"[".repeat(1 << 20)).filled(1 << 30),
             "/***: the answer has more than",

@@ -16,7 +16,7 @@ use specs::{cases, objects};
 const KNOWN: Known = Known {
     floor: 57,
     otherwise: &[
-        ("no-archive", "we say more of what is no archive"),
+        ("no-archive", "we say more of what is not an archive"),
         ("out-of-the-root", "we say why a name is refused"),
         ("cut-off", "we say what to do about it"),
         ("cloud-elsewhere", "words of Go's HTTP client around the error"),

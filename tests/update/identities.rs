@@ -301,7 +301,7 @@ fn n_004_to_n_006_settings_that_cannot_work_are_refused_as_flux_refuses_them() {
         ),
         (
             by_app(&[id, key, installation]),
-            format!("{failed} could not parse private key: it is no private key in PEM"),
+            format!("{failed} could not parse private key: it is not a private key in PEM"),
         ),
         (
             ("  secretRef: {name: app}\n".to_owned(), secret("fs", "app", &[id])),

@@ -277,7 +277,7 @@ impl ArtifactTrees {
             let replaced = url.set_host(Some(name)).is_ok() && url.set_port(port.parse().ok()).is_ok();
             if !replaced {
                 return Err(FetchError::Failed(format!(
-                    "SOURCE_CONTROLLER_LOCALHOST: {host:?} is no host"
+                    "SOURCE_CONTROLLER_LOCALHOST: {host:?} is not a host"
                 )));
             }
         }

@@ -157,7 +157,7 @@ impl Node {
             Self::Map(entries) => {
                 let pair = |(key, node): &(Self, Self)| match key {
                     Self::Scalar(key) => (key.text.clone(), node.value()),
-                    _ => panic!("a key that is no scalar"),
+                    _ => panic!("a key that is not a scalar"),
                 };
                 Value::Object(entries.iter().map(pair).collect::<Map<_, _>>())
             }

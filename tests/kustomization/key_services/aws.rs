@@ -259,6 +259,6 @@ fn regions_of_files_do_not_name_hosts() {
         "arn:aws:kms:x@evil.example#:1:key/a",
     ] {
         let said = failure(&services, &key(arn, "", &[], "AAAA"));
-        assert!(said.ends_with("is no name of a region"), "{said}");
+        assert!(said.ends_with("is not a valid region name"), "{said}");
     }
 }

@@ -46,7 +46,7 @@ fn k_137_aws() {
         "failed to unmarshal AWS credentials file: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into \
          Go struct field .aws_access_key_id of type string"
     );
-    assert!(refused("sops.aws-kms", "a: *hunter2").contains("error converting YAML to JSON: it is no YAML (line 1"));
+    assert!(refused("sops.aws-kms", "a: *hunter2").contains("error converting YAML to JSON: it is not YAML (line 1"));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn k_140_certificates_are_looked_at_at_once() {
         (
             rsa.certificate.as_str(),
             json!({}),
-            "clientCertificate is no private key in PEM",
+            "clientCertificate is not a private key in PEM",
         ),
         ("hunter2", json!({}), "clientCertificate holds no certificate in PEM"),
         (

@@ -54,11 +54,11 @@ impl Case {
         match self.service.as_str() {
             // A name in a file must not lead a token to any other place of the server.
             "vault" if leads_up("engine_path") || leads_up("key_name") => Some("has '..' or a control"),
-            "azure" if leads_up("key") => Some("\"..\" is no name of a key"),
+            "azure" if leads_up("key") => Some("\"..\" is not a valid key name"),
             // An address cannot hold it as it is.
             "gcp" if self.text("resource_id").contains('\n') => Some("no valid resource ID found in"),
             "vault" if self.text("vault_address") == "no address" => {
-                Some("\"no address\" is no address; it is https://host:port")
+                Some("\"no address\" is not an address; it is https://host:port")
             }
             "aws" if self.error.contains("invalid character 'o'") => Some("StatusCode: 403, no"),
             _ => None,

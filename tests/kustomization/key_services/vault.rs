@@ -142,7 +142,7 @@ fn tls_namespaces_and_agents() {
             ("VAULT_HEADERS", "{\"x\":\"hunter2\"}"),
             "VAULT_HEADERS is not supported; unset it",
         ),
-        (("VAULT_MAX_RETRIES", "hunter2"), "VAULT_MAX_RETRIES is no number"),
+        (("VAULT_MAX_RETRIES", "hunter2"), "VAULT_MAX_RETRIES is not a number"),
         (
             ("VAULT_CLIENT_TIMEOUT", "hunter2"),
             "could not parse \"VAULT_CLIENT_TIMEOUT\"",

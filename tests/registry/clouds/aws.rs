@@ -239,7 +239,7 @@ fn credentials_of_a_container() {
         "{said}"
     );
     let relative = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "//example.com/x");
-    assert!(failure(&cloud_of(&[relative, file]), Provider::Aws, ECR).contains("is no path"));
+    assert!(failure(&cloud_of(&[relative, file]), Provider::Aws, ECR).contains("is not a path"));
 }
 
 /// EC2's metadata; `fault` answers first.

@@ -63,7 +63,7 @@ fn service_account() {
         folder.path(),
         &json!({"type": "service_account", "private_key": HUNTER}),
     );
-    assert!(failure(&broken, Provider::Gcp, GAR).ends_with("google.json): is no private key in PEM"));
+    assert!(failure(&broken, Provider::Gcp, GAR).ends_with("google.json): is not a private key in PEM"));
 }
 
 #[test]

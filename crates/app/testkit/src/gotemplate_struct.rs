@@ -11,7 +11,7 @@ static INNER: StructType = StructType {
     methods: &[value_method(Function::new("Describe", &[], &STRING, |_, args| {
         let depth = field(args.value(0)?, "Depth")?;
         let Value::Int(_, depth) = depth else {
-            return Err(Failure::new("Depth is no int"));
+            return Err(Failure::new("Depth is not an int"));
         };
         Ok(Value::text(format!("depth={depth}")))
     }))],

@@ -57,7 +57,7 @@ fn setter(name: &str) -> Result<Setter, String> {
         Some("digest") => Part::Digest,
         Some(other) => {
             return Err(format!(
-                "{other:?} in {name:?} is no part of an image; the parts are name, tag and digest"
+                "{other:?} in {name:?} is not a part of an image; the parts are name, tag and digest"
             ));
         }
     };

@@ -88,6 +88,6 @@ pub(super) fn kind(api_version: &str, kind: &str) -> Value {
 fn part(args: Args<'_>, name: &str) -> Result<Text, Failure> {
     match field(args, name)? {
         Value::String(text) => Ok(text),
-        _ => Err(Failure::new(format!("internal: {name} is no string"))),
+        _ => Err(Failure::new(format!("internal: {name} is not a string"))),
     }
 }

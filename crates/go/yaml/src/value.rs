@@ -83,7 +83,7 @@ pub(crate) fn leaf(scalar: &Scalar, place: Place, flow: bool) -> Result<Leaf<'_>
                 (false, true) => "+Inf",
                 (false, false) => "-Inf",
             };
-            let problem = format!("{} is no number that JSON has", scalar.text);
+            let problem = format!("{} is not a number that JSON has", scalar.text);
             return Err(WriteError::new(
                 place,
                 problem,

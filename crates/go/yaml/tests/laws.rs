@@ -180,7 +180,7 @@ fn errors_say_where() {
     let error = write_sigs(&node, &mut String::new()).unwrap_err();
     assert_eq!(
         error.show(&files),
-        "overlay/patch.yaml:2:6: .inf is no number that JSON has"
+        "overlay/patch.yaml:2:6: .inf is not a number that JSON has"
     );
     assert_eq!(error.go(), "json: unsupported value: +Inf");
 }

@@ -96,7 +96,7 @@ impl Aws<'_> {
         if let Some(path) = self.environment.get(RELATIVE) {
             let base = or_usual(self.endpoints.aws_container.as_ref(), "http://169.254.170.2/")?;
             let url = base.join(path).ok().filter(|url| url.origin() == base.origin());
-            return url.ok_or_else(|| CloudError::settings(RELATIVE, "is no path; it must begin with a slash"));
+            return url.ok_or_else(|| CloudError::settings(RELATIVE, "is not a path; it must begin with a slash"));
         }
         let url = address(FULL, self.environment.get(FULL).unwrap_or_default())?;
         let near = || addresses(&url).is_ok_and(|all| !all.is_empty() && all.iter().all(|at| is_near(at.ip())));

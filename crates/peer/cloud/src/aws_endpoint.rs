@@ -78,7 +78,7 @@ pub(super) fn endpoint(environment: &Environment, service: AwsService, region: &
     if !is_region(region) {
         return Err(CloudError::settings(
             format!("the AWS region {region:?}"),
-            "is no name of a region",
+            "is not a valid region name",
         ));
     }
     let partition = PARTITIONS.iter().rfind(|(start, ..)| region.starts_with(start));
@@ -227,7 +227,7 @@ mod tests {
         let said = endpoint(&bad, STS, "a").unwrap_err().to_string();
         assert_eq!(
             said,
-            "AWS_ENDPOINT_URL: is no address; give https://host or http://host:port"
+            "AWS_ENDPOINT_URL: is not an address; give https://host or http://host:port"
         );
     }
 }

@@ -119,7 +119,7 @@ fn credentials(doing: &str, answer: Answer) -> Result<AwsCredentials, CloudError
         access_key_id: field("AccessKeyId")?,
         secret_access_key: Secret::new(field("SecretAccessKey")?),
         session_token: Some(Secret::new(field("SessionToken")?)),
-        expires: Some(fields::date(&expires).ok_or_else(|| unusable(doing, &url, "its Expiration is no date"))?),
+        expires: Some(fields::date(&expires).ok_or_else(|| unusable(doing, &url, "its Expiration is not a date"))?),
     })
 }
 

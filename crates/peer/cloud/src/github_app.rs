@@ -202,7 +202,7 @@ fn api(given: &str) -> Result<Url, CloudError> {
 
 fn no_api() -> CloudError {
     let text =
-        "invalid API URL: githubAppBaseURL is no address; give https://host/api/v3, or leave it out for github.com";
+        "invalid API URL: githubAppBaseURL is not an address; give https://host/api/v3, or leave it out for github.com";
     CloudError::Unfit(text.to_owned())
 }
 
@@ -247,7 +247,7 @@ mod tests {
         let expected = format!("private key must be provided {end}");
         assert_eq!(refusal("1", ("2", ""), "", ""), expected);
         let said = refusal("1", ("2", ""), "hunter2", "");
-        assert_eq!(said, "could not parse private key: it is no private key in PEM");
+        assert_eq!(said, "could not parse private key: it is not a private key in PEM");
     }
 
     #[test]

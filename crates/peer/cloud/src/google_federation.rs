@@ -96,7 +96,7 @@ impl<'a> Federation<'a> {
             return Err("lacks audience or subject_token_type".to_owned());
         }
         if !file.workforce_pool_user_project.is_empty() && !is_workforce(&file.audience) {
-            return Err("has a workforce_pool_user_project, but its audience is no workforce pool".to_owned());
+            return Err("has a workforce_pool_user_project, but its audience is not a workforce pool".to_owned());
         }
         let url = |name: &str, text: &str| address(name, text).map_err(|e| e.to_string());
         let impersonation = match file.service_account_impersonation_url.as_str() {
@@ -206,7 +206,7 @@ impl Google<'_> {
             .access_token
             .ok_or_else(|| unusable(&doing, &url, "it has no accessToken"))?;
         let expires =
-            fields::date(&body.expire_time).ok_or_else(|| unusable(&doing, &url, "its expireTime is no date"))?;
+            fields::date(&body.expire_time).ok_or_else(|| unusable(&doing, &url, "its expireTime is not a date"))?;
         Ok(AccessToken {
             token,
             expires: Some(expires),

@@ -35,10 +35,10 @@ pub(super) fn check(key: &Secret, scheme: SignatureScheme) -> Result<(), String>
 
 fn signer(key: &Secret, scheme: SignatureScheme) -> Result<Box<dyn Signer>, String> {
     let key =
-        PrivateKeyDer::from_pem_slice(key.expose().as_bytes()).map_err(|_| "is no private key in PEM".to_owned())?;
+        PrivateKeyDer::from_pem_slice(key.expose().as_bytes()).map_err(|_| "is not a private key in PEM".to_owned())?;
     let key = any_supported_type(&key).ok();
     key.and_then(|key| key.choose_scheme(&[scheme]))
-        .ok_or_else(|| "is no RSA key of 2048 bits or more".to_owned())
+        .ok_or_else(|| "is not an RSA key of 2048 bits or more".to_owned())
 }
 
 /// When a token ends, by its own words (RFC 7519, *"exp" (Expiration Time) Claim*); nobody's signature is checked.
@@ -87,8 +87,8 @@ mod tests {
                 SignatureScheme::RSA_PKCS1_SHA256,
             )
         };
-        assert_eq!(sign("hunter2"), Err("is no private key in PEM".to_owned()));
+        assert_eq!(sign("hunter2"), Err("is not a private key in PEM".to_owned()));
         let not_rsa = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
-        assert_eq!(sign(not_rsa), Err("is no RSA key of 2048 bits or more".to_owned()));
+        assert_eq!(sign(not_rsa), Err("is not an RSA key of 2048 bits or more".to_owned()));
     }
 }

@@ -143,7 +143,7 @@ fn connected(endpoint: &Url) -> Result<(), String> {
 pub(super) fn address(named_by: &str, value: &str) -> Result<Url, CloudError> {
     let url = Url::parse(value).ok();
     let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    url.ok_or_else(|| CloudError::settings(named_by, "is no address; give https://host or http://host:port"))
+    url.ok_or_else(|| CloudError::settings(named_by, "is not an address; give https://host or http://host:port"))
 }
 
 /// Where an endpoint is, in numbers.

@@ -122,7 +122,7 @@ fn environment_proxy(target: &Url) -> Result<Option<ureq::Proxy>, String> {
         return Ok(None);
     };
     ureq::Proxy::new(&value).map(Some).map_err(|_| {
-        format!("the environment variable `{name}` is no proxy address; give http://host:port, or unset it")
+        format!("the environment variable `{name}` is not a proxy address; give http://host:port, or unset it")
     })
 }
 

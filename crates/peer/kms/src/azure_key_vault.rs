@@ -170,11 +170,11 @@ fn address(key: AzureKey<'_>) -> Result<Url, String> {
     }
     let is_odd = |name: &&str| matches!(*name, "." | "..") || name.chars().any(char::is_control);
     if let Some(name) = [key.name, key.version].into_iter().find(is_odd) {
-        return Err(format!("{} is no name of a key", bumpwright_gostd::quote(name)));
+        return Err(format!("{} is not a valid key name", bumpwright_gostd::quote(name)));
     }
     let no_address = || {
         format!(
-            "{} is no address of a vault; it is https://NAME.vault.azure.net",
+            "{} is not an address of a vault; it is https://NAME.vault.azure.net",
             bumpwright_gostd::quote(key.vault)
         )
     };

@@ -34,7 +34,7 @@ impl Fields {
         // Go's own sentence may quote the text.
         let document = read_first(text, &ReadOptions::sigs(FileId::default())).map_err(|e| {
             let (line, column) = (e.place.line, e.place.column);
-            format!("error converting YAML to JSON: it is no YAML (line {line}, column {column})")
+            format!("error converting YAML to JSON: it is not YAML (line {line}, column {column})")
         })?;
         let mut entries: Vec<(String, Node)> = match document.map(|node| node.value) {
             None => Vec::new(),
@@ -199,8 +199,8 @@ mod tests {
                 "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go struct field AADConfig.clientId of \
                  type string",
             ),
-            ("clientId: *hunter2", "error converting YAML to JSON: it is no YAML"),
-            ("hunter2: {", "error converting YAML to JSON: it is no YAML"),
+            ("clientId: *hunter2", "error converting YAML to JSON: it is not YAML"),
+            ("hunter2: {", "error converting YAML to JSON: it is not YAML"),
         ] {
             let got = text(document, "clientId").unwrap_err();
             assert!(got.starts_with(said) && !got.contains("hunter2"), "{got}");

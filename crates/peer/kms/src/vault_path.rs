@@ -52,7 +52,7 @@ pub(super) fn address(server: &str, path: &str) -> Result<Url, String> {
     let parsed = Url::parse(server).ok();
     let mut url = parsed
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-        .ok_or_else(|| format!("{} is no address; it is https://host:port", quote(server)))?;
+        .ok_or_else(|| format!("{} is not an address; it is https://host:port", quote(server)))?;
     let own = url.path().trim_matches('/').to_owned();
     let encoded = |name: &str| {
         let mut url = url.clone();

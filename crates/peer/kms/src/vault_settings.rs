@@ -47,7 +47,9 @@ impl VaultSettings {
         }
         let own = cloud.client().peer();
         let retries = match get("VAULT_MAX_RETRIES") {
-            Some(text) => text.parse().map_err(|_| "VAULT_MAX_RETRIES is no number".to_owned())?,
+            Some(text) => text
+                .parse()
+                .map_err(|_| "VAULT_MAX_RETRIES is not a number".to_owned())?,
             None => RETRIES,
         };
         let proxy = get("VAULT_PROXY_ADDR").or_else(|| get("VAULT_HTTP_PROXY"));
@@ -86,7 +88,7 @@ fn tls(cloud: &Cloud) -> Result<Tls, String> {
     match (get("VAULT_CLIENT_CERT"), get("VAULT_CLIENT_KEY")) {
         (Some(chain), Some(key)) => {
             let key = String::from_utf8(file("VAULT_CLIENT_KEY", key)?);
-            let key = key.map_err(|_| "VAULT_CLIENT_KEY names a file that is no PEM".to_owned())?;
+            let key = key.map_err(|_| "VAULT_CLIENT_KEY names a file that is not PEM".to_owned())?;
             tls.client = Some((file("VAULT_CLIENT_CERT", chain)?, Secret::new(key)));
         }
         (None, None) => {}

@@ -26,7 +26,7 @@ pub(super) fn page(document: &str) -> Result<Page, &'static str> {
             }
             (Event::End(text), [ROOT, "Blobs", "Blob", "Properties", "Etag"]) => object.etag = quoted(text),
             (Event::End(text), [ROOT, "Blobs", "Blob", "Properties", "Content-Length"]) => {
-                object.size = Some(text.trim().parse().map_err(|_| "a Content-Length is no number")?);
+                object.size = Some(text.trim().parse().map_err(|_| "a Content-Length is not a number")?);
             }
             (Event::End(_), [ROOT, "Blobs", "Blob"]) => objects.push(std::mem::take(&mut object)),
             (Event::End(text), [ROOT, "NextMarker"]) => next = Some(text).filter(|text| !text.is_empty()),
@@ -36,7 +36,7 @@ pub(super) fn page(document: &str) -> Result<Page, &'static str> {
     }
     match complete {
         true => Ok(Page { objects, next }),
-        false => Err("it is no complete list of blobs"),
+        false => Err("it is not a complete list of blobs"),
     }
 }
 

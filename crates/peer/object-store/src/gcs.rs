@@ -97,8 +97,9 @@ impl Gcs {
         if let Some(secret) = &settings.secret {
             key_of(secret)?;
         }
-        let base = Url::parse(&base)
-            .map_err(|e| BucketError::Settings(format!("{EMULATOR}: is no address ({e}); give http://host:port")))?;
+        let base = Url::parse(&base).map_err(|e| {
+            BucketError::Settings(format!("{EMULATOR}: is not an address ({e}); give http://host:port"))
+        })?;
         Ok(Self {
             client: Client::new(settings.peer.clone(), RetryPolicy::default()),
             base,

@@ -125,7 +125,7 @@ impl Endpoint {
         let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if region.is_empty() || !region.bytes().all(good) {
             return Err(ObjectError::Unfit(format!(
-                "the AWS region {region:?} is no name of a region"
+                "the AWS region {region:?} is not a valid region name"
             )));
         }
         let suffix = if region.starts_with("cn-") { ".cn" } else { "" };

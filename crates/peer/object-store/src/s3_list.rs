@@ -63,7 +63,7 @@ pub(super) fn page(version: Version, document: &str) -> Result<Page, &'static st
         }
     }
     if !found.complete {
-        return Err("it is no complete list of objects");
+        return Err("it is not a complete list of objects");
     }
     let Found {
         mut objects,
@@ -94,7 +94,7 @@ fn take(found: &mut Found, path: &[&str], text: String) -> Result<(), &'static s
     match path {
         ["Contents", "Key"] => found.object.key = text,
         ["Contents", "ETag"] => unquoted(&text).clone_into(&mut found.object.etag),
-        ["Contents", "Size"] => found.object.size = Some(text.trim().parse().map_err(|_| "a Size is no number")?),
+        ["Contents", "Size"] => found.object.size = Some(text.trim().parse().map_err(|_| "a Size is not a number")?),
         ["Contents"] => found.objects.push(std::mem::take(&mut found.object)),
         ["IsTruncated"] => found.truncated = text.trim() == "true",
         ["EncodingType"] => found.escaped = text.trim() == "url",

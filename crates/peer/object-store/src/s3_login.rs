@@ -175,7 +175,7 @@ impl Ldap {
             access_key_id: field("AccessKeyId")?,
             secret_access_key: Secret::new(field("SecretAccessKey")?),
             session_token: inside(&["Credentials", "SessionToken"]).map(Secret::new),
-            expires: Some(date(&expires).ok_or_else(|| ObjectError::answer(&place, "its Expiration is no date"))?),
+            expires: Some(date(&expires).ok_or_else(|| ObjectError::answer(&place, "its Expiration is not a date"))?),
         })
     }
 }

@@ -33,7 +33,7 @@ pub enum AuthFault {
     #[error("must be {0}")]
     Kind(&'static str),
     /// `auth` is no Base64.
-    #[error("must be base64 of NAME:PASSWORD, and is no base64")]
+    #[error("must be base64 of NAME:PASSWORD, and is not base64")]
     NoBase64,
     /// There is no colon in what `auth` decodes to.
     #[error("must be base64 of NAME:PASSWORD, and holds no colon")]

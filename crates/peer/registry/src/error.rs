@@ -71,7 +71,7 @@ pub enum RegistryError {
     #[error("{0}")]
     Blob(String),
     /// An address that no request can be sent to.
-    #[error("{0} is no address of a registry; check the image's name")]
+    #[error("{0} is not an address of a registry; check the image's name")]
     Address(String),
     /// A login that cannot be sent.
     #[error("the login for {0} holds characters that cannot be sent in a header; check the secret that it comes from")]

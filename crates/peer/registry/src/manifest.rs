@@ -95,7 +95,7 @@ pub(super) fn by_digest(session: &mut Session<'_>, digest: &str) -> Result<Answe
 /// [`RegistryError::Malformed`]
 pub(super) fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, RegistryError> {
     serde_json::from_slice(&answer.body).map_err(|error| {
-        let detail = format!("the answer is no manifest: {error}");
+        let detail = format!("the answer is not a manifest: {error}");
         session.malformed(&Method::GET, answer, &detail)
     })
 }

@@ -85,7 +85,7 @@ impl Page {
         let url = answer
             .url
             .join(link)
-            .map_err(|why| wrong(format!("the link to the next page, {link}, is no address: {why}")))?;
+            .map_err(|why| wrong(format!("the link to the next page, {link}, is not an address: {why}")))?;
         let url = session.own(url);
         if session.is_own(&url) || url.origin() == answer.url.origin() {
             return Ok(Self { url, guessed: false });
@@ -158,7 +158,7 @@ fn read(session: &Session<'_>, answer: &Answer) -> Result<Vec<String>, RegistryE
     }
     let mut json = serde_json::Deserializer::from_slice(&answer.body);
     let read = Tags::deserialize(&mut json).map_err(|error| {
-        let detail = format!("the answer is no list of tags: {error}");
+        let detail = format!("the answer is not a list of tags: {error}");
         session.malformed(&Method::GET, answer, &detail)
     })?;
     Ok(read.tags.map(|tags| tags.0).unwrap_or_default())

@@ -40,7 +40,7 @@ impl Storage {
 /// Opens a file, and nothing that merely looks like one: a pipe would block, a link could lead anywhere.
 pub(crate) fn open_regular(path: &std::path::Path) -> io::Result<File> {
     if !fs::symlink_metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "it is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::NotFound, "it is not a regular file"));
     }
     File::open(path)
 }

@@ -328,6 +328,6 @@ fn address(given: &str) -> Result<Url, SinkError> {
     let url = Url::parse(given).map_err(|e| refused(&e.to_string(), "…".to_owned()))?;
     match url.scheme() {
         "http" | "https" => Ok(url),
-        _ => Err(refused("it is no http:// or https:// address", shown(&url))),
+        _ => Err(refused("it is not an http:// or https:// address", shown(&url))),
     }
 }

@@ -53,7 +53,7 @@ impl FromStr for ListenAddress {
                 host: host.to_owned(),
                 port,
             }),
-            _ => Err(refused("the port is no number from 0 to 65535")),
+            _ => Err(refused("the port is not a number from 0 to 65535")),
         }
     }
 }
@@ -90,10 +90,10 @@ mod tests {
             ("8080", Err("there is no port")),
             ("::1", Err("an IPv6 address has to be in brackets")),
             ("[::1:80", Err("a bracket is left open")),
-            (":", Err("the port is no number from 0 to 65535")),
-            (":+1", Err("the port is no number from 0 to 65535")),
-            (":65536", Err("the port is no number from 0 to 65535")),
-            (":http", Err("the port is no number from 0 to 65535")),
+            (":", Err("the port is not a number from 0 to 65535")),
+            (":+1", Err("the port is not a number from 0 to 65535")),
+            (":65536", Err("the port is not a number from 0 to 65535")),
+            (":http", Err("the port is not a number from 0 to 65535")),
         ] {
             let read = text.parse::<ListenAddress>();
             if let Ok(address @ ListenAddress::At { .. }) = &read {

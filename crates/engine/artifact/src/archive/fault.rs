@@ -22,7 +22,7 @@ pub enum ReadError {
     #[error("unpack the archive: it is cut off; get it once more")]
     Truncated,
     /// A header that is none, or has numbers or PAX records that are none.
-    #[error("unpack the archive: the header after {after} is no valid tar header")]
+    #[error("unpack the archive: the header after {after} is not a valid tar header")]
     Header {
         /// The entry before it.
         after: String,

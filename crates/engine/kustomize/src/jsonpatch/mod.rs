@@ -73,7 +73,7 @@ pub enum PatchError {
         path: String,
     },
     /// A list has no such element.
-    #[error("{op} operation does not apply at \"{path}\": \"{index}\" is no index of a list of {length}")]
+    #[error("{op} operation does not apply at \"{path}\": \"{index}\" is not an index of a list of {length}")]
     Index {
         /// Where the operation stands.
         place: Place,

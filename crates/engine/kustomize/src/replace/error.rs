@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SelectorError {
     /// Not a regular expression.
-    #[error("selector {field} {pattern:?} is no regular expression: {reason}")]
+    #[error("selector {field} {pattern:?} is not a valid regular expression: {reason}")]
     Pattern {
         /// The field of the selector.
         field: &'static str,

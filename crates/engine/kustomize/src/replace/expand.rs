@@ -109,7 +109,7 @@ impl Expansion {
             Value::Mapping(mapping) => {
                 for entry in &mut mapping.entries {
                     if entry.key.tag != Tag::Str {
-                        let problem = format!("invalid map key: value='{}' is no string", entry.key.text);
+                        let problem = format!("invalid map key: value='{}' is not a string", entry.key.text);
                         return Err(Fault::new(entry.place, problem));
                     }
                     if let Value::Scalar(scalar) = &mut entry.value.value {

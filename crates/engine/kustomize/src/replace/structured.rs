@@ -56,7 +56,7 @@ pub(super) fn read(text: &str, place: Place) -> Result<Node, Fault> {
         )),
         Err(error) => Err(unreadable(
             place,
-            format!("the text of the field is no YAML: {}", error.go()),
+            format!("the text of the field is not YAML: {}", error.go()),
         )),
     }
 }

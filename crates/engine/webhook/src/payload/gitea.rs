@@ -55,7 +55,7 @@ fn package(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
         Some(registry) => ImageName::at(&registry, &path),
         None => ImageName::at_any_registry(&path),
     };
-    let names = vec![name.ok_or_else(|| body.invalid("package.name is no name of an image"))?];
+    let names = vec![name.ok_or_else(|| body.invalid("package.name is not an image name"))?];
     Ok(vec![Event::Image(Image {
         names,
         tag: Some(tag),

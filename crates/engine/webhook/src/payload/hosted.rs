@@ -90,7 +90,7 @@ pub(super) fn gcr(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
     let Some(tag) = event.tag.filter(|_| action == "INSERT") else {
         return Ok(ignored(format_args!("{action} without a tag")));
     };
-    let written = tagged(&tag).ok_or_else(|| body.invalid("tag is no name of an image"))?;
+    let written = tagged(&tag).ok_or_else(|| body.invalid("tag is not an image name"))?;
     let digest = event.digest.as_deref().and_then(tagged).and_then(|named| named.digest);
     Ok(vec![Event::Image(Image {
         names: vec![written.name],

@@ -34,13 +34,13 @@ impl Document {
         }
         let push = Push::new([url], self.reference.clone()).at(self.commit.clone());
         match push.addresses.is_empty() {
-            true => Err(body.invalid("\"repository\" is no address of a Git repository")),
+            true => Err(body.invalid("\"repository\" is not an address of a Git repository")),
             false => Ok(vec![Event::Push(push)]),
         }
     }
 
     fn image(&self, body: &Body<'_>, image: &str) -> Result<Vec<Event>, Refusal> {
-        let written = tagged(image).ok_or_else(|| body.invalid("\"image\" is no name of an image"))?;
+        let written = tagged(image).ok_or_else(|| body.invalid("\"image\" is not an image name"))?;
         let tag = self.tag.clone().or(written.tag);
         let digest = self.digest.clone().or(written.digest);
         Ok(vec![Event::Image(Image {

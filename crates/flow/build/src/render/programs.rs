@@ -30,7 +30,7 @@ fn plugin_home() -> Option<PathBuf> {
 pub(super) fn plugin(group: &str, version: &str, kind: &str) -> PluginFile {
     let Some(home) = plugin_home() else {
         return PluginFile::Impossible(match env::var("KUSTOMIZE_PLUGIN_HOME") {
-            Ok(home) if !home.is_empty() => format!("KUSTOMIZE_PLUGIN_HOME names {home}, which is no folder"),
+            Ok(home) if !home.is_empty() => format!("KUSTOMIZE_PLUGIN_HOME names {home}, which is not a folder"),
             _ => "there is no folder of plugins; set KUSTOMIZE_PLUGIN_HOME to it".to_owned(),
         });
     };

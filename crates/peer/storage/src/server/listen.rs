@@ -38,7 +38,7 @@ pub async fn listen(address: &str) -> Result<TcpListener, ListenError> {
     let bound = match split_host_port(address).map(|(host, port)| (host, port.parse())) {
         Ok(("", Ok(port))) => everywhere(port).await,
         Ok((host, Ok(port))) => TcpListener::bind((host, port)).await,
-        Ok((_, Err(_))) => Err(io::Error::new(io::ErrorKind::InvalidInput, "the port is no number")),
+        Ok((_, Err(_))) => Err(io::Error::new(io::ErrorKind::InvalidInput, "the port is not a number")),
         Err(detail) => Err(io::Error::new(io::ErrorKind::InvalidInput, detail)),
     };
     bound.map_err(|cause| ListenError {
