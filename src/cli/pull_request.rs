@@ -7,7 +7,7 @@ use super::{access, args, words};
 use bumpwright_api::{
     API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, ObjectName, PullRequestAnnotations, api_url, branch_name,
 };
-use bumpwright_connect as remotes;
+use bumpwright_connect as connect;
 use bumpwright_forge::{Kind, Login, Repository};
 use bumpwright_git::Remote;
 use bumpwright_update::{PullRequest, forge_kind};
@@ -46,7 +46,7 @@ impl Typed<'_> {
             }
             return Ok(None);
         };
-        let git = remotes::git_address(remote)?;
+        let git = connect::git_address(remote)?;
         let api = match &self.args.pull_request_api {
             Some(text) => {
                 Some(api_url(text).ok_or_else(|| format!("--pull-request-api {text:?}: expected {API_URL}"))?)
@@ -64,13 +64,13 @@ impl Typed<'_> {
         let login = match self.named_login(automation, &said, remote, notes)? {
             Some(login) => login,
             None if self.is_dry(automation) => Login::Nobody,
-            None => remotes::own_login(remote, &repository)
+            None => connect::own_login(remote, &repository)
                 .filter(|_| own)
                 .ok_or_else(|| no_token(&repository))?,
         };
         Ok(Some(PullRequest {
             base,
-            forge: Arc::new(remotes::forge(kind, repository, login, remote)?),
+            forge: Arc::new(connect::forge(kind, repository, login, remote)?),
         }))
     }
 

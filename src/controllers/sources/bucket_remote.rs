@@ -9,7 +9,7 @@ use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed};
 use bumpwright_api::{Bucket, BucketSts, LocalRef, ObjectName, Objects};
 use bumpwright_cloud::{CloudError, Requester, Use, WorkloadIdentity};
-use bumpwright_connect as access;
+use bumpwright_connect as connect;
 use bumpwright_http::{Peer, Proxy, Tls};
 use bumpwright_kube::BUCKET;
 use bumpwright_object_store::{BucketError, BucketProvider, Keys, ObjectError, Settings, Sts, StsProvider};
@@ -74,7 +74,7 @@ impl Reading<'_> {
             Some(reference) => {
                 let proxy = self
                     .secret(reference)
-                    .and_then(|secret| access::proxy(secret).map_err(text));
+                    .and_then(|secret| connect::proxy(secret).map_err(text));
                 Some(proxy.map_err(|why| format!("failed to get proxy URL: {why}"))?)
             }
         };
@@ -146,7 +146,7 @@ impl Reading<'_> {
         };
         let tls = self
             .secret(reference)
-            .and_then(|secret| access::tls(secret).map_err(text));
+            .and_then(|secret| connect::tls(secret).map_err(text));
         Ok(Tls {
             beside_system: true,
             ..tls.map_err(|why| format!("failed to get {what}: {why}"))?

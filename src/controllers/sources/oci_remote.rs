@@ -9,7 +9,7 @@ use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed};
 use bumpwright_api::{InvalidSecret, ObjectName, Objects, OciRepository, Secret};
 use bumpwright_cloud::{CloudError, Provider, Requester, Use};
-use bumpwright_connect as access;
+use bumpwright_connect as connect;
 use bumpwright_http::{Deadline, Peer, Proxy, Tls};
 use bumpwright_kube::OCI_REPOSITORY;
 use bumpwright_policy::Reference;
@@ -151,7 +151,7 @@ impl Asking<'_> {
             return Ok(None);
         };
         let secret = self.secret(&reference.name)?;
-        access::proxy(secret).map(Some).map_err(|error| error.to_string())
+        connect::proxy(secret).map(Some).map_err(|error| error.to_string())
     }
 
     fn tls(&self) -> Result<Tls, String> {
@@ -167,7 +167,7 @@ impl Asking<'_> {
             }),
             Some(reference) => Ok(Tls {
                 beside_system: true,
-                ..access::tls(self.secret(&reference.name)?).map_err(|error| error.to_string())?
+                ..connect::tls(self.secret(&reference.name)?).map_err(|error| error.to_string())?
             }),
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::*;
-use bumpwright_http as net;
+use bumpwright_http as http;
 use bumpwright_testkit::proxy::Proxy;
 use bumpwright_testkit::rsa::Rsa;
 use bumpwright_testkit::tls::Certificates;
@@ -45,11 +45,11 @@ impl Azure {
         let leading: Vec<_> = leading.iter().map(|(host, to)| (host.as_str(), *to)).collect();
         let proxy = Proxy::leading(None, &leading);
         let peer = Peer {
-            tls: net::Tls {
+            tls: http::Tls {
                 ca: Some(certificates.ca),
-                ..net::Tls::default()
+                ..http::Tls::default()
             },
-            proxy: Some(net::Proxy::at(format!("http://{}", proxy.address))),
+            proxy: Some(http::Proxy::at(format!("http://{}", proxy.address))),
             ..peer()
         };
         Some(Self {

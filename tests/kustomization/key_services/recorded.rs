@@ -1,7 +1,7 @@
 //! What SOPS' own key services asked and said (`fixtures/keys`), beside what ours do with the same answers.
 
 use super::*;
-use bumpwright_http as net;
+use bumpwright_http as http;
 use bumpwright_testkit::proxy::Proxy;
 use bumpwright_testkit::tls::Certificates;
 use serde::Deserialize;
@@ -121,7 +121,7 @@ fn assert_same(ours: &Request, theirs: &Asked, service: &str) {
             "gcp" => target.split('?').next().unwrap(),
             _ => target,
         };
-        net::decoded(target).unwrap()
+        http::decoded(target).unwrap()
     };
     assert_eq!(
         (&ours.method, place(&ours.target)),
@@ -241,11 +241,11 @@ fn run(case: Case, tls: Option<&(&'static Certificates, Proxy, Arc<StubHttp>)>) 
 
 fn peer_of_vaults(certificates: &Certificates, proxy: &Proxy) -> Peer {
     Peer {
-        tls: net::Tls {
+        tls: http::Tls {
             ca: Some(certificates.ca.clone()),
-            ..net::Tls::default()
+            ..http::Tls::default()
         },
-        proxy: Some(net::Proxy::at(format!("http://{}", proxy.address))),
+        proxy: Some(http::Proxy::at(format!("http://{}", proxy.address))),
         ..peer()
     }
 }

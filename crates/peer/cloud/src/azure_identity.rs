@@ -311,7 +311,7 @@ fn assertion_of_certificate(client: &str, endpoint: &Url, pem: &Secret, send_cha
     let certificate = certificate(pem)?;
     let thumbprint = URL_SAFE_NO_PAD.encode(Sha256::digest(&certificate));
     let mut id = [0; 16];
-    getrandom::fill(&mut id).map_err(|e| format!("cannot be used without dice: {e}"))?;
+    getrandom::fill(&mut id).map_err(|e| format!("cannot be used, no randomness available: {e}"))?;
     let now = SystemTime::now();
     let chain = CertificateDer::pem_slice_iter(pem.expose().as_bytes()).filter_map(Result::ok);
     let chain: Vec<String> = chain.map(|certificate| STANDARD.encode(certificate)).collect();

@@ -86,7 +86,7 @@ impl HostKeys {
     /// Whether the server's key is one to trust.
     ///
     /// # Errors
-    /// What does not match, with the key's fingerprint, and how to mend it.
+    /// What does not match, with the key's fingerprint, and how to fix it.
     pub(crate) fn check(&self, key: &PublicKey) -> Result<(), String> {
         let same = |known: &PublicKey| known.key_data() == key.key_data();
         let (kind, print) = (key.algorithm(), key.fingerprint(HashAlg::Sha256));

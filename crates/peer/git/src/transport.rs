@@ -131,7 +131,7 @@ pub enum TransportError {
     HostKey {
         /// The remote.
         url: String,
-        /// What does not match and how to mend it.
+        /// What does not match and how to fix it.
         detail: String,
     },
     /// The program at the other side failed.

@@ -49,7 +49,7 @@ pub enum ClusterError {
         message: String,
     },
     /// We may not act any more.
-    #[error("the lease {0} may be another process' by now, so nothing is asked any more")]
+    #[error("the lease {0} expired; no further requests are sent")]
     Deposed(ObjectName),
     /// It does not answer.
     #[error("{0}")]

@@ -66,7 +66,7 @@ mod tests {
         let error = fence.check().map_err(|error| error.to_string());
         assert_eq!(
             error,
-            Err("the lease flux-system/other may be another process' by now, so nothing is asked any more".to_owned())
+            Err("the lease flux-system/other expired; no further requests are sent".to_owned())
         );
         fence.hold(&other, soon);
         assert!(fence.check().is_ok(), "renewed");

@@ -25,7 +25,7 @@ pub enum LoginError {
         limit: u64,
     },
     /// A configuration is not what docker writes.
-    #[error("{}:{fault}; mend it, or log in anew with `docker login`", path.display())]
+    #[error("{}:{fault}; fix it, or log in again with `docker login`", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum LoginError {
         fault: ConfigFault,
     },
     /// The variable is not what docker reads.
-    #[error("DOCKER_AUTH_CONFIG: {fault}; mend or unset it")]
+    #[error("DOCKER_AUTH_CONFIG: {fault}; fix or unset it")]
     Environment {
         /// Where and what.
         fault: ConfigFault,

@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(
             error,
             format!(
-                "{}:2:10: .auths: must be an object; mend it, or log in anew with `docker login`",
+                "{}:2:10: .auths: must be an object; fix it, or log in again with `docker login`",
                 path.display()
             )
         );
@@ -223,7 +223,7 @@ mod tests {
         let error = UserKeychain::load(&places).unwrap_err().to_string();
         assert_eq!(
             error,
-            "DOCKER_AUTH_CONFIG: 1:9: .auths: the JSON is cut off; mend or unset it"
+            "DOCKER_AUTH_CONFIG: 1:9: .auths: the JSON is cut off; fix or unset it"
         );
     }
 }
