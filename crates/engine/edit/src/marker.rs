@@ -98,7 +98,7 @@ mod tests {
             (r##"# {"$imagepolicy": "fs:"}"##, "name is empty"),
             (r##"# {"$imagepolicy": "app"}"##, "not ns:name"),
             (r##"# {"$imagepolicy": "fs:app:tag:x"}"##, "not ns:name"),
-            (r##"# {"$imagepolicy": "fs:app:repo"}"##, "no part"),
+            (r##"# {"$imagepolicy": "fs:app:repo"}"##, "not a part"),
             (r##"# {"$imagepolicy": "fs:a b"}"##, "white space"),
             (r##"# {"$imagepolicy": null}"##, "not ns:name"),
         ] {

@@ -316,7 +316,7 @@ fn expressions_are_matched_in_bounded_time() {
         }
     }
     let target = "patches: [{patch: '[]', target: {name: '((a{1000}){1000}){1000}'}}]";
-    refused(over_map(target), "no regular expression");
+    refused(over_map(target), "not a valid regular expression");
 }
 
 #[test]
