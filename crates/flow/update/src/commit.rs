@@ -1,4 +1,4 @@
-//! The commit of a run: made on the tip that was fetched, or found at the remote.
+//! The commit of a run: created on the fetched tip, or found at the remote.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::report::FileChange;
 use super::review::Variant;
 use bumpwright_git::{Commit, CommitInfo, GitError, ObjectId, Person};
 
-/// A commit that is wanted.
+/// The inputs of a commit.
 pub(super) struct Wanted<'a> {
     pub(super) job: &'a RemoteJob,
     pub(super) place: &'a Place,
@@ -21,7 +21,7 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// Makes the commit on the fetched tip, or finds the one that an earlier run made of just the same (C30).
+    /// Creates the commit on the fetched tip, or finds an equal one from an earlier run (C30).
     pub(super) fn commit(&self, message: Vec<u8>, files: &[FileChange]) -> Result<Made, RunError> {
         let fetched = &self.base.fetched;
         let reading = |source| self.job.read_failed(source);
@@ -46,7 +46,7 @@ impl Wanted<'_> {
 
     /// The commit that one of the references to push to holds already.
     fn found(&self, tree: ObjectId) -> Result<Option<Made>, GitError> {
-        // A variant is asked for because that one would not do.
+        // A variant is requested because that commit was refused.
         if self.variant != Variant::default() {
             return Ok(None);
         }
@@ -67,7 +67,7 @@ impl Wanted<'_> {
 
     fn is_same(&self, info: &CommitInfo, tree: ObjectId) -> bool {
         let same = info.tree == tree && info.parents == [self.base.fetched.tip.commit];
-        // An unsigned one from the time before there was a key is replaced.
+        // An unsigned commit from before the key was configured is replaced.
         same && (info.signed || self.job.signer.is_none())
     }
 
@@ -88,7 +88,8 @@ impl Wanted<'_> {
         })
     }
 
-    /// Gerrit takes the same commit for the same change only once: its time must not be the clock's (docs/decisions.md, *Gerrit*).
+    /// Gerrit accepts an equal commit for a change only once, so its time must not come from the clock (docs/decisions.md,
+    /// *Gerrit*).
     fn seconds(&self) -> Result<i64, GitError> {
         let mut specs = self.base.destinations.specs.iter();
         if !specs.any(|spec| is_review(&spec.reference)) {

@@ -1,4 +1,4 @@
-//! How a commit gets to the references of a run: compare-and-swap at plain ones, changes at review servers.
+//! Delivery of a commit to the references of a run: compare-and-swap at plain references, changes at review servers.
 
 use super::commit::Wanted;
 use super::destination::{Destinations, Target, Value, is_review};
@@ -12,25 +12,25 @@ use bumpwright_git::{self as git, Fetched, GitError, ObjectId, Pack, Push, RefUp
 /// The commit to push, new or found at the remote.
 pub(super) struct Made {
     pub(super) id: ObjectId,
-    /// The objects to send; none when the remote has the commit already.
+    /// The objects to send; none when the remote already has the commit.
     pub(super) pack: Option<Pack>,
-    /// Whether it carries a signature.
+    /// Whether the commit is signed.
     pub(super) signed: bool,
-    /// Its message: of a commit that was found, not the one that would be written now.
+    /// Its message. For a commit found at the remote this is the message it has, not the one that would be written now.
     pub(super) message: Vec<u8>,
 }
 
-/// What came of a run's pushes.
+/// The result of a run's pushes.
 pub(super) struct Delivered {
-    /// What has landed, also when the rest has not.
+    /// The references that were updated, even if others failed.
     pub(super) pushes: Vec<PushReport>,
-    /// What servers said of it.
+    /// Messages of the servers.
     pub(super) notes: Vec<String>,
-    /// The variant of the commit that has to be made instead, when a review server wants one.
+    /// The variant of the commit to create instead, when a review server requires one.
     pub(super) outcome: Result<Option<Variant>, RunError>,
 }
 
-/// One run's pushes, and what came of them so far.
+/// The pushes of one run and their results so far.
 struct Delivery<'a> {
     job: &'a RemoteJob,
     place: &'a Place,
@@ -63,7 +63,7 @@ pub(super) fn deliver(wanted: &Wanted<'_>, made: &Made) -> Delivered {
 
 impl Delivery<'_> {
     fn run(&mut self, destinations: &Destinations) -> Result<Option<Variant>, RunError> {
-        // On a plain server `refs/for/…` is a reference like any other, once it is there.
+        // On a plain server `refs/for/…` is an ordinary reference once it exists.
         let is_magic = |target: &&Target| is_review(&target.reference) && self.present(&target.reference).is_none();
         let (magic, plain): (Vec<&Target>, Vec<&Target>) = destinations.specs.iter().partition(is_magic);
         self.push(&destinations.branch.iter().collect::<Vec<_>>())?;
@@ -76,7 +76,7 @@ impl Delivery<'_> {
         Ok(None)
     }
 
-    /// One push: those of `targets` that do not hold their commit yet.
+    /// One push to those of `targets` that do not hold their commit yet.
     fn push(&mut self, targets: &[&Target]) -> Result<(), RunError> {
         let planned: Vec<_> = targets.iter().map(|target| self.plan(target)).collect();
         let is_due = |report: &PushReport| report.status != PushStatus::UpToDate;
@@ -100,7 +100,7 @@ impl Delivery<'_> {
         refused.map_or(Ok(()), |source| Err(self.failed(source)))
     }
 
-    /// What one reference is to hold, and what that will be called.
+    /// The commit that a reference is to hold, and how the update is reported.
     fn plan(&self, target: &Target) -> (RefUpdate, PushReport) {
         let new = self.value(target);
         let old = self.present(&target.reference);
@@ -122,9 +122,9 @@ impl Delivery<'_> {
 
     /// Pushes a change.
     ///
-    /// AGit makes a pull request of a topic, and what a run pushes replaces what an earlier one has pushed, as at a push
-    /// branch (C30). It would open a new one for a commit that somebody has closed the request of: what a request holds is
-    /// not pushed again.
+    /// AGit opens a pull request for a topic; a push replaces what an earlier run pushed, as on a push branch (C30). It would
+    /// open a new request for a commit whose request was closed, so a commit that some request already holds is not pushed
+    /// again.
     fn propose(&mut self, target: &Target) -> Result<Option<Variant>, RunError> {
         if self.is_requested(target)? {
             self.pushes.push(self.report(target, None, PushStatus::UpToDate));
@@ -138,7 +138,7 @@ impl Delivery<'_> {
                 self.pushes.push(self.report(target, None, PushStatus::UpToDate));
                 return Ok(None);
             }
-            // Somebody has abandoned just this commit. A newer base or image will be a change again.
+            // Somebody abandoned exactly this commit. A newer base or image makes another change.
             Answer::Closed if known => {
                 self.pushes.push(self.report(target, None, PushStatus::UpToDate));
                 self.notes.push(format!(
@@ -155,9 +155,9 @@ impl Delivery<'_> {
         next.map_or_else(|| Err(self.failed(source)), |next| Ok(Some(next)))
     }
 
-    /// Offers a change with the push options that answers ask for. Gerrit takes the same commit once, and says so with the words
-    /// that it also has for a commit that is only on a branch, or in a change that is closed: which of them it is shows when the
-    /// base is named (`base`, *Selecting Merge Base*).
+    /// Pushes a change with the push options that the answers call for. Gerrit accepts a commit once and answers with the same
+    /// words for a commit that is only on a branch, or in a closed change; it distinguishes them when the base is named
+    /// (`base`, *Selecting Merge Base*).
     fn insist(&mut self, target: &Target) -> Result<Option<Refusal>, RunError> {
         let Some(mut source) = self.offer(target, Vec::new())? else {
             return Ok(None);
@@ -181,8 +181,8 @@ impl Delivery<'_> {
         Ok(Some(Refusal { source, known }))
     }
 
-    /// Whether a pull request holds the commit already, open or closed. Gerrit has no such references, and changes of its
-    /// short form have their own ways.
+    /// Returns whether a pull request, open or closed, holds the commit already. Gerrit has no such references, and changes of
+    /// its short form are handled elsewhere.
     fn is_requested(&self, target: &Target) -> Result<bool, RunError> {
         if self.job.push.review.is_some() {
             return Ok(false);
@@ -193,7 +193,7 @@ impl Delivery<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Pushes a change with further push options. Gives the refusal, if there is one.
+    /// Pushes a change with further push options. Returns the refusal, if there is one.
     fn offer(&mut self, target: &Target, options: Vec<(String, String)>) -> Result<Option<GitError>, RunError> {
         let update = RefUpdate {
             reference: target.reference.clone(),
@@ -260,7 +260,7 @@ impl Delivery<'_> {
         }
     }
 
-    /// What the remote has at `reference`, as far as it was listed.
+    /// The listed value of `reference` at the remote.
     fn present(&self, reference: &str) -> Option<ObjectId> {
         let tip = &self.fetched.tip;
         if tip.reference == reference && self.job.starts_at_tip() {
@@ -275,10 +275,10 @@ impl Delivery<'_> {
     }
 }
 
-/// A change that was not taken.
+/// A change that was refused.
 struct Refusal {
     source: GitError,
-    /// Whether the server has said `no new changes` until the base was named.
+    /// Whether the server answers `no new changes` unless the base is named.
     known: bool,
 }
 

@@ -13,7 +13,7 @@ pub struct Refspec {
     pub destination: String,
 }
 
-/// Why nothing could be pushed with these settings.
+/// Reasons why nothing can be pushed with these settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DestinationError {
     /// Flux's text for it.
@@ -22,13 +22,13 @@ pub enum DestinationError {
         /// The refspec.
         text: String,
     },
-    /// Deleting references is not what an automation is for.
+    /// An empty source would delete the reference, which automations do not do.
     #[error("refspec {text:?} has no source; deleting references is not supported")]
     NoSource {
         /// The refspec.
         text: String,
     },
-    /// A refspec whose source is no reference of this run.
+    /// A refspec whose source is not a reference of this run.
     #[error("refspec {text:?}: there is no {source_name} to push; this run has {}", known.join(" and "))]
     UnknownSource {
         /// The refspec.
@@ -60,7 +60,7 @@ impl Refspec {
     ///
     /// # Errors
     ///
-    /// When it has not exactly one `:`, an empty side, or an uneven wildcard.
+    /// Not exactly one `:`, an empty side, or a wildcard on one side only.
     pub fn parse(text: &str) -> Result<Self, DestinationError> {
         let owned = || text.to_owned();
         let (force, body) = text.strip_prefix('+').map_or((false, text), |body| (true, body));
@@ -85,7 +85,7 @@ impl Refspec {
         })
     }
 
-    /// The commit of the run to one reference.
+    /// A refspec that pushes the commit of the run to one reference.
     pub(super) fn of_commit(destination: String) -> Self {
         Self {
             text: format!("HEAD:{destination}"),
@@ -95,7 +95,7 @@ impl Refspec {
         }
     }
 
-    /// The branch that a refspec for review names as the one to commit on; wildcards name none.
+    /// The branch to commit on, as named by a refspec for review; none for wildcards.
     fn branch_for_review(&self) -> Option<&str> {
         let names =
             is_review(&self.destination) && self.source.starts_with("refs/heads/") && !self.source.contains('*');
@@ -147,7 +147,7 @@ pub struct Destinations {
     pub specs: Vec<Target>,
 }
 
-/// References that Gerrit (and AGit) take changes through; nothing can be read back from them.
+/// References through which Gerrit (and AGit) accept changes; they cannot be read back.
 #[must_use]
 pub fn is_review(reference: &str) -> bool {
     reference.starts_with("refs/for/")
@@ -163,7 +163,7 @@ pub fn full_branch(name: &str) -> String {
     }
 }
 
-/// Decides what is pushed where. `checkout` is the full name of the branch that was checked out, if it was one.
+/// Decides what is pushed where. `checkout` is the full name of the checked-out branch, if a branch was checked out.
 ///
 /// # Errors
 ///
@@ -184,8 +184,8 @@ pub fn destinations(
     if let Some(checkout) = checkout.filter(|_| switched) {
         locals.push((checkout.to_owned(), Value::Tip));
     }
-    // As with Flux, a push branch is forced together with its refspecs. The branch that is checked out never is: its lease
-    // is not the tip when a tag or an older commit was asked for.
+    // As with Flux, a push branch is forced together with its refspecs. The checked-out branch is never forced: its lease is
+    // not the tip when a tag or an older commit was requested.
     let forces = |reference: &str| branch.as_ref().is_some_and(|branch| branch.force) && Some(reference) != checkout;
     let mut specs: Vec<Target> = Vec::new();
     for spec in refspecs {
@@ -207,12 +207,12 @@ fn work(checkout: Option<&str>, push_branch: Option<&str>, refspecs: &[Refspec])
     if let Some(branch) = push_branch {
         return Some(full_branch(branch));
     }
-    // Nobody but the review server sees the branch, so that its name alone is enough.
+    // Only the review server sees the branch, so its short name is enough.
     let for_review = || refspecs.iter().find_map(Refspec::branch_for_review);
     checkout.map(|checkout| for_review().unwrap_or(checkout).to_owned())
 }
 
-/// The targets of a refspec, of which there has to be one.
+/// The targets of a refspec; at least one is required.
 fn covered(spec: &Refspec, locals: &[(String, Value)]) -> Result<Vec<Target>, DestinationError> {
     let targets: Vec<Target> = targets_of(spec, locals).collect();
     if targets.is_empty() {
@@ -225,7 +225,7 @@ fn covered(spec: &Refspec, locals: &[(String, Value)]) -> Result<Vec<Target>, De
     Ok(targets)
 }
 
-/// The same reference with the same commit is pushed once: Flux's "already up-to-date" is success here (C30).
+/// An equal commit is pushed to a reference once: Flux's "already up-to-date" is a success here (C30).
 fn add(specs: &mut Vec<Target>, target: Target, branch: Option<&Target>) -> Result<(), DestinationError> {
     let earlier = branch.into_iter().chain(specs.iter());
     match earlier.clone().find(|other| other.reference == target.reference) {
@@ -244,7 +244,7 @@ fn add(specs: &mut Vec<Target>, target: Target, branch: Option<&Target>) -> Resu
     Ok(())
 }
 
-/// The targets that `spec` gives for the local references. `HEAD` is the commit of the run.
+/// The targets of `spec` for the local references. `HEAD` is the commit of the run.
 fn targets_of<'a>(spec: &'a Refspec, locals: &'a [(String, Value)]) -> impl Iterator<Item = Target> + 'a {
     locals.iter().filter_map(move |(local, value)| {
         let head = spec.source == "HEAD" && *value == Value::New;

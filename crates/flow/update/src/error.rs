@@ -1,4 +1,4 @@
-//! Why a run failed, in words that name the file or the reference and the way out.
+//! Errors of runs, with the file or reference concerned and a way out.
 
 use super::destination::DestinationError;
 use super::path::PathError;
@@ -10,7 +10,7 @@ use bumpwright_message::MessageError;
 use bumpwright_policy::{InvalidImage, PolicyName};
 use bumpwright_signing::SigningError;
 
-/// Why a run did not get to its end.
+/// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The start of the run could not be fetched.
@@ -21,7 +21,7 @@ pub enum RunError {
         /// Why.
         source: GitError,
     },
-    /// Objects could not be read or made.
+    /// Objects could not be read or created.
     #[error("failed to read '{url}': {source}")]
     Read {
         /// The remote.
@@ -37,27 +37,27 @@ pub enum RunError {
         /// Why.
         source: GitError,
     },
-    /// Others were faster, again and again.
+    /// Every attempt lost its race against another push.
     #[error("gave up on '{url}' after {tries} attempts, others pushed first each time: {source}")]
     Races {
         /// The remote.
         url: String,
-        /// How often it was tried.
+        /// Attempts made.
         tries: u32,
         /// The last loss.
         source: GitError,
     },
-    /// Another run that pushes to the same reference does not come to its end.
+    /// Another run that pushes to the same reference is not finishing.
     #[error(
         "failed to push to '{url}': another run that pushes there has not come to its end within {limit:?}; it is tried again"
     )]
     Busy {
         /// The remote.
         url: String,
-        /// How long this run has waited.
+        /// How long this run waited.
         limit: std::time::Duration,
     },
-    /// A reference that is there for pushes and not for fetches.
+    /// A reference that accepts pushes but is not listed for fetches.
     #[error(
         "failed to push to '{url}': {source}, which a fetch does not show, so that it cannot be replaced safely; push to \
          another reference, or have the server show this one (uploadpack.hideRefs, transfer.hideRefs)"
@@ -65,10 +65,10 @@ pub enum RunError {
     Hidden {
         /// The remote.
         url: String,
-        /// The loss that came again and again.
+        /// The loss that repeated.
         source: GitError,
     },
-    /// The push has landed, but its pull request is not there, or says something else.
+    /// The push landed, but its pull request is missing or out of date.
     #[error("the commit is pushed, but its pull request is not as it should be; the next run tries again: {0}")]
     PullRequest(#[from] ForgeError),
     /// A pull request without a branch to be merged into.
@@ -76,7 +76,7 @@ pub enum RunError {
         "a pull request needs a branch to be merged into, and the run starts from none: name it (--pull-request-base)"
     )]
     NoBase,
-    /// A pull request without a branch of its own.
+    /// A pull request without a head branch of its own.
     #[error(
         "a pull request into {base} needs another branch that is pushed, and nothing pushed to {base} itself: name one \
          (push.branch, --push-branch)"
@@ -85,10 +85,10 @@ pub enum RunError {
         /// The branch that it is to be merged into.
         base: String,
     },
-    /// Nowhere to push to.
+    /// The destination is not valid.
     #[error(transparent)]
     Destination(#[from] DestinationError),
-    /// `update.path` leads nowhere.
+    /// `update.path` does not exist.
     #[error("update path {path:?} does not exist in {target}")]
     NoSuchPath {
         /// The path as given.
@@ -96,13 +96,13 @@ pub enum RunError {
         /// The repository or folder.
         target: String,
     },
-    /// `update.path` leads in circles, or cannot be read.
+    /// `update.path` has a link cycle, or cannot be read.
     #[error("update path: {0}")]
     Path(String),
     /// The label selector of the automation.
     #[error("failed to parse policy selector: {0}")]
     Selector(#[from] InvalidSelector),
-    /// A policy's image is none: as with Flux, nothing is written then.
+    /// A policy's image is not valid: as with Flux, nothing is written.
     #[error("ImagePolicy {policy}: {source}; correct the image's name, or keep such tags out with the policy's filter")]
     Image {
         /// The policy.
@@ -110,7 +110,7 @@ pub enum RunError {
         /// The image.
         source: InvalidImage,
     },
-    /// A file was not what had been scanned.
+    /// A file differs from what was scanned.
     #[error("{path}: {source}")]
     Splice {
         /// The file.
@@ -125,24 +125,24 @@ pub enum RunError {
         action: &'static str,
         /// Where.
         path: String,
-        /// The system's reason.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Ctrl-C, or a polite request to end.
+    /// Ctrl-C, or SIGTERM.
     #[error("interrupted: nothing was changed")]
     Interrupted,
     /// The commit's message could not be rendered; nothing is pushed (IUA-063).
     #[error(transparent)]
     Message(MessageError),
-    /// The commit could not be signed; an unsigned one is not pushed instead.
+    /// The commit could not be signed; it is not pushed unsigned.
     #[error("the commit could not be signed, so nothing was changed: {0}")]
     Sign(#[from] SigningError),
-    /// Something else stands in the way, in words for the user.
+    /// Any other error, in words for the user.
     #[error("{0}")]
     Other(String),
 }
 
-/// A failure as a condition tells it (docs/behaviour/image-automation-controller.md, *Reasons and messages*).
+/// A failure as a condition shows it (docs/behaviour/image-automation-controller.md, *Reasons and messages*).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The reason.
@@ -152,7 +152,7 @@ pub struct Failure {
 }
 
 impl RunError {
-    /// The failure as Flux tells it, with our words at its end.
+    /// The failure in Flux's words, followed by ours.
     #[must_use]
     pub fn failure(&self) -> Failure {
         let git = |message| Failure {
@@ -160,7 +160,7 @@ impl RunError {
             message,
         };
         match self {
-            // Flux looks for these in what it has cloned.
+            // Flux looks these up in its clone.
             Self::Fetch {
                 source: source @ (GitError::NoTagMatches { .. } | GitError::CommitNotFound { .. }),
                 ..

@@ -1,4 +1,4 @@
-//! The start of a run: what is checked out, and what the references to push to hold.
+//! The start of a run: the checkout, and the values of the references to push to.
 
 use super::destination::{Destinations, full_branch, is_review};
 use super::error::RunError;
@@ -6,20 +6,20 @@ use super::job::{OtherBranch, RemoteJob, Start};
 use bumpwright_git::{Also, Checkout, Fetched, Mirror, RemoteRef, Revision, check_reference, revision};
 use bumpwright_semver::latest_tag;
 
-/// What a run goes on from.
+/// The base that a run builds on.
 pub(super) struct Base {
     pub(super) fetched: Fetched,
     pub(super) destinations: Destinations,
 }
 
 impl Base {
-    /// What is checked out, as Flux names it (C04).
+    /// The checked-out revision as Flux spells it (C04).
     pub(super) fn revision(&self) -> Revision {
         let tip = &self.fetched.tip;
         revision(short(&tip.reference), tip.commit)
     }
 
-    /// Refuses names that no reference can have: said early, so that a preview says it too.
+    /// Refuses invalid reference names early, so that a preview reports them too.
     pub(super) fn check_targets(&self, job: &RemoteJob) -> Result<(), RunError> {
         let mut targets = self.destinations.branch.iter().chain(&self.destinations.specs);
         targets
@@ -28,17 +28,17 @@ impl Base {
     }
 }
 
-/// Fetches the start, and learns in the same round trip what the references to push to hold.
+/// Fetches the start, and reads in the same round trip the values of the references to push to.
 pub(super) fn fetch(job: &RemoteJob, mirror: &Mirror) -> Result<Base, RunError> {
     let also = guessed(job);
     let base = fetch_with(job, mirror, &also)?;
     let wanted = wanted(job, &base.destinations);
-    // Who asks for the short form has Gerrit, which lists no such reference.
+    // The short form is for Gerrit, which lists no such reference.
     let short = |one: &Also| job.push.review.is_some() && is_review(&one.reference);
     if wanted.iter().all(|one| also.contains(one) || short(one)) {
         return Ok(base);
     }
-    // The remote's own branch was not known before the listing, and a wildcard stands for it.
+    // The remote's default branch is unknown before the listing; a wildcard stands for it.
     fetch_with(job, mirror, &wanted)
 }
 
@@ -49,8 +49,8 @@ fn fetch_with(job: &RemoteJob, mirror: &Mirror, also: &[Also]) -> Result<Base, R
     Ok(Base { fetched, destinations })
 }
 
-/// With the gate `GitForcePushBranch` off nothing is forced, and edits go on top of what the push branch holds, if it is there and
-/// the gate `GitAllBranchReferences` lets it be seen (C30).
+/// With the gate `GitForcePushBranch` off nothing is forced, and edits go on top of the push branch, if it exists and the gate
+/// `GitAllBranchReferences` lets it be listed (C30).
 pub(super) fn on_top(job: &RemoteJob, mirror: &Mirror, mut base: Base) -> Result<Base, RunError> {
     let destinations = &mut base.destinations;
     if job.push.other_branch == OtherBranch::Replaced || !destinations.switched {
@@ -71,7 +71,7 @@ pub(super) fn on_top(job: &RemoteJob, mirror: &Mirror, mut base: Base) -> Result
     Ok(base)
 }
 
-/// The start of the job in the words of the Git room.
+/// The start of the job as the git crate's type.
 fn with_checkout<T>(job: &RemoteJob, use_it: impl FnOnce(&Checkout<'_>) -> T) -> T {
     match &job.start {
         Start::Default => use_it(&Checkout::Default),
@@ -83,7 +83,7 @@ fn with_checkout<T>(job: &RemoteJob, use_it: impl FnOnce(&Checkout<'_>) -> T) ->
             branch: job.branch.clone(),
         }),
         Start::Semver(range) => {
-            // A range that does not parse was refused when the job was made.
+            // Invalid ranges were refused when the job was created.
             let choose = |tags: &[String]| latest_tag(range, tags).ok().flatten();
             use_it(&Checkout::Semver {
                 range: range.clone(),
@@ -93,7 +93,7 @@ fn with_checkout<T>(job: &RemoteJob, use_it: impl FnOnce(&Checkout<'_>) -> T) ->
     }
 }
 
-/// The references that will be pushed to, as far as they are known before the listing.
+/// The references to push to, as far as they are known before the listing.
 fn guessed(job: &RemoteJob) -> Vec<Also> {
     if let Some(branch) = job.start_branch()
         && let Ok(destinations) = job.destinations(&branch)
@@ -111,8 +111,8 @@ fn guessed(job: &RemoteJob) -> Vec<Also> {
         .collect()
 }
 
-/// The references whose values decide what has to be pushed; review servers show none for theirs. The branch that is checked out
-/// comes with the checkout, but not when one of its older commits or a tag is what was asked for.
+/// The references whose values decide what has to be pushed; review servers list none. The checked-out branch comes with the
+/// checkout, but not when an older commit of it or a tag was requested.
 fn wanted(job: &RemoteJob, destinations: &Destinations) -> Vec<Also> {
     let listed = destinations.switched || !job.starts_at_tip();
     let branch = destinations.branch.iter().filter(|_| listed);
@@ -126,7 +126,7 @@ fn also(reference: &str) -> Also {
     }
 }
 
-/// A branch or tag without its folder; other references whole.
+/// The short name of a branch or tag; other references in full.
 pub(super) fn short(reference: &str) -> &str {
     let bare = reference
         .strip_prefix("refs/heads/")

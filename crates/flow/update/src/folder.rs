@@ -1,4 +1,4 @@
-//! A run in a folder: files are edited in place, as a formatter would, and committed if that is wanted.
+//! A run in a folder: files are edited in place, as by a formatter, and committed if requested.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,8 +35,8 @@ pub struct FolderJob {
     pub commit: Option<WorktreeCommit>,
 }
 
-/// What the previews of earlier jobs would have left in files, so that a preview of several automations tells what they
-/// do one after the other, as the real run does.
+/// The results of earlier jobs' previews, so that a preview of several automations shows them one after the other, as the real
+/// run applies them.
 #[derive(Debug, Default)]
 pub struct Ahead(BTreeMap<PathBuf, Vec<u8>>);
 
@@ -57,7 +57,7 @@ impl Ahead {
     }
 }
 
-/// Runs `job`. A failure is in the report's `error`; then no file was changed.
+/// Runs `job`. A failure is in the report's `error`; no file was changed then.
 #[must_use]
 pub fn run(job: &FolderJob, ahead: &mut Ahead) -> Run {
     let mut report = Run::begin(&job.edits, &job.shown);
@@ -68,7 +68,7 @@ pub fn run(job: &FolderJob, ahead: &mut Ahead) -> Run {
     report
 }
 
-/// What each step finds goes into the report at once, so that a failure is told with what came before it.
+/// Each step's result is put into the report at once, so that a failure is reported together with the steps before it.
 fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), RunError> {
     if interrupt::wanted() {
         return Err(RunError::Interrupted);
@@ -114,7 +114,7 @@ fn spliced(marked: &[Marked<PathBuf>], plans: &[(usize, Plan)], ahead: &Ahead) -
     Ok(files)
 }
 
-/// The message of the commit, if there is to be one.
+/// The message of the commit, if one is requested.
 fn message(job: &FolderJob, below: &str, policies: &Policies, changes: &[Change]) -> Result<Vec<u8>, RunError> {
     let Some(commit) = &job.commit else {
         return Ok(Vec::new());
@@ -127,7 +127,7 @@ fn message(job: &FolderJob, below: &str, policies: &Policies, changes: &[Change]
     })
 }
 
-/// Writes the files, and commits them if that is wanted.
+/// Writes the files, and commits them if requested.
 fn write(job: &FolderJob, message: &[u8], root: &Path, files: &[FileChange]) -> Result<Option<CommitReport>, RunError> {
     let Some(commit) = &job.commit else {
         return replace_all(root, files).map(|()| None);
@@ -136,12 +136,12 @@ fn write(job: &FolderJob, message: &[u8], root: &Path, files: &[FileChange]) -> 
     replace_all(root, files)?;
     match worktree::commit(commit, message, root, files) {
         Ok(made) => Ok(Some(made)),
-        // Git ended after it had committed, or somebody else did commit: old contents would undo that.
+        // Git ended after it had committed, or somebody else committed: restoring the old contents would undo that.
         Err(error) if worktree::head(root)? != head => Err(RunError::Other(format!(
             "{error}; HEAD has moved meanwhile, so the edited files are left as they are: look at `git status`"
         ))),
         Err(error) => {
-            // Nothing is left half done: the files are as they were.
+            // All or nothing: the files are restored.
             put_back(root, files)?;
             Err(error)
         }
@@ -173,7 +173,7 @@ fn find_marked(job: &FolderJob, root: &Path, ahead: &Ahead) -> Result<(String, V
     Ok((path, found))
 }
 
-/// What stands at a path of the folder.
+/// Looks up a path of the folder.
 fn node(path: &Path) -> Result<Node, RunError> {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_symlink() => {
@@ -185,7 +185,7 @@ fn node(path: &Path) -> Result<Node, RunError> {
     }
 }
 
-/// What the job itself names has to be readable; below it, each file is on its own.
+/// The path that the job itself names has to be readable; below it, an unreadable file is a skip.
 fn open(start: &Path) -> std::io::Result<()> {
     let meta = fs::symlink_metadata(start)?;
     if meta.is_dir() {
@@ -197,11 +197,11 @@ fn open(start: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Looks at a file, or at all files below a folder in the order of their names. Links, Git's own folders and the roots
-/// of other repositories (submodules) are left alone. What cannot be read is a skip: it stops nothing else.
+/// Visits a file, or all files below a folder in the order of their names. Links, Git's own folders and the roots of other
+/// repositories (submodules) are left out. Unreadable files become skips and stop nothing else.
 fn visit(at: &Path, path: Vec<u8>, ahead: &Ahead, found: &mut Vec<Marked<PathBuf>>) {
     if let Err(error) = try_visit(at, &path, ahead, found)
-        // Who tidies up while we look has not asked for this file to be edited.
+        // Files removed during the walk need no edits.
         && error.kind() != ErrorKind::NotFound
     {
         found.push(Marked {
@@ -238,7 +238,7 @@ fn try_visit(at: &Path, path: &[u8], ahead: &Ahead, found: &mut Vec<Marked<PathB
     Ok(())
 }
 
-/// Reads one file, unless it is too large to be looked at.
+/// Reads one file, unless it is too large.
 fn look_at(at: &Path, path: &[u8], size: u64, ahead: &Ahead) -> std::io::Result<Option<Marked<PathBuf>>> {
     let kind = edit::file_kind(&String::from_utf8_lossy(path));
     let limit = super::survey::size_limit(kind);
@@ -255,8 +255,8 @@ fn look_at(at: &Path, path: &[u8], size: u64, ahead: &Ahead) -> std::io::Result<
     }))
 }
 
-/// The given policies and, when markers name others, those that the folder (or the file) holds, with notes on what of these could
-/// not be read.
+/// The given policies and, when markers name others, those that the folder (or the file) holds, with notes on manifests that
+/// could not be read.
 fn all_policies(
     job: &FolderJob,
     root: &Path,
@@ -267,7 +267,7 @@ fn all_policies(
         return Ok((job.edits.policies.clone(), Vec::new()));
     }
     let mut whole = Vec::new();
-    // Without a path all of the folder (or the file) has been looked at already.
+    // Without a path the whole folder (or the file) has been visited already.
     let all = if job.edits.path.is_some() {
         visit(root, Vec::new(), ahead, &mut whole);
         whole.as_slice()

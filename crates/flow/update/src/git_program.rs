@@ -1,4 +1,4 @@
-//! The program `git` in the user's working repository: as the user would run it, or for a look that starts nothing else.
+//! The program `git` in the user's working repository: as the user would run it, or read-only without starting other programs.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -7,16 +7,16 @@ use std::process::{Command, Stdio};
 
 use super::error::RunError;
 
-/// What the repository's settings would start when files are looked at: its monitor of files, and its hooks. Before Git 2.36 a
-/// monitor was always a program, so that only an empty name is none everywhere.
+/// Settings by which a repository starts programs when files are looked at: its file system monitor and its hooks. Before Git
+/// 2.36 a monitor was always a program, so only an empty name disables it everywhere.
 const OFF: [&str; 2] = ["core.fsmonitor=", "core.hooksPath=/dev/null"];
 
-/// Git in a folder.
+/// Git, run in a folder.
 #[derive(Debug)]
 pub(super) struct Git<'a> {
     root: &'a Path,
     is_quiet: bool,
-    /// Settings that go before those of the repository.
+    /// Settings that override those of the repository.
     settings: Vec<String>,
 }
 
@@ -30,8 +30,8 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Git that starts no program which the repository names, so that a preview of somebody's repository is as harmless as
-    /// reading it. Files that a filter would have to read are compared as they are.
+    /// Git without any program that the repository names, so that a preview of a foreign repository is as harmless as reading
+    /// it. Files that a filter would have to read are compared unfiltered.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl<'a> Git<'a> {
         Ok(git)
     }
 
-    /// The filters of files that settings know, `filter.NAME`.
+    /// The names of the content filters in the settings, `filter.NAME`.
     fn filters(&self) -> Result<BTreeSet<String>, RunError> {
         let names = self.run(&["config", "-z", "--name-only", "--list"], b"")?;
         let names = String::from_utf8_lossy(&names);
@@ -65,7 +65,7 @@ impl<'a> Git<'a> {
             .collect())
     }
 
-    /// A command of it without arguments.
+    /// `git` without arguments.
     pub(super) fn command(&self) -> Command {
         let mut command = match self.is_quiet {
             true => git_without_fetches(self.root),
@@ -78,7 +78,7 @@ impl<'a> Git<'a> {
         command
     }
 
-    /// Runs it and gives what it printed, or its words.
+    /// Runs it and returns its output, or its error text.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl<'a> Git<'a> {
         output(command, input)
     }
 
-    /// What it prints, as text without the line break at its end.
+    /// Its output as text, without the final line break.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl<'a> Git<'a> {
         Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
     }
 
-    /// Paths that it lists, relative to the folder.
+    /// The paths that it prints, relative to the folder.
     ///
     /// # Errors
     ///
@@ -114,8 +114,8 @@ impl<'a> Git<'a> {
     }
 }
 
-/// A command of git in the repository of a folder, without arguments. The folder names the repository, also when a hook of another
-/// one runs this program.
+/// `git` without arguments in the repository of a folder. The folder names the repository, even when a hook of another
+/// repository runs this program.
 fn git_in(folder: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder);
@@ -131,8 +131,8 @@ fn git_in(folder: &Path) -> Command {
     command
 }
 
-/// A command of git in the repository of a folder, without arguments, that fetches nothing: a clone that lacks objects would fetch
-/// them, with programs of its settings.
+/// `git` without arguments in the repository of a folder, without lazy fetches: a partial clone would fetch missing objects,
+/// with programs from its settings.
 #[must_use]
 pub fn git_without_fetches(folder: &Path) -> Command {
     let mut command = git_in(folder);
@@ -140,7 +140,7 @@ pub fn git_without_fetches(folder: &Path) -> Command {
     command
 }
 
-/// Runs a command of git and gives what it printed, or its words.
+/// Runs a git command and returns its output, or its error text.
 ///
 /// # Errors
 ///
@@ -154,7 +154,7 @@ pub(super) fn output(mut command: Command, input: &[u8]) -> Result<Vec<u8>, RunE
         .spawn()
         .map_err(missing)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that does not read its input ends first; its status tells more than the broken pipe.
+        // A program that does not read its input ends first; its exit status says more than the broken pipe.
         let _ = stdin.write_all(input);
     }
     let out = child.wait_with_output().map_err(missing)?;

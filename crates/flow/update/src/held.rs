@@ -1,4 +1,4 @@
-//! What a repository's fields hold for a policy now: the memory of a policy that nobody keeps a status for.
+//! The values that a repository's fields hold for a policy: they stand in for the status that a policy without a cluster lacks.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ struct Fields<'a> {
     digest: Agreed<'a>,
 }
 
-/// What all fields say.
+/// The combined value of all fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Agreed<'a> {
     #[default]
@@ -28,7 +28,7 @@ enum Agreed<'a> {
 }
 
 impl<'a> Held<'a> {
-    /// Takes the value of one field into account.
+    /// Adds the value of one field.
     pub fn add(&mut self, setter: &'a Setter, value: &'a str) {
         let fields = self.fields.entry(&setter.policy).or_default();
         match setter.part {
@@ -44,8 +44,8 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// The image with its digest that all fields of a policy hold; none when they differ or no digest is among them.
-    /// `name` is the image's name where no field has one.
+    /// The image with its digest that all fields of a policy hold; none when they differ or no digest is among them. `name` is
+    /// the image's name where no field has one.
     #[must_use]
     pub fn image(&self, policy: &PolicyName, name: &str) -> Option<LatestRef> {
         let fields = self.fields.get(policy)?;

@@ -1,7 +1,7 @@
-//! What is known of blobs and trees, by their ids: an object is looked at once in its life.
+//! Facts about blobs and trees by their ids: an object is read once in its life.
 //!
-//! A tree that was seen before is not read again, however large what is below it; so a run costs what changed, not what
-//! is there. Ids name content, so nothing in here ever becomes wrong, only useless.
+//! A known tree is not read again, however much is below it, so a run costs what changed and not the size of the repository.
+//! Ids name content, so entries never become wrong, only unused.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,28 +13,28 @@ use super::survey::Marked;
 use bumpwright_edit::{FileKind, Scan};
 use bumpwright_git::{GitError, ObjectId, Walk};
 
-/// More is forgotten when a run has ended, whose memory it was: what is still there is looked at again. In bytes.
+/// A larger index is cleared when the run that it belongs to has ended; objects still in use are read again. In bytes.
 const MOST_KEPT: u64 = 16 << 20;
 
-/// An object id as it is kept on disk: SHA-1 or SHA-256.
+/// An object id as stored on disk: SHA-1 or SHA-256.
 type Key = Vec<u8>;
 
-/// What is known of a file's content.
+/// The facts about a file's content.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BlobFacts {
-    /// Its markers; none when there is nothing to say.
+    /// Its markers; none when there is nothing to report.
     pub scan: Option<Arc<Scan>>,
     /// True when it may hold manifests of image policies.
     pub manifests: bool,
 }
 
 impl BlobFacts {
-    /// True when a run ever needs to come back to this file.
+    /// Returns whether a run ever needs this file again.
     pub(super) fn matters(&self) -> bool {
         self.scan.is_some() || self.manifests
     }
 
-    /// What these facts take in memory, in bytes.
+    /// Memory used by these facts, in bytes.
     pub(super) fn cost(&self) -> u64 {
         let Some(scan) = &self.scan else { return FACT };
         let sites = scan.sites.iter().map(|site| site.value.len() + site.text.len() + ITEM);
@@ -42,7 +42,8 @@ impl BlobFacts {
         FACT + sites.chain(skips).sum::<usize>() as u64
     }
 
-    /// What a run makes of a file with these facts that stands at a path of so many bytes: it tells of each marker.
+    /// Memory that a run needs for its results on a file with these facts, at a path of this many bytes: one entry for each
+    /// marker.
     fn cost_at(&self, path: usize) -> u64 {
         let scan = self.scan.as_deref();
         let items = scan.map_or(0, |scan| scan.sites.len() + scan.skips.len());
@@ -50,36 +51,36 @@ impl BlobFacts {
     }
 }
 
-/// What facts take besides what was found, in bytes.
+/// Fixed memory of an entry, in bytes.
 const FACT: u64 = 160;
 
-/// What a marker takes besides its texts.
+/// Fixed memory of a marker, in bytes.
 const ITEM: usize = 400;
 
-/// A child of a tree that matters.
+/// A relevant child of a tree.
 #[derive(Clone, Debug)]
 pub(super) struct Child {
     /// Its name.
     pub name: Vec<u8>,
     /// Its id.
     pub id: ObjectId,
-    /// A folder, or a file that is read as this.
+    /// A folder, or a file to be read in this way.
     pub file: Option<FileKind>,
 }
 
 impl Child {
-    /// What it takes in memory, in bytes.
+    /// Memory used, in bytes.
     pub(super) fn cost(&self) -> u64 {
         self.name.len() as u64 + FACT
     }
 }
 
-/// One thing that was learnt, as it is kept on disk.
+/// One fact, as stored on disk.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Fact {
     /// A file's content, read as this kind.
     Blob(Key, FileKind, BlobFacts),
-    /// A folder: name, id and kind of the children that matter.
+    /// A folder: name, id and kind of its relevant children.
     Tree(Key, Vec<(Vec<u8>, Key, Option<FileKind>)>),
 }
 
@@ -95,12 +96,12 @@ struct State {
     blobs: HashMap<(ObjectId, FileKind), BlobFacts>,
     trees: HashMap<ObjectId, Vec<Child>>,
     unsaved: Vec<Fact>,
-    /// What all of it takes in memory, in bytes, about.
+    /// Approximate memory of all facts, in bytes.
     cost: u64,
 }
 
 impl Index {
-    /// An index that is kept in `file`, with what that holds; a file that cannot be read is as good as none.
+    /// Opens an index stored in `file`; an unreadable file counts as empty.
     #[must_use]
     pub fn open(file: &Path) -> Self {
         let mut state = State {
@@ -108,9 +109,9 @@ impl Index {
             ..State::default()
         };
         for fact in super::index_file::load(file) {
-            // An id that is none can only come from another program: the object is looked at again.
+            // Only another program writes invalid ids; the object is read again.
             let _ = state.restore(fact);
-            // Facts come after those that they need, so the first ones are enough for themselves.
+            // Facts follow those that they depend on, so any prefix is consistent.
             if state.cost > MOST_KEPT {
                 break;
             }
@@ -120,7 +121,7 @@ impl Index {
         }
     }
 
-    /// Appends what was learnt since to the file. A failure costs time in the next process, nothing else.
+    /// Appends new facts to the file. A failure costs the next process time, nothing else.
     pub fn save(&self) {
         self.forget_much();
         let (file, facts) = {
@@ -132,7 +133,7 @@ impl Index {
         }
     }
 
-    /// Forgets everything when it is a lot.
+    /// Clears a large index.
     fn forget_much(&self) {
         let mut state = self.lock();
         if state.cost > MOST_KEPT {
@@ -144,17 +145,17 @@ impl Index {
         }
     }
 
-    /// True when the tree was seen before.
+    /// Returns whether the tree is known.
     pub(super) fn knows_tree(&self, id: ObjectId) -> bool {
         self.lock().trees.contains_key(&id)
     }
 
-    /// The facts of a file's content; none when it was never looked at.
+    /// The facts about a file's content; none for unknown files.
     pub(super) fn blob(&self, id: ObjectId, kind: FileKind) -> Option<BlobFacts> {
         self.lock().blobs.get(&(id, kind)).cloned()
     }
 
-    /// Adds files that were looked at.
+    /// Adds scanned files.
     pub(super) fn learn_blobs(&self, facts: Vec<(ObjectId, FileKind, BlobFacts)>) {
         let mut state = self.lock();
         for (id, kind, facts) in facts {
@@ -167,7 +168,7 @@ impl Index {
         }
     }
 
-    /// Adds a tree of which all files and folders are known. `children` may hold some that do not matter.
+    /// Adds a tree whose files and folders are all known. `children` may include irrelevant ones.
     pub(super) fn learn_tree(&self, id: ObjectId, mut children: Vec<Child>) {
         let mut state = self.lock();
         children.retain(|child| state.matters(child));
@@ -180,11 +181,11 @@ impl Index {
         state.trees.insert(id, children);
     }
 
-    /// Lists the files that matter below a tree that stands at `prefix`, in the order of the trees.
+    /// Lists the relevant files below a tree at `prefix`, in tree order.
     ///
     /// # Errors
     ///
-    /// A tree was never seen; there are too many paths.
+    /// The tree is unknown, or there are too many paths.
     pub(super) fn files(&self, root: ObjectId, prefix: &[u8], walk: &mut Walk) -> Result<Vec<Marked>, GitError> {
         let mut found = Vec::new();
         let mut path = prefix.to_vec();
@@ -193,13 +194,13 @@ impl Index {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic elsewhere leaves whole facts behind: each is inserted by one call.
+        // A panic elsewhere cannot leave partial facts: each is inserted by one call.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// Takes in a fact from disk; none when an id in it is none.
+    /// Converts a fact from disk; none when an id in it is not valid.
     fn restore(&mut self, fact: Fact) -> Option<()> {
         let object = |key: &Key| ObjectId::try_from(key.as_slice()).ok();
         match fact {

@@ -1,7 +1,7 @@
-//! The index on disk: an append-only log of facts, so that a run writes only what it learnt.
+//! The index on disk: an append-only log of facts, so that a run writes only new ones.
 //!
-//! A frame is a length, a checksum and facts in postcard. Reading stops at the first frame that is not whole; what came
-//! after it is looked at again. The first line names the format: another one is as good as no file.
+//! A frame is a length, a checksum and facts in postcard. Reading stops at the first incomplete frame; objects of later facts
+//! are read again. The first line names the format: a file in another format counts as missing.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Read, Write};
@@ -15,13 +15,13 @@ use super::index::Fact;
 /// Changes with the format or with what a scan finds.
 const MAGIC: &[u8] = concat!("bumpwright index 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
-/// A larger log holds mostly what is gone: it is started anew, and not read.
+/// A larger log consists mostly of unused facts: it is replaced, unread.
 const MAX_BYTES: u64 = 32 << 20;
 
 /// Length and checksum in front of each frame.
 const HEAD: usize = 4 + 8;
 
-/// All facts of the file that can be read.
+/// All readable facts of the file.
 pub(super) fn load(path: &Path) -> Vec<Fact> {
     let mut bytes = Vec::new();
     let Ok(mut file) = File::open(path) else {
@@ -45,7 +45,7 @@ pub(super) fn load(path: &Path) -> Vec<Fact> {
     facts
 }
 
-/// The first frame of `bytes`, if it is whole and unharmed, and what follows it.
+/// The first frame of `bytes`, if it is complete and intact, and the remaining bytes.
 fn next_frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (head, rest) = bytes.split_at_checked(HEAD)?;
     let (length, sum) = head.split_at_checked(4)?;
@@ -54,7 +54,7 @@ fn next_frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     (checksum(frame) == sum).then_some((frame, after))
 }
 
-/// Appends facts in one write, under a lock. Failures are left alone: the facts can always be learnt again.
+/// Appends facts in one write, under a lock. Failures are ignored: the facts can be computed again.
 pub(super) fn append(path: &Path, facts: &[Fact]) {
     let _ = try_append(path, facts);
 }
@@ -65,7 +65,7 @@ fn try_append(path: &Path, facts: &[Fact]) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.create(true).read(true).append(true).mode(0o600).open(path)?;
     file.lock()?;
-    // One of an older version may be read by others.
+    // A file of an older version may still be read by other processes.
     if file.metadata()?.permissions().mode() & 0o077 != 0 {
         file.set_permissions(Permissions::from_mode(0o600))?;
     }
@@ -82,7 +82,7 @@ fn try_append(path: &Path, facts: &[Fact]) -> std::io::Result<()> {
     file.write_all(&bytes)
 }
 
-/// Eight bytes are enough against accidents.
+/// Eight bytes are enough against accidental damage.
 fn checksum(frame: &[u8]) -> [u8; 8] {
     let digest = Sha256::digest(frame);
     let mut sum = [0; 8];

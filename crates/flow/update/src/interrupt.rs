@@ -1,4 +1,4 @@
-//! Ctrl-C between two files must leave nothing half done: while files are replaced it is noted, and heeded when it is safe.
+//! Ctrl-C must not leave files half replaced: the signal is noted and acted on between steps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -6,11 +6,11 @@ use std::sync::{Arc, LazyLock};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// What the signal handlers look at.
+/// State shared with the signal handlers.
 struct Switches {
-    /// A signal ends the process at once, as it does by default.
+    /// Whether a signal ends the process at once, as by default.
     deadly: Arc<AtomicBool>,
-    /// A signal came.
+    /// Whether a signal arrived.
     came: Arc<AtomicBool>,
 }
 
@@ -20,14 +20,14 @@ static SWITCHES: LazyLock<Switches> = LazyLock::new(|| {
         came: Arc::new(AtomicBool::new(false)),
     };
     for signal in [SIGINT, SIGTERM] {
-        // Where a handler cannot be set up, signals work as if this module did not exist.
+        // Where a handler cannot be installed, signals keep their default effect.
         let _ = flag::register_conditional_default(signal, Arc::clone(&switches.deadly))
             .and_then(|_| flag::register(signal, Arc::clone(&switches.came)));
     }
     switches
 });
 
-/// Runs `work`, which a signal does not end: it has to ask [`wanted`] itself.
+/// Runs `work`, which signals do not end: it has to poll [`wanted`].
 pub(super) fn held<T>(work: impl FnOnce() -> T) -> T {
     SWITCHES.deadly.store(false, Ordering::SeqCst);
     let done = work();
@@ -35,7 +35,7 @@ pub(super) fn held<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// True when a signal came while one was held back: what has not begun should not begin.
+/// Returns whether a signal arrived while signals were deferred, so that no new step should begin.
 pub(super) fn wanted() -> bool {
     SWITCHES.came.load(Ordering::SeqCst)
 }

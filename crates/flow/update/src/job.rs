@@ -1,4 +1,4 @@
-//! What one run is to do, resolved from flags and manifests: nothing in here is looked up any more.
+//! The input of one run, fully resolved from flags and manifests.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use bumpwright_api::LabelSelector;
 use bumpwright_git::GitError;
 use bumpwright_signing::Signer;
 
-/// What to set, for whom and where to look.
+/// The policies to apply, for which automation, and below which path.
 #[derive(Clone, Debug)]
 pub struct Edits {
     /// `namespace/name` of the automation; none for a plain run.
     pub automation: Option<String>,
     /// Only policies of this namespace count (IUA-002).
     pub namespace: Option<String>,
-    /// Only policies that it selects count; validated.
+    /// Only policies selected by this label selector count; validated.
     pub selector: Option<LabelSelector>,
     /// `update.path`: a folder or file of the repository; none for all of it.
     pub path: Option<String>,
     /// The policies that were given; those of the repository itself come after them.
     pub policies: Arc<Policies>,
-    /// Who asks registries; without one the policies' status counts.
+    /// Chooses images by asking registries; without it the policies' status counts.
     pub resolver: Option<Arc<dyn Resolve>>,
-    /// Nothing is written.
+    /// Preview only: nothing is written.
     pub dry_run: bool,
 }
 
@@ -46,7 +46,7 @@ impl std::fmt::Display for Author {
     }
 }
 
-/// What is fetched first (GitRepository `.spec.ref`, `.spec.git.checkout.ref`).
+/// The reference to check out (GitRepository `.spec.ref`, `.spec.git.checkout.ref`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
     /// The remote's own default branch.
@@ -63,7 +63,7 @@ pub enum Start {
     Commit(String),
 }
 
-/// Where a run pushes, as settings say it.
+/// The push settings of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushSettings {
     /// `push.branch`.
@@ -72,30 +72,30 @@ pub struct PushSettings {
     pub refspecs: Vec<Refspec>,
     /// `push.options`.
     pub options: Vec<(String, String)>,
-    /// The short form for Gerrit: a change for this branch, or for the one that is checked out.
+    /// The short form for Gerrit: a change for this branch, or for the checked-out one.
     pub review: Option<Review>,
-    /// What becomes of `branch` where it is another one than the one that is checked out.
+    /// How an existing `branch` other than the checked-out one is updated.
     pub other_branch: OtherBranch,
-    /// Push options are left out, instead of failing, at a server that takes none (gate `AllowDroppedPushOptions`).
+    /// Drop push options, instead of failing, at a server without support for them (gate `AllowDroppedPushOptions`).
     pub drop_options: bool,
 }
 
-/// What becomes of a branch that is pushed to, is not the one that is checked out, and is there already (docs/decisions.md C30).
+/// How an existing push branch other than the checked-out one is updated (docs/decisions.md C30).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OtherBranch {
-    /// It is replaced by one commit on what is checked out.
+    /// Replaced by one commit on the checkout.
     #[default]
     Replaced,
-    /// Edits go on top of what it holds (gate `GitForcePushBranch` off).
+    /// Edits go on top of its tip (gate `GitForcePushBranch` off).
     Continued,
-    /// It gets one commit on what is checked out if nothing of it is lost (gate `GitAllBranchReferences` off as well).
+    /// Replaced by one commit on the checkout if no commit of it is lost (gate `GitAllBranchReferences` off as well).
     Forwarded,
 }
 
 /// A change at Gerrit, pushed to `refs/for/BRANCH` with a Change-Id of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Review {
-    /// The branch that it is to be merged into; none for the one that is checked out.
+    /// The target branch; none for the checked-out one.
     pub branch: Option<String>,
 }
 
@@ -106,21 +106,21 @@ pub struct RemoteJob {
     pub edits: Edits,
     /// The remote, without secrets, for reports.
     pub url: String,
-    /// What to start from.
+    /// The reference to start from.
     pub start: Start,
     /// The branch that the reference settings name beside a tag, range or commit.
     pub branch: Option<String>,
-    /// Nothing outside of the edits' path is looked at, so that no link leads there (gate `GitSparseCheckout`).
+    /// Restrict the walk to the edits' path, so that no link outside leads into it (gate `GitSparseCheckout`).
     pub sparse: bool,
-    /// Where to push.
+    /// The push settings.
     pub push: PushSettings,
-    /// The pull request for what was pushed; none without.
+    /// The pull request for the pushed branch; none without.
     pub pull_request: Option<PullRequest>,
-    /// Who commits.
+    /// Author and committer.
     pub author: Author,
     /// The commit's message.
     pub message: CommitMessage,
-    /// Who signs the commit; it is not signed without.
+    /// Signs the commit; unsigned without.
     pub signer: Option<Arc<dyn Signer>>,
 }
 
@@ -140,8 +140,8 @@ impl RemoteJob {
         destination::destinations(branch.as_deref(), self.push.branch.as_deref(), &refspecs)
     }
 
-    /// Where the short form for Gerrit pushes when `checked_out` is the full name of the reference that was fetched; none
-    /// without that form, or without a branch.
+    /// Where the short form for Gerrit pushes when `checked_out` is the full name of the fetched reference; none without that
+    /// form, or without a branch.
     #[must_use]
     pub fn review_reference(&self, checked_out: &str) -> Option<String> {
         let review = self.push.review.as_ref()?;
@@ -152,7 +152,7 @@ impl RemoteJob {
         Some(format!("refs/for/{}", short.unwrap_or(&branch)))
     }
 
-    /// The full name of the branch that is worked on.
+    /// The full name of the branch to commit on.
     pub(super) fn checkout_branch(&self, checked_out: &str) -> Option<String> {
         match self.start {
             Start::Default => Some(checked_out.to_owned()).filter(|name| name.starts_with("refs/heads/")),
@@ -160,8 +160,7 @@ impl RemoteJob {
         }
     }
 
-    /// The full name of the branch that the settings start from, which is pushed to when nothing else is said (IUA-072 to
-    /// IUA-074).
+    /// The full name of the branch that the settings start from, which is the default push branch (IUA-072 to IUA-074).
     #[must_use]
     pub fn start_branch(&self) -> Option<String> {
         match &self.start {
@@ -171,7 +170,7 @@ impl RemoteJob {
         }
     }
 
-    /// True when what is checked out is the tip of its branch, so that the listing tells what the branch holds.
+    /// Returns whether the checkout is the tip of its branch, so that the listing has the branch's value.
     #[must_use]
     pub fn starts_at_tip(&self) -> bool {
         matches!(self.start, Start::Default | Start::Branch(_) | Start::Name(_))
@@ -192,7 +191,7 @@ impl RemoteJob {
         RunError::Push { url, source }
     }
 
-    /// The queue that this job waits in: runs that push to the same reference go one after the other.
+    /// The queue of this job: runs that push to the same reference run one after the other.
     #[must_use]
     pub fn queue(&self) -> String {
         match self

@@ -1,4 +1,4 @@
-//! What is known of one policy: its image, or why it has none.
+//! What a run knows of one policy: its image, or the reason why it has none.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use bumpwright_policy::{self as policy, Guards, InvalidImage, LatestRef, PolicyN
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) image: State,
-    /// Why no run with this policy may write anything.
+    /// Reasons why no run with this policy may write anything.
     pub(super) invalid: Option<InvalidImage>,
     pub(super) labels: BTreeMap<String, String>,
-    /// Keeps a field from a lower tag.
+    /// The guard against downgrades.
     pub(super) downgrades: Option<Arc<Downgrades>>,
 }
 
@@ -23,9 +23,9 @@ pub(super) struct Known {
 pub(super) enum State {
     Image(LatestRef),
     Nothing(Reason, String),
-    /// By a hold, or an annotation that does not parse and may be one: `--set` does not open it.
+    /// A hold, or an unparsable annotation that may be one: `--set` does not override it.
     Closed(Reason, String),
-    /// A registry has to be asked; without its repository the status counts.
+    /// A registry has to be asked; without an image repository the status counts.
     Open(Arc<Open>),
 }
 
@@ -47,7 +47,7 @@ impl Known {
         matches!(self.image, State::Closed(..))
     }
 
-    /// The same policy with what a registry said.
+    /// Returns the policy with the result of a registry.
     pub(super) fn answered(&self, name: &PolicyName, answer: Result<LatestRef, Unresolved>) -> Self {
         let invalid = answer.as_ref().ok().and_then(|image| image.check().err());
         let image = match (answer, &invalid) {
@@ -64,7 +64,7 @@ impl Known {
     }
 }
 
-/// The image of a policy's status. Nobody knows its age.
+/// The image in a policy's status. Its age is unknown.
 pub(super) fn of_status(name: &PolicyName, policy: &ImagePolicy, guards: &Guards, now: &Time) -> Known {
     let not_ready = |message| State::Nothing(Reason::PolicyNotReady, message);
     let mut invalid = None;
@@ -90,7 +90,7 @@ pub(super) fn of_status(name: &PolicyName, policy: &ImagePolicy, guards: &Guards
     }
 }
 
-/// What keeps fields from lower tags, if the policy wants that. A policy without a usable rule ranks versions.
+/// The guard against downgrades, if the policy has one. A policy without a usable rule orders by version.
 pub(super) fn downgrades(policy: &ImagePolicy, guards: &Guards) -> Option<Arc<Downgrades>> {
     if !guards.refuses_downgrade {
         return None;

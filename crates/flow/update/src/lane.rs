@@ -1,7 +1,7 @@
-//! Runs of one process that push to the same reference go one after the other, from the commit on.
+//! Per-reference push locks: runs of one process that push to the same reference commit and push one after the other.
 //!
-//! Looking is free to all at once: a run that finds nothing to do never waits. One that has something to push and had to
-//! wait for another that landed meanwhile looks again before it builds a commit, instead of losing the race at the server.
+//! Reading is not locked: a run that finds nothing to do never waits. A run that waited while another one pushed looks again
+//! before it creates a commit, instead of losing the race at the server.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use bumpwright_budget::{Gate, Inside};
 
-/// The lanes of one remote, by the reference that is pushed to.
+/// The lanes of one remote, by the reference to push to.
 #[derive(Debug, Default)]
 pub struct Lanes(Mutex<HashMap<String, Arc<Lane>>>);
 
-/// Those that push to one reference.
+/// The runs that push to one reference.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     landed: AtomicU64,
@@ -28,12 +28,12 @@ pub(super) struct LaneGuard<'a> {
     turn: Option<Inside<'a>>,
 }
 
-/// Whether what was fetched is still what there is, as far as this process knows.
+/// Whether the fetched state is current, as far as this process knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
-    /// Nobody has landed since.
+    /// No other run has pushed since.
     Current,
-    /// Somebody has.
+    /// Another run has pushed since.
     Stale,
 }
 
@@ -46,7 +46,7 @@ impl Lanes {
 }
 
 impl Lane {
-    /// A run that is about to look.
+    /// Registers a run that is about to fetch.
     pub(super) fn enter(&self) -> LaneGuard<'_> {
         LaneGuard {
             lane: self,
@@ -57,12 +57,12 @@ impl Lane {
 }
 
 impl LaneGuard<'_> {
-    /// The run looks (again).
+    /// Marks the beginning of a fetch.
     pub(super) fn look(&mut self) {
         self.seen = self.lane.landed.load(Ordering::Acquire);
     }
 
-    /// Waits for its turn, which it keeps to its end. None when nobody has landed for as long as `timeout`.
+    /// Waits for exclusive access, which lasts until the run ends. None when no run finished for as long as `timeout`.
     pub(super) fn take_turn(&mut self, timeout: Duration) -> Option<View> {
         while self.turn.is_none() {
             let landed = self.lane.landed.load(Ordering::Acquire);
@@ -78,7 +78,7 @@ impl LaneGuard<'_> {
         Some(view)
     }
 
-    /// The run has pushed something.
+    /// Records that the run has pushed.
     pub(super) fn landed(&self) {
         self.lane.landed.fetch_add(1, Ordering::AcqRel);
     }

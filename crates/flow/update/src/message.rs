@@ -1,4 +1,4 @@
-//! The commit's message: what a run changed, told by a template.
+//! The commit message: a template rendered over the changes of a run.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -26,12 +26,12 @@ pub struct CommitMessage {
     pub era: Era,
 }
 
-/// What a run changed, as far as its message is concerned.
+/// The data of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Changed<'a> {
-    /// For whom.
+    /// The automation.
     pub edits: &'a Edits,
-    /// Which fields.
+    /// The changed fields.
     pub changes: &'a [Change],
     /// `update.path`, joined: files are named relative to it (IUA-062).
     pub below: &'a str,
@@ -39,7 +39,7 @@ pub struct Changed<'a> {
     pub policies: &'a Policies,
 }
 
-/// The clock and the dice of this machine.
+/// The clock and the random generator of this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine;
 
@@ -51,14 +51,14 @@ impl World for Machine {
 
     fn random(&self, buffer: &mut [u8]) {
         if getrandom::fill(buffer).is_err() {
-            // Keys from dice that do not fall would be worse than no process.
+            // Keys without randomness would be worse than an abort.
             std::process::abort();
         }
     }
 }
 
 impl CommitMessage {
-    /// The message that an automation wants (IUA-044, IUA-045, N-018).
+    /// The message settings of an automation (IUA-044, IUA-045, N-018).
     #[must_use]
     pub fn of(automation: &ImageUpdateAutomation) -> Self {
         let commit = automation.spec.git.as_ref().map(|git| &git.commit);
@@ -71,11 +71,11 @@ impl CommitMessage {
         }
     }
 
-    /// The message of a commit that holds these changes.
+    /// Renders the message of a commit with these changes.
     ///
     /// # Errors
     ///
-    /// When the template does not parse or does not fit (IUA-063).
+    /// When the template does not parse, or fails while it is rendered (IUA-063).
     pub(super) fn render(&self, changed: &Changed<'_>) -> Result<Vec<u8>, RunError> {
         if self.is_literal() {
             return Ok(self.template.clone().into_bytes());
@@ -85,18 +85,18 @@ impl CommitMessage {
         data.era = self.era;
         let message = message::render(&self.template, &data, Limits::default(), &Machine).map_err(RunError::Message)?;
         if message.contains(&0) {
-            // Git would cut the message there, and many servers refuse such a commit.
+            // Git would truncate the message at a NUL byte, and many servers refuse such a commit.
             return Err(RunError::Other("the commit message holds a NUL byte".to_owned()));
         }
         Ok(message)
     }
 
-    /// Text without actions is all there is in most automations: it needs neither parsing nor data.
+    /// Most messages are text without actions: those need neither parsing nor data.
     fn is_literal(&self) -> bool {
         !self.template.contains("{{") && !self.template.is_empty()
     }
 
-    /// Notes on a template that does not parse: it would fail the next run that has something to commit.
+    /// Notes on a template that does not parse and would fail the next run with a commit.
     pub(super) fn check(&self) -> Vec<String> {
         if self.is_literal() {
             return Vec::new();
@@ -108,7 +108,7 @@ impl CommitMessage {
     }
 }
 
-/// Where in the template an error is, and what was probably meant.
+/// The place of an error in the template, and what was probably meant.
 pub(super) fn explained(error: &MessageError) -> String {
     let place = error.place();
     let hint = error.hint().map(|hint| format!(": {hint}")).unwrap_or_default();
@@ -135,7 +135,7 @@ fn data(changed: &Changed<'_>) -> Data {
     gathering.data()
 }
 
-/// An edited object as templates of messages name it.
+/// An edited object as message templates name it.
 #[must_use]
 pub fn identifier(object: &DocumentId) -> ObjectIdentifier {
     ObjectIdentifier {

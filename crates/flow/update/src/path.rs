@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 
-/// What stands at a path of a repository.
+/// The kind of entry at a path of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     /// Nothing.
@@ -30,11 +30,11 @@ pub enum PathError<E> {
     Lookup(E),
 }
 
-/// As many links as Linux follows times six, the limit of the join that Flux uses.
+/// Linux's limit for links times six, the limit of the join that Flux uses.
 const MAX_LINKS: usize = 255;
 
-/// Joins `path` to the root; `lookup` tells what stands at a path relative to the root (`/` between parts, none at the
-/// ends). The answer is such a path, empty for the root itself; it need not exist.
+/// Joins `path` to the root; `lookup` returns the entry at a path relative to the root (`/` between parts, none at the ends).
+/// The result is such a path, empty for the root itself; it need not exist.
 ///
 /// # Errors
 ///
@@ -64,14 +64,14 @@ pub fn join<E>(path: &str, mut lookup: impl FnMut(&str) -> Result<Node, E>) -> R
     Ok(done.join("/"))
 }
 
-/// The same by the path's letters alone, as if no part of it were a link.
+/// Joins the path lexically, as if no part of it were a link.
 #[must_use]
 pub fn join_by_letters(path: &str) -> String {
     let unseen = join(path, |_| Ok::<_, Infallible>(Node::Present));
     unseen.unwrap_or_default()
 }
 
-/// The parts of a path that mean something, last first.
+/// The parts of a path without `.` and empty ones, last first.
 fn parts(path: &str) -> Vec<String> {
     path.split('/')
         .filter(|part| !part.is_empty() && *part != ".")

@@ -1,4 +1,4 @@
-//! What each policy gives to the markers of one run.
+//! The policies of one run and their images.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -11,56 +11,56 @@ use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_policy::{InvalidImage, LatestRef, PolicyName};
 
-/// All policies that a run can see, from manifests or a cluster, with `--set` on top.
+/// All policies visible to a run, from manifests or a cluster, with `--set` on top.
 #[derive(Clone, Debug)]
 pub struct Policies {
     pub(super) known: HashMap<PolicyName, Known>,
     repositories: BTreeMap<ObjectName, Arc<ImageRepository>>,
-    /// Those that stand several times and differ, in words.
+    /// Policies with conflicting definitions, with the message for each.
     unclear: BTreeMap<ObjectName, String>,
     /// When the run began, for holds that end.
     now: Time,
     /// Whether registries can be asked.
     online: bool,
-    /// Whether these are all that there are, so that manifests in the repository add none.
+    /// Whether the set is complete, so that manifests in the repository add none.
     all: bool,
 }
 
-/// A policy whose image a registry knows.
+/// A policy whose image has to be looked up in a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The policy.
     pub policy: Arc<ImagePolicy>,
-    /// The repository that it names.
+    /// The repository that it refers to.
     pub repository: Arc<ImageRepository>,
-    /// The image with its digest that it chose last: of its status, or as all fields in Git hold it.
+    /// The image with its digest that it chose last: from its status, or as all fields in Git hold it.
     pub before: Option<LatestRef>,
 }
 
-/// Why a policy gets no image.
+/// The reason why a policy has no image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unresolved {
-    /// The word for programs.
+    /// The machine-readable reason.
     pub reason: Reason,
-    /// Policy or repository, what is wrong, and the way out.
+    /// The policy or repository, the problem, and the way out.
     pub message: String,
 }
 
-/// Asks registries what policies choose.
+/// Chooses images by asking registries.
 pub trait Resolve: fmt::Debug + Send + Sync {
-    /// The image of each policy, in their order. What was asked before need not be asked again.
+    /// The image of each policy, in their order. Implementations may cache answers.
     fn resolve(&self, wanted: &[Wanted]) -> Vec<Result<LatestRef, Unresolved>>;
 }
 
 impl Default for Policies {
-    /// No policies, at the epoch, without registries.
+    /// No policies, at the epoch, offline.
     fn default() -> Self {
         Self::new(Time::unix(0, 0), false)
     }
 }
 
 impl Policies {
-    /// No policies yet. `online`: registries can be asked.
+    /// An empty set. `online`: registries can be asked.
     #[must_use]
     pub fn new(now: Time, online: bool) -> Self {
         Self {
@@ -73,7 +73,8 @@ impl Policies {
         }
     }
 
-    /// Those of a cluster, none yet: manifests in a repository add nothing to them, and controllers have asked registries.
+    /// An empty set for the policies of a cluster: manifests in a repository add nothing, and controllers have asked
+    /// registries.
     #[must_use]
     pub fn of_cluster(now: Time) -> Self {
         Self {
@@ -82,7 +83,7 @@ impl Policies {
         }
     }
 
-    /// Adds a policy unless one of that name is there.
+    /// Adds a policy unless one of that name exists.
     pub fn add(&mut self, policy: &ImagePolicy) {
         let name = policy.policy_name();
         if !self.known.contains_key(&name) {
@@ -91,28 +92,28 @@ impl Policies {
         }
     }
 
-    /// Adds a policy of a cluster, unless one of that name is there: its status has the image that its controller chose, which
-    /// has looked at the image's age.
+    /// Adds a policy of a cluster, unless one of that name exists: its status has the image chosen by its controller, which has
+    /// checked the image's age.
     pub fn add_chosen(&mut self, policy: &ImagePolicy) {
         let mut aged = policy.clone();
         aged.metadata.annotations.remove("bumpwright.dev/minimum-age");
         self.add(if policy.guards().is_ok() { &aged } else { policy });
     }
 
-    /// Puts a policy of a cluster in the place of what was known of it. `now` is when it is looked at, for holds that end.
+    /// Replaces a policy of a cluster. `now` is the current time, for holds that end.
     pub fn replace_chosen(&mut self, policy: &ImagePolicy, now: Time) {
         self.now = now;
         self.remove(&policy.policy_name());
         self.add_chosen(policy);
     }
 
-    /// Forgets a policy.
+    /// Removes a policy.
     pub fn remove(&mut self, name: &PolicyName) {
         self.known.remove(name);
     }
 
-    /// Adds a policy that others of its name differ from, unless one of that name is there: a registry cannot be asked for
-    /// what it wants. Without registries its status counts, which says what was chosen.
+    /// Adds a policy with conflicting definitions, unless one of that name exists: its rule is ambiguous, so no registry is
+    /// asked. Offline its status counts.
     pub fn add_unclear(&mut self, policy: &ImagePolicy, why: &str) {
         if !self.online {
             return self.add(policy);
@@ -125,12 +126,12 @@ impl Policies {
         });
     }
 
-    /// Says why there is no image repository of that name, unless there is one.
+    /// Records why an image repository of that name is missing, unless it exists.
     pub fn add_unclear_repository(&mut self, name: ObjectName, why: &str) {
         self.unclear.entry(name).or_insert_with(|| why.to_owned());
     }
 
-    /// Adds an image repository unless one of that name is there.
+    /// Adds an image repository unless one of that name exists.
     pub fn add_repository(&mut self, repository: &ImageRepository) {
         let kept = self.repositories.entry(repository.name());
         kept.or_insert_with(|| Arc::new(repository.clone()));
@@ -176,7 +177,7 @@ impl Policies {
         }
     }
 
-    /// Why no registry is asked for the image that a status lacks.
+    /// The reason why no registry is asked for the image that a status lacks.
     fn not_asked(&self, suspended: bool) -> &'static str {
         match (suspended, self.online) {
             (true, _) => "; it is suspended, so its registry is not asked",
@@ -185,8 +186,8 @@ impl Policies {
         }
     }
 
-    /// Gives a policy this image, whatever its status says or a registry would; its labels stay, and so does a hold, or
-    /// an annotation that does not parse.
+    /// Sets the image of a policy, overriding its status and registries; its labels stay, and so does a hold, or an unparsable
+    /// annotation.
     pub fn set(&mut self, name: PolicyName, image: LatestRef) {
         let known = self.known.remove(&name);
         if let Some(closed) = known.as_ref().filter(|known| known.is_closed()) {
@@ -204,7 +205,7 @@ impl Policies {
         );
     }
 
-    /// The image of a policy, when it has one.
+    /// The image of a policy, if it has one.
     #[must_use]
     pub fn image(&self, name: &PolicyName) -> Option<&LatestRef> {
         match &self.known.get(name)?.image {
@@ -213,8 +214,8 @@ impl Policies {
         }
     }
 
-    /// True when all is known that is needed to find the policy's image: it, and its repository if a registry is to be
-    /// asked.
+    /// Returns whether everything needed to find the policy's image is known: the policy, and its repository if a registry is
+    /// to be asked.
     #[must_use]
     pub fn is_complete(&self, name: &PolicyName) -> bool {
         match self.known.get(name).map(|known| &known.image) {
@@ -224,13 +225,13 @@ impl Policies {
         }
     }
 
-    /// Whether there is a policy whose image is still to be asked for.
+    /// Returns whether some policy's image is still to be looked up.
     #[must_use]
     pub fn any_open(&self) -> bool {
         self.known.values().any(|known| matches!(known.image, State::Open(_)))
     }
 
-    /// Asks for the images of those policies of `names` that are open and whose labels are wanted.
+    /// Looks up the images of those policies of `names` that are unresolved and whose labels match.
     #[must_use]
     pub fn resolved(
         self: Arc<Self>,
@@ -271,7 +272,7 @@ impl Policies {
         Arc::new(policies)
     }
 
-    /// What the status of an open policy says, when no registry can be asked.
+    /// The status of an unresolved policy, when no registry can be asked.
     fn fallen_back(&self, name: &PolicyName, open: &Open) -> Known {
         let repository = &open.repository;
         let mut known = open.status.clone();
@@ -291,8 +292,8 @@ impl Policies {
         known
     }
 
-    /// Why no run may write anything with this policy: for its image, or for that of its status when no registry can be
-    /// asked for a better one.
+    /// Why no run with this policy may write anything: an error of its image, or of the image in its status when registries
+    /// cannot be asked for a newer one.
     pub(super) fn invalid<'a>(&'a self, known: &'a Known) -> Option<&'a InvalidImage> {
         match &known.image {
             State::Open(open) if !self.repositories.contains_key(&open.repository) => open.status.invalid.as_ref(),
@@ -300,11 +301,11 @@ impl Policies {
         }
     }
 
-    /// The known name that is likest to `name`, if one is like enough to have been meant.
+    /// The known name nearest to `name`, if one is near enough to be a suggestion.
     pub(super) fn meant(&self, name: &PolicyName) -> Option<&PolicyName> {
         let wanted = name.to_string();
         let near = |known: &&PolicyName| distance(&known.to_string(), &wanted);
-        // Of equally near ones the first by name, so that a hint is the same each time.
+        // The first by name of equally near ones, so that the suggestion is deterministic.
         let best = self.known.keys().min_by_key(|known| (near(known), *known))?;
         (near(&best) <= 2 || (best.name == name.name && best.namespace != name.namespace)).then_some(best)
     }

@@ -13,7 +13,7 @@ use super::view::View;
 use bumpwright_edit::{self as edit, Change, Plan, Site, Skip};
 use bumpwright_policy::PolicyName;
 
-/// What a run would change, file by file.
+/// The planned changes of a run, file by file.
 #[derive(Debug, Default)]
 pub struct Preview {
     /// Files with edits, by their place in what was surveyed.
@@ -22,15 +22,15 @@ pub struct Preview {
     pub changes: Vec<Change>,
     /// All skips.
     pub skips: Vec<Skip>,
-    /// The policies that markers name, whatever came of it.
+    /// The policies that markers name, whatever their result.
     pub named: BTreeSet<PolicyName>,
 }
 
-/// Plans every file for the policies of this run.
+/// Plans the edits of every file with the policies of this run.
 ///
 /// # Errors
 ///
-/// When an automation has a policy whose image is none.
+/// An automation has a policy with an invalid image.
 pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Policies) -> Result<Preview, RunError> {
     let view = View {
         policies,
@@ -61,17 +61,17 @@ pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Polici
     Ok(out)
 }
 
-/// Whether markers name policies of which something is not known yet: a reason to look for manifests in the repository.
+/// Returns whether markers name incompletely known policies: a reason to look for manifests in the repository.
 #[must_use]
 pub fn lacks_manifests<Place>(marked: &[Marked<Place>], edits: &Edits) -> bool {
     let mut names = named(marked, edits).into_iter();
     names.any(|name| !edits.policies.is_complete(name))
 }
 
-/// The same policies with the images that registries have for those that markers name.
+/// The same policies with the images that registries have for those named by markers.
 #[must_use]
 pub fn resolved<Place>(policies: Arc<Policies>, marked: &[Marked<Place>], edits: &Edits) -> Arc<Policies> {
-    // With all images known, which `--set` and a status see to, there is nothing to gather from the fields.
+    // When all images are known, as with `--set` and in a cluster, the fields add nothing.
     if !policies.any_open() {
         return policies;
     }
@@ -102,7 +102,7 @@ fn sites<Place>(marked: &[Marked<Place>]) -> impl Iterator<Item = &Site> {
 ///
 /// # Errors
 ///
-/// When its bytes are not those that were scanned.
+/// When its bytes differ from the scanned ones.
 pub fn spliced(path: &[u8], old: &[u8], plan: &Plan) -> Result<FileChange, RunError> {
     let new = edit::splice(old, plan).map_err(|source| RunError::Splice {
         path: String::from_utf8_lossy(path).into_owned(),

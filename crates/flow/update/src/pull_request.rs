@@ -1,4 +1,4 @@
-//! The pull request for a pushed branch: between which branches it is, and what it says.
+//! The pull request for a pushed branch: its base, head, title and body.
 
 use std::sync::Arc;
 
@@ -10,28 +10,28 @@ use bumpwright_api::ForgeKind;
 use bumpwright_edit::Change;
 use bumpwright_forge::{Forge, Kept, Kind, Row, State, Wanted};
 
-/// That a run's branch is to have a pull request.
+/// The pull request settings of a run.
 #[derive(Clone, Debug)]
 pub struct PullRequest {
-    /// The branch that it is to be merged into, without `refs/heads/`; none for the one that the run starts from.
+    /// The base branch, without `refs/heads/`; none for the branch that the run starts from.
     pub base: Option<String>,
-    /// Where.
+    /// The forge and repository.
     pub forge: Arc<Forge>,
 }
 
 /// The pull request of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequestReport {
-    /// The branch with the changes, without `refs/heads/`.
+    /// The head branch, without `refs/heads/`.
     pub head: String,
-    /// The branch that they are to be merged into.
+    /// The base branch.
     pub base: String,
-    /// The request at the forge; none in a preview, which does not ask there.
+    /// The request at the forge; none in a preview, which does not contact the forge.
     pub kept: Option<Kept>,
 }
 
 impl PullRequestReport {
-    /// The word for what happened, in every output.
+    /// The word for the result in every output.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self.kept.as_ref().map(|kept| kept.state) {
@@ -43,7 +43,7 @@ impl PullRequestReport {
         }
     }
 
-    /// What is to be said of a request that somebody did not want.
+    /// A note about a request that was declined.
     pub(super) fn note(&self) -> Option<String> {
         let kept = self.kept.as_ref().filter(|kept| kept.state == State::Declined)?;
         Some(format!(
@@ -53,7 +53,7 @@ impl PullRequestReport {
     }
 }
 
-/// Which API a forge speaks, from how objects say it.
+/// The API of a forge, from the settings of objects.
 #[must_use]
 pub fn forge_kind(kind: ForgeKind) -> Kind {
     match kind {
@@ -64,10 +64,10 @@ pub fn forge_kind(kind: ForgeKind) -> Kind {
 
 const HEADS: &str = "refs/heads/";
 
-/// The two branches of the request that `job` wants, if it wants one.
+/// The base and head of the request that `job` asks for, if it does.
 ///
 /// # Errors
-/// When the run pushes no branch that could be merged, or pushes to the base itself: said before anything is pushed.
+/// The run pushes no branch that could be merged, or pushes to the base itself; found before anything is pushed.
 pub(super) fn planned(
     job: &RemoteJob,
     checked_out: &str,
@@ -90,10 +90,10 @@ pub(super) fn planned(
     }
 }
 
-/// Opens or updates the request for what was pushed.
+/// Opens or updates the request for the pushed branch.
 ///
 /// # Errors
-/// What the forge says against it; the push has landed all the same.
+/// Errors of the forge; the push has landed all the same.
 pub(super) fn keep(
     job: &RemoteJob,
     planned: PullRequestReport,

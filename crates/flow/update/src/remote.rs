@@ -1,5 +1,5 @@
-//! A run against a remote: fetch → resolve → plan → splice → commit → push → pull request, tried again when a race was lost.
-//! Each step gives what it found; here it goes into the report at once, so that a failure is told with what came before it.
+//! A run against a remote: fetch → resolve → plan → splice → commit → push → pull request, repeated after a lost race. Each
+//! step's result goes into the report at once, so that a failure is reported together with the steps before it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,20 +26,20 @@ use bumpwright_edit::Plan;
 use bumpwright_git::Mirror;
 use bumpwright_http::pause_between;
 
-/// What runs against one remote share.
+/// Resources shared by the runs against one remote.
 #[derive(Clone)]
 pub struct Place {
     /// The mirror of the remote, with the credentials of this run.
     pub mirror: Arc<Mirror>,
-    /// What is known of its objects.
+    /// Facts about its objects.
     pub index: Arc<Index>,
-    /// Those that push to the same reference take turns.
+    /// Push locks, by reference.
     pub lanes: Arc<Lanes>,
     /// The clock, in seconds since 1970-01-01 UTC.
     pub now: fn() -> i64,
 }
 
-/// Runs `job`. A failure is in the report's `error`, beside what was found before it.
+/// Runs `job`. A failure is in the report's `error`, beside the results before it.
 #[must_use]
 pub fn run(job: &RemoteJob, place: &Place) -> Run {
     let lane = place.lanes.of(&job.queue());
@@ -73,13 +73,13 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
     if let Some(error) = failure {
         report.fail(&error);
         report.failure = Some(error.failure());
-        // A commit that no reference holds does not exist for anybody.
+        // A commit that no reference holds is not reported.
         report.commit = report.commit.filter(|_| !report.pushes.is_empty());
     }
     report
 }
 
-/// A pause of so many milliseconds.
+/// A random pause from a range of milliseconds.
 fn drawn(range: &Range<u64>) -> Duration {
     pause_between(Duration::from_millis(range.start), Duration::from_millis(range.end))
 }
@@ -92,22 +92,22 @@ struct Attempt<'a> {
     variant: Variant,
 }
 
-/// What a run is going to do, as far as looking tells it.
+/// The result of the read-only steps.
 struct Planned {
     base: Base,
-    /// The pull request that is wanted.
+    /// The pull request to open.
     request: Option<PullRequestReport>,
     /// The job's path, joined.
     below: String,
     surveyed: Surveyed,
-    /// With the images of all that markers name.
+    /// With the images of all policies named by markers.
     policies: Arc<Policies>,
-    /// Files with edits, by their place in what was surveyed.
+    /// Files with edits, by their index in the survey.
     files: Vec<(usize, Plan)>,
 }
 
 impl Attempt<'_> {
-    /// Gives the variant to try instead, when a review server wants one or somebody has landed meanwhile.
+    /// Returns the variant to try instead, when a review server requires one or another run has pushed meanwhile.
     fn run(self, turn: &mut LaneGuard<'_>, report: &mut Run) -> Result<Option<Variant>, RunError> {
         let mut planned = self.plan(report)?;
         if planned.files.is_empty() {
@@ -193,7 +193,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Waits until those before it have pushed.
+    /// Waits until earlier runs have pushed.
     fn take(self, turn: &mut LaneGuard<'_>) -> Result<View, RunError> {
         let timeout = self.place.mirror.timeout();
         turn.take_turn(timeout).ok_or_else(|| RunError::Busy {
@@ -202,7 +202,7 @@ impl Attempt<'_> {
         })
     }
 
-    /// The commit's message, with a Change-Id where the short form for Gerrit is asked for.
+    /// The commit message, with a Change-Id where the short form for Gerrit is used.
     fn message(self, planned: &Planned, report: &Run) -> Result<Vec<u8>, RunError> {
         let (job, policies) = (self.job, &planned.policies);
         let message = job.message.render(&Changed {

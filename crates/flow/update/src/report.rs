@@ -1,4 +1,4 @@
-//! What a run did, or would do: one value for every output format, status and event.
+//! The result of a run or preview: one value for every output format, status and event.
 
 use std::collections::BTreeSet;
 
@@ -17,36 +17,36 @@ pub struct Run {
     pub automation: Option<String>,
     /// Where the run went: a URL without secrets, or a folder.
     pub target: String,
-    /// Nothing is written, nothing was.
+    /// Whether the run is a preview.
     pub dry_run: bool,
-    /// What was checked out; none in a folder.
+    /// The checked-out revision; none in a folder.
     pub revision: Option<Revision>,
     /// Fields that changed.
     pub changes: Vec<Change>,
-    /// What looked like a marker and was left alone.
+    /// Markers that were not followed.
     pub skips: Vec<Skip>,
-    /// The policies that markers name, whatever came of it.
+    /// The policies that markers name, whatever their result.
     pub named: BTreeSet<PolicyName>,
     /// The files that changed, old and new bytes.
     pub files: Vec<FileChange>,
     /// The commit, if one was made (or would be).
     pub commit: Option<CommitReport>,
-    /// How often a push was lost to somebody else's.
+    /// How often a push lost its race.
     pub races: u32,
     /// References that were pushed.
     pub pushes: Vec<PushReport>,
     /// The pull request for what was pushed, or would be.
     pub pull_request: Option<PullRequestReport>,
-    /// Things worth saying that are neither: a manifest in the repository that could not be read, for example.
+    /// Other notes: for example a manifest in the repository that could not be read.
     pub notes: Vec<String>,
     /// Why the run failed.
     pub error: Option<String>,
-    /// The same as a condition tells it; runs in folders have none.
+    /// The failure as a condition shows it; runs in folders have none.
     pub failure: Option<Failure>,
 }
 
 impl Run {
-    /// The report of a run that is about to begin.
+    /// The empty report of a run.
     pub(super) fn begin(edits: &Edits, target: &str) -> Self {
         Self {
             automation: edits.automation.clone(),
@@ -56,7 +56,7 @@ impl Run {
         }
     }
 
-    /// The run has failed, and for a template: what was probably meant.
+    /// Records a failure, and for a template error what was probably meant.
     pub(super) fn fail(&mut self, error: &RunError) {
         if let RunError::Message(source) = error {
             self.notes.push(explained(source));
@@ -64,8 +64,8 @@ impl Run {
         self.error = Some(error.to_string());
     }
 
-    /// What is checked out after the run: its own commit, if that went to the branch that it started from. What was pushed to
-    /// another branch is not what is checked out next time.
+    /// The revision checked out after the run: its own commit, if that was pushed to the branch that it started from. Commits
+    /// on other branches are not checked out next time.
     #[must_use]
     pub fn revision_after(&self) -> Option<Revision> {
         let mut revision = self.revision.clone()?;
@@ -81,14 +81,14 @@ impl Run {
         Some(revision)
     }
 
-    /// Whether a reference at the remote has changed.
+    /// Returns whether a reference at the remote has changed.
     #[must_use]
     pub fn has_pushed(&self) -> bool {
         self.pushes.iter().any(|push| push.status != PushStatus::UpToDate)
     }
 }
 
-/// A changed file, whole.
+/// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileChange {
     /// Path from the repository's root, as bytes since Git's names are.
@@ -110,7 +110,7 @@ pub struct CommitReport {
     pub message: String,
     /// `Name <email>`.
     pub author: String,
-    /// Whether it carries a signature.
+    /// Whether the commit is signed.
     pub signed: bool,
 }
 
@@ -119,24 +119,24 @@ pub struct CommitReport {
 pub struct PushReport {
     /// Full name.
     pub reference: String,
-    /// What it held before; none when it was made.
+    /// Its value before; none when it was created.
     pub old: Option<String>,
-    /// What it holds now.
+    /// Its value now.
     pub new: String,
-    /// What happened.
+    /// The kind of update.
     pub status: PushStatus,
 }
 
-/// What happened to a reference.
+/// The update of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushStatus {
-    /// It did not exist.
+    /// Created.
     Created,
-    /// It moved forward.
+    /// Fast-forwarded.
     Updated,
-    /// It was replaced (C30).
+    /// Replaced (C30).
     Forced,
-    /// It already held that commit, or one just like it.
+    /// Unchanged: it already held that commit, or an equal one.
     UpToDate,
 }
 

@@ -1,4 +1,4 @@
-//! Image policies and image repositories that people keep in the very repository that is updated (docs/cli.md, *TARGET*, rule 5).
+//! Image policies and image repositories in the very repository that is updated (docs/cli.md, *TARGET*, rule 5).
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ pub(super) struct Found {
     objects: Objects,
     notes: Vec<String>,
     wishes: BTreeMap<(&'static str, ObjectName), (String, Wish)>,
-    /// Those of which there are several that differ, as in a repository with a folder for each cluster, and the words for
-    /// it. Which one a field means nobody can tell, so none of them decides about an image.
+    /// Policies with several definitions that differ, as in a repository with a folder for each cluster, and the message for
+    /// each. It is ambiguous which one a field means, so none of them chooses an image.
     unclear: BTreeMap<(&'static str, ObjectName), String>,
 }
 
-/// What decides about an image.
+/// The part of a manifest that decides about the image.
 #[derive(PartialEq)]
 enum Wish {
     /// With the annotations that may be guards.
@@ -30,7 +30,7 @@ const POLICY: &str = "ImagePolicy";
 const REPOSITORY: &str = "ImageRepository";
 
 impl Found {
-    /// Adds the policies of one file. What cannot be read is noted, with its place, and keeps nothing back.
+    /// Adds the policies of one file. Unreadable manifests are noted with their place, and do not stop the others.
     pub(super) fn read(&mut self, path: &[u8], bytes: &[u8]) {
         let lenient = read_leniently(&String::from_utf8_lossy(path), bytes);
         self.notes
@@ -65,7 +65,7 @@ impl Found {
         }
     }
 
-    /// The given policies with those that were found below them, and what is worth saying.
+    /// The given policies together with those found in the repository, and the notes.
     pub(super) fn below(self, given: &Policies) -> (Policies, Vec<String>) {
         let mut policies = given.clone();
         for repository in self.objects.image_repositories() {

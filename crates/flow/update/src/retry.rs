@@ -1,31 +1,31 @@
-//! Whether a run starts over after a failure: what happened comes in, a decision goes out. Nobody waits here.
+//! Whether a run starts over after a failure: a pure decision; the caller sleeps.
 
 use std::ops::Range;
 
 use super::error::RunError;
 use bumpwright_git::{GitError, ObjectId};
 
-/// A run is tried this often before it gives up on races that others win. Each loss means that somebody else has landed, so
-/// many of them are only a busy branch: with four contenders one in a hundred thousand runs loses all of these.
+/// Attempts before a run gives up on races. Each loss means that somebody else has pushed, so many of them are only a busy
+/// branch: with four contenders one in a hundred thousand runs loses all of these.
 const TRIES: u32 = 40;
 
-/// The same loss so often in a row is none: a mirror that lags behind its server has caught up by then.
+/// Repeated equal losses are not a race: a mirror that lags behind its server has caught up by then.
 const SAME_LOSSES: u32 = 6;
 
-/// A mirror that is damaged is rebuilt in the next fetch. This often is enough.
+/// A damaged mirror is rebuilt by the next fetch. This many rebuilds are enough.
 const DAMAGED_TRIES: u32 = 3;
 
 /// The attempts of one run.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
-    /// Since the beginning, or since the last one that had to be repeated without having failed.
+    /// Since the beginning, or since the last attempt that was repeated without a failure.
     tries: u32,
     races: u32,
-    /// The last loss, and how often it came in a row.
+    /// The last loss, and its repetitions.
     lost: Option<(Loss, u32)>,
 }
 
-/// A push that came too late. What it meets again and again is no race.
+/// A push that came too late. An equal loss, repeated, is not a race.
 #[derive(Debug, PartialEq, Eq)]
 struct Loss {
     reference: String,
@@ -33,32 +33,32 @@ struct Loss {
     now: Option<ObjectId>,
 }
 
-/// What becomes of a run after a failure.
+/// The decision after a failure.
 #[derive(Debug)]
 pub(super) enum Decision {
-    /// It starts over after a pause of so many milliseconds, drawn from this range.
+    /// Start over after a random pause from this range, in milliseconds.
     Again(Range<u64>),
-    /// It fails.
+    /// Fail.
     GiveUp(RunError),
 }
 
 impl Attempts {
-    /// Another attempt begins.
+    /// Begins another attempt.
     pub(super) fn begin(&mut self) {
         self.tries += 1;
     }
 
-    /// The next attempt is no repetition: a newer tip, or another commit.
+    /// The next attempt is not a repetition: it has a newer tip, or another commit.
     pub(super) fn renew(&mut self) {
         self.tries = 0;
     }
 
-    /// How often a push was lost to somebody else's.
+    /// How often a push lost its race.
     pub(super) fn races(&self) -> u32 {
         self.races
     }
 
-    /// Decides after an attempt has failed. Once something of it has landed, starting over would not push the rest.
+    /// Decides after a failed attempt. Once some push has landed, starting over would not push the rest.
     pub(super) fn after(&mut self, error: RunError, has_landed: bool) -> Decision {
         match error {
             RunError::Push {
@@ -77,7 +77,7 @@ impl Attempts {
                     now,
                 },
             ),
-            // The mirror rebuilds itself in the next fetch: this run can still succeed.
+            // The mirror is rebuilt by the next fetch: this run can still succeed.
             RunError::Fetch {
                 source: GitError::Damaged(_),
                 ..
@@ -110,7 +110,7 @@ impl Attempts {
     }
 }
 
-/// Short at first, longer and more uneven the more often a race was lost.
+/// Short at first; longer and more spread out with each lost race.
 fn longest_pause(tries: u32) -> u64 {
     20 << tries.min(6)
 }

@@ -11,48 +11,48 @@ use super::survey::Marked;
 use super::view::View;
 use bumpwright_edit::{Images, Reason, Verdict};
 
-/// So many closed changes in a row are passed over; a policy that flips to and fro closes one each time.
+/// Closed changes in a row that are passed over; a policy that flips to and fro closes one each time.
 const MAX_CLOSED: u32 = 32;
-/// So many older patch sets of one change are passed over.
+/// Older patch sets of one change that are passed over.
 const MAX_OLDER: u32 = 16;
 
-/// How a commit for review differs from the first one that a run would make of the same edits.
+/// How a commit for review differs from the default one for the same edits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Variant {
-    /// Which of the Change-Ids that the short form has for the same state: the first whose change is not closed.
+    /// Index of the Change-Id among those of the same state: the first whose change is not closed.
     pub(super) change: u32,
-    /// Seconds after the base commit. Gerrit keeps the patch sets of a change apart by their commits, so that one that
-    /// goes back to what an older one held needs another time.
+    /// Seconds after the base commit. Gerrit distinguishes the patch sets of a change by their commits, so one that returns to
+    /// the content of an older one needs another time.
     pub(super) seconds: u32,
 }
 
 impl Variant {
-    /// The same edits as another change.
+    /// The same edits in another change.
     pub(super) fn next_change(self) -> Option<Self> {
         let change = self.change + 1;
         (change < MAX_CLOSED).then_some(Self { change, seconds: 0 })
     }
 
-    /// The same edits as another commit.
+    /// The same edits in another commit.
     pub(super) fn next_commit(self) -> Option<Self> {
         let seconds = self.seconds + 1;
         (seconds < MAX_OLDER).then_some(Self { seconds, ..self })
     }
 }
 
-/// What a review server means by a refusal: Gerrit (`ReceiveCommits`, Gerrit 3.10; older versions say the same), and AGit
-/// at Gitea and Forgejo (their `services/agit`).
+/// The meaning of a review server's refusal: Gerrit (`ReceiveCommits`, Gerrit 3.10; older versions use the same texts), and
+/// AGit at Gitea and Forgejo (their `services/agit`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// It has the commit: in a change, open or not, or only on a branch.
+    /// The server has the commit: in a change, open or not, or only on a branch.
     NothingNew,
-    /// The commit is what the change holds already.
+    /// The change already holds the commit.
     Current,
     /// The commit is an older patch set of its change.
     Older,
     /// The change with this Change-Id was merged or abandoned.
     Closed,
-    /// AGit: the topic holds another commit, which is replaced only when that is asked for.
+    /// AGit: the topic holds another commit, which is replaced only on request.
     AsksForForce,
     /// Anything else: a refusal.
     Refused,
@@ -82,21 +82,21 @@ impl Answer {
     }
 }
 
-/// The lines in which a server says where a change can be seen, without the blanks around them.
+/// The lines that name the address of a change, trimmed.
 pub(super) fn links(said: &str) -> impl Iterator<Item = &str> {
     said.lines().map(str::trim).filter(|line| line.contains("://"))
 }
 
-/// What a Change-Id is made of.
+/// The input of a Change-Id.
 ///
-/// Not of tags, so that a change that waits for its review is amended when a newer image comes, whichever of the run's
-/// policies it is for. But of what the marked fields hold in Git: as soon as the change is merged they hold something
-/// else, and the next one is a change of its own. Commits that touch none of them do not matter.
+/// Tags are left out, so that an open change is amended when a newer image comes, whichever of the run's policies it is for.
+/// The current values of the marked fields in Git are included: once the change is merged they differ, and the next change is a
+/// new one. Commits that touch none of the fields do not matter.
 #[derive(Debug)]
 pub(super) struct State<'a> {
     /// The remote, without secrets.
     pub(super) url: &'a str,
-    /// Where the change is to be merged, `refs/for/main`.
+    /// The target of the change, `refs/for/main`.
     pub(super) reference: &'a str,
     /// `namespace/name` of the automation, if there is one.
     pub(super) automation: Option<&'a str>,
@@ -116,7 +116,7 @@ impl<'a> State<'a> {
             namespace: edits.namespace.as_deref(),
             selector: edits.selector.as_ref(),
         };
-        // What is of another automation is for its changes; all else counts, also while its registry is away.
+        // Policies of another automation belong to its changes; all others count, even while their registry is unreachable.
         let others = |verdict| matches!(verdict, Verdict::Skip(Reason::OtherNamespace | Reason::NotSelected, _));
         let scans = marked
             .iter()
@@ -133,8 +133,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The Change-Id, `I` and 40 hexadecimal digits. `change` counts those for the same state whose changes are closed: a
-    /// merge that was taken back, or a change that somebody abandoned.
+    /// The Change-Id, `I` and 40 hexadecimal digits. `change` counts those of the same state whose changes are closed: a
+    /// reverted merge, or an abandoned change.
     pub(super) fn change_id(&self, change: u32) -> String {
         let mut hash = Sha256::new();
         let mut add = |part: &[u8]| {

@@ -1,4 +1,4 @@
-//! Files of a folder are replaced all or not at all, whatever else happens meanwhile: a full disk, an editor, Ctrl-C.
+//! Atomic replacement of a set of files, in the face of full disks, editors and Ctrl-C.
 
 use std::fs;
 use std::io::{Error, ErrorKind, Write};
@@ -8,20 +8,20 @@ use super::error::RunError;
 use super::interrupt;
 use super::report::FileChange;
 
-/// A file whose new content is ready beside it.
+/// A file whose new content is written beside it.
 struct Staged<'a> {
     temporary: tempfile::NamedTempFile,
     path: PathBuf,
     change: &'a FileChange,
 }
 
-/// Replaces files: all new contents stand on the disk before the first file is replaced, and each is replaced at once.
+/// Replaces files: all new contents are on disk before the first file is replaced, each by a rename.
 ///
-/// They are not forced onto the platter: like a checkout, this is work that can be done again.
+/// They are not synced: like a checkout, this can be repeated.
 ///
 /// # Errors
 ///
-/// When one cannot be written, has changed since it was read, or the user interrupts: then none is changed.
+/// When a file cannot be written, has changed since it was read, or the user interrupts: none is changed then.
 pub(super) fn replace_all(root: &Path, files: &[FileChange]) -> Result<(), RunError> {
     let mut staged = Vec::with_capacity(files.len());
     for change in files {
@@ -53,7 +53,7 @@ pub(super) fn replace_all(root: &Path, files: &[FileChange]) -> Result<(), RunEr
     Ok(())
 }
 
-/// Replaces files outside of a run, in the same way; their paths are those that this process would open.
+/// Replaces files outside of a run in the same way; paths are relative to the working directory of the process.
 ///
 /// # Errors
 ///
@@ -62,7 +62,7 @@ pub fn replace_files(files: &[FileChange]) -> Result<(), RunError> {
     interrupt::held(|| replace_all(Path::new("."), files))
 }
 
-/// Gives files the content back that they had, whatever stands there now.
+/// Restores the old content of files, whatever they hold now.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ fn unwritable(path: &Path, source: Error) -> RunError {
     }
 }
 
-/// The new content beside the file, with its permissions and its owner.
+/// Writes the new content beside the file, with its permissions and its owner.
 fn stage(path: &Path, content: &[u8]) -> std::io::Result<tempfile::NamedTempFile> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let meta = fs::symlink_metadata(path)?;
@@ -98,8 +98,8 @@ fn stage(path: &Path, content: &[u8]) -> std::io::Result<tempfile::NamedTempFile
         use std::os::unix::fs::{MetadataExt, fchown};
         let own = temporary.as_file().metadata()?;
         if (own.uid(), own.gid()) != (meta.uid(), meta.gid()) {
-            // A run by root in a container must not take the files away from their owner; who may not give them away
-            // owns the new file, as with any editor.
+            // A run as root in a container must not take files from their owner. Without the right to change the owner, the new
+            // file belongs to the user, as with any editor.
             let _ = fchown(temporary.as_file(), Some(meta.uid()), Some(meta.gid()));
         }
     }
@@ -107,7 +107,7 @@ fn stage(path: &Path, content: &[u8]) -> std::io::Result<tempfile::NamedTempFile
     Ok(temporary)
 }
 
-/// A repository path as this system spells it.
+/// A repository path in this system's spelling.
 pub(super) fn native(path: &[u8]) -> PathBuf {
     #[cfg(unix)]
     {

@@ -1,4 +1,5 @@
-//! What an automation and its GitRepository say about start and push (IUA v1, *Git specification*), for commands and
+//! Start and push settings of an automation and its GitRepository (IUA v1, *Git specification*), for commands and controllers
+//! alike.
 //! controllers alike.
 
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use super::job::{OtherBranch, PushSettings, Start};
 use bumpwright_api::{GitRef, ImageUpdateAutomation};
 use bumpwright_semver::Constraint;
 
-/// A setting that cannot be followed.
+/// A setting that is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The range of versions.
@@ -24,7 +25,7 @@ pub enum SettingsError {
     Refspec(#[from] DestinationError),
 }
 
-/// What is checked out, and the branch that the reference names beside a tag, range or commit: commit before name before
+/// The start of the checkout, and the branch that the reference names beside a tag, range or commit: commit before name before
 /// range before tag before branch (GitRepository v1, *Reference*). Without a reference it is `master`, Flux's default.
 ///
 /// # Errors
@@ -75,8 +76,7 @@ pub fn push(automation: &ImageUpdateAutomation) -> Result<PushSettings, Settings
     })
 }
 
-/// Whether neither the automation nor its repository says what to check out: then there is no branch to push to
-/// (IUA-074).
+/// Returns whether neither the automation nor its repository names a reference: then there is no branch to push to (IUA-074).
 #[must_use]
 pub fn names_no_branch(reference: Option<&GitRef>, push: &PushSettings) -> bool {
     reference.is_none_or(|reference| *reference == GitRef::default()) && push.branch.is_none()

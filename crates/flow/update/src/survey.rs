@@ -1,4 +1,4 @@
-//! Which files of a tree carry markers (or policies), read from the objects that were never seen before.
+//! Finds the files of a tree with markers (or policies), reading only unknown objects.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,35 +9,35 @@ use bumpwright_api::could_hold;
 use bumpwright_edit::{self as edit, FileKind, LocalSkip, Reason, Scan};
 use bumpwright_git::{Entry, EntryKind, GitError, ObjectId, Objects, Walk};
 
-/// Folders may not nest deeper: each level costs stack.
+/// Limit on folder nesting: each level costs stack.
 const MAX_DEPTH: usize = 256;
 
-/// A file worth coming back to.
+/// A file with markers or policies.
 #[derive(Clone, Debug)]
 pub struct Marked<Place = ObjectId> {
     /// Path from the repository's root.
     pub path: Vec<u8>,
-    /// Where its content is: a blob of a tree, or a path of a folder.
+    /// Its content: a blob of a tree, or a path of a folder.
     pub place: Place,
     /// How it is read.
     pub kind: FileKind,
-    /// What is known of it.
+    /// Facts about its content.
     pub facts: BlobFacts,
 }
 
-/// Files worth coming back to.
+/// Files with markers or policies.
 #[derive(Debug)]
 pub struct Surveyed {
     /// In the order of their paths in the trees.
     pub files: Vec<Marked>,
-    /// What they and what a run makes of them may use up.
+    /// Budget for them and for the results of the run.
     pub walk: Walk,
-    /// The memory for what was learnt on the way, which the index keeps until the run is over.
+    /// Memory for new facts, which the index keeps until the run is over.
     _learnt: Option<Walk>,
 }
 
 impl Surveyed {
-    /// No files.
+    /// An empty survey.
     pub(super) fn none(objects: &Objects) -> Self {
         let walk = Walk::new(FILES, objects);
         Self {
@@ -48,11 +48,11 @@ impl Surveyed {
     }
 }
 
-/// What is walked through, for errors.
+/// The name of the repository, for errors.
 const FILES: &str = "the files of the repository";
 
-/// Looks below the tree `root`, which stands at `prefix` in the repository (empty for its root). Only objects that
-/// `index` does not know are read.
+/// Surveys the tree `root`, which is at `prefix` in the repository (empty for its root). Only objects unknown to `index` are
+/// read.
 ///
 /// # Errors
 ///
@@ -65,7 +65,7 @@ pub fn survey(objects: &Objects, index: &Index, root: ObjectId, prefix: &[u8]) -
     Ok(Surveyed { files, walk, _learnt })
 }
 
-/// Looks at one file.
+/// Surveys one file.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub fn survey_file(objects: &Objects, index: &Index, blob: ObjectId, path: &[u8]
     Ok(Surveyed { files, walk, _learnt })
 }
 
-/// Reads what is new below `root` and adds it to the index.
+/// Reads the unknown objects below `root` and adds them to the index.
 fn learn(objects: &Objects, index: &Index, root: ObjectId) -> Result<Walk, GitError> {
     let mut walk = Walk::new(FILES, objects);
     let mut new = New::default();
@@ -97,10 +97,10 @@ fn learn(objects: &Objects, index: &Index, root: ObjectId) -> Result<Walk, GitEr
     Ok(walk)
 }
 
-/// What a walk found that the index does not know.
+/// Unknown objects found by a walk.
 #[derive(Default)]
 struct New {
-    /// Trees, each after those below it.
+    /// Trees, children before parents.
     trees: Vec<(ObjectId, Vec<Child>)>,
     blobs: Vec<(ObjectId, FileKind)>,
     seen: HashSet<ObjectId>,
@@ -134,7 +134,7 @@ impl New {
                     None
                 }
                 kind if kind.is_file() => Some(self.ask(index, &entry)),
-                // Links and submodules below the path are never followed or changed.
+                // Links and submodules below the path are neither followed nor changed.
                 _ => continue,
             };
             let child = Child {
@@ -149,7 +149,7 @@ impl New {
         Ok(())
     }
 
-    /// Notes the blob of a file as one to be read, unless it is known or noted.
+    /// Adds a file's blob to those to read, unless it is known or already added.
     fn ask(&mut self, index: &Index, entry: &Entry<'_>) -> FileKind {
         let kind = edit::file_kind(&String::from_utf8_lossy(entry.name));
         if index.blob(entry.id, kind).is_none() && self.asked.insert((entry.id, kind)) {
@@ -159,7 +159,7 @@ impl New {
     }
 }
 
-/// Scans these blobs on all cores and adds what is found to the index.
+/// Scans these blobs on all cores and adds the facts to the index.
 fn scan_all(objects: &Objects, index: &Index, blobs: &[(ObjectId, FileKind)], walk: &mut Walk) -> Result<(), GitError> {
     let walk = Mutex::new(walk);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -186,7 +186,7 @@ fn scan_all(objects: &Objects, index: &Index, blobs: &[(ObjectId, FileKind)], wa
         .map_or(Ok(()), Err)
 }
 
-/// One worker: takes a handful of blobs at a time.
+/// One worker: takes a few blobs at a time.
 fn scan_some(
     objects: &Objects,
     index: &Index,
@@ -211,7 +211,7 @@ fn scan_some(
     }
 }
 
-/// Reads one blob, unless it is too large to be looked at (docs/cli.md, *Output*). Gives how much was read, too.
+/// Reads one blob, unless it is too large (docs/cli.md, *Output*). Also returns the number of bytes read.
 fn look_at(objects: &Objects, id: ObjectId, kind: FileKind) -> Result<(BlobFacts, u64), GitError> {
     match objects.held_blob(id, size_limit(kind)) {
         Ok((bytes, mut held)) => {
@@ -225,7 +225,7 @@ fn look_at(objects: &Objects, id: ObjectId, kind: FileKind) -> Result<(BlobFacts
     }
 }
 
-/// What scanning a file takes in memory besides its bytes: something for each line, if it is parsed at all.
+/// Memory for scanning a file besides its bytes: proportional to its lines, if it is parsed at all.
 fn while_scanning(kind: FileKind, bytes: &[u8]) -> u64 {
     const LINE: usize = 64;
     let is_parsed = kind == FileKind::Yaml && edit::looks_marked(bytes);
@@ -237,7 +237,7 @@ fn while_scanning(kind: FileKind, bytes: &[u8]) -> u64 {
     }
 }
 
-/// What there is to know of a file's content.
+/// Computes the facts about a file's content.
 #[must_use]
 pub fn facts(kind: FileKind, bytes: &[u8]) -> BlobFacts {
     BlobFacts {
@@ -246,7 +246,7 @@ pub fn facts(kind: FileKind, bytes: &[u8]) -> BlobFacts {
     }
 }
 
-/// What there is to know of a file that is too large to be looked at: a skip for YAML, nothing for others.
+/// The facts about a file that is too large: a skip for YAML, nothing for others.
 #[must_use]
 pub fn too_large(kind: FileKind, size: u64) -> BlobFacts {
     if kind == FileKind::Other {
@@ -259,13 +259,13 @@ pub fn too_large(kind: FileKind, size: u64) -> BlobFacts {
     skipped(Reason::TooLarge, message)
 }
 
-/// What there is to know of a file or folder that cannot be read: a skip, since markers may be in it.
+/// The facts about an unreadable file or folder: a skip, since it may have markers.
 #[must_use]
 pub fn unreadable(error: &std::io::Error) -> BlobFacts {
     skipped(Reason::Unparsable, format!("it cannot be read: {error}"))
 }
 
-/// A file of which nothing is known but why.
+/// A file with a skip only.
 fn skipped(reason: Reason, message: String) -> BlobFacts {
     let skip = LocalSkip {
         line: 1,
@@ -283,7 +283,7 @@ fn skipped(reason: Reason, message: String) -> BlobFacts {
     }
 }
 
-/// The most bytes of a file that are looked at (docs/cli.md, *Output*).
+/// The most bytes of a file that are read (docs/cli.md, *Output*).
 #[must_use]
 pub fn size_limit(kind: FileKind) -> u64 {
     let limit = match kind {
@@ -293,7 +293,7 @@ pub fn size_limit(kind: FileKind) -> u64 {
     u64::try_from(limit).unwrap_or(u64::MAX)
 }
 
-/// A scan that found something.
+/// A scan with results.
 fn kept(scan: Scan) -> Option<Arc<Scan>> {
     (!scan.sites.is_empty() || !scan.skips.is_empty()).then(|| Arc::new(scan))
 }

@@ -1,8 +1,7 @@
-//! Trailers of a commit message: the lines of its last paragraph that people and servers look things up in
-//! (git-interpret-trailers).
+//! Trailers of a commit message: the lines of its last paragraph that name keys and values (git-interpret-trailers).
 
-/// The message with `Change-Id: ID` among its trailers; unchanged when it names a change itself, rightly placed or not:
-/// the server says so then.
+/// Adds `Change-Id: ID` to the trailers; a message that names a change already, rightly placed or not, is returned unchanged,
+/// and the server reports errors in it.
 pub(super) fn with_change_id(message: &[u8], id: &str) -> Vec<u8> {
     let lines: Vec<&[u8]> = message.split(|byte| *byte == b'\n').collect();
     if lines.iter().any(|line| names_change(line)) {
@@ -14,7 +13,7 @@ pub(super) fn with_change_id(message: &[u8], id: &str) -> Vec<u8> {
     out
 }
 
-/// `Change-Id: I…`, in any case, or the link that Gerrit takes in its place.
+/// `Change-Id: I…`, in any case, or the link that Gerrit accepts in its place.
 fn names_change(line: &[u8]) -> bool {
     let key = |key: &str| {
         let (start, rest) = line.split_at_checked(key.len())?;
@@ -28,7 +27,7 @@ fn names_change(line: &[u8]) -> bool {
         || key("Link:").is_some_and(|link| link.rsplit(|byte| *byte == b'/').next().is_some_and(is_id))
 }
 
-/// Whether the last paragraph consists of trailers: all its lines are, or a quarter and one that git writes itself. The
+/// Returns whether the last paragraph consists of trailers: all its lines are, or a quarter and one that git writes itself. The
 /// first paragraph is the subject, whatever it looks like.
 fn has_trailers(message: &[u8]) -> bool {
     let lines: Vec<&[u8]> = message.split(|byte| *byte == b'\n').collect();
@@ -52,7 +51,7 @@ fn is_trailer(line: &[u8]) -> bool {
     key.len() < line.len() && !key.is_empty() && key.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
 }
 
-/// A line that belongs to the trailer before it.
+/// A continuation line of the previous trailer.
 fn is_continued(line: &[u8]) -> bool {
     line.first().is_some_and(u8::is_ascii_whitespace)
 }

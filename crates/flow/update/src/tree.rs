@@ -1,4 +1,4 @@
-//! The files of a fetched commit: those with markers, the policies among them, and what they become.
+//! The files of a fetched commit: marked files, policies, and edited contents.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use super::survey::{self, Marked, Surveyed};
 use bumpwright_edit::Plan;
 use bumpwright_git::{EntryKind, Fetched, GitError, Walk};
 
-/// How much larger a text is as a tree of nodes.
+/// Size of a parsed document relative to its text.
 const NODES: u64 = 32;
 
-/// What a symbolic link may hold.
+/// The most bytes of a symbolic link's target.
 const LONGEST_LINK: u64 = 4096;
 
-/// The tree that was fetched for a job.
+/// The fetched tree of a job.
 #[derive(Clone, Copy)]
 pub(super) struct Tree<'a> {
     pub(super) job: &'a RemoteJob,
@@ -46,7 +46,7 @@ impl Tree<'_> {
             Some(found) if found.kind.is_file() => {
                 survey::survey_file(objects, self.index, found.id, path.as_bytes()).map_err(reading)?
             }
-            // A submodule has nothing of this repository below it.
+            // A submodule has no files of this repository below it.
             Some(found) if found.kind == EntryKind::Submodule => Surveyed::none(objects),
             _ => {
                 return Err(RunError::NoSuchPath {
@@ -58,7 +58,7 @@ impl Tree<'_> {
         Ok((path, surveyed))
     }
 
-    /// What stands at a path.
+    /// Looks up a path.
     fn node(&self, at: &str) -> Result<Node, GitError> {
         let objects = &self.fetched.objects;
         Ok(match objects.find(self.fetched.tip.tree, at.as_bytes())? {
@@ -70,8 +70,8 @@ impl Tree<'_> {
         })
     }
 
-    /// The given policies and, when markers name others, those that the repository holds, with notes on what of these could not
-    /// be read.
+    /// The given policies and, when markers name others, those that the repository holds, with notes on manifests that could
+    /// not be read.
     pub(super) fn policies(&self, marked: &[Marked]) -> Result<(Arc<Policies>, Vec<String>), RunError> {
         let edits = &self.job.edits;
         if !preview::lacks_manifests(marked, edits) {
@@ -89,7 +89,7 @@ impl Tree<'_> {
         let mut found = repository_policies::Found::default();
         for file in files {
             let bytes = objects.blob(file.place, survey::size_limit(file.kind))?;
-            // As a tree of nodes a text is many times larger than it is.
+            // Parsed nodes take many times the size of the text.
             let mut parsing = Walk::new("the policies of the repository", objects);
             parsing.keep(NODES * bytes.len() as u64)?;
             all.walk.read(bytes.len() as u64)?;
@@ -117,7 +117,7 @@ impl Tree<'_> {
 
     fn read(&self, file: &Marked, walk: &mut Walk) -> Result<Vec<u8>, GitError> {
         let old = self.fetched.objects.blob(file.place, survey::size_limit(file.kind))?;
-        // As it was, as it will be, in the pack and on its way.
+        // The old content, the new content, the packed one and the one being sent.
         walk.keep(4 * old.len() as u64)?;
         walk.read(old.len() as u64)?;
         Ok(old)

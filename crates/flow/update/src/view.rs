@@ -6,20 +6,20 @@ use bumpwright_api::LabelSelector;
 use bumpwright_edit::{Images, Reason, Verdict};
 use bumpwright_policy::{InvalidImage, PolicyName};
 
-/// The policies as one run sees them: an automation takes those of its own namespace (IUA-002) that its selector wants.
+/// The policies visible to a run: an automation sees those of its own namespace (IUA-002) that its selector matches.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// All policies.
     pub policies: &'a Policies,
-    /// The automation's namespace; none for a plain run, which takes all.
+    /// The automation's namespace; none for a plain run, which sees all.
     pub namespace: Option<&'a str>,
     /// The automation's `policySelector`, validated.
     pub selector: Option<&'a LabelSelector>,
 }
 
 impl View<'_> {
-    /// The first policy of an automation whose image is none: like Flux, it then writes nothing at all. A plain run
-    /// only skips the markers of that policy.
+    /// The first policy of an automation with an invalid image: like Flux, the run then writes nothing at all. A plain run only
+    /// skips the markers of that policy.
     #[must_use]
     pub fn invalid(&self) -> Option<(&PolicyName, &InvalidImage)> {
         let own = self.namespace?;

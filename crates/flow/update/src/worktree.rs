@@ -1,4 +1,4 @@
-//! A commit in the user's own working repository, made by the user's own git: its index, hooks and settings are theirs.
+//! A commit in the user's own working repository, created by the user's own git with its index, hooks and settings.
 
 use std::io::Write;
 use std::path::Path;
@@ -24,22 +24,22 @@ pub struct WorktreeCommit {
     pub author: Author,
     /// The message.
     pub message: CommitMessage,
-    /// Who signs.
+    /// The signer.
     pub signing: WorktreeSigning,
 }
 
-/// Who signs a commit that the user's own git makes.
+/// The signer of a commit that the user's git creates.
 #[derive(Clone, Debug)]
 pub enum WorktreeSigning {
-    /// Git, if its settings say so (`commit.gpgsign`).
+    /// Git, if its settings enable signing (`commit.gpgsign`).
     AsGitSays,
-    /// Nobody, whatever git's settings say.
+    /// None, whatever git's settings are.
     Unsigned,
     /// This key.
     With(Arc<dyn Signer>),
 }
 
-/// Checks that the commit can be made and says what it will be. A preview starts no program that the repository names.
+/// Checks that the commit can be created and describes it. A preview starts no program that the repository names.
 ///
 /// # Errors
 ///
@@ -73,7 +73,7 @@ pub(super) fn prepare(
     Ok(report(commit, message, None, branch(&git), signed))
 }
 
-/// Refuses files that are not as they were committed.
+/// Refuses files with uncommitted changes.
 fn check_clean(git: &Git<'_>, files: &[FileChange]) -> Result<(), RunError> {
     let tracked = git.listed(&["ls-files", "-z", "--cached", "."])?;
     let compare = [
@@ -102,7 +102,7 @@ fn check_clean(git: &Git<'_>, files: &[FileChange]) -> Result<(), RunError> {
     Ok(())
 }
 
-/// The commit that is checked out.
+/// The checked-out commit.
 ///
 /// # Errors
 ///
@@ -115,7 +115,7 @@ pub(super) fn head(root: &Path) -> Result<String, RunError> {
 ///
 /// # Errors
 ///
-/// When git refuses, with its words.
+/// When git refuses, with its error text.
 pub(super) fn commit(
     commit: &WorktreeCommit,
     message: &[u8],
@@ -133,13 +133,13 @@ pub(super) fn commit(
     let id = git.text(&["rev-parse", "HEAD"])?;
     let raw = git.run(&["cat-file", "commit", "HEAD"], b"")?;
     let raw = String::from_utf8_lossy(&raw);
-    // A hook may have had the last word.
+    // A hook may have changed the message.
     let (head, message) = raw.split_once("\n\n").unwrap_or((&raw, ""));
     let signed = head.lines().any(|line| line.starts_with("gpgsig"));
     Ok(report(commit, message.as_bytes(), Some(id), branch(&git), signed))
 }
 
-/// A file with the paths of these files, for git to read.
+/// A file listing the paths of these files, for git.
 fn names(files: &[FileChange]) -> Result<NamedTempFile, RunError> {
     let failed =
         |action| move |error: std::io::Error| RunError::Other(format!("cannot {action} a temporary file: {error}"));
@@ -175,7 +175,7 @@ fn command(git: &Git<'_>, commit: &WorktreeCommit, names: &Path) -> Command {
     command
 }
 
-/// Puts a signature on the commit that git has just made: only now is it known what hooks have left of it.
+/// Signs the commit that git has just created: only now is its content final, after hooks.
 fn sign(git: &Git<'_>, signer: &dyn Signer) -> Result<(), RunError> {
     let made = git.text(&["rev-parse", "--verify", "HEAD"])?;
     let unsigned = git.run(&["cat-file", "commit", &made], b"")?;
@@ -187,9 +187,9 @@ fn sign(git: &Git<'_>, signer: &dyn Signer) -> Result<(), RunError> {
         .map(drop)
 }
 
-/// Takes back the commit that could not be signed, from the branch and from the index.
+/// Removes the commit that could not be signed from the branch and the index.
 fn undo(git: &Git<'_>, before: &str, names: &Path) {
-    // What cannot be undone shows in where HEAD stands, which is looked at next.
+    // Whether the removal worked shows in where HEAD points, which is checked next.
     let _ = git.text(&["update-ref", "-m", "commit: not signed, taken back", "HEAD", before]);
     let names = format!("--pathspec-from-file={}", names.display());
     let _ = git.text(&["reset", "--quiet", &names, "--pathspec-file-nul"]);
