@@ -1,22 +1,22 @@
-//! What was done to objects, in the words of Flux's events and logs (fluxcd/pkg `ssa`, *ChangeSet*).
+//! Results of applying objects, in the words of Flux's events and logs (fluxcd/pkg `ssa`, *ChangeSet*).
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use bumpwright_api::ObjectId;
 
-/// What was done to an object.
+/// The action taken on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
-    /// It is new, or was made again.
+    /// Created, or recreated.
     Created,
-    /// It was written.
+    /// Changed.
     Configured,
-    /// It is as it should be.
+    /// Up to date.
     Unchanged,
-    /// It is gone, or going.
+    /// Deleted, or marked for deletion.
     Deleted,
-    /// It was left alone, as somebody wants it.
+    /// Left alone, as an annotation or label asks.
     Skipped,
 }
 
@@ -33,21 +33,21 @@ impl Action {
         }
     }
 
-    /// Whether something was done.
+    /// Returns whether the object was changed in any way.
     #[must_use]
     pub const fn is_change(self) -> bool {
         matches!(self, Self::Created | Self::Configured | Self::Deleted)
     }
 }
 
-/// What was done to one object.
+/// The action taken on one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The object.
     pub id: ObjectId,
-    /// The version that it was written in.
+    /// The version in which it was written.
     pub version: String,
-    /// What was done.
+    /// The action.
     pub action: Action,
 }
 
@@ -58,14 +58,14 @@ impl fmt::Display for Change {
     }
 }
 
-/// What was done, in order.
+/// Actions, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeSet {
     /// One for each object.
     pub changes: Vec<Change>,
 }
 
-/// A line for each object.
+/// A line per object.
 impl fmt::Display for ChangeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         lines(f, self.changes.iter())
@@ -81,7 +81,7 @@ fn lines<'a>(f: &mut fmt::Formatter<'_>, changes: impl Iterator<Item = &'a Chang
 }
 
 impl ChangeSet {
-    /// Only what is no `unchanged` and no `skipped`.
+    /// The actions other than `unchanged` and `skipped`.
     #[must_use]
     pub fn changed(&self) -> Self {
         let changed = self.changes.iter().filter(|change| change.action.is_change());
@@ -90,13 +90,13 @@ impl ChangeSet {
         }
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// For logs: what was done by object.
+    /// For logs: actions by object.
     #[must_use]
     pub fn by_subject(&self) -> BTreeMap<String, &'static str> {
         let pairs = self.changes.iter();
@@ -105,7 +105,7 @@ impl ChangeSet {
             .collect()
     }
 
-    /// For logs with the gate `GroupChangeLog`: objects by what was done.
+    /// For logs with the gate `GroupChangeLog`: objects by action.
     #[must_use]
     pub fn by_action(&self) -> BTreeMap<&'static str, Vec<String>> {
         let mut grouped = BTreeMap::<_, Vec<_>>::new();

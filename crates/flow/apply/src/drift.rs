@@ -1,17 +1,16 @@
-//! Whether an object differs from what it should be: the server's dry run says what would become of it (fluxcd/pkg `ssa`,
-//! *manager_diff*).
+//! Whether an object has drifted: compares the server's dry run with the stored object (fluxcd/pkg `ssa`, *manager_diff*).
 
 use serde_json::{Map, Value};
 
 use super::metadata::texts;
 
-/// Whether applying would change more than the status or other metadata than labels and annotations.
+/// Returns whether applying would change more than the status or metadata other than labels and annotations.
 pub(super) fn has_drifted(existing: &Value, dry_run: &Value) -> bool {
     let differs = |field| texts(existing, field) != texts(dry_run, field);
     differs("labels") || differs("annotations") || compared(existing) != compared(dry_run)
 }
 
-/// The fields that are compared, by name.
+/// The compared fields, by name.
 fn compared(object: &Value) -> Vec<(&String, std::borrow::Cow<'_, Value>)> {
     use std::borrow::Cow;
     let is_autoscaler = object.get("kind").is_some_and(|kind| kind == "HorizontalPodAutoscaler");
@@ -25,7 +24,7 @@ fn compared(object: &Value) -> Vec<(&String, std::borrow::Cow<'_, Value>)> {
         .collect()
 }
 
-/// API servers before 1.27 give the first metric twice in a dry run, and an empty one at the end.
+/// API servers before 1.27 return the first metric twice in a dry run, and an empty one at the end.
 fn with_metrics_once(spec: &Value) -> Value {
     let mut spec = spec.clone();
     if let Some(metrics) = spec.get_mut("metrics").and_then(Value::as_array_mut) {
@@ -46,7 +45,7 @@ fn with_metrics_once(spec: &Value) -> Value {
     spec
 }
 
-/// The field of an object at a JSON pointer, to be taken out; nothing happens when there is none.
+/// Removes the field of an object at a JSON pointer, if it exists.
 pub(super) fn remove(object: &mut Value, pointer: &str) {
     let Some((parent, last)) = pointer.rsplit_once('/') else {
         return;
@@ -64,7 +63,7 @@ pub(super) fn remove(object: &mut Value, pointer: &str) {
     }
 }
 
-/// Sets the field of an object at a JSON pointer, with the maps that it is in. Nothing happens where a list has no such place.
+/// Sets the field of an object at a JSON pointer, creating maps on the way. Does nothing where a list has no such index.
 pub(super) fn put(object: &mut Value, pointer: &str, value: Value) {
     let Some((parent, last)) = pointer.rsplit_once('/') else {
         return;
@@ -89,7 +88,7 @@ pub(super) fn unescape(segment: &str) -> String {
     segment.replace("~1", "/").replace("~0", "~")
 }
 
-/// The place in a list; negative ones count from its end.
+/// The index in a list; negative ones count from its end.
 fn index(segment: &str, length: usize) -> Option<usize> {
     let index = segment.parse::<i64>().ok()?;
     let index = if index < 0 {

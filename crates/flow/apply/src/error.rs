@@ -1,4 +1,4 @@
-//! What can go wrong when objects are applied or pruned. First lines are Flux's (fluxcd/pkg `ssa`, *errors*).
+//! Errors of applying and pruning. First lines are Flux's (fluxcd/pkg `ssa`, *errors*).
 
 use std::fmt;
 
@@ -8,38 +8,38 @@ use super::item::Dropped;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::ClusterError;
 
-/// Objects that cannot be applied. Nothing of their stage was.
+/// Objects that cannot be applied. No object of their stage was applied.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// A rule of `.spec.ignore` is wrong.
+    /// A rule of `.spec.ignore` is not valid.
     #[error("failed to create ignore rule selector: {0}")]
     IgnoreRule(String),
-    /// A Secret is what SOPS wrote.
+    /// A Secret is still encrypted by SOPS.
     #[error("{0} is SOPS encrypted, configuring decryption is required for this secret to be reconciled")]
     Encrypted(String),
-    /// The server would refuse objects of a stage.
+    /// The server's dry run refused objects of a stage.
     #[error(transparent)]
     Refused(#[from] Refusals),
-    /// The server refuses what it would have accepted.
+    /// The server refuses an apply that it accepted as a dry run.
     #[error("{subject} {step}: {error}")]
     Write {
         /// The object.
         subject: String,
-        /// What failed.
+        /// The operation that failed.
         step: &'static str,
-        /// The server's words.
+        /// The server's error.
         error: Box<ClusterError>,
     },
-    /// An object that is to be made again does not go.
+    /// An object to be recreated is not deleted in time.
     #[error("{subject} immutable field detected, failed to wait for object to be deleted: context deadline exceeded")]
     Stays {
         /// The object.
         subject: String,
     },
-    /// What later stages need is not there in time.
+    /// Objects that later stages depend on are not ready in time.
     #[error("timeout waiting for: [{0}]")]
     NotReady(String),
-    /// The inventory could not be written before the objects were.
+    /// The inventory could not be stored before the objects were applied.
     #[error("failed to update the inventory before applying: {0}")]
     Inventory(String),
 }
@@ -54,19 +54,19 @@ impl ApplyError {
     }
 }
 
-/// An object that the server would refuse.
+/// An object that the server refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The object.
     pub id: ObjectId,
-    /// The words of Flux.
+    /// Flux's message.
     pub message: String,
-    /// Where it is written, if that is known.
+    /// Its place in the source, if known.
     pub origin: Option<String>,
 }
 
 impl Refusal {
-    /// Puts a dry run's failure into words (fluxcd/pkg `ssa/errors`, `DryRunErr`).
+    /// The message for a failed dry run (fluxcd/pkg `ssa/errors`, `DryRunErr`).
     pub(super) fn of(id: &ObjectId, origin: Option<String>, error: &ClusterError) -> Self {
         let subject = id;
         let message = if error.is_not_found() && id.name.namespace.is_empty() {
@@ -87,11 +87,11 @@ impl Refusal {
     }
 }
 
-/// All objects of a stage that the server would refuse; never none.
+/// All refused objects of a stage; never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Refusals(pub Vec<Refusal>);
 
-/// The first one as Flux names it; below it where that is written, and the others.
+/// The first one as Flux names it, then its place, and the others.
 impl fmt::Display for Refusals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, refusal) in self.0.iter().enumerate() {
@@ -105,14 +105,14 @@ impl fmt::Display for Refusals {
     }
 }
 
-/// An apply that did not get to its end.
+/// A failed apply.
 #[derive(Debug)]
 pub struct Failed {
     /// Why.
     pub error: ApplyError,
-    /// What the stages before have done.
+    /// The actions of the stages before.
     pub done: ChangeSet,
-    /// The inventory with all objects that may be there now: what it was before, and those of the stages that were begun.
+    /// The inventory with all objects that may exist now: the previous one, and those of the stages that were begun.
     pub inventory: Inventory,
     /// Fields that were not applied.
     pub dropped: Vec<Dropped>,
@@ -120,7 +120,7 @@ pub struct Failed {
 
 impl std::error::Error for Failed {}
 
-/// The message of Flux's `Ready` condition: below the failure, a line for each object that was changed.
+/// The message of Flux's `Ready` condition: the failure, followed by a line for each changed object.
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.error)?;
@@ -139,11 +139,11 @@ impl fmt::Display for Failed {
 #[derive(Debug, thiserror::Error)]
 #[error("delete failed, errors: {}", joined(.failures))]
 pub struct PruneError {
-    /// What was done for each object, as far as it is known.
+    /// The actions, as far as they are known.
     pub done: ChangeSet,
-    /// The objects that are there still, to be kept in the inventory.
+    /// The objects that still exist, to be kept in the inventory.
     pub survivors: Vec<Entry>,
-    /// The words for each.
+    /// An error message for each.
     pub failures: Vec<String>,
 }
 

@@ -1,14 +1,14 @@
-//! Objects as inventories name them, and kinds at a version.
+//! Object ids as written in inventories, and kinds at a version.
 
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_kube::GroupVersionKind;
 
-/// An id of an inventory that is none.
+/// An inventory id that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unable to parse stored object metadata: {0}")]
 pub struct InvalidId(pub String);
 
-/// Kinds whose names may hold colons, which an id does not have.
+/// Kinds whose names may contain colons, which an id cannot.
 const RBAC: &str = "rbac.authorization.k8s.io";
 const RBAC_KINDS: [&str; 4] = ["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"];
 
@@ -19,7 +19,7 @@ const RBAC_KINDS: [&str; 4] = ["Role", "ClusterRole", "RoleBinding", "ClusterRol
 pub(super) fn parse_id(id: &str) -> Result<ObjectId, InvalidId> {
     let invalid = || InvalidId(id.to_owned());
     let (namespace, rest) = id.split_once('_').ok_or_else(invalid)?;
-    // Words as cli-utils has them: what is left of the id when it turns out to be none.
+    // Error texts of cli-utils: the rest of the id at the point where parsing failed.
     let invalid = || InvalidId(rest.to_owned());
     let (rest, kind) = rest.rsplit_once('_').ok_or_else(invalid)?;
     let invalid = || InvalidId(rest.to_owned());
@@ -31,7 +31,7 @@ pub(super) fn parse_id(id: &str) -> Result<ObjectId, InvalidId> {
     })
 }
 
-/// As inventories write it.
+/// Formats the id for an inventory.
 pub(super) fn written_id(id: &ObjectId) -> String {
     let ObjectName { namespace, name } = &id.name;
     let is_rbac = id.group == RBAC && RBAC_KINDS.contains(&id.kind.as_str());

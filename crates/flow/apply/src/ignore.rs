@@ -1,4 +1,4 @@
-//! Fields that others look after (`.spec.ignore`): they are no drift, and stay as they are when an object is applied for other
+//! Ignored fields (`.spec.ignore`): they do not count as drift, and keep their values when the object is applied for other
 //! reasons (fluxcd/pkg `ssa/jsondiff`, *selector*; `ssa`, *manager_apply*).
 
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use bumpwright_kube::GroupVersionKind;
 use bumpwright_kustomize::replace::LabelSelector;
 use bumpwright_re2::{Budget, Regexp};
 
-/// Rules that are ready to be asked.
+/// Compiled rules.
 #[derive(Debug, Default)]
 pub(super) struct IgnoreRules(Vec<(Target, Vec<String>)>);
 
@@ -33,7 +33,7 @@ impl IgnoreRules {
         rules.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The fields of an object that are not looked at.
+    /// The ignored fields of an object.
     pub(super) fn paths(&self, object: &Value) -> Vec<&str> {
         let rules = self.0.iter().filter(|(target, _)| target.is_for(object));
         rules.flat_map(|(_, paths)| paths).map(String::as_str).collect()
@@ -80,7 +80,7 @@ impl Target {
         let parts = [gvk.group.as_str(), &gvk.version, &gvk.kind, name, namespace];
         let matches = |pattern: &Option<Regexp>, part: &str| match pattern {
             None => true,
-            // One that takes too many steps to match matches nothing: then drift is corrected.
+            // A pattern that takes too many steps matches nothing: drift is corrected then.
             Some(pattern) => pattern
                 .is_match(part.as_bytes(), &mut Budget::default())
                 .unwrap_or(false),
@@ -100,15 +100,15 @@ impl Target {
     }
 }
 
-/// Both sides without the fields that are not looked at.
+/// Both sides without the ignored fields.
 pub(super) fn without(object: &Value, paths: &[&str]) -> Value {
     let mut object = object.clone();
     paths.iter().for_each(|path| remove(&mut object, path));
     object
 }
 
-/// Leaves the fields that are not looked at as they are in the cluster, where applying would change them: a field that another
-/// applies too is left to it, one that is ours alone gets the value that it has.
+/// Keeps the cluster's values of ignored fields where applying would change them: a field that another manager applies as well
+/// is left out, a field that is only ours gets its current value.
 pub(super) fn yield_fields(object: &mut Value, existing: &Value, dry_run: &Value, paths: &[&str], manager: &str) {
     let managers = Managers::of(existing);
     for path in paths {
@@ -123,7 +123,7 @@ pub(super) fn yield_fields(object: &mut Value, existing: &Value, dry_run: &Value
     }
 }
 
-/// The fields that each field manager has applied.
+/// The fields applied by each field manager.
 struct Managers<'a>(Vec<(&'a str, &'a Map<String, Value>)>);
 
 impl<'a> Managers<'a> {
@@ -146,7 +146,7 @@ impl<'a> Managers<'a> {
         others.any(|(_, fields)| descend(fields, &steps).is_some())
     }
 
-    /// A pointer in the steps of `fieldsV1`: `f:name`, and for a place in a list the keys of what is there.
+    /// A pointer in the steps of `fieldsV1`: `f:name`, and for a list item its keys.
     fn steps(&self, object: &Value, pointer: &str) -> Option<Vec<String>> {
         let mut steps = Vec::new();
         let mut path = String::new();
@@ -164,7 +164,7 @@ impl<'a> Managers<'a> {
         Some(steps)
     }
 
-    /// How managers name an item of a list.
+    /// The keys by which managers name a list item.
     fn key_of(&self, item: &Map<String, Value>, steps: &[String]) -> Option<String> {
         let lists = self.0.iter().filter_map(|(_, fields)| descend(fields, steps));
         let mut keys = lists.filter_map(Value::as_object).flat_map(Map::keys);

@@ -1,4 +1,4 @@
-//! Which objects a Kustomization has applied (`.status.inventory`, K-209 to K-211).
+//! The objects applied by a Kustomization (`.status.inventory`, K-209 to K-211).
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use bumpwright_api::ObjectId;
 pub struct Entry {
     /// The object.
     pub id: ObjectId,
-    /// The version that it was applied in.
+    /// The version in which it was applied.
     pub version: String,
 }
 
@@ -37,7 +37,7 @@ impl Entry {
 }
 
 impl Inventory {
-    /// Reads `.status.inventory`; null is an empty one.
+    /// Parses `.status.inventory`; null is an empty one.
     ///
     /// # Errors
     /// [`InvalidId`]
@@ -58,7 +58,7 @@ impl Inventory {
         })
     }
 
-    /// As `.status.inventory` has it.
+    /// The JSON of `.status.inventory`.
     #[must_use]
     pub fn to_status(&self) -> Value {
         let entries = self.entries.iter();
@@ -68,7 +68,7 @@ impl Inventory {
         json!({ "entries": entries })
     }
 
-    /// The objects of a change set, also those that were skipped.
+    /// The objects of a change set, including skipped ones.
     #[must_use]
     pub fn of_changes(changes: &ChangeSet) -> Self {
         Self {
@@ -76,8 +76,8 @@ impl Inventory {
         }
     }
 
-    /// The objects that `newer` does not have, in the order in which objects are applied. Versions do not count: an object
-    /// whose `apiVersion` changed is the same object.
+    /// The objects that `newer` lacks, in apply order. Versions do not count: an object whose `apiVersion` changed is the same
+    /// object.
     #[must_use]
     pub fn without(&self, newer: &Self) -> Vec<Entry> {
         let kept: BTreeSet<&ObjectId> = newer.entries.iter().map(|entry| &entry.id).collect();
@@ -91,7 +91,7 @@ impl Inventory {
         stale
     }
 
-    /// Appends the objects that it does not have yet; whether there were any.
+    /// Appends missing objects; returns whether there were any.
     pub fn merge(&mut self, entries: impl IntoIterator<Item = Entry>) -> bool {
         let mut seen: BTreeSet<ObjectId> = self.entries.iter().map(|entry| entry.id.clone()).collect();
         let before = self.entries.len();

@@ -1,4 +1,4 @@
-//! One object on its way into the cluster.
+//! An object to apply, with its preparation.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use super::settings::Settings;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::{GroupVersionKind, Resource};
 
-/// An object as it should be.
+/// A desired object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {
     /// The manifest.
     pub object: Value,
-    /// Where it is written, for messages: `app/web.yaml:12`.
+    /// Its place in the source, for messages: `app/web.yaml:12`.
     pub origin: Option<String>,
 }
 
-/// A field of a manifest that was not applied, since the object's kind has no such field.
+/// A manifest field that was not applied because the object's kind does not have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dropped {
     /// The object, `Kind/namespace/name`.
     pub subject: String,
     /// The field.
     pub path: String,
-    /// Where the object is written.
+    /// The object's place in the source.
     pub origin: Option<String>,
 }
 
@@ -38,15 +38,15 @@ pub(super) struct Item {
     pub(super) id: ObjectId,
     pub(super) gvk: GroupVersionKind,
     pub(super) origin: Option<String>,
-    /// Of what is asked for.
+    /// Digest of the desired object.
     pub(super) digest: Fingerprint,
-    /// Where its kind is, once that is known.
+    /// Its kind's REST mapping, once known.
     pub(super) resource: Option<Arc<Resource>>,
     pub(super) dropped: Vec<String>,
 }
 
 impl Item {
-    /// Prepares a manifest: labels of its owner, form, common metadata.
+    /// Prepares a manifest: owner labels, normal form, common metadata.
     pub(super) fn of(desired: Desired, settings: &Settings) -> Result<Self, ApplyError> {
         let Desired { mut object, origin } = desired;
         let id = ObjectId::of(&object);
@@ -87,7 +87,8 @@ impl Item {
     }
 }
 
-/// Whether it is a Secret that SOPS wrote, with `data` or with `stringData` (docs/decisions.md, *SOPS Secret without decryption*).
+/// Returns whether it is a Secret encrypted by SOPS, in `data` or `stringData` (docs/decisions.md, *SOPS Secret without
+/// decryption*).
 fn is_encrypted(object: &Value) -> bool {
     let is = |field: &str, text: &str| object.get(field).is_some_and(|value| value == text);
     is("kind", "Secret") && is("apiVersion", "v1") && object.get("sops").is_some()

@@ -5,8 +5,8 @@
 //! objects ─▶ item (labels, normalize) ─▶ stages: recall (memory) ─▶ look (dry run, drift) ─▶ inventory ─▶ write ─▶ readiness
 //! ```
 //!
-//! Nothing of a stage is written before the server has accepted all of it. A reconciliation in which nothing changed asks for the
-//! versions of the objects, one list for each kind, and not for each object.
+//! No object of a stage is written before the server has accepted all of them. A reconciliation without changes costs one list
+//! of versions per kind, and no request per object.
 
 mod change;
 mod drift;

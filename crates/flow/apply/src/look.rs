@@ -1,4 +1,4 @@
-//! Looking at one object: what would become of it if it were applied, and whether it has to be.
+//! The dry run of one object: what applying would change, and whether it is needed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -22,18 +22,18 @@ use bumpwright_api::ObjectId;
 use bumpwright_kube::{Answered, Apply, Cluster, ClusterError, GroupVersionKind, Resource};
 use bumpwright_re2::{Budget, Regexp};
 
-/// What is to be done with an object.
+/// The action to take on an object.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// Nothing: it is as it was.
+    /// None: it is unchanged.
     Known(Change),
-    /// It is applied, and seen then whether that has changed it; what the server has of it.
+    /// Apply it, and see then whether that changed it; with the server's object.
     Attempt(Option<Answered<Value>>),
-    /// Nothing; which version the server has of it.
+    /// None; the server's version is unknown.
     Keep(Change, Option<Version>),
-    /// It is applied.
+    /// Apply it.
     Write(Box<Plan>),
-    /// It is deleted and made again: fields change that cannot.
+    /// Delete and recreate it: immutable fields change.
     Replace(Refusal),
 }
 
@@ -41,10 +41,10 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) change: Change,
-    /// What is taken out of the server's object before, and that object.
+    /// Patches to apply first, and the server's object.
     pub(super) cleanup: Vec<Value>,
     pub(super) existing: Option<Answered<Value>>,
-    /// What it would make of it, when there are fields that are not looked at.
+    /// The result of the dry run, when there are ignored fields.
     pub(super) yields: Option<Yield>,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct Yield {
     pub(super) paths: Vec<String>,
 }
 
-/// What all objects of one apply share.
+/// State shared by all objects of an apply.
 pub(super) struct Looker<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) settings: &'a Settings,
     pub(super) rules: IgnoreRules,
     pub(super) managers: Vec<Manager>,
-    /// OpenAPI documents that were asked for, by group and version.
+    /// OpenAPI documents already fetched, by group and version.
     documents: Mutex<BTreeMap<String, Option<Arc<Answered<Value>>>>>,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Looker<'a> {
 pub(super) const SERVED: Duration = Duration::from_secs(10);
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
 
-/// Whether somebody wants the object left alone.
+/// Returns whether the object is to be left alone.
 fn is_excluded(object: &Value) -> bool {
     RECONCILE_DISABLED.is_in(object) || SSA_IGNORE.is_in(object)
 }
@@ -84,7 +84,7 @@ impl<'a> Looker<'a> {
         })
     }
 
-    /// What the server has; None when that is nothing, or when the account may not read it.
+    /// The server's object; None when it does not exist, or may not be read by the account.
     async fn existing(&self, item: &Item, resource: &Resource) -> Result<Option<Answered<Value>>, Refusal> {
         match self.cluster.fetch(resource, &item.id.name).await {
             Ok(object) => Ok(Some(object)),
@@ -93,7 +93,7 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// Looks at an object. `is_new_kind` says that its kind was defined a moment ago.
+    /// Compares an object. `is_new_kind`: its kind was defined moments ago.
     pub(super) async fn look(
         &self,
         item: &mut Item,
@@ -139,7 +139,7 @@ impl<'a> Looker<'a> {
         Ok(self.compare(item, existing, dry_run, migrated))
     }
 
-    /// Decides by what the server has and what it would make of it.
+    /// Decides from the server's object and the dry run.
     fn compare(
         &self,
         item: &Item,
@@ -148,7 +148,7 @@ impl<'a> Looker<'a> {
         migrated: bool,
     ) -> Verdict {
         let Some(existing) = existing else {
-            // It is there and cannot be read, or went this moment.
+            // It exists and cannot be read, or was deleted just now.
             return write(item, &dry_run, Action::Configured);
         };
         let cleanup = self.cleanup(item, &existing);
@@ -160,7 +160,7 @@ impl<'a> Looker<'a> {
         if !migrated && cleanup.is_empty() && !drifted {
             let is_same = resource_version(&existing) == resource_version(&dry_run);
             let change = change(item, &dry_run, Action::Unchanged);
-            // If somebody wrote in between, which version is as it should be is not known.
+            // If somebody wrote in between, the up-to-date version is unknown.
             let version = is_same.then(|| Version::of(&existing)).flatten();
             return Verdict::Keep(change, version);
         }
@@ -173,7 +173,7 @@ impl<'a> Looker<'a> {
         }))
     }
 
-    /// What is taken out of the server's object, unless somebody wants that kept.
+    /// The fields and managers to remove first, unless the object asks to keep them.
     pub(super) fn cleanup(&self, item: &Item, existing: &Value) -> Vec<Value> {
         match SSA_MERGE.is_in(&item.object) || SSA_MERGE.is_in(existing) {
             true => Vec::new(),
@@ -181,12 +181,12 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// Whether an object that was just applied is as it stays: what could not be taken out before may be now.
+    /// Returns whether a just applied object is final, or still has leftovers to remove.
     pub(super) fn is_settled(&self, item: &Item, applied: &Value) -> bool {
         self.cleanup(item, applied).is_empty()
     }
 
-    /// Asks the server, again without the fields that it does not know, or when it does not serve the kind quite yet.
+    /// Sends the dry run, again without unknown fields, or while its kind is not served yet.
     async fn try_dry_run(
         &self,
         item: &mut Item,
@@ -201,7 +201,7 @@ impl<'a> Looker<'a> {
                 }
                 Err(error) if self.drop_unknown(item, &error).await? => {
                     let answer = self.dry_run(item, resource).await;
-                    // Where more does not fit, Go's types would not have read the object, and all of it is told.
+                    // If more is wrong, Go's types would not have read the object, and everything is reported.
                     return answer.map_err(|other| if other.reason().is_empty() { error } else { other });
                 }
                 answer => return answer,
@@ -219,7 +219,7 @@ impl<'a> Looker<'a> {
             .await
     }
 
-    /// Drops the fields that a kind of Kubernetes does not have; whether there were any.
+    /// Removes the fields that a built-in kind does not have; returns whether there were any.
     async fn drop_unknown(&self, item: &mut Item, error: &ClusterError) -> Result<bool, ClusterError> {
         let is_unknown = error.to_string().contains("field not declared in schema");
         if !is_unknown || self.settings.strict_fields || !is_typed(&item.gvk) {
@@ -244,9 +244,9 @@ impl<'a> Looker<'a> {
         Ok(document)
     }
 
-    /// The server would not take it: perhaps nobody wants it to, or it can be made again.
+    /// The dry run was refused: the object may ask to be left alone, or can be recreated.
     async fn refused(&self, item: &Item, resource: &Resource, error: &ClusterError) -> Result<Verdict, Refusal> {
-        // What is looked at next may fail for the same reason, of which the first words are the ones to show.
+        // The next request may fail for the same reason; the first error is the one to show.
         let Ok(Some(existing)) = self.existing(item, resource).await else {
             return Err(refusal(item, error));
         };
@@ -260,7 +260,7 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// Rewrites the version of the field managers; whether there was one to rewrite.
+    /// Migrates the version of the field managers; returns whether that was needed.
     async fn migrate(&self, item: &Item, resource: &Resource, existing: Option<&Value>) -> Result<bool, Refusal> {
         let api_version = item.gvk.api_version();
         let patch = existing.filter(|_| self.settings.migrate_api_version);
@@ -284,8 +284,8 @@ pub(super) fn refusal(item: &Item, error: &ClusterError) -> Refusal {
     Refusal::of(&item.id, item.origin.clone(), error)
 }
 
-/// What is said of an object: by the name that the server has for it, as that knows which kinds are in namespaces. Whatever else it
-/// calls it, that is not what was asked about.
+/// The object's name in messages: the server's, as it knows which kinds are namespaced. Other parts of its answer are not
+/// trusted.
 pub(super) fn change(item: &Item, object: &Value, action: Action) -> Change {
     let (own, there) = (&item.id, ObjectId::of(object));
     let is_it = there.name.name == own.name.name && there.kind == own.kind && there.group == own.group;
@@ -298,7 +298,7 @@ pub(super) fn change(item: &Item, object: &Value, action: Action) -> Change {
     }
 }
 
-/// Which version of an object there is.
+/// The server's version of an object.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) uid: String,
@@ -306,7 +306,7 @@ pub(super) struct Version {
 }
 
 impl Version {
-    /// No server that means well has longer ones, in bytes. They are remembered for long.
+    /// Longer versions, in bytes, are not remembered: no well-behaved server has them.
     const LONGEST: usize = 256;
 
     /// None for one that is not worth remembering.
@@ -331,7 +331,7 @@ pub(super) fn write(item: &Item, dry_run: &Value, action: Action) -> Verdict {
     }))
 }
 
-/// Named as the server has it, since that knows which kinds are in namespaces.
+/// Named by the server's object, as the server knows which kinds are namespaced.
 fn skipped(item: &Item, existing: Option<&Value>) -> Verdict {
     let change = change(item, existing.unwrap_or(&item.object), Action::Skipped);
     Verdict::Keep(change, existing.and_then(Version::of))
@@ -342,7 +342,7 @@ pub(super) fn resource_version(object: &Value) -> &str {
     version.unwrap_or_default()
 }
 
-/// Whether fields change that cannot (fluxcd/pkg `ssa/errors`, *immutable*).
+/// Returns whether immutable fields change (fluxcd/pkg `ssa/errors`, *immutable*).
 fn is_immutable(error: &ClusterError) -> bool {
     static WORDS: LazyLock<Option<Regexp>> = LazyLock::new(|| Regexp::new(r"is\simmutable|immutable\sfield").ok());
     let says = |words: &Regexp| {

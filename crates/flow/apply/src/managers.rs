@@ -1,19 +1,19 @@
-//! What others have left in an object's metadata: field managers that an apply takes the place of, and annotations and labels
-//! of older tools (fluxcd/pkg `ssa`, *patch*; K-167).
+//! Leftovers in an object's metadata: field managers that an apply replaces, and annotations and labels of older tools
+//! (fluxcd/pkg `ssa`, *patch*; K-167).
 
 use serde_json::{Map, Value, json};
 
 use super::metadata::texts;
 
-/// A field manager and what it did, `Apply` or `Update`.
+/// A field manager and its operation, `Apply` or `Update`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manager {
-    /// What its name begins with.
+    /// Prefix of its name.
     pub(super) prefix: String,
     pub(super) operation: &'static str,
 }
 
-/// `kubectl apply` in its two ways, and the controllers before they applied server-side; and those of `--override-manager`.
+/// `kubectl apply` in its two variants, the controllers before they applied server-side, and those of `--override-manager`.
 pub(super) fn replaced(manager: &str, overridden: &[String]) -> Vec<Manager> {
     let known = [
         ("kubectl", "Apply"),
@@ -41,7 +41,7 @@ const ANNOTATIONS: [&str; 3] = [
 ];
 const LABELS: [&str; 1] = ["fluxcd.io/sync-gc-mark"];
 
-/// The JSON patch that takes all of it out of what the server has; empty when there is nothing.
+/// The JSON patch that removes all leftovers from the server's object; empty when there are none.
 pub(super) fn cleanup(existing: &Value, manager: &str, managers: &[Manager]) -> Vec<Value> {
     let remove = |field: &str, keys: &[&str]| {
         let there = texts(existing, field);
@@ -55,7 +55,7 @@ pub(super) fn cleanup(existing: &Value, manager: &str, managers: &[Manager]) -> 
     patch
 }
 
-/// Gives the fields of others to `manager`.
+/// Moves the fields of other managers to `manager`.
 fn replace(existing: &Value, manager: &str, managers: &[Manager]) -> Option<Value> {
     let entries = entries(existing);
     let text = |entry: &Value, field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -79,7 +79,7 @@ fn replace(existing: &Value, manager: &str, managers: &[Manager]) -> Option<Valu
         edited = true;
         match &mut merged {
             Some(merged) => take_fields(merged, entry),
-            // The first one becomes ours.
+            // The first entry becomes ours.
             None => merged = Some(renamed(entry, manager)),
         }
     }
@@ -107,8 +107,8 @@ fn take_fields(into: &mut Value, from: &Value) {
     }
 }
 
-/// The union of two sets of fields (structured-merge-diff, `fieldpath.Set`). A field is in the set when it stands without
-/// anything below, or with a dot below.
+/// The union of two sets of fields (structured-merge-diff, `fieldpath.Set`). A field is in the set when it has no children, or
+/// has a dot among them.
 fn union(mut a: Map<String, Value>, b: Map<String, Value>) -> Map<String, Value> {
     for (key, theirs) in b {
         let Some(ours) = a.get_mut(&key) else {
@@ -127,7 +127,7 @@ fn union(mut a: Map<String, Value>, b: Map<String, Value>) -> Map<String, Value>
     a
 }
 
-/// Rewrites the version of all entries, so that fields with defaults of a newer one can be applied (gate `MigrateAPIVersion`).
+/// Migrates the version of all entries, so that fields with defaults of a newer one can be applied (gate `MigrateAPIVersion`).
 pub(super) fn migrate(existing: &Value, api_version: &str) -> Option<Value> {
     let mut entries = entries(existing);
     let mut changed = false;

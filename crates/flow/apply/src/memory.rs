@@ -1,5 +1,5 @@
-//! What is known of the objects of a Kustomization since they were applied, so that a reconciliation in which nothing changed costs
-//! a list for each kind and no request for each object.
+//! The memory of applied objects of a Kustomization, so that a reconciliation without changes costs one list per kind and no
+//! request per object.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,31 +12,31 @@ use super::change::{Action, Change};
 use super::look::Version;
 use bumpwright_api::ObjectId;
 
-/// After so long a dry run is made although nobody has written to an object: defaults and admission may have changed, which no
-/// version tells.
+/// After this time a dry run is made even for unchanged versions: defaults and admission may have changed, which no version
+/// shows.
 const TRUSTED: Duration = Duration::from_secs(3600);
 
 pub(super) type Fingerprint = [u8; 32];
 
-/// What a Kustomization's last reconciliations have seen. It belongs to one Kustomization and need not outlive the process.
+/// Results of a Kustomization's last reconciliations. Belongs to one Kustomization and need not outlive the process.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// Of what decides how objects are applied.
+    /// Digest of the apply settings.
     settings: Fingerprint,
     objects: BTreeMap<ObjectId, Known>,
 }
 
-/// An object that was as it should be.
+/// An object that was up to date.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    /// Of what was asked for.
+    /// Digest of the desired object.
     pub(super) digest: Fingerprint,
-    /// Which version of it was as it should be.
+    /// The version that was up to date.
     pub(super) uid: String,
     pub(super) resource_version: String,
-    /// What was said of it, with the action that repeats.
+    /// The reported entry, with the action to repeat.
     pub(super) change: Change,
-    /// Whether others can build on it.
+    /// Whether it is ready for dependents.
     pub(super) ready: bool,
     seen: Instant,
 }
@@ -62,12 +62,12 @@ impl Known {
 }
 
 impl Memory {
-    /// Forgets everything: the next reconciliation looks at each object.
+    /// Clears the memory: the next reconciliation compares each object.
     pub fn forget(&mut self) {
         self.objects.clear();
     }
 
-    /// Forgets everything if objects are to be applied in another way than before.
+    /// Clears the memory if the apply settings changed.
     pub(super) fn agree(&mut self, settings: Fingerprint) {
         if self.settings != settings {
             self.forget();
@@ -75,21 +75,21 @@ impl Memory {
         }
     }
 
-    /// What is known of an object, if it was the same that was asked for.
+    /// The entry of an object, if the desired object is the same.
     pub(super) fn recall(&self, id: &ObjectId, digest: &Fingerprint) -> Option<&Known> {
         let known = self.objects.get(id)?;
         (known.digest == *digest && known.seen.elapsed() < TRUSTED).then_some(known)
     }
 
     pub(super) fn keep(&mut self, id: ObjectId, known: Known) {
-        // A version that is not known can never be recognised.
+        // An unknown version can never match.
         match known.uid.is_empty() || known.resource_version.is_empty() {
             true => self.objects.remove(&id),
             false => self.objects.insert(id, known),
         };
     }
 
-    /// Whether others can build on an object as it is remembered.
+    /// Returns whether a remembered object is ready for dependents.
     pub(super) fn is_ready(&self, id: &ObjectId) -> bool {
         self.objects.get(id).is_some_and(|known| known.ready)
     }
@@ -104,13 +104,13 @@ impl Memory {
         self.objects.remove(id);
     }
 
-    /// Forgets the objects that are not asked for any more.
+    /// Removes the objects that are not desired any more.
     pub(super) fn retain(&mut self, wanted: impl Fn(&ObjectId) -> bool) {
         self.objects.retain(|id, _| wanted(id));
     }
 }
 
-/// A digest of some values.
+/// A digest over several values.
 pub(super) fn fingerprint(parts: &[&Value]) -> Fingerprint {
     let mut digest = Sha256::new();
     for part in parts {

@@ -1,4 +1,4 @@
-//! Labels and annotations: who owns an object, and what its authors ask for.
+//! Labels and annotations: the owner of an object, and per-object settings.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,7 @@ use bumpwright_api::ObjectName;
 /// The group of the labels and annotations.
 pub(super) const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
-/// What a label or an annotation of an object can ask for (K-024, K-162 to K-174): the part of the key after the
-/// group, and the value.
+/// A setting by label or annotation (K-024, K-162 to K-174): the part of the key after the group, and the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wish(&'static str, &'static str);
 
@@ -23,14 +22,14 @@ pub(super) const SSA_IF_NOT_PRESENT: Wish = Wish("ssa", "IfNotPresent");
 pub(super) const SSA_MERGE: Wish = Wish("ssa", "Merge");
 
 impl Wish {
-    /// Whether a label or an annotation asks for it, in any case of letters.
+    /// Returns whether a label or an annotation has it, in any case of letters.
     pub(super) fn is_in(self, object: &Value) -> bool {
         ["labels", "annotations"]
             .into_iter()
             .any(|field| self.is_in_field(object, field))
     }
 
-    /// Whether one of the annotations does.
+    /// Returns whether one of the annotations has it.
     pub(super) fn is_annotated(self, object: &Value) -> bool {
         self.is_in_field(object, "annotations")
     }
@@ -41,8 +40,8 @@ impl Wish {
     }
 }
 
-/// The labels or annotations of an object. As apimachinery has it null is an empty text, and there are none when one of them
-/// is anything else but text.
+/// The labels or annotations of an object. As in apimachinery null is an empty text, and if one value is not a text there are
+/// none.
 pub(super) fn texts<'a>(object: &'a Value, field: &str) -> BTreeMap<&'a str, &'a str> {
     let fields = object.get("metadata").and_then(|metadata| metadata.get(field));
     let fields = fields.and_then(Value::as_object).into_iter().flatten();
@@ -51,7 +50,7 @@ pub(super) fn texts<'a>(object: &'a Value, field: &str) -> BTreeMap<&'a str, &'a
     texts.collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The label of the owner's name and that of its namespace.
+/// The label keys of the owner's name and namespace.
 pub(super) fn owner_labels(owner: &ObjectName) -> BTreeMap<String, String> {
     [("name", &owner.name), ("namespace", &owner.namespace)]
         .map(|(part, value)| (format!("{GROUP}/{part}"), value.clone()))
@@ -67,14 +66,14 @@ pub(super) fn owner_selector(owner: &ObjectName) -> String {
         .join(",")
 }
 
-/// Whether the labels of an object are those of its owner.
+/// Returns whether the labels of an object are those of its owner.
 pub(super) fn is_owned(object: &Value, owner: &ObjectName) -> bool {
     let labels = texts(object, "labels");
     let mut wanted = owner_labels(owner).into_iter();
     wanted.all(|(key, value)| labels.get(key.as_str()) == Some(&value.as_str()))
 }
 
-/// Sets labels or annotations. Whether others had to go, since one of them was no text and so none counted.
+/// Sets labels or annotations. Returns whether others had to be dropped because one of them was not a text.
 pub(super) fn set(object: &mut Value, field: &str, values: &BTreeMap<String, String>) -> bool {
     if values.is_empty() {
         return false;

@@ -1,8 +1,9 @@
-//! Manifests as the API server wants them applied (fluxcd/pkg `ssa/normalize`).
+//! Normal form of manifests before an apply (fluxcd/pkg `ssa/normalize`).
 //!
-//! Flux reads objects of Kubernetes' own kinds into Go's types and writes them again. What that does and can be seen afterwards is
-//! done here: `stringData` becomes `data`, empty fields (null) go or are zero, ports get their protocol and target. What it only
-//! seems to do, such as `strategy: {}` where nothing stood, is not (docs/decisions.md, *other effects of Flux's round trip*).
+//! Flux reads objects of Kubernetes' own kinds into Go's types and writes them again. The visible effects of that are
+//! reproduced here: `stringData` becomes `data`, empty fields (null) are dropped or zero, ports get their protocol and target.
+//! Effects without consequence, such as an added `strategy: {}`, are not (docs/decisions.md, *other effects of Flux's round
+//! trip*).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -39,13 +40,13 @@ const BUILT_IN: [&str; 22] = [
     "storagemigration.k8s.io",
 ];
 
-/// Whether Flux reads objects of a kind into Go's types. It leaves roles alone, or their rules would be lost.
+/// Returns whether Flux reads objects of a kind into Go's types. It excludes roles, whose rules would be lost.
 pub(super) fn is_typed(gvk: &GroupVersionKind) -> bool {
     let is_role = matches!(gvk.kind.as_str(), "Role" | "ClusterRole");
     BUILT_IN.contains(&gvk.group.as_str()) && !(is_role && gvk.api_version() == "rbac.authorization.k8s.io/v1")
 }
 
-/// Brings a manifest into the form in which it is applied.
+/// Normalizes a manifest.
 pub(super) fn normalize(object: &mut Value) {
     let gvk = GroupVersionKind::of(object);
     if is_typed(&gvk) {
@@ -92,7 +93,7 @@ fn normalize_typed(object: &mut Value, gvk: &GroupVersionKind) {
     drop_nulls(object);
 }
 
-/// Maps of texts, wherever they stand. A map of Go has the empty text where null is written.
+/// Maps of texts, at any depth. Go reads null as the empty text in them.
 const TEXTS: [&str; 6] = [
     "annotations",
     "labels",
@@ -104,7 +105,7 @@ const TEXTS: [&str; 6] = [
 /// Maps of quantities.
 const QUANTITIES: [&str; 5] = ["capacity", "hard", "limits", "overhead", "requests"];
 
-/// Puts Go's zero in the place of nulls in a map.
+/// Replaces nulls in a map by Go's zero value.
 fn fill_nulls(map: Option<&mut Value>, zero: &str) {
     let fields = map.and_then(Value::as_object_mut).into_iter().flatten();
     for (_, value) in fields.filter(|(_, value)| value.is_null()) {
@@ -112,7 +113,7 @@ fn fill_nulls(map: Option<&mut Value>, zero: &str) {
     }
 }
 
-/// Takes null fields away; in maps they are zero.
+/// Removes null fields; in maps they become zero.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -131,7 +132,7 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// `stringData` becomes `data`, unless something in either is not as it must be: then the server says what.
+/// Moves `stringData` to `data`, unless either is malformed: the server reports that.
 fn normalize_secret(object: &mut Value) {
     fill_nulls(object.get_mut("data"), "");
     fill_nulls(object.get_mut("stringData"), "");
@@ -156,7 +157,7 @@ fn normalize_secret(object: &mut Value) {
     }
 }
 
-/// Server-side apply finds a port by its number and its protocol.
+/// Server-side apply identifies a port by its number and protocol.
 fn set_protocols(ports: Option<&mut Value>) {
     let ports = ports.and_then(Value::as_array_mut).into_iter().flatten();
     for port in ports.filter_map(Value::as_object_mut) {
@@ -167,8 +168,8 @@ fn set_protocols(ports: Option<&mut Value>) {
     }
 }
 
-/// A port of a Service goes to the same port of its pods where nothing else is said. The server would fill that in as well,
-/// but not put it back when somebody changes it.
+/// The default target of a Service's port is the port itself. The server would default it as well, but not restore it after an
+/// edit.
 fn set_targets(ports: Option<&mut Value>) {
     let ports = ports.and_then(Value::as_array_mut).into_iter().flatten();
     for port in ports.filter_map(Value::as_object_mut) {
@@ -187,8 +188,8 @@ fn set_pod_protocols(spec: Option<&mut Value>) {
     }
 }
 
-/// Newer API servers refuse a definition with a bundle that holds no certificate, as others fill it in later
-/// (fluxcd/pkg `ssa/utils`, `RemoveCABundleFromCRD`).
+/// Removes a CA bundle that holds no certificate: newer API servers refuse the definition, since the bundle is meant to be
+/// injected later (fluxcd/pkg `ssa/utils`, `RemoveCABundleFromCRD`).
 fn drop_bad_ca_bundle(object: &mut Value) {
     let client = object.pointer_mut("/spec/conversion/webhook/clientConfig");
     let Some(client) = client.and_then(Value::as_object_mut) else {

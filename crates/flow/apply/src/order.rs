@@ -1,4 +1,4 @@
-//! The order in which objects are applied: in stages, and in each stage by kind, namespace and name (fluxcd/pkg `ssa`, *sort*).
+//! Apply order: stages, and within a stage by kind, namespace and name (fluxcd/pkg `ssa`, *sort*).
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::GroupVersionKind;
 
-/// Kinds that come before all others.
+/// Kinds that come first.
 const FIRST: [&str; 23] = [
     "CustomResourceDefinition",
     "Namespace",
@@ -33,13 +33,13 @@ const FIRST: [&str; 23] = [
     "PodDisruptionBudget",
 ];
 
-/// Kinds that come after all others: they would stop what comes after them.
+/// Kinds that come last, since they would block what follows.
 const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
-/// Objects of a stage are applied when all before it are, and what they define is there.
+/// A stage is applied when all objects of earlier stages are, and their definitions are established.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
-    /// Definitions of kinds, namespaces, roles of the cluster.
+    /// Definitions, namespaces, cluster roles.
     Definitions,
     /// Kinds whose names end in `Class`.
     Classes,
@@ -73,7 +73,7 @@ impl Stage {
     }
 }
 
-/// Which of two objects comes first.
+/// Compares two objects in apply order.
 pub(super) fn compare(a: &ObjectId, b: &ObjectId) -> Ordering {
     let key = |id: &ObjectId| rank(&id.kind);
     key(a)
@@ -81,7 +81,7 @@ pub(super) fn compare(a: &ObjectId, b: &ObjectId) -> Ordering {
         .then_with(|| (&a.group, &a.kind, &a.name).cmp(&(&b.group, &b.kind, &b.name)))
 }
 
-/// The place of a kind; those that are in neither list are together.
+/// The rank of a kind; those in neither list share one.
 fn rank(kind: &str) -> usize {
     let first = FIRST.iter().position(|first| *first == kind);
     let last = || LAST.iter().position(|last| *last == kind);
@@ -91,7 +91,7 @@ fn rank(kind: &str) -> usize {
     }
 }
 
-/// Reads the items of `--custom-apply-stage-kinds`: `group/Kind`, or `Kind` of the core group.
+/// Parses the items of `--custom-apply-stage-kinds`: `group/Kind`, or `Kind` of the core group.
 #[must_use]
 pub fn parse_stage_kinds(items: &[String]) -> BTreeSet<(String, String)> {
     items

@@ -1,4 +1,4 @@
-//! What an apply would do: the same looks at the same objects, and nothing is written.
+//! A preview of an apply: the same dry runs, without writes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,19 +20,18 @@ use bumpwright_api::ObjectId;
 use bumpwright_diff::{self as compare, Difference, Field, Named};
 use bumpwright_kube::{Cluster, ClusterError, Resource};
 
-/// What an apply would do.
+/// The effects of an apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preview {
-    /// The objects that would be made, changed or deleted, in the order in which that would happen. One that would be deleted
-    /// and made again is there twice.
+    /// The objects that would be created, changed or deleted, in apply order. One that would be recreated is listed twice.
     pub differences: Vec<Difference>,
-    /// The objects that the server would refuse.
+    /// The objects that the server refuses.
     pub refused: Vec<Refusal>,
     /// The objects that were not applied before, or would be left alone.
     pub objects: usize,
 }
 
-/// An object as it is applied: with the labels of its owner, in the form in which the server is asked, with the common metadata.
+/// An object in the form in which it is applied: owner labels, normal form, common metadata.
 ///
 /// # Errors
 /// [`ApplyError::Encrypted`]
@@ -40,11 +39,11 @@ pub fn as_applied(desired: Desired, settings: &Settings) -> Result<Value, ApplyE
     Ok(Item::of(desired, settings)?.object)
 }
 
-/// Finds out what applying objects would do, by dry runs. `inventory` is what was applied before; what of it is not among the
-/// objects would be deleted if `prunes`.
+/// Computes the effects of applying objects by dry runs. `inventory` is what was applied before; if `prunes`, its objects that
+/// are missing now would be deleted.
 ///
 /// # Errors
-/// When the objects could not be applied whatever the server says, or what would be deleted cannot be looked at.
+/// The objects cannot be applied for reasons of their own, or objects to delete cannot be read.
 pub async fn preview(
     cluster: &Cluster,
     objects: Vec<Desired>,
@@ -52,7 +51,7 @@ pub async fn preview(
     inventory: &Inventory,
     prunes: bool,
 ) -> Result<Preview, ApplyError> {
-    // That one writes, also in a look.
+    // Migrating managers would write, even in a preview.
     let settings = Settings {
         migrate_api_version: false,
         ..settings.clone()
@@ -78,14 +77,14 @@ pub async fn preview(
     for items in staged {
         previewing.stage(items).await;
     }
-    // Where some are refused nothing is deleted: an apply would not get there.
+    // If some objects are refused, nothing is deleted: an apply would not get there.
     if prunes && previewing.found.refused.is_empty() {
         previewing.pruned(inventory).await?;
     }
     Ok(previewing.found)
 }
 
-/// What earlier objects would bring, which the server cannot know of yet.
+/// Namespaces and kinds that earlier objects create, which the server cannot know yet.
 #[derive(Debug, Default)]
 struct Coming {
     namespaces: BTreeSet<String>,
@@ -112,11 +111,11 @@ struct Previewing<'a> {
     looker: Looker<'a>,
     coming: Coming,
     found: Preview,
-    /// The objects as the server calls them.
+    /// The objects under the server's names.
     seen: Inventory,
 }
 
-/// What would become of one object.
+/// The effect of applying one object.
 struct Outlook {
     change: Change,
     object: Value,
@@ -126,7 +125,7 @@ struct Outlook {
 impl Previewing<'_> {
     async fn stage(&mut self, mut items: Vec<Item>) {
         items.sort_by(|a, b| order::compare(&a.id, &b.id));
-        // What brings others goes first, one after the other; the rest does not wait for each other.
+        // Definitions and namespaces first, in order; the others concurrently.
         let (first, rest): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| brings_others(&item.object));
         for item in first {
             let outlook = look(&self.looker, &self.coming, item).await;
@@ -227,7 +226,7 @@ async fn look(looker: &Looker<'_>, coming: &Coming, mut item: Item) -> Result<Ou
             let twice = [compare::Change::Removed, compare::Change::Added];
             (change, twice.map(|change| one(&refusal.id, change)).into())
         }
-        // Without a dry run nobody knows yet whether anything would change: here one is made all the same.
+        // Without a dry run the change would be unknown: a preview always makes one.
         Verdict::Attempt(existing) => attempted(looker, &item, &resource, existing.is_some())
             .await
             .map_err(|error| refusal(&item, &error))?,
@@ -250,7 +249,7 @@ async fn look(looker: &Looker<'_>, coming: &Coming, mut item: Item) -> Result<Ou
     })
 }
 
-/// What becomes of an object that would be applied without being asked about first.
+/// The effect of an object that an apply would send without a dry run.
 async fn attempted(
     looker: &Looker<'_>,
     item: &Item,
@@ -281,7 +280,7 @@ async fn attempted(
     Ok((plan.change, differences))
 }
 
-/// The fields that would change. Values of Secrets are not told.
+/// The fields that would change. Values of Secrets are masked.
 async fn fields(
     looker: &Looker<'_>,
     item: &Item,
@@ -300,12 +299,12 @@ async fn fields(
             let named = (id.group.as_str(), id.kind.as_str(), id.name.name.as_str());
             looker.settings.veil.cover(named, &mut found);
         }
-        // It may be written and not read: that it would be written is all there is to say.
+        // The account may write but not read it: only the write itself can be reported.
         Err(error) if error.reason() == "Forbidden" || error.is_not_found() => {}
         Err(error) => return Err(error),
     }
     if !plan.cleanup.is_empty() {
-        // What goes with the fields of managers that are taken over shows only once they are.
+        // Leftovers of replaced managers can only be compared once they are removed.
         found.push(Field {
             path: "metadata.managedFields".to_owned(),
             old: None,
@@ -315,7 +314,7 @@ async fn fields(
     Ok(found)
 }
 
-/// What of an object counts: all but its status, and of its metadata labels and annotations.
+/// The compared parts of an object: everything but its status and metadata other than labels and annotations.
 fn compared(object: &Value, paths: &[&str]) -> Value {
     let mut object = without(object, paths);
     let Some(fields) = object.as_object_mut() else {

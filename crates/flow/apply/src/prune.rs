@@ -1,4 +1,4 @@
-//! Deleting what a Kustomization does not have any more (fluxcd/pkg `ssa`, *manager_delete*; K-020 to K-031).
+//! Deletion of objects that are no longer part of a Kustomization (fluxcd/pkg `ssa`, *manager_delete*; K-020 to K-031).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +15,11 @@ use super::order;
 use super::settings::Settings;
 use bumpwright_kube::{Answered, Cluster, ClusterError, Deletion, GroupVersionKind, Resource};
 
-/// Deletes objects, in the reverse order of applying them. Those that somebody wants kept, and those of other owners, are skipped;
-/// those that are gone count as deleted. Nobody waits until they are gone.
+/// Deletes objects in reverse apply order. Objects that ask to be kept, and those of other owners, are skipped; missing ones
+/// count as deleted. Does not wait for the deletions to finish.
 ///
 /// # Errors
-/// [`PruneError`], after all were tried.
+/// [`PruneError`], after all deletions were tried.
 pub async fn prune(cluster: &Cluster, mut stale: Vec<Entry>, settings: &Settings) -> Result<ChangeSet, PruneError> {
     stale.sort_by(|a, b| order::compare(&b.id, &a.id));
     let mut done = ChangeSet::default();
@@ -73,7 +73,7 @@ async fn delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result
     }
 }
 
-/// Whether somebody wants an object kept, or it is another owner's.
+/// Returns whether an object asks to be kept, or belongs to another owner.
 fn is_kept(object: &serde_json::Value, settings: &Settings) -> bool {
     let is_wanted = [PRUNE_DISABLED, RECONCILE_DISABLED, SSA_IGNORE]
         .into_iter()
@@ -81,20 +81,20 @@ fn is_kept(object: &serde_json::Value, settings: &Settings) -> bool {
     is_wanted || !is_owned(object, &settings.owner)
 }
 
-/// Whether [`prune`] would delete an object that is there.
+/// Returns whether [`prune`] would delete an existing object.
 pub(super) async fn would_delete(cluster: &Cluster, entry: &Entry, settings: &Settings) -> Result<bool, ClusterError> {
     let found = look(cluster, entry).await?;
     Ok(found.is_some_and(|(_, object)| !is_kept(&object, settings)))
 }
 
-/// What the server has; None when that is nothing.
+/// The server's object; None when it does not exist.
 async fn look(
     cluster: &Cluster,
     entry: &Entry,
 ) -> Result<Option<(Arc<Resource>, Answered<serde_json::Value>)>, ClusterError> {
     let gvk = at(&entry.id, &entry.version);
     match look_once(cluster, entry, &gvk).await {
-        // The version went since it was last seen, and the object may be there at another.
+        // Its version is no longer served; the object may exist at another one.
         Err(error) if error.is_unserved() => {
             cluster.forget_kind(&gvk);
             look_once(cluster, entry, &gvk).await
@@ -118,10 +118,10 @@ async fn look_once(
     }
 }
 
-/// Waits until the deleted objects of a change set are gone: looks every `pause`, at most for `timeout`.
+/// Waits until the deleted objects of a change set are gone: polls every `pause`, at most for `timeout`.
 ///
 /// # Errors
-/// The words of Flux about the first one that is there still.
+/// Flux's message about the first object that still exists.
 pub async fn terminated(
     cluster: &Cluster,
     changes: &ChangeSet,

@@ -1,4 +1,4 @@
-//! Waiting for what later stages build on.
+//! Waiting for objects that later stages depend on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use bumpwright_gostd::Time;
 use bumpwright_health::{self as health, Status};
 use bumpwright_kube::{Cluster, Resource};
 
-/// The pause between two looks; it grows.
+/// The pause between two polls; it grows.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
@@ -54,7 +54,7 @@ pub(super) async fn wait(
     }
 }
 
-/// How far an object is. Definitions, namespaces, roles and classes are so at any time.
+/// The progress of an object. Definitions, namespaces, roles and classes always have one.
 fn status(object: &Value) -> Status {
     let health = health::compute(object, &Time::unix(0, 0));
     health.map_or(Status::Unknown, |health| health.status)
@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    /// The rules that cli-utils has for these kinds (`pkg/kstatus/status`, *core* and *generic*).
+    /// The rules of cli-utils for these kinds (`pkg/kstatus/status`, *core* and *generic*).
     #[test]
     fn states_are_those_of_kstatus() {
         let definition = |conditions: Value| json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "status": {"conditions": conditions}});

@@ -1,4 +1,4 @@
-//! Which objects are as they were when they were last as they should be: one list of versions for each kind tells.
+//! Finds unchanged objects: one list of versions per kind is compared with the memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use super::memory::Memory;
 use super::metadata::owner_selector;
 use bumpwright_kube::{Resource, Stamp};
 
-/// With more namespaces than this a kind is listed in all of them at once.
+/// With more namespaces than this a kind is listed across all of them at once.
 const FEW: usize = 3;
 
 /// Versions by group, version and kind, namespace and name.
 type Stamps = BTreeMap<(String, String, String), Stamp>;
 
 impl Looker<'_> {
-    /// What is to be said of each item that needs no look; None for the others.
+    /// The remembered entry of each item that needs no dry run; None for the others.
     pub(super) async fn recall(&self, items: &[Item], memory: &Memory) -> Vec<Option<Change>> {
         let known: Vec<_> = items
             .iter()
@@ -54,7 +54,7 @@ impl Looker<'_> {
             .collect()
     }
 
-    /// The versions of our objects of a kind. What cannot be listed is looked at one by one.
+    /// The versions of our objects of a kind. Objects of kinds that cannot be listed are compared one by one.
     async fn stamps(&self, resource: Arc<Resource>, namespaces: BTreeSet<String>) -> Stamps {
         let labels = owner_selector(&self.settings.owner);
         let key = |stamp: &Stamp| {
@@ -78,7 +78,7 @@ impl Looker<'_> {
     }
 }
 
-/// Where the server has the item.
+/// The server's address of the item.
 fn namespace<'a>(item: &'a Item, resource: &Resource) -> &'a str {
     match resource.namespaced {
         true => &item.id.name.namespace,

@@ -1,4 +1,4 @@
-//! An apply from its beginning to its end.
+//! An apply from beginning to end.
 
 use std::collections::BTreeSet;
 
@@ -16,29 +16,29 @@ use super::stage::Progress;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::Cluster;
 
-/// Stores the inventory of a Kustomization, before objects are written that are not in it yet.
+/// Stores the inventory of a Kustomization before new objects are written.
 pub trait InventoryStore: Send + Sync {
-    /// Stores it.
+    /// Stores the inventory.
     ///
     /// # Errors
-    /// Why it cannot be stored; then nothing is applied.
+    /// The inventory cannot be stored; nothing is applied then.
     fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>>;
 }
 
-/// An apply that got to its end.
+/// A successful apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// What was done with each object, in the order of the inventory.
+    /// The action on each object, in the order of the inventory.
     pub changes: ChangeSet,
     /// Fields that were not applied.
     pub dropped: Vec<Dropped>,
 }
 
-/// Applies the objects of a Kustomization, in stages: definitions and namespaces, classes, custom kinds, the rest. `inventory` is
-/// what was applied before.
+/// Applies the objects of a Kustomization, in stages: definitions and namespaces, classes, custom kinds, the rest. `inventory`
+/// is what was applied before.
 ///
 /// # Errors
-/// [`Failed`], with what was done until then.
+/// [`Failed`], with the actions until then.
 pub async fn apply(
     cluster: &Cluster,
     objects: Vec<Desired>,
@@ -83,7 +83,7 @@ pub async fn apply(
     }
 }
 
-/// Applies stage after stage. A failure comes with what the stages before it have done.
+/// Applies stage after stage. A failure includes the actions of earlier stages.
 async fn stages(
     progress: &mut Progress<'_>,
     items: Vec<Item>,
@@ -100,7 +100,7 @@ async fn stages(
         let before = progress.done.changes.len();
         if let Err(error) = progress.stage(stage, items).await {
             let mut done = std::mem::take(&mut progress.done);
-            // Definitions that are there and not ready count as done.
+            // Definitions that exist and are not established count as applied.
             if !matches!(error, ApplyError::NotReady(_)) {
                 done.changes.truncate(before);
             }

@@ -8,41 +8,41 @@ use serde_json::{Value, json};
 use bumpwright_api::{IgnoreRule, Kustomization, ObjectName};
 use bumpwright_diff::Veil;
 
-/// What a Kustomization and the flags of its controller say.
+/// Settings of a Kustomization and the flags of its controller.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The Kustomization: its objects have its name and namespace as labels.
+    /// The Kustomization: its objects get its name and namespace as labels.
     pub owner: ObjectName,
     /// The field manager, `kustomize-controller`.
     pub manager: String,
-    /// Objects whose immutable fields change are made again (`.spec.force`).
+    /// Recreate objects whose immutable fields change (`.spec.force`).
     pub force: bool,
     /// Labels for all objects (`.spec.commonMetadata.labels`).
     pub labels: BTreeMap<String, String>,
     /// Annotations for all objects (`.spec.commonMetadata.annotations`).
     pub annotations: BTreeMap<String, String>,
-    /// Fields that others look after (`.spec.ignore`).
+    /// Ignored fields (`.spec.ignore`).
     pub ignore: Vec<IgnoreRule>,
-    /// Groups and kinds that are applied before most others (`--custom-apply-stage-kinds`).
+    /// Groups and kinds of the custom stage (`--custom-apply-stage-kinds`).
     pub custom_stage_kinds: BTreeSet<(String, String)>,
-    /// Field managers whose fields are taken over (`--override-manager`).
+    /// Field managers to replace (`--override-manager`).
     pub override_managers: Vec<String>,
-    /// Rewrites the version of field managers before an apply (gate `MigrateAPIVersion`).
+    /// Migrate the version of field managers before an apply (gate `MigrateAPIVersion`).
     pub migrate_api_version: bool,
-    /// Unknown fields of Kubernetes' own kinds are refused and not dropped (gate `StrictFieldValidation`).
+    /// Refuse unknown fields of built-in kinds instead of dropping them (gate `StrictFieldValidation`).
     pub strict_fields: bool,
-    /// Whether the server is asked about all objects of a stage before one is applied; v1beta1's `validation: none` says no.
+    /// Dry-run all objects of a stage before one is applied; off for v1beta1's `validation: none`.
     pub dry_run: bool,
-    /// So many requests about objects are under way at once (`--concurrent-ssa`).
+    /// Concurrent requests for objects (`--concurrent-ssa`).
     pub concurrency: usize,
-    /// How long definitions, namespaces and classes may take to be ready.
+    /// How long definitions, namespaces and classes may take to become ready.
     pub timeout: Duration,
-    /// What is told of no object.
+    /// Values that are never printed.
     pub veil: Veil,
 }
 
 impl Settings {
-    /// Those of Flux for a Kustomization that says nothing.
+    /// Flux's defaults.
     #[must_use]
     pub fn new(owner: ObjectName) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Settings {
         }
     }
 
-    /// Those of a Kustomization, by a controller without flags.
+    /// Those of a Kustomization, for a controller without flags.
     #[must_use]
     pub fn of(kustomization: &Kustomization) -> Self {
         let spec = &kustomization.spec;
@@ -78,7 +78,7 @@ impl Settings {
         }
     }
 
-    /// What decides how objects are applied, beside the objects.
+    /// The settings that affect how objects are applied.
     pub(super) fn as_value(&self) -> Value {
         json!([
             self.owner.to_string(),

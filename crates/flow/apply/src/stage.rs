@@ -1,4 +1,4 @@
-//! One stage: all of its objects are looked at, and written only if the server accepts them all.
+//! One stage: all of its objects are dry-run, and written only if the server accepts them all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use super::write::Replaced;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::{ClusterError, GroupVersionKind, Resource};
 
-/// How far an apply has come.
+/// The progress of an apply.
 pub(super) struct Progress<'a> {
     pub(super) looker: Looker<'a>,
     pub(super) memory: &'a mut Memory,
     pub(super) inventory_store: &'a dyn InventoryStore,
     pub(super) inventory: Inventory,
-    /// Whether the inventory has grown since it was written down.
+    /// Whether the inventory has grown since it was stored.
     pub(super) unkept: bool,
     pub(super) done: ChangeSet,
     pub(super) dropped: Vec<Dropped>,
@@ -34,7 +34,7 @@ pub(super) struct Progress<'a> {
     pub(super) new_kinds: BTreeSet<(String, String)>,
 }
 
-/// An item and what is to be done with it.
+/// An item and the action to take on it.
 struct Looked {
     item: Item,
     resource: Arc<Resource>,
@@ -42,7 +42,7 @@ struct Looked {
 }
 
 impl Progress<'_> {
-    /// Applies the objects of a stage, and waits for what others build on.
+    /// Applies the objects of a stage, and waits for those that later stages depend on.
     pub(super) async fn stage(&mut self, stage: Stage, mut items: Vec<Item>) -> Result<(), ApplyError> {
         items.sort_by(|a, b| order::compare(&a.id, &b.id));
         let looked = self.look(items).await?;
@@ -56,7 +56,7 @@ impl Progress<'_> {
         Ok(())
     }
 
-    /// What is to be done with each; all that the server refuses is told at once.
+    /// The action for each item; all refusals are reported together.
     async fn look(&mut self, mut items: Vec<Item>) -> Result<Vec<Looked>, ApplyError> {
         let refused = self.locate(&mut items).await;
         let recalled = self.looker.recall(&items, self.memory).await;
@@ -81,7 +81,7 @@ impl Progress<'_> {
         }
     }
 
-    /// Finds out where the kinds are; the items whose kinds are nowhere.
+    /// Resolves the kinds; returns the items of unknown kinds.
     async fn locate(&self, items: &mut [Item]) -> Vec<Option<Refusal>> {
         let mut kinds = BTreeMap::<GroupVersionKind, Result<Arc<Resource>, ClusterError>>::new();
         let mut refusals = Vec::with_capacity(items.len());
@@ -102,7 +102,7 @@ impl Progress<'_> {
         refusals
     }
 
-    /// Where a kind is. One that was just defined takes a moment to be known.
+    /// Resolves a kind. A just defined one takes a moment to be served.
     async fn resource(&self, gvk: &GroupVersionKind) -> Result<Arc<Resource>, ClusterError> {
         let end = Instant::now() + SERVED;
         let is_new = self.new_kinds.contains(&(gvk.group.clone(), gvk.kind.clone()));
@@ -114,7 +114,7 @@ impl Progress<'_> {
         }
     }
 
-    /// Deletes what has to be made again.
+    /// Deletes the objects to be recreated.
     async fn replace(&self, looked: Vec<Looked>) -> Result<Vec<Looked>, ApplyError> {
         let mut replaced = Vec::with_capacity(looked.len());
         let mut refusals = Vec::new();
@@ -134,7 +134,7 @@ impl Progress<'_> {
         }
     }
 
-    /// Has the inventory written when it grows, before the objects are: so that none is ever forgotten.
+    /// Stores the inventory when it grows, before the objects are written, so that none is ever orphaned.
     async fn keep(&mut self, looked: &[Looked]) -> Result<(), ApplyError> {
         let writes = |look: &Looked| matches!(look.verdict, Verdict::Write(_) | Verdict::Attempt(_));
         let writes = looked.iter().any(writes);
@@ -158,7 +158,7 @@ impl Progress<'_> {
         Ok(())
     }
 
-    /// Writes: one kind after the other, and the objects of a kind side by side. Gives what later stages may wait for.
+    /// Writes kind after kind, the objects of a kind concurrently. Returns what later stages may have to wait for.
     async fn write(&mut self, looked: Vec<Looked>) -> Result<Vec<(ObjectId, Arc<Resource>)>, ApplyError> {
         let mut written = Vec::with_capacity(looked.len());
         let mut rest = looked.into_iter().peekable();
@@ -184,7 +184,7 @@ impl Progress<'_> {
         Ok(written)
     }
 
-    /// Takes down what was done with an object, and lets go of the object itself.
+    /// Records the action on an object, and drops the object itself.
     fn take(&mut self, written: Written) -> (ObjectId, Arc<Resource>) {
         let Written {
             item,
@@ -207,7 +207,7 @@ impl Progress<'_> {
         (item.id, resource)
     }
 
-    /// Waits until others can build on the objects, except for those of which that is known.
+    /// Waits until the objects are ready for dependents, except for those known to be.
     async fn wait(&mut self, written: Vec<(ObjectId, Arc<Resource>)>, from: usize) -> Result<(), ApplyError> {
         let changes = self.done.changes.get(from..).unwrap_or_default();
         let open: Vec<_> = written
@@ -235,7 +235,7 @@ async fn look(
     refused: Option<Refusal>,
 ) -> Result<Looked, Refusal> {
     let Some(resource) = item.resource.clone() else {
-        // An item without a place was refused, and has the words for it.
+        // An item without a mapping was refused, with an error.
         return Err(refused.unwrap_or_else(|| Refusal {
             id: item.id.clone(),
             message: format!("{} dry-run failed: its kind is unknown", item.id),
@@ -256,7 +256,7 @@ async fn look(
     })
 }
 
-/// What was done with an object.
+/// The action on an object.
 struct Written {
     item: Item,
     resource: Arc<Resource>,
@@ -264,12 +264,12 @@ struct Written {
     seen: Seen,
 }
 
-/// Which version of an object is as it should be.
+/// The up-to-date version of an object.
 enum Seen {
     Version(Version),
-    /// The one that was remembered.
+    /// The remembered one.
     Same,
-    /// That is not known.
+    /// Unknown.
     Nothing,
 }
 

@@ -1,6 +1,6 @@
-//! What a kustomize-controller of the time of v1beta1 has applied (Kustomization v1beta1, *Garbage collection*; KB-050, docs/decisions.md
-//! C03). It had no inventory: its objects are those of the kinds in `.status.snapshot` that have the labels of their Kustomization and the
-//! annotation with its checksum.
+//! Objects applied by a kustomize-controller of v1beta1 (Kustomization v1beta1, *Garbage collection*; KB-050, docs/decisions.md
+//! C03). It had no inventory: its objects are those of the kinds in `.status.snapshot` with the labels of their Kustomization
+//! and the annotation with its checksum.
 
 use std::collections::BTreeSet;
 
@@ -12,24 +12,24 @@ use super::order;
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_kube::{Cluster, ClusterError, GroupVersionKind};
 
-/// The kinds of a snapshot, each with the namespace of its objects; an empty one for those of the cluster, and for those of
-/// which the manifest said none.
+/// The kinds of a snapshot, each with the namespace of its objects; empty for cluster-scoped ones, and for those whose manifest
+/// named none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     kinds: BTreeSet<(String, GroupVersionKind)>,
 }
 
-/// What is there of a snapshot's objects.
+/// The existing objects of a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TakenOver {
-    /// The objects, as if they had been in an inventory.
+    /// The objects, as an inventory would list them.
     pub inventory: Inventory,
-    /// What could not be looked at, in words.
+    /// Messages about objects that could not be read.
     pub unseen: Vec<String>,
 }
 
 impl Snapshot {
-    /// Reads `.status.snapshot`. Entries that name no kind name nothing.
+    /// Parses `.status.snapshot`. Entries without a kind are ignored.
     #[must_use]
     pub fn of_status(snapshot: &Value) -> Self {
         let mut kinds = BTreeSet::new();
@@ -46,19 +46,19 @@ impl Snapshot {
         Self { kinds }
     }
 
-    /// Finds the objects that are there. Those that another object owns and waits for (`blockOwnerDeletion`), and those that are
-    /// about to go, are not ours to delete.
+    /// Finds the existing objects. Objects with an owner that waits for them (`blockOwnerDeletion`), and those being deleted,
+    /// are not ours to delete.
     ///
-    /// What the cluster does not let us see is not deleted; it is told, since nobody will look again.
+    /// Objects that cannot be read are not deleted; this is reported, since nothing looks for them again.
     ///
     /// # Errors
-    /// Whatever else the server says: then it is not known what is there.
+    /// Any other error of the server: the existing objects are unknown then.
     pub async fn find(&self, cluster: &Cluster, owner: &ObjectName) -> Result<TakenOver, ClusterError> {
         let labels = owner_selector(owner);
         let mut found = BTreeSet::new();
         let mut taken = TakenOver::default();
         for (namespace, kind) in &self.kinds {
-            // The version may be gone since then, or the kind and all of its objects.
+            // The version may have been removed since then, or the kind and all of its objects.
             let Some(resource) = cluster.resource_at_any_version(kind).await? else {
                 continue;
             };
@@ -109,7 +109,7 @@ fn named_kind(key: &str, kind: &str) -> Option<GroupVersionKind> {
     })
 }
 
-/// Whether an object was applied by the old controller, and would be deleted by it once it is not in the source any more.
+/// Returns whether an object was applied by the old controller, which would delete it once it is gone from the source.
 fn is_stale(object: &Value, owner: &ObjectName) -> bool {
     let has_checksum = texts(object, "annotations")
         .get(format!("{GROUP}/checksum").as_str())
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// As `schema.GroupVersionKind` writes keys.
+    /// Spelled as `schema.GroupVersionKind` writes keys.
     #[test]
     fn kinds_of_a_snapshot_are_read() {
         let snapshot = json!({"checksum": "a", "entries": [

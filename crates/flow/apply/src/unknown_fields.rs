@@ -1,11 +1,11 @@
-//! Fields that a kind of Kubernetes does not have. Flux drops them in silence, since Go's types do; server-side apply refuses them.
-//! They are dropped here by the server's own schema, and told of (docs/decisions.md, *unknown fields in built-in kinds*).
+//! Fields that a built-in kind does not have. Flux drops them in silence, since Go's types do; server-side apply refuses them.
+//! Here they are dropped by the server's own schema, and reported (docs/decisions.md, *unknown fields in built-in kinds*).
 
 use serde_json::{Map, Value};
 
 use bumpwright_kube::GroupVersionKind;
 
-/// Takes the fields out of an object that its kind does not have; their paths. `document` is the server's OpenAPI document of
+/// Removes the fields that the object's kind does not have; returns their paths. `document` is the server's OpenAPI document of
 /// the group and version.
 pub(super) fn drop_unknown(object: &mut Value, gvk: &GroupVersionKind, document: &Value) -> Vec<String> {
     let schemas = document.pointer("/components/schemas").and_then(Value::as_object);
@@ -58,7 +58,7 @@ impl<'a> Schemas<'a> {
         }
     }
 
-    /// What a schema refers to. References stand alone, or in `allOf` beside a description.
+    /// The schema that a schema refers to: `$ref` alone, or in `allOf` beside a description.
     fn resolved(&self, schema: &'a Value) -> &'a Value {
         let reference = schema.get("$ref").or_else(|| schema.pointer("/allOf/0/$ref"));
         let name = reference
@@ -68,7 +68,7 @@ impl<'a> Schemas<'a> {
     }
 }
 
-/// The fields that an object may have; None when it may have any.
+/// The properties of a schema; None when any field is allowed.
 fn known_fields(schema: &Value) -> Option<&Map<String, Value>> {
     let is_open = schema.get("additionalProperties").is_some()
         || schema

@@ -11,7 +11,7 @@ use super::look::{Looker, PAUSE, Plan, Verdict, change, refusal, resource_versio
 use bumpwright_kube::{Answered, Apply, ClusterError, Deletion, Resource};
 
 impl Looker<'_> {
-    /// Applies an object; what the server has then.
+    /// Applies an object; returns the server's object.
     pub(super) async fn write(
         &self,
         item: &mut Item,
@@ -24,7 +24,7 @@ impl Looker<'_> {
             let patch = Value::Array(plan.cleanup);
             match self.cluster.json_patch(resource, name, manager, &patch).await {
                 Ok(object) => cleaned = Some(object),
-                // It went meanwhile, and is made again.
+                // It was deleted meanwhile, and is created again.
                 Err(error) if error.is_not_found() => {}
                 Err(error) => {
                     return Err(ApplyError::write(
@@ -49,7 +49,7 @@ impl Looker<'_> {
         applied.map_err(|error| ApplyError::write(&plan.change.id, "apply failed", error))
     }
 
-    /// Applies an object without having asked the server; what has come of it.
+    /// Applies an object without a dry run; returns the action.
     pub(super) async fn attempt(
         &self,
         item: &mut Item,
@@ -75,7 +75,7 @@ impl Looker<'_> {
         Ok((change(item, &applied, action), applied))
     }
 
-    /// Deletes an object whose immutable fields change, and asks the server about it anew.
+    /// Deletes an object whose immutable fields change, and repeats the dry run.
     pub(super) async fn replace(&self, item: &Item, resource: &Resource) -> Result<Verdict, Replaced> {
         let gone = |error: &ClusterError| error.is_not_found();
         let deleted = self
@@ -107,10 +107,10 @@ impl Looker<'_> {
     }
 }
 
-/// Why an object was not made again.
+/// Why an object was not recreated.
 pub(super) enum Replaced {
-    /// The server does not take it even so.
+    /// The server refuses it even so.
     Refused(Refusal),
-    /// It does not go.
+    /// It is not deleted.
     Failed(ApplyError),
 }

@@ -1,4 +1,4 @@
-//! The decryption of a Kustomization (`spec.decryption`), as the build asks for it.
+//! The decryption of a Kustomization (`spec.decryption`) as a step of the build.
 
 use serde_json::Value;
 use zeroize::Zeroizing;
@@ -6,12 +6,12 @@ use zeroize::Zeroizing;
 use bumpwright_overlay::{Decrypt, SourceFile, SourceFormat, StageError};
 use bumpwright_sops::{Format, KeyService, Masks, decrypt_file, decrypt_object};
 
-/// Decrypts with whatever keys there are.
+/// Decrypts with the given keys.
 pub struct Decryption {
     keys: Box<dyn KeyService + Send + Sync>,
 }
 
-/// Keys are not shown.
+/// Does not print keys.
 impl std::fmt::Debug for Decryption {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Decryption")
@@ -19,7 +19,7 @@ impl std::fmt::Debug for Decryption {
 }
 
 impl Decryption {
-    /// That with these keys.
+    /// A decryption with these keys.
     pub fn new(keys: impl KeyService + Send + Sync + 'static) -> Self {
         Self { keys: Box::new(keys) }
     }
@@ -37,10 +37,10 @@ impl Decrypt for Decryption {
     }
 }
 
-/// Puts masks in the place of encrypted values (`build -k --redact`). With keys it decrypts first, only to say what cannot be.
+/// Masks encrypted values (`build -k --redact`). With keys it decrypts first, only to report failures.
 #[derive(Debug, Default)]
 pub struct Redaction {
-    /// With the keys, if there are some.
+    /// The keys, if there are any.
     pub decryption: Option<Decryption>,
 }
 

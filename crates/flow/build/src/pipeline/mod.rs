@@ -1,4 +1,4 @@
-//! What a Kustomization makes of a tree of files: the same for the controller and for `build -k`.
+//! From a tree of files to the objects of a Kustomization, the same for the controller and for `build -k`.
 //!
 //! ```text
 //! spec ─▶ overlay ─▶ build (decrypt ─▶ kustomize ─▶ decrypt ─▶ substitute) ─▶ objects

@@ -1,9 +1,9 @@
-//! The fields of a Kustomization that decide what is built, as the build has them.
+//! The fields of a Kustomization that affect the build.
 
 use bumpwright_api::{Json6902Operation, Json6902Patch, KustomizationSpec, ObjectSelector};
 use bumpwright_overlay::{Image, JsonPatch, Operation, Overlay, Patch, Target};
 
-/// What of a spec decides what is built. `no_remote_bases`: bases outside of the artifact are refused.
+/// Converts a spec. `no_remote_bases`: bases outside of the artifact are refused.
 #[must_use]
 pub fn overlay(spec: &KustomizationSpec, no_remote_bases: bool) -> Overlay {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();

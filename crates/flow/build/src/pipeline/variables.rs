@@ -1,4 +1,4 @@
-//! The variables of a Kustomization (`spec.postBuild`; K-082 ff.), as the build asks for them.
+//! The variables of a Kustomization (`spec.postBuild`; K-082 ff.) as a step of the build.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use bumpwright_substitute::{Options, Variables, substitute_within};
 use bumpwright_yaml::Node;
 use serde_json::Value;
 
-/// Variables and how they are put in. Where some could not be read, the first object that could use them fails.
+/// Variables and their substitution. If some could not be read, the first object that could use them fails.
 #[derive(Debug)]
 pub struct Substitution {
     variables: Result<Variables, String>,
@@ -17,8 +17,8 @@ pub struct Substitution {
 }
 
 impl Substitution {
-    /// That of `post_build`. `referenced`: the variables of all objects that `substituteFrom` names, in its order; its own ones
-    /// win over them. `strict`: variables that nobody sets are errors (C17).
+    /// The substitution of `post_build`. `referenced`: the variables of all objects that `substituteFrom` names, in its order;
+    /// inline ones win over them. `strict`: undefined variables are errors (C17).
     #[must_use]
     pub fn new(post_build: &PostBuild, referenced: Result<Variables, String>, strict: bool) -> Self {
         let variables = referenced.map(|mut variables| {
@@ -47,22 +47,22 @@ impl Substitute for Substitution {
     }
 }
 
-/// What there is where `substituteFrom` refers to.
+/// The object that an entry of `substituteFrom` refers to.
 #[derive(Debug)]
 pub enum Referred {
     /// A ConfigMap's `data`.
     ConfigMap(Value),
     /// A Secret.
     Secret(Secret),
-    /// Nothing, in the words for one who needs it.
+    /// Missing, with the error for entries that are not optional.
     Missing(String),
 }
 
-/// Adds what an object of `substituteFrom` holds; one that is optional may be missing. An object that is not as its kind has to be
-/// is an error: its variables would be empty in silence.
+/// Adds the variables of an object of `substituteFrom`; optional ones may be missing. A malformed object is an error: its
+/// variables would silently be empty.
 ///
 /// # Errors
-/// In Flux's words, also when the object could not be `found`.
+/// In Flux's words, also when the object could not be read.
 pub fn add_referred(
     variables: &mut Variables,
     reference: &SubstituteReference,
@@ -110,7 +110,7 @@ mod tests {
         Referred::Secret(serde_json::from_value(secret).unwrap())
     }
 
-    /// K-082: variables of ConfigMaps and Secrets are put in.
+    /// K-082: variables of ConfigMaps and Secrets are substituted.
     #[test]
     fn variables_are_taken_from_objects() {
         let object = bumpwright_yaml::node_of_json(&json!({"kind": "A", "metadata": {"name": "${city}"}}));

@@ -1,4 +1,4 @@
-//! The files of this machine as a tree.
+//! The local file system as a tree.
 
 use std::borrow::Cow;
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use bumpwright_kustomize::tree::{Found, Tree, TreeError};
 
-/// A larger file is taken for a mistake: the API server takes objects of a megabyte and a half.
+/// A larger file is taken for a mistake: the API server accepts objects of a megabyte and a half.
 pub(super) const LARGEST: u64 = 256 << 20;
 
-/// The files of this machine, from `/` on.
+/// The local file system, from `/` on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskTree;
 
@@ -38,7 +38,7 @@ impl Tree for DiskTree {
         let failed = |error: io::Error| told(directory, &error);
         let mut names = Vec::new();
         for entry in fs::read_dir(directory).map_err(failed)? {
-            // No kustomization can name a file whose name is not UTF-8.
+            // A kustomization cannot name files whose names are not UTF-8.
             names.extend(entry.map_err(failed)?.file_name().into_string());
         }
         names.sort();
@@ -50,7 +50,7 @@ impl Tree for DiskTree {
     }
 }
 
-/// The bytes of a file that messages name so, unless it is larger than any manifest.
+/// The bytes of a file, unless it is larger than any manifest. Errors name it `path`.
 pub(super) fn bounded(file: &fs::File, path: &str) -> Result<Vec<u8>, TreeError> {
     let mut bytes = Vec::new();
     let read = file.take(LARGEST + 1).read_to_end(&mut bytes);

@@ -1,4 +1,4 @@
-//! A folder of this machine as the artifact that a source would make of it: the same files left out, and no links.
+//! A local folder as the artifact that a source would make of it: the same files excluded, and no links.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,12 +10,12 @@ use super::disk::bounded;
 use bumpwright_artifact::{IgnoreFile, IgnoreRules, Verdict};
 use bumpwright_kustomize::tree::{Found, Tree, TreeError, path};
 
-/// The names that an artifact of a folder would have; what is in the files is read when it is asked for.
+/// The names in an artifact of the folder; file contents are read on demand.
 #[derive(Debug)]
 pub struct FolderTree {
     root: PathBuf,
     files: BTreeSet<String>,
-    /// The names in each directory.
+    /// The entries of each directory.
     directories: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -28,7 +28,7 @@ pub struct FolderError {
 }
 
 impl FolderTree {
-    /// The tree of a folder: without what its `.sourceignore` files, or the patterns that count where there is none, leave out.
+    /// The tree of a folder, without the files that its `.sourceignore` files, or the default patterns, exclude.
     ///
     /// # Errors
     /// A folder or a `.sourceignore` cannot be read.
@@ -68,7 +68,7 @@ impl FolderTree {
         Ok(tree)
     }
 
-    /// With all directories above it.
+    /// Adds a path with all directories above it.
     fn add_directory(&mut self, path: &str) {
         let mut path = path;
         while !self.directories.contains_key(path) {
@@ -123,7 +123,7 @@ impl Tree for FolderTree {
     }
 }
 
-/// What is on disk, by paths without a slash in front.
+/// The entries on disk, by paths without a leading slash.
 #[derive(Default)]
 struct Walked {
     files: Vec<String>,
@@ -141,7 +141,7 @@ impl Walked {
         for entry in fs::read_dir(folder).map_err(failed(folder))? {
             let entry = entry.map_err(failed(folder))?;
             let kind = entry.file_type().map_err(failed(&entry.path()))?;
-            // No kustomization can name a file whose name is not UTF-8.
+            // A kustomization cannot name files whose names are not UTF-8.
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };

@@ -15,21 +15,21 @@ use bumpwright_kustomize::tree::{Found, Tree, TreeError};
 /// The longest target of a symbolic link.
 const LONGEST_LINK: u64 = 4096;
 
-/// What is walked through, for errors.
+/// The repository, for errors.
 const FILES: &str = "the files of the repository";
 
-/// So many symbolic links may lead on from one path, as on Linux.
+/// Symbolic links followed for one path, as on Linux.
 const LINKS: usize = 40;
 
 /// A commit of a repository, with `/` as its root.
 pub struct GitTree {
     objects: Objects,
     root: ObjectId,
-    /// What reading files has come to.
+    /// Bytes read so far.
     walk: Walk,
-    /// Submodules by their paths, without a slash in front.
+    /// Submodules by their paths, without a leading slash.
     modules: BTreeMap<String, GitTree>,
-    /// Written when a program has to run in it.
+    /// A checkout on disk, made when a program has to run in it.
     exported: Mutex<Option<TempDir>>,
 }
 
@@ -39,17 +39,17 @@ impl std::fmt::Debug for GitTree {
     }
 }
 
-/// What stands somewhere, and in which of the repositories.
+/// An entry, and the repository that it is in.
 struct Spot<'a> {
     tree: &'a GitTree,
-    /// Where it is in that repository, without a slash in front.
+    /// Its path in that repository, without a leading slash.
     path: String,
     kind: EntryKind,
     id: ObjectId,
 }
 
 impl<'a> Spot<'a> {
-    /// What stands under a name in this directory; for a submodule that is there, its own root.
+    /// The entry of a name in this directory; for a fetched submodule, its root.
     fn child(&self, name: &str) -> Result<Option<Self>, TreeError> {
         let path = match self.path.as_str() {
             "" => name.to_owned(),
@@ -82,7 +82,7 @@ impl GitTree {
         }
     }
 
-    /// Puts a submodule at its path.
+    /// Attaches a submodule at its path.
     pub(super) fn mount(&mut self, path: &str, module: Self) {
         self.modules.insert(path.trim_matches('/').to_owned(), module);
     }
@@ -102,7 +102,7 @@ impl GitTree {
         }
     }
 
-    /// Follows links, to the path without any and what stands there.
+    /// Follows links; returns the resolved path and its entry.
     fn resolve(&self, path: &str) -> Result<(String, Spot<'_>), TreeError> {
         let missing = || TreeError::Missing(path.to_owned());
         let mut ahead: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
@@ -129,7 +129,7 @@ impl GitTree {
                 }
                 let target = spot.tree.text(path, spot.id)?;
                 if target.starts_with('/') {
-                    // Where the repository lies on a disk, nobody can know.
+                    // An absolute link depends on where the repository is checked out.
                     return Err(missing());
                 }
                 ahead.extend(target.split('/').rev().map(str::to_owned));
@@ -157,7 +157,7 @@ impl GitTree {
         let mut entries = Vec::new();
         for entry in tree.entries() {
             let entry = entry.map_err(failed)?;
-            // No kustomization can name a file whose name is not UTF-8.
+            // A kustomization cannot name files whose names are not UTF-8.
             if let Ok(name) = std::str::from_utf8(entry.name) {
                 entries.push((name.to_owned(), entry.kind, entry.id));
             }
@@ -227,7 +227,7 @@ impl Tree for GitTree {
                 names.sort();
                 Ok(names)
             }
-            // A submodule that was not asked for is an empty folder, as after a clone.
+            // A submodule that was not fetched is an empty folder, as after a clone.
             EntryKind::Submodule => Ok(Vec::new()),
             _ => Err(TreeError::File(directory.to_owned())),
         }

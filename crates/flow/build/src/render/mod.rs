@@ -1,9 +1,9 @@
 //! The world of a build: files on disk, repositories, files behind URLs, programs.
 //!
-//! The engine (`kustomize`) sees files through a tree and asks a world for the rest. Here are the real ones:
+//! The engine (`kustomize`) reads files through a tree and uses a world for the rest. These are the real ones:
 //!
-//! - [`DiskTree`]: the files of this machine.
-//! - [`FolderTree`]: a folder of this machine as the artifact of a source.
+//! - [`DiskTree`]: the local file system.
+//! - [`FolderTree`]: a local folder as the artifact of a source.
 //! - [`GitTree`]: a commit of a repository, with its submodules, read from the mirror's objects without a checkout.
 //! - [`RealWorld`]: repositories by their mirrors, files behind URLs by HTTP, plugins and functions as child processes.
 

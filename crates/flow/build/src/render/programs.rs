@@ -12,8 +12,8 @@ use tempfile::NamedTempFile;
 
 use bumpwright_kustomize::tree::{Argument, Command, PluginFile, WorldError};
 
-/// Where plugins are looked for: `$KUSTOMIZE_PLUGIN_HOME`, `$XDG_CONFIG_HOME/kustomize/plugin`,
-/// `~/.config/kustomize/plugin`, `~/kustomize/plugin`; the first that is there.
+/// The plugin folder: the first that exists of `$KUSTOMIZE_PLUGIN_HOME`, `$XDG_CONFIG_HOME/kustomize/plugin`,
+/// `~/.config/kustomize/plugin`, `~/kustomize/plugin`.
 fn plugin_home() -> Option<PathBuf> {
     let folder = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = folder("HOME");
@@ -26,7 +26,7 @@ fn plugin_home() -> Option<PathBuf> {
     places.into_iter().flatten().find(|folder| folder.is_dir())
 }
 
-/// What is installed for a kind: `HOME/group/version/kind/Kind`, with `.so` for one written in Go.
+/// The plugin of a kind: `HOME/group/version/kind/Kind`, with `.so` for one written in Go.
 pub(super) fn plugin(group: &str, version: &str, kind: &str) -> PluginFile {
     let Some(home) = plugin_home() else {
         return PluginFile::Impossible(match env::var("KUSTOMIZE_PLUGIN_HOME") {
@@ -48,7 +48,7 @@ pub(super) fn plugin(group: &str, version: &str, kind: &str) -> PluginFile {
 /// Runs a program to its end.
 ///
 /// # Errors
-/// It cannot be started, or ends with a failure: with what it said on its standard error.
+/// It cannot be started, or fails: with its standard error.
 pub(super) fn run(command: &Command<'_>) -> Result<Vec<u8>, WorldError> {
     let failed = |error: std::io::Error| {
         let program = command.program;
@@ -63,7 +63,7 @@ pub(super) fn run(command: &Command<'_>) -> Result<Vec<u8>, WorldError> {
     let directory = directory.map_err(|error| WorldError::Other(error.to_string()))?;
     let program = command.program;
     let mut process = match Path::new(program) {
-        // As the kustomization sees it, not as this process does.
+        // The environment is the kustomization's view, not this process's.
         path if path.is_relative() && program.contains('/') => Process::new(directory.join(path)),
         path => Process::new(path),
     };
@@ -89,7 +89,7 @@ pub(super) fn run(command: &Command<'_>) -> Result<Vec<u8>, WorldError> {
     let mut child = process.spawn().map_err(failed)?;
     let input = child.stdin.take();
     let output = thread::scope(|scope| {
-        // A program need not read all that it is given: a closed pipe is its own affair.
+        // A program need not read all of its input: a closed pipe is not an error.
         scope.spawn(|| input.map(|mut input| input.write_all(command.input)));
         child.wait_with_output()
     });

@@ -1,4 +1,4 @@
-//! What a build may ask for besides its tree.
+//! The resources of a build besides its tree.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,18 +13,18 @@ use bumpwright_git::{Checkout, Fetched, GitError, MOST_SUBMODULES, Mirror, addre
 use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy};
 use bumpwright_kustomize::tree::{Command, PluginFile, RepoUrl, Tree, World, WorldError, public_url};
 
-/// A file behind a URL is at most this large, in bytes.
+/// The most bytes of a file behind a URL.
 const LARGEST: usize = 64 << 20;
 
-/// How long fetching a file may take.
+/// Time limit for fetching a file.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Submodules of submodules, so deep.
+/// Limit on nested submodules.
 const DEEPEST: usize = 8;
 
-/// Gives the mirror of a repository, with whatever credentials are there for it.
+/// Opens the mirror of a repository, with the credentials available for it.
 pub trait Mirrors {
-    /// The mirror of the repository at `url`, which takes at most `timeout` for each request.
+    /// The mirror of the repository at `url`; each request takes at most `timeout`.
     ///
     /// # Errors
     /// The address, the credentials or the cache folder cannot be used, in words for the user.
@@ -58,7 +58,7 @@ impl<M: Mirrors> RealWorld<M> {
     fn fetched(&self, url: &RepoUrl) -> Result<GitTree, String> {
         let address = url.clone_url();
         let mirror = self.mirrors.mirror(&address, url.timeout)?;
-        // The repository and its submodules are one job, and have one time.
+        // The repository and its submodules are one job with one time limit.
         let (job, until) = (Arc::new(mirror.budget().job()), Deadline::after(url.timeout));
         let mirror = mirror.part_of(&job, Some(until));
         let fetched = checked_out(&mirror, &url.reference).map_err(|error| told(&address, &error.to_string()))?;
@@ -76,18 +76,18 @@ impl<M: Mirrors> RealWorld<M> {
     }
 }
 
-/// Submodules that are being fetched.
+/// The submodules being fetched.
 struct Adding<'a, M, P> {
     mirrors: &'a M,
-    /// Makes a mirror's fetches part of the job.
+    /// Adds a mirror's fetches to the job.
     part: P,
     until: Deadline,
-    /// How many there were.
+    /// Number of submodules so far.
     count: usize,
 }
 
 impl<M: Mirrors, P: Fn(&Mirror) -> Mirror> Adding<'_, M, P> {
-    /// Fetches the submodules of a tree, and theirs.
+    /// Fetches the submodules of a tree, recursively.
     fn add(&mut self, tree: &mut GitTree, parent: &str, depth: usize) -> Result<(), String> {
         let Ok(text) = tree.read("/.gitmodules").map(std::borrow::Cow::into_owned) else {
             return Ok(());
@@ -125,7 +125,7 @@ impl<M: Mirrors, P: Fn(&Mirror) -> Mirror> Adding<'_, M, P> {
     }
 }
 
-/// What went wrong at an address. Errors of servers begin with it already.
+/// An error at an address. Errors of servers begin with the address already.
 fn told(address: &str, error: &str) -> String {
     let address = public_url(address);
     match error.strip_prefix(&*address).is_some_and(|rest| rest.starts_with(": ")) {
@@ -134,7 +134,7 @@ fn told(address: &str, error: &str) -> String {
     }
 }
 
-/// What `git fetch origin REF` would give: a branch, a tag, a reference by its full name, or a commit.
+/// Resolves a reference as `git fetch origin REF` does: a branch, a tag, a full reference name, or a commit.
 fn checked_out(mirror: &Mirror, reference: &str) -> Result<Fetched, GitError> {
     let is_id = matches!(reference.len(), 40 | 64) && reference.bytes().all(|byte| byte.is_ascii_hexdigit());
     let reference = reference.to_owned();
@@ -165,7 +165,7 @@ impl<M: Mirrors> World for RealWorld<M> {
             let tree: Arc<GitTree> = Arc::clone(tree);
             return Ok(tree);
         }
-        // Objects of a mirror have a cache for each thread; a build has one thread.
+        // Objects of a mirror are cached per thread; a build has one thread.
         #[allow(clippy::arc_with_non_send_sync)]
         let tree = Arc::new(self.fetched(url).map_err(WorldError::Other)?);
         self.repositories.borrow_mut().insert(key, Arc::clone(&tree));
