@@ -1,4 +1,4 @@
-//! From a tree to an archive: the ignore rules that are in it, and what they leave.
+//! From a tree to an archive: the tree's ignore rules, and the files that they leave.
 
 use std::io::Write;
 
@@ -16,10 +16,10 @@ pub enum ArchiveError {
         /// Why.
         error: FileError,
     },
-    /// There are too many rules.
+    /// There are too many ignore rules.
     #[error("cannot read {path}: all ignore files may have {LONGEST_RULES} bytes together, with their paths")]
     Rules {
-        /// The file that is too much.
+        /// The file that exceeds the limit.
         path: String,
     },
     /// The archive cannot be written.
@@ -27,13 +27,13 @@ pub enum ArchiveError {
     Write(#[from] WriteError),
 }
 
-/// All ignore files of a tree together have so many bytes at most, with their paths.
+/// Limit on all ignore files of a tree together with their paths, in bytes.
 const LONGEST_RULES: u64 = 1 << 20;
 
-/// What an ignore file counts besides.
+/// Fixed size of an ignore file towards the limit.
 const RULES: u64 = 64;
 
-/// The ignore rules of a tree: those of its `.sourceignore` files, and `spec`, which is `spec.ignore` (`LoadIgnorePatterns`).
+/// The ignore rules of a tree: those of its `.sourceignore` files, and `spec`, the `spec.ignore` (`LoadIgnorePatterns`).
 ///
 /// # Errors
 /// One of the files cannot be read.
@@ -54,7 +54,7 @@ pub fn rules(files: &Files, spec: Option<&str>) -> Result<IgnoreRules, ArchiveEr
 struct Texts {
     /// Folder and text of each.
     texts: Vec<(Vec<u8>, Vec<u8>)>,
-    /// How much more may come.
+    /// Bytes left before the limit.
     left: u64,
 }
 
@@ -99,7 +99,7 @@ fn collect(files: &Files, directory: &Directory, path: &mut Vec<u8>, found: &mut
     Ok(())
 }
 
-/// Writes what the rules leave of a tree, in the order of archives.
+/// Writes the files that the rules leave of a tree, in archive order.
 ///
 /// # Errors
 /// [`ArchiveError`]

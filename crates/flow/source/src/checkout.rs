@@ -1,4 +1,4 @@
-//! What a reference is now: unchanged, or a commit with its objects (`fluxcd/pkg/git/gogit`, `clone.go`).
+//! Resolving a reference: unchanged, or a commit with its objects (`fluxcd/pkg/git/gogit`, `clone.go`).
 
 use super::git_tree::{Modules, add_modules, of_commit};
 use super::reference::{Reference, revision};
@@ -8,21 +8,21 @@ use bumpwright_artifact::Revision;
 use bumpwright_git::{Also, Checkout, Fetched, GitError, Mirror, ObjectId, Objects, RemoteRef, Tip};
 use bumpwright_semver::{Constraint, highest_tags};
 
-/// What is asked of a repository.
+/// The input of a checkout.
 #[derive(Clone, Debug)]
 pub struct Wanted<'a> {
-    /// Its address, for errors: without credentials.
+    /// The address for errors, without credentials.
     pub url: &'a str,
-    /// What to look for.
+    /// The reference to resolve.
     pub reference: &'a Reference,
-    /// The revision that is there already, if nothing has to be fetched when it is still that.
+    /// The revision that is present already: nothing is fetched while the reference still has it.
     pub observed: Option<&'a str>,
 }
 
-/// What was seen.
+/// The result of a checkout.
 #[derive(Debug)]
 pub enum Seen {
-    /// The observed revision. References were listed and nothing was fetched.
+    /// The observed revision, unchanged. References were listed, nothing was fetched.
     Same(Revision),
     /// A commit.
     Commit(Box<Commit>),
@@ -33,31 +33,31 @@ pub enum Seen {
 pub struct Commit {
     /// Its id in hexadecimal.
     pub id: String,
-    /// The full name of the reference that led here; empty for a bare commit.
+    /// The full name of the reference that it was resolved from; empty for a bare commit.
     pub reference: String,
-    /// What statuses name it.
+    /// Its revision in statuses.
     pub revision: Revision,
     /// Its message.
     pub message: String,
     /// Its bytes, with signature.
     pub bytes: Vec<u8>,
-    /// The tag that led here.
+    /// The tag that it was resolved from.
     pub tag: Option<ReferencingTag>,
     tree: ObjectId,
     objects: Objects,
 }
 
-/// The tag that led to a commit.
+/// The tag that a commit was resolved from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferencingTag {
     /// Its short name.
     pub name: String,
-    /// Id and bytes of an annotated one.
+    /// Id and bytes of an annotated tag.
     pub object: Option<(String, Vec<u8>)>,
 }
 
 impl Commit {
-    /// The first fifty characters of its subject, as events have it.
+    /// The first fifty characters of its subject, for events.
     #[must_use]
     pub fn short_message(&self) -> String {
         let subject = self.message.split('\n').next().unwrap_or_default();
@@ -67,7 +67,7 @@ impl Commit {
         }
     }
 
-    /// Its files, those below `sparse` when it names something. Submodules are empty folders.
+    /// Its files, restricted to `sparse` unless that is empty. Submodules are empty folders.
     ///
     /// # Errors
     /// [`GitError::Damaged`].
@@ -75,7 +75,7 @@ impl Commit {
         of_commit(&self.objects, self.tree, sparse)
     }
 
-    /// Fills the folders of submodules. `url` is where the commit comes from.
+    /// Fills the folders of submodules. `url` is the address of the commit's repository.
     ///
     /// # Errors
     /// In words for the user.
@@ -84,7 +84,7 @@ impl Commit {
     }
 }
 
-/// Asks a repository for a reference, and fetches its commit unless it is the one that was observed.
+/// Resolves a reference, and fetches its commit unless it is the observed one.
 ///
 /// # Errors
 /// [`CheckoutError`]
@@ -166,8 +166,8 @@ impl Clone<'_> {
         self.seen(fetched, name, None, false)
     }
 
-    /// The tag of the highest version; of those with the same version, whose commit is the latest. References are listed first, since
-    /// only commits tell their time.
+    /// The tag with the highest version; of equal versions, the one with the latest commit. References are listed first, since
+    /// only commits have a time.
     fn semver(&self, range: &str) -> Result<Seen, CheckoutError> {
         let constraint =
             Constraint::parse(range).map_err(|error| CheckoutError::failed(format!("semver parse error: {error}")))?;
@@ -218,12 +218,12 @@ impl Clone<'_> {
         Ok((fetched, ReferencingTag { name, object }))
     }
 
-    /// Whether a reference is still what was observed; not asked when nothing was.
+    /// Returns whether a reference still has the observed revision; no request without one.
     fn unchanged(&self, name: &str) -> Result<Option<Seen>, CheckoutError> {
         if self.wanted.observed.is_none() {
             return Ok(None);
         }
-        // What is missing is told by the clone.
+        // The clone reports a missing reference.
         let listed = self.listed(name)?;
         Ok(listed.and_then(|listed| self.same(name, &listed, false)))
     }

@@ -15,24 +15,24 @@ const LONGEST_LINK: u64 = 4096;
 /// The longest `.gitmodules`.
 const LONGEST_MODULES: u64 = 1 << 20;
 
-/// Submodules of submodules, so deep (go-git, `DefaultSubmoduleRecursionDepth`).
+/// Limit on nested submodules (go-git, `DefaultSubmoduleRecursionDepth`).
 const DEEPEST: usize = 10;
 
-/// Folders in folders, so deep: no file system takes longer paths.
+/// Limit on nested folders: no file system allows longer paths.
 const DEEPEST_FOLDER: usize = 2048;
 
-/// What a file takes in memory besides its name and, of a link, its target, in bytes.
+/// Memory of a file besides its name and a link's target, in bytes.
 const FILE: u64 = 160;
 
-/// What a folder takes besides what is in it.
+/// Memory of a folder besides its entries.
 const FOLDER: u64 = 1024;
 
-/// Gives the mirror of a submodule by its address.
+/// Opens the mirror of a submodule by its address.
 pub type Modules<'a> = &'a dyn Fn(&str) -> Result<Arc<Mirror>, String>;
 
-/// The files of the tree `root`, those below `sparse` only when it names something.
+/// The files of the tree `root`, restricted to `sparse` unless that is empty.
 ///
-/// A path is below an entry of `sparse` when it begins with it: `deploy` stands for `deployment/x.yaml` too, as it does for go-git.
+/// An entry of `sparse` is a prefix of paths: `deploy` includes `deployment/x.yaml` too, as in go-git.
 ///
 /// # Errors
 /// [`GitError::Damaged`].
@@ -61,9 +61,9 @@ fn directory(files: &mut Files, objects: &Objects, root: ObjectId, sparse: &[Str
 
 struct Reader<'a> {
     objects: &'a Objects,
-    /// Its number among those of the tree.
+    /// Its index among the mirrors of the tree.
     mirror: usize,
-    /// Beginnings of paths; everything when there are none.
+    /// Path prefixes; all files when empty.
     wanted: Vec<&'a [u8]>,
     walk: &'a mut Walk,
 }
@@ -88,7 +88,7 @@ impl Reader<'_> {
                 entries.push((entry.name.to_vec(), node));
             }
         }
-        // At once, so that the map has no gaps.
+        // Added at once, so that indexes are consecutive.
         let entries = entries.into_iter().collect();
         Ok(Directory { entries })
     }
@@ -107,7 +107,7 @@ impl Reader<'_> {
             self.walk.step(name + FOLDER)?;
             path.push(b'/');
             let inner = self.directory(id, path, depth + 1)?;
-            // Nobody makes a folder without a file in it.
+            // Folders exist only with files in them.
             return Ok((!inner.entries.is_empty()).then_some(Node::Directory(inner)));
         }
         if !self.is_wanted(path) {
@@ -136,16 +136,16 @@ impl Reader<'_> {
         self.wanted.is_empty() || self.wanted.iter().any(|wanted| path.starts_with(wanted))
     }
 
-    /// Whether there may be something wanted below a folder.
+    /// Returns whether a folder may have wanted files below it.
     fn may_hold(&self, folder: &[u8]) -> bool {
         self.is_wanted(folder) || self.wanted.iter().any(|wanted| wanted.starts_with(folder))
     }
 }
 
-/// Whether all that is to be checked out is there (`validateSparseCheckoutPaths`).
+/// Checks that all paths of the sparse checkout exist (`validateSparseCheckoutPaths`).
 ///
 /// # Errors
-/// The first path that is not.
+/// The first missing path.
 pub fn check_sparse(files: &Files, sparse: &[String]) -> Result<(), CheckoutError> {
     let is_there = |path: &String| {
         files
@@ -159,7 +159,7 @@ pub fn check_sparse(files: &Files, sparse: &[String]) -> Result<(), CheckoutErro
     }
 }
 
-/// Puts the files of the submodules of a commit into its tree, and theirs. `url` is where the commit comes from.
+/// Adds the files of a commit's submodules to its tree, recursively. `url` is the address of the commit's repository.
 ///
 /// # Errors
 /// In words for the user.
@@ -184,7 +184,7 @@ pub(super) fn add_modules(
 struct Adding<'a> {
     files: &'a mut Files,
     modules: Modules<'a>,
-    /// How many there were.
+    /// Number of submodules so far.
     count: usize,
 }
 

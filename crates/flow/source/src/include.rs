@@ -6,24 +6,24 @@ use super::tree::{Content, Directory, File, Found, Node};
 use bumpwright_artifact::{Kind, Links, ReadError, archive};
 use bumpwright_budget::{Budget, Held};
 
-/// Why files cannot be put somewhere.
+/// Why files cannot be included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IncludeError {
-    /// Links lead in circles.
+    /// Links form a cycle.
     #[error("too many levels of symbolic links")]
     Circle,
-    /// There is nothing at the path in the artifact.
+    /// The artifact has nothing at the path.
     #[error("no such file or directory")]
     Missing,
-    /// There is a folder where the files are to be.
+    /// The destination is an existing folder.
     #[error("file exists")]
     Exists,
-    /// There is a file where a folder is needed.
+    /// A file is in the place of a folder.
     #[error("not a directory")]
     NotDirectory,
 }
 
-/// Puts what is at `from` in the artifact `other` to `to`, which must not be a folder that is there.
+/// Moves `from` in the artifact `other` to `to`, which must not be an existing folder.
 ///
 /// # Errors
 /// [`IncludeError`]
@@ -48,10 +48,10 @@ pub fn put(root: &mut Directory, other: &Directory, from: &str, to: &str) -> Res
     Ok(())
 }
 
-/// The files of an archive, in memory, and what of the budget they take while they are there.
+/// The files of an archive in memory, and the budget that they hold.
 ///
 /// # Errors
-/// It is damaged, or more than the budget has room for.
+/// It is damaged, or exceeds the budget.
 pub fn unpacked(source: impl Read, budget: &Budget) -> Result<(Directory, Held), ReadError> {
     let mut root = Directory::default();
     let mut held = start(budget)?;
@@ -72,7 +72,7 @@ pub fn unpacked(source: impl Read, budget: &Budget) -> Result<(Directory, Held),
                     content: Content::Bytes(bytes),
                 })
             }
-            // No archive of a source has any.
+            // Archives of sources have no hard links.
             Kind::HardLink { .. } => return Ok(()),
         };
         if let Some(name) = path.pop()
@@ -85,7 +85,7 @@ pub fn unpacked(source: impl Read, budget: &Budget) -> Result<(Directory, Held),
     Ok((root, held))
 }
 
-/// Nothing is held yet.
+/// An empty set.
 pub(super) fn start(budget: &Budget) -> Result<Held, ReadError> {
     budget.memory.hold(0).map_err(|cause| ReadError::Exceeded {
         name: "the start".to_owned(),
@@ -93,7 +93,7 @@ pub(super) fn start(budget: &Budget) -> Result<Held, ReadError> {
     })
 }
 
-/// What a path takes in a tree, in bytes of memory: a folder with one name in it some 400, and there may be one for each component.
+/// Memory of a path in a tree, in bytes: a folder with one name in it some 400, and up to one for each component.
 pub(super) fn weight_of(path: &[u8]) -> u64 {
     let folders = path.iter().filter(|byte| **byte == b'/').count();
     (path.len() + 200 + 600 * folders) as u64

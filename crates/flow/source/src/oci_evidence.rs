@@ -1,4 +1,4 @@
-//! Signatures of cosign: gathered from the registry, judged by `verify` (source-controller v1.9, `CosignVerifier.Verify`).
+//! Signatures of cosign: collected from the registry, judged by `verify` (source-controller v1.9, `CosignVerifier.Verify`).
 
 use std::io::Read;
 
@@ -7,11 +7,11 @@ use bumpwright_http::Deadline;
 use bumpwright_registry::{Layer, RegistryError};
 use bumpwright_verify::cosign::{self, CosignError, CosignKeys, Evidence, MOST_BLOB, SimpleSignature};
 
-/// Verifies what a digest stands for with the public keys of a Secret. Bundles of cosign 3 count first; without any, the signatures
-/// of before.
+/// Verifies the content of a digest with the public keys of a Secret. Bundles of cosign 3 count first; without any, the older
+/// signatures.
 ///
 /// # Errors
-/// [`CosignError`]; a registry that does not give the signatures has none that match.
+/// [`CosignError`]; signatures that the registry fails to return count as not matching.
 pub fn verify_cosign(remote: &OciRemote, digest: &str, keys: &CosignKeys) -> Result<(), CosignError> {
     let gathering = Gathering {
         remote,
@@ -41,7 +41,7 @@ struct Gathering<'a> {
     deadline: Deadline,
 }
 
-/// Something of a signature that the registry does not give.
+/// Part of a signature that the registry fails to return.
 struct Missing;
 
 impl From<RegistryError> for Missing {
@@ -65,7 +65,7 @@ impl Gathering<'_> {
         let referrers = cosign::referrers(&index).map_err(|_| Missing)?;
         let mut blobs = Vec::new();
         for referrer in referrers {
-            // What cannot be had is passed over; it may be no signature at all.
+            // Unavailable blobs are skipped; they may not be signatures at all.
             let manifest = self.manifest(&format!("@{referrer}")).ok();
             if let Some(layer) = manifest.as_deref().and_then(cosign::bundle_layer)
                 && let Ok(blob) = self.blob(&layer)
@@ -76,7 +76,7 @@ impl Gathering<'_> {
         Ok(blobs)
     }
 
-    /// The signatures behind the tag for them, with what they sign.
+    /// The signatures below the signature tag, with their payloads.
     fn simple(&self, digest: &str) -> Result<Vec<(cosign::Layer, Vec<u8>)>, CosignError> {
         let Some(tag) = cosign::signature_tag(digest) else {
             return Ok(Vec::new());

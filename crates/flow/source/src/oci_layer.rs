@@ -1,4 +1,4 @@
-//! The layer of an image that has the files: which one, and what is in it.
+//! The layer of an image with the files: selection and contents.
 
 use std::io::{self, Read, Write};
 
@@ -9,7 +9,7 @@ use bumpwright_artifact::{Kind, Links, ReadError, archive};
 use bumpwright_budget::{Budget, Held};
 use bumpwright_registry::{Image, Layer};
 
-/// The layer that is wanted: the first of its media type, or the first one.
+/// Selects a layer: the first of the media type, or the first one.
 ///
 /// # Errors
 /// In source-controller's words (v1.9, `selectLayer`).
@@ -27,25 +27,25 @@ pub fn select_layer<'a>(image: &'a Image, selector: Option<&OciLayerSelector>) -
         .ok_or_else(|| format!("failed to find layer with media type '{wanted}' in artifact"))
 }
 
-/// Where the bytes of the files go, one after the other.
+/// The storage of file contents, one after the other.
 #[derive(Debug)]
 pub struct Keeping<W> {
-    /// What takes them.
+    /// The writer.
     pub out: W,
-    /// How many there are.
+    /// Bytes written.
     pub written: u64,
 }
 
 impl<W: Write> Keeping<W> {
-    /// Nothing is written yet.
+    /// An empty storage.
     pub const fn new(out: W) -> Self {
         Self { out, written: 0 }
     }
 
-    /// Takes what is there to be read.
+    /// Appends everything from the reader.
     ///
     /// # Errors
-    /// It cannot be read, or the bytes find no place.
+    /// It cannot be read, or not be stored.
     pub fn keep(&mut self, from: &mut impl Read) -> io::Result<Content> {
         let (offset, size) = (self.written, io::copy(from, &mut self.out)?);
         self.written += size;
@@ -53,11 +53,11 @@ impl<W: Write> Keeping<W> {
     }
 }
 
-/// Unpacks a layer (`tar.Untar` with links left out): its folders and files, whose bytes go to `keeping`, and what of the budget the
-/// names take while they are there. A hard link is an empty file, as upstream has it.
+/// Unpacks a layer (`tar.Untar`, links left out): its folders and files, with contents appended to `keeping`, and the budget
+/// that the names hold. A hard link is an empty file, as upstream has it.
 ///
 /// # Errors
-/// [`ReadError`]. What was kept is of no use then.
+/// [`ReadError`]. The stored contents are useless then.
 pub fn unpack_layer(
     layer: impl Read,
     budget: &Budget,

@@ -1,4 +1,4 @@
-//! A repository of a registry, and what a source asks it (source-controller v1.9, `reconcileSource` of OCIRepositories).
+//! Requests of a source to a repository of a registry (source-controller v1.9, `reconcileSource` of OCIRepositories).
 
 use std::sync::Arc;
 
@@ -7,22 +7,21 @@ use bumpwright_http::Deadline;
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Blob, Image, Layer, Login, Registry, RegistryError};
 
-/// A repository, and how it is asked. Its calls block, and all of them have to be over in time: what a registry claims gives it no
-/// longer.
+/// A repository and the client for it. Calls block, and share one deadline: answers of a registry cannot extend it.
 #[derive(Clone, Debug)]
 pub struct OciRemote {
-    /// Asks.
+    /// The client.
     pub registry: Arc<Registry>,
-    /// What the registry is shown.
+    /// The credentials.
     pub login: Login,
-    /// The repository; the tag says nothing.
+    /// The repository; its tag is not used.
     pub repository: Reference,
     /// The end of `spec.timeout`.
     pub deadline: Deadline,
 }
 
 impl OciRemote {
-    /// The tag or digest to pull: `:v1`, `@sha256:…`. Tags are listed for a range only.
+    /// Resolves the tag or digest to pull: `:v1`, `@sha256:…`. Tags are listed for a range only.
     ///
     /// # Errors
     /// In words for the user.
@@ -38,7 +37,7 @@ impl OciRemote {
         })
     }
 
-    /// The revision of what was chosen, `TAG@sha256:…`, or `sha256:…` of a digest, which nobody is asked about.
+    /// The revision, `TAG@sha256:…`; or `sha256:…` of a digest, without a request.
     ///
     /// # Errors
     /// In words for the user.
@@ -52,7 +51,7 @@ impl OciRemote {
         Ok(format!("{tag}@{}", digest.map_err(|error| error.to_string())?))
     }
 
-    /// Full name of what was chosen.
+    /// Full name of the chosen image.
     #[must_use]
     pub fn name(&self, chosen: &str) -> String {
         self.repository.context() + chosen
@@ -67,7 +66,7 @@ impl OciRemote {
         self.registry.image(&image, &self.login, self.deadline)
     }
 
-    /// A layer, which is checked while it is read.
+    /// A layer, verified while it is read.
     ///
     /// # Errors
     /// [`RegistryError`]

@@ -1,4 +1,4 @@
-//! Which image of a registry a source follows (source-controller v1.9, `getArtifactRef`), and how a revision of it is spelled.
+//! The image that a source follows (source-controller v1.9, `getArtifactRef`), and the format of its revision.
 
 use bumpwright_api::OciRef;
 use bumpwright_gostd::quote;
@@ -8,15 +8,15 @@ use bumpwright_semver::{Constraint, Version};
 
 const SCHEME: &str = "oci://";
 
-/// The layers of Helm's charts: their versions may have a `+`, which no tag can have.
+/// Media type of Helm chart layers: their versions may have a `+`, which tags cannot have.
 const CHART: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 
 const REPOSITORY_CHARACTERS: &str = "abcdefghijklmnopqrstuvwxyz0123456789_-./";
 
-/// What counts of `spec.ref`: the first that is there of digest, range, tag.
+/// The effective part of `spec.ref`: the first that is set of digest, range, tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OciPick {
-    /// A digest, as it is written.
+    /// A digest, as written.
     Digest(String),
     /// A range of versions over the tags.
     Semver {
@@ -30,7 +30,7 @@ pub enum OciPick {
 }
 
 impl OciPick {
-    /// What `spec.ref` says.
+    /// Reads `spec.ref`.
     #[must_use]
     pub fn of(spec: Option<&OciRef>) -> Self {
         let nothing = OciRef::default();
@@ -47,7 +47,7 @@ impl OciPick {
     }
 }
 
-/// The repository of `spec.url`, as a reference whose tag says nothing.
+/// The repository of `spec.url`, as a reference whose tag is not used.
 ///
 /// # Errors
 /// In go-containerregistry's words.
@@ -74,8 +74,8 @@ pub fn oci_repository(url: &str) -> Result<Reference, String> {
     Reference::parse(name, Validation::Weak).map_err(host_error)
 }
 
-/// The tag with the highest version in a range, of those that match the filter. Tags that are no versions are passed over; of
-/// equal versions the first in the list counts. `media_type` is that of the wanted layer.
+/// The tag with the highest version in a range, among those that match the filter. Tags that are not versions are skipped; of
+/// equal versions the first in the list wins. `media_type` is that of the wanted layer.
 ///
 /// # Errors
 /// In the words of the libraries that source-controller uses.
@@ -117,7 +117,7 @@ pub fn newest_tag(tags: &[String], range: &str, filter: &str, media_type: &str) 
     }
 }
 
-/// What a filter may take: more than the patterns of users need, less than would hang a controller.
+/// Step limit of a filter: more than patterns of users need, less than would block a controller.
 fn budget(tags: usize) -> Budget {
     const STEPS: u64 = 200_000_000;
     const STEPS_PER_TAG: u64 = 20_000;
@@ -127,7 +127,7 @@ fn budget(tags: usize) -> Budget {
     )
 }
 
-/// A digest that something can be pulled by.
+/// A digest usable in a pull.
 ///
 /// # Errors
 /// In go-containerregistry's words (`v1.NewHash`).

@@ -1,20 +1,20 @@
-//! Which reference of a repository a source follows, and how a revision of it is spelled.
+//! The Git reference that a source follows, and the format of its revision.
 
 use bumpwright_api::GitRef;
 use bumpwright_artifact::Revision;
 use bumpwright_git::ObjectId;
 
-/// The reference that counts: the first that is there of commit, name, tag, range, branch (`Client.clone`; the document of the API
+/// The effective reference: the first that is set of commit, name, tag, range, branch (`Client.clone`; the API's documentation
 /// puts the range before the tag).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// A commit, maybe with the short name of the branch that it is on.
+    /// A commit, optionally with the short name of its branch.
     Commit {
         /// Its id.
         id: String,
         /// The branch.
         branch: Option<String>,
-        /// A full name, under which the revision is shown.
+        /// A full name, shown in the revision.
         name: Option<String>,
     },
     /// A full name.
@@ -28,7 +28,7 @@ pub enum Reference {
 }
 
 impl Reference {
-    /// What `spec.ref` says.
+    /// Reads `spec.ref`.
     #[must_use]
     pub fn of(spec: Option<&GitRef>) -> Self {
         let nothing = GitRef::default();
@@ -50,7 +50,7 @@ impl Reference {
     }
 }
 
-/// A commit as a revision: under the last part of the reference's name, `main`, or all of it with `absolute`.
+/// The revision of a commit: with the last part of the reference's name, `main`, or all of it with `absolute`.
 pub(super) fn revision(reference: &str, commit: ObjectId, absolute: bool) -> Revision {
     let name = match absolute {
         true => reference,

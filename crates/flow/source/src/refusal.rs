@@ -1,22 +1,22 @@
-//! Why there is no commit, in the words of source-controller's Git library.
+//! Why a reference has no commit, in the words of source-controller's Git library.
 
 use bumpwright_git::{GitError, TransportError};
 
-/// Why a reference leads to no commit.
+/// Why a reference cannot be resolved to a commit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckoutError {
-    /// A branch was wanted and the repository has no commit at all.
+    /// A branch was requested and the repository has no commit at all.
     #[error("git repository is empty")]
     Empty,
-    /// A folder that is to be checked out is not there.
+    /// A folder of the sparse checkout does not exist.
     #[error(
         "failed to sparse checkout directories : sparse checkout dir '{path}' does not exist in repository: no such file or directory"
     )]
     Sparse {
-        /// As it is written in the spec.
+        /// As written in the spec.
         path: String,
     },
-    /// Anything else.
+    /// Any other failure.
     #[error("failed to checkout and determine revision: {0}")]
     Failed(String),
 }
@@ -42,7 +42,7 @@ impl CheckoutError {
     }
 }
 
-/// An error of Git as go-git says it, without the address that the sentence around it has already.
+/// An error of Git as go-git words it, without the address, which the surrounding sentence has already.
 fn words(error: &GitError) -> String {
     match error {
         GitError::Transport(error) => transport(error),
@@ -55,7 +55,7 @@ fn transport(error: &TransportError) -> String {
     match error {
         TransportError::Unauthorized { detail, .. } => format!("authentication required: {detail}"),
         TransportError::Forbidden { detail, .. } => format!("authorization failed: {detail}"),
-        // The words of the status itself are none of the server's.
+        // The status text itself does not come from the server.
         TransportError::NotFound { detail, .. } if detail == "Not Found" => "repository not found: ".to_owned(),
         TransportError::NotFound { detail, .. } => format!("repository not found: {detail}"),
         TransportError::Timeout { .. } => "context deadline exceeded".to_owned(),

@@ -1,4 +1,4 @@
-//! The files of a source, as an archive will have them: names and where the bytes are, not the bytes.
+//! The files of a source, as an archive will have them: names, and references to their contents.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,33 +7,33 @@ use std::sync::Arc;
 
 use bumpwright_git::{GitError, ObjectId, Objects, Walk};
 
-/// A tree of files, and the mirrors that most of their bytes are in.
+/// A tree of files, and the mirrors with most of their contents.
 #[derive(Debug, Default)]
 pub struct Files {
     /// The root.
     pub root: Directory,
     mirrors: Vec<Objects>,
-    /// What the walks through them have come to.
+    /// Work done by walks so far.
     pub(super) walk: Option<Box<Walk>>,
     kept: Option<Arc<dyn ContentStore>>,
 }
 
-/// Where the bytes of many files are kept one after the other, such as a temporary file.
+/// Storage with the contents of many files one after the other, such as a temporary file.
 pub trait ContentStore: fmt::Debug + Send + Sync {
     /// Fills a buffer with the bytes from `offset` on.
     ///
     /// # Errors
-    /// There are not so many, or they cannot be read.
+    /// The storage is shorter, or cannot be read.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 }
 
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The mirror that it is in is damaged.
+    /// Its mirror is damaged.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// It is to be read as a whole.
+    /// It is too large to be read as a whole.
     #[error("{size} bytes are more than the {limit} that are read")]
     TooLarge {
         /// Its size in bytes.
@@ -41,55 +41,55 @@ pub enum FileError {
         /// The most.
         limit: u64,
     },
-    /// What keeps it fails.
+    /// The storage fails.
     #[error("read what was unpacked: {0}")]
     Kept(#[from] io::Error),
 }
 
-/// A folder. Names are in the order of their bytes, which is the order of archives too.
+/// A folder. Names are in byte order, which is archive order too.
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
-    /// What is in it. A name has no slash; it need not be UTF-8.
+    /// Its entries. A name has no slash; it need not be UTF-8.
     pub entries: BTreeMap<Vec<u8>, Node>,
 }
 
-/// What a name in a folder stands for.
+/// An entry of a folder.
 #[derive(Clone, Debug)]
 pub enum Node {
     /// A folder.
     Directory(Directory),
     /// A file.
     File(File),
-    /// A symbolic link and its target. Archives leave them out; paths are led by them.
+    /// A symbolic link and its target. Archives leave links out; paths follow them.
     Link(Vec<u8>),
 }
 
 /// A file.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Whether it may be run.
+    /// Whether it is executable.
     pub executable: bool,
-    /// What is in it.
+    /// Its content.
     pub content: Content,
 }
 
-/// Where the bytes of a file are.
+/// The location of a file's content.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// In a mirror of the [`Files`].
     Blob {
-        /// Which one.
+        /// Its index.
         mirror: usize,
         /// The blob.
         id: ObjectId,
     },
-    /// Here.
+    /// In memory.
     Bytes(Vec<u8>),
-    /// In what the [`Files`] are kept in.
+    /// In the storage of the [`Files`].
     Kept {
-        /// Where it begins.
+        /// Offset.
         offset: u64,
-        /// Bytes.
+        /// Length in bytes.
         size: u64,
     },
 }
@@ -97,17 +97,17 @@ pub enum Content {
 /// A larger file is taken for a mistake, in bytes.
 const LARGEST: u64 = 2 << 30;
 
-/// So many symbolic links may lead on from one path (`filepath-securejoin`).
+/// Symbolic links followed for one path (`filepath-securejoin`).
 const LINKS: usize = 255;
 
 impl Files {
-    /// Files from one more mirror may be put into the tree; gives its number.
+    /// Adds a mirror for files of the tree; returns its index.
     pub(super) fn add_mirror(&mut self, objects: Objects) -> usize {
         self.mirrors.push(objects);
         self.mirrors.len() - 1
     }
 
-    /// Files that are kept somewhere.
+    /// Files in a storage.
     #[must_use]
     pub fn kept_in(root: Directory, keep: Arc<dyn ContentStore>) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Files {
         }
     }
 
-    /// The size of a file in bytes, and the bytes as they are read.
+    /// The size of a file in bytes, and a reader of its content.
     ///
     /// # Errors
     /// [`FileError`]
@@ -152,7 +152,7 @@ impl Files {
         }
     }
 
-    /// All bytes of a file of at most `limit` bytes.
+    /// The content of a file of at most `limit` bytes.
     ///
     /// # Errors
     /// [`FileError`]
@@ -187,7 +187,7 @@ impl Read for KeptReader<'_> {
 }
 
 impl Directory {
-    /// What is at a path of names without links.
+    /// The entry at a path without links.
     #[must_use]
     pub fn at(&self, path: &[Vec<u8>]) -> Option<Found<'_>> {
         let Some((name, rest)) = path.split_first() else {
@@ -200,7 +200,7 @@ impl Directory {
         }
     }
 
-    /// The folder at a path of names without links; it is made, with all above it. None when something else is in the way.
+    /// The folder at a path without links, created with its parents if missing. None when something else is in the way.
     pub fn make(&mut self, path: &[Vec<u8>]) -> Option<&mut Self> {
         let Some((name, rest)) = path.split_first() else {
             return Some(self);
@@ -215,8 +215,8 @@ impl Directory {
         }
     }
 
-    /// Where a path leads from this folder, links followed; nothing leads out of it (`filepath-securejoin`). What is not there is
-    /// taken as it is written. None when links lead in circles.
+    /// Resolves a path from this folder, following links; nothing leads out of it (`filepath-securejoin`). Missing parts are
+    /// taken as written. None for a link cycle.
     #[must_use]
     pub fn resolve(&self, path: &str) -> Option<Vec<Vec<u8>>> {
         let split =
@@ -249,10 +249,10 @@ impl Directory {
     }
 }
 
-/// What a path led to.
+/// The result of resolving a path.
 #[derive(Clone, Copy, Debug)]
 pub enum Found<'a> {
-    /// A folder, maybe the root.
+    /// A folder, possibly the root.
     Directory(&'a Directory),
     /// A file or link.
     Other(&'a Node),
