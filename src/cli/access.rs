@@ -1,4 +1,4 @@
-//! From flags, environment and Secrets to the settings of one remote.
+//! Connection settings of one remote, from flags, environment and Secrets.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,14 +9,14 @@ use bumpwright_connect::{self as connect, GitIdentities, Reached, RemoteError};
 use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme};
 use bumpwright_secret::Secret;
 
-/// A plain run may take longer than Flux's default: people clone large repositories over slow lines.
+/// The time limit of a plain run is longer than Flux's default: people clone large repositories over slow lines.
 const PLAIN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The remote of a plain run.
 ///
 /// # Errors
 ///
-/// A URL, file or pair of flags that cannot work, in words for the user.
+/// A URL, file or pair of flags that is not valid, in words for the user.
 pub fn plain(url: &str, access: &Access) -> Result<Remote, String> {
     let mut remote = Remote::new(RemoteUrl::parse(url).map_err(|e| e.to_string())?);
     remote.timeout = PLAIN_TIMEOUT;
@@ -25,12 +25,12 @@ pub fn plain(url: &str, access: &Access) -> Result<Remote, String> {
     Ok(remote)
 }
 
-/// What a remote's settings are made of besides its GitRepository.
+/// The sources of a remote's settings besides its GitRepository.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
-    /// The Secrets among the manifests.
+    /// The Secrets of the manifests.
     pub objects: &'a Objects,
-    /// What flags and environment say.
+    /// Flags and environment.
     pub access: &'a Access,
     /// The identities of the run.
     pub identities: &'a GitIdentities,
@@ -40,7 +40,7 @@ pub struct Known<'a> {
 ///
 /// # Errors
 ///
-/// What is missing or wrong in a Secret, in Flux's words where it has some (docs/behaviour/image-automation-controller.md,
+/// A missing or invalid entry of a Secret, in Flux's words where it has some (docs/behaviour/image-automation-controller.md,
 /// *Reasons and messages*).
 pub fn of_repository(
     url: &str,
@@ -51,7 +51,7 @@ pub fn of_repository(
     let Known { objects, access, .. } = known;
     let spec = &repository.spec;
     if !same_server(url, &spec.url) {
-        // What the manifests hold for one server is not shown to another.
+        // Credentials from manifests are for the server that they name, not for another one.
         if spec.secret_ref.is_some() {
             notes.push(format!(
                 "the secret of {} is not sent to another server: using flags or your own Git credentials",
@@ -75,7 +75,7 @@ pub fn of_repository(
     }
     let says_nothing = spec.secret_ref.is_none() || missing.is_some();
     if matches!(remote.auth, Auth::None) && says_nothing && identity.is_none() {
-        // Nothing is said about credentials: those of the person at the keyboard.
+        // Without settings for credentials, the user's own are used.
         remote.auth = Auth::User;
     }
     let given = from_flags(&mut remote, access)?;
@@ -86,7 +86,8 @@ pub fn of_repository(
     Ok(remote)
 }
 
-/// Whether credentials for the second URL may go to the first: the same host, and not in the clear when they were meant for TLS.
+/// Returns whether credentials for the second URL may be sent to the first: the same host, and not in clear text if they were
+/// meant for TLS.
 pub(super) fn same_server(url: &str, known: &str) -> bool {
     if url == known {
         return true;
@@ -98,7 +99,7 @@ pub(super) fn same_server(url: &str, known: &str) -> bool {
     url.host() == known.host() && !downgraded
 }
 
-/// Only a cluster issues tokens of its ServiceAccounts; somebody else's identity instead could do more, or less.
+/// Only a cluster issues tokens of its ServiceAccounts; another identity in its place could have other rights.
 fn refuse_service_account(repository: &GitRepository) -> Result<(), String> {
     let name = repository.spec.service_account_name.as_deref().unwrap_or_default();
     if name.is_empty() {
@@ -111,7 +112,7 @@ fn refuse_service_account(repository: &GitRepository) -> Result<(), String> {
     ))
 }
 
-/// Lays flags and environment over the settings; true when they have credentials.
+/// Applies flags and environment to the settings; returns whether they have credentials.
 fn from_flags(remote: &mut Remote, access: &Access) -> Result<bool, String> {
     let Given { password, token } = given(access)?;
     let is_given = password.is_some() || token.is_some();
@@ -131,7 +132,7 @@ fn from_flags(remote: &mut Remote, access: &Access) -> Result<bool, String> {
                     password,
                 };
             }
-            // A name that nothing is done with would be a surprise at the server's answer.
+            // An unused user name would cause a confusing answer of the server.
             None if matches!(remote.auth, Auth::User) && remote.url.scheme() != Scheme::Local => {
                 return Err(format!(
                     "--username {username:?} needs a secret: --password-file, --token-file, BUMPWRIGHT_GIT_PASSWORD or BUMPWRIGHT_GIT_TOKEN"
@@ -165,7 +166,7 @@ struct Given {
     token: Option<Secret>,
 }
 
-/// A flag wins over the environment, also over its other variable.
+/// A flag takes precedence over environment variables.
 fn given(access: &Access) -> Result<Given, String> {
     let file = |file: &Option<PathBuf>| file.as_deref().map(secret_file).transpose();
     let (password, token) = (file(&access.password_file)?, file(&access.token_file)?);
@@ -178,7 +179,7 @@ fn given(access: &Access) -> Result<Given, String> {
     })
 }
 
-/// A secret from a file, without the line feed that editors put at its end.
+/// A secret from a file, without the final line feed that editors add.
 pub(super) fn secret_file(file: &Path) -> Result<Secret, String> {
     let text = text_of(file)?;
     one_line(text.trim_end_matches(['\r', '\n'])).map_err(|why| format!("{}: the secret in it {why}", file.display()))
@@ -194,7 +195,7 @@ pub(super) fn variable(name: &str) -> Result<Option<Secret>, String> {
     }
 }
 
-/// What no server takes is better told here, where its place is known.
+/// Values that no server accepts are reported here, where their place is known.
 pub(super) fn one_line(text: &str) -> Result<Secret, &'static str> {
     if text.is_empty() {
         return Err("is empty");
@@ -209,13 +210,13 @@ fn text_of(file: &Path) -> Result<String, String> {
     std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))
 }
 
-/// The host of a URL; none for local paths and for what is no URL.
+/// The host of a URL; none for local paths and invalid URLs.
 #[must_use]
 pub fn host(url: &str) -> Option<String> {
     RemoteUrl::parse(url).ok()?.host().map(str::to_owned)
 }
 
-/// True when flags or the environment give something secret.
+/// Returns whether flags or the environment have a secret.
 #[must_use]
 pub fn holds_secret(access: &Access) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());

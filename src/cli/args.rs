@@ -1,4 +1,4 @@
-//! The command line as typed. Nothing here reads a file or knows what a flag leads to.
+//! The command line as typed, without reading files.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::fetch_bounds::FetchBounds;
 #[derive(Debug, Parser)]
 #[command(name = "bumpwright", version, about, long_about = None, max_term_width = 110)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -19,25 +19,25 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Sets the marked image fields of a folder, a file or a Git repository
+    /// Set the marked image fields of a folder, a file or a Git repository
     Update(Box<Update>),
-    /// Shows the commit message that a template gives
+    /// Render a commit message from its template
     Message(Message),
-    /// Shows which image each policy chooses, and why
+    /// Show which image each policy chooses, and why
     Policy(Box<Policy>),
-    /// Prints the CustomResourceDefinitions of all kinds
+    /// Print the CustomResourceDefinitions of all kinds
     Crds(Crds),
-    /// Rewrites manifests of older API versions to v1, without touching anything else in their files
+    /// Rewrite manifests of older API versions to v1, leaving the rest of their files as it is
     Migrate(Migrate),
-    /// Prints what a kustomization gives, as `kustomize build` does
+    /// Build a kustomization, as `kustomize build` does
     Build(Box<super::build_args::Build>),
-    /// Shows what differs between two kustomizations, or between two revisions of one
+    /// Show the differences between two kustomizations, or between two revisions of one
     Diff(Box<super::build_args::Diff>),
-    /// Runs `update` on an example fleet in a throw-away repository
+    /// Run `update` on an example fleet in a temporary repository
     Demo(Demo),
-    /// Runs the controllers in a cluster, in the place of Flux's
+    /// Run the controllers in a cluster, in the place of Flux's
     Controller(Box<super::controller_args::Controller>),
-    /// Puts the controllers into a cluster, or prints the manifests for that
+    /// Install the controllers into a cluster, or print their manifests
     Install(Box<super::install_args::Install>),
 }
 
@@ -45,98 +45,102 @@ pub enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = UPDATE_HELP)]
 pub struct Update {
-    /// A folder, a file, a bare repository or a Git URL (file, http, https, ssh); default: `.`, or what the automations in -f say
+    /// A folder, a file, a bare repository or a Git URL (file, http, https, ssh) [default: ., or the repositories of the
+    /// automations in -f]
     pub target: Option<String>,
 
-    /// Manifests: ImagePolicies with their ImageRepository, ImageUpdateAutomations with their GitRepository, Secrets; a file, a folder, or - for standard input
+    /// Manifests: ImagePolicies with their ImageRepository, ImageUpdateAutomations with their GitRepository, Secrets; a file, a
+    /// folder, or - for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
 
-    /// Go on when manifests in -f have fields that are unknown here, without them
+    /// Ignore unknown fields of manifests in -f
     #[arg(long)]
     pub allow_unknown_fields: bool,
 
-    /// Do all but write and push; print what would happen
+    /// Print what would happen, without writing or pushing anything
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Exit with 1 when something changed (or would)
+    /// Exit with 1 if anything changed (or would change)
     #[arg(long)]
     pub exit_code: bool,
 
-    /// Exit with 3 when something was skipped, fields that are commented out aside
+    /// Exit with 3 if any marker was skipped, except in commented-out fields
     #[arg(long)]
     pub strict: bool,
 
-    /// Tell of the markers of fields that are commented out, too
+    /// Also report markers in commented-out fields
     #[arg(long)]
     pub verbose: bool,
 
-    /// How to say what happened
+    /// The output format
     #[arg(long, short = 'o', value_enum, default_value_t = Output::Text)]
     pub output: Output,
 
-    /// The image of a policy, whatever its status says
+    /// Set the image of a policy, overriding its status and registries
     #[arg(long = "set", value_name = "NS:POLICY=IMAGE[:TAG][@DIGEST]")]
     pub set: Vec<String>,
 
-    /// Ask no registry: the images of policies are those of their status
+    /// Do not contact registries: use the images in the status of policies
     #[arg(long)]
     pub offline: bool,
 
-    /// Only look below this path of the repository (default: the automation's update.path, else all)
+    /// Only files below this path of the repository [default: the automation's update.path, or all]
     #[arg(long, value_name = "DIR")]
     pub path: Option<String>,
 
-    /// Commit what was edited (implied when TARGET is a Git URL)
+    /// Commit the edits (implied when TARGET is a Git URL)
     #[arg(long)]
     pub commit: bool,
 
-    /// The branch to start from (default: what the automation says, else the repository's own)
+    /// The branch to start from [default: that of the automation, or the repository's default branch]
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new())]
     pub branch: Option<String>,
 
-    /// Push to this branch instead: the start branch plus one commit
+    /// Push to this branch instead, as one commit on the start branch
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new())]
     pub push_branch: Option<String>,
 
-    /// Also push this, or only this without --push-branch
+    /// Also push to this destination, or only there without --push-branch
     #[arg(long = "refspec", value_name = "R", value_parser = NonEmptyStringValueParser::new())]
     pub refspecs: Vec<String>,
 
-    /// Push a change to Gerrit instead of a branch, with a Change-Id of its own (default: for the branch checked out)
+    /// Push a Gerrit change instead of a branch, with a Change-Id [default: for the checked-out branch]
     #[arg(long, value_name = "BRANCH", num_args = 0..=1, require_equals = true, value_parser = NonEmptyStringValueParser::new())]
     pub gerrit: Option<Option<String>>,
 
-    /// Open a pull request for the pushed branch, or update the one that is open (default: guessed from the host; at GitLab use --push-option merge_request.create)
+    /// Open a pull request for the pushed branch, or update the open one [default: guessed from the host; at GitLab use
+    /// --push-option merge_request.create]
     #[arg(long, value_name = "FORGE", num_args = 0..=1, require_equals = true, value_enum)]
     pub pull_request: Option<Option<Forge>>,
 
-    /// The branch that it is to be merged into (default: the one that the run starts from)
+    /// The base branch of the pull request [default: the start branch]
     #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new())]
     pub pull_request_base: Option<String>,
 
-    /// The forge's API (default: derived from the repository's address)
+    /// The API of the forge [default: derived from the repository's address]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     pub pull_request_api: Option<String>,
 
-    /// File with a token for the API (or BUMPWRIGHT_PULL_REQUEST_TOKEN; default: what Git uses for the same server)
+    /// File with a token for the API (or BUMPWRIGHT_PULL_REQUEST_TOKEN) [default: Git's credentials for the same server]
     #[arg(long, value_name = "FILE")]
     pub pull_request_token_file: Option<PathBuf>,
 
-    /// A push option for the server
+    /// Send a push option to the server
     #[arg(long = "push-option", value_name = "K=V", value_parser = NonEmptyStringValueParser::new())]
     pub push_options: Vec<String>,
 
-    /// Author and committer (default: the automation's, else git's user.name and user.email)
+    /// Author and committer [default: the automation's, or git's user.name and user.email]
     #[arg(long, value_name = "'N <e>'", value_parser = NonEmptyStringValueParser::new())]
     pub author: Option<String>,
 
-    /// The commit message: text or a Go template (default: the automation's messageTemplate)
+    /// The commit message: text or a Go template [default: the automation's messageTemplate]
     #[arg(long, value_name = "TEXT|@FILE")]
     pub message: Option<String>,
 
-    /// Sign the commit with this private key, OpenPGP (armoured) or SSH (default: the automation's signingKey, else git's commit.gpgsign and user.signingkey)
+    /// Sign the commit with this private key, OpenPGP (armoured) or SSH [default: the automation's signingKey, or git's
+    /// commit.gpgsign and user.signingkey]
     #[arg(long, value_name = "FILE")]
     pub sign_key: Option<PathBuf>,
 
@@ -144,15 +148,15 @@ pub struct Update {
     #[arg(long, value_name = "FILE", requires = "sign_key")]
     pub sign_passphrase_file: Option<PathBuf>,
 
-    /// Do not sign, even if git's commit.gpgsign says so
+    /// Do not sign, even if git's commit.gpgsign is set
     #[arg(long, conflicts_with = "sign_key")]
     pub no_sign: bool,
 
-    /// How to reach the remote.
+    /// Connection to the remote.
     #[command(flatten)]
     pub access: Access,
 
-    /// What fetching may use up.
+    /// Limits on fetches.
     #[command(flatten)]
     pub bounds: FetchBounds,
 }
@@ -173,19 +177,19 @@ pub struct Access {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["password_file"])]
     pub token_file: Option<PathBuf>,
 
-    /// Private key for SSH (default: ssh-agent, then ~/.ssh)
+    /// Private key for SSH [default: ssh-agent, then ~/.ssh]
     #[arg(long, value_name = "FILE")]
     pub ssh_key: Option<PathBuf>,
 
-    /// Host keys for SSH (default: ~/.ssh/known_hosts)
+    /// Known host keys for SSH [default: ~/.ssh/known_hosts]
     #[arg(long, value_name = "FILE")]
     pub known_hosts: Option<PathBuf>,
 
-    /// Key exchange algorithms for SSH, best first (default: those that are held to be good)
+    /// Key exchange algorithms for SSH, best first [default: the secure ones]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub ssh_kex_algos: Vec<String>,
 
-    /// Host key algorithms for SSH, best first (default: those that there are known hosts for)
+    /// Host key algorithms for SSH, best first [default: those of the known hosts]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub ssh_hostkey_algos: Vec<String>,
 
@@ -194,7 +198,7 @@ pub struct Access {
     pub ca_file: Option<PathBuf>,
 }
 
-/// The APIs of forges.
+/// APIs of forges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Forge {
     /// GitHub, also Enterprise
@@ -219,28 +223,28 @@ pub enum Output {
 /// Arguments of `message`.
 #[derive(Debug, Args)]
 pub struct Message {
-    /// The Go template (default: that of the automation in -f, else the built-in message)
+    /// The Go template [default: that of the automation in -f, or the built-in message]
     #[arg(long, value_name = "TEXT|@FILE")]
     pub template: Option<String>,
 
-    /// What the template tells about, as JSON: automationObject, values, changes, images; - for standard input
+    /// The template's data as JSON: automationObject, values, changes, images; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "from_json")]
     pub data: Option<PathBuf>,
 
-    /// The same from the output of `bumpwright update --output json`; - for standard input
+    /// Data from the output of `bumpwright update --output json`; - for standard input
     #[arg(long, value_name = "FILE")]
     pub from_json: Option<PathBuf>,
 
-    /// The ImageUpdateAutomation whose template, values and name to take; a file, a folder, or - for standard input
+    /// The ImageUpdateAutomation with the template, values and name; a file, a folder, or - for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
 
-    /// Go on when manifests in -f have fields that are unknown here, without them
+    /// Ignore unknown fields of manifests in -f
     #[arg(long)]
     pub allow_unknown_fields: bool,
 }
 
-/// Arguments of `policy`: the policies of manifests, or one made from flags.
+/// Arguments of `policy`: the policies of manifests, or one from flags.
 #[derive(Debug, Args)]
 #[command(after_help = POLICY_HELP, group(ArgGroup::new("source").required(true).args(["filenames", "image"])))]
 pub struct Policy {
@@ -252,7 +256,7 @@ pub struct Policy {
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
 
-    /// Go on when manifests in -f have fields that are unknown here, without them
+    /// Ignore unknown fields of manifests in -f
     #[arg(long)]
     pub allow_unknown_fields: bool,
 
@@ -264,7 +268,7 @@ pub struct Policy {
     #[arg(long, value_name = "RANGE", group = "rule", requires = "image")]
     pub semver: Option<String>,
 
-    /// The last tag of the alphabet, or the first
+    /// The last tag in alphabetical order, or the first
     #[arg(
         long,
         value_name = "ORDER",
@@ -286,28 +290,28 @@ pub struct Policy {
     )]
     pub numerical: Option<Order>,
 
-    /// Only tags that this regular expression (RE2) matches
+    /// Only tags that match this regular expression (RE2)
     #[arg(long, value_name = "PATTERN", requires = "image")]
     pub filter: Option<String>,
 
-    /// What of the match is compared, such as $1 or ${name} (default: the whole tag)
+    /// The part of the match to compare, such as $1 or ${name} [default: the whole tag]
     #[arg(long, value_name = "TEMPLATE", requires = "filter")]
     pub extract: Option<String>,
 
-    /// Tell, step by step, what becomes of this tag
+    /// Explain step by step how this tag is judged
     #[arg(long, value_name = "TAG", value_parser = NonEmptyStringValueParser::new())]
     pub explain: Option<String>,
 
-    /// Ask no registry: show what the policies' status says
+    /// Do not contact registries: show the status of policies
     #[arg(long, conflicts_with_all = ["image", "explain"])]
     pub offline: bool,
 
-    /// How to say it
+    /// The output format
     #[arg(long, short = 'o', value_enum, default_value_t = Format::Text)]
     pub output: Format,
 }
 
-/// Which end of an order is the newest.
+/// The newest end of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Order {
     /// The last, or largest
@@ -316,7 +320,7 @@ pub enum Order {
     Desc,
 }
 
-/// For whom something is printed.
+/// Output formats for people and programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people
@@ -336,7 +340,7 @@ pub struct Crds {
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub struct Demo {
-    /// Keep the repository here (a folder that does not exist or is empty)
+    /// Keep the repository in this folder, which must be new or empty
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
 }
@@ -345,11 +349,11 @@ pub struct Demo {
 #[derive(Debug, Args)]
 #[command(after_help = MIGRATE_HELP)]
 pub struct Migrate {
-    /// Manifests; of a folder, all YAML and JSON files below it
+    /// Manifests; folders are searched for YAML and JSON files
     #[arg(value_name = "FILE|DIR", required = true)]
     pub paths: Vec<PathBuf>,
 
-    /// Write the files (default: print what would change as a unified diff)
+    /// Write the files [default: print the changes as a unified diff]
     #[arg(long)]
     pub write: bool,
 }

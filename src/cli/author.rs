@@ -1,4 +1,4 @@
-//! Who commits: `--author`, or what the user's git says.
+//! The author of commits: `--author`, or git's settings.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use bumpwright_update::Author;
 ///
 /// # Errors
 ///
-/// When it has no address in angle brackets at its end.
+/// It does not end with an address in angle brackets.
 pub fn parse(text: &str) -> Result<Author, String> {
     let usage = || format!("--author {text:?}: expected 'Name <mail>'");
     let (name, rest) = text.split_once('<').ok_or_else(usage)?;
@@ -23,8 +23,8 @@ pub fn parse(text: &str) -> Result<Author, String> {
     })
 }
 
-/// The author that git would use: the environment first, then `user.name` and `user.email` as they are set for `folder`
-/// (default: here). None when git is missing or has no address.
+/// The author that git would use: the environment first, then `user.name` and `user.email` as set for `folder` (default: the
+/// current one). None when git is missing or has no address.
 #[must_use]
 pub fn from_git(folder: Option<&Path>) -> Option<Author> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -33,8 +33,8 @@ pub fn from_git(folder: Option<&Path>) -> Option<Author> {
     Some(Author { name, email })
 }
 
-/// One of git's settings as it is for `folder` (default: here); its name may come after `--type`. None when it is not
-/// set, and without git.
+/// A git setting for `folder` (default: the current one); its name may follow `--type`. None when it is not set, and without
+/// git.
 pub(super) fn setting(folder: Option<&Path>, key: &[&str]) -> Option<String> {
     let mut command = Command::new("git");
     command.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");

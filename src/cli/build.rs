@@ -1,4 +1,4 @@
-//! `bumpwright build`: what `kustomize build` prints.
+//! `bumpwright build`: the output of `kustomize build`.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use super::console::{end, print, say};
 use super::{build_args, building, kustomization_build};
 use bumpwright_kustomize::{Build, BuildError};
 
-/// What was built cannot be handed out.
+/// The output cannot be written.
 #[derive(Debug, thiserror::Error)]
 enum OutputError {
     #[error("{0}: {1}")]
@@ -53,7 +53,7 @@ fn output(built: &Build, path: Option<&Path>) -> Result<(), OutputError> {
     }
 }
 
-/// A file for each object.
+/// Writes a file for each object.
 fn files(built: &Build, folder: &Path) -> Result<(), OutputError> {
     let mut objects = Vec::new();
     for object in &built.objects {

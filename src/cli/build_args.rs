@@ -16,7 +16,7 @@ pub struct Build {
     #[arg(value_name = "DIR|URL", default_value = ".", conflicts_with = "kustomization")]
     pub target: String,
 
-    /// Write to this file; in a folder that is there, a file for each object
+    /// Write to this file; if it is a folder, a file for each object
     #[arg(long, short = 'o', value_name = "PATH")]
     pub output: Option<PathBuf>,
 
@@ -24,7 +24,7 @@ pub struct Build {
     #[command(flatten)]
     pub flux: Flux,
 
-    /// With -k: print **SOPS** in the place of all values that are encrypted, with keys or without
+    /// With -k: mask all encrypted values as **SOPS**, with keys or without
     #[arg(long, requires = "kustomization")]
     pub redact: bool,
 
@@ -41,7 +41,7 @@ pub struct Diff {
     #[arg(value_name = "DIR|URL", num_args = 0..=2, conflicts_with = "kustomization")]
     pub targets: Vec<String>,
 
-    /// The revision to compare from: a branch, a tag, a commit; all that git understands where the repository is on this machine
+    /// The revision to compare from: a branch, tag or commit; in a local repository any revision of git
     #[arg(long, value_name = "REV", requires = "to", conflicts_with = "kustomization")]
     pub from: Option<String>,
 
@@ -49,7 +49,7 @@ pub struct Diff {
     #[arg(long, value_name = "REV", requires = "from", conflicts_with = "kustomization")]
     pub to: Option<String>,
 
-    /// How to say what differs
+    /// The output format
     #[arg(long, value_enum, default_value_t = DiffOutput::Text)]
     pub output: DiffOutput,
 
@@ -70,22 +70,22 @@ pub struct Diff {
     pub building: Building,
 }
 
-/// A Flux Kustomization, and what its controller would have beside it.
+/// A Flux Kustomization, and the inputs of its controller.
 #[derive(Debug, Default, Args)]
 pub struct Flux {
-    /// File with a Flux Kustomization: take what its controller would apply; - for standard input
+    /// File with a Flux Kustomization: build what its controller would apply; - for standard input
     #[arg(short = 'k', long, value_name = "FILE", conflicts_with_all = OF_KUSTOMIZE)]
     pub kustomization: Option<PathBuf>,
 
-    /// With -k: of several Kustomizations in the file, the one of this name
+    /// With -k: the name of the Kustomization, if the file has several
     #[arg(long, value_name = "[NAMESPACE/]NAME", requires = "kustomization")]
     pub name: Option<String>,
 
-    /// With -k: go on when the Kustomization has fields that are unknown here, without them
+    /// With -k: ignore unknown fields of the Kustomization
     #[arg(long, requires = "kustomization")]
     pub allow_unknown_fields: bool,
 
-    /// With -k: the root of the source, which spec.path is below of (default: .)
+    /// With -k: the root of the source, to which spec.path is relative [default: .]
     #[arg(long, value_name = "DIR", requires = "kustomization")]
     pub path: Option<PathBuf>,
 
@@ -93,25 +93,25 @@ pub struct Flux {
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR", requires = "kustomization")]
     pub filenames: Vec<PathBuf>,
 
-    /// With -k: variables that nobody sets are errors, as with the gate StrictPostBuildSubstitutions
+    /// With -k: undefined variables are errors, as with the gate StrictPostBuildSubstitutions
     #[arg(long, requires = "kustomization")]
     pub strict_substitute: bool,
 
-    /// With -k: a file with age identities (or SSH keys) to decrypt with
+    /// With -k: a file with age identities (or SSH keys) for decryption
     #[arg(long = "age-key-file", value_name = "FILE", requires = "kustomization")]
     pub age_key_files: Vec<PathBuf>,
 
-    /// With -k: a file with an armoured OpenPGP keyring without passphrase to decrypt with
+    /// With -k: a file with an armoured OpenPGP keyring without passphrase for decryption
     #[arg(long = "pgp-key-file", value_name = "FILE", requires = "kustomization")]
     pub pgp_key_files: Vec<PathBuf>,
 
-    /// What fetching repositories may use up.
+    /// Limits on fetches.
     #[command(flatten)]
     pub bounds: FetchBounds,
 }
 
 impl Flux {
-    /// Refuses flags that mean nothing without `-k`: beside a folder, which `-k` excludes, clap does not miss it.
+    /// Refuses flags that require `-k`: clap does not detect them beside a folder, which `-k` excludes.
     ///
     /// # Errors
     /// In words for the user.
@@ -130,7 +130,7 @@ impl Flux {
     }
 }
 
-/// The flags of [`Building`]: with `-k` the Kustomization says how to build.
+/// The flags of [`Building`]: with `-k` they come from the Kustomization.
 const OF_KUSTOMIZE: [&str; 15] = [
     "load_restrictor",
     "enable_alpha_plugins",
@@ -149,7 +149,7 @@ const OF_KUSTOMIZE: [&str; 15] = [
     "network_name",
 ];
 
-/// How `diff` says what differs.
+/// Output formats of `diff`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DiffOutput {
     /// A line for each object and each of its fields
@@ -158,7 +158,7 @@ pub enum DiffOutput {
     Json,
 }
 
-/// How to build.
+/// Build options.
 #[derive(Debug, Default, Args)]
 #[allow(clippy::struct_excessive_bools)] // as kustomize has them
 pub struct Building {
@@ -166,7 +166,7 @@ pub struct Building {
     #[arg(long, value_name = "RESTRICTOR", default_value = "LoadRestrictionsRootOnly", action = ArgAction::Set, value_parser = restrictions)]
     pub load_restrictor: bool,
 
-    /// How much memory builds may take for what they hold [default: 2Gi]
+    /// Memory limit of builds [default: 2Gi]
     #[arg(long, value_name = "SIZE", help_heading = "Bounds")]
     pub build_memory: Option<ByteSize>,
 
@@ -186,19 +186,19 @@ pub struct Building {
     #[arg(long)]
     pub enable_managedby_label: bool,
 
-    /// The order of objects: legacy or none (default: what the kustomization says, else legacy)
+    /// The order of objects: legacy or none [default: that of the kustomization, or legacy]
     #[arg(long, value_enum, hide = true)]
     pub reorder: Option<Reorder>,
 
-    /// The program that inflates charts
+    /// The helm program
     #[arg(long, value_name = "PROGRAM", default_value = "helm")]
     pub helm_command: String,
 
-    /// The version of Kubernetes that charts see
+    /// The Kubernetes version for charts
     #[arg(long, value_name = "VERSION", default_value = "")]
     pub helm_kube_version: String,
 
-    /// API versions that charts see
+    /// The API versions for charts
     #[arg(long, value_name = "VERSION")]
     pub helm_api_versions: Vec<String>,
 
@@ -206,33 +206,33 @@ pub struct Building {
     #[arg(long)]
     pub helm_debug: bool,
 
-    /// Of functions in containers, which are refused: accepted without effect
+    /// Accepted without effect: functions in containers are refused
     #[arg(long, short = 'e', value_name = "NAME=VALUE", hide = true)]
     pub env: Vec<String>,
 
-    /// Of functions in containers, which are refused: accepted without effect
+    /// Accepted without effect: functions in containers are refused
     #[arg(long, hide = true)]
     pub as_current_user: bool,
 
-    /// Of functions in containers, which are refused: accepted without effect
+    /// Accepted without effect: functions in containers are refused
     #[arg(long, hide = true)]
     pub mount: Vec<String>,
 
-    /// Of functions in containers, which are refused: accepted without effect
+    /// Accepted without effect: functions in containers are refused
     #[arg(long, hide = true)]
     pub network: bool,
 
-    /// Of functions in containers, which are refused: accepted without effect
+    /// Accepted without effect: functions in containers are refused
     #[arg(long, hide = true, default_value = "bridge")]
     pub network_name: String,
 
-    /// Accepted without effect: errors tell where they come from
+    /// Accepted without effect: errors always name their place
     #[arg(long, hide = true)]
     pub stack_trace: bool,
 }
 
 impl Building {
-    /// The memory that all builds of a command share.
+    /// The shared memory limit of a command's builds.
     pub(super) fn memory(&self) -> Share {
         let bytes = self.build_memory.map_or(budget::SINGLE, ByteSize::bytes);
         Memory::single(bytes, budget::BUILD_MEMORY).of("")
@@ -242,13 +242,13 @@ impl Building {
 /// The order of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Reorder {
-    /// What others need first
+    /// Dependencies first
     Legacy,
-    /// As they were found
+    /// Input order
     None,
 }
 
-/// Whether a kustomization is held below its folder.
+/// Whether a kustomization may only load files below its folder.
 fn restrictions(text: &str) -> Result<bool, String> {
     match text {
         "LoadRestrictionsRootOnly" | "rootOnly" => Ok(true),

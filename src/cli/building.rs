@@ -1,4 +1,4 @@
-//! From flags to a build in this machine's world.
+//! Builds in the user's environment, from flags.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -17,10 +17,10 @@ use bumpwright_kustomize::tree::{LoadRestrictions, RepoUrl, Tree, World, public_
 use bumpwright_kustomize::{self as kustomize, Build, Options, Order};
 use bumpwright_update::git_without_fetches;
 
-/// How long reading a repository on this machine may take.
+/// Time limit for reading a local repository.
 const LOCAL: Duration = Duration::from_secs(300);
 
-/// The world of one command: what two builds ask for is fetched once, and both see the same of it.
+/// The world of one command: both sides of a comparison share fetched resources.
 pub(super) fn world(bounds: &FetchBounds) -> RealWorld<UserMirrors> {
     let mut places = Places::default();
     places.bound(bounds.budget());
@@ -32,7 +32,7 @@ pub(super) fn world(bounds: &FetchBounds) -> RealWorld<UserMirrors> {
 /// Builds a folder or the URL of a repository.
 ///
 /// # Errors
-/// What stops the build, in words for the user.
+/// Errors of the build, in words for the user.
 pub(super) fn build(target: &str, flags: &Building, world: &dyn World) -> Result<Build, String> {
     if target.is_empty() {
         return Err("the folder's name is empty; leave it out, or give a folder or the URL of a repository".to_owned());
@@ -45,10 +45,10 @@ pub(super) fn build(target: &str, flags: &Building, world: &dyn World) -> Result
     build_in(&DiskTree, &target, &options(flags), world)
 }
 
-/// Builds a folder of a repository as it was at a revision: a working or bare one on this machine, or one behind a URL.
+/// Builds a folder of a repository at a revision: a working or bare one on disk, or one behind a URL.
 ///
 /// # Errors
-/// As [`build`], and when there is no such repository or revision.
+/// As [`build`], and a missing repository or revision.
 pub(super) fn at_revision(target: &str, revision: &str, flags: &Building, world: &dyn World) -> Result<Build, String> {
     let url = match RepoUrl::parse(target) {
         Ok(url) if !Path::new(target).exists() => of_remote(url, revision)?,
@@ -56,7 +56,7 @@ pub(super) fn at_revision(target: &str, revision: &str, flags: &Building, world:
     };
     let tree = world.repository(&url).map_err(|error| error.to_string())?;
     let options = Options {
-        // From the root of the repository: nothing of it is a file of this machine.
+        // Paths are relative to the root of the repository; files on disk are not read.
         shown_from: None,
         ..options(flags)
     };
@@ -64,7 +64,7 @@ pub(super) fn at_revision(target: &str, revision: &str, flags: &Building, world:
     built.map_err(|error| format!("{revision}: {error}"))
 }
 
-/// A repository behind a URL, which knows the names of branches and tags, and whole ids of commits.
+/// A remote repository: revisions are branches, tags and whole commit ids.
 fn of_remote(url: RepoUrl, revision: &str) -> Result<RepoUrl, String> {
     match url.reference.as_str() {
         "" => Ok(RepoUrl {
@@ -78,10 +78,10 @@ fn of_remote(url: RepoUrl, revision: &str) -> Result<RepoUrl, String> {
     }
 }
 
-/// The repository that a folder is in, and all revisions that git understands.
+/// The repository of a folder on disk: revisions are all that git understands.
 fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl, String> {
     std::fs::metadata(folder).map_err(|error| format!("{folder}: {error}"))?;
-    // A bare repository has no folder of its own but the one that git keeps.
+    // A bare repository is the folder itself.
     let has_files = git(folder, &["rev-parse", "--is-inside-work-tree"])? == "true";
     let (root, directory) = match has_files {
         true => (
@@ -110,7 +110,7 @@ fn build_in(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World)
     kustomize::build(tree, target, options, world).map_err(|error| error.to_string())
 }
 
-/// What git says about the repository that a folder is in.
+/// Output of git about the repository of a folder.
 fn git(folder: &str, args: &[&str]) -> Result<String, String> {
     let output = git_without_fetches(Path::new(folder)).args(args).output();
     let output = output.map_err(|error| format!("cannot run git: {error}; --from and --to need it on the PATH"))?;
@@ -155,12 +155,12 @@ fn options(flags: &Building) -> Options {
     }
 }
 
-/// The folder that paths in errors are told from.
+/// The folder to which paths in errors are relative.
 fn here() -> Option<String> {
     std::env::current_dir().ok()?.into_os_string().into_string().ok()
 }
 
-/// Mirrors in the user's cache, reached with the user's own credentials.
+/// Mirrors in the user's cache, with the user's own credentials.
 pub(super) struct UserMirrors {
     places: RefCell<Places>,
 }

@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 
 use super::words;
 
-/// The longest name of a file, in bytes, on all common file systems.
+/// Limit on file names, in bytes, of all common file systems.
 const LONGEST: usize = 255;
 
-/// An object that was built.
+/// A built object.
 pub(super) struct BuiltObject {
-    /// What it is called in errors: kind, namespace and name.
+    /// Its name in errors: kind, namespace and name.
     pub(super) title: String,
     pub(super) group: String,
     pub(super) version: String,
     pub(super) kind: String,
-    /// The one that it is in, unless it is in none.
+    /// Its namespace, if it has one.
     pub(super) namespace: Option<String>,
     pub(super) name: String,
-    /// As it is printed.
+    /// Its YAML.
     pub(super) text: String,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn title(kind: &str, namespace: &str, name: &str) -> String {
     words::inline(&title).into_owned()
 }
 
-/// Files cannot be written.
+/// Why files cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FilesError {
     #[error("{0}: {1}")]
@@ -40,7 +40,7 @@ pub(super) enum FilesError {
     Name { object: String, file: String, why: String },
 }
 
-/// Writes them into a folder. None is written when one of them cannot be.
+/// Writes the objects into a folder; none if one of them cannot be written.
 pub(super) fn write(objects: &[BuiltObject], folder: &Path) -> Result<(), FilesError> {
     let namespaces: BTreeSet<_> = objects.iter().filter_map(|object| object.namespace.as_ref()).collect();
     let mut files: BTreeMap<String, &BuiltObject> = BTreeMap::new();
@@ -64,7 +64,7 @@ pub(super) fn write(objects: &[BuiltObject], folder: &Path) -> Result<(), FilesE
 }
 
 impl BuiltObject {
-    /// `apps_v1_deployment_web.yaml`, with the namespace in front when there are several.
+    /// `apps_v1_deployment_web.yaml`, prefixed with the namespace when there are several.
     fn file_name(&self, with_namespace: bool) -> String {
         let namespace = self.namespace.as_deref().filter(|_| with_namespace);
         let parts = [
@@ -79,7 +79,7 @@ impl BuiltObject {
     }
 }
 
-/// Why no file of that name is written in the folder: names of objects are what their author wrote, also `../x`.
+/// Why a file name is refused: object names are arbitrary text, also `../x`.
 fn unusable(folder: &Path, file: &str) -> Option<String> {
     if file.contains(['/', '\0']) {
         return Some("no name of a file holds a slash or a NUL".to_owned());
@@ -87,7 +87,7 @@ fn unusable(folder: &Path, file: &str) -> Option<String> {
     if file.len() > LONGEST {
         return Some(format!("names of files have at most {LONGEST} bytes"));
     }
-    // Behind a link there may be anything.
+    // A link may point anywhere.
     let there = fs::symlink_metadata(folder.join(file)).ok()?;
     (!there.is_file()).then(|| format!("what stands there in {} is not a file", folder.display()))
 }

@@ -1,4 +1,4 @@
-//! Sizes as they are typed: bytes, or with a unit of Kubernetes' quantities.
+//! Sizes as arguments: bytes, or with a unit of Kubernetes quantities.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteSize(u64);
 
-/// A text that is no size.
+/// An invalid size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a valid size; give a number of bytes above 0, with or without one of the units k, M, G, Ki, Mi, Gi"
@@ -14,7 +14,7 @@ pub struct ByteSize(u64);
 pub struct InvalidSize(String);
 
 impl ByteSize {
-    /// How many bytes that is.
+    /// The number of bytes.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         self.0

@@ -1,4 +1,4 @@
-//! Who commits and with which words (docs/cli.md, *TARGET*, rule 8).
+//! Author and message of commits (docs/cli.md, *TARGET*, rule 8).
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_update::{Author, CommitMessage};
 
 impl Typed<'_> {
-    /// Rule 8: the flag, the automation's author, git's own settings.
+    /// The author by rule 8: the flag, the automation's author, git's own settings.
     pub(super) fn author(
         &self,
         automation: Option<&ImageUpdateAutomation>,
@@ -27,7 +27,7 @@ impl Typed<'_> {
         }
         let found = author::from_git(folder);
         match found {
-            // A preview makes no commit: it need not fail for want of a name.
+            // A preview creates no commit and works without an author.
             None if self.is_dry(automation) => Ok(Author {
                 name: String::new(),
                 email: "nobody@localhost".to_owned(),
@@ -39,7 +39,7 @@ impl Typed<'_> {
         }
     }
 
-    /// The message: the flag's template, else the automation's.
+    /// The message: the flag's template, or the automation's.
     pub(super) fn message_of(&self, automation: Option<&ImageUpdateAutomation>) -> CommitMessage {
         let mut message = automation.map(CommitMessage::of).unwrap_or_default();
         if let Some(template) = &self.message {

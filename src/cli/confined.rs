@@ -1,13 +1,12 @@
-//! What the process keeps to itself from its first moment on, before it has read any key.
+//! Limits that the process sets on itself before it reads any key.
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 
-/// More open files than any number of connections that servers and peers are allowed takes.
+/// Enough open files for all connections that servers and peers allow.
 const FILES: u64 = 1 << 16;
 
-/// Neither a core file nor another process of the same user gets to see what is in memory. A kernel that does not know these
-/// limits has none to keep to.
+/// Disables core dumps and reading by other processes of the same user. Kernels without these limits are left as they are.
 pub(super) fn memory() {
     let nothing = Rlimit {
         current: Some(0),
@@ -21,7 +20,7 @@ pub(super) fn memory() {
     }
 }
 
-/// Files that the process makes are its own user's, and so many of them may be open as the system allows.
+/// Creates files for the own user only, and raises the limit on open files as far as allowed.
 pub(super) fn files() {
     umask(Mode::RWXG | Mode::RWXO);
     let limit = getrlimit(Resource::Nofile);

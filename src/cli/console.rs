@@ -1,4 +1,4 @@
-//! What commands print, and how they end.
+//! Output of commands, and exit codes.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use super::words;
 
-/// The exit code of a command that could not do its work.
+/// The exit code of a failed command.
 const FAILED: u8 = 2;
 
-/// Bytes as they are, on standard output.
+/// Prints bytes to standard output.
 ///
 /// # Errors
 /// Standard output cannot be written to.
@@ -17,7 +17,7 @@ pub(super) fn print(bytes: &[u8]) -> io::Result<()> {
     to(&mut io::stdout(), bytes)
 }
 
-/// Text with colours where they are wanted, on standard output.
+/// Prints text to standard output, with colours where they are supported.
 ///
 /// # Errors
 /// As [`print`].
@@ -25,7 +25,7 @@ pub(super) fn print_styled(text: &str) -> io::Result<()> {
     to(&mut anstream::stdout(), text.as_bytes())
 }
 
-/// A reader that has gone away is content with what it got.
+/// A closed pipe is not an error: the reader has what it wanted.
 fn to(stream: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
     match stream.write_all(bytes).and_then(|()| stream.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -33,22 +33,22 @@ fn to(stream: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Words for an error of [`print`] where a command has none of its own.
+/// The message for an error of [`print`].
 pub(super) fn cannot_print(error: io::Error) -> String {
     format!("standard output: {error}")
 }
 
-/// An error, on standard error. When that is gone too, there is nobody left to tell.
+/// Prints an error to standard error.
 pub(super) fn complain(error: &str) {
     say("error", error);
 }
 
-/// Something besides the result, on standard error.
+/// Prints a note to standard error.
 pub(super) fn say(what: &str, text: &str) {
     let _ = writeln!(anstream::stderr(), "{what}: {}", words::printable(text));
 }
 
-/// How a command ends that is done, or could not do its work and says why.
+/// The exit code for the result of a command; an error is printed.
 pub(super) fn end(done: Result<(), impl Display>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,

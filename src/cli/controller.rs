@@ -1,4 +1,4 @@
-//! `bumpwright controller`: flags to settings, and the life of the process.
+//! `bumpwright controller`: settings from flags, and the life of the process.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use bumpwright_kube::{Connect, Pace, Scope};
 use bumpwright_runtime::{ListenAddress, ListenAddressError, LogOptions, Redaction, UnknownName, host_name};
 use bumpwright_storage as storage;
 
-/// Runs until the process is asked to end.
+/// Runs until a signal ends the process.
 #[must_use]
 pub(super) fn run(args: &Controller) -> ExitCode {
     confined::files();
@@ -41,15 +41,15 @@ fn try_run(args: &Controller) -> Result<(), String> {
         .map_err(|e| e.to_string())?;
     let done = runtime.block_on(controllers::run(settings, &connect, asked_to_end()));
     match done {
-        // A scan that nobody waits for any more may not keep the process.
+        // A scan without waiters may not keep the process alive.
         Ok(()) => runtime.shutdown_timeout(Duration::from_secs(1)),
-        // Without a lease nothing may go on.
+        // Nothing may continue without the lease.
         Err(_) => runtime.shutdown_background(),
     }
     done.map_err(|e| e.to_string())
 }
 
-/// Ready when Ctrl-C or a polite signal comes.
+/// Resolves on Ctrl-C or SIGTERM.
 async fn asked_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
@@ -67,7 +67,7 @@ fn settings(args: &Controller) -> Result<Settings, String> {
     for text in &args.feature_gates {
         gates.set(text).map_err(|e| e.to_string())?;
     }
-    // An empty list, as a flag of Flux's may be given.
+    // An empty list, which Flux's flags allow.
     let is_named = |name: &&String| !name.is_empty();
     let given = |list: &[String]| {
         let names: Vec<String> = list.iter().filter(is_named).cloned().collect();
@@ -129,18 +129,18 @@ fn settings(args: &Controller) -> Result<Settings, String> {
     })
 }
 
-/// What jobs of one kind may use up.
+/// The limits on jobs of one kind.
 fn budgets(bounds: &Bounds, memory: ByteSize, flag: &'static str) -> Budgets {
     let memory = Memory::shared(memory.bytes(), flag);
     Budgets::new(memory, bounds.max_entries, bounds.max_content_size.bytes())
 }
 
-/// How fast the API server may be asked: as client-go reads the two flags, where 0 is its own default.
+/// The client-side rate limit: as client-go reads the two flags, where 0 stands for its default.
 fn pace(qps: Option<f32>, burst: Option<i64>) -> Result<Option<Pace>, String> {
     let always = qps.is_some() || burst.is_some();
     let per_second = match qps {
         Some(qps) if qps.is_nan() => return Err("--kube-api-qps: NaN is not a number of requests".to_owned()),
-        // As fast as can be.
+        // No limit.
         Some(qps) if qps < 0.0 || qps.is_infinite() => return Ok(None),
         Some(0.0) => Pace::GO.per_second,
         qps => qps.unwrap_or(Pace::FLUX.per_second),
@@ -176,8 +176,8 @@ fn webhooks(args: &Controller) -> Result<Option<WebhookSettings>, String> {
     }))
 }
 
-/// The ServiceAccount that `flag` names for objects that name none. Flux' controllers do not start either when a default is set
-/// whose identity could never be used.
+/// The ServiceAccount that `flag` names for objects that name none. As in Flux's controllers, a default whose identity could
+/// never be used is an error.
 fn default_identity(flag: &str, name: &str, gates: Gates) -> Result<Option<String>, String> {
     match named(name) {
         Some(_) if !gates.object_level_identity => Err(format!(
@@ -191,7 +191,7 @@ fn named(name: &str) -> Option<String> {
     Some(name.to_owned()).filter(|name| !name.is_empty())
 }
 
-/// How Kustomizations are reconciled.
+/// The settings of Kustomizations.
 fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String> {
     let beside = |flag: &str, name: &str| -> Result<Option<ObjectName>, String> {
         let Some(name) = named(name) else { return Ok(None) };
@@ -226,7 +226,7 @@ fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String
     })
 }
 
-/// How artifacts are kept, if any are made.
+/// The settings of artifacts, if any are made.
 fn artifacts(args: &Controller) -> Result<Option<ArtifactSettings>, String> {
     if !kinds(&args.controllers)?.source {
         return Ok(None);
@@ -246,7 +246,7 @@ fn artifacts(args: &Controller) -> Result<Option<ArtifactSettings>, String> {
     }))
 }
 
-/// The kinds that `--controllers` names.
+/// The kinds named by `--controllers`.
 pub(super) fn kinds(names: &[String]) -> Result<Kinds, String> {
     let mut kinds = Kinds::NONE;
     for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
@@ -279,7 +279,7 @@ fn scope(args: &Controller) -> Result<Scope, String> {
     })
 }
 
-/// The namespace that this process runs in: `RUNTIME_NAMESPACE`, or that of the pod's service account.
+/// The namespace of this process: `RUNTIME_NAMESPACE`, or that of the pod's service account.
 fn own_namespace() -> Option<String> {
     const FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
     let variable = std::env::var("RUNTIME_NAMESPACE").ok();
@@ -323,7 +323,7 @@ fn election(args: &Controller) -> Result<Option<Election>, String> {
 mod tests {
     use super::*;
 
-    /// As client-go reads the flags, but for a burst that would let nothing pass.
+    /// As client-go reads the flags, except for a burst that would let nothing pass.
     #[test]
     fn the_pace_is_that_of_the_flags() {
         let of = |qps, burst| pace(qps, burst).unwrap();

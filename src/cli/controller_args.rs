@@ -9,16 +9,16 @@ use super::byte_size::ByteSize;
 use bumpwright_api::GoDuration;
 use bumpwright_budget as budget;
 
-/// All kinds, as `--controllers` names them.
+/// All kinds that `--controllers` accepts.
 pub const ALL_CONTROLLERS: &str = "image-reflector,image-automation,source,kustomize";
 
-/// Those that an installation has unless it wants others.
+/// The kinds of a default installation.
 pub const INSTALLED_CONTROLLERS: &str = "image-reflector,image-automation";
 
-/// The folder where neither flag nor environment names one.
+/// The storage folder without flag and environment variable.
 const STORAGE_PATH: &str = "/data";
 
-/// An empty variable counts as none, as with Flux's controllers.
+/// An empty variable counts as unset, as in Flux's controllers.
 #[allow(clippy::unnecessary_wraps)] // clap wants it
 fn storage_path(text: &str) -> Result<PathBuf, std::convert::Infallible> {
     Ok(PathBuf::from(if text.is_empty() { STORAGE_PATH } else { text }))
@@ -44,11 +44,11 @@ pub struct Controller {
     #[arg(long, value_name = "DIR", default_value = STORAGE_PATH, env = "STORAGE_PATH", value_parser = storage_path)]
     pub storage_path: PathBuf,
 
-    /// The address that artifacts are served at
+    /// The address to serve artifacts at
     #[arg(long, value_name = "ADDR", default_value = ":9090", env = "STORAGE_ADDRESS")]
     pub storage_addr: String,
 
-    /// The host and port of artifacts as others see it
+    /// The host and port in the URLs of artifacts
     #[arg(long, value_name = "HOST:PORT", default_value = "", env = "STORAGE_ADV_ADDR")]
     pub storage_adv_addr: String,
 
@@ -56,23 +56,23 @@ pub struct Controller {
     #[arg(long, value_name = "DURATION", default_value = "1m")]
     pub artifact_retention_ttl: GoDuration,
 
-    /// How many artifacts of an object are kept at most
+    /// How many artifacts of an object are kept
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub artifact_retention_records: usize,
 
-    /// How digests of artifacts are made: sha256, sha384, sha512, blake3 or sha1
+    /// The algorithm of artifact digests: sha256, sha384, sha512, blake3 or sha1
     #[arg(long, value_name = "NAME", default_value = "sha256")]
     pub artifact_digest_algo: String,
 
-    /// The most bytes that an artifact may have, such as 500Mi; without it there is no limit
+    /// Size limit of an artifact, such as 500Mi [default: none]
     #[arg(long, value_name = "SIZE")]
     pub max_artifact_size: Option<ByteSize>,
 
-    /// How much room all artifacts may take on disk; those of a namespace take half of it at most
+    /// Disk space for all artifacts; a namespace may use half of it
     #[arg(long, value_name = "SIZE", default_value = "4Gi")]
     pub artifacts_size: ByteSize,
 
-    /// What fetches, builds and unpacking may use up.
+    /// Limits on fetches, builds and unpacking.
     #[command(flatten)]
     pub bounds: Bounds,
 
@@ -80,7 +80,7 @@ pub struct Controller {
     #[arg(long, value_name = "URL", default_value = "")]
     pub events_addr: String,
 
-    /// The address that webhooks of forges and registries are served at; without it there are none
+    /// The address to serve webhooks of forges and registries at [default: none]
     #[arg(long, value_name = "ADDR", default_value = "")]
     pub webhook_addr: String,
 
@@ -88,24 +88,24 @@ pub struct Controller {
     #[arg(long, value_name = "NAME", default_value = "bumpwright-webhooks")]
     pub webhook_secret: String,
 
-    /// The address that metrics are served at; 0 for none
+    /// The address to serve metrics at; 0 for none
     #[arg(long, value_name = "ADDR", default_value = ":8080")]
     pub metrics_addr: String,
 
-    /// The address that /healthz and /readyz are served at
+    /// The address to serve /healthz and /readyz at
     #[arg(long, value_name = "ADDR", default_value = ":9440")]
     pub health_addr: String,
 
-    /// How many requests a second the API server gets at most; -1 for no limit. Unless it is given there is none for servers with
-    /// priority and fairness, and else it is 50
+    /// Requests per second to the API server; -1 for no limit [default: none for servers with priority and fairness, otherwise
+    /// 50]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub kube_api_qps: Option<f32>,
 
-    /// How many requests the API server gets at once at most; 300 unless it is given
+    /// Burst of requests to the API server [default: 300]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub kube_api_burst: Option<i64>,
 
-    /// How many objects of a kind are reconciled at once
+    /// How many objects of a kind are reconciled concurrently
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub concurrent: usize,
 
@@ -127,19 +127,19 @@ pub struct Controller {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub no_cross_namespace_refs: bool,
 
-    /// The shortest pause before a failed reconciliation is tried again
+    /// The shortest pause before a failed reconciliation is retried
     #[arg(long, value_name = "DURATION", default_value = "750ms")]
     pub min_retry_delay: GoDuration,
 
-    /// The longest pause before a failed reconciliation is tried again
+    /// The longest pause before a failed reconciliation is retried
     #[arg(long, value_name = "DURATION", default_value = "15m")]
     pub max_retry_delay: GoDuration,
 
-    /// The interval at which failing dependencies are looked at again
+    /// The interval at which failing dependencies are checked
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     pub requeue_dependency: GoDuration,
 
-    /// How much intervals vary, in percent
+    /// Random variation of intervals, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u8).range(0..100))]
     pub interval_jitter_percentage: u8,
 
@@ -151,23 +151,23 @@ pub struct Controller {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub ssh_hostkey_algos: Vec<String>,
 
-    /// The ServiceAccount whose identity at a cloud objects use that name none; needs the gate ObjectLevelWorkloadIdentity
+    /// The ServiceAccount of objects that name none, for their identity at clouds; needs the gate ObjectLevelWorkloadIdentity
     #[arg(long, value_name = "NAME", default_value = "")]
     pub default_workload_service_account: String,
 
-    /// How many tokens of clouds and forges are kept; 0 for none
+    /// How many tokens of clouds and forges are cached; 0 for none
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub token_cache_max_size: usize,
 
-    /// The longest that a token is kept, an hour at most
+    /// The longest time that a token is cached, an hour at most
     #[arg(long, value_name = "DURATION", default_value = "1h")]
     pub token_cache_max_duration: GoDuration,
 
-    /// How much is logged: trace, debug, info or error
+    /// The log level: trace, debug, info or error
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub log_level: String,
 
-    /// How it is logged: json or console
+    /// The log format: json or console
     #[arg(long, value_name = "ENCODING", default_value = "json")]
     pub log_encoding: String,
 
@@ -184,43 +184,42 @@ pub struct Controller {
     pub accepted: Accepted,
 }
 
-/// What jobs may use up. A namespace gets half of the memory at most.
+/// Limits on jobs. A namespace may use half of the memory.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Bounds {
-    /// How much memory all fetches that go on at once may take for what they hold
+    /// Memory limit of concurrent fetches
     #[arg(long, value_name = "SIZE", default_value = "160Mi")]
     pub fetch_memory: ByteSize,
 
-    /// How much memory all builds that go on at once may take for what they hold
+    /// Memory limit of concurrent builds
     #[arg(long, value_name = "SIZE", default_value = "256Mi")]
     pub build_memory: ByteSize,
 
-    /// How many objects, files and folders a fetch, an archive or a build may come by
+    /// Limit on objects, files and folders of a fetch, an archive or a build
     #[arg(long, value_name = "N", default_value_t = budget::ENTRIES)]
     pub max_entries: u64,
 
-    /// How many bytes of content a fetch, an archive or a build may come by
+    /// Limit on the content of a fetch, an archive or a build, in bytes
     #[arg(long, value_name = "SIZE", default_value = "4Gi")]
     pub max_content_size: ByteSize,
 
-    /// How much room files may take on disk while they are fetched: packs, layers, objects of buckets; a namespace gets half of it
-    /// at most
+    /// Disk space for files being fetched: packs, layers, objects of buckets; a namespace may use half of it
     #[arg(long, value_name = "SIZE", default_value = "6Gi")]
     pub spool_size: ByteSize,
 
-    /// How much room mirrors of Git repositories may take on disk; beyond that, those that were not used for the longest time go
+    /// Disk space for mirrors of Git repositories; beyond it, the least recently used ones are removed
     #[arg(long, value_name = "SIZE", default_value = "4Gi")]
     pub mirrors_size: ByteSize,
 }
 
-/// How Kustomizations are reconciled.
+/// Settings of Kustomizations.
 #[derive(Debug, Args)]
 pub struct Kustomize {
-    /// How many objects of a Kustomization are applied at once
+    /// How many objects of a Kustomization are applied concurrently
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub concurrent_ssa: usize,
 
-    /// How often an artifact is asked for again when its server fails
+    /// How often the download of an artifact is retried when its server fails
     #[arg(long, value_name = "N", default_value_t = 9)]
     pub http_retry: u32,
 
@@ -228,7 +227,7 @@ pub struct Kustomize {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub no_remote_bases: bool,
 
-    /// The ServiceAccount that Kustomizations apply as when they name none; for images and Git it is
+    /// The ServiceAccount to apply as for Kustomizations that name none; for images and Git use
     /// --default-workload-service-account
     #[arg(long, value_name = "NAME", default_value = "")]
     pub default_service_account: String,
@@ -245,27 +244,27 @@ pub struct Kustomize {
     #[arg(long, value_name = "NAME", default_value = "")]
     pub sops_age_secret: String,
 
-    /// A ConfigMap with the servers of Vault that ServiceAccounts may log in at, in the namespace of this process
+    /// A ConfigMap with the Vault servers at which ServiceAccounts may log in, in the namespace of this process
     #[arg(long, value_name = "NAME", default_value = "")]
     pub sops_vault_configmap: String,
 
-    /// A field manager whose changes are undone; may be repeated
+    /// A field manager whose changes are reverted; may be repeated
     #[arg(long, value_name = "NAME")]
     pub override_manager: Vec<String>,
 
-    /// Kinds that are applied after definitions and classes, and before the rest: group/Kind
+    /// Kinds to apply after definitions and classes, and before the rest: group/Kind
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub custom_apply_stage_kinds: Vec<String>,
 
-    /// The labels of ConfigMaps and Secrets whose changes count at once
+    /// The labels of ConfigMaps and Secrets whose changes trigger a reconciliation
     #[arg(long, value_name = "SELECTOR", default_value = "reconcile.fluxcd.io/watch=Enabled")]
     pub watch_configs_label_selector: String,
 
-    /// Let kubeconfigs of Secrets start programs
+    /// Allow kubeconfigs of Secrets to run programs
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub insecure_kubeconfig_exec: bool,
 
-    /// Let kubeconfigs of Secrets leave certificates unchecked
+    /// Allow kubeconfigs of Secrets to skip the verification of certificates
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub insecure_kubeconfig_tls: bool,
 }
@@ -277,11 +276,11 @@ pub struct Election {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub enable_leader_election: bool,
 
-    /// Give the lease back at the end
+    /// Release the lease at the end
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub leader_election_release_on_cancel: bool,
 
-    /// How long a lease is good for without being renewed
+    /// How long a lease is valid without being renewed
     #[arg(long, value_name = "DURATION", default_value = "35s")]
     pub leader_election_lease_duration: GoDuration,
 
@@ -289,12 +288,12 @@ pub struct Election {
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     pub leader_election_renew_deadline: GoDuration,
 
-    /// How often it is tried
+    /// The interval between attempts
     #[arg(long, value_name = "DURATION", default_value = "5s")]
     pub leader_election_retry_period: GoDuration,
 }
 
-/// Flags of Flux's controllers that mean nothing here: their arguments can stay.
+/// Flags of Flux's controllers without effect here, accepted so that a Deployment can keep its arguments.
 #[derive(Debug, Args)]
 pub struct Accepted {
     /// Accepted without effect
@@ -327,7 +326,7 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// Those that are given.
+    /// The names of the given ones.
     pub fn given(&self) -> Vec<&'static str> {
         let flags = [
             (

@@ -1,4 +1,4 @@
-//! `bumpwright demo`: the main job on an example fleet, over a real transport, with nothing but git at hand.
+//! `bumpwright demo`: the main job on an example fleet, over a real transport, with git as the only requirement.
 
 use std::fs;
 use std::io::Write;
@@ -56,10 +56,10 @@ fn demo(args: &Demo) -> Result<u8, String> {
     Ok(0)
 }
 
-/// Shows a command line and runs it.
+/// Prints a command line and runs it.
 fn step(arguments: &[&str], cache: &Path) -> Result<u8, String> {
     tell(&format!("$ bumpwright {}", arguments.join(" ")));
-    // Nobody's key is asked for in a demo.
+    // A demo does not use the user's keys.
     let line = std::iter::once("bumpwright")
         .chain(arguments.iter().copied())
         .chain(["--no-sign"]);
@@ -69,7 +69,7 @@ fn step(arguments: &[&str], cache: &Path) -> Result<u8, String> {
     }
 }
 
-/// The folder to work in, and what removes it when it is nobody's.
+/// The working folder, and a guard that removes a temporary one.
 fn folder(args: &Demo) -> Result<(PathBuf, Option<tempfile::TempDir>), String> {
     let Some(keep) = &args.keep else {
         let temporary = tempfile::tempdir().map_err(|e| format!("cannot make a temporary folder: {e}"))?;
@@ -83,7 +83,7 @@ fn folder(args: &Demo) -> Result<(PathBuf, Option<tempfile::TempDir>), String> {
     Ok((fs::canonicalize(keep).map_err(failed)?, None))
 }
 
-/// Writes the fleet, and makes a bare repository of it as somebody would have.
+/// Writes the fleet, and creates a bare repository with it.
 fn make(fleet: &Path, remote: &Path) -> Result<(), String> {
     for (name, content) in FILES {
         let path = fleet.join(name);
@@ -103,7 +103,7 @@ fn make(fleet: &Path, remote: &Path) -> Result<(), String> {
     git(fleet, &["clone", "--quiet", "--bare", ".", &to]).map(drop)
 }
 
-/// Runs git without the user's settings: the demo is the same for everybody.
+/// Runs git without the user's settings, so that the demo is the same for everybody.
 fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new("git");
     command
@@ -111,7 +111,7 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
         .args(arguments)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1");
-    // A hook's environment would lead git to the repository that the hook belongs to.
+    // The environment of a hook would redirect git to the hook's repository.
     for name in [
         "GIT_DIR",
         "GIT_WORK_TREE",

@@ -10,7 +10,7 @@ use bumpwright_kustomize::Build;
 use bumpwright_kustomize::resource::Resource;
 use bumpwright_yaml::Node;
 
-/// As many characters has the hash at the end of a generated name, with its hyphen.
+/// Length of the hash at the end of a generated name, with its hyphen.
 const HASH: usize = 11;
 
 /// Runs the command: 0 no difference, 1 differences, 2 an error.
@@ -41,7 +41,7 @@ fn differences(args: &Diff) -> Result<bool, String> {
     Ok(!found.is_empty())
 }
 
-/// Builds both sides; what is wrong with either is told, so that one run shows all.
+/// Builds both sides; errors of both are reported in one run.
 fn both(args: &Diff) -> Result<(Build, Build), String> {
     let world = building::world(&args.flux.bounds);
     let (old, new) = match (args.targets.as_slice(), &args.from, &args.to) {

@@ -1,32 +1,32 @@
-//! What commands may use up for repositories that they fetch: the flags of the controller under their names.
+//! Limits on the fetches of commands: flags with the controller's names.
 
 use clap::Args;
 
 use super::byte_size::ByteSize;
 use bumpwright_budget::{self as budget, Budget, Budgets, Memory};
 
-/// How much memory is taken unless somebody says otherwise.
+/// The default memory limit.
 const MEMORY: u64 = 1 << 30;
 
-/// What fetching may use up.
+/// Limits on fetches.
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Bounds")]
 pub struct FetchBounds {
-    /// How much memory fetches and what is made of them may take for what they hold [default: 1Gi]
+    /// Memory limit of fetches and their results [default: 1Gi]
     #[arg(long, value_name = "SIZE")]
     pub fetch_memory: Option<ByteSize>,
 
-    /// How many objects, files and folders a repository may come to [default: 1000000]
+    /// Limit on objects, files and folders of a repository [default: 1000000]
     #[arg(long, value_name = "N")]
     pub max_entries: Option<u64>,
 
-    /// How many bytes of content a repository may come to [default: 4Gi]
+    /// Limit on the content of a repository, in bytes [default: 4Gi]
     #[arg(long, value_name = "SIZE")]
     pub max_content_size: Option<ByteSize>,
 }
 
 impl FetchBounds {
-    /// What all fetches of a command may use up together.
+    /// The shared budget of a command's fetches.
     pub(super) fn budget(self) -> Budget {
         let memory = self.fetch_memory.map_or(MEMORY, ByteSize::bytes);
         let entries = self.max_entries.unwrap_or(budget::ENTRIES);

@@ -1,5 +1,4 @@
-//! The user's own way to sign: the programs and settings that git itself would use (git-config, `commit.gpgSign`,
-//! `gpg.*`, `user.signingKey`).
+//! Signing with the programs and settings that git itself would use (git-config, `commit.gpgSign`, `gpg.*`, `user.signingKey`).
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -8,7 +7,7 @@ use super::author::setting;
 use bumpwright_signing::{Signer, SigningError};
 use bumpwright_update::Author;
 
-/// Signs by running gpg or ssh-keygen, which hold the key or ask for its passphrase.
+/// Signs by running gpg or ssh-keygen, which have the key or ask for its passphrase.
 #[derive(Debug)]
 pub(super) struct GitSigner {
     format: Format,
@@ -18,16 +17,16 @@ pub(super) struct GitSigner {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
-    /// gpg, and gpgsm in the same way.
+    /// gpg, or gpgsm, which has the same interface.
     Gpg,
     Ssh,
 }
 
 impl GitSigner {
-    /// What git's settings ask for here; none when they do not ask for signed commits.
+    /// The signer of git's settings here; none when commits are not signed.
     ///
     /// # Errors
-    /// Settings that cannot be followed.
+    /// Settings that are not supported.
     pub(super) fn of_settings(author: &Author) -> Result<Option<Self>, String> {
         let read = |key: &[&str]| setting(None, key);
         if read(&["--type=bool", "commit.gpgsign"]).as_deref() != Some("true") {
@@ -66,7 +65,7 @@ impl GitSigner {
         }
     }
 
-    /// gpg reads the bytes, writes the signature, and tells in a line of status that it did.
+    /// gpg reads the bytes, writes the signature, and confirms it in a status line.
     fn gpg(&self, payload: &[u8]) -> Result<String, SigningError> {
         let mut command = Command::new(&self.program);
         command
@@ -82,7 +81,7 @@ impl GitSigner {
         self.text(out.stdout)
     }
 
-    /// ssh-keygen signs a file, and puts the signature beside it.
+    /// ssh-keygen signs a file, and writes the signature beside it.
     fn ssh_keygen(&self, payload: &[u8]) -> Result<String, SigningError> {
         let folder = tempfile::tempdir().map_err(|e| self.failed(e))?;
         let (buffer, public) = (folder.path().join("commit"), folder.path().join("key.pub"));
@@ -90,7 +89,7 @@ impl GitSigner {
         let mut command = Command::new(&self.program);
         command.args(["-Y", "sign", "-n", "git", "-f"]);
         if is_literal(&self.key) {
-            // The private half is in the agent.
+            // The private key is in the agent.
             let line = self.key.strip_prefix("key::").unwrap_or(&self.key);
             std::fs::write(&public, format!("{line}\n")).map_err(|e| self.failed(e))?;
             command.arg(&public).arg("-U");
@@ -114,7 +113,7 @@ impl GitSigner {
             .spawn()
             .map_err(cannot)?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A program that does not read its input ends first; its status tells more than the broken pipe.
+            // A program that does not read its input ends first; its exit status says more than the broken pipe.
             let _ = stdin.write_all(input);
         }
         child.wait_with_output().map_err(cannot)
@@ -126,7 +125,7 @@ impl GitSigner {
 }
 
 impl Signer for GitSigner {
-    /// The programs take the time from their own clock.
+    /// The programs use their own clock.
     fn sign(&self, payload: &[u8], _seconds: i64) -> Result<String, SigningError> {
         match self.format {
             Format::Gpg => self.gpg(payload),
@@ -139,7 +138,7 @@ impl Signer for GitSigner {
     }
 }
 
-/// Whether a setting is a public key itself and not the name of its file (git-config, `user.signingKey`).
+/// Returns whether a setting is a public key itself and not the name of its file (git-config, `user.signingKey`).
 fn is_literal(key: &str) -> bool {
     key.starts_with("key::") || key.starts_with("ssh-")
 }

@@ -1,4 +1,4 @@
-//! Asks registries for the images of policies, once for each repository of a run.
+//! Scans registries for the images of policies, each repository once per run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use bumpwright_policy::{LatestRef, Refusal};
 use bumpwright_scan::{Asked, Batch, Missing, NoImage, Scanner, Tags};
 use bumpwright_update::{Resolve, Unresolved, Wanted};
 
-/// The registries that a command asks.
+/// The registries of a command.
 #[derive(Debug)]
 pub struct Images {
     batch: Batch,
 }
 
 impl Images {
-    /// With the Secrets and service accounts of `-f`, and the user's own logins where those say nothing.
+    /// Uses the Secrets and service accounts of `-f`, and the user's own logins otherwise.
     #[must_use]
     pub fn new(objects: &Objects) -> Self {
         let scanner = Scanner::new(Missing::OwnLogins);
@@ -29,19 +29,19 @@ impl Images {
         }
     }
 
-    /// What was scanned so far, and what scans the rest.
+    /// The finished scans of a run, and the scanner.
     #[must_use]
     pub fn batch(&self) -> &Batch {
         &self.batch
     }
 
-    /// Scans repositories, with a bar on a terminal.
+    /// Scans repositories, with a progress bar on a terminal.
     pub fn scan(&self, repositories: &[Arc<ImageRepository>]) {
         let bar = Line::bar("scanning image repositories");
         self.batch.scan(repositories, &|done, all| bar.at(done, all));
     }
 
-    /// What scans had to say, each thing once.
+    /// Notes of scans, each once.
     #[must_use]
     pub fn notes(&self) -> BTreeSet<String> {
         self.batch.scans().iter().flat_map(|tags| tags.notes.clone()).collect()
@@ -97,7 +97,7 @@ fn not_scanned(one: &Wanted, why: &str) -> Unresolved {
     }
 }
 
-/// The word for programs for why a policy has no image.
+/// The machine-readable reason why a policy has no image.
 #[must_use]
 pub fn reason(error: &NoImage) -> Reason {
     match error {
@@ -122,7 +122,7 @@ fn unresolved(one: &Wanted, error: &NoImage) -> Unresolved {
     }
 }
 
-/// This moment.
+/// The current time.
 #[must_use]
 pub fn now() -> Time {
     Time::from(SystemTime::now())

@@ -12,10 +12,10 @@ use super::install_manifests::{Installation, Manifest, manifests};
 use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, Connect};
 use bumpwright_runtime::{Level, UnknownName};
 
-/// Who owns the fields that an installation writes.
+/// The field manager of an installation.
 const MANAGER: &str = "bumpwright";
 
-/// Why nothing is installed, or not all.
+/// Why the installation failed, or is incomplete.
 #[derive(Debug, thiserror::Error)]
 enum InstallError {
     #[error(
@@ -68,7 +68,7 @@ fn try_run(args: &Install) -> Result<(), InstallError> {
     runtime.block_on(apply(&manifests, args))
 }
 
-/// Definitions first, since nothing can be stored of a kind before it is established; then the rest.
+/// Definitions first, since objects of a kind need it to be established; then the rest.
 async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), InstallError> {
     let connect = Connect {
         kubeconfig: args.kubeconfig.clone(),
@@ -122,7 +122,7 @@ async fn await_established(cluster: &Cluster, one: &Manifest, timeout: Duration)
     })
 }
 
-/// As kubectl names objects: `deployment.apps/bumpwright`.
+/// Formats an object's name as kubectl does: `deployment.apps/bumpwright`.
 fn shown(one: &Manifest) -> String {
     let kind = one.kind.kind.to_lowercase();
     match one.kind.group {
@@ -135,7 +135,7 @@ fn print(text: &str) -> Result<(), InstallError> {
     console::print(text.as_bytes()).map_err(InstallError::Print)
 }
 
-/// RFC 1123 labels, as the API server asks for. Nothing that could end a line gets into a manifest.
+/// Checks for an RFC 1123 label, as the API server does. No line break can get into a manifest.
 fn namespace(name: &str) -> Result<&str, InstallError> {
     let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     let fits = (1..=63).contains(&name.len()) && name.bytes().all(inner);
@@ -145,7 +145,7 @@ fn namespace(name: &str) -> Result<&str, InstallError> {
     }
 }
 
-/// `flux version` wants a tag or a digest, and a plain scalar has to hold it.
+/// `flux version` needs a tag or a digest, and it must fit a plain scalar.
 fn image(image: &str) -> Result<&str, InstallError> {
     let fits = |c: u8| c.is_ascii_alphanumeric() || b"._-/:@".contains(&c);
     let last = image.rsplit('/').next().unwrap_or_default();
@@ -162,10 +162,10 @@ fn log_level(level: &str) -> Result<&str, InstallError> {
     Ok(level)
 }
 
-/// What `--controllers` is to say in the Deployment.
+/// The value of `--controllers` in the Deployment.
 fn controllers(names: &[String]) -> Result<String, InstallError> {
     let kinds = kinds(names).map_err(InstallError::Controllers)?;
-    // More rights are needed, and a Service, which components have.
+    // Needs more rights, and a Service, which components have.
     let component = match (kinds.source, kinds.kustomize) {
         (true, _) => Some("sources need the component deploy/source-controller"),
         (_, true) => Some("Kustomizations need the component deploy/kustomize-controller"),

@@ -7,7 +7,7 @@ use clap::{ArgAction, Args};
 use super::controller_args::INSTALLED_CONTROLLERS;
 use bumpwright_api::GoDuration;
 
-/// The image of this version.
+/// The default image of this version.
 const IMAGE: &str = concat!("ghcr.io/bumpwright/bumpwright:v", env!("CARGO_PKG_VERSION"));
 
 /// Arguments of `install`.
@@ -38,20 +38,20 @@ pub struct Install {
     )]
     pub controllers: Vec<String>,
 
-    /// Reconcile objects of all namespaces; when false, only those of --namespace, without rights elsewhere
+    /// Reconcile objects of all namespaces; if false, only those of --namespace, without rights elsewhere
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub watch_all_namespaces: bool,
 
-    /// Only let metrics be asked for from inside the cluster, by a NetworkPolicy
+    /// Add a NetworkPolicy that allows requests for metrics from inside the cluster only
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub network_policy: bool,
 
-    /// Let objects use the identities of ServiceAccounts at clouds (gate ObjectLevelWorkloadIdentity): gives the right to issue tokens of
-    /// all ServiceAccounts that the controllers see
+    /// Let objects use the identities of ServiceAccounts at clouds (gate ObjectLevelWorkloadIdentity): grants the right to
+    /// issue tokens of all ServiceAccounts
     #[arg(long)]
     pub workload_identity: bool,
 
-    /// How much the controllers log: trace, debug, info or error
+    /// The log level of the controllers: trace, debug, info or error
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub log_level: String,
 
@@ -63,7 +63,7 @@ pub struct Install {
     #[arg(long, value_name = "NAME", conflicts_with = "export")]
     pub context: Option<String>,
 
-    /// How long the definitions of the kinds may take to be established
+    /// Time limit for the definitions to become established
     #[arg(long, value_name = "DURATION", default_value = "1m")]
     pub timeout: GoDuration,
 }

@@ -1,8 +1,7 @@
-//! The manifests of an installation: the files of `deploy/` with what the flags of `install` change. `tests/install/deploy.rs` holds
-//! that kustomize makes the same objects of that folder.
+//! The manifests of an installation: the files of `deploy/`, modified by the flags of `install`. `tests/install/deploy.rs`
+//! checks that kustomize creates the same objects from that folder.
 //!
-//! The files are kept as text, so that what is printed has their comments; every change replaces whole lines that they are known
-//! to have.
+//! The files are kept as text, so that printed manifests have their comments; every change replaces whole known lines.
 
 use bumpwright_api::{ObjectName, custom_resources};
 use bumpwright_kube::{
@@ -10,27 +9,27 @@ use bumpwright_kube::{
     ROLE_BINDING, SERVICE_ACCOUNT,
 };
 
-/// The namespace that the files of `deploy/` have.
+/// The namespace in the files of `deploy/`.
 const WRITTEN_NAMESPACE: &str = "flux-system";
 
-/// The image that they have.
+/// The image in the files.
 const WRITTEN_IMAGE: &str = concat!("image: ghcr.io/bumpwright/bumpwright:v", env!("CARGO_PKG_VERSION"));
 
-/// The last argument that they have.
+/// The last argument in the files.
 const LAST_ARGUMENT: &str = "        - --controllers=image-reflector,image-automation\n";
 
-/// Definitions that are ours, whoever else is in the cluster.
+/// Definitions of ours, whatever else is installed.
 const OWN_GROUP: &str = ".image.toolkit.fluxcd.io";
 
-/// The definition that automations need besides; Flux's where Flux runs.
+/// The definition that automations need in addition; Flux's own where Flux runs.
 const SOURCE: &str = "gitrepositories.source.toolkit.fluxcd.io";
 
-/// What is to be installed; texts are checked before they come here.
+/// The options of an installation; texts are validated before.
 pub(super) struct Installation<'a> {
     pub namespace: &'a str,
     pub image: &'a str,
     pub beside_flux: bool,
-    /// Those of `--controllers`.
+    /// The values of `--controllers`.
     pub controllers: &'a str,
     pub watch_all_namespaces: bool,
     pub network_policy: bool,
@@ -46,11 +45,11 @@ pub(super) struct Manifest {
     pub name: ObjectName,
     /// YAML, without `---`.
     pub text: String,
-    /// Whether it may be somebody else's already, and is left alone then.
+    /// Whether an existing object may belong to somebody else and is left alone.
     pub shared: bool,
 }
 
-/// All objects, in the order in which they are to be applied.
+/// All objects in apply order.
 pub(super) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
     let mut all: Vec<Manifest> = custom_resources()
         .iter()
@@ -83,7 +82,7 @@ pub(super) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
     all.into_iter().map(|one| moved(one, wanted.namespace)).collect()
 }
 
-/// A definition with the labels that `flux` looks for; None when the installation leaves it out.
+/// A definition with the labels that `flux` looks for; None when the installation omits it.
 fn definition(resource: &bumpwright_api::CustomResource, beside_flux: bool) -> Option<Manifest> {
     let name = resource.name();
     let own = name.ends_with(OWN_GROUP);
@@ -98,7 +97,7 @@ fn definition(resource: &bumpwright_api::CustomResource, beside_flux: bool) -> O
             "\n"
         ));
     }
-    // Where Flux's manifests lose these definitions, its kustomize-controller would delete them, and all objects with them.
+    // If Flux's own manifests drop these definitions, its kustomize-controller would delete them, with all their objects.
     let annotations = match own {
         true => "  annotations:\n    kustomize.toolkit.fluxcd.io/prune: disabled\n",
         false => "  annotations:\n",
@@ -238,7 +237,7 @@ fn manifest(kind: &'static Kind, name: &str, text: &str) -> Manifest {
     }
 }
 
-/// The object in another namespace. What belongs to no namespace but is made for one has its name behind its own.
+/// Moves an object to another namespace. Cluster-scoped objects that belong to it get its name as a suffix.
 fn moved(one: Manifest, namespace: &str) -> Manifest {
     let rename = |name: &str| match name.strip_suffix(WRITTEN_NAMESPACE) {
         Some(stem) => format!("{stem}{namespace}"),
@@ -250,7 +249,7 @@ fn moved(one: Manifest, namespace: &str) -> Manifest {
             .text
             .replace("namespace: flux-system\n", &format!("namespace: {namespace}\n"))
             .replace("  name: flux-system\n", &format!("  name: {namespace}\n"))
-            // The names of bindings of the whole cluster end with it.
+            // The names of cluster-wide bindings end with it.
             .replace("-flux-system\n", &format!("-{namespace}\n")),
         ..one
     }

@@ -74,14 +74,14 @@ struct PullRequestView<'a> {
     base: &'a str,
 }
 
-/// The document for these runs, with a line feed at its end.
+/// The JSON document for these runs, with a final line feed.
 #[must_use]
 pub fn render(runs: &[Run]) -> String {
     let document = Document {
         version: 1,
         runs: runs.iter().map(run).collect(),
     };
-    // Serialising strings and numbers into a string cannot fail; an empty document would be seen at once.
+    // Serialising strings and numbers into a string cannot fail; an empty document would be noticed at once.
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     words::json(&text).into_owned()

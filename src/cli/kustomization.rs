@@ -1,4 +1,4 @@
-//! What the controller would build of a Flux Kustomization (`-k`), from files of this machine.
+//! The build of a Flux Kustomization (`-k`) from local files, as its controller would do it.
 
 use std::fs;
 use std::path::Path;
@@ -18,14 +18,14 @@ use bumpwright_overlay::{self as overlay, Built, Decrypt, Stages, Substitute};
 use bumpwright_sops::{LocalKeys, read_secret};
 use bumpwright_substitute::Variables;
 
-/// A Kustomization and what it builds.
+/// A Kustomization and its build.
 pub(super) struct BuiltKustomization {
     pub(super) kustomization: Kustomization,
     pub(super) built: Built,
 }
 
 impl BuiltKustomization {
-    /// How its objects are applied, by a controller that has Flux's defaults.
+    /// The settings by which a controller with Flux's defaults applies its objects.
     pub(super) fn settings(&self) -> Settings {
         let hidden = self.built.hidden.clone();
         Settings {
@@ -34,7 +34,7 @@ impl BuiltKustomization {
         }
     }
 
-    /// Its objects, as they are to be.
+    /// Its objects in the form in which they are applied.
     pub(super) fn into_desired(self) -> impl Iterator<Item = Desired> {
         self.built.objects.into_iter().map(|object| Desired {
             object: object.value,
@@ -43,10 +43,10 @@ impl BuiltKustomization {
     }
 }
 
-/// Builds the Kustomization of `-k`; None without that flag. `redact`: encrypted values are masked and not decrypted.
+/// Builds the Kustomization of `-k`; None without that flag. `redact`: encrypted values are masked instead of decrypted.
 ///
 /// # Errors
-/// What stops the build, in the controller's words where it has some.
+/// Errors of the build, in the controller's words where it has some.
 pub(super) fn build(flags: &Flux, building: &Building, redact: bool) -> Result<Option<BuiltKustomization>, String> {
     let Some(file) = &flags.kustomization else {
         return Ok(None);
@@ -111,8 +111,8 @@ fn find(reference: &SubstituteReference, name: &ObjectName, configs: &Configs) -
     })
 }
 
-/// The decryption that the Kustomization asks for, with the keys of its Secret, if that is in `-f`, and of the flags; and whether
-/// there are any.
+/// The decryption with the keys of the flags and of the Kustomization's Secret, if that is in `-f`; and whether there are any
+/// keys.
 fn decryption(
     flags: &Flux,
     kustomization: &Kustomization,
@@ -128,7 +128,7 @@ fn decryption(
             has_keys = true;
         }
     }
-    // A file that holds no key is told of also where nothing is decrypted.
+    // A file without keys is an error even if nothing is decrypted.
     import(flags, &mut keys)?;
     Ok((wanted.map(|_| Decryption::new(keys)), has_keys))
 }

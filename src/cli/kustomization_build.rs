@@ -1,4 +1,4 @@
-//! `bumpwright build -k`: what the controller would apply, printed.
+//! `bumpwright build -k`: prints the objects that the controller would apply.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -69,14 +69,14 @@ fn write(objects: &[BuiltObject], path: Option<&Path>) -> Result<(), String> {
     }
 }
 
-/// Data of Secrets is base64, in which a mask would not be seen.
+/// Data of Secrets is base64, which would hide a mask.
 fn show_masks(object: &mut Value) {
     if object.get("kind").is_none_or(|kind| kind != "Secret") {
         return;
     }
     let data = object.get_mut("data").and_then(Value::as_object_mut);
     for (_, value) in data.into_iter().flatten() {
-        // kustomize breaks long base64 into lines.
+        // kustomize wraps long base64.
         let text: Option<String> = value.as_str().map(|text| text.split_whitespace().collect());
         let bytes = text.and_then(|text| STANDARD.decode(text).ok());
         if bytes.is_some_and(|bytes| memchr::memmem::find(&bytes, MASK.as_bytes()).is_some()) {

@@ -1,4 +1,4 @@
-//! `bumpwright diff -k`: what applying a Kustomization would change in a cluster, by dry runs.
+//! `bumpwright diff -k`: the changes that applying a Kustomization would make in a cluster, by dry runs.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use bumpwright_diff::{to_json, to_text};
 use bumpwright_kube::{Cluster, Connect, KUSTOMIZATION};
 use bumpwright_overlay::may_lack;
 
-/// Prints what would change; whether something would.
+/// Prints the changes; returns whether there are any.
 ///
 /// # Errors
-/// The Kustomization cannot be built, the cluster not be asked, or it would refuse objects. What can be said of the others is
-/// printed before.
+/// The Kustomization cannot be built, the cluster cannot be reached, or it would refuse objects. Results for the other objects
+/// are printed before.
 pub(super) fn differences(args: &Diff) -> Result<bool, String> {
     let Some(built) = kustomization::build(&args.flux, &args.building, false)? else {
         return Ok(false);
@@ -52,7 +52,7 @@ async fn asked(args: &Diff, built: BuiltKustomization) -> Result<Preview, String
     let cluster = Cluster::connect(&connect, Arc::new(|_, _, _| {})).await;
     let cluster = cluster.map_err(|error| error.to_string())?;
     let mut inventory = inventory(&cluster, &built).await?;
-    // As with the controller: what may only have lost its name is not deleted.
+    // As in the controller: objects that may only have lost their name are not deleted.
     let may_be_left_out = |id: &ObjectId| may_lack(&built.built.left_out, &id.group, &id.kind);
     inventory.entries.retain(|entry| !may_be_left_out(&entry.id));
     let (prunes, settings) = (built.kustomization.spec.prune, built.settings());
@@ -61,7 +61,7 @@ async fn asked(args: &Diff, built: BuiltKustomization) -> Result<Preview, String
     seen.map_err(|error| error.to_string())
 }
 
-/// What the Kustomization has applied, if the cluster has it.
+/// The Kustomization's inventory in the cluster, if it exists there.
 async fn inventory(cluster: &Cluster, built: &BuiltKustomization) -> Result<Inventory, String> {
     let name = built.kustomization.metadata.object_name();
     match cluster.get(&KUSTOMIZATION, &name).await {
@@ -71,7 +71,7 @@ async fn inventory(cluster: &Cluster, built: &BuiltKustomization) -> Result<Inve
             let inventory = inventory.map_err(|error| format!("Kustomization {name}: status.inventory: {error}"))?;
             Ok(inventory.unwrap_or_default())
         }
-        // Also where the kind itself is not there.
+        // Also when the kind itself does not exist.
         Err(error) if error.is_not_found() => Ok(Inventory::default()),
         Err(error) => Err(format!("Kustomization {name}: {error}")),
     }

@@ -13,10 +13,10 @@ use bumpwright_yaml::{FileId, read_resources, write_json};
 
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
-/// The one Kustomization of a file, or the one that `name` says, `[NAMESPACE/]NAME`. It fits the schema.
+/// Reads the one Kustomization of a file, or the one named `name`, `[NAMESPACE/]NAME`, checked against the schema.
 ///
 /// # Errors
-/// The file cannot be read, or holds none or several: then what it does hold is named; what does not fit.
+/// The file cannot be read, or has none or several (their names are in the error), or it does not match the schema.
 pub(super) fn kustomization(file: &Path, name: Option<&str>, unknown: UnknownFields) -> Result<Kustomization, String> {
     let shown = name_of(file);
     let bytes = bytes(file)?;
@@ -48,7 +48,7 @@ pub(super) fn kustomization(file: &Path, name: Option<&str>, unknown: UnknownFie
     serde_json::from_value(object).map_err(|error| format!("{shown}: {title}: {error}"))
 }
 
-/// That a file does not hold the one Kustomization that is asked for.
+/// The error for a file without the requested Kustomization.
 fn not_one(shown: &str, name: Option<&str>, all: &[String]) -> String {
     let there = match all {
         [] => "nothing".to_owned(),
@@ -65,10 +65,10 @@ fn not_one(shown: &str, name: Option<&str>, all: &[String]) -> String {
 pub(super) struct Configs(BTreeMap<(String, ObjectName), Value>);
 
 impl Configs {
-    /// Those of files and folders.
+    /// Reads files and folders.
     ///
     /// # Errors
-    /// A file cannot be read, one that was named is no YAML, or two objects of one name differ.
+    /// A file cannot be read, a named one is not YAML, or two objects of one name differ.
     pub(super) fn load(filenames: &[PathBuf]) -> Result<Self, String> {
         let mut configs = Self::default();
         for filename in filenames {
@@ -81,7 +81,7 @@ impl Configs {
                 match documents(&bytes(&file)?) {
                     Ok(objects) => objects.into_iter().try_for_each(|object| configs.add(object, &file))?,
                     Err(error) if file == *filename => return Err(format!("{}: {error}", name_of(&file))),
-                    // Folders hold much besides manifests: charts with templates, values, pipelines.
+                    // Folders have more than manifests: charts with templates, values, pipelines.
                     Err(_) => {}
                 }
             }
@@ -121,7 +121,7 @@ impl Configs {
     }
 }
 
-/// How a file is called in messages.
+/// The name of a file in messages.
 fn name_of(file: &Path) -> String {
     match file.as_os_str() == "-" {
         true => "standard input".to_owned(),
@@ -138,7 +138,7 @@ fn bytes(file: &Path) -> Result<Vec<u8>, String> {
     read.map_err(|error| format!("{}: {error}", name_of(file)))
 }
 
-/// The objects of a text, lists taken apart.
+/// The objects of a text, with lists expanded.
 fn documents(bytes: &[u8]) -> Result<Vec<Value>, String> {
     let mut objects = Vec::new();
     for node in read_resources(bytes, FileId::NONE).map_err(|error| error.to_string())? {

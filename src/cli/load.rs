@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use bumpwright_api::{Document, ManifestErrors, Objects, UnknownFields, read, read_in_folder};
 
-/// What the groups of all kinds but Secret end with.
+/// Suffix of the groups of all kinds but Secret.
 const FLUX: &str = ".toolkit.fluxcd.io";
 
-/// Reads all manifests; the order of files in a folder is that of their names.
+/// Reads all manifests; files of a folder in the order of their names.
 ///
 /// # Errors
 ///
-/// A file that cannot be read or does not fit, two different objects of one name: in words for the user.
+/// A file that cannot be read or does not match the schema, or two different objects of one name: in words for the user.
 pub fn load(filenames: &[PathBuf], unknown: UnknownFields) -> Result<Objects, String> {
     let mut objects = Objects::default();
     for filename in filenames {
@@ -43,8 +43,8 @@ pub fn load(filenames: &[PathBuf], unknown: UnknownFields) -> Result<Objects, St
     Ok(objects)
 }
 
-/// Folders hold much besides manifests: charts with templates, values, pipelines. What cannot be an object of ours need
-/// not even parse. A Secret that does not parse is no Secret: who needs it is told that it is missing.
+/// Folders have more than manifests: charts with templates, values, pipelines. Files without objects of our kinds need not even
+/// parse. A Secret that does not parse is reported as missing when it is needed.
 fn is_none_of_ours(text: &[u8]) -> bool {
     let holds = |word: &str| memchr::memmem::find(text, word.as_bytes()).is_some();
     let core = ["Secret", "ServiceAccount"].into_iter().any(holds);
@@ -56,7 +56,7 @@ fn add(objects: &mut Objects, documents: Result<Vec<Document>, ManifestErrors>) 
     objects.insert_all(documents).map_err(|e| e.to_string())
 }
 
-/// What `--allow-unknown-fields` means.
+/// The effect of `--allow-unknown-fields`.
 pub(super) const fn unknown_fields(allowed: bool) -> UnknownFields {
     match allowed {
         true => UnknownFields::Allow,
@@ -64,7 +64,7 @@ pub(super) const fn unknown_fields(allowed: bool) -> UnknownFields {
     }
 }
 
-/// A file as it was named, or the YAML and JSON files of a folder.
+/// A file by its name, or the YAML and JSON files of a folder.
 pub(super) fn list(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), String> {
     let failed = |e: std::io::Error| format!("{}: {e}", path.display());
     if !fs::metadata(path).map_err(failed)?.is_dir() {
@@ -79,7 +79,7 @@ pub(super) fn list(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result
         below.push(entry.map_err(failed)?.path());
     }
     below.sort();
-    // A link to a folder may lead in circles; what it points at is listed where it really is.
+    // Links to folders may form cycles; their files are found at their real place.
     let follow = |below: &&PathBuf| !below.is_symlink() || below.is_file();
     let hidden = |below: &PathBuf| below.file_name().is_some_and(|name| name == ".git");
     below

@@ -11,7 +11,7 @@ pub fn render(runs: &[Run]) -> String {
     runs.iter().map(section).collect()
 }
 
-/// What one run did, under a heading of its own.
+/// The section of one run.
 fn section(run: &Run) -> String {
     let title = run.automation.as_ref().unwrap_or(&run.target);
     let mut text = format!("## {}\n\n", cell(title));
@@ -64,7 +64,7 @@ fn commit(commit: &CommitReport) -> String {
 
 fn request(request: &PullRequestReport) -> String {
     let kept = request.kept.as_ref();
-    // A URL that is not one, or would end the link, is left out.
+    // A URL that is not valid, or would end the link, is left out.
     let name = match kept.map(|kept| (kept.number, &kept.url)) {
         Some((number, url)) if linkable(url) => format!("[#{number}]({url})"),
         Some((number, _)) => format!("#{number}"),

@@ -1,4 +1,4 @@
-//! `bumpwright message`: what a commit message's template would produce.
+//! `bumpwright message`: renders a commit message's template.
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use bumpwright_message::{self as message, Data, MessageError, ObjectName};
 use bumpwright_template::Limits;
 use bumpwright_update::{CommitMessage, Machine};
 
-/// What is shown when neither data nor changes are given.
+/// Example data, used when neither data nor changes are given.
 const EXAMPLE: &str = include_str!("../../templates/message-example.json");
 
 /// One message to render.
@@ -30,7 +30,7 @@ pub fn run(args: &Message) -> ExitCode {
     end(items(args).and_then(|items| show(&items)))
 }
 
-/// What the arguments ask for.
+/// The messages that the arguments ask for.
 fn items(args: &Message) -> Result<Vec<Item>, String> {
     let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
     let automations: Vec<&ImageUpdateAutomation> = objects.automations().collect();
@@ -75,13 +75,13 @@ fn of_data(args: &Message, automations: &[&ImageUpdateAutomation]) -> Result<Vec
         if is_example || data.automation == ObjectName::default() {
             data.automation = name_of(automation);
         }
-        // The example belongs to no era; a file's data shows its own.
+        // The example has no API version; the data of a file has its own.
         item_of(automation, data, is_example)
     };
     Ok(automations.iter().map(item).collect())
 }
 
-/// One message for each run that changed something.
+/// One message for each run with changes.
 fn of_runs(
     recorded: Vec<Recorded>,
     automations: &[&ImageUpdateAutomation],
@@ -96,7 +96,7 @@ fn of_runs(
             .find(|automation| automation.metadata.object_name().to_string() == name);
         let automation = match (automation, automations) {
             (Some(automation), _) => Some(automation),
-            // A plain run is shown as the only automation would commit it.
+            // A plain run is rendered as if the only automation had made it.
             (None, [only]) if run.automation.is_none() => Some(only),
             (None, []) => None,
             (None, _) => continue,
@@ -159,7 +159,7 @@ fn name_of(automation: &ImageUpdateAutomation) -> ObjectName {
     }
 }
 
-/// Prints the messages; the first that cannot be rendered ends it.
+/// Prints the messages, up to the first that cannot be rendered.
 fn show(items: &[Item]) -> Result<(), String> {
     let mut out = std::io::stdout().lock();
     for item in items {
@@ -170,7 +170,7 @@ fn show(items: &[Item]) -> Result<(), String> {
             1 => String::new(),
             _ => format!("==> {} <==\n", words::inline(&item.heading)),
         };
-        // Verbatim, so that it can be compared or hashed; only a terminal or another message gets a line end.
+        // Verbatim, so that it can be compared or hashed; only on a terminal or before another message a line end is added.
         let ends = (items.len() > 1 || out.is_terminal()) && !rendered.ends_with(b"\n");
         let written = out
             .write_all(heading.as_bytes())
@@ -184,7 +184,7 @@ fn show(items: &[Item]) -> Result<(), String> {
     Ok(())
 }
 
-/// The error with the line of the template that it is about.
+/// The error with the template line that it is about.
 fn pointed(template: &str, error: &MessageError) -> String {
     let place = error.place();
     let line = template
@@ -194,7 +194,7 @@ fn pointed(template: &str, error: &MessageError) -> String {
     let number = place.line.to_string();
     let margin = " ".repeat(number.len());
     let (line, column) = window(line, place.column.saturating_sub(1));
-    // Tabs stay tabs, so that the mark stands below its character.
+    // Tabs stay tabs, so that the mark is below its character.
     let before = line.chars().take(column);
     let before: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
     let mut text = format!(
@@ -207,7 +207,7 @@ fn pointed(template: &str, error: &MessageError) -> String {
     text
 }
 
-/// What of a line is shown around a column, and where that column is in it. Lines of templates can be very long.
+/// The part of a line around a column, and the column in it. Lines of templates can be very long.
 fn window(line: &str, column: usize) -> (String, usize) {
     const AROUND: usize = 60;
     let start = column.saturating_sub(AROUND);
@@ -228,7 +228,7 @@ fn text_or_file(text: &str) -> Result<String, String> {
     }
 }
 
-/// What errors call a file.
+/// The name of a file in errors.
 fn shown(file: &Path) -> String {
     match file.to_str() {
         Some("-") => "standard input".to_owned(),

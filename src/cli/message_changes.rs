@@ -1,4 +1,4 @@
-//! The changes of `update --output json`, read back.
+//! Reads the changes of `update --output json`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +15,12 @@ struct Document {
     runs: Vec<Recorded>,
 }
 
-/// A run, as far as a message tells about it.
+/// A run with the data for its message.
 #[derive(Debug, Deserialize)]
 pub(super) struct Recorded {
     /// `namespace/name`
     pub automation: Option<String>,
-    /// What changed.
+    /// The changes.
     pub changes: Vec<RecordedChange>,
 }
 
@@ -35,15 +35,15 @@ pub(super) struct RecordedChange {
     object: DocumentId,
 }
 
-/// Data of a message, and what could not be found out.
+/// Data of a message, and what could not be determined.
 pub(super) struct Read {
     /// The data.
     pub data: Data,
-    /// Policies whose whole image the changes do not tell.
+    /// Policies whose whole image cannot be derived from the changes.
     pub unknown_images: BTreeSet<String>,
 }
 
-/// What the fields of one policy hold now.
+/// The values of the fields of one policy.
 #[derive(Default)]
 struct Written<'a> {
     whole: Option<&'a str>,
@@ -55,16 +55,16 @@ struct Written<'a> {
 ///
 /// # Errors
 ///
-/// When the text has another shape; with line and column.
+/// The text has another shape; with line and column.
 pub(super) fn read(json: &str) -> Result<Vec<Recorded>, serde_json::Error> {
     serde_json::from_str::<Document>(json).map(|document| document.runs)
 }
 
 impl Recorded {
-    /// What the message tells; files are named relative to `below` (IUA-062).
+    /// The data of the message; files are named relative to `below` (IUA-062).
     pub(super) fn data(&self, below: &str, objects: &Objects) -> Read {
         let images = self.images(objects);
-        // Which parts of the path are links only the repository knows.
+        // Links in the path cannot be resolved without the repository.
         let below = join_by_letters(below);
         let automation = self.automation.as_deref().unwrap_or_default();
         let mut gathering = Gathering::new(ObjectName::split(automation), &below);
@@ -91,7 +91,7 @@ impl Recorded {
         }
     }
 
-    /// The image of each policy: from its manifest, as in the run, else from a field that holds it whole, or from fields
+    /// The image of each policy: from its manifest, as in the run; otherwise from a field with the whole image, or from fields
     /// with its parts.
     fn images(&self, objects: &Objects) -> BTreeMap<&str, Reference> {
         let mut written: BTreeMap<&str, Written<'_>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! `bumpwright migrate`: manifests of older API versions become manifests of v1 (docs/cli.md, *Other commands*).
+//! `bumpwright migrate`: rewrites manifests of older API versions to v1 (docs/cli.md, *Other commands*).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -22,14 +22,15 @@ const NEW: Style = AnsiColor::Green.on_default();
 
 const FAILED: u8 = 2;
 
-/// What becomes of a file.
+/// The result for a file.
 struct File {
     path: String,
     change: Option<FileChange>,
     migration: Migration,
 }
 
-/// Runs the command. Something that could not be migrated is a failure: a script that goes on would think that all is v1.
+/// Runs the command. An object that cannot be migrated is a failure: a script that continues would assume that everything is
+/// v1.
 pub fn run(args: &Migrate) -> ExitCode {
     let Found { files, faults, .. } = find(&args.paths);
     let files: Vec<File> = files.into_iter().map(|(path, old)| look_at(&path, old)).collect();
@@ -59,7 +60,7 @@ fn look_at(path: &Path, old: Vec<u8>) -> File {
     }
 }
 
-/// A diff on standard output; what it has no place for on standard error.
+/// Prints a diff to standard output, and notes to standard error.
 fn print_diff(files: &[File]) -> Result<(), String> {
     let mut diff = Vec::new();
     for change in files.iter().filter_map(|file| file.change.as_ref()) {
@@ -73,7 +74,7 @@ fn print_diff(files: &[File]) -> Result<(), String> {
     Ok(())
 }
 
-/// Replaces all files or none, and tells which objects changed.
+/// Replaces all files or none, and reports the changed objects.
 fn write(files: &[File]) -> Result<(), String> {
     let changes: Vec<FileChange> = files.iter().filter_map(|file| file.change.clone()).collect();
     replace_files(&changes).map_err(|e| e.to_string())?;
@@ -104,7 +105,7 @@ fn write(files: &[File]) -> Result<(), String> {
     print_styled(&out).map_err(cannot_print)
 }
 
-/// An object that changed.
+/// A changed object.
 fn line(out: &mut String, object: &Migrated) {
     let place = format!("{}:{}", object.place.line, object.place.column);
     let name = object.object.to_string();
@@ -120,7 +121,7 @@ fn line(out: &mut String, object: &Migrated) {
     };
 }
 
-/// What stayed as it is, and what there is to know about the rest.
+/// Objects that stay as they are, and notes on the others.
 fn remarks(file: &File, mut tell: impl FnMut(&str, &str)) {
     let at = |place: Place| format!("{}:{}:{}", words::inline(&file.path), place.line, place.column);
     for note in &file.migration.notes {

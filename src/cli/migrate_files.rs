@@ -1,4 +1,4 @@
-//! The files that `migrate` looks at: those named, and the YAML and JSON files of folders named.
+//! The input files of `migrate`: named ones, and the YAML and JSON files of named folders.
 
 use std::collections::HashSet;
 use std::fs;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use bumpwright_edit::{FileKind, YAML_LIMIT, file_kind};
 
-/// Files in the order of their names, each once; and what could not be read, in words for the user.
+/// Files in the order of their names, each once; and read errors, in words for the user.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Path as it was named, and content.
+    /// Path as named, and content.
     pub files: Vec<(PathBuf, Vec<u8>)>,
-    /// What went wrong.
+    /// Read errors.
     pub faults: Vec<String>,
     seen: HashSet<PathBuf>,
 }
@@ -33,7 +33,7 @@ impl Found {
         self.faults.push(format!("{}: {why}", path.display()));
     }
 
-    /// A path that the user named: links are followed.
+    /// A path named by the user: links are followed.
     fn named(&mut self, path: &Path) -> std::io::Result<()> {
         let real = fs::canonicalize(path)?;
         if real.is_dir() {

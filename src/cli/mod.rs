@@ -1,4 +1,4 @@
-//! The command line: `args` (flags as typed), `plan` (jobs made of them), and one file for each command.
+//! The command line: `args` (flags as typed), `plan` (jobs), and a file for each command.
 
 mod access;
 pub mod args;

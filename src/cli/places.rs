@@ -1,4 +1,4 @@
-//! Mirrors of remotes in the cache folder, one for each way to reach one, shared by the jobs of a run.
+//! Mirrors of remotes in the cache folder, one for each set of connection settings, shared by the jobs of a run.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,18 +10,19 @@ use bumpwright_git::{IdentityKey, Mirror, MirrorOptions, Remote, discard, mirror
 use bumpwright_gostd::Time;
 use bumpwright_update::{Index, Lanes, Place};
 
-/// The mirrors that were opened so far.
+/// The opened mirrors.
 #[derive(Default)]
 pub struct Places {
     cache: Option<PathBuf>,
-    /// What all fetches may use up.
+    /// Limits on fetches.
     budget: Budget,
-    /// By the name of the mirror. Remotes of one name may differ in credentials, trust or proxy: each has a transport of its own.
+    /// By the name of the mirror. Remotes of one name may differ in credentials, trust or proxy: each has a transport of its
+    /// own.
     open: HashMap<String, Vec<(Remote, Place)>>,
 }
 
 impl Places {
-    /// Mirrors that are kept in this folder, whatever the environment says.
+    /// Mirrors in this folder, independent of the environment.
     #[must_use]
     pub fn in_folder(cache: PathBuf) -> Self {
         Self {
@@ -30,7 +31,7 @@ impl Places {
         }
     }
 
-    /// Sets what fetches may use up, those of mirrors that are opened from now on.
+    /// Sets the limits on fetches of mirrors opened later.
     pub fn bound(&mut self, budget: Budget) {
         self.budget = budget;
     }
@@ -39,7 +40,7 @@ impl Places {
     ///
     /// # Errors
     ///
-    /// When the settings cannot work or the cache folder cannot be used, in words for the user.
+    /// Invalid settings or an unusable cache folder, in words for the user.
     pub fn place(&mut self, remote: &Remote) -> Result<Place, String> {
         let name = remote.mirror_name(&IdentityKey::of_one_user());
         let same = self.open.get(&name).map_or(&[][..], Vec::as_slice);
@@ -72,11 +73,11 @@ impl Places {
     }
 }
 
-/// Removes mirrors of older versions, whose names tell only address and user.
+/// Removes mirrors of older versions, whose names contain only address and user.
 fn remove_shared(storage: &Path) {
     let is_old = |name: &String| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     for name in mirrors_in(storage).iter().filter(|name| is_old(name)) {
-        // One that another process reads is removed another time.
+        // Mirrors in use by another process are removed another time.
         let _ = discard(storage, name);
     }
 }

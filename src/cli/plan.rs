@@ -1,4 +1,4 @@
-//! From what was typed to what is done (docs/cli.md, *`update`: what TARGET means*).
+//! From arguments to jobs (docs/cli.md, *`update`: what TARGET means*).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use super::words;
 use bumpwright_api::{ANNOTATION_PREFIX, AutomationAnnotations, ImageUpdateAutomation};
 use bumpwright_update::{Edits, FolderJob, Place, RemoteJob, Resolve, Run, WorktreeCommit};
 
-/// What is done for one automation, or for the whole of a plain run.
+/// The job of one automation, or of a plain run.
 pub enum Step {
     /// Edit a folder.
     Folder(FolderJob, Vec<String>),
     /// Fetch, commit and push.
     Remote(Box<RemoteJob>, Place, Vec<String>),
-    /// There is nothing to run; the report says why.
+    /// Nothing to run; the report has the reason.
     Done(Run),
 }
 
-/// What is to be done.
+/// The jobs of a command.
 pub struct Planned {
-    /// One after the other.
+    /// In order.
     pub steps: Vec<Step>,
-    /// The registries that they ask.
+    /// The registries that they use.
     pub images: Option<Arc<Images>>,
 }
 
@@ -34,7 +34,7 @@ pub struct Planned {
 ///
 /// # Errors
 ///
-/// Usage errors and manifests that cannot be read, in words for the user: nothing was done.
+/// Usage errors and unreadable manifests, in words for the user; nothing has been done then.
 pub fn plan(args: &Update, places: &mut Places) -> Result<Planned, String> {
     let typed = Typed::read(args)?;
     Ok(Planned {
@@ -70,7 +70,7 @@ fn steps(typed: &Typed<'_>, places: &mut Places) -> Result<Vec<Step>, String> {
     }
 }
 
-/// Rule 4: TARGET stands for one GitRepository.
+/// Rule 4: TARGET replaces the address of one GitRepository.
 fn one_source(automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
     let mut sources: Vec<String> = automations.iter().map(|a| a.source_name().to_string()).collect();
     sources.sort();
@@ -85,13 +85,13 @@ fn one_source(automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
 }
 
 impl Typed<'_> {
-    /// Whether nothing is written, by the flag or by the automation's annotation.
+    /// Returns whether nothing is written, by the flag or by the automation's annotation.
     pub(super) fn is_dry(&self, automation: Option<&ImageUpdateAutomation>) -> bool {
         let said = automation.map(|automation| AutomationAnnotations::read(&automation.metadata.annotations));
         self.args.dry_run || matches!(said, Some(Ok(said)) if said.dry_run)
     }
 
-    /// Says so where it is the annotation alone.
+    /// Adds a note when only the annotation asks for it.
     pub(super) fn dry_run_note(&self, automation: Option<&ImageUpdateAutomation>) -> Vec<String> {
         let note = || format!("nothing is written: the annotation {ANNOTATION_PREFIX}dry-run is \"true\"");
         Vec::from_iter((self.is_dry(automation) && !self.args.dry_run).then(note))
@@ -106,7 +106,7 @@ impl Typed<'_> {
                 .map_err(|e| format!("failed to parse policy selector: {e}"))?;
         }
         if let Some(automation) = automation {
-            // One that does not parse closes, wherever the automation would act.
+            // An annotation that does not parse closes the automation, in previews too.
             AutomationAnnotations::read(&automation.metadata.annotations).map_err(|e| e.to_string())?;
             automation.pull_request().map_err(|e| e.to_string())?;
         }
@@ -193,7 +193,7 @@ impl Typed<'_> {
     }
 }
 
-/// A report that holds nothing yet.
+/// An empty report.
 pub(super) fn empty(automation: Option<&ImageUpdateAutomation>, target: &str) -> Run {
     Run {
         automation: automation.map(|a| a.metadata.object_name().to_string()),
@@ -202,7 +202,7 @@ pub(super) fn empty(automation: Option<&ImageUpdateAutomation>, target: &str) ->
     }
 }
 
-/// The report of an automation that is not to act, wherever it would.
+/// The report of an automation that may not act.
 pub(super) fn suspended(automation: Option<&ImageUpdateAutomation>, target: &str) -> Option<Step> {
     automation.filter(|a| a.spec.suspend).map(|_| {
         Step::Done(Run {

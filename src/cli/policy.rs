@@ -1,4 +1,4 @@
-//! `bumpwright policy`: which image each policy chooses, and why.
+//! `bumpwright policy`: the image that each policy chooses, and why.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub fn run(args: &Policy) -> ExitCode {
     }
 }
 
-/// What is found out about all policies that the arguments name, by namespace and name.
+/// The findings for all policies that the arguments name, by namespace and name.
 fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
     let (objects, subjects) = match &args.image {
         Some(image) => {

@@ -1,35 +1,35 @@
-//! What becomes of one tag, step by step (`bumpwright policy --explain`).
+//! Explains how one tag is judged, step by step (`bumpwright policy --explain`).
 
 use bumpwright_api::{FilterTags, ImagePolicy};
 use bumpwright_policy::{self as policy, Exclusions, Exhausted, Explanation, Judgement, NoTag, RuleSpec, Verdict};
 use bumpwright_scan::Asked;
 
-/// What becomes of a tag.
+/// The judgement of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
     /// The tag.
     pub tag: String,
-    /// Whether the repository has it; if not, the rest tells what it would be. None when the exclusion list leaves it
-    /// out: scans do not keep such tags.
+    /// Whether the repository has it; if not, the rest is hypothetical. None when the exclusion list drops it: scans do not
+    /// keep such tags.
     pub listed: Option<bool>,
-    /// The pattern of the exclusion list that leaves it out.
+    /// The exclusion pattern that drops it.
     pub excluded_by: Option<String>,
-    /// What is compared; none when the filter does not match.
+    /// The value to compare; none when the filter does not match.
     pub value: Option<String>,
     /// The name of its [`Verdict`]; none when it is excluded.
     pub verdict: Option<&'static str>,
-    /// Its place among the tags that count; the newest has 1.
+    /// Its rank among the counted tags; the newest has 1.
     pub place: Option<usize>,
-    /// The tag that wins, without this one if it is not listed.
+    /// The chosen tag, without this one if it is not listed.
     pub winner: Option<String>,
-    /// All of it in sentences.
+    /// The steps in sentences.
     pub steps: Vec<String>,
 }
 
-/// Follows a tag through exclusions, filter, rule and order.
+/// Judges a tag by exclusions, filter, rule and order.
 ///
 /// # Errors
-/// [`Exhausted`] when a pattern takes too long.
+/// [`Exhausted`] when a pattern takes too many steps.
 pub(super) fn explain(asked: &Asked<'_>, chooser: &policy::ImagePolicy, tag: &str) -> Result<Explained, Exhausted> {
     let explanation = chooser.explain(&asked.tags.tags, tag)?;
     let excluded_by = excluding(asked, tag)?;
@@ -73,7 +73,7 @@ pub(super) fn explain(asked: &Asked<'_>, chooser: &policy::ImagePolicy, tag: &st
 /// The first pattern of the exclusion list that matches.
 fn excluding(asked: &Asked<'_>, tag: &str) -> Result<Option<String>, Exhausted> {
     for pattern in asked.repository.exclusions() {
-        // A list that cannot be read has failed the scan.
+        // An invalid exclusion list has failed the scan already.
         let Ok(exclusions) = Exclusions::new([pattern]) else {
             continue;
         };
@@ -92,7 +92,7 @@ fn exclusions(asked: &Asked<'_>) -> String {
     )
 }
 
-/// Whether the filter matches, and what it extracts.
+/// Returns whether the filter matches, and the extracted value.
 fn filter(policy: &ImagePolicy, judgement: &Judgement) -> Option<String> {
     let filter: &FilterTags = policy.spec.as_ref()?.filter_tags.as_ref()?;
     let FilterTags { pattern, extract } = filter;
@@ -108,7 +108,7 @@ fn filter(policy: &ImagePolicy, judgement: &Judgement) -> Option<String> {
     })
 }
 
-/// What the rule makes of the value.
+/// The rule's judgement of the value.
 fn rule(policy: &ImagePolicy, judgement: &Judgement) -> Option<String> {
     let value = shown(judgement.value.as_deref()?);
     let written = policy.spec.as_ref()?.policy.as_ref().map(RuleSpec::from)?;
@@ -147,7 +147,7 @@ fn end(order: &str, ascending: &'static str, descending: &'static str) -> &'stat
     }
 }
 
-/// Its place, and who wins.
+/// Its rank, and the winner.
 fn rank(explanation: &Explanation) -> Vec<String> {
     let latest = &explanation.latest;
     let outcome = outcome(latest, explanation.listed);
@@ -170,7 +170,7 @@ fn rank(explanation: &Explanation) -> Vec<String> {
     }
 }
 
-/// What the policy chooses, where that is not this tag.
+/// The policy's choice, if it is another tag.
 fn outcome(latest: &Result<String, NoTag>, listed: bool) -> String {
     match latest {
         Ok(tag) if listed => format!("The choice is {tag}."),
@@ -179,7 +179,7 @@ fn outcome(latest: &Result<String, NoTag>, listed: bool) -> String {
     }
 }
 
-/// A value that may be empty.
+/// A possibly empty value.
 fn shown(value: &str) -> &str {
     match value {
         "" => "the empty text",
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// All but the first two steps, which tell of repository and exclusion list.
+    /// All but the first two steps, which are about the repository and the exclusion list.
     fn steps(rule: &str, filter: &str, tags: &[&str], tag: &str) -> String {
         let (policy, repository) = policy(rule, filter);
         let mut tags: Vec<String> = tags.iter().map(|&tag| tag.to_owned()).collect();

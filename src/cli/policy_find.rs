@@ -1,4 +1,4 @@
-//! What can be found out about policies: the registries' tags, the choice, what came near, what holds it back.
+//! Findings about policies: the registries' tags, the choice, the runners-up, the guards.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use bumpwright_gostd::Time;
 use bumpwright_policy::{self as policy, LatestRef, PolicyName, Refusal, Survey};
 use bumpwright_scan::{Asked, Chosen, NoImage, Tags, repository_reference};
 
-/// How many tags are named after the choice.
+/// Number of runners-up to name.
 const RUNNERS_UP: usize = 3;
 
-/// A policy to look at.
+/// A policy to examine.
 #[derive(Debug)]
 pub struct Subject {
     pub(super) policy: ImagePolicy,
@@ -27,62 +27,62 @@ pub struct Subject {
 /// What is asked about all policies.
 #[derive(Debug)]
 pub struct Question<'a> {
-    /// None: no registry is asked, the status counts.
+    /// None: registries are not asked, the status counts.
     pub images: Option<&'a Images>,
     /// The tag to explain.
     pub explain: Option<&'a str>,
-    /// When holds and ages are looked at.
+    /// The current time, for holds and ages.
     pub now: Time,
 }
 
-/// What was found out about a policy.
+/// The findings about a policy.
 #[derive(Clone, Debug, Default)]
 pub struct Finding {
-    /// None for the policy that flags made.
+    /// None for a policy from flags.
     pub policy: Option<PolicyName>,
-    /// The repository that it names.
+    /// The repository that it refers to.
     pub repository: Option<ObjectName>,
     /// `spec.image` of the repository, else the name in the status.
     pub image: Option<String>,
     /// Registry and repository in full.
     pub canonical: Option<String>,
-    /// What the policy chooses, whether a guard holds it back or not.
+    /// The policy's choice, whether a guard holds it back or not.
     pub choice: Option<LatestRef>,
-    /// What the status says that it chose last.
+    /// The previous choice in the status.
     pub previous: Option<LatestRef>,
-    /// The tags that come next.
+    /// The runners-up.
     pub runners_up: Vec<String>,
-    /// None when no registry was asked or none answered, and when the policy cannot be used.
+    /// None when no registry was asked or none answered, and when the policy is not valid.
     pub tags: Option<Counts>,
-    /// What keeps the choice from being written.
+    /// Guards that keep the choice from being written.
     pub guards: Vec<Refusal>,
-    /// What the user may not expect.
+    /// Notes.
     pub notes: Vec<String>,
-    /// What becomes of the tag that was asked for.
+    /// The judgement of the requested tag.
     pub explanation: Option<Explained>,
     /// Why there is no choice.
     pub problem: Option<Problem>,
 }
 
-/// What became of a repository's tags.
+/// Counts of a repository's tags.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All tags of the repository.
     pub total: usize,
-    /// Those that its exclusion list leaves out.
+    /// Tags dropped by the exclusion list.
     pub excluded: usize,
-    /// Those that take part in the choice.
+    /// Tags that take part in the choice.
     pub counted: usize,
     /// All others, by the name of their [`policy::Verdict`].
     pub dropped: BTreeMap<&'static str, usize>,
 }
 
-/// Why a policy has no choice, as `update` would say in a skip.
+/// Why a policy has no choice, with the reasons of `update`'s skips.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The word for programs.
+    /// The machine-readable reason.
     pub reason: Reason,
-    /// In words; they may hold what a server said.
+    /// The message; it may quote a server.
     pub message: String,
 }
 
@@ -107,7 +107,7 @@ impl Subject {
         }
     }
 
-    /// What is known before anything is asked.
+    /// The findings before any request.
     fn finding(&self) -> Finding {
         let image = self.repository.as_ref().map(|repository| &repository.spec.image);
         let reference = image.and_then(|image| repository_reference(image).ok());
@@ -134,7 +134,7 @@ impl Problem {
     }
 }
 
-/// Asks the registries, several at a time, and looks at what each policy makes of their answers.
+/// Scans the registries, several at a time, and evaluates the policies.
 #[must_use]
 pub fn find(subjects: &[Subject], question: &Question<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = subjects.iter().map(Subject::finding).collect();
@@ -238,7 +238,7 @@ impl Finding {
         }
     }
 
-    /// The guards that need no registry. One that does not parse was told as a problem.
+    /// The guards that need no registry. One that does not parse has been reported as a problem.
     fn guard(&mut self, policy: &ImagePolicy, chooser: Option<&policy::ImagePolicy>, now: &Time) {
         let Ok(guards) = policy.guards() else { return };
         if let Err(refusal) = guards.check_hold(now) {

@@ -1,4 +1,4 @@
-//! The policy that the flags of `bumpwright policy --image` make, on a repository of their own.
+//! A policy from the flags of `bumpwright policy --image`, with a repository.
 
 use super::args::{Order, Policy};
 use bumpwright_api::{
@@ -7,10 +7,10 @@ use bumpwright_api::{
 };
 use bumpwright_scan::repository_reference;
 
-/// The policy and its repository, neither of which has a name.
+/// The policy and its repository; both are nameless.
 ///
 /// # Errors
-/// An image, a range or a pattern that cannot be used, in words for the user.
+/// An invalid image, range or pattern, in words for the user.
 pub fn made_of(args: &Policy, image: &str) -> Result<(ImagePolicy, ImageRepository), String> {
     repository_reference(image).map_err(|error| format!("--image: {error}"))?;
     let policy = ImagePolicy {
@@ -18,7 +18,7 @@ pub fn made_of(args: &Policy, image: &str) -> Result<(ImagePolicy, ImageReposito
         spec: Some(spec(args)),
         status: None,
     };
-    // Better now than after the registry was asked.
+    // Checked before the registry is asked.
     policy.chooser().map_err(|error| error.to_string())?;
     Ok((policy, repository(image)))
 }
@@ -49,7 +49,7 @@ fn spec(args: &Policy) -> ImagePolicySpec {
     }
 }
 
-/// A repository that says nothing but its image, so that all defaults hold.
+/// A repository with an image only, so that all defaults apply.
 fn repository(image: &str) -> ImageRepository {
     ImageRepository {
         metadata: Metadata::default(),

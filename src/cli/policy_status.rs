@@ -1,4 +1,4 @@
-//! Policies whose registry is not asked: their status tells what they chose last.
+//! Policies whose registry is not asked: their status has the previous choice.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 
-/// Where a policy's choice is taken from, as by `update`.
+/// The source of a policy's choice, as in `update`.
 #[derive(Debug)]
 pub enum Shown {
-    /// This repository is scanned.
+    /// A scan of this repository.
     Registry(Arc<ImageRepository>),
     /// The status counts.
     Status(Unasked),
@@ -20,20 +20,20 @@ pub enum Shown {
 /// Why a registry is not asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unasked {
-    /// No registry is.
+    /// Registries are not used.
     Offline,
     /// The policy is suspended.
     Suspended,
-    /// The policy names no repository; perhaps it only carries a status.
+    /// The policy refers to no repository; it may only carry a status.
     NoRepository,
-    /// Its repository is not known.
+    /// Its repository is unknown.
     Absent(ObjectName),
     /// Its repository is suspended.
     RepositorySuspended(ObjectName),
 }
 
 impl Shown {
-    /// What counts for this policy.
+    /// The source of this policy's choice.
     #[must_use]
     pub fn of(subject: &Subject, online: bool) -> Self {
         let suspended = subject.policy.spec.as_ref().is_some_and(|spec| spec.suspend);
@@ -81,7 +81,7 @@ pub(super) fn of_status(finding: &mut Finding, policy: &ImagePolicy, why: &Unask
         (Err(error), _) => finding.problem = not_ready(&error),
         (_, Err(error)) => finding.problem = not_ready(&error),
         (Ok(()), Ok(guards)) => {
-            // Nobody knows the age of an image that only a status names.
+            // The age of an image from a status is unknown.
             let refusals = [guards.check_hold(now), guards.check_age(None, now)];
             finding.guards = refusals.into_iter().filter_map(Result::err).collect();
             finding.choice = Some(image);

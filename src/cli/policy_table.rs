@@ -1,4 +1,4 @@
-//! `policy --output text`: a table, or what becomes of one tag; with colours where the terminal has them.
+//! `policy --output text`: a table, or the explanation of one tag; with colours on terminals.
 
 use std::fmt::Write as _;
 
@@ -14,16 +14,16 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const WARN: Style = AnsiColor::Yellow.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 
-/// A column gives way to a text that is longer than this.
+/// Longer texts overflow their column.
 const WIDEST: usize = 60;
-/// What stands where there is nothing to tell.
+/// The text of empty cells.
 const NOTHING: &str = "-";
 const HEADINGS: [&str; 5] = ["POLICY", "IMAGE", "CHOICE", "RUNNER-UPS", "TAGS"];
 /// The column whose texts have the colour of their row.
 const CHOICE: usize = 2;
 
-/// A line for each policy; below it what holds its choice back, or why there is none. Columns without content are left
-/// out. Colours are always there: the stream that it is written to takes them out.
+/// A line for each policy; below it the guards that hold its choice back, or why there is none. Empty columns are left out.
+/// Colours are always included: the output stream removes them.
 #[must_use]
 pub fn table(findings: &[Finding]) -> String {
     let rows: Vec<[String; 5]> = findings.iter().map(cells).collect();
@@ -50,7 +50,7 @@ pub fn table(findings: &[Finding]) -> String {
     out
 }
 
-/// For each policy, what becomes of the tag, in steps.
+/// The explanation of the tag, for each policy.
 #[must_use]
 pub fn explanations(findings: &[Finding], tag: &str) -> String {
     let mut out = String::new();
@@ -73,7 +73,7 @@ pub fn explanations(findings: &[Finding], tag: &str) -> String {
     out
 }
 
-/// What the user may not expect, each once: several policies may share a repository.
+/// Notes, each once: several policies may share a repository.
 #[must_use]
 pub fn notes(findings: &[Finding]) -> Vec<&str> {
     let mut notes: Vec<&str> = Vec::new();
@@ -120,7 +120,7 @@ fn cells(finding: &Finding) -> [String; 5] {
     .map(|text| words::inline(&text).into_owned())
 }
 
-/// The tag, and in brackets what the status has if that is something else.
+/// The tag, and in brackets the status' tag if it differs.
 fn choice(finding: &Finding) -> String {
     let tag = finding.choice.as_ref().map(|image| image.tag.clone());
     let Some(before) = finding
@@ -137,7 +137,7 @@ fn choice(finding: &Finding) -> String {
     )
 }
 
-/// As much of an image as tells it from another.
+/// The part of an image that distinguishes it from another.
 fn difference(before: &LatestRef, now: Option<&LatestRef>) -> String {
     match now {
         Some(now) if now.name == before.name && now.tag != before.tag => before.tag.clone(),
@@ -150,7 +150,7 @@ fn difference(before: &LatestRef, now: Option<&LatestRef>) -> String {
     }
 }
 
-/// How many tags there are and count, and what became of the others.
+/// Counts of all tags, of counted ones, and of others by verdict.
 fn tags(counts: &Counts) -> String {
     let mut lost: Vec<String> = Vec::new();
     if counts.excluded > 0 {
@@ -163,7 +163,7 @@ fn tags(counts: &Counts) -> String {
     }
 }
 
-/// So many tags with a verdict, in words.
+/// The number of tags with a verdict, in words.
 fn dropped(verdict: &str, n: usize) -> String {
     match verdict {
         "Unmatched" => format!("{n} unmatched"),
@@ -184,7 +184,7 @@ fn colour(finding: &Finding) -> Style {
     }
 }
 
-/// What does not fit into columns.
+/// Texts that do not fit into columns.
 fn details(out: &mut String, finding: &Finding) {
     if let Some(digest) = finding.choice.as_ref().and_then(|image| image.digest.as_deref()) {
         let _ = writeln!(out, "  {DIM}digest:{DIM:#} {}", words::inline(digest));

@@ -1,4 +1,4 @@
-//! What moves on a terminal while the network is waited for: one place, so that lines do not overwrite each other.
+//! Progress indicators on terminals while the network is waited for: one place, so that lines do not overwrite each other.
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-/// A line on standard error that goes away when it is dropped; none where standard error is no terminal.
+/// A line on standard error that is removed when it is dropped; none without a terminal.
 pub struct Line(Option<ProgressBar>);
 
 impl Line {
-    /// Something that turns, with a text.
+    /// A spinner with a text.
     #[must_use]
     pub fn spinner(text: String) -> Self {
         let bar = shown(|| Some(ProgressBar::new_spinner().with_message(text)));
@@ -20,14 +20,14 @@ impl Line {
         Self(bar)
     }
 
-    /// A bar that fills, behind a text.
+    /// A bar with a text.
     #[must_use]
     pub fn bar(text: &str) -> Self {
         let style = || ProgressStyle::with_template(&format!("{text} {{bar:24}} {{pos}}/{{len}}")).ok();
         Self(shown(|| Some(ProgressBar::new(0).with_style(style()?))))
     }
 
-    /// How far a bar is.
+    /// Advances a bar.
     pub fn at(&self, done: usize, all: usize) {
         if let Some(bar) = &self.0 {
             bar.set_length(u64::try_from(all).unwrap_or(u64::MAX));

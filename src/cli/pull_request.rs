@@ -1,4 +1,4 @@
-//! From flags, annotations and Secrets to the pull request of a run.
+//! The pull request of a run, from flags, annotations and Secrets.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use bumpwright_forge::{Kind, Login, Repository};
 use bumpwright_git::Remote;
 use bumpwright_update::{PullRequest, forge_kind};
 
-/// Where a token for pull requests alone may be.
+/// Variables for a token that is for pull requests only.
 const TOKEN: &str = "BUMPWRIGHT_PULL_REQUEST_TOKEN";
 
 impl From<args::Forge> for ForgeKind {
@@ -25,7 +25,7 @@ impl From<args::Forge> for ForgeKind {
 }
 
 impl Typed<'_> {
-    /// The pull request that flags or annotations ask for; flags win.
+    /// The pull request of flags or annotations; flags take precedence.
     pub(super) fn pull_request(
         &self,
         automation: Option<&ImageUpdateAutomation>,
@@ -74,7 +74,7 @@ impl Typed<'_> {
         }))
     }
 
-    /// The kind of the forge, when there is to be a request.
+    /// The kind of forge, if a request is wanted.
     fn forge_kind(&self, said: &PullRequestAnnotations, remote: &Remote) -> Result<Option<Kind>, String> {
         let host = remote.url.host().unwrap_or_default();
         match (self.args.pull_request, said.kind) {
@@ -91,7 +91,7 @@ impl Typed<'_> {
         }
     }
 
-    /// Flags that say how, but not that.
+    /// Flags that only configure a request that is not asked for.
     fn refuse_lone_flags(&self) -> Result<(), String> {
         let given = [
             ("--pull-request-base", self.args.pull_request_base.is_some()),
@@ -106,7 +106,7 @@ impl Typed<'_> {
         }
     }
 
-    /// A token that is named for this purpose: by flag, by the automation, by the environment.
+    /// A token for this purpose: from the flag, the automation, or the environment.
     fn named_login(
         &self,
         automation: Option<&ImageUpdateAutomation>,
@@ -120,7 +120,7 @@ impl Typed<'_> {
         if let (Some(automation), Some(name)) = (automation, &said.secret) {
             let name = ObjectName::new(automation.metadata.namespace_or_default(), name);
             match self.objects.secret(&name) {
-                // What the manifests hold for one server is not shown to another, unless they name the API.
+                // Tokens of manifests are for the server that they name, unless they also name the API.
                 Some(_) if said.api.is_none() && !self.is_at_home(automation, remote) => notes.push(format!(
                     "the secret '{name}' is not sent to another server: using flags, {TOKEN} or your own Git credentials"
                 )),
@@ -138,13 +138,13 @@ impl Typed<'_> {
         Ok(access::variable(TOKEN)?.map(Login::Token))
     }
 
-    /// Whether the remote is the server that the automation's GitRepository names.
+    /// Returns whether the remote is the server of the automation's GitRepository.
     fn is_at_home(&self, automation: &ImageUpdateAutomation, remote: &Remote) -> bool {
         let repository = self.objects.git_repository(&automation.source_name());
         repository.is_some_and(|repository| access::same_server(&remote.url.to_string(), &repository.spec.url))
     }
 
-    /// A token from the environment is for one host: it is never sent to another.
+    /// A token from the environment is for one host only.
     pub(super) fn refuse_spread_token(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
         if access::variable(TOKEN)?.is_none() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What is done against a remote: a plain run, or one automation with its GitRepository (docs/cli.md, *TARGET*, rules 3 to 6).
+//! The job of a plain run against a remote, or of one automation with its GitRepository (docs/cli.md, *TARGET*, rules 3 to 6).
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ impl Typed<'_> {
         let push = self.push_of(automation)?;
         let no_branch = settings::names_no_branch(reference, &push);
         if no_branch && repository.is_some() && self.args.branch.is_none() {
-            // `master` is read when nothing is said, but it is not written to (IUA-074).
+            // `master` is the default for reading, but not for writing (IUA-074).
             return Err(DestinationError::NoBranch.to_string());
         }
         let author = self.author(Some(automation), None)?;
@@ -130,13 +130,13 @@ impl Typed<'_> {
             return Ok((Start::Branch(branch.clone()), None));
         }
         if reference.is_none() && !has_repository {
-            // Without a GitRepository there is nobody to have a default.
+            // Without a GitRepository there are no Flux defaults.
             return Ok((Start::Default, None));
         }
         settings::start(reference).map_err(|e| e.to_string())
     }
 
-    /// The automation's push section, with flags over it.
+    /// The automation's push section, overridden by flags.
     fn push_of(&self, automation: &ImageUpdateAutomation) -> Result<PushSettings, String> {
         let mut push = settings::push(automation).map_err(|e| e.to_string())?;
         if !self.refspecs.is_empty() || self.args.gerrit.is_some() {

@@ -1,4 +1,4 @@
-//! Who signs the commit: `--sign-key`, the automation's `signingKey`, or the user's own git (docs/cli.md, *TARGET*, rule 6).
+//! The signer of commits: `--sign-key`, the automation's `signingKey`, or the user's own git (docs/cli.md, *TARGET*, rule 6).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,13 +17,13 @@ use bumpwright_secret::Secret;
 use bumpwright_signing::{self as signing, Signer, SigningError};
 use bumpwright_update::{Author, WorktreeSigning};
 
-/// No key is longer, in bytes.
+/// Limit on the size of keys, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// A Secret and how it is read.
+/// A Secret and the settings for reading it.
 type Key = (ObjectName, SigningKeyType);
 
-/// The keys that were unlocked so far: each costs time once.
+/// The unlocked keys: unlocking takes time.
 #[derive(Default)]
 pub(super) struct Signers {
     /// That of `--sign-key`.
@@ -48,8 +48,7 @@ impl Signers {
 }
 
 impl Typed<'_> {
-    /// Who signs a commit that is pushed. The key is unlocked also when nothing will be written, so that a preview tells
-    /// whether it can be used.
+    /// The signer of a pushed commit. The key is unlocked in previews too, to report unusable keys.
     pub(super) fn signer(
         &self,
         automation: Option<&ImageUpdateAutomation>,
@@ -59,7 +58,7 @@ impl Typed<'_> {
         if let Some(key) = self.key(automation, notes)? {
             return Ok(Some(key));
         }
-        // An automation says itself what signs its commits (IUA-039): the user's settings are for the user's own.
+        // The automation configures its own signing key (IUA-039); the user's settings are for the user's own commits.
         if automation.is_some() || self.args.no_sign {
             return Ok(None);
         }
@@ -73,7 +72,7 @@ impl Typed<'_> {
         Ok(own.map(|own| Arc::new(own) as Arc<dyn Signer>))
     }
 
-    /// Who signs a commit in a working repository.
+    /// The signer of a commit in a working repository.
     pub(super) fn signing_in_folder(
         &self,
         automation: Option<&ImageUpdateAutomation>,
@@ -86,7 +85,7 @@ impl Typed<'_> {
         })
     }
 
-    /// The key of the command line, else that of the automation's Secret.
+    /// The key of the command line, or that of the automation's Secret.
     fn key(
         &self,
         automation: Option<&ImageUpdateAutomation>,
@@ -108,7 +107,7 @@ impl Typed<'_> {
         Ok(Some(key))
     }
 
-    /// The key of a Secret beside the automation (IUA-040).
+    /// The key of a Secret in the automation's namespace (IUA-040).
     fn of_secret(
         &self,
         automation: &ImageUpdateAutomation,
@@ -129,7 +128,7 @@ impl Typed<'_> {
     }
 }
 
-/// The key in a file: its first line tells which kind it is.
+/// The key in a file: its first line shows its kind.
 fn of_file(file: &Path, passphrase: Option<&Secret>) -> Result<Arc<dyn Signer>, String> {
     let failed = |why: String| format!("--sign-key {}: {why}", words::inline(&file.display().to_string()));
     let mut text = String::new();

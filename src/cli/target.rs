@@ -1,4 +1,4 @@
-//! What TARGET is (docs/cli.md, *`update`: what TARGET means*, rule 1).
+//! The kinds of TARGET (docs/cli.md, *`update`: what TARGET means*, rule 1).
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub enum Target {
 /// edited in place.
 ///
 /// # Errors
-///
+/// Any other text, in words for the user.
 /// Anything else, in words for the user.
 pub fn classify(text: &str) -> Result<Target, String> {
     if text.is_empty() {
@@ -40,7 +40,7 @@ pub fn classify(text: &str) -> Result<Target, String> {
     }
     if is_bare_repository(path) {
         let absolute = std::path::absolute(path).map_err(|e| format!("{shown}: {e}"))?;
-        // A name may hold characters that mean something else in a URL: `%`, `?`, `#`.
+        // File names may contain characters with a meaning in URLs: `%`, `?`, `#`.
         let url = url::Url::from_file_path(&absolute).map_err(|()| format!("{shown}: not a local path"))?;
         return Ok(Target::Remote(url.to_string()));
     }
@@ -54,7 +54,7 @@ pub fn classify(text: &str) -> Result<Target, String> {
     }
 }
 
-/// `user@host:path` with no slash before the colon; a file of that name wins.
+/// `user@host:path` without a slash before the colon; a file of that name takes precedence.
 fn is_scp_like(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else {
         return false;
@@ -70,8 +70,8 @@ fn is_scp_like(text: &str) -> bool {
         && !Path::new(text).exists()
 }
 
-/// The folder that a `.git` folder belongs to, when `path` is one or lies in one. A bare repository may have that name too
-/// (linked work trees beside it are a common layout): its configuration says so.
+/// The working folder of a `.git` folder, when `path` is one or inside one. A bare repository may have that name too (with
+/// linked work trees beside it); its configuration says so.
 fn inside_git_folder(path: &Path) -> Option<PathBuf> {
     let real = std::fs::canonicalize(path).ok()?;
     let git = real.ancestors().find(|above| above.ends_with(".git"))?;
@@ -86,7 +86,7 @@ fn inside_git_folder(path: &Path) -> Option<PathBuf> {
     git.parent().map(Path::to_owned)
 }
 
-/// As git itself recognises one: `HEAD`, `objects/` and `refs/` side by side.
+/// Recognises a repository as git does: `HEAD`, `objects/` and `refs/` side by side.
 fn is_bare_repository(path: &Path) -> bool {
     path.join("HEAD").is_file() && path.join("objects").is_dir() && path.join("refs").is_dir()
 }

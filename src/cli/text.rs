@@ -14,7 +14,7 @@ const OLD: Style = AnsiColor::Red.on_default();
 const NEW: Style = AnsiColor::Green.on_default();
 const WARN: Style = AnsiColor::Yellow.on_default();
 
-/// What these runs did, or would do. Colours are always there: the stream that it is written to takes them out.
+/// The results of these runs. Colours are always included: the output stream removes them.
 #[must_use]
 pub fn render(runs: &[Run]) -> String {
     let mut out = String::new();

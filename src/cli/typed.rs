@@ -1,4 +1,4 @@
-//! What was typed, with everything read that it names, and the flags that do not go together.
+//! Arguments with the contents of the files that they name, and conflicts between flags.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use bumpwright_connect::GitIdentities;
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_update::{Author, Policies, Refspec, Review};
 
-/// What was typed, with everything read that it names.
+/// Arguments with the contents of the files that they name.
 pub(super) struct Typed<'a> {
     pub(super) args: &'a Update,
     pub(super) objects: Objects,
     pub(super) policies: Arc<Policies>,
-    /// Who asks registries, if they may be asked.
+    /// The registries, unless offline.
     pub(super) images: Option<Arc<Images>>,
     pub(super) refspecs: Vec<Refspec>,
     pub(super) options: Vec<(String, String)>,
@@ -65,7 +65,7 @@ impl<'a> Typed<'a> {
         })
     }
 
-    /// A flag about what is fetched or pushed, if one was given.
+    /// The first given flag about fetches or pushes, if any.
     pub(super) fn push_flag(&self) -> Option<&'static str> {
         let args = self.args;
         let given = [
@@ -88,7 +88,7 @@ impl<'a> Typed<'a> {
         Some(Review { branch })
     }
 
-    /// Flags that only a remote can follow.
+    /// Flags that need a remote.
     pub(super) fn refuse_in_folder(&self) -> Result<(), String> {
         let args = self.args;
         if let Some(flag) = self.push_flag() {
@@ -108,7 +108,7 @@ impl<'a> Typed<'a> {
         }
     }
 
-    /// Rule 6: flags about one push cannot serve several automations.
+    /// Rule 6: flags about one push cannot be used for several automations.
     pub(super) fn refuse_many(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
         match self.push_flag() {
             Some(flag) if automations.len() > 1 => Err(format!(
@@ -119,7 +119,7 @@ impl<'a> Typed<'a> {
         }
     }
 
-    /// Credentials from flags or the environment are for one host: they are never sent to another.
+    /// Credentials from flags or the environment are for one host only.
     pub(super) fn refuse_spread(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
         self.refuse_spread_token(automations)?;
         let urls = automations
@@ -139,7 +139,7 @@ impl<'a> Typed<'a> {
     }
 }
 
-/// All of `--set`. As with manifests, two that differ are an error: one of them is a mistake (docs/cli.md, *TARGET*, rule 5).
+/// All `--set` values. As in manifests, two that differ are an error (docs/cli.md, *TARGET*, rule 5).
 fn chosen(texts: &[String]) -> Result<BTreeMap<PolicyName, LatestRef>, String> {
     let mut all = BTreeMap::new();
     for text in texts {
@@ -171,8 +171,8 @@ fn set(text: &str) -> Result<(PolicyName, LatestRef), String> {
     Ok((PolicyName::new(namespace, name), image))
 }
 
-/// What somebody types is checked more closely than what a registry has said: it ends in a manifest as it is. The grammar
-/// is that of the OCI distribution specification, *Pulling manifests*, as far as mistakes are to be caught.
+/// Typed images are validated more strictly than those of a registry, since they are written to manifests as they are. The
+/// grammar is that of the OCI distribution specification, *Pulling manifests*, as far as it catches mistakes.
 fn image_reference(text: &str) -> Result<LatestRef, String> {
     let (name, tag, digest) = LatestRef::split(text);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');

@@ -1,4 +1,4 @@
-//! `bumpwright update`: plan, run, print, answer.
+//! `bumpwright update`: plans, runs, prints, and sets the exit code.
 
 use std::collections::HashSet;
 use std::process::ExitCode;
@@ -16,9 +16,9 @@ use bumpwright_update::{self as automation, Ahead, Run};
 const DONE: u8 = 0;
 /// With `--exit-code`: something changed.
 const CHANGED: u8 = 1;
-/// Anything went wrong.
+/// Any error.
 const FAILED: u8 = 2;
-/// With `--strict`: something was skipped.
+/// With `--strict`: some marker was skipped.
 const SKIPPED: u8 = 3;
 
 /// Runs the command.
@@ -48,7 +48,7 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     code
 }
 
-/// Without what is told to programs, and to who asks for it.
+/// Without notes for programs and verbose mode.
 fn as_told(args: &Update, mut runs: Vec<Run>) -> Vec<Run> {
     if !args.verbose && args.output != Output::Json {
         let skips = runs.iter_mut().map(|run| &mut run.skips);
@@ -57,7 +57,7 @@ fn as_told(args: &Update, mut runs: Vec<Run>) -> Vec<Run> {
     runs
 }
 
-/// A policy that is set and that no marker names was misspelled, most likely.
+/// A set policy without a marker was probably misspelled.
 fn say_unused(args: &Update, runs: &[Run]) {
     if runs.iter().any(|run| run.error.is_some()) {
         return;
@@ -76,7 +76,7 @@ fn say_unused(args: &Update, runs: &[Run]) {
     }
 }
 
-/// Nothing was run. A program that reads the output still gets its one document (docs/cli.md, *Output*).
+/// Nothing was run. Programs that read the output still get their one document (docs/cli.md, *Output*).
 fn refuse(args: &Update, error: String) -> u8 {
     let run = Run {
         target: words::public(args.target.as_deref().unwrap_or(".")),
@@ -89,7 +89,7 @@ fn refuse(args: &Update, error: String) -> u8 {
     FAILED
 }
 
-/// Runs folders one after the other (they may share files) and remotes side by side.
+/// Runs folders one after the other (they may share files) and remotes concurrently.
 fn run_steps(steps: Vec<Step>) -> Vec<Run> {
     let mut runs: Vec<Option<Run>> = Vec::new();
     let mut jobs = Vec::new();
@@ -141,7 +141,7 @@ fn exit_code(args: &Update, runs: &[Run]) -> u8 {
     }
 }
 
-/// Prints the result to standard output; errors, and what a diff has no place for, to standard error.
+/// Prints the result to standard output; errors, and notes that a diff cannot have, to standard error.
 fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
     match args.output {
         Output::Text => print_styled(&text::render(runs)).map_err(cannot_print)?,
@@ -155,7 +155,7 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
             let mut shown = HashSet::new();
             for run in runs {
                 let branch = run.commit.as_ref().and_then(|commit| commit.branch.as_deref());
-                // Two automations that would make the same edit on the same branch: the second finds it done.
+                // Two automations with the same edit on the same branch: the second finds it done.
                 for file in run
                     .files
                     .iter()
@@ -181,7 +181,7 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
     Ok(())
 }
 
-/// What the shape of an output has no place for.
+/// Notes that an output format cannot have.
 fn say_notes(runs: &[Run]) {
     for run in runs {
         let whose = run

@@ -1,4 +1,4 @@
-//! How runs, objects and skips are put into words, the same in every output format.
+//! Wording of runs, objects and skips, the same in every output format.
 
 use std::borrow::Cow;
 
@@ -19,8 +19,7 @@ pub fn skip(skip: &Skip) -> String {
     )
 }
 
-/// Text from a repository or a server, fit for a terminal: what would move its cursor or colour it is spelled out.
-/// Line breaks and tabs stay.
+/// Text from a repository or a server, made safe for a terminal: control characters are escaped. Line breaks and tabs stay.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     spelled(text, |c| commands(c) && !matches!(c, '\n' | '\t'))
@@ -32,11 +31,11 @@ pub fn inline(text: &str) -> Cow<'_, str> {
     spelled(text, commands)
 }
 
-/// A JSON document fit for a terminal: what serde leaves as it is of what a terminal would obey becomes an escape, which
-/// is the same text to who reads the JSON.
+/// A JSON document made safe for a terminal: control characters that serde leaves as they are become escapes, which do not
+/// change the JSON's value.
 #[must_use]
 pub fn json(document: &str) -> Cow<'_, str> {
-    // Line breaks are the document's own: those of its texts are escapes already.
+    // Line breaks are those of the document: those in texts are escaped already.
     let odd = |c| commands(c) && c != '\n';
     if !document.contains(odd) {
         return Cow::Borrowed(document);
@@ -50,7 +49,7 @@ pub fn json(document: &str) -> Cow<'_, str> {
     )
 }
 
-/// The first line of a message, as much of it as a line of output can bear.
+/// The first line of a message, shortened to fit a line of output.
 #[must_use]
 pub fn subject(message: &str) -> Cow<'_, str> {
     const LONGEST: usize = 200;
@@ -61,12 +60,12 @@ pub fn subject(message: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a terminal would obey the character rather than show it: controls, and marks that turn the direction of text.
+/// Returns whether a character controls a terminal: control characters, and marks that change the direction of text.
 fn commands(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The text with its `odd` characters as escapes.
+/// The text with its `odd` characters escaped.
 fn spelled(text: &str, odd: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(&odd) {
         return Cow::Borrowed(text);
@@ -82,14 +81,14 @@ fn spelled(text: &str, odd: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// An address as it was typed, without its user and password.
+/// An address as typed, without its user and password.
 #[must_use]
 pub fn public(address: &str) -> String {
     let shown = match RemoteUrl::parse(address) {
         Ok(url) if url.scheme() != Scheme::Local => url.to_string(),
         _ => address.to_owned(),
     };
-    // Not an address that is understood; what stands before an @ may still be a password.
+    // For an invalid address, text before an @ may still be a password.
     match shown.rsplit_once('@') {
         Some((login, rest)) if login.contains(':') => match shown.split_once("://") {
             Some((scheme, _)) => format!("{scheme}://…@{rest}"),
@@ -99,7 +98,7 @@ pub fn public(address: &str) -> String {
     }
 }
 
-/// How much changed, in one sentence.
+/// A one-sentence summary.
 #[must_use]
 pub fn headline(run: &Run) -> String {
     let mut files: Vec<&str> = run.changes.iter().map(|change| change.path.as_str()).collect();
