@@ -1,4 +1,4 @@
-//! Many repositories and policies at once, each repository once.
+//! Scans of many repositories and choices of many policies, each repository once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,16 +10,16 @@ use super::scanner::{Scanner, Tags};
 use bumpwright_api::{ImageRepository, ObjectName, Objects};
 use bumpwright_gostd::Time;
 
-/// How many registries are asked at the same time.
+/// Number of registries asked concurrently.
 const WORKERS: usize = 16;
 
-/// Is told when another repository has been scanned: how many of how many.
+/// Callback after each scanned repository: how many of how many.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// What was scanned of a repository, and of which one: a repository of that name may say something else elsewhere.
+/// A scan, and the repository as it was then: another repository may have the same name elsewhere.
 type Scanned = (Arc<ImageRepository>, Result<Arc<Tags>, ScanError>);
 
-/// Scans that are kept for the time of a run.
+/// Scans of a run.
 #[derive(Debug)]
 pub struct Batch {
     scanner: Scanner,
@@ -29,7 +29,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Nothing is scanned yet. `objects` has the Secrets and service accounts, `now` is what ages are measured at.
+    /// An empty batch. `objects` has the Secrets and service accounts, `now` is the time against which ages are measured.
     #[must_use]
     pub fn new(scanner: Scanner, objects: Objects, now: Time) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl Batch {
         }
     }
 
-    /// Scans those repositories that were not scanned yet, several at a time.
+    /// Scans the repositories that were not scanned yet, several at a time.
     pub fn scan(&self, repositories: &[Arc<ImageRepository>], progress: Progress<'_>) {
         let mut new: Vec<&Arc<ImageRepository>> = Vec::new();
         let mut seen: HashMap<ObjectName, Vec<&Arc<ImageRepository>>> = HashMap::new();
@@ -62,7 +62,7 @@ impl Batch {
         });
     }
 
-    /// What the scan of a repository gave; none when it was not scanned as it is now.
+    /// The scan of a repository; none when it was not scanned with its current spec.
     #[must_use]
     pub fn tags(&self, repository: &ImageRepository) -> Option<Result<Arc<Tags>, ScanError>> {
         let scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,7 +71,7 @@ impl Batch {
         Some(tags.clone())
     }
 
-    /// What was read so far, by the names of the repositories.
+    /// Successful scans, by the names of the repositories.
     #[must_use]
     pub fn scans(&self) -> Vec<Arc<Tags>> {
         let scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,8 +82,7 @@ impl Batch {
             .collect()
     }
 
-    /// The image of each policy, in their order, from repositories that were scanned. Digests and ages are asked for
-    /// several at a time.
+    /// The image of each policy, in their order, from scanned repositories. Digests and ages are requested several at a time.
     ///
     /// # Errors
     /// In each place: why the policy has no image.
@@ -92,7 +91,7 @@ impl Batch {
     }
 }
 
-/// Does the work for all items on several threads; the results come in the order of the items.
+/// Runs the work for all items on several threads; results are in the order of the items.
 fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));

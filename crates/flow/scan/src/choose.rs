@@ -1,5 +1,5 @@
-//! What a policy makes of the tags of its repository (image-reflector-controller v1.2.0, `applyPolicy` and
-//! `updateImageRefs`), and whether its guards let it through.
+//! The choice of a policy among the tags of its repository (image-reflector-controller v1.2.0, `applyPolicy` and
+//! `updateImageRefs`), and its guards.
 
 use super::error::ScanError;
 use super::scanner::{Scanner, Tags};
@@ -7,32 +7,32 @@ use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{DigestSource, InvalidAnnotation, InvalidPolicy, InvalidReflection, LatestRef, NoTag, Refusal};
 
-/// What a policy chose.
+/// The choice of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
     /// The image, with its digest if the policy reflects it.
     pub image: LatestRef,
 }
 
-/// Why a policy gives no image, in the controller's words where it has some.
+/// Why a policy has no image, in the controller's words where it has some.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum NoImage {
-    /// Its rule or filter (`InvalidPolicy`).
+    /// An invalid rule or filter (`InvalidPolicy`).
     #[error(transparent)]
     Policy(#[from] InvalidPolicy),
-    /// Its digest reflection (`IntervalNotConfigured`).
+    /// An invalid digest reflection (`IntervalNotConfigured`).
     #[error(transparent)]
     Reflection(#[from] InvalidReflection),
-    /// One of its annotations (`InvalidAnnotation`).
+    /// An invalid annotation (`InvalidAnnotation`).
     #[error(transparent)]
     Annotation(#[from] InvalidAnnotation),
     /// The repository has no tags.
     #[error("no tags in the repository")]
     NoTags,
-    /// None of the tags will do.
+    /// No tag matches.
     #[error(transparent)]
     NoTag(#[from] NoTag),
-    /// The registry does not tell the digest.
+    /// The registry does not return the digest.
     #[error("failed fetching digest of {image}: {error}")]
     Digest {
         /// Image and tag.
@@ -40,7 +40,7 @@ pub enum NoImage {
         /// Why not.
         error: Box<ScanError>,
     },
-    /// The registry does not tell the age.
+    /// The age is unknown.
     #[error("the age of {image} cannot be had: {error}")]
     Age {
         /// Image and tag.
@@ -48,7 +48,7 @@ pub enum NoImage {
         /// Why not.
         error: Box<ScanError>,
     },
-    /// A guard holds it back.
+    /// A guard holds the image back.
     #[error("{image}: {refusal}")]
     Refused {
         /// Image and tag.
@@ -58,7 +58,7 @@ pub enum NoImage {
     },
 }
 
-/// A policy and what it chooses from.
+/// A policy and the input of its choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// The policy.
@@ -67,11 +67,11 @@ pub struct Asked<'a> {
     pub repository: &'a ImageRepository,
     /// The tags of that repository.
     pub tags: &'a Tags,
-    /// What it chose last, for digests that are kept.
+    /// The previous choice, for digests that are kept.
     pub before: Option<&'a LatestRef>,
 }
 
-/// The image of a policy. `objects` has the Secrets, `now` is the time that ages are measured at.
+/// The image of a policy. `objects` has the Secrets, `now` is the time against which ages are measured.
 ///
 /// # Errors
 /// [`NoImage`]

@@ -1,4 +1,4 @@
-//! Why a repository could not be scanned.
+//! Errors of scans.
 
 use super::image::InvalidImage;
 use bumpwright_api::InvalidSecret;
@@ -10,40 +10,40 @@ use bumpwright_registry::{LoginError, RegistryError, SecretError};
 /// How many patterns `spec.exclusionList` may have (CRD of image-reflector-controller v1.2.0, `maxItems`).
 pub(super) const MOST_EXCLUSIONS: usize = 25;
 
-/// Why a repository could not be scanned. After the prefix the words are image-reflector-controller's where it has some.
+/// Why a repository could not be scanned. Texts are image-reflector-controller's where it has some.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ScanError {
-    /// `spec.image` names none (`ImageURLInvalid`).
+    /// `spec.image` is not valid (`ImageURLInvalid`).
     #[error(transparent)]
     Image(#[from] InvalidImage),
     /// `spec.provider` is unknown.
     #[error("spec.provider: Unsupported value: \"{0}\": supported values: \"generic\", \"aws\", \"azure\", \"gcp\"")]
     Provider(String),
-    /// Certificates or proxy (`AuthenticationFailed`).
+    /// Invalid certificates or proxy (`AuthenticationFailed`).
     #[error("failed to configure authentication options: {0}")]
     Access(#[from] AccessError),
-    /// A Secret's value (`AuthenticationFailed`).
+    /// An invalid entry of a Secret (`AuthenticationFailed`).
     #[error("failed to configure authentication options: {0}")]
     Value(#[from] InvalidSecret),
-    /// The Secrets with logins (`AuthenticationFailed`).
+    /// Invalid Secrets with logins (`AuthenticationFailed`).
     #[error("failed to configure authentication options: {0}")]
     Secret(#[from] SecretError),
-    /// The user's own logins.
+    /// Invalid logins of the user.
     #[error("failed to configure authentication options: {0}")]
     Login(#[from] LoginError),
-    /// The provider (`ReadOperationFailed`: Flux' controller asks for the login in the middle of the scan).
+    /// The provider's login failed (`ReadOperationFailed`: Flux's controller requests the login during the scan).
     #[error("scan failed: {0}")]
     Cloud(#[from] CloudError),
-    /// The registry (`ReadOperationFailed`).
+    /// The registry failed (`ReadOperationFailed`).
     #[error("scan failed: {0}")]
     Registry(#[from] RegistryError),
-    /// More patterns in `spec.exclusionList` than a cluster takes (N-053), in its words.
+    /// More patterns in `spec.exclusionList` than the CRD allows (N-053), in the API server's words.
     #[error("spec.exclusionList: Too many: {0}: must have at most {MOST_EXCLUSIONS} items")]
     Exclusions(usize),
-    /// `spec.exclusionList` (`ReadOperationFailed`).
+    /// An invalid `spec.exclusionList` (`ReadOperationFailed`).
     #[error("scan failed: {0}")]
     Exclusion(#[from] InvalidExclusion),
-    /// `spec.exclusionList` takes too long.
+    /// `spec.exclusionList` takes too many steps.
     #[error("scan failed: spec.exclusionList: {0}")]
     Exhausted(#[from] Exhausted),
 }

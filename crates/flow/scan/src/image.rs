@@ -1,32 +1,32 @@
-//! The name of an image in an `ImageRepository` (image-reflector-controller v1.2.0, `ParseImageReference`).
+//! The image name in an `ImageRepository` (image-reflector-controller v1.2.0, `ParseImageReference`).
 
 use bumpwright_policy::{NoReference, Reference, Validation};
 
-/// Why `spec.image` names no repository (`ImageURLInvalid`), in the controller's words.
+/// Why `spec.image` is not a repository (`ImageURLInvalid`), in the controller's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidImage {
-    /// It begins like a URL.
+    /// It has a URL scheme.
     #[error("image '{image}' should not include URL scheme; remove '{scheme}://'")]
     Scheme {
-        /// What is written.
+        /// As written.
         image: String,
-        /// What comes before `://`.
+        /// The scheme.
         scheme: String,
     },
     /// It has a tag.
     #[error("image '{image}' should not include a tag; remove ':{tag}'")]
     Tag {
-        /// What is written.
+        /// As written.
         image: String,
         /// The tag.
         tag: String,
     },
-    /// It is none at all.
+    /// It cannot be parsed.
     #[error(transparent)]
     NoReference(#[from] NoReference),
 }
 
-/// The repository that `spec.image` names.
+/// Parses `spec.image`.
 ///
 /// # Errors
 /// [`InvalidImage`]

@@ -1,4 +1,4 @@
-//! From image repositories and policies to images: reach the registry, read the tags, choose, look up digest and age.
+//! From image repositories and policies to images: connect, read the tags, choose, look up digest and age.
 //!
 //! ```text
 //! ImageRepository + Secrets ─▶ access ─▶ Scanner (tags) ─┐

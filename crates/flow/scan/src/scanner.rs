@@ -1,4 +1,4 @@
-//! Asks registries about image repositories. Connections, tokens and logins are kept for the next question.
+//! Scans of image repositories. Connections, tokens and logins are reused.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -13,56 +13,56 @@ use bumpwright_http::{Deadline, Peer, Proxy, Sent};
 use bumpwright_policy::{Exclusions, Reference, Validation};
 use bumpwright_registry::{Login, LoginError, Places, Registry, UserKeychain};
 
-/// So many registries are remembered.
+/// Limit on remembered registries.
 const MOST_REGISTRIES: usize = 256;
 
-/// What is done about Secrets with logins that are not there.
+/// The handling of missing Secrets with logins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// They are an error, as in a cluster.
     Refused,
-    /// The user's own logins stand in for them, with a note.
+    /// The user's own logins are used instead, with a note.
     OwnLogins,
 }
 
 /// The tags of an image repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tags {
-    /// `spec.image`, which is what policies give as the image's name.
+    /// `spec.image`, the image name in policies' choices.
     pub image: String,
-    /// Registry and repository in full (`status.canonicalImageName`).
+    /// Full name of registry and repository (`status.canonicalImageName`).
     pub canonical: String,
-    /// The tags that count, the last of the alphabet first.
+    /// The tags that count, in reverse alphabetical order.
     pub tags: Vec<String>,
-    /// How many `spec.exclusionList` left out.
+    /// How many tags `spec.exclusionList` dropped.
     pub excluded: usize,
-    /// What the user may not expect.
+    /// Notes.
     pub notes: Vec<String>,
 }
 
-/// Asks registries. Its calls block, and may be made from several threads.
+/// The scanner. Calls block, and may be made from several threads.
 #[derive(Debug)]
 pub struct Scanner {
     missing: Missing,
     options: ScannerOptions,
     registries: Mutex<Vec<(Key, Arc<Registry>)>>,
-    /// By the proxy that leads to them.
+    /// By proxy.
     clouds: Mutex<Vec<(Option<Proxy>, Cloud)>>,
     user: OnceLock<Result<UserKeychain, LoginError>>,
 }
 
-/// What the scanner of a controller uses besides, and that of a command does not.
+/// Options of a scanner in a controller.
 #[derive(Clone, Debug, Default)]
 pub struct ScannerOptions {
-    /// The ServiceAccounts whose identities at clouds may be used.
+    /// ServiceAccounts with usable identities at clouds.
     pub accounts: Option<ServiceAccounts>,
-    /// Where tokens are kept.
+    /// The cache of tokens.
     pub tokens: TokenCache,
-    /// Is told of each request to a registry.
+    /// Callback for each request to a registry.
     pub sent: Sent,
 }
 
-/// What repositories have to share to share connections.
+/// Repositories with an equal key share connections.
 #[derive(Debug, PartialEq)]
 struct Key {
     registry: String,
@@ -71,13 +71,13 @@ struct Key {
 }
 
 impl Scanner {
-    /// A scanner that has asked nothing yet.
+    /// A new scanner.
     #[must_use]
     pub fn new(missing: Missing) -> Self {
         Self::within(missing, ScannerOptions::default())
     }
 
-    /// The same, in a cluster.
+    /// A scanner in a cluster.
     #[must_use]
     pub fn within(missing: Missing, options: ScannerOptions) -> Self {
         Self {
@@ -89,10 +89,10 @@ impl Scanner {
         }
     }
 
-    /// Reads the tags of a repository; `objects` has the Secrets and service accounts that it names.
+    /// Reads the tags of a repository; `objects` has the Secrets and service accounts that it refers to.
     ///
     /// # Errors
-    /// [`ScanError`] when the registry cannot be reached or does not tell its tags.
+    /// The registry cannot be reached, or does not return its tags.
     pub fn tags(&self, repository: &ImageRepository, objects: &Objects) -> Result<Tags, ScanError> {
         match repository.spec.exclusion_list.len() {
             0..=MOST_EXCLUSIONS => {}
@@ -114,7 +114,7 @@ impl Scanner {
         })
     }
 
-    /// The digest that a tag has now, for a policy.
+    /// The current digest of a tag, for a policy.
     ///
     /// # Errors
     /// As [`Scanner::tags`].
@@ -131,7 +131,7 @@ impl Scanner {
         Ok(registry.digest(&tagged(repository, tag)?, &login, deadline)?)
     }
 
-    /// When the image of a tag was made, for a policy; none when nothing says so.
+    /// The creation time of a tag's image, for a policy; none when it is not recorded.
     ///
     /// # Errors
     /// As [`Scanner::tags`].
@@ -148,7 +148,7 @@ impl Scanner {
         Ok(registry.created(&tagged(repository, tag)?, &login, deadline)?)
     }
 
-    /// The login at a registry of a cloud's, as `requester`.
+    /// The login at a cloud's registry, as `requester`.
     ///
     /// # Errors
     /// [`CloudError`]
@@ -169,7 +169,7 @@ impl Scanner {
         })
     }
 
-    /// The registry of a repository, which shares connections and tokens with others that are reached in the same way.
+    /// The registry client of a repository, which shares connections and tokens with others that have the same settings.
     #[must_use]
     pub fn registry_of(&self, reference: &Reference, peer: &Peer, insecure: bool) -> Arc<Registry> {
         let key = Key {
@@ -184,7 +184,7 @@ impl Scanner {
         let sent = self.options.sent.clone();
         let registry = Arc::new(Registry::telling(peer.clone(), insecure, sent));
         if registries.len() >= MOST_REGISTRIES {
-            // Certificates and proxies that have changed leave some behind that nobody asks any more.
+            // Clients of changed certificates and proxies are not used any more.
             registries.remove(0);
         }
         registries.push((key, Arc::clone(&registry)));
@@ -201,7 +201,7 @@ impl Scanner {
         repository: &ImageRepository,
         requester: &Requester,
     ) -> Result<(Arc<Registry>, Login, Deadline), ScanError> {
-        // The time limit spans the login and the questions, as in the controller.
+        // As in the controller, the time limit includes the login.
         let deadline = Deadline::after(repository.timeout());
         let login = self.login(access, requester, deadline)?;
         let registry = self.registry_of(&access.reference, &access.peer, access.insecure);
@@ -213,7 +213,7 @@ impl Scanner {
             Source::Secrets(keychain) => Ok(keychain.login(&access.reference)),
             Source::User => self.own_login(&access.reference),
             Source::Cloud(provider, identity) => {
-                // A person at the keyboard may have logged in with the provider's own tools, which is quicker to find out.
+                // The user may have logged in with the provider's own tools, which is quicker to check.
                 let own = self.own_login(&access.reference)?;
                 if own != Login::Anonymous {
                     return Ok(own);

@@ -1,4 +1,4 @@
-//! The checksum that Flux gives a list of tags (image-reflector-controller, `status.lastScanResult.revision`).
+//! Flux's checksum of a list of tags (image-reflector-controller, `status.lastScanResult.revision`).
 
 /// Adler-32 over the list as Go's `encoding/json` writes it, in decimal.
 pub(super) fn checksum(tags: &[String]) -> String {
@@ -8,7 +8,7 @@ pub(super) fn checksum(tags: &[String]) -> String {
         if n > 0 {
             adler.write_slice(b",");
         }
-        // A tag has no character that JSON would escape: `[\w][\w.-]{0,127}` (distribution, *reference grammar*).
+        // Tags have no character that JSON escapes: `[\w][\w.-]{0,127}` (distribution, *reference grammar*).
         adler.write_slice(b"\"");
         adler.write_slice(tag.as_bytes());
         adler.write_slice(b"\"");

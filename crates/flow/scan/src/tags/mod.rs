@@ -1,4 +1,4 @@
-//! The tags that were scanned, kept in a small database on disk: after a restart policies need not wait for registries.
+//! The scanned tags in a small database on disk, so that policies work after a restart without waiting for registries.
 
 mod checksum;
 mod store;

@@ -1,4 +1,4 @@
-//! The database: one file, one table, safe against being cut off at any moment.
+//! The database: one file, one table, crash-safe.
 
 use std::collections::BTreeSet;
 use std::fs::Permissions;
@@ -13,18 +13,18 @@ use redb::{
 
 use super::checksum::checksum;
 
-/// Who scanned to what was found: the canonical image name, then the tags, one on each line.
+/// From the scan's owner to its result: the canonical image name, then the tags, one per line.
 const TAGS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("tags of objects");
 
-/// What older ones had instead: tags by image, whoever scanned them. Nobody can tell any more who may see which.
+/// The table of older versions: tags by image, whoever scanned them, so that access cannot be decided.
 const SHARED: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("tags");
 
-/// The pages that are kept in memory, in bytes: policies read each list once.
+/// Page cache, in bytes: policies read each list once.
 const CACHE: usize = 1 << 20;
 
 const FILE: &str = "tags.redb";
 
-/// The database cannot be used.
+/// The database is unusable.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {error}", path.display())]
 pub struct TagsError {
@@ -34,13 +34,13 @@ pub struct TagsError {
     pub error: String,
 }
 
-/// Is told, once each time, what happened to the file that nobody asked for.
+/// Callback for incidents with the file, such as a damaged one set aside.
 type Notice = dyn Fn(&str) + Send + Sync;
 
-/// Who scanned which image.
+/// The owner of a scan.
 ///
-/// Unlike in Flux, ImageRepositories of the same image share nothing: one may lack the credentials that another has, or ask through
-/// a proxy that answers what its owner wants.
+/// Unlike in Flux, ImageRepositories of the same image share nothing: one may lack the credentials that another has, or use a
+/// proxy that answers what its owner wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scanned {
     owner: String,
@@ -48,7 +48,7 @@ pub struct Scanned {
 }
 
 impl Scanned {
-    /// By the ImageRepository of this namespace, name and uid, of the image with this canonical name
+    /// A scan by the ImageRepository of this namespace, name and uid, of the image with this canonical name
     /// (`status.canonicalImageName`).
     #[must_use]
     pub fn new(namespace: &str, name: &str, uid: &str, canonical: &str) -> Self {
@@ -58,17 +58,17 @@ impl Scanned {
         }
     }
 
-    /// Who scanned, for [`TagStore::keep`].
+    /// The owner, for [`TagStore::keep`].
     #[must_use]
     pub fn owner(&self) -> &str {
         &self.owner
     }
 }
 
-/// The tags that each ImageRepository has scanned.
+/// The scanned tags of each ImageRepository.
 pub struct TagStore {
     path: PathBuf,
-    /// None after an error: the database refuses everything from then on, until it is opened again.
+    /// None after an error: redb refuses further work until the file is opened again.
     database: RwLock<Option<Database>>,
     notice: Box<Notice>,
 }
@@ -80,11 +80,11 @@ impl std::fmt::Debug for TagStore {
 }
 
 impl TagStore {
-    /// Opens the database in a folder, or makes it. A file that cannot be read as one is set aside, now or later: its tags
-    /// will be scanned again. `notice` is told of that.
+    /// Opens or creates the database in a folder. An unreadable file is set aside, now or later, and `notice` is called: its
+    /// tags will be scanned again.
     ///
     /// # Errors
-    /// When the folder cannot be used.
+    /// The folder is unusable.
     pub fn open(folder: &Path, notice: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, TagsError> {
         let store = Self {
             path: folder.join(FILE),
@@ -95,15 +95,15 @@ impl TagStore {
         Ok(store)
     }
 
-    /// The tags that were kept last; none when there are none.
+    /// The last stored tags, if any.
     ///
     /// # Errors
-    /// When the file cannot be read. The next call opens it anew.
+    /// The file cannot be read. The next call opens it anew.
     pub fn tags(&self, scanned: &Scanned) -> Result<Vec<String>, TagsError> {
         self.read(scanned, split)
     }
 
-    /// Whether there are any, which is told without taking them apart.
+    /// Returns whether there are tags, without parsing them.
     ///
     /// # Errors
     /// As [`TagStore::tags`].
@@ -111,7 +111,7 @@ impl TagStore {
         self.read(scanned, |tags| !tags.is_empty())
     }
 
-    /// What `taken` makes of a list; its default when there is none.
+    /// `taken` of a list; its default when there is none.
     fn read<T: Default>(&self, scanned: &Scanned, taken: impl Fn(&[u8]) -> T) -> Result<T, TagsError> {
         self.with(|database| {
             let table = match database.begin_read()?.open_table(TAGS) {
@@ -120,7 +120,7 @@ impl TagStore {
                 Err(error) => return Err(error.into()),
             };
             let found = table.get(scanned.owner.as_str())?;
-            // What was scanned before the object named another image is of no use.
+            // Tags scanned before the object named another image are ignored.
             let tags = found
                 .as_ref()
                 .and_then(|found| of_image(found.value(), &scanned.canonical));
@@ -128,11 +128,11 @@ impl TagStore {
         })
     }
 
-    /// Keeps the tags of a scan instead of those that were kept before, and gives their checksum. A list that is just
-    /// the same is not written again. When the file is gone, a new one is made.
+    /// Replaces the stored tags of a scan, and returns their checksum. An equal list is not written again. A missing file is
+    /// created anew.
     ///
     /// # Errors
-    /// When the file cannot be written; what was kept before stays. The next call opens it anew.
+    /// The file cannot be written; stored tags stay. The next call opens it anew.
     pub fn set(&self, scanned: &Scanned, tags: &[String]) -> Result<String, TagsError> {
         if !self.path.exists() {
             self.close();
@@ -159,7 +159,7 @@ impl TagStore {
         Ok(checksum(tags))
     }
 
-    /// Forgets what was scanned by others than these: their objects are gone.
+    /// Removes the tags of all other owners: their objects are deleted.
     ///
     /// # Errors
     /// As [`TagStore::set`].
@@ -180,7 +180,7 @@ impl TagStore {
         })
     }
 
-    /// Does something with the open database. After an error it is closed, and after damage set aside.
+    /// Runs a closure with the open database. After an error the database is closed, and after damage set aside.
     fn with<T>(&self, work: impl Fn(&Database) -> Result<T, redb::Error>) -> Result<T, TagsError> {
         self.reopen()?;
         let done = {
@@ -188,7 +188,7 @@ impl TagStore {
             let Some(database) = database.as_ref() else {
                 return Err(self.failed(&"it was closed by an error at the same time"));
             };
-            // What is damaged may also make the library panic.
+            // Damage may also make the library panic.
             let caught = catch_unwind(AssertUnwindSafe(|| work(database)));
             caught.unwrap_or_else(|_| Err(redb::Error::Corrupted("reading it failed".to_owned())))
         };
@@ -227,7 +227,7 @@ impl TagStore {
             other => other,
         };
         let opened = opened.map_err(|e| self.failed(&e))?;
-        // For us only, also when it was made by an older one.
+        // Private, even if an older version created it otherwise.
         std::fs::set_permissions(&self.path, Permissions::from_mode(0o600)).map_err(|e| self.failed(&e))?;
         forget_shared(&opened).map_err(|e| self.failed(&e))?;
         *database = Some(opened);
@@ -253,12 +253,12 @@ impl TagStore {
     }
 }
 
-/// The tags of a scan of this image; none when it was of another one.
+/// The tags of a scan of this image; none for another one.
 fn of_image<'a>(bytes: &'a [u8], canonical: &str) -> Option<&'a [u8]> {
     bytes.strip_prefix(canonical.as_bytes())?.strip_prefix(b"\n")
 }
 
-/// Drops the table of older databases.
+/// Drops the table of older versions.
 fn forget_shared(database: &Database) -> Result<(), redb::Error> {
     let is_there = database
         .begin_read()?
@@ -278,7 +278,7 @@ fn create(path: &Path) -> Result<Database, redb::DatabaseError> {
     catch_unwind(open).unwrap_or_else(|_| Err(damaged()))
 }
 
-/// Whether the file is no database, as against a disk that cannot be used just now.
+/// Returns whether the file is not a database, as opposed to a failing disk.
 fn is_unreadable(error: &redb::DatabaseError) -> bool {
     use std::io::ErrorKind;
     match error {
@@ -339,9 +339,9 @@ mod tests {
         for other in [
             Scanned::new("other", "app", "uid", "ghcr.io/o/app"),
             Scanned::new("apps", "other", "uid", "ghcr.io/o/app"),
-            // One that was deleted and made again.
+            // Deleted and recreated.
             Scanned::new("apps", "app", "later", "ghcr.io/o/app"),
-            // The image that it names now.
+            // The new image.
             of("ghcr.io/o/ap"),
             of("ghcr.io/o/app\n1"),
         ] {
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(store.tags(&other).unwrap(), ["1"]);
     }
 
-    /// As 0.1 wrote it: whose scan the tags come from is not known.
+    /// As 0.1 wrote it, without owners.
     #[test]
     fn a_database_of_the_shared_form_is_made_anew() {
         let folder = tempfile::tempdir().unwrap();
@@ -395,7 +395,7 @@ mod tests {
         assert!(folder.path().join("tags.redb.unreadable").exists());
     }
 
-    /// Every prefix of the file's last write: what was committed before is there, or the file is set aside.
+    /// Every prefix of the file's last write: earlier commits survive, or the file is set aside.
     #[test]
     fn a_torn_file_opens() {
         let folder = tempfile::tempdir().unwrap();
@@ -453,7 +453,7 @@ mod tests {
         assert!(told.len() == 1 && told[0].contains("tags.redb is damaged"), "{told:?}");
     }
 
-    /// Whatever bytes of the file are overwritten: the tags are read as they were, or the next scan is kept.
+    /// Whatever bytes of the file are overwritten: the old tags are read, or the next scan is stored.
     #[test]
     fn damage_inside_the_file_is_survived() {
         let folder = tempfile::tempdir().unwrap();
