@@ -225,7 +225,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::{StillWorld, call};
+    use crate::testing::{StillWorld, call};
     use bumpwright_template::Limits;
     use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
     use std::time::Duration;

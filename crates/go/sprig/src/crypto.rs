@@ -183,7 +183,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::{StillWorld, call};
+    use crate::testing::{StillWorld, call};
     use bumpwright_template::Limits;
 
     fn text(name: &str, arguments: &[&str]) -> String {

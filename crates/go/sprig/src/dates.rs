@@ -89,7 +89,7 @@ fn to_date(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::{Args, Failure, Host, Limits, Value, World, find_method};
 
     fn text(value: Result<Value, Failure>) -> String {

@@ -94,7 +94,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::{DICT, LIST};
 
     fn equal(a: &Value, b: &Value) -> bool {

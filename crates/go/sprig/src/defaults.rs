@@ -66,7 +66,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::{Array, DICT, Field, INT, LIST, Pointer, Struct, StructType, Type, UintKind};
 
     static POINT: StructType = StructType {

@@ -110,7 +110,7 @@ fn characters(class: u8) -> &'static [u8] {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::{UintKind, Value};
 
     #[test]

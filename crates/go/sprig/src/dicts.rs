@@ -161,7 +161,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::call;
+    use crate::testing::call;
 
     fn said(result: Outcome) -> String {
         match result {

@@ -206,7 +206,7 @@ fn check_padding(text: &[u8], at: usize, letters: usize) -> Result<(), usize> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::Value;
 
     fn text(name: &str, argument: &str) -> String {

@@ -51,7 +51,7 @@ fn or_nothing(encoded: Result<Value, Failure>) -> Result<Value, Failure> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::{
         Failure, Field, INT, Map, Pointer, STRING, Slice, Struct, StructType, Type, UINT8, UintKind, Value,
     };

@@ -15,7 +15,6 @@ mod deep_copy;
 mod deep_equal;
 mod defaults;
 mod derive_password;
-mod dice;
 mod dicts;
 mod durations;
 mod encoding;
@@ -30,6 +29,7 @@ mod numbers;
 mod paths;
 mod pem;
 mod private_keys;
+mod random;
 mod reflection;
 mod regex;
 mod semver;
@@ -37,10 +37,10 @@ mod string_case;
 mod string_slices;
 mod strings;
 mod strval;
+#[cfg(test)]
+mod testing;
 mod time_methods;
 mod time_values;
-#[cfg(test)]
-mod trial;
 mod urls;
 mod words;
 mod wrapping;

@@ -257,7 +257,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::{Array, STRING};
 
     fn ints(numbers: &[i64]) -> Value {

@@ -289,7 +289,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::call;
+    use crate::testing::call;
 
     fn said(name: &str, arguments: &[Value]) -> String {
         match call(name, arguments) {

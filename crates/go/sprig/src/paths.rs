@@ -102,7 +102,7 @@ fn is_abs(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::Value;
 
     #[test]

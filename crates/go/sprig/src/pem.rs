@@ -32,7 +32,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::StillWorld;
+    use crate::testing::StillWorld;
     use bumpwright_template::Limits;
 
     #[test]

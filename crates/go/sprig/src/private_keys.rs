@@ -1,6 +1,6 @@
 //! Private keys: making them, and reading and writing them in PEM.
 
-use super::{dice::dice, pem};
+use super::{pem, random::dice};
 use bumpwright_template::{Args, Failure, Host, Value};
 use dsa::KeySize;
 use ed25519_dalek::pkcs8::{EncodePrivateKey, KeypairBytes, PrivateKeyInfoRef};
@@ -226,7 +226,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::{StillWorld, call};
+    use crate::testing::{StillWorld, call};
     use bumpwright_template::Limits;
     use x509_cert::der::asn1::UintRef;
 

@@ -56,7 +56,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::{INT, Pointer, Type};
 
     static TO_INT: Type = Type::Pointer(&INT);

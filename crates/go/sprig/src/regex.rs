@@ -207,7 +207,7 @@ fn replace(
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::trial::call;
+    use crate::testing::call;
 
     fn text(value: &str) -> Value {
         Value::from(value)

@@ -196,7 +196,7 @@ fn bytes(text: &str) -> Value {
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::find_method;
 
     #[test]

@@ -138,7 +138,7 @@ pub(super) fn is_connector(ch: char) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::Value;
 
     #[test]

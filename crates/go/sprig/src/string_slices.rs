@@ -131,7 +131,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::call;
+    use crate::testing::call;
 
     fn list(value: &Value) -> Vec<String> {
         let item = |item: &Value| match item {

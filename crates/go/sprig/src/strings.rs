@@ -338,7 +338,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::call;
+    use crate::testing::call;
 
     /// The result as text, or the failure.
     fn said(name: &str, arguments: &[Value]) -> String {

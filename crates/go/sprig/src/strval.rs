@@ -70,7 +70,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::{BYTES, Function, Method, NamedType, Pointer, STRING, STRINGS, Slice, UintKind};
 
     static SHOUT: NamedType = NamedType {

@@ -74,7 +74,7 @@ fn part(parts: &Map, key: &str) -> Result<Vec<u8>, Failure> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::{Failure, Value};
 
     fn joined(parts: &Value) -> Result<String, Failure> {

@@ -83,7 +83,7 @@ fn indented(host: &mut Host<'_>, args: Args<'_>, before: &[u8]) -> Result<Text, 
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-    use crate::trial::call;
+    use crate::testing::call;
     use bumpwright_template::{Failure, Value};
 
     fn text(name: &str, arguments: &[Value]) -> String {
