@@ -142,7 +142,9 @@ impl Reconciliation<'_> {
         if self.annotations.reports {
             return self.report(status, &deployment, objects).await;
         }
-        let deployed = self.deploy(status, &deployment, objects, built.room, checks).await;
+        let deployed = self
+            .deploy(status, &deployment, objects, built.reservation, checks)
+            .await;
         self.remember(status, &deployment.digest, &deployed);
         deployed?;
         Ok(self.succeeded(&report::left_out(&deployment.left_out)))

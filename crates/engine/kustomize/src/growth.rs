@@ -1,77 +1,81 @@
-//! How much a build may copy, since each of a few patches that double an object doubles it again; and the room that all of it takes in
+//! How much a build may copy, since each of a few patches that double an object doubles it again; and the reservation that all of it takes in
 //! the memory that builds share.
 //!
-//! What sets a text is called from tables and closures all over the engine. So the room of the build that goes on lies beside the
+//! What sets a text is called from tables and closures all over the engine. So the reservation of the build that goes on lies beside the
 //! thread's stack, which is the build's own: [`build`](crate::build()) puts it there and takes it away again.
 
 use bumpwright_budget::{Exceeded, Held, Share};
 use bumpwright_yaml::{Node, Value, weight};
 use std::cell::{Cell, RefCell};
 
-/// Room is taken so much at a time, in bytes.
+/// Reservation is taken so much at a time, in bytes.
 const PORTION: u64 = 256 << 10;
 
 /// What a resource takes beside its node, in bytes: ids, and the tables in which it is found.
 pub(crate) const RESOURCE: u64 = 1500;
 
 thread_local! {
-    static ROOM: RefCell<Option<Room>> = const { RefCell::new(None) };
+    static RESERVATION: RefCell<Option<Reservation>> = const { RefCell::new(None) };
 }
 
-/// The room of a build.
+/// The reservation of a build.
 #[derive(Debug)]
-struct Room {
+struct Reservation {
     held: Held,
     /// What of it is in use.
     used: u64,
 }
 
 /// A build goes on for as long as this is there.
-pub(crate) struct Metered {
+pub(crate) struct Metering {
     /// Of a build that goes on around it.
-    outer: Option<Room>,
+    outer: Option<Reservation>,
 }
 
-impl Metered {
+impl Metering {
     /// The build begins. Without a share it is not measured.
     pub(crate) fn begin(share: Option<&Share>) -> Self {
-        let room = share.map(|share| Room {
+        let reservation = share.map(|share| Reservation {
             held: share.nothing(),
             used: 0,
         });
-        let outer = ROOM.with_borrow_mut(|here| std::mem::replace(here, room));
+        let outer = RESERVATION.with_borrow_mut(|here| std::mem::replace(here, reservation));
         Self { outer }
     }
 
-    /// It is over; the room of what it has made.
+    /// It is over; the reservation of what it has made.
     pub(crate) fn end(self) -> Option<Held> {
-        ROOM.with_borrow_mut(Option::take).map(|room| room.held)
+        RESERVATION
+            .with_borrow_mut(Option::take)
+            .map(|reservation| reservation.held)
     }
 }
 
-impl Drop for Metered {
+impl Drop for Metering {
     fn drop(&mut self) {
-        ROOM.with_borrow_mut(|here| *here = self.outer.take());
+        RESERVATION.with_borrow_mut(|here| *here = self.outer.take());
     }
 }
 
-/// Takes room for so many bytes, for as long as the build goes on.
+/// Takes reservation for so many bytes, for as long as the build goes on.
 pub(crate) fn take(bytes: u64) -> Result<(), Exceeded> {
-    ROOM.with_borrow_mut(|room| {
-        let Some(room) = room else { return Ok(()) };
+    RESERVATION.with_borrow_mut(|reservation| {
+        let Some(reservation) = reservation else { return Ok(()) };
         // The last portion may be a small one.
-        room.held.reach(room.used.saturating_add(bytes), PORTION)?;
-        room.used += bytes;
+        reservation
+            .held
+            .reach(reservation.used.saturating_add(bytes), PORTION)?;
+        reservation.used += bytes;
         Ok(())
     })
 }
 
-/// Takes room for a copy of a node.
+/// Takes reservation for a copy of a node.
 pub(crate) fn take_node(node: &Node) -> Result<(), Exceeded> {
     take(weight::of_node(node))
 }
 
-/// Takes room for a text that is set somewhere, and for what is remembered of it. Short ones stand in their nodes.
+/// Takes reservation for a text that is set somewhere, and for what is remembered of it. Short ones stand in their nodes.
 pub(crate) fn take_text(text: &str) -> Result<(), Exceeded> {
     match text.len() {
         0..=24 => Ok(()),
@@ -94,14 +98,14 @@ pub struct Growth {
 
 /// A copy that is not made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Overgrown {
+pub enum GrowthError {
     /// Objects grow without end.
     #[error("copied values take more than {} MiB in this build; does each step copy what the one before it made?", ALLOWED >> 20)]
     Size,
     /// Values stand within each other without end.
     #[error("the value is nested more than {MAX_DEPTH} deep")]
     Depth,
-    /// There is no room in the memory that builds share.
+    /// There is no reservation in the memory that builds share.
     #[error(transparent)]
     Memory(#[from] Exceeded),
 }
@@ -119,7 +123,7 @@ impl Growth {
     ///
     /// # Errors
     /// It is too large or too deep.
-    pub fn pay(&self, node: &Node) -> Result<(), Overgrown> {
+    pub fn pay(&self, node: &Node) -> Result<(), GrowthError> {
         self.left.set(self.rest(node)?);
         Ok(take_node(node)?)
     }
@@ -128,17 +132,17 @@ impl Growth {
     ///
     /// # Errors
     /// It is too large or too deep.
-    pub fn check(&self, node: &Node) -> Result<(), Overgrown> {
+    pub fn check(&self, node: &Node) -> Result<(), GrowthError> {
         self.rest(node).map(|_| ())
     }
 
     /// What is left after a copy of `node`.
-    fn rest(&self, node: &Node) -> Result<usize, Overgrown> {
+    fn rest(&self, node: &Node) -> Result<usize, GrowthError> {
         let mut left = self.left.get();
         let mut waiting = vec![(node, 0)];
         while let Some((node, depth)) = waiting.pop() {
             if depth > MAX_DEPTH {
-                return Err(Overgrown::Depth);
+                return Err(GrowthError::Depth);
             }
             let texts = match &node.value {
                 Value::Scalar(scalar) => scalar.text.len(),
@@ -151,7 +155,7 @@ impl Growth {
                     mapping.entries.iter().map(|entry| NODE + entry.key.text.len()).sum()
                 }
             };
-            left = left.checked_sub(NODE + texts).ok_or(Overgrown::Size)?;
+            left = left.checked_sub(NODE + texts).ok_or(GrowthError::Size)?;
         }
         Ok(left)
     }

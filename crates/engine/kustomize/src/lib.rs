@@ -34,5 +34,5 @@ pub mod tree;
 mod testing;
 
 pub use accumulate::{Build, BuildError, Cause, Options, Order, Rewritten, build, build_rewritten};
-pub use growth::{Growth, Overgrown};
+pub use growth::{Growth, GrowthError};
 pub use gvk::Gvk;

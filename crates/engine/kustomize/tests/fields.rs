@@ -213,7 +213,7 @@ impl Stack<'_> {
             for object in &mut self.objects {
                 let mut ids = object.former.clone();
                 ids.push(object.id());
-                if ids.iter().any(|id| var.picks(id, &is_cluster_scoped)) {
+                if ids.iter().any(|id| var.matches(id, &is_cluster_scoped)) {
                     object.vars.push(var.name.to_string());
                 }
             }

@@ -9,7 +9,7 @@
 
 use bumpwright_budget::Memory;
 use bumpwright_kustomize::tree::{
-    Command, Found, MemoryTree, PluginFile, RepoUrl, Sealed, Tree, TreeError, World, WorldError,
+    Command, MemoryTree, PluginFile, RepoUrl, ResolvedPath, Sealed, Tree, TreeError, World, WorldError,
 };
 use bumpwright_kustomize::{Options, build};
 use std::fmt::Write as _;
@@ -151,7 +151,7 @@ impl Tree for Counted {
         self.1.set(self.1.get() + 1);
         self.0.read(path)
     }
-    fn canonical(&self, path: &str) -> Result<Found, TreeError> {
+    fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
         self.0.canonical(path)
     }
     fn list(&self, directory: &str) -> Result<Vec<String>, TreeError> {

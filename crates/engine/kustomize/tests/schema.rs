@@ -7,7 +7,7 @@
     missing_docs
 )]
 
-use bumpwright_kustomize::merge::{Changes, Merged, aim, apply, merge};
+use bumpwright_kustomize::merge::{Changes, Merged, apply, merge, prepare};
 use bumpwright_kustomize::schema::{Schema, SchemaChoice, SchemaError};
 use bumpwright_yaml::{FileId, Node, ReadOptions, read_first, write_sigs};
 
@@ -177,7 +177,7 @@ fn a_patch_leaves_the_identity_alone() {
 fn a_patch_with_a_target_sets_labels_as_strings() {
     let mut object = node("{apiVersion: v1, kind: A, metadata: {name: a, labels: {a: b, c: d}}}");
     let mut patch = node("{apiVersion: v2, kind: A, metadata: {labels: {a: null, n: 5}, annotations: {}}}");
-    aim(&mut patch, &object);
+    prepare(&mut patch, &object);
     assert_eq!(
         apply(&mut object, patch, Schema::builtin(), Changes::default()),
         Ok(Merged::Kept)

@@ -34,8 +34,8 @@ pub struct Built {
     pub warnings: Vec<String>,
     /// What is no object any more once its variables are replaced; each has its warning.
     pub left_out: Vec<LeftOut>,
-    /// The room that the objects take.
-    pub room: Option<Held>,
+    /// The reservation that the objects take.
+    pub reservation: Option<Held>,
     /// What must not be told of them.
     pub hidden: Hidden,
 }
@@ -50,11 +50,11 @@ impl Prepared<'_> {
     pub fn build(mut self, world: &dyn World, stages: &Stages<'_>) -> Result<Built, OverlayError> {
         let built = self.run(world, stages);
         built.map_err(|error| {
-            let error = match error.is_about_room() {
+            let error = match error.is_out_of_memory() {
                 true => error,
                 false => of_manifests(&self.mount, &self.manifests).unwrap_or(error),
             };
-            error.told_of(self.mount.below())
+            error.for_tree(self.mount.below())
         })
     }
 
@@ -65,21 +65,21 @@ impl Prepared<'_> {
             for (path, plain) in decrypt_sources(&self.mount, &self.directory, decrypt)? {
                 is_rewritten &= path != self.file;
                 // What the text of it becomes, as it is and as it was.
-                let _room = self.mount.room(2 * weight::of_text(&plain))?;
+                let _reservation = self.mount.reserve(2 * weight::of_text(&plain))?;
                 if let Ok(cipher) = self.mount.read(&path) {
                     hidden.file(&cipher, &plain);
                 }
-                self.rooms.extend(self.mount.room(plain.len() as u64)?);
+                self.reservations.extend(self.mount.reserve(plain.len() as u64)?);
                 self.mount.cover(&path, plain);
             }
         }
         let mut build = self.kustomize(world, is_rewritten).map_err(Box::new)?;
-        let mut names = Names::default();
+        let mut names = ChangedNames::default();
         let mut plain = match stages.decrypt {
             Some(decrypt) => {
                 // An object as JSON, decrypted, and as a node again: a plain one is never more than it was.
                 let all = build.objects.iter().map(|resource| weight::of_json(&resource.node));
-                self.rooms.extend(self.mount.room(2 * all.sum::<u64>())?);
+                self.reservations.extend(self.mount.reserve(2 * all.sum::<u64>())?);
                 Some(all_decrypted(&build, decrypt).into_iter())
             }
             None => None,
@@ -96,13 +96,16 @@ impl Prepared<'_> {
             let before = weight::of_node(&resource.node);
             if change(resource, &build.files, plain, stages, memory.as_ref(), &mut hidden)? {
                 let more = weight::of_node(&resource.node).saturating_sub(before);
-                build.room.as_mut().map_or(Ok(()), |room| room.grow(more))?;
+                build
+                    .reservation
+                    .as_mut()
+                    .map_or(Ok(()), |reservation| reservation.grow(more))?;
                 names.check(&build, at)?;
             }
         }
         build.objects.iter().for_each(|resource| hidden.secret(resource));
         let texts = hidden.texts.iter().map(|text| 64 + 2 * text.len() as u64);
-        self.rooms.extend(self.mount.room(texts.sum())?);
+        self.reservations.extend(self.mount.reserve(texts.sum())?);
         finish(&build, &self.mount, hidden)
     }
 
@@ -117,7 +120,7 @@ impl Prepared<'_> {
             memory: self.mount.memory().cloned(),
             ..Options::default()
         };
-        let world = Outside {
+        let world = RestrictedWorld {
             world,
             no_remote_bases: self.no_remote_bases,
         };
@@ -130,12 +133,12 @@ impl Prepared<'_> {
 }
 
 /// What a build may ask for: repositories and files behind URLs, and never programs.
-struct Outside<'w> {
+struct RestrictedWorld<'w> {
     world: &'w dyn World,
     no_remote_bases: bool,
 }
 
-impl<'w> Outside<'w> {
+impl<'w> RestrictedWorld<'w> {
     /// The world, if bases may come from there.
     fn bases(&self) -> Result<&'w dyn World, WorldError> {
         match self.no_remote_bases {
@@ -148,7 +151,7 @@ impl<'w> Outside<'w> {
     }
 }
 
-impl World for Outside<'_> {
+impl World for RestrictedWorld<'_> {
     fn repository(&self, url: &RepoUrl) -> Result<Arc<dyn Tree>, WorldError> {
         self.bases()?.repository(url)
     }
@@ -258,12 +261,12 @@ fn substituted(
 
 /// Finds objects that have got the name of another one.
 #[derive(Default)]
-struct Names {
+struct ChangedNames {
     counts: std::collections::HashMap<[String; 5], usize>,
     of: Vec<[String; 5]>,
 }
 
-impl Names {
+impl ChangedNames {
     fn key(resource: &Resource) -> [String; 5] {
         let text = |key| {
             let text = resource.node.get(key).and_then(Node::as_str);
@@ -324,15 +327,15 @@ fn value_of(node: &Node) -> Result<Value, String> {
 fn finish(build: &Build, mount: &Mount<'_>, hidden: Hidden) -> Result<Built, OverlayError> {
     let all = build.objects.iter().map(|resource| weight::of_json(&resource.node));
     let largest = build.objects.iter().map(|resource| weight::printed(&resource.node));
-    let room = mount.room(all.sum())?;
+    let reservation = mount.reserve(all.sum())?;
     // The text of one object at a time, and that of its JSON.
-    let _texts = mount.room(2 * largest.max().unwrap_or_default())?;
+    let _texts = mount.reserve(2 * largest.max().unwrap_or_default())?;
     let mut built = Built {
         objects: Vec::with_capacity(build.objects.len()),
         digest: String::new(),
         warnings: build.warnings.clone(),
         left_out: Vec::new(),
-        room,
+        reservation,
         hidden,
     };
     let mut hasher = Sha256::new();

@@ -38,7 +38,7 @@ pub enum OverlayError {
     /// The build fails.
     #[error("kustomize build failed: {0}")]
     Build(#[from] Box<BuildError>),
-    /// There is no room for what is read or made.
+    /// There is no reservation for what is read or made.
     #[error("kustomize build failed: {0}")]
     Memory(#[from] Exceeded),
     /// An object has no form as YAML.
@@ -87,8 +87,8 @@ pub enum OverlayError {
 }
 
 impl OverlayError {
-    /// Whether there is no room for it: nothing else is said of the files then.
-    pub(super) fn is_about_room(&self) -> bool {
+    /// Whether there is no reservation for it: nothing else is said of the files then.
+    pub(super) fn is_out_of_memory(&self) -> bool {
         match self {
             Self::Memory(_) => true,
             Self::Build(error) => matches!(*error.cause, Cause::Memory(_)),
@@ -110,7 +110,7 @@ impl OverlayError {
     }
 
     /// The error as it is told of a tree: where its root has a name, messages are not Flux's but for who gave that name.
-    pub(super) fn told_of(self, tree: &dyn Tree) -> Self {
+    pub(super) fn for_tree(self, tree: &dyn Tree) -> Self {
         match tree.name() {
             None => self,
             Some(name) => Self::Named {

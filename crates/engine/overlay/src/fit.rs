@@ -9,7 +9,7 @@ use bumpwright_yaml::{Dialect, Mapping, Node, Place, Resolved, Scalar, Value, de
 
 /// A value that does not fit its field.
 #[derive(Debug)]
-pub(super) struct Misfit {
+pub(super) struct FitError {
     /// Go's sentence.
     pub problem: String,
     /// Where the value stands.
@@ -17,7 +17,7 @@ pub(super) struct Misfit {
 }
 
 /// What `node` is as a struct. Nothing at all is an empty struct.
-pub(super) fn fit(node: &Node, to: &'static Struct) -> Result<Mapping, Misfit> {
+pub(super) fn fit(node: &Node, to: &'static Struct) -> Result<Mapping, FitError> {
     let fitted = Fitter::default().fields(node, to, true)?;
     Ok(match fitted.value {
         Value::Mapping(mapping) => mapping,
@@ -34,7 +34,7 @@ struct Fitter {
 }
 
 impl Fitter {
-    fn misfit(&self, node: &Node, shape: &str, with_number: bool) -> Misfit {
+    fn fit_error(&self, node: &Node, shape: &str, with_number: bool) -> FitError {
         let found = match &node.value {
             Value::Mapping(_) => "object".to_owned(),
             Value::Sequence(_) => "array".to_owned(),
@@ -57,17 +57,17 @@ impl Fitter {
             }
             None => "value".to_owned(),
         };
-        Misfit {
+        FitError {
             problem: format!("json: cannot unmarshal {found} into Go {place} of type {shape}"),
             place: node.place,
         }
     }
 
-    fn value(&mut self, node: &Node, shape: &Shape, coerces: bool) -> Result<Node, Misfit> {
+    fn value(&mut self, node: &Node, shape: &Shape, coerces: bool) -> Result<Node, FitError> {
         if node.is_null() {
             return Ok(zero(shape).at(node.place));
         }
-        let wrong = |fitter: &Self| fitter.misfit(node, &shape.go_name(), matches!(shape, Shape::Number(_)));
+        let wrong = |fitter: &Self| fitter.fit_error(node, &shape.go_name(), matches!(shape, Shape::Number(_)));
         match (shape, &node.value) {
             (Shape::Pointer(of), _) => self.value(node, of, coerces),
             (Shape::Struct(of), Value::Mapping(_)) => self.fields(node, of, coerces),
@@ -93,7 +93,7 @@ impl Fitter {
         }
     }
 
-    fn text_map(&mut self, node: &Node, mapping: &Mapping, coerces: bool) -> Result<Node, Misfit> {
+    fn text_map(&mut self, node: &Node, mapping: &Mapping, coerces: bool) -> Result<Node, FitError> {
         let mut fitted = Mapping::default();
         for entry in in_order(mapping) {
             let value = self.value(&entry.value, &Shape::Text, coerces)?;
@@ -104,7 +104,7 @@ impl Fitter {
         Ok(Node::new(Value::Mapping(fitted)).at(node.place))
     }
 
-    fn fields(&mut self, node: &Node, to: &'static Struct, coerces: bool) -> Result<Node, Misfit> {
+    fn fields(&mut self, node: &Node, to: &'static Struct, coerces: bool) -> Result<Node, FitError> {
         let mut fitted = Mapping::default();
         match &node.value {
             Value::Mapping(mapping) => {
@@ -128,7 +128,7 @@ impl Fitter {
                 self.inside = outside;
             }
             _ if node.is_null() => {}
-            _ => return Err(self.misfit(node, &format!("types.{}", to.name), false)),
+            _ => return Err(self.fit_error(node, &format!("types.{}", to.name), false)),
         }
         settle(&mut fitted, to);
         Ok(Node::new(Value::Mapping(fitted)).at(node.place))

@@ -78,8 +78,8 @@ fn fault(tree: &Mount<'_>, path: &str) -> Option<String> {
         Err(TreeError::Missing(_)) => return Some(format!("open {path}: no such file or directory")),
         Err(error) => return Some(format!("open {error}")),
     };
-    // Where there is no room to look, the first error is the one to tell.
-    let _room = tree.room(2 * weight::of_text(&bytes)).ok()?;
+    // Where there is no reservation to look, the first error is the one to tell.
+    let _reservation = tree.reserve(2 * weight::of_text(&bytes)).ok()?;
     let error = read_resources(&bytes, FileId::NONE, &SchemaChoice::default()).err()?;
     let reason = reason(&error, &bytes)?;
     Some(format!("failed to decode Kubernetes YAML from {path}: {reason}"))

@@ -1,7 +1,7 @@
 //! An artifact as a build sees it: below a directory, with a few files that differ from it.
 
 use bumpwright_budget::{Exceeded, Held, Share};
-use bumpwright_kustomize::tree::{Found, Tree, TreeError, path};
+use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, path};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
@@ -15,7 +15,7 @@ pub(super) struct Mount<'t> {
     below: &'t dyn Tree,
     /// Some are what was decrypted: they are wiped.
     covers: BTreeMap<String, Zeroizing<Vec<u8>>>,
-    /// Where there is to be room for what is read and made of it.
+    /// Where there is to be reservation for what is read and made of it.
     memory: Option<Share>,
 }
 
@@ -28,13 +28,13 @@ impl<'t> Mount<'t> {
         }
     }
 
-    /// Where there is to be room; none where that is not measured.
+    /// Where there is to be reservation; none where that is not measured.
     pub(super) const fn memory(&self) -> Option<&Share> {
         self.memory.as_ref()
     }
 
     /// Room for so many bytes.
-    pub(super) fn room(&self, bytes: u64) -> Result<Option<Held>, Exceeded> {
+    pub(super) fn reserve(&self, bytes: u64) -> Result<Option<Held>, Exceeded> {
         self.memory().map(|memory| memory.hold(bytes)).transpose()
     }
 
@@ -96,10 +96,10 @@ impl Tree for Mount<'_> {
         }
     }
 
-    fn canonical(&self, path: &str) -> Result<Found, TreeError> {
+    fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
         let error = match self.below.canonical(Self::inner(path)?) {
             Ok(found) => {
-                return Ok(Found {
+                return Ok(ResolvedPath {
                     path: Self::shown(&found.path),
                     ..found
                 });
@@ -110,7 +110,7 @@ impl Tree for Mount<'_> {
         let directory = self.below.canonical(Self::inner(path::parent(path)).unwrap_or("/"));
         let place = directory.map(|found| path::join(&Self::shown(&found.path), path::base(path)));
         match place {
-            Ok(place) if self.covers.contains_key(&place) => Ok(Found {
+            Ok(place) if self.covers.contains_key(&place) => Ok(ResolvedPath {
                 path: place,
                 directory: false,
             }),

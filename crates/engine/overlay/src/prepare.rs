@@ -25,7 +25,7 @@ pub struct Prepared<'t> {
     pub(super) manifests: Vec<String>,
     pub(super) no_remote_bases: bool,
     /// What the kustomization and what covers files take.
-    pub(super) rooms: Vec<Held>,
+    pub(super) reservations: Vec<Held>,
 }
 
 /// Finds the path of a Kustomization in an artifact, and finds or generates the kustomization there with the spec's fields
@@ -38,7 +38,7 @@ pub fn prepare<'t>(tree: &'t dyn Tree, overlay: &Overlay) -> Result<Prepared<'t>
     prepare_within(tree, overlay, None)
 }
 
-/// As [`prepare`], with room in `memory` for all that is read and made, from here to the objects.
+/// As [`prepare`], with reservation in `memory` for all that is read and made, from here to the objects.
 ///
 /// # Errors
 ///
@@ -48,18 +48,18 @@ pub fn prepare_within<'t>(
     overlay: &Overlay,
     memory: Option<&Share>,
 ) -> Result<Prepared<'t>, OverlayError> {
-    prepared(tree, overlay, memory).map_err(|error| error.told_of(tree))
+    prepared(tree, overlay, memory).map_err(|error| error.for_tree(tree))
 }
 
 fn prepared<'t>(tree: &'t dyn Tree, overlay: &Overlay, memory: Option<&Share>) -> Result<Prepared<'t>, OverlayError> {
     let mut mount = Mount::new(tree, memory);
-    let mut rooms = Vec::new();
+    let mut reservations = Vec::new();
     let directory = find_path(&mount, &overlay.path)?;
     let existing = NAMES.iter().map(|name| path::join(&directory, name));
     let existing = existing.into_iter().find(|path| is_file(&mount, path));
     let mut manifests = Vec::new();
     let (mut kustomization, bytes) = match &existing {
-        Some(file) => read_kustomization(&mount, file, &mut rooms)?,
+        Some(file) => read_kustomization(&mount, file, &mut reservations)?,
         None => {
             let found = scan(&mount, &directory).map_err(|error| unwritable(&error))?;
             manifests = found.paths;
@@ -78,7 +78,7 @@ fn prepared<'t>(tree: &'t dyn Tree, overlay: &Overlay, memory: Option<&Share>) -
         return Err(of_manifests(&mount, &manifests).unwrap_or(error));
     }
     let node = Node::new(Value::Mapping(kustomization));
-    rooms.extend(mount.room(weight::of_node(&node) + 2 * weight::printed(&node))?);
+    reservations.extend(mount.reserve(weight::of_node(&node) + 2 * weight::printed(&node))?);
     let mut text = String::new();
     write_sigs(&node, &mut text).map_err(|error| OverlayError::Kustomization {
         problem: error.go().to_owned(),
@@ -94,7 +94,7 @@ fn prepared<'t>(tree: &'t dyn Tree, overlay: &Overlay, memory: Option<&Share>) -
         rewritten: Rewritten { node, text: bytes },
         manifests,
         no_remote_bases: overlay.no_remote_bases,
-        rooms,
+        reservations,
     })
 }
 
@@ -158,10 +158,10 @@ pub(super) fn secure_join(mount: &Mount<'_>, wanted: &str) -> Result<String, Ove
 fn read_kustomization(
     mount: &Mount<'_>,
     file: &str,
-    rooms: &mut Vec<Held>,
+    reservations: &mut Vec<Held>,
 ) -> Result<(Mapping, Vec<u8>), OverlayError> {
     let bytes = mount.read(file).map_err(|error| unwritable(&error))?;
-    rooms.extend(mount.room(weight::of_text(&bytes))?);
+    reservations.extend(mount.reserve(weight::of_text(&bytes))?);
     let bytes = bytes.into_owned();
     let mut kustomization =
         read_fields(&bytes, file).map_err(|(problem, place)| OverlayError::Kustomization { problem, place })?;
@@ -191,7 +191,7 @@ pub(super) fn read_fields(bytes: &[u8], file: &str) -> Result<Mapping, (String, 
         (problem, show(misfit.place))
     })?;
     for (field, value) in [("apiVersion", VERSION), ("kind", KIND)] {
-        let said = node.as_mapping().map(|mapping| says(mapping, field));
+        let said = node.as_mapping().map(|mapping| has_field(mapping, field));
         if !said.unwrap_or_default() {
             fields.set(field, Node::string(value));
         }
@@ -203,7 +203,7 @@ const VERSION: &str = "kustomize.config.k8s.io/v1beta1";
 const KIND: &str = "Kustomization";
 
 /// Whether a field is there and not null.
-fn says(mapping: &Mapping, field: &str) -> bool {
+fn has_field(mapping: &Mapping, field: &str) -> bool {
     let mut entries = mapping.entries.iter();
     entries.any(|entry| entry.key.text.eq_ignore_ascii_case(field) && !entry.value.is_null())
 }
@@ -214,7 +214,7 @@ fn generate(directory: &str, manifests: &[String]) -> Mapping {
     kustomization.set("apiVersion", Node::string(VERSION));
     kustomization.set("kind", Node::string(KIND));
     if manifests.is_empty() {
-        // A kustomization that says nothing at all is an error.
+        // A kustomization that has_field nothing at all is an error.
         kustomization.set("namespace", Node::string("_placeholder"));
     } else {
         let below = |path: &String| path.strip_prefix(directory).map(|below| format!(".{below}"));

@@ -27,7 +27,7 @@ pub(super) fn decrypt_sources(
     };
     let walked = walk.directories(directory);
     let bytes: u64 = walk.sources.iter().map(|source| weight::of_text(&source.bytes)).sum();
-    let _room = mount.room(bytes)?;
+    let _reservation = mount.reserve(bytes)?;
     let outcomes = workers::each(&walk.sources, |source| {
         decrypt.file(&SourceFile {
             path: &relative(&source.path),
@@ -46,7 +46,7 @@ pub(super) fn decrypt_sources(
 }
 
 /// A file that may be encrypted.
-struct Source<'w> {
+struct CandidateFile<'w> {
     path: String,
     format: SourceFormat,
     bytes: Cow<'w, [u8]>,
@@ -56,7 +56,7 @@ struct Walk<'w> {
     mount: &'w Mount<'w>,
     /// Files that were looked at.
     seen: BTreeSet<String>,
-    sources: Vec<Source<'w>>,
+    sources: Vec<CandidateFile<'w>>,
 }
 
 impl Walk<'_> {
@@ -75,7 +75,7 @@ impl Walk<'_> {
                 Ok(_) | Err(TreeError::Missing(_)) => continue,
                 Err(error) => return Err(unusable(&directory, &error)),
             }
-            let (kustomization, _room) = load(self.mount, &directory)?;
+            let (kustomization, _reservation) = load(self.mount, &directory)?;
             self.files_of(&kustomization, &next)?;
             let included = ["resources", "components"]
                 .into_iter()
@@ -122,7 +122,7 @@ impl Walk<'_> {
             }
             error => unusable(&file, &error),
         })?;
-        self.sources.push(Source {
+        self.sources.push(CandidateFile {
             path: file,
             format,
             bytes,
@@ -175,9 +175,9 @@ fn load(mount: &Mount<'_>, directory: &str) -> Result<(Mapping, Option<Held>), O
     let bytes = mount
         .read(&file)
         .map_err(|error| problem(format!("failed to read kustomization file: {error}")))?;
-    let room = mount.room(weight::of_text(&bytes))?;
+    let reservation = mount.reserve(weight::of_text(&bytes))?;
     let fields = read_fields(&bytes, &file);
-    fields.map(|fields| (fields, room)).map_err(|(problem, place)| {
+    fields.map(|fields| (fields, reservation)).map_err(|(problem, place)| {
         let text = format!("failed to unmarshal kustomization file from '{file}': {problem} ({place})");
         OverlayError::SourcePath(text)
     })

@@ -75,7 +75,7 @@ impl SourceFormat {
 /// Replaces variables.
 pub trait Substitute {
     /// An object with its variables replaced; nothing where it stays as it is. Objects that opt out by
-    /// `kustomize.toolkit.fluxcd.io/substitute: disabled` are not asked about (K-093). Where memory is measured there is to be room
+    /// `kustomize.toolkit.fluxcd.io/substitute: disabled` are not asked about (K-093). Where memory is measured there is to be reservation
     /// in it for what that takes.
     ///
     /// # Errors

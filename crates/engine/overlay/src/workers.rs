@@ -14,16 +14,16 @@ pub(super) fn each<T: Sync, R: Send, E: Send>(
     work: impl Fn(&T) -> Result<R, E> + Sync,
 ) -> Vec<Result<R, E>> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let line = Line {
+    let line = WorkQueue {
         items,
         next: AtomicUsize::new(0),
         failed: AtomicUsize::new(usize::MAX),
         work,
     };
     let mut done = match cores.min(items.len() / SHARE) {
-        0 | 1 => line.work_off(),
+        0 | 1 => line.run(),
         threads => thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| line.work_off())).collect();
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| line.run())).collect();
             let done = workers.into_iter().map(|worker| worker.join());
             done.flat_map(|done| done.unwrap_or_else(|panic| resume_unwind(panic)))
                 .collect()
@@ -35,7 +35,7 @@ pub(super) fn each<T: Sync, R: Send, E: Send>(
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-struct Line<'i, T, F> {
+struct WorkQueue<'i, T, F> {
     items: &'i [T],
     next: AtomicUsize,
     /// The first one that failed.
@@ -43,10 +43,10 @@ struct Line<'i, T, F> {
     work: F,
 }
 
-impl<T, F> Line<'_, T, F> {
+impl<T, F> WorkQueue<'_, T, F> {
     /// Takes one item after the other until there is none, or one failed: items are taken in order, so all before that one
     /// are taken then.
-    fn work_off<R, E>(&self) -> Vec<(usize, Result<R, E>)>
+    fn run<R, E>(&self) -> Vec<(usize, Result<R, E>)>
     where
         F: Fn(&T) -> Result<R, E>,
     {

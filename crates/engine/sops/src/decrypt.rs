@@ -250,7 +250,7 @@ fn formatted(key: &Value) -> String {
         Value::Int(number) => format!("%!s(int={number})"),
         Value::Uint(number) => format!("%!s(uint64={number})"),
         Value::Float(number) => format!("%!s(float64={})", format_float(*number, b'g', None, 64)),
-        Value::Bool(truth) => format!("%!s(bool={truth})"),
+        Value::Bool(boolean) => format!("%!s(bool={boolean})"),
         Value::Time(time) => String::from_utf8_lossy(&time.text()).into_owned(),
         _ => "%!s(<nil>)".to_owned(),
     }

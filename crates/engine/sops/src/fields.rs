@@ -74,7 +74,7 @@ impl<'t> Fields<'t> {
             Value::Uint(number) => number.cast_signed(),
             #[allow(clippy::cast_possible_truncation)] // as Go converts it
             Value::Float(number) => *number as i64,
-            Value::Bool(truth) => i64::from(*truth),
+            Value::Bool(boolean) => i64::from(*boolean),
             Value::Text(text) if text.is_empty() => 0,
             Value::Text(text) => parse_int(&**text, 0, 64).map_err(|_| FieldError {
                 name: self.path(name),
@@ -84,12 +84,12 @@ impl<'t> Fields<'t> {
         })
     }
 
-    pub(crate) fn truth(&self, name: &str) -> Read<bool> {
+    pub(crate) fn boolean(&self, name: &str) -> Read<bool> {
         let Some(value) = self.value(name) else {
             return Ok(false);
         };
         Ok(match value {
-            Value::Bool(truth) => *truth,
+            Value::Bool(boolean) => *boolean,
             Value::Int(number) => *number != 0,
             Value::Uint(number) => *number != 0,
             Value::Float(number) => *number != 0.0,
@@ -158,7 +158,7 @@ impl<'t> Fields<'t> {
 fn as_text(value: &Value) -> Option<String> {
     Some(match value {
         Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
-        Value::Bool(truth) => u8::from(*truth).to_string(),
+        Value::Bool(boolean) => u8::from(*boolean).to_string(),
         Value::Int(number) => number.to_string(),
         Value::Uint(number) => number.to_string(),
         Value::Float(number) => format_float(*number, b'f', None, 64),

@@ -84,7 +84,7 @@ impl Writer<'_> {
     fn value(&mut self, value: &Value) -> Written {
         match value {
             Value::Null => self.put("null"),
-            Value::Bool(truth) => self.put(if *truth { "true" } else { "false" }),
+            Value::Bool(boolean) => self.put(if *boolean { "true" } else { "false" }),
             Value::Int(number) => self.put(&number.to_string()),
             Value::Uint(number) => self.put(&number.to_string()),
             Value::Float(number) => return self.float(*number),

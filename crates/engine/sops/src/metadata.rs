@@ -180,7 +180,7 @@ fn read(tree: &Branch) -> Result<Metadata, MetadataError> {
         }
     }
     let threshold = fields.integer("shamir_threshold")?;
-    let only_encrypted = fields.truth("mac_only_encrypted")?;
+    let only_encrypted = fields.boolean("mac_only_encrypted")?;
     let mac = Zeroizing::new(fields.text("mac")?.into_bytes());
     let last_modified = fields.text("lastmodified")?;
     let keys = Keys::read(&fields)?;

@@ -141,7 +141,7 @@ fn branch_of(map: &Map<String, Json>) -> Branch {
 fn tree_of(value: &Json) -> Value {
     match value {
         Json::Null => Value::Null,
-        Json::Bool(truth) => Value::Bool(*truth),
+        Json::Bool(boolean) => Value::Bool(*boolean),
         Json::Number(number) => match number.as_i64() {
             Some(number) => Value::Int(number),
             None => number_of(number.as_f64().unwrap_or_default()),
@@ -171,7 +171,7 @@ fn map_of(branch: Branch) -> Map<String, Json> {
 fn json_of(value: Value) -> Json {
     match value {
         Value::Null => Json::Null,
-        Value::Bool(truth) => Json::Bool(truth),
+        Value::Bool(boolean) => Json::Bool(boolean),
         Value::Int(number) => Json::from(number),
         Value::Uint(number) => Json::from(number),
         Value::Float(number) => match number_of(number) {

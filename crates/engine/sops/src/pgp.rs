@@ -70,7 +70,7 @@ impl PgpKeys {
                 "could not decrypt data key with PGP key: GnuPG binary error: failed to decrypt sops data key with pgp: {why}"
             ))
         };
-        let mut attempt = Attempt {
+        let mut attempt = Decryption {
             keys: &self.0,
             recipients: Vec::new(),
             locked: false,
@@ -79,13 +79,13 @@ impl PgpKeys {
         match attempt.open(message) {
             Some(plain) if plain.is_empty() => Err(failed("zero bytes returned")),
             Some(plain) => Ok(plain),
-            None => Err(failed(&attempt.complaint())),
+            None => Err(failed(&attempt.problem())),
         }
     }
 }
 
 /// A message on its way, and what can be said when it fails.
-struct Attempt<'k> {
+struct Decryption<'k> {
     keys: &'k [Cert],
     /// The algorithm and the key that each session key was encrypted for.
     recipients: Vec<(PublicKeyAlgorithm, Option<KeyHandle>)>,
@@ -93,7 +93,7 @@ struct Attempt<'k> {
     opened: bool,
 }
 
-impl Attempt<'_> {
+impl Decryption<'_> {
     fn open(&mut self, message: &str) -> Option<Zeroizing<Vec<u8>>> {
         // gpg decrypts with keys of any age, and so does a policy from before all of them.
         let policy = StandardPolicy::at(UNIX_EPOCH);
@@ -105,7 +105,7 @@ impl Attempt<'_> {
         Some(plain)
     }
 
-    fn complaint(&self) -> String {
+    fn problem(&self) -> String {
         if self.recipients.is_empty() {
             return "gpg: no valid OpenPGP data found.\ngpg: decrypt_message failed: Unknown system error".to_owned();
         }
@@ -165,7 +165,7 @@ impl Attempt<'_> {
     }
 }
 
-impl DecryptionHelper for &mut Attempt<'_> {
+impl DecryptionHelper for &mut Decryption<'_> {
     fn decrypt(
         &mut self,
         encrypted: &[PKESK],
@@ -183,7 +183,7 @@ impl DecryptionHelper for &mut Attempt<'_> {
     }
 }
 
-impl VerificationHelper for &mut Attempt<'_> {
+impl VerificationHelper for &mut Decryption<'_> {
     fn get_certs(&mut self, _: &[KeyHandle]) -> openpgp::Result<Vec<Cert>> {
         Ok(Vec::new())
     }

@@ -9,7 +9,7 @@ pub(crate) fn shown(value: &Value) -> Text {
     Zeroizing::new(match value {
         Value::Text(text) => return text.clone(),
         Value::Null => b"<nil>".to_vec(),
-        Value::Bool(truth) => truth.to_string().into_bytes(),
+        Value::Bool(boolean) => boolean.to_string().into_bytes(),
         Value::Int(number) => number.to_string().into_bytes(),
         Value::Uint(number) => number.to_string().into_bytes(),
         Value::Float(number) => float(*number).into_bytes(),

@@ -10,8 +10,8 @@ pub(crate) fn wrap(text: &str, limit: usize) -> String {
     let mut wrapper = Wrapper {
         out: String::with_capacity(text.len() + text.len() / 16),
         column: 0,
-        spaces: Run::default(),
-        word: Run::default(),
+        spaces: TextRun::default(),
+        word: TextRun::default(),
         limit,
     };
     for ch in text.chars() {
@@ -22,12 +22,12 @@ pub(crate) fn wrap(text: &str, limit: usize) -> String {
 
 /// Characters that wait for their place.
 #[derive(Default)]
-struct Run {
+struct TextRun {
     text: String,
     length: usize,
 }
 
-impl Run {
+impl TextRun {
     fn push(&mut self, ch: char) {
         self.text.push(ch);
         self.length += 1;
@@ -46,8 +46,8 @@ impl Run {
 struct Wrapper {
     out: String,
     column: usize,
-    spaces: Run,
-    word: Run,
+    spaces: TextRun,
+    word: TextRun,
     limit: usize,
 }
 

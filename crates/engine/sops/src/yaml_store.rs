@@ -178,7 +178,7 @@ fn value_of(node: Annotated, handled: bool) -> Value {
 fn leaf(scalar: &Scalar) -> Value {
     match decode(scalar, Dialect::V3) {
         Ok(Resolved::Null) | Err(_) => Value::Null,
-        Ok(Resolved::Bool(truth)) => Value::Bool(truth),
+        Ok(Resolved::Bool(boolean)) => Value::Bool(boolean),
         Ok(Resolved::Int(number)) => Value::Int(number),
         Ok(Resolved::Uint(number)) => Value::Uint(number),
         Ok(Resolved::Float(number)) => Value::Float(number),
@@ -207,12 +207,12 @@ pub(crate) fn write(branches: &[Branch], out: &mut Zeroizing<Vec<u8>>) -> Result
 
 /// Comments that wait for the node that they belong to.
 #[derive(Default)]
-struct Waiting {
+struct PendingComments {
     head: Vec<Text>,
     inline: Vec<Text>,
 }
 
-impl Waiting {
+impl PendingComments {
     fn add(&mut self, comment: &Comment) {
         match comment.inline {
             true => self.inline.push(comment.text.clone()),
@@ -251,7 +251,7 @@ fn lines(comments: &mut Vec<Text>) -> String {
 }
 
 fn mapping_of(branch: &Branch) -> Annotated {
-    let mut waiting = Waiting::default();
+    let mut waiting = PendingComments::default();
     let mut head = String::new();
     let mut entries: Vec<(Annotated, Annotated)> = Vec::with_capacity(branch.len());
     for entry in branch {
@@ -284,7 +284,7 @@ fn mapping_of(branch: &Branch) -> Annotated {
 }
 
 fn sequence_of(list: &[Value]) -> Annotated {
-    let mut waiting = Waiting::default();
+    let mut waiting = PendingComments::default();
     let mut head = String::new();
     let mut items: Vec<Annotated> = Vec::with_capacity(list.len());
     for item in list {
@@ -322,7 +322,7 @@ fn node_of(value: &Value) -> Annotated {
     };
     match value {
         Value::Null => plain("null".to_owned(), Tag::Null),
-        Value::Bool(truth) => plain(truth.to_string(), Tag::Bool),
+        Value::Bool(boolean) => plain(boolean.to_string(), Tag::Bool),
         Value::Int(number) => plain(number.to_string(), Tag::Int),
         Value::Uint(number) => plain(number.to_string(), Tag::Int),
         Value::Float(number) => {
@@ -390,7 +390,7 @@ fn style_of(text: &str) -> Style {
     }
 }
 
-/// What YAML 1.1 takes for a truth value.
+/// What YAML 1.1 takes for a boolean value.
 fn is_old_bool(text: &str) -> bool {
     matches!(
         text,

@@ -40,7 +40,7 @@ pub enum EvalError {
         MAX_BYTES >> 20
     )]
     TooLarge,
-    /// There is no room for the text.
+    /// There is no reservation for the text.
     #[error(transparent)]
     Memory(#[from] Exceeded),
     /// Patterns in long values, or defaults in defaults, ask for too many steps.
@@ -56,13 +56,17 @@ pub(crate) struct Budget<'r> {
     /// Bytes that values take now.
     held: usize,
     work: usize,
-    /// Where there is to be room for all that they ever took, and for the text that comes of them.
-    room: Option<&'r mut Held>,
+    /// Where there is to be reservation for all that they ever took, and for the text that comes of them.
+    reservation: Option<&'r mut Held>,
 }
 
 impl<'r> Budget<'r> {
-    const fn new(room: Option<&'r mut Held>) -> Self {
-        Self { held: 0, work: 0, room }
+    const fn new(reservation: Option<&'r mut Held>) -> Self {
+        Self {
+            held: 0,
+            work: 0,
+            reservation,
+        }
     }
 
     /// Takes note of a step of matching.
@@ -79,8 +83,8 @@ impl<'r> Budget<'r> {
         }
     }
 
-    /// Asks for room before a value is made.
-    pub(crate) fn room(&mut self, bytes: usize) -> Result<(), EvalError> {
+    /// Asks for reservation before a value is made.
+    pub(crate) fn reserve(&mut self, bytes: usize) -> Result<(), EvalError> {
         if self.held.saturating_add(bytes) > MAX_BYTES {
             return Err(EvalError::TooLarge);
         }
@@ -90,8 +94,8 @@ impl<'r> Budget<'r> {
 
     /// Each byte is copied once more, into the text.
     fn take(&mut self, bytes: usize) -> Result<(), EvalError> {
-        let room = self.room.as_mut();
-        Ok(room.map_or(Ok(()), |room| room.grow(2 * bytes as u64))?)
+        let reservation = self.reservation.as_mut();
+        Ok(reservation.map_or(Ok(()), |reservation| reservation.grow(2 * bytes as u64))?)
     }
 
     fn hold(&mut self, bytes: usize) -> Result<(), EvalError> {
@@ -114,7 +118,7 @@ pub fn eval<'v>(text: &'v [u8], lookup: impl Fn(&str) -> Option<&'v [u8]>, stric
     eval_within(text, lookup, strict, None)
 }
 
-/// As [`eval`], with room taken for all values and the text.
+/// As [`eval`], with reservation taken for all values and the text.
 ///
 /// # Errors
 /// As [`eval`], and [`EvalError::Memory`].
@@ -122,9 +126,9 @@ pub(crate) fn eval_within<'v>(
     text: &'v [u8],
     lookup: impl Fn(&str) -> Option<&'v [u8]>,
     strict: bool,
-    room: Option<&mut Held>,
+    reservation: Option<&mut Held>,
 ) -> Result<Vec<u8>, EvalError> {
-    let mut budget = Budget::new(room);
+    let mut budget = Budget::new(reservation);
     let mut stack: Vec<Value<'v>> = Vec::new();
     for step in parse(text)? {
         let value = match step {

@@ -6,7 +6,7 @@ use memchr::memmem;
 
 /// Whether a pattern matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum GlobMatch {
     Match,
     NoMatch,
     /// Only found out where matching gets that far.
@@ -21,12 +21,12 @@ enum Rest<'n> {
 }
 
 /// Matches all of `name`. A star takes as little as lets the piece behind it match, and is not tried again.
-pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget<'_>) -> Result<Verdict, EvalError> {
+pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget<'_>) -> Result<GlobMatch, EvalError> {
     while !pattern.is_empty() {
         let (star, piece, behind) = split(pattern);
         pattern = behind;
         if star && piece.is_empty() {
-            return Ok(Verdict::Match);
+            return Ok(GlobMatch::Match);
         }
         // The last piece has to end where the name does.
         let last = behind.is_empty();
@@ -35,7 +35,7 @@ pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget<'
                 name = rest;
                 continue;
             }
-            Rest::BadPattern => return Ok(Verdict::BadPattern),
+            Rest::BadPattern => return Ok(GlobMatch::BadPattern),
             Rest::Of(_) | Rest::NoMatch => {}
         }
         let later = if star {
@@ -45,13 +45,13 @@ pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget<'
         };
         match later {
             Rest::Of(rest) => name = rest,
-            Rest::NoMatch => return Ok(Verdict::NoMatch),
-            Rest::BadPattern => return Ok(Verdict::BadPattern),
+            Rest::NoMatch => return Ok(GlobMatch::NoMatch),
+            Rest::BadPattern => return Ok(GlobMatch::BadPattern),
         }
     }
     Ok(match name.is_empty() {
-        true => Verdict::Match,
-        false => Verdict::NoMatch,
+        true => GlobMatch::Match,
+        false => GlobMatch::NoMatch,
     })
 }
 

@@ -1,7 +1,7 @@
 //! One object of a build: printed, its variables put in, read again.
 
 use super::eval::{EvalError, eval_within};
-use super::reread::{reread, stays_itself};
+use super::reread::{is_unchanged, reread};
 use super::variables::{NAME, Variables};
 use bumpwright_budget::{Exceeded, Share};
 use bumpwright_yaml::{FileId, Node, ReadOptions, WriteError, read_first, weight, write_sigs};
@@ -31,7 +31,7 @@ pub enum SubstituteError {
     /// An expression in it is wrong.
     #[error("envsubst error: variable substitution failed: {0}")]
     Eval(#[from] EvalError),
-    /// There is no room for it.
+    /// There is no reservation for it.
     #[error(transparent)]
     Memory(#[from] Exceeded),
     /// With the values put in it is no YAML.
@@ -65,7 +65,7 @@ pub struct Substituted {
     pub has_secrets: bool,
 }
 
-/// As [`substitute`], with room in `memory` for the text and for what it becomes, while that goes on.
+/// As [`substitute`], with reservation in `memory` for the text and for what it becomes, while that goes on.
 ///
 /// # Errors
 /// As [`substitute`], and [`SubstituteError::Memory`].
@@ -81,10 +81,10 @@ pub fn substitute_within(
     if let Some(name) = variables.wrong_name() {
         return Err(SubstituteError::Name(name.to_owned()));
     }
-    if stays_itself(object) {
+    if is_unchanged(object) {
         return Ok(None);
     }
-    let mut room = memory.map(|memory| memory.hold(weight::printed(object))).transpose()?;
+    let mut reservation = memory.map(|memory| memory.hold(weight::printed(object))).transpose()?;
     let mut text = String::new();
     write_sigs(object, &mut text).map_err(SubstituteError::Write)?;
     let has_secrets = Cell::new(false);
@@ -92,8 +92,10 @@ pub fn substitute_within(
         has_secrets.set(has_secrets.get() || variables.is_secret(name));
         variables.get(name)
     };
-    let text = eval_within(text.as_bytes(), lookup, options.strict, room.as_mut())?;
-    room.as_mut().map_or(Ok(()), |room| room.grow(weight::of_text(&text)))?;
+    let text = eval_within(text.as_bytes(), lookup, options.strict, reservation.as_mut())?;
+    reservation
+        .as_mut()
+        .map_or(Ok(()), |reservation| reservation.grow(weight::of_text(&text)))?;
     let malformed = |sentence: &str| SubstituteError::Malformed(without_secrets(sentence, variables));
     let read = read_first(&text, &ReadOptions::sigs(FileId::NONE)).map_err(|error| malformed(error.go()))?;
     // A text without documents is null.

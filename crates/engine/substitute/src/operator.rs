@@ -34,7 +34,7 @@ pub(crate) fn apply<'v>(
         },
         Operator::ReplaceSuffix => match (first.and_then(|suffix| value.strip_suffix(suffix)), second) {
             (Some(kept), Some(new)) => {
-                budget.room(kept.len() + new.len())?;
+                budget.reserve(kept.len() + new.len())?;
                 Cow::Owned([kept, new].concat())
             }
             _ => Cow::Borrowed(value),
@@ -54,7 +54,7 @@ fn default<'v>(
     if arguments.len() == 1 {
         return Ok(arguments.pop().unwrap_or_default());
     }
-    budget.room(arguments.iter().map(|argument| argument.len()).sum())?;
+    budget.reserve(arguments.iter().map(|argument| argument.len()).sum())?;
     Ok(Cow::Owned(arguments.concat()))
 }
 
@@ -67,7 +67,7 @@ fn cased<'v>(
     budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
     // No character's other case is more than three times as long.
-    budget.room(value.len().saturating_mul(3))?;
+    budget.reserve(value.len().saturating_mul(3))?;
     let mut out = Vec::with_capacity(value.len());
     if only_first {
         let Some((ch, width)) = first_rune(value) else {
@@ -124,7 +124,7 @@ fn replace<'v>(
         .len()
         .checked_mul(new.len())
         .and_then(|more| more.checked_add(value.len()));
-    budget.room(grown.ok_or(EvalError::TooLarge)?)?;
+    budget.reserve(grown.ok_or(EvalError::TooLarge)?)?;
     let mut out = Vec::new();
     let mut done = 0;
     for at in found {

@@ -31,17 +31,17 @@ struct Parser<'t> {
     scanner: Scanner<'t>,
     steps: Vec<Step<'t>>,
     /// Expressions that are not closed, the innermost last.
-    open: Vec<Open<'t>>,
+    open: Vec<OpenExpression<'t>>,
 }
 
-struct Open<'t> {
+struct OpenExpression<'t> {
     call: Call<'t>,
-    next: Next,
+    next: Expected,
 }
 
 /// What an expression goes on with.
 #[derive(Clone, Copy)]
-enum Next {
+enum Expected {
     /// Any number of arguments, then `}`.
     Defaults,
     /// The position of `${a:1:2}`.
@@ -84,11 +84,11 @@ impl<'t> Parser<'t> {
         let variable = self.scanner.name();
         match self.scanner.peek() {
             ':' => self.default_or_substring(variable),
-            '=' => self.begin_with(variable, one_equal, Next::Defaults),
-            ',' | '^' => self.begin_with(variable, casing, Next::Close),
-            '/' => self.begin_with(variable, replacing, Next::Replaced),
-            '#' => self.begin_with(variable, hashes, Next::Pattern),
-            '%' => self.begin_with(variable, percents, Next::Pattern),
+            '=' => self.begin_with(variable, one_equal, Expected::Defaults),
+            ',' | '^' => self.begin_with(variable, casing, Expected::Close),
+            '/' => self.begin_with(variable, replacing, Expected::Replaced),
+            '#' => self.begin_with(variable, hashes, Expected::Pattern),
+            '%' => self.begin_with(variable, percents, Expected::Pattern),
             _ if self.scanner.scan(in_name, Mode::CLOSE) == Token::Close => {
                 self.call(variable, Operator::Value);
                 Ok(())
@@ -115,13 +115,13 @@ impl<'t> Parser<'t> {
         // Goes back as far as what is behind the colon is wide: a wide one makes the expression a bad one.
         self.scanner.unread();
         match behind {
-            '=' | '-' | '?' | '+' => self.begin_with(variable, defaulting, Next::Defaults),
-            _ => self.begin_with(variable, one_colon, Next::Position),
+            '=' | '-' | '?' | '+' => self.begin_with(variable, defaulting, Expected::Defaults),
+            _ => self.begin_with(variable, one_colon, Expected::Position),
         }
     }
 
     /// Takes the operator and leaves the expression open.
-    fn begin_with(&mut self, variable: &'t str, accept: Accept, next: Next) -> Result<(), EvalError> {
+    fn begin_with(&mut self, variable: &'t str, accept: Accept, next: Expected) -> Result<(), EvalError> {
         if self.scanner.scan(accept, Mode::TEXT) != Token::Text {
             return Err(EvalError::BadSubstitution);
         }
@@ -130,27 +130,27 @@ impl<'t> Parser<'t> {
             operator: Operator::of(self.scanner.name()),
             arguments: 0,
         };
-        self.open.push(Open { call, next });
+        self.open.push(OpenExpression { call, next });
         Ok(())
     }
 
-    fn step(&mut self, next: Next) -> Result<(), EvalError> {
+    fn step(&mut self, next: Expected) -> Result<(), EvalError> {
         match next {
-            Next::Defaults if self.scanner.peek() == '}' => self.end(),
-            Next::Defaults => self.argument(not_closing, Mode::PARAMETER, Next::Defaults),
-            Next::Position => self.argument(in_position, Mode::PARAMETER, Next::PositionEnd),
-            Next::PositionEnd => match self.scanner.scan(colon, Mode::TEXT_OR_CLOSE) {
+            Expected::Defaults if self.scanner.peek() == '}' => self.end(),
+            Expected::Defaults => self.argument(not_closing, Mode::PARAMETER, Expected::Defaults),
+            Expected::Position => self.argument(in_position, Mode::PARAMETER, Expected::PositionEnd),
+            Expected::PositionEnd => match self.scanner.scan(colon, Mode::TEXT_OR_CLOSE) {
                 Token::Close => {
                     self.finish();
                     Ok(())
                 }
-                Token::Text => self.argument(not_closing, Mode::PARAMETER, Next::Close),
+                Token::Text => self.argument(not_closing, Mode::PARAMETER, Expected::Close),
                 _ => Err(EvalError::BadSubstitution),
             },
-            Next::Pattern => self.argument(not_closing, Mode::PARAMETER, Next::Close),
-            Next::Replaced => self.argument(not_slash, Mode::ESCAPED, Next::ReplacedEnd),
-            Next::ReplacedEnd => self.replacement(),
-            Next::Close => self.end(),
+            Expected::Pattern => self.argument(not_closing, Mode::PARAMETER, Expected::Close),
+            Expected::Replaced => self.argument(not_slash, Mode::ESCAPED, Expected::ReplacedEnd),
+            Expected::ReplacedEnd => self.replacement(),
+            Expected::Close => self.end(),
         }
     }
 
@@ -161,12 +161,12 @@ impl<'t> Parser<'t> {
         }
         match self.scanner.peek() {
             '}' => self.end(),
-            _ => self.argument(not_closing, Mode::ESCAPED, Next::Close),
+            _ => self.argument(not_closing, Mode::ESCAPED, Expected::Close),
         }
     }
 
     /// One more argument: text, or an expression that is opened.
-    fn argument(&mut self, accept: Accept, mode: Mode, next: Next) -> Result<(), EvalError> {
+    fn argument(&mut self, accept: Accept, mode: Mode, next: Expected) -> Result<(), EvalError> {
         if let Some(open) = self.open.last_mut() {
             open.call.arguments += 1;
             open.next = next;

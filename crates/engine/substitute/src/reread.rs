@@ -14,19 +14,20 @@ const EXACT_DIGITS: usize = 15;
 
 /// Whether the way through text is sure to change nothing: there is no `$` in it, numbers are whole and small, texts are
 /// one line of ASCII.
-pub(crate) fn stays_itself(node: &Node) -> bool {
+pub(crate) fn is_unchanged(node: &Node) -> bool {
     match &node.value {
-        Value::Scalar(scalar) => scalar_stays(scalar),
-        Value::Sequence(sequence) => sequence.tag.is_none() && sequence.items.iter().all(stays_itself),
+        Value::Scalar(scalar) => scalar_is_unchanged(scalar),
+        Value::Sequence(sequence) => sequence.tag.is_none() && sequence.items.iter().all(is_unchanged),
         Value::Mapping(mapping) => {
-            let stays =
-                |entry: &Entry| entry.key.tag == Tag::Str && scalar_stays(&entry.key) && stays_itself(&entry.value);
+            let stays = |entry: &Entry| {
+                entry.key.tag == Tag::Str && scalar_is_unchanged(&entry.key) && is_unchanged(&entry.value)
+            };
             mapping.tag.is_none() && mapping.entries.iter().all(stays)
         }
     }
 }
 
-fn scalar_stays(scalar: &Scalar) -> bool {
+fn scalar_is_unchanged(scalar: &Scalar) -> bool {
     let text = scalar.text.as_bytes();
     match scalar.tag {
         Tag::Str => text.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'$'),

@@ -1,7 +1,7 @@
 //! `#`, `##`, `%` and `%%`: the shortest or longest beginning or end of a value that a pattern matches, taken away.
 
 use super::eval::{Budget, EvalError, Value};
-use super::glob::{Verdict, matches};
+use super::glob::{GlobMatch, matches};
 use bumpwright_gostd::{append_char, runes};
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ pub(crate) fn trim_suffix<'v>(
     longest: bool,
     budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
-    budget.room(value.len().saturating_mul(6))?;
+    budget.reserve(value.len().saturating_mul(6))?;
     let value = reverse(value);
     let length = matched(&value, &reverse(pattern), longest, budget)?;
     Ok(Cow::Owned(reverse(value.get(length..).unwrap_or_default())))
@@ -38,7 +38,7 @@ fn matched(value: &[u8], pattern: &[u8], longest: bool, budget: &mut Budget<'_>)
     let cannot_be_bad = memchr::memchr2(b'[', b'\\', pattern).is_none();
     if !longest && cannot_be_bad {
         for length in 1..=value.len() {
-            if tries(value, length, pattern, budget)? == Verdict::Match {
+            if matches_prefix(value, length, pattern, budget)? == GlobMatch::Match {
                 return Ok(length);
             }
         }
@@ -46,17 +46,22 @@ fn matched(value: &[u8], pattern: &[u8], longest: bool, budget: &mut Budget<'_>)
     }
     let mut shortest = 0;
     for length in (1..=value.len()).rev() {
-        match tries(value, length, pattern, budget)? {
-            Verdict::BadPattern => return Ok(0),
-            Verdict::Match if longest => return Ok(length),
-            Verdict::Match => shortest = length,
-            Verdict::NoMatch => {}
+        match matches_prefix(value, length, pattern, budget)? {
+            GlobMatch::BadPattern => return Ok(0),
+            GlobMatch::Match if longest => return Ok(length),
+            GlobMatch::Match => shortest = length,
+            GlobMatch::NoMatch => {}
         }
     }
     Ok(shortest)
 }
 
-fn tries(value: &[u8], length: usize, pattern: &[u8], budget: &mut Budget<'_>) -> Result<Verdict, EvalError> {
+fn matches_prefix(
+    value: &[u8],
+    length: usize,
+    pattern: &[u8],
+    budget: &mut Budget<'_>,
+) -> Result<GlobMatch, EvalError> {
     matches(pattern, value.get(..length).unwrap_or_default(), budget)
 }
 

@@ -21,17 +21,17 @@ pub(super) struct Machine<'r, 't> {
     text: &'t [u8],
     /// How many positions are remembered: none, the whole match, or all groups.
     slots: usize,
-    current: Ways,
-    next: Ways,
+    current: Threads,
+    next: Threads,
     /// The positions of the way that is being followed.
     saved: Vec<usize>,
-    left: Vec<Follow>,
+    left: Vec<PendingStep>,
     found: Vec<usize>,
 }
 
 /// Instructions that a match has got to, in order of preference, with the positions saved on the way.
 #[derive(Debug, Default)]
-struct Ways {
+struct Threads {
     at: Vec<u32>,
     saved: Vec<usize>,
     /// Where in `seen` an instruction would be: makes emptying free.
@@ -41,7 +41,7 @@ struct Ways {
 
 /// What is left to do while following a way.
 #[derive(Debug)]
-enum Follow {
+enum PendingStep {
     To(u32),
     Restore(usize, usize),
 }
@@ -54,8 +54,8 @@ impl<'r, 't> Machine<'r, 't> {
             program,
             text,
             slots,
-            current: Ways::new(length),
-            next: Ways::new(length),
+            current: Threads::new(length),
+            next: Threads::new(length),
             saved: vec![NOWHERE; slots],
             left: Vec::new(),
             found: vec![NOWHERE; slots],
@@ -164,7 +164,7 @@ impl<'r, 't> Machine<'r, 't> {
     }
 }
 
-impl Ways {
+impl Threads {
     fn new(length: usize) -> Self {
         Self {
             place: vec![0; length],
@@ -201,16 +201,16 @@ impl Ways {
         program: &Program,
         text: &[u8],
         saved: &mut [usize],
-        left: &mut Vec<Follow>,
+        left: &mut Vec<PendingStep>,
         budget: &mut Budget,
     ) -> Result<(), Exhausted> {
         left.clear();
-        left.push(Follow::To(start));
+        left.push(PendingStep::To(start));
         let mut steps = 1;
         while let Some(follow) = left.pop() {
             let mut instruction = match follow {
-                Follow::To(instruction) => instruction,
-                Follow::Restore(slot, position) => {
+                PendingStep::To(instruction) => instruction,
+                PendingStep::Restore(slot, position) => {
                     if let Some(place) = saved.get_mut(slot) {
                         *place = position;
                     }
@@ -222,7 +222,7 @@ impl Ways {
                 instruction = match program.instructions.get(instruction as usize) {
                     Some(Instruction::Jump(target)) => *target,
                     Some(Instruction::Split { first, second }) => {
-                        left.push(Follow::To(*second));
+                        left.push(PendingStep::To(*second));
                         *first
                     }
                     Some(Instruction::Assert(assertion)) if assertion.holds(text, at) => instruction + 1,
@@ -230,7 +230,7 @@ impl Ways {
                     Some(Instruction::Save(slot)) => {
                         let slot = *slot as usize;
                         if let Some(place) = saved.get_mut(slot) {
-                            left.push(Follow::Restore(slot, *place));
+                            left.push(PendingStep::Restore(slot, *place));
                             *place = at;
                         }
                         instruction + 1

@@ -57,7 +57,7 @@ pub(super) struct Parser<'p> {
 }
 
 /// The numbers of `{min,max}`; `max` is `None` in `{min,}`.
-struct Times {
+struct RepeatCounts {
     min: u32,
     max: Option<u32>,
 }
@@ -227,12 +227,12 @@ impl<'p> Parser<'p> {
     fn repetition(&mut self, byte: u8, last_repeat: Option<usize>) -> Result<Option<usize>, Error> {
         let start = self.at;
         let times = match byte {
-            b'*' => Some(Times { min: 0, max: None }),
-            b'+' => Some(Times { min: 1, max: None }),
-            b'?' => Some(Times { min: 0, max: Some(1) }),
+            b'*' => Some(RepeatCounts { min: 0, max: None }),
+            b'+' => Some(RepeatCounts { min: 1, max: None }),
+            b'?' => Some(RepeatCounts { min: 0, max: Some(1) }),
             _ => self.times(),
         };
-        let Some(Times { min, max }) = times else {
+        let Some(RepeatCounts { min, max }) = times else {
             self.at += 1;
             self.literal(u32::from(byte))?;
             return Ok(None);
@@ -266,7 +266,7 @@ impl<'p> Parser<'p> {
     }
 
     /// `{2}`, `{2,}` or `{2,3}`; anything else is no repetition but text.
-    fn times(&mut self) -> Option<Times> {
+    fn times(&mut self) -> Option<RepeatCounts> {
         let start = self.at;
         self.at += 1;
         let times = self.times_in_braces();
@@ -276,7 +276,7 @@ impl<'p> Parser<'p> {
         times
     }
 
-    fn times_in_braces(&mut self) -> Option<Times> {
+    fn times_in_braces(&mut self) -> Option<RepeatCounts> {
         let min = self.number()?;
         let max = if !self.eat(b",") {
             Some(min)
@@ -285,7 +285,7 @@ impl<'p> Parser<'p> {
         } else {
             Some(self.number()?)
         };
-        self.eat(b"}").then_some(Times { min, max })
+        self.eat(b"}").then_some(RepeatCounts { min, max })
     }
 
     fn number(&mut self) -> Option<u32> {

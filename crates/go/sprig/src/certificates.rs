@@ -3,8 +3,8 @@
 use super::{
     encoding::unbase64,
     pem,
-    private_keys::{PrivateKey, said, within},
-    x509::{Signer, Wish, create},
+    private_keys::{PrivateKey, crate_error, within},
+    x509::{CertificateSpec, Signer, create},
 };
 use bumpwright_template::{
     Args, Failure, Field, Function, Host, INT, LIST, STRING, Struct, StructType, Text, Type, Value, print,
@@ -63,29 +63,29 @@ const BITS: u32 = 2048;
 
 /// `genCA NAME DAYS`
 fn authority(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    let wish = authority_wish(args)?;
+    let spec = authority_spec(args)?;
     let key = new_key(host)?;
-    certify(host, &wish, &key, &Signer::Itself)
+    certify(host, &spec, &key, &Signer::Itself)
 }
 
 /// `genCAWithKey NAME DAYS KEY`
 fn authority_with_key(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let key = given_key(host, args.text(2)?)?;
-    certify(host, &authority_wish(args)?, &key, &Signer::Itself)
+    certify(host, &authority_spec(args)?, &key, &Signer::Itself)
 }
 
 /// `genSelfSignedCert NAME ADDRESSES HOSTS DAYS`
 fn self_signed(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    let wish = wish(host, args)?;
+    let spec = spec(host, args)?;
     let key = new_key(host)?;
-    certify(host, &wish, &key, &Signer::Itself)
+    certify(host, &spec, &key, &Signer::Itself)
 }
 
 /// `genSelfSignedCertWithKey NAME ADDRESSES HOSTS DAYS KEY`
 fn self_signed_with_key(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let key = given_key(host, args.text(4)?)?;
-    let wish = wish(host, args)?;
-    certify(host, &wish, &key, &Signer::Itself)
+    let spec = spec(host, args)?;
+    certify(host, &spec, &key, &Signer::Itself)
 }
 
 /// `genSignedCert NAME ADDRESSES HOSTS DAYS AUTHORITY`
@@ -107,10 +107,10 @@ fn signed_by(
     let (certificate, signing_key) = parts_of(args.value(4)?)?;
     let certificate = parsed(host, certificate, "decodedSignerCert")?;
     let signing_key = PrivateKey::from_pem(host, signing_key).map_err(within("error parsing private key: "))?;
-    let wish = wish(host, args)?;
+    let spec = spec(host, args)?;
     // What takes long comes after all that can be wrong.
     let key = key(host)?;
-    certify(host, &wish, &key, &Signer::Authority(&certificate, &signing_key))
+    certify(host, &spec, &key, &Signer::Authority(&certificate, &signing_key))
 }
 
 /// `buildCustomCert CERTIFICATE KEY`: checks what it is given in base64.
@@ -134,13 +134,20 @@ fn parsed(host: &mut Host<'_>, text: &[u8], name: &str) -> Result<Certificate, F
         return Err(Failure::new("unable to decode certificate"));
     };
     let what = format!("error parsing certificate: {name}.Bytes: ");
-    Certificate::from_der(&block.bytes).map_err(said).map_err(within(&what))
+    Certificate::from_der(&block.bytes)
+        .map_err(crate_error)
+        .map_err(within(&what))
 }
 
-fn certify(host: &mut Host<'_>, wish: &Wish, key: &PrivateKey, signer: &Signer<'_>) -> Result<Value, Failure> {
-    let names = wish.hosts.iter().map(|name| name.len() + 8).sum::<usize>();
-    host.produce((names + wish.addresses.len() * 20 + wish.name.len()).saturating_mul(4))?;
-    let certificate = create(host, wish, key, signer).map_err(within("error creating certificate: "))?;
+fn certify(
+    host: &mut Host<'_>,
+    spec: &CertificateSpec,
+    key: &PrivateKey,
+    signer: &Signer<'_>,
+) -> Result<Value, Failure> {
+    let names = spec.hosts.iter().map(|name| name.len() + 8).sum::<usize>();
+    host.produce((names + spec.addresses.len() * 20 + spec.name.len()).saturating_mul(4))?;
+    let certificate = create(host, spec, key, signer).map_err(within("error creating certificate: "))?;
     let certificate = pem::encode("CERTIFICATE", &certificate)?;
     Ok(value(certificate.as_str().into(), key.to_pem()?.as_str().into()))
 }
@@ -171,8 +178,8 @@ fn given_key(host: &mut Host<'_>, text: &Text) -> Result<PrivateKey, Failure> {
     PrivateKey::from_pem(host, text).map_err(within("parsing private key: "))
 }
 
-fn authority_wish(args: Args<'_>) -> Result<Wish, Failure> {
-    Ok(Wish {
+fn authority_spec(args: Args<'_>) -> Result<CertificateSpec, Failure> {
+    Ok(CertificateSpec {
         name: args.text(0)?.clone(),
         addresses: Vec::new(),
         hosts: Vec::new(),
@@ -181,7 +188,7 @@ fn authority_wish(args: Args<'_>) -> Result<Wish, Failure> {
     })
 }
 
-fn wish(host: &mut Host<'_>, args: Args<'_>) -> Result<Wish, Failure> {
+fn spec(host: &mut Host<'_>, args: Args<'_>) -> Result<CertificateSpec, Failure> {
     let (addresses, hosts) = (args.slice(1)?.items(), args.slice(2)?.items());
     host.step((addresses.len() + hosts.len()) as u64)?;
     let addresses = addresses
@@ -195,7 +202,7 @@ fn wish(host: &mut Host<'_>, args: Args<'_>) -> Result<Wish, Failure> {
             other => Err(not_a_string(host, "error processing alternate dns name", other)),
         })
         .collect::<Result<_, _>>()?;
-    Ok(Wish {
+    Ok(CertificateSpec {
         name: args.text(0)?.clone(),
         addresses,
         hosts,
@@ -225,7 +232,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::testing::{StillWorld, call};
+    use crate::testing::{FixedWorld, call};
     use bumpwright_template::Limits;
     use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
     use std::time::Duration;
@@ -253,7 +260,7 @@ mod tests {
     }
 
     fn der(certificate: &Value) -> CertificateDer<'static> {
-        let mut host = Host::new(Limits::default(), &StillWorld);
+        let mut host = Host::new(Limits::default(), &FixedWorld);
         let block = pem::decode(&mut host, parts_of(certificate).unwrap().0).unwrap();
         block.unwrap().bytes.to_vec().into()
     }
@@ -294,7 +301,7 @@ mod tests {
         use rsa::pkcs8::{EncodePrivateKey, LineEnding::LF};
         let rsa = call("genCA", &["the authority".into(), Value::int(20)]).unwrap();
         let rsa = parts_of(&rsa).unwrap().1.clone();
-        let PrivateKey::Rsa(number) = given_key(&mut Host::new(Limits::default(), &StillWorld), &rsa).unwrap() else {
+        let PrivateKey::Rsa(number) = given_key(&mut Host::new(Limits::default(), &FixedWorld), &rsa).unwrap() else {
             panic!("another kind of key");
         };
         let p384 = p384::SecretKey::from_slice(&[7; 48]).unwrap();

@@ -183,7 +183,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::testing::{StillWorld, call};
+    use crate::testing::{FixedWorld, call};
     use bumpwright_template::Limits;
 
     fn text(name: &str, arguments: &[&str]) -> String {
@@ -270,7 +270,7 @@ mod tests {
                 steps: BCRYPT_STEPS * 2,
                 ..Limits::default()
             },
-            &StillWorld,
+            &FixedWorld,
         );
         let arguments = ["x".into()];
         let mut hash = || super::bcrypt(&mut host, Args(&arguments));

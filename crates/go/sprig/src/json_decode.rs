@@ -19,17 +19,17 @@ pub(super) fn decode(host: &mut Host<'_>, text: &[u8]) -> Result<(Value, Option<
     };
     match parser.document(host) {
         Ok(value) => Ok((value, parser.fault)),
-        Err(Refusal::Syntax(fault)) => Ok((Value::Nil, Some(fault))),
-        Err(Refusal::Host(failure)) => Err(failure),
+        Err(DecodeError::Syntax(fault)) => Ok((Value::Nil, Some(fault))),
+        Err(DecodeError::Host(failure)) => Err(failure),
     }
 }
 
-enum Refusal {
+enum DecodeError {
     Syntax(String),
     Host(Failure),
 }
 
-impl From<Failure> for Refusal {
+impl From<Failure> for DecodeError {
     fn from(failure: Failure) -> Self {
         Self::Host(failure)
     }
@@ -37,39 +37,39 @@ impl From<Failure> for Refusal {
 
 struct Parser<'t> {
     rest: &'t [u8],
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
     fault: Option<String>,
 }
 
 /// An array or object that has not ended yet.
-enum Open {
+enum OpenContainer {
     Array(Vec<Value>),
     /// The entries so far, and the key of the next one.
     Object(Vec<(Text, Value)>, Text),
 }
 
 /// What a value began with.
-enum Begun {
+enum ValueStart {
     Value(Value),
-    Container(Open),
+    Container(OpenContainer),
 }
 
 impl Parser<'_> {
-    fn document(&mut self, host: &mut Host<'_>) -> Result<Value, Refusal> {
+    fn document(&mut self, host: &mut Host<'_>) -> Result<Value, DecodeError> {
         loop {
             host.step(1)?;
             host.produce(self.place())?;
             let mut value = match self.begin()? {
-                Begun::Value(value) => {
+                ValueStart::Value(value) => {
                     if matches!(value, Value::String(_)) {
                         host.produce(STRING_BYTES)?;
                     }
                     value
                 }
-                Begun::Container(open) => {
+                ValueStart::Container(open) => {
                     host.produce(match open {
-                        Open::Array(_) => LIST_BYTES,
-                        Open::Object(..) => Map::bytes(1),
+                        OpenContainer::Array(_) => LIST_BYTES,
+                        OpenContainer::Object(..) => Map::bytes(1),
                     })?;
                     self.open.push(open);
                     continue;
@@ -77,9 +77,9 @@ impl Parser<'_> {
             };
             loop {
                 match self.end(value)? {
-                    Ended::Document(value) => return Ok(value),
-                    Ended::Container(container) => value = container,
-                    Ended::Item => break,
+                    AfterValue::Document(value) => return Ok(value),
+                    AfterValue::Container(container) => value = container,
+                    AfterValue::Item => break,
                 }
             }
         }
@@ -88,13 +88,13 @@ impl Parser<'_> {
     /// What the place of the next value takes up, and its key in an object.
     fn place(&self) -> usize {
         match self.open.last() {
-            Some(Open::Object(..)) => ENTRY_BYTES + STRING_BYTES,
+            Some(OpenContainer::Object(..)) => ENTRY_BYTES + STRING_BYTES,
             _ => size_of::<Value>(),
         }
     }
 
     /// Reads a value, or the start of one that holds others.
-    fn begin(&mut self) -> Result<Begun, Refusal> {
+    fn begin(&mut self) -> Result<ValueStart, DecodeError> {
         const CONTEXT: &str = "looking for beginning of value";
         self.skip_space();
         let Some(byte) = self.rest.first() else {
@@ -103,13 +103,13 @@ impl Parser<'_> {
         if matches!(byte, b'[' | b'{') && self.open.len() >= MAX_DEPTH {
             return Err(self.unexpected("exceeded max depth"));
         }
-        Ok(Begun::Value(match byte {
+        Ok(ValueStart::Value(match byte {
             b'[' => {
                 self.advance();
                 self.skip_space();
                 match self.take(b']') {
                     true => Value::list(Vec::new()),
-                    false => return Ok(Begun::Container(Open::Array(Vec::new()))),
+                    false => return Ok(ValueStart::Container(OpenContainer::Array(Vec::new()))),
                 }
             }
             b'{' => {
@@ -119,7 +119,7 @@ impl Parser<'_> {
                     true => Value::dict::<Text>([]),
                     false => {
                         let key = self.key()?;
-                        return Ok(Begun::Container(Open::Object(Vec::new(), key)));
+                        return Ok(ValueStart::Container(OpenContainer::Object(Vec::new(), key)));
                     }
                 }
             }
@@ -133,11 +133,11 @@ impl Parser<'_> {
     }
 
     /// Puts a value where it belongs, and reads what follows it.
-    fn end(&mut self, value: Value) -> Result<Ended, Refusal> {
+    fn end(&mut self, value: Value) -> Result<AfterValue, DecodeError> {
         self.skip_space();
         let Some(mut open) = self.open.pop() else {
             return match self.rest {
-                [] => Ok(Ended::Document(value)),
+                [] => Ok(AfterValue::Document(value)),
                 _ => Err(self.unexpected("after top-level value")),
             };
         };
@@ -145,19 +145,19 @@ impl Parser<'_> {
             return Err(self.end_of_input());
         }
         match &mut open {
-            Open::Array(items) => {
+            OpenContainer::Array(items) => {
                 items.push(value);
                 if self.take(b']') {
-                    return Ok(Ended::Container(Value::list(std::mem::take(items))));
+                    return Ok(AfterValue::Container(Value::list(std::mem::take(items))));
                 }
                 if !self.take(b',') {
                     return Err(self.unexpected("after array element"));
                 }
             }
-            Open::Object(entries, key) => {
+            OpenContainer::Object(entries, key) => {
                 entries.push((key.clone(), value));
                 if self.take(b'}') {
-                    return Ok(Ended::Container(Value::dict(std::mem::take(entries))));
+                    return Ok(AfterValue::Container(Value::dict(std::mem::take(entries))));
                 }
                 if !self.take(b',') {
                     return Err(self.unexpected("after object key:value pair"));
@@ -166,11 +166,11 @@ impl Parser<'_> {
             }
         }
         self.open.push(open);
-        Ok(Ended::Item)
+        Ok(AfterValue::Item)
     }
 
     /// A key and the colon behind it.
-    fn key(&mut self) -> Result<Text, Refusal> {
+    fn key(&mut self) -> Result<Text, DecodeError> {
         self.skip_space();
         match self.rest.first() {
             None => return Err(self.end_of_input()),
@@ -186,7 +186,7 @@ impl Parser<'_> {
         }
     }
 
-    fn literal(&mut self, word: &str, value: Value) -> Result<Value, Refusal> {
+    fn literal(&mut self, word: &str, value: Value) -> Result<Value, DecodeError> {
         for letter in word.bytes() {
             if !self.take(letter) {
                 let letter = char::from(letter);
@@ -196,7 +196,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    fn number(&mut self) -> Result<Value, Refusal> {
+    fn number(&mut self) -> Result<Value, DecodeError> {
         let text = self.rest;
         self.take(b'-');
         if !self.take(b'0') && self.digits() == 0 {
@@ -230,7 +230,7 @@ impl Parser<'_> {
     }
 
     /// A string, of which the first quote is next.
-    fn string(&mut self) -> Result<Vec<u8>, Refusal> {
+    fn string(&mut self) -> Result<Vec<u8>, DecodeError> {
         self.advance();
         let mut out = Vec::new();
         loop {
@@ -259,7 +259,7 @@ impl Parser<'_> {
     }
 
     /// What stands behind a backslash.
-    fn escape(&mut self, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    fn escape(&mut self, out: &mut Vec<u8>) -> Result<(), DecodeError> {
         let byte = match self.rest.first() {
             Some(b'b') => 8,
             Some(b'f') => 12,
@@ -281,7 +281,7 @@ impl Parser<'_> {
     }
 
     /// Four hexadecimal digits; of a pair of surrogates also the second half. Half a pair is a replacement character.
-    fn code(&mut self) -> Result<char, Refusal> {
+    fn code(&mut self) -> Result<char, DecodeError> {
         let high = self.four_digits()?;
         if let Some(ch) = char::from_u32(high) {
             return Ok(ch);
@@ -297,7 +297,7 @@ impl Parser<'_> {
         Ok('\u{fffd}')
     }
 
-    fn four_digits(&mut self) -> Result<u32, Refusal> {
+    fn four_digits(&mut self) -> Result<u32, DecodeError> {
         let mut code = 0;
         for _ in 0..4 {
             let digit = self.rest.first().and_then(|byte| char::from(*byte).to_digit(16));
@@ -326,24 +326,24 @@ impl Parser<'_> {
         found
     }
 
-    fn end_of_input(&self) -> Refusal {
-        Refusal::Syntax("unexpected end of JSON input".to_owned())
+    fn end_of_input(&self) -> DecodeError {
+        DecodeError::Syntax("unexpected end of JSON input".to_owned())
     }
 
     /// Go tells the end of the input by a space, and some places complain about that.
-    fn unexpected(&self, context: &str) -> Refusal {
+    fn unexpected(&self, context: &str) -> DecodeError {
         let byte = char::from(self.rest.first().copied().unwrap_or(b' '));
         let shown = match byte {
             '\'' => "\\'".to_owned(),
             '"' => "\"".to_owned(),
             byte => quote(&byte.to_string()).trim_matches('"').to_owned(),
         };
-        Refusal::Syntax(format!("invalid character '{shown}' {context}"))
+        DecodeError::Syntax(format!("invalid character '{shown}' {context}"))
     }
 }
 
 /// What came behind a value.
-enum Ended {
+enum AfterValue {
     /// The end of the text.
     Document(Value),
     /// The end of the array or object that it is in.

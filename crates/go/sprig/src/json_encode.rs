@@ -2,7 +2,7 @@
 
 use super::{encoding::base64, json_fields::json_fields};
 use bumpwright_gostd::{first_rune, format_float, quote};
-use bumpwright_template::{Failure, FloatKind, Host, Kind, Map, Pointer, Slice, Struct, Type, Value, find_method};
+use bumpwright_template::{Failure, FloatKind, Host, Map, Pointer, Slice, Struct, Type, TypeKind, Value, find_method};
 
 /// From this depth on, Go remembers what it is in, to find values that hold themselves.
 const DEPTH_OF_SUSPICION: usize = 1_000;
@@ -71,17 +71,17 @@ struct Encoder {
     out: Vec<u8>,
     html: bool,
     depth: usize,
-    inside: Vec<Inside>,
+    inside: Vec<Enclosing>,
 }
 
 /// A map, slice or pointer by its address.
-enum Inside {
+enum Enclosing {
     Map(Map),
     Slice(*const [Value]),
     Pointer(*const Value),
 }
 
-impl Inside {
+impl Enclosing {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Map(a), Self::Map(b)) => a.is_same(b),
@@ -126,7 +126,7 @@ impl Encoder {
                 to,
                 target: Some(target),
             }) => {
-                let inside = Inside::Pointer(std::ptr::from_ref(&**target));
+                let inside = Enclosing::Pointer(std::ptr::from_ref(&**target));
                 self.inside(host, value, inside, |encoder, host| {
                     encoder.encode(host, target, !to.is_interface())
                 })
@@ -183,7 +183,7 @@ impl Encoder {
             self.push("\"");
             return Ok(());
         }
-        let inside = Inside::Slice(std::ptr::from_ref(slice.items()));
+        let inside = Enclosing::Slice(std::ptr::from_ref(slice.items()));
         self.inside(host, value, inside, |encoder, host| {
             encoder.encode_items(host, slice.items(), !slice.item.is_interface())
         })
@@ -201,7 +201,7 @@ impl Encoder {
     }
 
     fn encode_map(&mut self, host: &mut Host<'_>, map: &Map, value: &Value) -> Result<(), Failure> {
-        let plain = matches!(map.key.kind(), Kind::String | Kind::Int | Kind::Uint);
+        let plain = matches!(map.key.kind(), TypeKind::String | TypeKind::Int | TypeKind::Uint);
         if !plain && find_method(map.key, "MarshalText", false).is_none() {
             return Err(unsupported_type(value));
         }
@@ -209,7 +209,7 @@ impl Encoder {
             self.push("null");
             return host.produce(4);
         }
-        self.inside(host, value, Inside::Map(map.clone()), |encoder, host| {
+        self.inside(host, value, Enclosing::Map(map.clone()), |encoder, host| {
             let mut entries = Vec::new();
             let listed = map.counted_entries(host)?;
             for (key, item) in listed.iter() {
@@ -258,7 +258,7 @@ impl Encoder {
         &mut self,
         host: &mut Host<'_>,
         value: &Value,
-        inside: Inside,
+        inside: Enclosing,
         inner: impl FnOnce(&mut Self, &mut Host<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         self.depth += 1;

@@ -139,12 +139,12 @@ fn is_in(host: &mut Host<'_>, value: &Value, list: &[Value]) -> Result<bool, Fai
 
 /// Values to compare many others with. Strings, of which lists are long at times, are found at once.
 #[derive(Default)]
-struct Known {
+struct KnownValues {
     strings: HashSet<Text>,
     others: Vec<Value>,
 }
 
-impl Known {
+impl KnownValues {
     fn has(&self, host: &mut Host<'_>, value: &Value) -> Result<bool, Failure> {
         match value {
             Value::String(text) => {
@@ -168,7 +168,7 @@ impl Known {
 fn uniq(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let items = items(args.value(0)?, "Cannot find uniq on type")?;
     host.produce(items.len().saturating_mul(COPIED))?;
-    let mut known = Known::default();
+    let mut known = KnownValues::default();
     let mut different = Vec::new();
     for item in items {
         if !known.has(host, item)? {
@@ -182,7 +182,7 @@ fn uniq(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
 fn without(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let items = items(args.value(0)?, "Cannot find without on type")?;
     host.produce(items.len().saturating_mul(COPIED))?;
-    let mut known = Known::default();
+    let mut known = KnownValues::default();
     args.rest(1).iter().for_each(|value| known.learn(value));
     let mut left = Vec::new();
     for item in items {

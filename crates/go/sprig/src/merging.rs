@@ -2,7 +2,7 @@
 
 use super::dicts::nil_map;
 use bumpwright_template::{
-    ANY, Args, DICT, Failure, Function, Host, Kind, Map, Pointer, Slice, Slot, Struct, StructType, Type, Value,
+    ANY, Args, DICT, Failure, Function, Host, Map, Pointer, Slice, Slot, Struct, StructType, Type, TypeKind, Value,
 };
 
 /// The functions of this family.
@@ -26,21 +26,21 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 /// Why a merge stopped.
-enum Stop {
+enum MergeError {
     /// An error, of which there is one only. Without `must` in its name a function gives an empty string then.
     DifferentTypes,
     /// What panics in Go, or a limit.
     Failure(Failure),
 }
 
-impl From<Failure> for Stop {
+impl From<Failure> for MergeError {
     fn from(failure: Failure) -> Self {
         Self::Failure(failure)
     }
 }
 
 /// What is now in the place that was merged into, if the place got another value. A map that changes is no other.
-type Replaced = Result<Option<Value>, Stop>;
+type Replaced = Result<Option<Value>, MergeError>;
 
 fn merge(host: &mut Host<'_>, args: Args<'_>, overwrite: bool, must: bool) -> Result<Value, Failure> {
     let mut merged = args.value(0)?.clone();
@@ -48,9 +48,9 @@ fn merge(host: &mut Host<'_>, args: Args<'_>, overwrite: bool, must: bool) -> Re
         let target = Slot::in_place(merged.clone(), &DICT, true);
         match (Merger { host, overwrite }).merge(&target, &Slot::of(source.clone())) {
             Ok(replaced) => merged = replaced.unwrap_or(merged),
-            Err(Stop::Failure(failure)) => return Err(failure),
-            Err(Stop::DifferentTypes) if must => return Err(Failure::new("src and dst must be of same type")),
-            Err(Stop::DifferentTypes) => return Ok("".into()),
+            Err(MergeError::Failure(failure)) => return Err(failure),
+            Err(MergeError::DifferentTypes) if must => return Err(Failure::new("src and dst must be of same type")),
+            Err(MergeError::DifferentTypes) => return Ok("".into()),
         }
     }
     Ok(merged)
@@ -69,10 +69,10 @@ impl Merger<'_, '_> {
         }
         self.host.step(1)?;
         match kind(target) {
-            Some(Kind::Struct) => self.merge_struct(target, source),
-            Some(Kind::Map) => self.merge_map(target, source),
-            Some(Kind::Pointer) => self.merge_pointer(target, source),
-            Some(Kind::Interface) => self.merge_interface(target, source),
+            Some(TypeKind::Struct) => self.merge_struct(target, source),
+            Some(TypeKind::Map) => self.merge_map(target, source),
+            Some(TypeKind::Pointer) => self.merge_pointer(target, source),
+            Some(TypeKind::Interface) => self.merge_interface(target, source),
             _ => self.merge_flat(target, source),
         }
     }
@@ -150,7 +150,7 @@ impl Merger<'_, '_> {
     }
 
     /// Merges one entry of a source into a map.
-    fn merge_entry(&mut self, map: &Map, key: &Value, key_type: &Type, source: &Slot) -> Result<(), Stop> {
+    fn merge_entry(&mut self, map: &Map, key: &Value, key_type: &Type, source: &Slot) -> Result<(), MergeError> {
         // The key is looked up in both maps, and put into one.
         self.host.step(3)?;
         check_assignable("reflect.Value.MapIndex", key_type, map.key)?;
@@ -158,7 +158,11 @@ impl Merger<'_, '_> {
             Some(value) => Slot::in_place(value, map.item, false),
             None => Slot::nothing(),
         };
-        if matches!(kind(source), Some(Kind::Map | Kind::Interface | Kind::Slice)) && is_nil(source)? {
+        if matches!(
+            kind(source),
+            Some(TypeKind::Map | TypeKind::Interface | TypeKind::Slice)
+        ) && is_nil(source)?
+        {
             if self.overwrite {
                 self.put(map, key, source)?;
             }
@@ -167,7 +171,7 @@ impl Merger<'_, '_> {
         let source_kind = source.value.type_of().map(|of| of.kind());
         let mut is_filled = !is_empty(&target.value);
         match source_kind {
-            Some(Kind::Struct | Kind::Pointer | Kind::Map) => {
+            Some(TypeKind::Struct | TypeKind::Pointer | TypeKind::Map) => {
                 let replaced = self.inner(&Slot::of(target.value.clone()), &Slot::of(source.value.clone()))?;
                 // Go changed what a pointer in the map points at; here that is another pointer.
                 let now = replaced.as_ref().unwrap_or(&target.value);
@@ -176,7 +180,7 @@ impl Merger<'_, '_> {
                     map.insert(key.clone(), replaced);
                 }
             }
-            Some(Kind::Slice) => {
+            Some(TypeKind::Slice) => {
                 let slice = self.merged_slice(map, &target, &source.value)?;
                 self.put(map, key, &Slot::of(slice))?;
             }
@@ -184,20 +188,20 @@ impl Merger<'_, '_> {
         }
         if is_filled {
             let target_kind = target.value.type_of().map(|of| of.kind());
-            let is_merged =
-                source_kind == Some(Kind::Slice) || (source_kind == Some(Kind::Map) && target_kind == Some(Kind::Map));
+            let is_merged = source_kind == Some(TypeKind::Slice)
+                || (source_kind == Some(TypeKind::Map) && target_kind == Some(TypeKind::Map));
             if is_merged {
                 return Ok(());
             }
         }
-        if !is_filled || (self.overwrite && kind(source) != Some(Kind::Pointer)) {
+        if !is_filled || (self.overwrite && kind(source) != Some(TypeKind::Pointer)) {
             self.put(map, key, source)?;
         }
         Ok(())
     }
 
     /// What Go puts at a key for a slice at first, which only matters when that fails.
-    fn merged_slice(&self, map: &Map, target: &Slot, source: &Value) -> Result<Value, Stop> {
+    fn merged_slice(&self, map: &Map, target: &Slot, source: &Value) -> Result<Value, MergeError> {
         let is_missing = !target.is_valid() || is_nil(target)?;
         if self.overwrite || map.is_empty() {
             return Ok(source.clone());
@@ -213,7 +217,7 @@ impl Merger<'_, '_> {
         let Value::Pointer(pointer) = &target.value else {
             return Ok(None);
         };
-        if !matches!(kind(source), Some(Kind::Pointer)) {
+        if !matches!(kind(source), Some(TypeKind::Pointer)) {
             return match &pointer.target {
                 _ if is_reflect_nil(source) => Ok(None),
                 Some(_) if self.overwrite => self.merge_reference(target, source),
@@ -259,7 +263,7 @@ impl Merger<'_, '_> {
     fn merge_target(&mut self, pointer: &Pointer, target: &Value, source: &Slot) -> Replaced {
         let target = Slot::in_place(target.clone(), pointer.to, true);
         if target.type_of() != source.type_of() {
-            return Err(Stop::DifferentTypes);
+            return Err(MergeError::DifferentTypes);
         }
         let replaced = self.inner(&target, source)?;
         Ok(replaced.map(|value| Value::Pointer(Pointer::new(pointer.to, value))))
@@ -274,7 +278,7 @@ impl Merger<'_, '_> {
     }
 
     /// Go's `Value.SetMapIndex`.
-    fn put(&mut self, map: &Map, key: &Value, value: &Slot) -> Result<(), Stop> {
+    fn put(&mut self, map: &Map, key: &Value, value: &Slot) -> Result<(), MergeError> {
         if let Some(of) = value.type_of() {
             check_assignable("reflect.Value.SetMapIndex", &of, map.item)?;
         }
@@ -287,8 +291,8 @@ impl Merger<'_, '_> {
     }
 }
 
-/// Go's `Value.Kind` of a place; `None` when there is nothing.
-fn kind(slot: &Slot) -> Option<Kind> {
+/// Go's `Value.TypeKind` of a place; `None` when there is nothing.
+fn kind(slot: &Slot) -> Option<TypeKind> {
     slot.type_of().map(|of| of.kind())
 }
 
@@ -314,8 +318,8 @@ fn check_assignable(what: &str, from: &Type, to: &Type) -> Result<(), Failure> {
 /// Go's `Value.IsNil`, which not every kind can be asked.
 fn is_nil(slot: &Slot) -> Result<bool, Failure> {
     match kind(slot) {
-        Some(Kind::Interface) => Ok(matches!(slot.value, Value::Nil)),
-        Some(Kind::Map | Kind::Slice | Kind::Pointer) => Ok(slot.value.is_nil()),
+        Some(TypeKind::Interface) => Ok(matches!(slot.value, Value::Nil)),
+        Some(TypeKind::Map | TypeKind::Slice | TypeKind::Pointer) => Ok(slot.value.is_nil()),
         _ => Err(bad_call("IsNil", slot)),
     }
 }

@@ -277,10 +277,10 @@ fn rand_int(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     if width <= 0 {
         return Err(Failure::new("invalid argument to Intn"));
     }
-    let mut dice = [0; 8];
-    host.world().random(&mut dice);
+    let mut random = [0; 8];
+    host.world().random(&mut random);
     // The upper half of the product is below the width, evenly but for one in 2^64 / width.
-    let product = u128::from(u64::from_le_bytes(dice)) * u128::from(width.unsigned_abs());
+    let product = u128::from(u64::from_le_bytes(random)) * u128::from(width.unsigned_abs());
     Ok(Value::int(least.wrapping_add((product >> 64) as i64)))
 }
 

@@ -32,7 +32,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::testing::StillWorld;
+    use crate::testing::FixedWorld;
     use bumpwright_template::Limits;
 
     #[test]
@@ -56,7 +56,7 @@ mod tests {
             ("\n-----END A", None),
             ("", None),
         ] {
-            let mut host = Host::new(Limits::default(), &StillWorld);
+            let mut host = Host::new(Limits::default(), &FixedWorld);
             let block = decode(&mut host, text.as_bytes()).unwrap();
             let block = block.as_ref().map(|block| (&*block.kind, &**block.bytes));
             assert_eq!(block, found.map(|(kind, bytes)| (kind, bytes.as_bytes())), "{text:?}");

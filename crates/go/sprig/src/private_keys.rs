@@ -1,6 +1,6 @@
 //! Private keys: making them, and reading and writing them in PEM.
 
-use super::{pem, random::dice};
+use super::{pem, random::key_rng};
 use bumpwright_template::{Args, Failure, Host, Value};
 use dsa::KeySize;
 use ed25519_dalek::pkcs8::{EncodePrivateKey, KeypairBytes, PrivateKeyInfoRef};
@@ -46,7 +46,7 @@ pub(super) fn generate(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Fai
         b"dsa" => return Ok(new_dsa(host, KeySize::DSA_2048_256)?.as_str().into()),
         b"ecdsa" => {
             host.step(KEY_STEPS)?;
-            PrivateKey::P256(p256::SecretKey::generate_from_rng(&mut dice(host.world())))
+            PrivateKey::P256(p256::SecretKey::generate_from_rng(&mut key_rng(host.world())))
         }
         b"ed25519" => {
             host.step(KEY_STEPS)?;
@@ -63,9 +63,9 @@ pub(super) fn generate(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Fai
 fn new_dsa(host: &mut Host<'_>, size: KeySize) -> Result<Zeroizing<String>, Failure> {
     // The search goes through all numbers and is that much slower than the one for RSA.
     host.step(PRIME_STEPS * 5)?;
-    let mut dice = dice(host.world());
-    let Ok(parameters) = dsa::Components::try_generate_from_rng_with_key_size(&mut dice, size);
-    let Ok(key) = dsa::SigningKey::try_generate_from_rng_with_components(&mut dice, parameters);
+    let mut rng = key_rng(host.world());
+    let Ok(parameters) = dsa::Components::try_generate_from_rng_with_key_size(&mut rng, size);
+    let Ok(key) = dsa::SigningKey::try_generate_from_rng_with_components(&mut rng, parameters);
     let (public, private) = (key.verifying_key(), Zeroizing::new(key.x().to_be_bytes()));
     let parameters = public.components();
     let numbers = [
@@ -77,7 +77,7 @@ fn new_dsa(host: &mut Host<'_>, size: KeySize) -> Result<Zeroizing<String>, Fail
         &*private,
     ];
     let numbers: Result<Vec<Uint>, _> = numbers.into_iter().map(Uint::new).collect();
-    let bytes = Zeroizing::new(numbers.and_then(|numbers| numbers.to_der()).map_err(said)?);
+    let bytes = Zeroizing::new(numbers.and_then(|numbers| numbers.to_der()).map_err(crate_error)?);
     pem::encode("DSA PRIVATE KEY", &bytes)
 }
 
@@ -85,8 +85,8 @@ impl PrivateKey {
     /// A new RSA key of so many bits.
     pub fn new_rsa(host: &mut Host<'_>, bits: u32) -> Result<Self, Failure> {
         host.step(u64::from(bits).pow(4) / (PRIME_BITS.pow(4) / PRIME_STEPS))?;
-        let key = RsaPrivateKey::new(&mut dice(host.world()), bits as usize);
-        key.map(Self::Rsa).map_err(said)
+        let key = RsaPrivateKey::new(&mut key_rng(host.world()), bits as usize);
+        key.map(Self::Rsa).map_err(crate_error)
     }
 
     /// Sprig's `parsePrivateKeyPEM`, without DSA keys: those could not sign anyway.
@@ -109,9 +109,9 @@ impl PrivateKey {
 
     /// Sprig's `pemBlockForKey`.
     pub fn to_pem(&self) -> Result<Zeroizing<String>, Failure> {
-        let sec1 = |bytes: der::Result<Zeroizing<Vec<u8>>>| pem::encode("EC PRIVATE KEY", &bytes.map_err(said)?);
+        let sec1 = |bytes: der::Result<Zeroizing<Vec<u8>>>| pem::encode("EC PRIVATE KEY", &bytes.map_err(crate_error)?);
         match self {
-            Self::Rsa(key) => pem::encode("RSA PRIVATE KEY", key.to_pkcs1_der().map_err(said)?.as_bytes()),
+            Self::Rsa(key) => pem::encode("RSA PRIVATE KEY", key.to_pkcs1_der().map_err(crate_error)?.as_bytes()),
             Self::P256(key) => sec1(key.to_sec1_der()),
             Self::P384(key) => sec1(key.to_sec1_der()),
             Self::P521(key) => sec1(key.to_sec1_der()),
@@ -121,7 +121,7 @@ impl PrivateKey {
                     secret_key: key.to_bytes(),
                     public_key: None,
                 };
-                pem::encode("PRIVATE KEY", key.to_pkcs8_der().map_err(said)?.as_bytes())
+                pem::encode("PRIVATE KEY", key.to_pkcs8_der().map_err(crate_error)?.as_bytes())
             }
         }
     }
@@ -135,7 +135,7 @@ impl PrivateKey {
             Self::P521(key) => SubjectPublicKeyInfoOwned::from_key(&key.public_key()),
             Self::Ed25519(key) => SubjectPublicKeyInfoOwned::from_key(&key.verifying_key()),
         };
-        public.map_err(said)
+        public.map_err(crate_error)
     }
 
     /// Signs a certificate, with the hash that Go uses for such a key.
@@ -149,19 +149,19 @@ impl PrivateKey {
             Self::Rsa(key) => {
                 charge(host, key.size())?;
                 let key = rsa::pkcs1v15::SigningKey::<Sha256>::new(key.clone());
-                certificate.build_with_rng::<_, rsa::pkcs1v15::Signature, _>(&key, &mut dice(host.world()))
+                certificate.build_with_rng::<_, rsa::pkcs1v15::Signature, _>(&key, &mut key_rng(host.world()))
             }
             Self::P256(key) => certificate.build::<_, p256::ecdsa::DerSignature>(&p256::ecdsa::SigningKey::from(key)),
             Self::P384(key) => certificate.build::<_, p384::ecdsa::DerSignature>(&p384::ecdsa::SigningKey::from(key)),
             Self::P521(key) => certificate.build::<_, p521::ecdsa::DerSignature>(&p521::ecdsa::SigningKey::from(key)),
             Self::Ed25519(key) => certificate.build::<_, ed25519_dalek::Signature>(key),
         };
-        signed.map_err(said)
+        signed.map_err(crate_error)
     }
 }
 
 /// What a crate says went wrong.
-pub(super) fn said(error: impl Display) -> Failure {
+pub(super) fn crate_error(error: impl Display) -> Failure {
     Failure::new(error.to_string())
 }
 
@@ -179,14 +179,14 @@ fn charge(host: &mut Host<'_>, size: usize) -> Result<(), Failure> {
 }
 
 fn from_pkcs1(host: &mut Host<'_>, bytes: &[u8]) -> Result<PrivateKey, Failure> {
-    let key = pkcs1::RsaPrivateKey::from_der(bytes).map_err(said)?;
+    let key = pkcs1::RsaPrivateKey::from_der(bytes).map_err(crate_error)?;
     let size = key.modulus.as_bytes().len();
     if !RSA_SIZES.contains(&size) {
         let (least, most) = (RSA_SIZES.start() * 8, RSA_SIZES.end() * 8);
         return Err(Failure::new(format!("RSA keys have {least} to {most} bits")));
     }
     charge(host, size)?;
-    let key = RsaPrivateKey::try_from(key).map_err(said)?;
+    let key = RsaPrivateKey::try_from(key).map_err(crate_error)?;
     match key.primes() {
         // The crate panics when it writes a key whose primes take up more or fewer machine words than each other.
         [p, q] if p.bits_precision() == q.bits_precision() => Ok(PrivateKey::Rsa(key)),
@@ -199,22 +199,22 @@ fn from_sec1(bytes: &[u8]) -> Result<PrivateKey, Failure> {
     let p384 = |bytes| p384::SecretKey::from_sec1_der(bytes).map(PrivateKey::P384);
     let p521 = |bytes| p521::SecretKey::from_sec1_der(bytes).map(PrivateKey::P521);
     let key = p256(bytes).or_else(|_| p384(bytes)).or_else(|_| p521(bytes));
-    key.map_err(said)
+    key.map_err(crate_error)
 }
 
 fn from_pkcs8(host: &mut Host<'_>, bytes: &[u8]) -> Result<PrivateKey, Failure> {
-    let key = PrivateKeyInfoRef::from_der(bytes).map_err(said)?;
+    let key = PrivateKeyInfoRef::from_der(bytes).map_err(crate_error)?;
     match key.algorithm.oid {
         pkcs1::ALGORITHM_OID => from_pkcs1(host, key.private_key.as_bytes()),
         p256::elliptic_curve::ALGORITHM_OID => {
             let p256 = p256::SecretKey::try_from(key.clone()).map(PrivateKey::P256);
             let p384 = || p384::SecretKey::try_from(key.clone()).map(PrivateKey::P384);
             let p521 = || p521::SecretKey::try_from(key.clone()).map(PrivateKey::P521);
-            p256.or_else(|_| p384()).or_else(|_| p521()).map_err(said)
+            p256.or_else(|_| p384()).or_else(|_| p521()).map_err(crate_error)
         }
         ed25519_dalek::pkcs8::ALGORITHM_OID => ed25519_dalek::SigningKey::try_from(key)
             .map(PrivateKey::Ed25519)
-            .map_err(said),
+            .map_err(crate_error),
         other => Err(Failure::new(format!(
             "x509: PKCS#8 wrapping contained private key with unknown algorithm: {other}"
         ))),
@@ -226,7 +226,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
     use super::*;
-    use crate::testing::{StillWorld, call};
+    use crate::testing::{FixedWorld, call};
     use bumpwright_template::Limits;
     use x509_cert::der::asn1::UintRef;
 
@@ -238,7 +238,7 @@ mod tests {
     }
 
     fn read(text: &str) -> Result<PrivateKey, Failure> {
-        PrivateKey::from_pem(&mut Host::new(Limits::default(), &StillWorld), text.as_bytes())
+        PrivateKey::from_pem(&mut Host::new(Limits::default(), &FixedWorld), text.as_bytes())
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
         // Small, so that the test is fast.
         #[allow(deprecated)]
         let size = KeySize::DSA_1024_160;
-        let mut host = Host::new(Limits::default(), &StillWorld);
+        let mut host = Host::new(Limits::default(), &FixedWorld);
         let text = new_dsa(&mut host, size).unwrap();
         let block = pem::decode(&mut host, text.as_bytes()).unwrap().unwrap();
         let numbers = Vec::<UintRef<'_>>::from_der(&block.bytes).unwrap();
@@ -295,7 +295,8 @@ mod tests {
             ),
         ] {
             match read(&text).map(|_| ()) {
-                Err(Failure::Error(said)) if said == error || error.ends_with(": ") && said.starts_with(error) => {}
+                Err(Failure::Error(crate_error))
+                    if crate_error == error || error.ends_with(": ") && crate_error.starts_with(error) => {}
                 other => panic!("{text}: {other:?}"),
             }
         }
@@ -305,7 +306,7 @@ mod tests {
     #[test]
     fn unsound_rsa_keys_are_refused() {
         let text = new_key("rsa");
-        let mut host = Host::new(Limits::default(), &StillWorld);
+        let mut host = Host::new(Limits::default(), &FixedWorld);
         let block = pem::decode(&mut host, text.as_bytes()).unwrap().unwrap();
         let good = Vec::<UintRef<'_>>::from_der(&block.bytes).unwrap();
         let huge = vec![0xff; 1025];

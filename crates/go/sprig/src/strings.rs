@@ -311,23 +311,23 @@ fn spaced(
     Ok(Value::text(out))
 }
 
-/// The characters in an order that the dice choose.
+/// The characters in an order that the random choose.
 fn shuffle(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let text = args.text(0)?;
     host.produce(text.len().saturating_mul(size_of::<char>()))?;
     walked(host, text)?;
     let mut shuffled: Vec<char> = runes(text).map(|(ch, _)| ch).collect();
-    let mut dice = [0; 512];
+    let mut random = [0; 512];
     for upper in (1..shuffled.len()).rev() {
-        const ROLL: usize = size_of::<u64>();
-        let place = upper * ROLL % dice.len();
-        if place + ROLL == dice.len() || upper + 1 == shuffled.len() {
-            host.world().random(&mut dice);
+        const DRAW: usize = size_of::<u64>();
+        let place = upper * DRAW % random.len();
+        if place + DRAW == random.len() || upper + 1 == shuffled.len() {
+            host.world().random(&mut random);
         }
-        let roll = dice.get(place..place + ROLL).and_then(|roll| roll.try_into().ok());
-        let roll = roll.map_or(0, u64::from_le_bytes);
+        let bytes = random.get(place..place + DRAW).and_then(|bytes| bytes.try_into().ok());
+        let bytes = bytes.map_or(0, u64::from_le_bytes);
         // The high half of the product is below the bound, and as good as even for any bound that fits in memory.
-        let chosen = (u128::from(roll) * (upper as u128 + 1)) >> u64::BITS;
+        let chosen = (u128::from(bytes) * (upper as u128 + 1)) >> u64::BITS;
         shuffled.swap(upper, chosen as usize);
     }
     Ok(made(host, String::from_iter(shuffled).into_bytes())?.into())

@@ -1,6 +1,6 @@
 //! Sprig's idea of a value as a string, which many of its functions take anything through.
 
-use bumpwright_template::{Failure, Host, Kind, LIST_BYTES, Text, Type, UINT8, Value, find_print_method, print};
+use bumpwright_template::{Failure, Host, LIST_BYTES, Text, Type, TypeKind, UINT8, Value, find_print_method, print};
 
 /// Strings and `[]byte` as they are, errors and Stringers by their methods, everything else as `%v` prints it.
 pub(super) fn strval(host: &mut Host<'_>, value: &Value) -> Result<Text, Failure> {
@@ -46,7 +46,7 @@ pub(super) fn is_list_or_points_at_one(value: &Value) -> bool {
         Some(Type::Pointer(to)) => Some(*to),
         other => other,
     };
-    of.is_some_and(|of| matches!(of.kind(), Kind::Slice | Kind::Array))
+    of.is_some_and(|of| matches!(of.kind(), TypeKind::Slice | TypeKind::Array))
 }
 
 /// Counts bytes that are searched or compared, many at once.

@@ -6,9 +6,9 @@ use bumpwright_template::{Args, Body, Failure, Host, Limits, Value, World};
 
 /// A clock that stands still, and dice that always show the same.
 #[derive(Debug)]
-pub(super) struct StillWorld;
+pub(super) struct FixedWorld;
 
-impl World for StillWorld {
+impl World for FixedWorld {
     fn now(&self) -> (i64, u32) {
         (1_700_000_000, 0)
     }
@@ -30,5 +30,5 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, Failure> {
     let Body::Plain(body) = function.body else {
         panic!("{name} takes reflect.Value")
     };
-    body(&mut Host::new(Limits::default(), &StillWorld), Args(arguments))
+    body(&mut Host::new(Limits::default(), &FixedWorld), Args(arguments))
 }

@@ -5,7 +5,7 @@ use bumpwright_gostd::{first_rune, runes, unicode};
 
 /// What the characters of a word are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum WordKind {
     /// No valid character at all: the end, or what is broken until there.
     Nothing,
     Number,
@@ -20,7 +20,7 @@ enum Kind {
 
 /// The words of a name on their way into the output.
 struct Words<'t> {
-    kind: Kind,
+    kind: WordKind,
     word: &'t [u8],
     rest: &'t [u8],
     connector: u8,
@@ -53,9 +53,9 @@ impl<'t> Words<'t> {
         self.write(kind, word);
         self.advance();
         match kind {
-            Kind::Connector | Kind::Punct => {}
-            Kind::Number => self.finish_number(),
-            _ if self.kind != Kind::Number => self.separate(),
+            WordKind::Connector | WordKind::Punct => {}
+            WordKind::Number => self.finish_number(),
+            _ if self.kind != WordKind::Number => self.separate(),
             _ if self.rest.is_empty() => {}
             _ => self.number_behind_letters(),
         }
@@ -65,30 +65,30 @@ impl<'t> Words<'t> {
     fn number_behind_letters(&mut self) {
         let number = self.word;
         self.advance();
-        if self.kind == Kind::Letters {
+        if self.kind == WordKind::Letters {
             self.connect();
-            self.write(Kind::Number, number);
+            self.write(WordKind::Number, number);
             self.finish_number();
         } else {
-            self.write(Kind::Number, number);
+            self.write(WordKind::Number, number);
             self.separate();
         }
     }
 
     /// Takes the letters and numbers that belong to the number before them.
     fn finish_number(&mut self) {
-        while matches!(self.kind, Kind::Letters | Kind::Number) {
+        while matches!(self.kind, WordKind::Letters | WordKind::Number) {
             self.write(self.kind, self.word);
             self.advance();
         }
-        if self.kind != Kind::Nothing {
+        if self.kind != WordKind::Nothing {
             self.separate();
         }
     }
 
     /// Connects the next word, unless it does that itself.
     fn separate(&mut self) {
-        if !matches!(self.kind, Kind::Connector | Kind::Punct) {
+        if !matches!(self.kind, WordKind::Connector | WordKind::Punct) {
             self.connect();
         }
     }
@@ -101,8 +101,8 @@ impl<'t> Words<'t> {
         (self.kind, self.word, self.rest) = next_word(self.rest);
     }
 
-    fn write(&mut self, kind: Kind, word: &'t [u8]) {
-        if !matches!(kind, Kind::Capital | Kind::Connector) {
+    fn write(&mut self, kind: WordKind, word: &'t [u8]) {
+        if !matches!(kind, WordKind::Capital | WordKind::Connector) {
             self.out.extend_from_slice(word);
             return;
         }
@@ -123,9 +123,9 @@ impl<'t> Words<'t> {
 
 /// The first word of `text`, and what is behind it. Bytes that are not valid belong to the word of the next character
 /// that is, or to the last word.
-fn next_word(text: &[u8]) -> (Kind, &[u8], &[u8]) {
+fn next_word(text: &[u8]) -> (WordKind, &[u8], &[u8]) {
     let (kind, end) = match next_valid(text) {
-        None => (Kind::Nothing, text.len()),
+        None => (WordKind::Nothing, text.len()),
         Some((first, end)) => {
             let kind = kind_of(first);
             (kind, end_of_word(kind, text, end))
@@ -135,48 +135,48 @@ fn next_word(text: &[u8]) -> (Kind, &[u8], &[u8]) {
     (kind, word, rest)
 }
 
-fn kind_of(ch: char) -> Kind {
+fn kind_of(ch: char) -> WordKind {
     if is_connector(ch) {
-        Kind::Connector
+        WordKind::Connector
     } else if unicode::is_punct(ch) {
-        Kind::Punct
+        WordKind::Punct
     } else if unicode::is_upper(ch) {
-        Kind::Capital
+        WordKind::Capital
     } else if is_alphabetic(ch) {
-        Kind::Letters
+        WordKind::Letters
     } else if unicode::is_number(ch) {
-        Kind::Number
+        WordKind::Number
     } else {
-        Kind::Other
+        WordKind::Other
     }
 }
 
 /// Where the word ends whose first character ends at `from`.
-fn end_of_word(kind: Kind, text: &[u8], from: usize) -> usize {
-    let is_small = |ch| kind_of(ch) == Kind::Letters;
+fn end_of_word(kind: WordKind, text: &[u8], from: usize) -> usize {
+    let is_small = |ch| kind_of(ch) == WordKind::Letters;
     let run = match kind {
-        Kind::Capital => match valid_from(text, from) {
+        WordKind::Capital => match valid_from(text, from) {
             Some((second, _)) if unicode::is_upper(second) => {
-                let capitals = Run::of(text, from, unicode::is_upper);
+                let capitals = CharacterRun::of(text, from, unicode::is_upper);
                 // The last of several capitals begins the next word if small letters follow: HTTP Server.
                 return match capitals.next {
                     Some(next) if is_small(next) => capitals.last,
                     _ => capitals.end,
                 };
             }
-            _ => Run::of(text, from, is_small),
+            _ => CharacterRun::of(text, from, is_small),
         },
-        Kind::Letters => Run::of(text, from, is_small),
-        Kind::Connector => Run::of(text, from, is_connector),
-        Kind::Punct => Run::of(text, from, unicode::is_punct),
-        Kind::Number => Run::of(text, from, unicode::is_number),
-        Kind::Nothing | Kind::Other => Run::of(text, from, |ch| kind_of(ch) == Kind::Other),
+        WordKind::Letters => CharacterRun::of(text, from, is_small),
+        WordKind::Connector => CharacterRun::of(text, from, is_connector),
+        WordKind::Punct => CharacterRun::of(text, from, unicode::is_punct),
+        WordKind::Number => CharacterRun::of(text, from, unicode::is_number),
+        WordKind::Nothing | WordKind::Other => CharacterRun::of(text, from, |ch| kind_of(ch) == WordKind::Other),
     };
     run.end
 }
 
 /// Characters of one kind, one behind the other.
-struct Run {
+struct CharacterRun {
     end: usize,
     /// Where the last of them begins, or bytes that are not valid before it.
     last: usize,
@@ -184,7 +184,7 @@ struct Run {
     next: Option<char>,
 }
 
-impl Run {
+impl CharacterRun {
     fn of(text: &[u8], from: usize, accepts: impl Fn(char) -> bool) -> Self {
         let (mut last, mut end) = (from, from);
         loop {

@@ -1,6 +1,6 @@
 //! Certificates as Sprig wants them.
 
-use super::private_keys::{PrivateKey, said};
+use super::private_keys::{PrivateKey, crate_error};
 use bumpwright_gostd::quote_bytes;
 use bumpwright_template::{Failure, Host, Text};
 use sha2::{Digest, Sha256};
@@ -29,7 +29,7 @@ use x509_cert::{
 
 /// What a certificate is to say.
 #[derive(Debug)]
-pub(super) struct Wish {
+pub(super) struct CertificateSpec {
     /// The common name of the subject.
     pub name: Text,
     pub addresses: Vec<IpAddr>,
@@ -77,12 +77,12 @@ const KEY_ID: usize = 20;
 /// A certificate in DER.
 pub(super) fn create(
     host: &mut Host<'_>,
-    wish: &Wish,
+    spec: &CertificateSpec,
     key: &PrivateKey,
     signer: &Signer<'_>,
 ) -> Result<Vec<u8>, Failure> {
     let public = key.public()?;
-    let subject = subject(&wish.name)?;
+    let subject = subject(&spec.name)?;
     let mut authority_id = None;
     let (issuer, signing_key) = match signer {
         Signer::Itself => (subject.clone(), key),
@@ -93,7 +93,7 @@ pub(super) fn create(
                 return Err(Failure::new(text));
             }
             if *authority.subject() != subject {
-                let id = authority.get_extension::<SubjectKeyIdentifier>().map_err(said)?;
+                let id = authority.get_extension::<SubjectKeyIdentifier>().map_err(crate_error)?;
                 authority_id = id.map(|(_, id)| id.0);
             }
             (authority.subject().clone(), *signing_key)
@@ -101,40 +101,40 @@ pub(super) fn create(
     };
     let mut serial = [0; 16];
     host.world().random(&mut serial);
-    let serial = SerialNumber::new(&serial).map_err(said)?;
-    let validity = validity(host, wish.days)?;
+    let serial = SerialNumber::new(&serial).map_err(crate_error)?;
+    let validity = validity(host, spec.days)?;
     let profile = Profile { subject, issuer };
-    let mut builder = CertificateBuilder::new(profile, serial, validity, public.clone()).map_err(said)?;
+    let mut builder = CertificateBuilder::new(profile, serial, validity, public.clone()).map_err(crate_error)?;
 
     let mut usage = KeyUsages::DigitalSignature | KeyUsages::KeyEncipherment;
-    if wish.is_authority {
+    if spec.is_authority {
         usage |= KeyUsages::KeyCertSign;
     }
     let usages = vec![rfc5280::ID_KP_SERVER_AUTH, rfc5280::ID_KP_CLIENT_AUTH];
     let constraints = BasicConstraints {
-        ca: wish.is_authority,
+        ca: spec.is_authority,
         path_len_constraint: None,
     };
-    builder.add_extension(&KeyUsage(usage)).map_err(said)?;
-    builder.add_extension(&ExtendedKeyUsage(usages)).map_err(said)?;
-    builder.add_extension(&constraints).map_err(said)?;
-    if wish.is_authority {
+    builder.add_extension(&KeyUsage(usage)).map_err(crate_error)?;
+    builder.add_extension(&ExtendedKeyUsage(usages)).map_err(crate_error)?;
+    builder.add_extension(&constraints).map_err(crate_error)?;
+    if spec.is_authority {
         // The crate would take SHA-1, as the standard says; Go takes the start of this one.
         let hash = Sha256::digest(public.subject_public_key.raw_bytes());
-        let id = OctetString::new(hash.get(..KEY_ID).unwrap_or_default()).map_err(said)?;
-        builder.add_extension(&SubjectKeyIdentifier(id)).map_err(said)?;
+        let id = OctetString::new(hash.get(..KEY_ID).unwrap_or_default()).map_err(crate_error)?;
+        builder.add_extension(&SubjectKeyIdentifier(id)).map_err(crate_error)?;
     }
     if authority_id.is_some() {
         let id = AuthorityKeyIdentifier {
             key_identifier: authority_id,
             ..AuthorityKeyIdentifier::default()
         };
-        builder.add_extension(&id).map_err(said)?;
+        builder.add_extension(&id).map_err(crate_error)?;
     }
-    if !wish.hosts.is_empty() || !wish.addresses.is_empty() {
-        builder.add_extension(&alternative_names(wish)?).map_err(said)?;
+    if !spec.hosts.is_empty() || !spec.addresses.is_empty() {
+        builder.add_extension(&alternative_names(spec)?).map_err(crate_error)?;
     }
-    signing_key.sign(host, builder)?.to_der().map_err(said)
+    signing_key.sign(host, builder)?.to_der().map_err(crate_error)
 }
 
 /// A distinguished name of nothing but a common name; an empty one is left out.
@@ -152,16 +152,16 @@ fn subject(name: &[u8]) -> Result<Name, Failure> {
         value,
     };
     let names = SetOfVec::try_from([attribute]).and_then(|set| vec![set].to_der());
-    names.and_then(|names| Name::from_der(&names)).map_err(said)
+    names.and_then(|names| Name::from_der(&names)).map_err(crate_error)
 }
 
-fn alternative_names(wish: &Wish) -> Result<SubjectAltName, Failure> {
-    let hosts = wish.hosts.iter().map(|host| {
+fn alternative_names(spec: &CertificateSpec) -> Result<SubjectAltName, Failure> {
+    let hosts = spec.hosts.iter().map(|host| {
         let text = || format!("x509: {} cannot be encoded as an IA5String", quote_bytes(host));
         let name = Ia5String::new(&**host).map(GeneralName::DnsName);
         name.map_err(|_| Failure::new(text()))
     });
-    let addresses = wish.addresses.iter().map(|address| Ok(address.to_canonical().into()));
+    let addresses = spec.addresses.iter().map(|address| Ok(address.to_canonical().into()));
     hosts.chain(addresses).collect::<Result<_, _>>().map(SubjectAltName)
 }
 
@@ -173,7 +173,9 @@ fn validity(host: &Host<'_>, days: i64) -> Result<Validity, Failure> {
     let lasts = days.wrapping_mul(86_400 * NANOSECONDS) / NANOSECONDS;
     let time = |seconds: i64| {
         let since_1970 = Duration::from_secs(seconds.try_into().unwrap_or_default());
-        DateTime::from_unix_duration(since_1970).map(Time::from).map_err(said)
+        DateTime::from_unix_duration(since_1970)
+            .map(Time::from)
+            .map_err(crate_error)
     };
     Ok(Validity::new(time(now)?, time(now.saturating_add(lasts))?))
 }

@@ -108,26 +108,27 @@ fn prefixed(text: &[u8]) -> (u32, &[u8]) {
 pub(super) fn underscores_fit(text: &[u8]) -> bool {
     let (_, text) = split_sign(text);
     let (mut last, hex, rest) = match text {
-        [b'0', b'b' | b'B' | b'o' | b'O', rest @ ..] => (Seen::Digit, false, rest),
-        [b'0', b'x' | b'X', rest @ ..] => (Seen::Digit, true, rest),
-        all => (Seen::Other, false, all),
+        [b'0', b'b' | b'B' | b'o' | b'O', rest @ ..] => (DigitClass::Digit, false, rest),
+        [b'0', b'x' | b'X', rest @ ..] => (DigitClass::Digit, true, rest),
+        all => (DigitClass::Other, false, all),
     };
     for byte in rest {
         let next = match byte {
-            b'_' => Seen::Underscore,
-            _ if byte.is_ascii_digit() || hex && byte.is_ascii_hexdigit() => Seen::Digit,
-            _ => Seen::Other,
+            b'_' => DigitClass::Underscore,
+            _ if byte.is_ascii_digit() || hex && byte.is_ascii_hexdigit() => DigitClass::Digit,
+            _ => DigitClass::Other,
         };
         match (last, next) {
-            (Seen::Other | Seen::Underscore, Seen::Underscore) | (Seen::Underscore, Seen::Other) => return false,
+            (DigitClass::Other | DigitClass::Underscore, DigitClass::Underscore)
+            | (DigitClass::Underscore, DigitClass::Other) => return false,
             _ => last = next,
         }
     }
-    last != Seen::Underscore
+    last != DigitClass::Underscore
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Seen {
+enum DigitClass {
     Digit,
     Underscore,
     Other,

@@ -14,7 +14,7 @@ impl Time {
     /// # Errors
     /// Go's text: `parsing time "x" as "2006": cannot parse "x" as "2006"`, `parsing time "…": month out of range`.
     pub fn parse(layout: &[u8], text: &[u8]) -> Result<Self, String> {
-        let mut found = Found::default();
+        let mut found = ParsedTime::default();
         let (mut rest, mut layout_left) = (text, layout);
         loop {
             let piece = next_piece(layout_left);
@@ -33,8 +33,8 @@ impl Time {
             rest = found
                 .read(element, rest, layout_left)
                 .map_err(|refusal| match refusal {
-                    Refusal::Unreadable => cannot(rest, piece.spelling),
-                    Refusal::OutOfRange(what) => fault(text, &format!("{what} out of range")),
+                    ParseFailure::Unreadable => cannot(rest, piece.spelling),
+                    ParseFailure::OutOfRange(what) => fault(text, &format!("{what} out of range")),
                 })?;
         }
         found.into_time().map_err(|what| fault(text, what))
@@ -47,14 +47,14 @@ fn fault(text: &[u8], what: &str) -> String {
 
 /// Why an element could not be read.
 #[derive(Debug)]
-enum Refusal {
+enum ParseFailure {
     Unreadable,
     OutOfRange(&'static str),
 }
 
 /// What has been read so far.
 #[derive(Debug, Default)]
-struct Found {
+struct ParsedTime {
     year: i64,
     month: Option<i64>,
     day: Option<i64>,
@@ -70,11 +70,11 @@ struct Found {
     zone_name: Vec<u8>,
 }
 
-type Read<'t, T> = Result<(T, &'t [u8]), Refusal>;
+type Read<'t, T> = Result<(T, &'t [u8]), ParseFailure>;
 
-impl Found {
+impl ParsedTime {
     /// Reads one element; `layout` is what comes after it.
-    fn read<'t>(&mut self, element: Element, text: &'t [u8], layout: &[u8]) -> Result<&'t [u8], Refusal> {
+    fn read<'t>(&mut self, element: Element, text: &'t [u8], layout: &[u8]) -> Result<&'t [u8], ParseFailure> {
         use Element as E;
         match element {
             E::LongYear | E::Year => self.read_year(element == E::LongYear, text),
@@ -119,12 +119,12 @@ impl Found {
         }
     }
 
-    fn read_year<'t>(&mut self, long: bool, text: &'t [u8]) -> Result<&'t [u8], Refusal> {
+    fn read_year<'t>(&mut self, long: bool, text: &'t [u8]) -> Result<&'t [u8], ParseFailure> {
         let (digits, rest) = split(text, if long { 4 } else { 2 })?;
         if long && !digits.first().is_some_and(u8::is_ascii_digit) {
-            return Err(Refusal::Unreadable);
+            return Err(ParseFailure::Unreadable);
         }
-        let year = signed_number(digits).ok_or(Refusal::Unreadable)?;
+        let year = signed_number(digits).ok_or(ParseFailure::Unreadable)?;
         self.year = match year {
             year if long => year,
             69.. => year + 1900,
@@ -133,14 +133,14 @@ impl Found {
         Ok(rest)
     }
 
-    fn read_month<'t>(&mut self, element: Element, text: &'t [u8]) -> Result<&'t [u8], Refusal> {
+    fn read_month<'t>(&mut self, element: Element, text: &'t [u8]) -> Result<&'t [u8], ParseFailure> {
         let (month, rest) = match element {
             Element::LongMonth => name(&MONTHS, usize::MAX, text)?,
             Element::Month => name(&MONTHS, 3, text)?,
             _ => {
                 let (month, rest) = two_digits(text, element == Element::ZeroMonth)?;
                 if !(1..=12).contains(&month) {
-                    return Err(Refusal::OutOfRange("month"));
+                    return Err(ParseFailure::OutOfRange("month"));
                 }
                 (month, rest)
             }
@@ -150,14 +150,14 @@ impl Found {
     }
 
     /// Seconds may have decimal places also when the layout does not say so.
-    fn read_unasked_fraction<'t>(&mut self, text: &'t [u8], layout: &[u8]) -> Result<&'t [u8], Refusal> {
+    fn read_unasked_fraction<'t>(&mut self, text: &'t [u8], layout: &[u8]) -> Result<&'t [u8], ParseFailure> {
         if !starts_fraction(text) || matches!(next_piece(layout).element, Some(Element::Fraction(_))) {
             return Ok(text);
         }
         self.read_places(text)
     }
 
-    fn read_fraction<'t>(&mut self, fraction: Fraction, text: &'t [u8]) -> Result<&'t [u8], Refusal> {
+    fn read_fraction<'t>(&mut self, fraction: Fraction, text: &'t [u8]) -> Result<&'t [u8], ParseFailure> {
         match fraction.trimmed {
             false => {
                 let (places, rest) = split(text, fraction.digits + 1)?;
@@ -170,31 +170,31 @@ impl Found {
     }
 
     /// A separator and as many digits as there are.
-    fn read_places<'t>(&mut self, text: &'t [u8]) -> Result<&'t [u8], Refusal> {
+    fn read_places<'t>(&mut self, text: &'t [u8]) -> Result<&'t [u8], ParseFailure> {
         let digits = text.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
         let (places, rest) = split(text, digits + 1)?;
         self.nanosecond = nanoseconds(places)?;
         Ok(rest)
     }
 
-    fn read_half_day<'t>(&mut self, small: bool, text: &'t [u8]) -> Result<&'t [u8], Refusal> {
+    fn read_half_day<'t>(&mut self, small: bool, text: &'t [u8]) -> Result<&'t [u8], ParseFailure> {
         let (half, rest) = split(text, 2)?;
         match (half, small) {
             (b"PM", false) | (b"pm", true) => self.afternoon = true,
             (b"AM", false) | (b"am", true) => self.morning = true,
-            _ => return Err(Refusal::Unreadable),
+            _ => return Err(ParseFailure::Unreadable),
         }
         Ok(rest)
     }
 
-    fn read_offset<'t>(&mut self, form: Offset, text: &'t [u8]) -> Result<&'t [u8], Refusal> {
+    fn read_offset<'t>(&mut self, form: Offset, text: &'t [u8]) -> Result<&'t [u8], ParseFailure> {
         let fields = 1 + usize::from(form.minutes) + usize::from(form.seconds);
         let length = 1 + 2 * fields + if form.colons { fields - 1 } else { 0 };
         let (offset, rest) = split(text, length)?;
         let (sign, digits) = split(offset, 1)?;
         let width = if form.colons { 3 } else { 2 };
         if form.colons && digits.iter().skip(2).step_by(width).any(|byte| *byte != b':') {
-            return Err(Refusal::Unreadable);
+            return Err(ParseFailure::Unreadable);
         }
         let mut numbers = [0; 3];
         let mut readable = true;
@@ -215,24 +215,24 @@ impl Found {
             (hours, 24, "time zone offset hour"),
         ] {
             if number > most {
-                return Err(Refusal::OutOfRange(what));
+                return Err(ParseFailure::OutOfRange(what));
             }
         }
         let seconds = (hours * 60 + minutes) * 60 + seconds;
         self.offset = Some(match sign {
             b"+" if readable => seconds,
             b"-" if readable => -seconds,
-            _ => return Err(Refusal::Unreadable),
+            _ => return Err(ParseFailure::Unreadable),
         });
         Ok(rest)
     }
 
-    fn read_zone_name<'t>(&mut self, text: &'t [u8]) -> Result<&'t [u8], Refusal> {
+    fn read_zone_name<'t>(&mut self, text: &'t [u8]) -> Result<&'t [u8], ParseFailure> {
         if let Some(rest) = text.strip_prefix(b"UTC") {
             self.utc = true;
             return Ok(rest);
         }
-        let length = zone_name_length(text).ok_or(Refusal::Unreadable)?;
+        let length = zone_name_length(text).ok_or(ParseFailure::Unreadable)?;
         let (name, rest) = split(text, length)?;
         self.zone_name = name.to_vec();
         Ok(rest)
@@ -331,7 +331,7 @@ fn drop_spaces(mut text: &[u8], most: usize) -> &[u8] {
 }
 
 fn split(text: &[u8], length: usize) -> Read<'_, &[u8]> {
-    text.split_at_checked(length).ok_or(Refusal::Unreadable)
+    text.split_at_checked(length).ok_or(ParseFailure::Unreadable)
 }
 
 fn store<'t>(
@@ -339,9 +339,9 @@ fn store<'t>(
     (number, rest): (i64, &'t [u8]),
     most: i64,
     what: &'static str,
-) -> Result<&'t [u8], Refusal> {
+) -> Result<&'t [u8], ParseFailure> {
     if number > most {
-        return Err(Refusal::OutOfRange(what));
+        return Err(ParseFailure::OutOfRange(what));
     }
     *place = number;
     Ok(rest)
@@ -356,10 +356,10 @@ fn two_digits(text: &[u8], fixed: bool) -> Read<'_, i64> {
 fn number(text: &[u8], width: usize, fixed: bool) -> Read<'_, i64> {
     let digits = text.iter().take(width).take_while(|byte| byte.is_ascii_digit()).count();
     if digits < if fixed { width } else { 1 } {
-        return Err(Refusal::Unreadable);
+        return Err(ParseFailure::Unreadable);
     }
     let (digits, rest) = split(text, digits)?;
-    Ok((signed_number(digits).ok_or(Refusal::Unreadable)?, rest))
+    Ok((signed_number(digits).ok_or(ParseFailure::Unreadable)?, rest))
 }
 
 /// The first of the names, cut to `length` letters, that the text begins with, in any case; counted from 1.
@@ -372,7 +372,7 @@ fn name<'t>(names: &[&str], length: usize, text: &'t [u8]) -> Read<'t, i64> {
             return Ok((number, rest));
         }
     }
-    Err(Refusal::Unreadable)
+    Err(ParseFailure::Unreadable)
 }
 
 fn starts_fraction(text: &[u8]) -> bool {
@@ -380,16 +380,16 @@ fn starts_fraction(text: &[u8]) -> bool {
 }
 
 /// A separator and decimal places; those beyond nanoseconds are passed over.
-fn nanoseconds(places: &[u8]) -> Result<u32, Refusal> {
+fn nanoseconds(places: &[u8]) -> Result<u32, ParseFailure> {
     let [b'.' | b',', digits @ ..] = places else {
-        return Err(Refusal::Unreadable);
+        return Err(ParseFailure::Unreadable);
     };
     let digits = digits.get(..9).unwrap_or(digits);
-    let number = signed_number(digits).ok_or(Refusal::Unreadable)?;
+    let number = signed_number(digits).ok_or(ParseFailure::Unreadable)?;
     let scale = 10_u32.pow(9 - digits.len().min(9) as u32);
     u32::try_from(number)
         .map(|number| number * scale)
-        .map_err(|_| Refusal::OutOfRange("fractional second"))
+        .map_err(|_| ParseFailure::OutOfRange("fractional second"))
 }
 
 /// How long the abbreviation of a zone is that the text begins with.

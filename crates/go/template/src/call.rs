@@ -2,10 +2,10 @@
 
 use super::{
     convert::{is_assignable, zero},
-    exec::{Exec, Fail, Operands},
+    exec::{BoxedError, Exec, Operands},
     function::{Args, Body, Failure, Function},
     go_type::Type,
-    node::At,
+    node::NodeRef,
     slot::Slot,
     truth::truth,
     value::{Pointer, Value},
@@ -24,9 +24,9 @@ impl<'t> Exec<'t, '_, '_> {
         &mut self,
         dot: &Slot,
         callee: Callee,
-        node: At<'t>,
+        node: NodeRef<'t>,
         operands: Operands<'t>,
-    ) -> Result<Slot, Fail> {
+    ) -> Result<Slot, BoxedError> {
         let function = callee.function;
         self.check_count(function, &operands)?;
         let result = match function.body {
@@ -79,7 +79,7 @@ impl<'t> Exec<'t, '_, '_> {
         })
     }
 
-    fn check_count(&self, function: &Function, operands: &Operands<'t>) -> Result<(), Fail> {
+    fn check_count(&self, function: &Function, operands: &Operands<'t>) -> Result<(), BoxedError> {
         let given = operands.rest.len() + usize::from(operands.last.is_some());
         let wanted = function.params.len();
         let name = function.name;
@@ -104,7 +104,7 @@ impl<'t> Exec<'t, '_, '_> {
         function: &'static Function,
         operands: Operands<'t>,
         push: impl Fn(&mut Self, Slot),
-    ) -> Result<(), Fail> {
+    ) -> Result<(), BoxedError> {
         let mut params = function.params.iter().copied();
         let mut param = None;
         let mut next = || {
@@ -129,7 +129,7 @@ impl<'t> Exec<'t, '_, '_> {
         function: &'static Function,
         operands: Operands<'t>,
         decisive: bool,
-    ) -> Result<Slot, Fail> {
+    ) -> Result<Slot, BoxedError> {
         let ty = function.params.first().copied();
         let mut value = Slot::nothing();
         for operand in operands.rest {
@@ -147,9 +147,9 @@ impl<'t> Exec<'t, '_, '_> {
         dot: &Slot,
         function: &'static Function,
         operands: Operands<'t>,
-    ) -> Result<Result<Slot, Failure>, Fail> {
+    ) -> Result<Result<Slot, Failure>, BoxedError> {
         let name = match (operands.rest.first(), &operands.last) {
-            (Some(first), _) => At::Expr(first).to_string(),
+            (Some(first), _) => NodeRef::Expr(first).to_string(),
             (None, Some(last)) => match &last.value {
                 Value::String(text) => text.lossy().into_owned(),
                 _ if last.is_valid() => format!("<{} Value>", last.type_name()),
@@ -168,7 +168,7 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     /// A value made fit for a parameter of type `ty`, by one step along or against a pointer if need be.
-    pub(super) fn validate(&self, slot: Slot, ty: Option<&'static Type>) -> Result<Slot, Fail> {
+    pub(super) fn validate(&self, slot: Slot, ty: Option<&'static Type>) -> Result<Slot, BoxedError> {
         let Some(ty) = ty else { return Ok(slot) };
         if matches!(ty, Type::Reflect) {
             return Ok(slot);

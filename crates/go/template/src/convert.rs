@@ -21,7 +21,7 @@ pub(super) fn is_assignable(from: &Type, to: &Type) -> bool {
         return true;
     }
     if to.is_interface() {
-        return find_method(from, "Error", false).is_some_and(|found| found.gives_text());
+        return find_method(from, "Error", false).is_some_and(|found| found.returns_string());
     }
     // Of two types with the same structure one may have a name, not both.
     let composite = |ty: &Type| matches!(ty, Type::Slice(_) | Type::Array(..) | Type::Map(..) | Type::Pointer(_));

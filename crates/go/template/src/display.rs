@@ -1,21 +1,21 @@
 //! Nodes as Go's errors show them: written out anew from the tree, so that spaces and comments are not the author's.
 
 use super::{
-    node::{At, Branch, Command, Expr, List, Name, Node, Pipe, Pos, TemplateCall, Variable},
+    node::{Branch, Command, Expr, List, Name, Node, NodeRef, Pipe, Pos, TemplateCall, Variable},
     stack,
 };
 use bumpwright_gostd::quote;
 use std::fmt::{self, Formatter, Write as _};
 
 /// Where a node is in the text (line from 1, column in bytes from 0), and how Go prints it: `ErrorContext`.
-pub(super) fn context(text: &str, at: At<'_>) -> (usize, usize, String) {
+pub(super) fn context(text: &str, at: NodeRef<'_>) -> (usize, usize, String) {
     let before = text.get(..at.position()).unwrap_or(text).as_bytes();
     let line = 1 + memchr::memchr_iter(b'\n', before).count();
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
     (line, before.len() - line_start, at.to_string())
 }
 
-impl At<'_> {
+impl NodeRef<'_> {
     /// Where the node begins, as Go sees it: a chain of fields begins at its second link, `if` at its pipeline.
     pub(super) fn position(&self) -> Pos {
         match self {
@@ -54,7 +54,7 @@ impl Expr {
     }
 }
 
-impl fmt::Display for At<'_> {
+impl fmt::Display for NodeRef<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Node(node) => write_node(f, node),
@@ -223,16 +223,19 @@ mod tests {
         let command = &branch.pipe.commands[0];
         let shown = |at| context(text, at);
         let pipe = "print (.a).b .c.d $.e";
-        assert_eq!(shown(At::Node(node)), (2, 7, format!("{{{{if {pipe}}}}}{{{{end}}}}")));
-        assert_eq!(shown(At::Pipe(&branch.pipe)), (2, 7, pipe.to_owned()));
-        assert_eq!(shown(At::Command(command)), (2, 7, pipe.to_owned()));
-        let args: Vec<_> = command.args.iter().map(|arg| shown(At::Expr(arg))).collect();
+        assert_eq!(
+            shown(NodeRef::Node(node)),
+            (2, 7, format!("{{{{if {pipe}}}}}{{{{end}}}}"))
+        );
+        assert_eq!(shown(NodeRef::Pipe(&branch.pipe)), (2, 7, pipe.to_owned()));
+        assert_eq!(shown(NodeRef::Command(command)), (2, 7, pipe.to_owned()));
+        let args: Vec<_> = command.args.iter().map(|arg| shown(NodeRef::Expr(arg))).collect();
         for (arg, column, printed) in [(1, 17, "(.a).b"), (2, 22, ".c.d"), (3, 26, "$.e")] {
             assert_eq!(args[arg], (2, column, printed.to_owned()));
         }
         let Expr::Chain(_, operand, _) = &command.args[1] else {
             panic!("{command:?}")
         };
-        assert_eq!(shown(At::Expr(operand)), (2, 14, ".a".to_owned()));
+        assert_eq!(shown(NodeRef::Expr(operand)), (2, 14, ".a".to_owned()));
     }
 }

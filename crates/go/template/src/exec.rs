@@ -7,7 +7,7 @@ use super::{
     error::{Error, Missing, MissingKind},
     functions::Functions,
     host::Host,
-    node::{At, Branch, Expr, List, Name, Node, TemplateCall},
+    node::{Branch, Expr, List, Name, Node, NodeRef, TemplateCall},
     parse::{self, Parsed},
     slot::Slot,
     stack,
@@ -24,7 +24,7 @@ pub struct Template {
 }
 
 /// An error on its way out.
-pub(super) type Fail = Box<Error>;
+pub(super) type BoxedError = Box<Error>;
 
 /// One run of a template, or of one that it calls.
 pub(super) struct Exec<'t, 'h, 'w> {
@@ -34,7 +34,7 @@ pub(super) struct Exec<'t, 'h, 'w> {
     pub(super) host: &'h mut Host<'w>,
     pub(super) out: &'h mut Vec<u8>,
     /// The current node.
-    pub(super) at: Option<At<'t>>,
+    pub(super) at: Option<NodeRef<'t>>,
     /// Variables in scope, innermost last.
     pub(super) vars: Vec<(&'t str, Slot)>,
     /// How many templates have called each other to get here.
@@ -96,7 +96,7 @@ impl Template {
         &self.parsed.text
     }
 
-    fn run(&self, data: &Slot, host: &mut Host<'_>, out: &mut Vec<u8>) -> Result<(), Fail> {
+    fn run(&self, data: &Slot, host: &mut Host<'_>, out: &mut Vec<u8>) -> Result<(), BoxedError> {
         let mut exec = Exec {
             template: self,
             name: &self.name,
@@ -129,9 +129,9 @@ impl<'t> Operands<'t> {
 }
 
 impl<'t> Exec<'t, '_, '_> {
-    pub(super) fn walk_list(&mut self, dot: &Slot, list: &'t List) -> Result<Flow, Fail> {
+    pub(super) fn walk_list(&mut self, dot: &Slot, list: &'t List) -> Result<Flow, BoxedError> {
         for node in &list.nodes {
-            self.at = Some(At::Node(node));
+            self.at = Some(NodeRef::Node(node));
             self.step(1)?;
             let flow = match node {
                 Node::Text(_, text) => {
@@ -143,7 +143,7 @@ impl<'t> Exec<'t, '_, '_> {
                     // Variables that an action declares stay until the end of the list's owner.
                     let value = self.eval_pipe(dot, pipe)?;
                     if pipe.decl.is_empty() {
-                        self.at = Some(At::Node(node));
+                        self.at = Some(NodeRef::Node(node));
                         self.print(&value)?;
                     }
                     Flow::Next
@@ -165,7 +165,7 @@ impl<'t> Exec<'t, '_, '_> {
         Ok(Flow::Next)
     }
 
-    fn walk_choice(&mut self, dot: &Slot, branch: &'t Branch, sets_dot: bool) -> Result<Flow, Fail> {
+    fn walk_choice(&mut self, dot: &Slot, branch: &'t Branch, sets_dot: bool) -> Result<Flow, BoxedError> {
         let mark = self.vars.len();
         let value = self.eval_pipe(dot, &branch.pipe)?;
         let flow = if truth(&value.value) {
@@ -179,7 +179,7 @@ impl<'t> Exec<'t, '_, '_> {
         Ok(flow)
     }
 
-    fn walk_template(&mut self, dot: &Slot, call: &'t TemplateCall) -> Result<(), Fail> {
+    fn walk_template(&mut self, dot: &Slot, call: &'t TemplateCall) -> Result<(), BoxedError> {
         let Some((name, tree)) = self.template.parsed.trees.get_key_value(&call.name) else {
             let mut known: Vec<String> = self.template.parsed.trees.keys().cloned().collect();
             known.sort();
@@ -214,7 +214,7 @@ impl<'t> Exec<'t, '_, '_> {
         stack::grown(|| inner.walk_list(&dot, &tree.root)).map(drop)
     }
 
-    pub(super) fn check_output(&mut self) -> Result<(), Fail> {
+    pub(super) fn check_output(&mut self) -> Result<(), BoxedError> {
         let most = self.host.limits().output;
         if self.out.len() > most {
             return Err(self.limit(format!("the template writes more than {most} bytes")));
@@ -227,7 +227,7 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     /// Sets the innermost variable of that name.
-    pub(super) fn set_var(&mut self, name: &str, value: Slot) -> Result<(), Fail> {
+    pub(super) fn set_var(&mut self, name: &str, value: Slot) -> Result<(), BoxedError> {
         let index = self.find_var(name)?;
         if let Some((_, slot)) = self.vars.get_mut(index) {
             *slot = value;
@@ -236,7 +236,7 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     /// The value of the innermost variable of that name.
-    pub(super) fn var(&mut self, name: &str) -> Result<&Slot, Fail> {
+    pub(super) fn var(&mut self, name: &str) -> Result<&Slot, BoxedError> {
         let index = self.find_var(name)?;
         match self.vars.get(index) {
             Some((_, slot)) => Ok(slot),
@@ -245,7 +245,7 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     /// Where the innermost variable of that name is.
-    fn find_var(&mut self, name: &str) -> Result<usize, Fail> {
+    fn find_var(&mut self, name: &str) -> Result<usize, BoxedError> {
         let Some(index) = self.vars.iter().rposition(|(known, _)| *known == name) else {
             return Err(self.undefined(name));
         };
@@ -254,7 +254,7 @@ impl<'t> Exec<'t, '_, '_> {
         Ok(index)
     }
 
-    fn undefined(&self, name: &str) -> Fail {
+    fn undefined(&self, name: &str) -> BoxedError {
         let mut known: Vec<String> = self.vars.iter().map(|(name, _)| (*name).to_owned()).collect();
         known.sort();
         known.dedup();

@@ -3,30 +3,30 @@
 use super::{
     display::context,
     error::{Error, Missing, Place, Stage},
-    exec::{Exec, Fail, SMALL_PER_STEP},
+    exec::{BoxedError, Exec, SMALL_PER_STEP},
     function::Failure,
 };
 use bumpwright_gostd::quote;
 
 impl Exec<'_, '_, '_> {
     /// Go's error at the current node.
-    pub(super) fn fail(&self, what: impl AsRef<str>) -> Fail {
+    pub(super) fn fail(&self, what: impl AsRef<str>) -> BoxedError {
         self.error(what.as_ref(), Stage::Exec, None)
     }
 
     /// The same about a name that does not exist.
-    pub(super) fn fail_missing(&self, what: impl AsRef<str>, missing: Missing) -> Fail {
+    pub(super) fn fail_missing(&self, what: impl AsRef<str>, missing: Missing) -> BoxedError {
         self.error(what.as_ref(), Stage::Exec, Some(missing))
     }
 
     /// A limit of ours, told as Go would tell it.
-    pub(super) fn limit(&self, what: impl AsRef<str>) -> Fail {
+    pub(super) fn limit(&self, what: impl AsRef<str>) -> BoxedError {
         self.error(what.as_ref(), Stage::Limit, None)
     }
 
     /// What went wrong outside of any call.
     #[cold]
-    pub(super) fn failure(&self, failure: Failure) -> Fail {
+    pub(super) fn failure(&self, failure: Failure) -> BoxedError {
         match failure {
             Failure::Error(text) => self.fail(text),
             Failure::Limit(text) => self.limit(text),
@@ -35,20 +35,20 @@ impl Exec<'_, '_, '_> {
 
     /// Counts steps.
     #[inline]
-    pub(super) fn step(&mut self, count: u64) -> Result<(), Fail> {
+    pub(super) fn step(&mut self, count: u64) -> Result<(), BoxedError> {
         self.host.step(count).map_err(|failure| self.failure(failure))
     }
 
     /// Counts what is less than a step each.
     #[inline]
-    pub(super) fn small_steps(&mut self, count: usize) -> Result<(), Fail> {
+    pub(super) fn small_steps(&mut self, count: usize) -> Result<(), BoxedError> {
         match count / SMALL_PER_STEP {
             0 => Ok(()),
             steps => self.step(steps as u64),
         }
     }
 
-    fn error(&self, what: &str, stage: Stage, missing: Option<Missing>) -> Fail {
+    fn error(&self, what: &str, stage: Stage, missing: Option<Missing>) -> BoxedError {
         let name = &self.template.name;
         let template = self.template.text();
         let (text, place) = match self.at {

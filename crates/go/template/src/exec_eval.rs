@@ -3,11 +3,11 @@
 use super::{
     call::Callee,
     convert::{as_complex, as_float, as_integer, zero},
-    exec::{Exec, Fail, Operands, name_of},
+    exec::{BoxedError, Exec, Operands, name_of},
     fields::plain_fields,
     function::Function,
-    go_type::{ComplexKind, Kind, Type},
-    node::{At, Command, Expr, Name, Number, Pipe, Variable},
+    go_type::{ComplexKind, Type, TypeKind},
+    node::{Command, Expr, Name, NodeRef, Number, Pipe, Variable},
     slot::Slot,
     stack,
     value::Value,
@@ -15,8 +15,8 @@ use super::{
 
 impl<'t> Exec<'t, '_, '_> {
     /// The value of a pipeline; its variables are declared or set.
-    pub(super) fn eval_pipe(&mut self, dot: &Slot, pipe: &'t Pipe) -> Result<Slot, Fail> {
-        self.at = Some(At::Pipe(pipe));
+    pub(super) fn eval_pipe(&mut self, dot: &Slot, pipe: &'t Pipe) -> Result<Slot, BoxedError> {
+        self.at = Some(NodeRef::Pipe(pipe));
         let mut last = None;
         for command in &pipe.commands {
             let value = self.eval_command(dot, command, last.take())?;
@@ -37,7 +37,7 @@ impl<'t> Exec<'t, '_, '_> {
         Ok(value)
     }
 
-    fn eval_command(&mut self, dot: &Slot, command: &'t Command, last: Option<Slot>) -> Result<Slot, Fail> {
+    fn eval_command(&mut self, dot: &Slot, command: &'t Command, last: Option<Slot>) -> Result<Slot, BoxedError> {
         self.step(1)?;
         self.small_steps(command.args.len())?;
         let Some((word, rest)) = command.args.split_first() else {
@@ -45,7 +45,9 @@ impl<'t> Exec<'t, '_, '_> {
         };
         let operands = Operands { rest, last };
         match word {
-            Expr::Identifier(_, function) => self.eval_function(dot, word, function, At::Command(command), operands),
+            Expr::Identifier(_, function) => {
+                self.eval_function(dot, word, function, NodeRef::Command(command), operands)
+            }
             Expr::Field(_, names) => self.eval_field_node(dot, word, names, operands),
             Expr::Chain(_, inner, names) => self.eval_chain(dot, word, inner, names, operands),
             Expr::Variable(variable) => self.eval_variable(dot, word, variable, operands),
@@ -54,7 +56,7 @@ impl<'t> Exec<'t, '_, '_> {
                 stack::grown(|| self.eval_pipe(dot, pipe))
             }
             Expr::Dot(_) | Expr::Nil(_) | Expr::Bool(..) | Expr::Number(_) | Expr::String(..) => {
-                self.at = Some(At::Expr(word));
+                self.at = Some(NodeRef::Expr(word));
                 self.refuse_operands(word, &operands)?;
                 match word {
                     Expr::Dot(_) => Ok(dot.clone()),
@@ -65,9 +67,9 @@ impl<'t> Exec<'t, '_, '_> {
         }
     }
 
-    fn refuse_operands(&self, word: &Expr, operands: &Operands<'t>) -> Result<(), Fail> {
+    fn refuse_operands(&self, word: &Expr, operands: &Operands<'t>) -> Result<(), BoxedError> {
         if operands.are_given() {
-            return Err(self.fail(format!("can't give argument to non-function {}", At::Expr(word))));
+            return Err(self.fail(format!("can't give argument to non-function {}", NodeRef::Expr(word))));
         }
         Ok(())
     }
@@ -77,10 +79,10 @@ impl<'t> Exec<'t, '_, '_> {
         dot: &Slot,
         word: &'t Expr,
         function: &'static Function,
-        node: At<'t>,
+        node: NodeRef<'t>,
         operands: Operands<'t>,
-    ) -> Result<Slot, Fail> {
-        self.at = Some(At::Expr(word));
+    ) -> Result<Slot, BoxedError> {
+        self.at = Some(NodeRef::Expr(word));
         let callee = Callee {
             function,
             receiver: None,
@@ -94,9 +96,9 @@ impl<'t> Exec<'t, '_, '_> {
         word: &'t Expr,
         names: &'t [Name],
         operands: Operands<'t>,
-    ) -> Result<Slot, Fail> {
-        self.at = Some(At::Expr(word));
-        self.eval_fields(dot, dot, At::Expr(word), names, operands)
+    ) -> Result<Slot, BoxedError> {
+        self.at = Some(NodeRef::Expr(word));
+        self.eval_fields(dot, dot, NodeRef::Expr(word), names, operands)
     }
 
     fn eval_chain(
@@ -106,13 +108,13 @@ impl<'t> Exec<'t, '_, '_> {
         inner: &'t Expr,
         names: &'t [Name],
         operands: Operands<'t>,
-    ) -> Result<Slot, Fail> {
-        self.at = Some(At::Expr(word));
+    ) -> Result<Slot, BoxedError> {
+        self.at = Some(NodeRef::Expr(word));
         if let Expr::Nil(_) = inner {
-            return Err(self.fail(format!("indirection through explicit nil in {}", At::Expr(word))));
+            return Err(self.fail(format!("indirection through explicit nil in {}", NodeRef::Expr(word))));
         }
         let receiver = self.eval_operand(dot, None, inner)?;
-        self.eval_fields(dot, &receiver, At::Expr(word), names, operands)
+        self.eval_fields(dot, &receiver, NodeRef::Expr(word), names, operands)
     }
 
     fn eval_variable(
@@ -121,8 +123,8 @@ impl<'t> Exec<'t, '_, '_> {
         word: &'t Expr,
         variable: &'t Variable,
         operands: Operands<'t>,
-    ) -> Result<Slot, Fail> {
-        self.at = Some(At::Expr(word));
+    ) -> Result<Slot, BoxedError> {
+        self.at = Some(NodeRef::Expr(word));
         let names = variable.names.get(1..).unwrap_or_default();
         let value = self.var(name_of(&variable.names))?;
         if !operands.are_given()
@@ -136,7 +138,7 @@ impl<'t> Exec<'t, '_, '_> {
             self.refuse_operands(word, &operands)?;
             return Ok(value);
         }
-        self.eval_fields(dot, &value, At::Expr(word), names, operands)
+        self.eval_fields(dot, &value, NodeRef::Expr(word), names, operands)
     }
 
     /// The value of an operand for a parameter of type `ty`; without one, of any type.
@@ -145,15 +147,15 @@ impl<'t> Exec<'t, '_, '_> {
         dot: &Slot,
         ty: Option<&'static Type>,
         operand: &'t Expr,
-    ) -> Result<Slot, Fail> {
-        self.at = Some(At::Expr(operand));
+    ) -> Result<Slot, BoxedError> {
+        self.at = Some(NodeRef::Expr(operand));
         let value = match operand {
             Expr::Dot(_) => dot.clone(),
             Expr::Field(_, names) => self.eval_field_node(dot, operand, names, Operands::none())?,
             Expr::Variable(variable) => self.eval_variable(dot, operand, variable, Operands::none())?,
             Expr::Pipe(pipe) => stack::grown(|| self.eval_pipe(dot, pipe))?,
             Expr::Identifier(_, function) => {
-                self.eval_function(dot, operand, function, At::Expr(operand), Operands::none())?
+                self.eval_function(dot, operand, function, NodeRef::Expr(operand), Operands::none())?
             }
             Expr::Chain(_, inner, names) => self.eval_chain(dot, operand, inner, names, Operands::none())?,
             Expr::Nil(_) => {
@@ -175,7 +177,7 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     /// A literal where its type decides itself.
-    fn eval_literal(&self, literal: &Expr) -> Result<Slot, Fail> {
+    fn eval_literal(&self, literal: &Expr) -> Result<Slot, BoxedError> {
         match literal {
             Expr::Bool(_, truth) => Ok(Slot::of(Value::Bool(*truth))),
             Expr::String(_, _, text) => Ok(Slot::of(text.clone())),
@@ -184,7 +186,7 @@ impl<'t> Exec<'t, '_, '_> {
         }
     }
 
-    fn ideal_constant(&self, number: &Number) -> Result<Slot, Fail> {
+    fn ideal_constant(&self, number: &Number) -> Result<Slot, BoxedError> {
         if let Some((real, imaginary)) = number.complex {
             return Ok(Slot::of(Value::Complex(ComplexKind::Complex128, real, imaginary)));
         }
@@ -203,54 +205,54 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     /// A literal where a parameter decides its type.
-    fn eval_typed_literal(&self, ty: &'static Type, literal: &Expr) -> Result<Slot, Fail> {
+    fn eval_typed_literal(&self, ty: &'static Type, literal: &Expr) -> Result<Slot, BoxedError> {
         let number = match literal {
             Expr::Number(number) => Some(number),
             _ => None,
         };
         let bare = ty.underlying();
         let (value, expected) = match bare.kind() {
-            Kind::Bool => match literal {
+            TypeKind::Bool => match literal {
                 Expr::Bool(_, truth) => (Some(Value::Bool(*truth)), "bool"),
                 _ => (None, "bool"),
             },
-            Kind::String => match literal {
+            TypeKind::String => match literal {
                 Expr::String(_, _, text) => (Some(text.clone()), "string"),
                 _ => (None, "string"),
             },
-            Kind::Int => (
+            TypeKind::Int => (
                 number
                     .and_then(|number| number.int)
                     .and_then(|int| as_integer(&bare, i128::from(int))),
                 "integer",
             ),
-            Kind::Uint => (
+            TypeKind::Uint => (
                 number
                     .and_then(|number| number.uint)
                     .and_then(|uint| as_integer(&bare, i128::from(uint))),
                 "unsigned integer",
             ),
-            Kind::Float => (
+            TypeKind::Float => (
                 number
                     .and_then(|number| number.float)
                     .and_then(|float| as_float(&bare, float)),
                 "float",
             ),
-            Kind::Complex => (
+            TypeKind::Complex => (
                 number
                     .and_then(|number| number.complex)
                     .and_then(|complex| as_complex(&bare, complex)),
                 "complex",
             ),
             _ => {
-                let text = format!("can't handle {} for arg of type {ty}", At::Expr(literal));
+                let text = format!("can't handle {} for arg of type {ty}", NodeRef::Expr(literal));
                 return Err(self.fail(text));
             }
         };
         match (value, ty) {
             (Some(value), Type::Named(named)) => Ok(Slot::of(Value::named(named, value))),
             (Some(value), _) => Ok(Slot::of(value)),
-            (None, _) => Err(self.fail(format!("expected {expected}; found {}", At::Expr(literal)))),
+            (None, _) => Err(self.fail(format!("expected {expected}; found {}", NodeRef::Expr(literal)))),
         }
     }
 }

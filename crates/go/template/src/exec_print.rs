@@ -1,7 +1,7 @@
 //! What an action writes: the value of its pipeline, by `fmt`.
 
 use super::{
-    exec::{Exec, Fail},
+    exec::{BoxedError, Exec},
     function::Failure,
     go_type::Type,
     host::Host,
@@ -14,7 +14,7 @@ use bumpwright_gostd::lossy;
 
 impl Exec<'_, '_, '_> {
     /// Writes the value of an action.
-    pub(super) fn print(&mut self, slot: &Slot) -> Result<(), Fail> {
+    pub(super) fn print(&mut self, slot: &Slot) -> Result<(), BoxedError> {
         match &slot.value {
             Value::String(text) => self.out.extend_from_slice(text),
             Value::Nil if slot.interface.is_none() => self.out.extend_from_slice(b"<no value>"),
@@ -30,7 +30,7 @@ impl Exec<'_, '_, '_> {
     }
 
     /// A value in the text of an error.
-    pub(super) fn printed(&mut self, value: &Value) -> Result<String, Fail> {
+    pub(super) fn printed(&mut self, value: &Value) -> Result<String, BoxedError> {
         let mut out = Vec::new();
         print::print(self.host, &mut out, value).map_err(|failure| self.failure(failure))?;
         Ok(lossy(&out).into_owned())

@@ -1,14 +1,14 @@
 //! `{{range}}`: over slices, arrays, maps in the order of their keys, and numbers.
 
 use super::{
-    exec::{Exec, Fail, Flow, name_of},
+    exec::{BoxedError, Exec, Flow, name_of},
     node::Branch,
     slot::{Slot, View, indirect},
     value::Value,
 };
 
 impl<'t> Exec<'t, '_, '_> {
-    pub(super) fn walk_range(&mut self, dot: &Slot, branch: &'t Branch) -> Result<Flow, Fail> {
+    pub(super) fn walk_range(&mut self, dot: &Slot, branch: &'t Branch) -> Result<Flow, BoxedError> {
         let outer = self.vars.len();
         let over = self.eval_pipe(dot, &branch.pipe)?;
         let flow = if self.walk_items(branch, indirect(&over))? {
@@ -27,7 +27,7 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     /// Whether there was anything to walk over.
-    fn walk_items(&mut self, branch: &'t Branch, over: View<'_>) -> Result<bool, Fail> {
+    fn walk_items(&mut self, branch: &'t Branch, over: View<'_>) -> Result<bool, BoxedError> {
         match over.value.bare() {
             Value::Int(..) | Value::Uint(..) => self.walk_numbers(branch, over.value),
             Value::Slice(slice) => {
@@ -73,7 +73,7 @@ impl<'t> Exec<'t, '_, '_> {
         }
     }
 
-    fn walk_numbers(&mut self, branch: &'t Branch, end: &Value) -> Result<bool, Fail> {
+    fn walk_numbers(&mut self, branch: &'t Branch, end: &Value) -> Result<bool, BoxedError> {
         if branch.pipe.decl.len() > 1 {
             let printed = self.printed(end)?;
             return Err(self.fail(format!("can't use {printed} to iterate over more than one variable")));
@@ -100,7 +100,7 @@ impl<'t> Exec<'t, '_, '_> {
         Ok(count > 0)
     }
 
-    fn walk_round(&mut self, branch: &'t Branch, index: Slot, item: Slot) -> Result<Flow, Fail> {
+    fn walk_round(&mut self, branch: &'t Branch, index: Slot, item: Slot) -> Result<Flow, BoxedError> {
         self.step(1)?;
         let mark = self.vars.len();
         match (branch.pipe.decl.as_slice(), branch.pipe.is_assign) {

@@ -3,11 +3,11 @@
 use super::{
     call::Callee,
     error::{Missing, MissingKind},
-    exec::{Exec, Fail, Operands},
-    go_type::{Kind, StructType, Type},
+    exec::{BoxedError, Exec, Operands},
+    go_type::{StructType, Type, TypeKind},
     map::Map,
     methods::{Path, field_names, find_field, find_method, method_names},
-    node::{At, Name, PlainField},
+    node::{Name, NodeRef, PlainField},
     slot::{Slot, View, indirect},
     value::{Struct, Value},
 };
@@ -18,10 +18,10 @@ impl<'t> Exec<'t, '_, '_> {
         &mut self,
         dot: &Slot,
         receiver: &Slot,
-        node: At<'t>,
+        node: NodeRef<'t>,
         names: &'t [Name],
         operands: Operands<'t>,
-    ) -> Result<Slot, Fail> {
+    ) -> Result<Slot, BoxedError> {
         self.small_steps(names.len())?;
         if !operands.are_given()
             && let Some(field) = plain_fields(receiver, names)
@@ -45,10 +45,10 @@ impl<'t> Exec<'t, '_, '_> {
         &mut self,
         dot: &Slot,
         receiver: &Slot,
-        node: At<'t>,
+        node: NodeRef<'t>,
         name: &'t Name,
         operands: Operands<'t>,
-    ) -> Result<Slot, Fail> {
+    ) -> Result<Slot, BoxedError> {
         if !receiver.is_valid() {
             return Ok(Slot::nothing());
         }
@@ -90,7 +90,7 @@ impl<'t> Exec<'t, '_, '_> {
         view: View<'_>,
         name: &Name,
         operands: &Operands<'t>,
-    ) -> Result<Option<Slot>, Fail> {
+    ) -> Result<Option<Slot>, BoxedError> {
         let own = of.of.fields.iter().position(|field| field.name == name.text);
         let slot = match own {
             Some(index) => {
@@ -125,7 +125,7 @@ impl<'t> Exec<'t, '_, '_> {
         Ok(Some(slot))
     }
 
-    fn item_of(&mut self, map: &Map, name: &Name, operands: &Operands<'t>) -> Result<Option<Slot>, Fail> {
+    fn item_of(&mut self, map: &Map, name: &Name, operands: &Operands<'t>) -> Result<Option<Slot>, BoxedError> {
         if !matches!(map.key, Type::String) && !map.key.is_any() {
             return Ok(None);
         }
@@ -138,11 +138,11 @@ impl<'t> Exec<'t, '_, '_> {
         })))
     }
 
-    fn nil_pointer(&self, receiver: &Slot, name: &Name) -> Fail {
+    fn nil_pointer(&self, receiver: &Slot, name: &Name) -> BoxedError {
         self.fail(format!("nil pointer evaluating {}.{}", receiver.type_name(), name.text))
     }
 
-    fn unexported(&self, receiver: &Slot, view: View<'_>, name: &Name) -> Fail {
+    fn unexported(&self, receiver: &Slot, view: View<'_>, name: &Name) -> BoxedError {
         let text = format!(
             "{} is an unexported field of struct type {}",
             name.text,
@@ -247,7 +247,7 @@ fn missing(view: View<'_>, name: &str) -> Missing {
         if let Type::Struct(of) = base {
             known.extend(field_names(of));
         }
-        if matches!(base.kind(), Kind::Struct) || matches!(base, Type::Named(_)) {
+        if matches!(base.kind(), TypeKind::Struct) || matches!(base, Type::Named(_)) {
             known.extend(method_names(&ty, view.addressable));
         }
     }

@@ -128,7 +128,7 @@ pub struct Method {
 /// Go's `reflect.Kind`, by its groups where templates make no difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Kind {
+pub enum TypeKind {
     Bool,
     Int,
     Uint,
@@ -181,21 +181,21 @@ pub static STRING_MAP: Type = Type::Map(&STRING, &STRING);
 pub(super) static REFLECT: Type = Type::Reflect;
 
 impl Type {
-    /// Go's `Type.Kind()`.
-    pub fn kind(&self) -> Kind {
+    /// Go's `Type.TypeKind()`.
+    pub fn kind(&self) -> TypeKind {
         match self {
-            Self::Bool => Kind::Bool,
-            Self::Int(_) => Kind::Int,
-            Self::Uint(_) => Kind::Uint,
-            Self::Float(_) => Kind::Float,
-            Self::Complex(_) => Kind::Complex,
-            Self::String => Kind::String,
-            Self::Interface(_) => Kind::Interface,
-            Self::Slice(_) => Kind::Slice,
-            Self::Array(..) => Kind::Array,
-            Self::Map(..) => Kind::Map,
-            Self::Pointer(_) => Kind::Pointer,
-            Self::Struct(_) | Self::Reflect => Kind::Struct,
+            Self::Bool => TypeKind::Bool,
+            Self::Int(_) => TypeKind::Int,
+            Self::Uint(_) => TypeKind::Uint,
+            Self::Float(_) => TypeKind::Float,
+            Self::Complex(_) => TypeKind::Complex,
+            Self::String => TypeKind::String,
+            Self::Interface(_) => TypeKind::Interface,
+            Self::Slice(_) => TypeKind::Slice,
+            Self::Array(..) => TypeKind::Array,
+            Self::Map(..) => TypeKind::Map,
+            Self::Pointer(_) => TypeKind::Pointer,
+            Self::Struct(_) | Self::Reflect => TypeKind::Struct,
             Self::Named(named) => named.underlying.kind(),
         }
     }
@@ -235,7 +235,10 @@ impl Type {
     /// Whether an untyped nil can be assigned to it (`text/template`, `canBeNil`).
     pub(super) fn can_be_nil(&self) -> bool {
         matches!(self, Self::Reflect)
-            || matches!(self.kind(), Kind::Interface | Kind::Map | Kind::Pointer | Kind::Slice)
+            || matches!(
+                self.kind(),
+                TypeKind::Interface | TypeKind::Map | TypeKind::Pointer | TypeKind::Slice
+            )
     }
 
     /// The own methods of the type; none for what has no name. Of a pointer, those of what it points at.

@@ -4,7 +4,7 @@ use super::{
     compare::is_comparable,
     convert::{as_integer, is_assignable, zero},
     function::Failure,
-    go_type::{Kind, Type, UintKind},
+    go_type::{Type, TypeKind, UintKind},
     host::Host,
     slot::{Slot, View, indirect},
     text::Text,
@@ -179,7 +179,7 @@ fn key_for(index: &Slot, ty: &'static Type) -> Result<Value, Failure> {
         _ => None,
     };
     number
-        .filter(|_| matches!(ty.kind(), Kind::Int | Kind::Uint))
+        .filter(|_| matches!(ty.kind(), TypeKind::Int | TypeKind::Uint))
         .and_then(|number| as_integer(ty, number))
         .ok_or_else(|| Failure::new(format!("value has type {from}; should be {ty}")))
 }

@@ -59,12 +59,12 @@ impl Drop for Items {
         HELD.set(HELD.get().saturating_sub(self.bytes()));
         let mut left = Vec::new();
         self.take_apart(&mut left);
-        let_go(left);
+        drop_flat(left);
     }
 }
 
 /// Drops values and all that only they hold.
-pub(super) fn let_go(mut left: Vec<Value>) {
+pub(super) fn drop_flat(mut left: Vec<Value>) {
     while let Some(value) = left.pop() {
         match value {
             Value::Slice(Slice {

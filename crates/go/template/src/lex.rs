@@ -2,7 +2,7 @@
 
 use super::{
     node::Pos,
-    token::{Fault, Keyword, Kind, Token},
+    token::{Fault, Keyword, Token, TokenKind},
 };
 use bumpwright_gostd::unicode;
 
@@ -38,7 +38,7 @@ const RIGHT_COMMENT: &str = "*/";
 const TRIM_MARKER_LENGTH: usize = 2;
 
 impl<'t> Lexer<'t> {
-    /// At the start of the text.
+    /// NodeRef the start of the text.
     pub(super) fn new(text: &'t str, loop_words: LoopWords) -> Self {
         Self {
             text,
@@ -91,7 +91,7 @@ impl<'t> Lexer<'t> {
         self.pos += count;
     }
 
-    fn emit(&mut self, kind: Kind) -> Token<'t> {
+    fn emit(&mut self, kind: TokenKind) -> Token<'t> {
         let skipped = self.text.as_bytes().get(self.counted..self.start).unwrap_or_default();
         self.line += memchr::memchr_iter(b'\n', skipped).count();
         self.counted = self.start;
@@ -104,7 +104,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn fault(&mut self, fault: Fault) -> Token<'t> {
-        self.emit(Kind::Fault(fault))
+        self.emit(TokenKind::Fault(fault))
     }
 
     /// Up to the next action; comments are left out.
@@ -114,7 +114,7 @@ impl<'t> Lexer<'t> {
             let Some(length) = self.rest().find(LEFT_DELIM) else {
                 self.pos = self.text.len();
                 let is_end = self.pos == self.start;
-                return self.emit(if is_end { Kind::Eof } else { Kind::Text });
+                return self.emit(if is_end { TokenKind::Eof } else { TokenKind::Text });
             };
             let delim = self.start + length;
             self.pos = delim + LEFT_DELIM.len();
@@ -123,7 +123,7 @@ impl<'t> Lexer<'t> {
             let kept = if trims { text.trim_end_matches(is_space) } else { text };
             if !kept.is_empty() {
                 self.pos = self.start + kept.len();
-                let token = self.emit(Kind::Text);
+                let token = self.emit(TokenKind::Text);
                 self.pos = delim;
                 return token;
             }
@@ -135,7 +135,7 @@ impl<'t> Lexer<'t> {
                 .get(inner..)
                 .is_some_and(|text| text.starts_with(LEFT_COMMENT))
             {
-                let token = self.emit(Kind::LeftDelim);
+                let token = self.emit(TokenKind::LeftDelim);
                 self.pos = inner;
                 self.in_action = true;
                 self.open_parens = 0;
@@ -180,27 +180,27 @@ impl<'t> Lexer<'t> {
         };
         match c {
             c if is_space(c) => self.space(),
-            '=' => self.emit(Kind::Assign),
-            ':' if self.accept(|byte| byte == b'=') => self.emit(Kind::Declare),
+            '=' => self.emit(TokenKind::Assign),
+            ':' if self.accept(|byte| byte == b'=') => self.emit(TokenKind::Declare),
             ':' => self.fault(Fault::NotDeclare),
-            '|' => self.emit(Kind::Pipe),
-            '"' => self.quoted('"', Kind::String, Fault::UnterminatedString),
-            '\'' => self.quoted('\'', Kind::CharConstant, Fault::UnterminatedChar),
+            '|' => self.emit(TokenKind::Pipe),
+            '"' => self.quoted('"', TokenKind::String, Fault::UnterminatedString),
+            '\'' => self.quoted('\'', TokenKind::CharConstant, Fault::UnterminatedChar),
             '`' => self.raw_string(),
-            '$' => self.name(Kind::Variable, Kind::Variable),
-            '.' if self.is_field() => self.name(Kind::Field, Kind::Keyword(Keyword::Dot)),
+            '$' => self.name(TokenKind::Variable, TokenKind::Variable),
+            '.' if self.is_field() => self.name(TokenKind::Field, TokenKind::Keyword(Keyword::Dot)),
             '.' | '+' | '-' | '0'..='9' => self.number(),
             c if is_alphanumeric(c) => self.identifier(),
             '(' => {
                 self.open_parens += 1;
-                self.emit(Kind::LeftParen)
+                self.emit(TokenKind::LeftParen)
             }
             ')' if self.open_parens == 0 => self.fault(Fault::UnexpectedParen),
             ')' => {
                 self.open_parens -= 1;
-                self.emit(Kind::RightParen)
+                self.emit(TokenKind::RightParen)
             }
-            c if c.is_ascii_graphic() => self.emit(Kind::Char),
+            c if c.is_ascii_graphic() => self.emit(TokenKind::Char),
             c => self.fault(Fault::UnknownCharacter(c)),
         }
     }
@@ -212,7 +212,7 @@ impl<'t> Lexer<'t> {
             self.start += TRIM_MARKER_LENGTH;
         }
         self.pos = self.start + RIGHT_DELIM.len();
-        let token = self.emit(Kind::RightDelim);
+        let token = self.emit(TokenKind::RightDelim);
         self.pos = begin;
         self.skip_right_delim(trims);
         self.in_action = false;
@@ -227,7 +227,7 @@ impl<'t> Lexer<'t> {
         if trims == Some(true) {
             self.pos = last;
         }
-        self.emit(Kind::Space)
+        self.emit(TokenKind::Space)
     }
 
     /// Whether after a dot comes a field, or nothing, but not the rest of a number.
@@ -236,7 +236,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The name after a dot or a dollar sign, which may also stand alone.
-    fn name(&mut self, kind: Kind, alone: Kind) -> Token<'t> {
+    fn name(&mut self, kind: TokenKind, alone: TokenKind) -> Token<'t> {
         if self.is_at_terminator() {
             return self.emit(alone);
         }
@@ -249,7 +249,7 @@ impl<'t> Lexer<'t> {
         self.pos += rest.find(|c| !is_alphanumeric(c)).unwrap_or(rest.len());
     }
 
-    fn terminated(&mut self, kind: Kind) -> Token<'t> {
+    fn terminated(&mut self, kind: TokenKind) -> Token<'t> {
         match self.peek() {
             Some(c) if !self.is_at_terminator() => self.fault(Fault::BadCharacter(c)),
             _ => self.emit(kind),
@@ -266,14 +266,14 @@ impl<'t> Lexer<'t> {
     fn identifier(&mut self) -> Token<'t> {
         self.skip_name();
         let kind = match self.word() {
-            "true" | "false" => Kind::Bool,
-            word => keyword(word, self.loop_words).map_or(Kind::Identifier, Kind::Keyword),
+            "true" | "false" => TokenKind::Bool,
+            word => keyword(word, self.loop_words).map_or(TokenKind::Identifier, TokenKind::Keyword),
         };
         self.terminated(kind)
     }
 
     /// From behind the first quote to behind the last one; what escapes mean is the parser's business.
-    fn quoted(&mut self, quote: char, kind: Kind, fault: Fault) -> Token<'t> {
+    fn quoted(&mut self, quote: char, kind: TokenKind, fault: Fault) -> Token<'t> {
         loop {
             let c = match self.bump() {
                 Some('\\') => self.bump().filter(|c| *c != '\n').map(|_| '\\'),
@@ -292,7 +292,7 @@ impl<'t> Lexer<'t> {
             return self.fault(Fault::UnterminatedRawString);
         };
         self.pos += length + 1;
-        self.emit(Kind::RawString)
+        self.emit(TokenKind::RawString)
     }
 
     /// A number or a pair of them. It need not be a good one: the parser looks closer.
@@ -302,12 +302,12 @@ impl<'t> Lexer<'t> {
             return self.fault(Fault::BadNumber);
         }
         if !matches!(self.peek(), Some('+' | '-')) {
-            return self.emit(Kind::Number);
+            return self.emit(TokenKind::Number);
         }
         if !self.skip_number() || !self.word().ends_with('i') {
             return self.fault(Fault::BadNumber);
         }
-        self.emit(Kind::Complex)
+        self.emit(TokenKind::Complex)
     }
 
     fn skip_number(&mut self) -> bool {
@@ -406,7 +406,7 @@ mod tests {
         loop {
             let token = lexer.token();
             words.push(format!("{} {token}", token.pos));
-            if matches!(token.kind, Kind::Eof | Kind::Fault(_)) {
+            if matches!(token.kind, TokenKind::Eof | TokenKind::Fault(_)) {
                 return words;
             }
         }

@@ -4,7 +4,7 @@ use super::{
     function::Failure,
     go_type::Type,
     host::Host,
-    items::{holds_others, let_go},
+    items::{drop_flat, holds_others},
     key::{Key, compare},
     value::{LIST_BYTES, Value},
 };
@@ -249,7 +249,7 @@ impl Drop for Entries {
     fn drop(&mut self) {
         let mut left = Vec::new();
         self.0.get_mut().take_apart(&mut left);
-        let_go(left);
+        drop_flat(left);
     }
 }
 

@@ -84,7 +84,7 @@ pub fn find_method(ty: &Type, name: &str, addressable: bool) -> Option<FoundMeth
 /// The method by which `fmt` prints values of a type: `Error() string` before `String() string`.
 pub fn find_print_method(ty: &Type, addressable: bool) -> Option<FoundMethod> {
     if matches!(ty, Type::Struct(_) | Type::Named(_) | Type::Pointer(_)) {
-        let named = |name| find_method(ty, name, addressable).filter(FoundMethod::gives_text);
+        let named = |name| find_method(ty, name, addressable).filter(FoundMethod::returns_string);
         return named("Error").or_else(|| named("String"));
     }
     None
@@ -153,7 +153,7 @@ pub(super) fn field_names(of: &'static StructType) -> Vec<&'static str> {
 
 impl FoundMethod {
     /// Whether it takes nothing and gives a string: what `error` and `fmt.Stringer` ask for.
-    pub(super) fn gives_text(&self) -> bool {
+    pub(super) fn returns_string(&self) -> bool {
         let function = &self.method.function;
         function.params.is_empty() && matches!(function.result, Type::String)
     }

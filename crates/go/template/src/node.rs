@@ -78,7 +78,7 @@ pub(super) struct Pipe {
     pub is_assign: bool,
     /// The variables that get the result.
     pub decl: Vec<Variable>,
-    /// At least one.
+    /// NodeRef least one.
     pub commands: Vec<Command>,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Pipe {
 pub(super) struct Command {
     /// Where it begins.
     pub pos: Pos,
-    /// At least one.
+    /// NodeRef least one.
     pub args: Vec<Expr>,
 }
 
@@ -168,7 +168,7 @@ pub(super) struct Number {
 
 /// Any node by reference: where an error happened, and how Go prints it there.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum At<'t> {
+pub(super) enum NodeRef<'t> {
     /// A node.
     Node(&'t Node),
     /// A pipeline.

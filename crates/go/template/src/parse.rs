@@ -11,7 +11,7 @@ use super::{
     scope::Scope,
     stack,
     text::Text,
-    token::{Kind, Token},
+    token::{Token, TokenKind},
 };
 use bumpwright_gostd::{Reason, quote, unquote};
 use std::collections::HashMap;
@@ -148,7 +148,7 @@ impl<'t> Parser<'t> {
     pub(super) fn next_word(&mut self) -> Token<'t> {
         loop {
             let token = self.next();
-            if token.kind != Kind::Space {
+            if token.kind != TokenKind::Space {
                 return token;
             }
         }
@@ -162,7 +162,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The next word that is not a space, which has to be of a kind.
-    pub(super) fn expect(&mut self, kind: Kind, context: &str) -> Parsing<Token<'t>> {
+    pub(super) fn expect(&mut self, kind: TokenKind, context: &str) -> Parsing<Token<'t>> {
         let token = self.next_word();
         if token.kind == kind {
             Ok(token)
@@ -240,7 +240,7 @@ impl<'t> Parser<'t> {
 
     /// The error that a word does not belong where it is; of a word that is none, why.
     pub(super) fn unexpected(&self, token: Token<'t>, context: &str) -> Box<Error> {
-        if !matches!(token.kind, Kind::Fault(_)) {
+        if !matches!(token.kind, TokenKind::Fault(_)) {
             return self.error(token.pos, &format!("unexpected {token} in {context}"));
         }
         let mut text = token.to_string();

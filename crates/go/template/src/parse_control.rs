@@ -4,7 +4,7 @@ use super::{
     node::{Branch, List, Node, Pos, TemplateCall},
     parse::{Parser, Parsing, Progress},
     parse_pipeline::Context,
-    token::{Keyword, Kind, Token},
+    token::{Keyword, Token, TokenKind},
 };
 use std::fmt;
 
@@ -44,11 +44,11 @@ impl<'t> Parser<'t> {
     /// The whole text: the only place for definitions.
     pub(super) fn whole_text(&mut self) -> Parsing<List> {
         let mut list = self.list();
-        while self.peek().kind != Kind::Eof {
+        while self.peek().kind != TokenKind::Eof {
             let token = self.next();
-            if token.kind == Kind::LeftDelim {
+            if token.kind == TokenKind::LeftDelim {
                 let word = self.next_word();
-                if word.kind == Kind::Keyword(Keyword::Define) {
+                if word.kind == TokenKind::Keyword(Keyword::Define) {
                     self.definition(word)?;
                     continue;
                 }
@@ -75,11 +75,11 @@ impl<'t> Parser<'t> {
     fn definition(&mut self, keyword: Token<'t>) -> Parsing<()> {
         let outer = self.enter_template();
         let token = self.next_word();
-        if !matches!(token.kind, Kind::String | Kind::RawString) {
+        if !matches!(token.kind, TokenKind::String | TokenKind::RawString) {
             return Err(self.unexpected(token, DEFINE_CLAUSE));
         }
         let name = self.template_name(token, DEFINE_CLAUSE)?;
-        self.expect(Kind::RightDelim, DEFINE_CLAUSE)?;
+        self.expect(TokenKind::RightDelim, DEFINE_CLAUSE)?;
         let (root, close) = self.in_body(keyword.pos, Self::body)?;
         self.expect_end(close, DEFINE_CLAUSE)?;
         self.define(token.pos, name, root)?;
@@ -105,7 +105,7 @@ impl<'t> Parser<'t> {
         let mut list = self.list();
         loop {
             let token = self.peek_word();
-            if token.kind == Kind::Eof {
+            if token.kind == TokenKind::Eof {
                 return Err(self.error(token.pos, "unexpected EOF"));
             }
             match self.item()? {
@@ -118,8 +118,8 @@ impl<'t> Parser<'t> {
     fn item(&mut self) -> Parsing<Item> {
         let token = self.next_word();
         match token.kind {
-            Kind::Text => Ok(Item::Node(Node::Text(token.pos, token.text.into()))),
-            Kind::LeftDelim => {
+            TokenKind::Text => Ok(Item::Node(Node::Text(token.pos, token.text.into()))),
+            TokenKind::LeftDelim => {
                 self.template.action_line = Some(token.line);
                 let item = self.action(token.pos)?;
                 self.template.action_line = None;
@@ -132,7 +132,7 @@ impl<'t> Parser<'t> {
     /// An action behind its left delimiter.
     fn action(&mut self, delim: Pos) -> Parsing<Item> {
         let token = self.next_word();
-        let Kind::Keyword(keyword) = token.kind else {
+        let TokenKind::Keyword(keyword) = token.kind else {
             return self.plain_action(token).map(Item::Node);
         };
         let node = match keyword {
@@ -145,7 +145,7 @@ impl<'t> Parser<'t> {
             Keyword::Template => self.template_call()?,
             Keyword::Else => return self.else_action(delim).map(Item::Close),
             Keyword::End => {
-                let pos = self.expect(Kind::RightDelim, "end")?.pos;
+                let pos = self.expect(TokenKind::RightDelim, "end")?.pos;
                 let kind = CloseKind::End;
                 return Ok(Item::Close(Close {
                     kind,
@@ -168,7 +168,7 @@ impl<'t> Parser<'t> {
     /// `{{break}}` or `{{continue}}`.
     fn leave_loop(&mut self, keyword: Token<'t>, node: fn(Pos) -> Node) -> Parsing<Node> {
         let name = format!("{{{{{}}}}}", keyword.text);
-        self.expect(Kind::RightDelim, &name)?;
+        self.expect(TokenKind::RightDelim, &name)?;
         if self.template.loops == 0 {
             return Err(self.error(keyword.pos, &format!("{name} outside {{{{range}}}}")));
         }
@@ -205,8 +205,8 @@ impl<'t> Parser<'t> {
     fn else_list(&mut self, close: Close, kind: BranchKind) -> Parsing<List> {
         let token = self.peek();
         let node = match (kind, token.kind) {
-            (BranchKind::If, Kind::Keyword(Keyword::If)) => Node::If,
-            (BranchKind::With, Kind::Keyword(Keyword::With)) => Node::With,
+            (BranchKind::If, TokenKind::Keyword(Keyword::If)) => Node::If,
+            (BranchKind::With, TokenKind::Keyword(Keyword::With)) => Node::With,
             _ => {
                 let (list, close) = self.body()?;
                 if close.kind == CloseKind::End {
@@ -227,8 +227,8 @@ impl<'t> Parser<'t> {
     fn else_action(&mut self, delim: Pos) -> Parsing<Close> {
         let token = self.peek_word();
         let pos = match token.kind {
-            Kind::Keyword(Keyword::If | Keyword::With) => token.pos,
-            _ => self.expect(Kind::RightDelim, "else")?.pos,
+            TokenKind::Keyword(Keyword::If | Keyword::With) => token.pos,
+            _ => self.expect(TokenKind::RightDelim, "else")?.pos,
         };
         Ok(Close {
             kind: CloseKind::Else,
@@ -262,7 +262,7 @@ impl<'t> Parser<'t> {
         let token = self.next_word();
         let name = self.template_name(token, Context::Template.name())?;
         let next = self.next_word();
-        let pipe = if next.kind == Kind::RightDelim {
+        let pipe = if next.kind == TokenKind::RightDelim {
             None
         } else {
             self.back(next);
@@ -276,7 +276,7 @@ impl<'t> Parser<'t> {
     }
 
     fn template_name(&self, token: Token<'t>, context: &str) -> Parsing<String> {
-        if !matches!(token.kind, Kind::String | Kind::RawString) {
+        if !matches!(token.kind, TokenKind::String | TokenKind::RawString) {
             return Err(self.unexpected(token, context));
         }
         Ok(self.unquoted(token)?.lossy().into_owned())

@@ -2,10 +2,10 @@
 
 use super::{
     error::MissingKind,
-    node::{At, Command, Expr, Name, Pipe, Variable},
+    node::{Command, Expr, Name, NodeRef, Pipe, Variable},
     number,
     parse::{Parser, Parsing},
-    token::{Keyword, Kind, Token},
+    token::{Keyword, Token, TokenKind},
     value::Value,
 };
 use bumpwright_gostd::quote;
@@ -37,10 +37,10 @@ impl Context {
     }
 
     /// What ends the pipeline.
-    fn end(self) -> Kind {
+    fn end(self) -> TokenKind {
         match self {
-            Self::Parens => Kind::RightParen,
-            _ => Kind::RightDelim,
+            Self::Parens => TokenKind::RightParen,
+            _ => TokenKind::RightDelim,
         }
     }
 }
@@ -75,17 +75,17 @@ impl<'t> Parser<'t> {
     /// A variable that gets the value, if there is one. `true`: another one may follow.
     fn declaration(&mut self, pipe: &mut Pipe, context: Context) -> Parsing<bool> {
         let variable = self.peek_word();
-        if variable.kind != Kind::Variable {
+        if variable.kind != TokenKind::Variable {
             return Ok(false);
         }
         self.next();
         let after = self.peek();
         let next = self.next_word();
-        let is_comma = next.kind == Kind::Char && next.text == ",";
-        if !is_comma && !matches!(next.kind, Kind::Assign | Kind::Declare) {
+        let is_comma = next.kind == TokenKind::Char && next.text == ",";
+        if !is_comma && !matches!(next.kind, TokenKind::Assign | TokenKind::Declare) {
             // It is an operand. The space behind it counts: without it, a field would belong to it.
             self.back(next);
-            if after.kind == Kind::Space {
+            if after.kind == TokenKind::Space {
                 self.back(after);
             }
             self.back(variable);
@@ -98,7 +98,7 @@ impl<'t> Parser<'t> {
         // Go declares with both signs, and so early that the value may already use the variable.
         self.template.scope.declare(variable.text);
         if !is_comma {
-            pipe.is_assign = next.kind == Kind::Assign;
+            pipe.is_assign = next.kind == TokenKind::Assign;
             return Ok(false);
         }
         if context != Context::Range || pipe.decl.len() > 1 {
@@ -107,7 +107,7 @@ impl<'t> Parser<'t> {
         }
         let second = self.peek_word();
         match second.kind {
-            Kind::Variable | Kind::RightDelim | Kind::RightParen => Ok(true),
+            TokenKind::Variable | TokenKind::RightDelim | TokenKind::RightParen => Ok(true),
             _ => Err(self.error(second.pos, "range can only initialize variables")),
         }
     }
@@ -134,9 +134,9 @@ impl<'t> Parser<'t> {
             args.extend(self.operand()?);
             let token = self.next();
             match token.kind {
-                Kind::Space => continue,
-                Kind::RightDelim | Kind::RightParen => self.back(token),
-                Kind::Pipe => {}
+                TokenKind::Space => continue,
+                TokenKind::RightDelim | TokenKind::RightParen => self.back(token),
+                TokenKind::Pipe => {}
                 _ => return Err(self.unexpected(token, "operand")),
             }
             args.shrink_to_fit();
@@ -151,11 +151,11 @@ impl<'t> Parser<'t> {
     fn operand(&mut self) -> Parsing<Option<Expr>> {
         let Some(term) = self.term()? else { return Ok(None) };
         let first = self.peek();
-        if first.kind != Kind::Field {
+        if first.kind != TokenKind::Field {
             return Ok(Some(term));
         }
         let mut fields = Vec::new();
-        while self.peek().kind == Kind::Field {
+        while self.peek().kind == TokenKind::Field {
             fields.push(field_name(self.next()));
         }
         // Go builds a new node for the whole chain, which begins where the first of these fields does.
@@ -170,7 +170,7 @@ impl<'t> Parser<'t> {
                 Expr::Variable(Variable { pos, names })
             }
             term if is_constant(&term) => {
-                let text = quote(&At::Expr(&term).to_string());
+                let text = quote(&NodeRef::Expr(&term).to_string());
                 return Err(self.error(pos, &format!("unexpected . after term {text}")));
             }
             term => Expr::Chain(pos, Box::new(term), fields),
@@ -181,25 +181,25 @@ impl<'t> Parser<'t> {
         let token = self.next_word();
         let pos = token.pos;
         Ok(Some(match token.kind {
-            Kind::Identifier => self.identifier(token)?,
-            Kind::Keyword(Keyword::Dot) => Expr::Dot(pos),
-            Kind::Keyword(Keyword::Nil) => Expr::Nil(pos),
-            Kind::Variable => self.variable(token)?,
-            Kind::Field => Expr::Field(pos, vec![field_name(token)]),
-            Kind::Bool => Expr::Bool(pos, token.text == "true"),
-            Kind::CharConstant | Kind::Complex | Kind::Number => {
+            TokenKind::Identifier => self.identifier(token)?,
+            TokenKind::Keyword(Keyword::Dot) => Expr::Dot(pos),
+            TokenKind::Keyword(Keyword::Nil) => Expr::Nil(pos),
+            TokenKind::Variable => self.variable(token)?,
+            TokenKind::Field => Expr::Field(pos, vec![field_name(token)]),
+            TokenKind::Bool => Expr::Bool(pos, token.text == "true"),
+            TokenKind::CharConstant | TokenKind::Complex | TokenKind::Number => {
                 let number = match token.kind {
-                    Kind::CharConstant => number::character(pos, token.text),
-                    Kind::Complex => number::complex(pos, token.text),
+                    TokenKind::CharConstant => number::character(pos, token.text),
+                    TokenKind::Complex => number::complex(pos, token.text),
                     _ => number::number(pos, token.text),
                 };
                 Expr::Number(number.map_err(|text| self.error(pos, &text))?)
             }
-            Kind::LeftParen => {
+            TokenKind::LeftParen => {
                 let pipe = self.in_parens(pos, |parser| parser.pipeline(Context::Parens))?;
                 Expr::Pipe(Box::new(pipe))
             }
-            Kind::String | Kind::RawString => {
+            TokenKind::String | TokenKind::RawString => {
                 Expr::String(pos, token.text.to_owned(), Value::String(self.unquoted(token)?))
             }
             _ => {
@@ -234,20 +234,20 @@ fn field_name(token: Token<'_>) -> Name {
     Name::new(token.text.strip_prefix('.').unwrap_or(token.text))
 }
 
-fn starts_operand(kind: Kind) -> bool {
+fn starts_operand(kind: TokenKind) -> bool {
     matches!(
         kind,
-        Kind::Bool
-            | Kind::CharConstant
-            | Kind::Complex
-            | Kind::Field
-            | Kind::Identifier
-            | Kind::Keyword(Keyword::Dot | Keyword::Nil)
-            | Kind::LeftParen
-            | Kind::Number
-            | Kind::RawString
-            | Kind::String
-            | Kind::Variable
+        TokenKind::Bool
+            | TokenKind::CharConstant
+            | TokenKind::Complex
+            | TokenKind::Field
+            | TokenKind::Identifier
+            | TokenKind::Keyword(Keyword::Dot | Keyword::Nil)
+            | TokenKind::LeftParen
+            | TokenKind::Number
+            | TokenKind::RawString
+            | TokenKind::String
+            | TokenKind::Variable
     )
 }
 

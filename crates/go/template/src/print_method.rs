@@ -26,7 +26,7 @@ impl Printer<'_> {
         }
         let Some(ty) = value.type_of() else { return Ok(false) };
         let method = match verb {
-            _ if self.flags.sharp_v => find_method(&ty, "GoString", false).filter(FoundMethod::gives_text),
+            _ if self.flags.sharp_v => find_method(&ty, "GoString", false).filter(FoundMethod::returns_string),
             'v' | 's' | 'x' | 'X' | 'q' => self.print_method(&ty),
             _ => None,
         };

@@ -2,7 +2,7 @@
 
 use super::{
     function::Failure,
-    go_type::{ComplexKind, Field, FloatKind, Kind, Type, UINT8},
+    go_type::{ComplexKind, Field, FloatKind, Type, TypeKind, UINT8},
     host::Host,
     map::Map,
     print::Printer,
@@ -117,7 +117,12 @@ impl Printer<'_> {
             Value::Pointer(Pointer {
                 to,
                 target: Some(target),
-            }) if place.depth == 0 && matches!(to.kind(), Kind::Array | Kind::Slice | Kind::Struct | Kind::Map) => {
+            }) if place.depth == 0
+                && matches!(
+                    to.kind(),
+                    TypeKind::Array | TypeKind::Slice | TypeKind::Struct | TypeKind::Map
+                ) =>
+            {
                 self.put(host, b"&")?;
                 self.nested(host, target, verb, place.inside(to))
             }

@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'t> {
     /// What it is.
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     /// Where it begins.
     pub(super) pos: Pos,
     /// As written.
@@ -19,7 +19,7 @@ pub(super) struct Token<'t> {
 
 /// What a word is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// The lexer does not know how to go on; nothing comes after it.
     Fault(Fault),
     Bool,
@@ -91,10 +91,10 @@ pub(super) enum Fault {
 impl fmt::Display for Token<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            Kind::Fault(Fault::BadNumber) => write!(f, "bad number syntax: {}", quote(self.text)),
-            Kind::Fault(fault) => fault.fmt(f),
-            Kind::Eof => f.write_str("EOF"),
-            Kind::Keyword(_) => write!(f, "<{}>", self.text),
+            TokenKind::Fault(Fault::BadNumber) => write!(f, "bad number syntax: {}", quote(self.text)),
+            TokenKind::Fault(fault) => fault.fmt(f),
+            TokenKind::Eof => f.write_str("EOF"),
+            TokenKind::Keyword(_) => write!(f, "<{}>", self.text),
             _ if self.text.len() > 10 => {
                 let end = self.text.char_indices().nth(10).map_or(self.text.len(), |(at, _)| at);
                 write!(f, "{}...", quote(self.text.get(..end).unwrap_or_default()))

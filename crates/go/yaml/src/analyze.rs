@@ -36,7 +36,7 @@ pub(crate) const fn is_printable(rest: &[u8]) -> bool {
 }
 
 #[derive(Default)]
-struct Seen {
+struct Features {
     block_indicator: bool,
     flow_indicator: bool,
     line_break: bool,
@@ -80,10 +80,10 @@ fn is_simple(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(u8::is_ascii_alphanumeric) && inert_length(bytes) == bytes.len()
 }
 
-fn observe(bytes: &[u8], library: Library) -> Seen {
-    let mut seen = Seen::default();
+fn observe(bytes: &[u8], library: Library) -> Features {
+    let mut features = Features::default();
     if bytes.starts_with(b"---") || bytes.starts_with(b"...") {
-        (seen.block_indicator, seen.flow_indicator) = (true, true);
+        (features.block_indicator, features.flow_indicator) = (true, true);
     }
     let (mut after_blank, mut after_space, mut after_break) = (true, false, false);
     let mut at = 0;
@@ -96,28 +96,28 @@ fn observe(bytes: &[u8], library: Library) -> Seen {
         let rest = bytes.get(at..).unwrap_or_default();
         let next = bytes.get(at + width(byte)..).unwrap_or_default();
         let (flow, block) = indicator(byte, at == 0, after_blank, next);
-        seen.flow_indicator |= flow;
-        seen.block_indicator |= block;
+        features.flow_indicator |= flow;
+        features.block_indicator |= block;
         match (byte, library) {
-            (b'\t', Library::V3) => seen.tab = true,
-            _ => seen.special |= !is_printable(rest),
+            (b'\t', Library::V3) => features.tab = true,
+            _ => features.special |= !is_printable(rest),
         }
         let is_break = break_length(rest) > 0;
         if byte == b' ' {
-            seen.leading |= at == 0;
-            seen.trailing_space |= next.is_empty();
-            seen.break_space |= after_break;
+            features.leading |= at == 0;
+            features.trailing_space |= next.is_empty();
+            features.break_space |= after_break;
         } else if is_break {
-            seen.line_break = true;
-            seen.leading |= at == 0;
-            seen.trailing_break |= next.is_empty();
-            seen.space_break |= after_space;
+            features.line_break = true;
+            features.leading |= at == 0;
+            features.trailing_break |= next.is_empty();
+            features.space_break |= after_space;
         }
         (after_space, after_break) = (byte == b' ', is_break);
         after_blank = is_blank_or_end(rest) || byte == 0;
         at += width(byte);
     }
-    seen
+    features
 }
 
 /// Whether a character is an indicator in flow and in block context.
@@ -137,16 +137,16 @@ const fn indicator(byte: u8, first: bool, after_blank: bool, next: &[u8]) -> (bo
     }
 }
 
-const fn verdict(seen: &Seen) -> Allowed {
-    let edges = seen.leading || seen.trailing_space || seen.trailing_break;
-    let odd = seen.space_break || seen.special;
-    let plain = !edges && !seen.break_space && !odd && !seen.tab && !seen.line_break;
+const fn verdict(features: &Features) -> Allowed {
+    let edges = features.leading || features.trailing_space || features.trailing_break;
+    let odd = features.space_break || features.special;
+    let plain = !edges && !features.break_space && !odd && !features.tab && !features.line_break;
     Allowed {
-        flow_plain: plain && !seen.flow_indicator,
-        block_plain: plain && !seen.block_indicator,
-        single: !seen.break_space && !odd && !seen.tab,
-        block: !seen.trailing_space && !odd,
-        multiline: seen.line_break,
+        flow_plain: plain && !features.flow_indicator,
+        block_plain: plain && !features.block_indicator,
+        single: !features.break_space && !odd && !features.tab,
+        block: !features.trailing_space && !odd,
+        multiline: features.line_break,
         simple: false,
     }
 }

@@ -4,7 +4,7 @@ use super::annotated::{Annotated, AnnotatedValue};
 use super::encoding::text_of;
 use super::error::ReadError;
 use super::node::Scalar;
-use super::parse::{Event, Happening, Parser};
+use super::parse::{Event, EventKind, Parser};
 use super::place::{FileId, Place};
 use super::read::{Dialect, MAX_DEPTH};
 use super::resolve::tag_of;
@@ -46,14 +46,14 @@ pub fn read_annotated(bytes: &[u8]) -> Result<Vec<AnnotatedDocument>, ReadError>
 
 struct Builder<'a> {
     parser: Parser<'a>,
-    open: Vec<Open<'a>>,
+    open: Vec<OpenCollection<'a>>,
     /// What an anchor names, and how many nodes that is; nothing for a collection that is still open.
     anchors: HashMap<&'a str, Option<(Annotated, usize)>>,
     aliased: usize,
 }
 
 /// A collection that has not ended yet.
-struct Open<'a> {
+struct OpenCollection<'a> {
     head: String,
     mapping: bool,
     flow: bool,
@@ -80,26 +80,26 @@ impl<'a> Builder<'a> {
             let comments = comments.map(|comments| *comments).unwrap_or_default();
             let place = place_of(mark.line, mark.column);
             let done = match happening {
-                Happening::StreamEnd => return Ok(None),
-                Happening::DocumentStart => {
+                EventKind::StreamEnd => return Ok(None),
+                EventKind::DocumentStart => {
                     head = comments.head;
                     continue;
                 }
-                Happening::DocumentEnd => {
+                EventKind::DocumentEnd => {
                     let foot = comments.foot;
                     return Ok(root.map(|root| AnnotatedDocument { head, foot, root }));
                 }
-                Happening::SequenceStart { flow, properties } => {
+                EventKind::SequenceStart { flow, properties } => {
                     self.begin(false, flow, properties.anchor, comments, place)?;
                     continue;
                 }
-                Happening::MappingStart { flow, properties } => {
+                EventKind::MappingStart { flow, properties } => {
                     self.begin(true, flow, properties.anchor, comments, place)?;
                     continue;
                 }
-                Happening::End => self.end(comments),
-                Happening::Alias(name) => self.alias(name, comments, place)?,
-                Happening::Scalar {
+                EventKind::End => self.end(comments),
+                EventKind::Alias(name) => self.alias(name, comments, place)?,
+                EventKind::Scalar {
                     text,
                     style,
                     properties,
@@ -133,7 +133,7 @@ impl<'a> Builder<'a> {
         if let Some(name) = anchor {
             self.anchors.insert(name, None);
         }
-        self.open.push(Open {
+        self.open.push(OpenCollection {
             head: comments.head,
             mapping,
             flow,
@@ -193,7 +193,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-impl Open<'_> {
+impl OpenCollection<'_> {
     /// What stands below a value belongs to its key; what stands below a key, to the key before.
     fn add(&mut self, (node, weight): (Annotated, usize)) {
         self.weight = self.weight.saturating_add(weight);

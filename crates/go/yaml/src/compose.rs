@@ -3,7 +3,7 @@
 use super::entries::{Pair, mapping_of, normalize_v2};
 use super::error::ReadError;
 use super::node::{Mapping, Node, Scalar, Sequence, Value};
-use super::parse::{Event, Happening, Parser, Properties};
+use super::parse::{Event, EventKind, Parser, Properties};
 use super::place::Place;
 use super::read::{Dialect, ReadOptions};
 use super::resolve::{collection_tag, tag_of};
@@ -20,9 +20,9 @@ pub(crate) struct Composer<'a, 'o> {
     options: &'o ReadOptions,
     /// Lines before the text.
     line: u32,
-    open: Vec<Open<'a>>,
+    open: Vec<OpenCollection<'a>>,
     anchors: HashMap<&'a str, Anchored>,
-    spent: Spent,
+    spent: NodeCount,
 }
 
 /// What an anchor names.
@@ -43,7 +43,7 @@ pub(crate) struct Measured {
 
 /// Nodes read, and how many of them aliases brought.
 #[derive(Default)]
-pub(crate) struct Spent {
+pub(crate) struct NodeCount {
     total: usize,
     aliased: usize,
 }
@@ -63,7 +63,7 @@ impl From<ReadError> for Failure {
 }
 
 /// A collection that has not ended yet.
-struct Open<'a> {
+struct OpenCollection<'a> {
     place: Place,
     properties: Properties<'a>,
     flow: bool,
@@ -80,7 +80,7 @@ enum Content {
     },
 }
 
-impl Spent {
+impl NodeCount {
     /// Counts nodes that a copy brings. The share that may be copies is what go-yaml allows.
     pub(crate) fn copy(&mut self, nodes: usize, place: Place) -> Result<(), ReadError> {
         self.aliased = self.aliased.saturating_add(nodes);
@@ -115,7 +115,7 @@ impl<'a, 'o> Composer<'a, 'o> {
             line,
             open: Vec::new(),
             anchors: HashMap::new(),
-            spent: Spent::default(),
+            spent: NodeCount::default(),
         }
     }
 
@@ -136,7 +136,7 @@ impl<'a, 'o> Composer<'a, 'o> {
     /// The next document, or nothing at the end of the stream.
     pub(crate) fn document(&mut self) -> Result<Option<Node>, ReadError> {
         self.anchors.clear();
-        self.spent = Spent::default();
+        self.spent = NodeCount::default();
         match self.compose() {
             Err(Failure::Text(error)) => Err(error),
             // go-yaml reads the text to the end of the document before it looks at what it says.
@@ -146,7 +146,7 @@ impl<'a, 'o> Composer<'a, 'o> {
     }
 
     fn rest_of_document(&mut self) -> Result<(), ReadError> {
-        while !matches!(self.event()?.happening, Happening::DocumentEnd | Happening::StreamEnd) {}
+        while !matches!(self.event()?.happening, EventKind::DocumentEnd | EventKind::StreamEnd) {}
         Ok(())
     }
 
@@ -156,15 +156,15 @@ impl<'a, 'o> Composer<'a, 'o> {
             let Event { mark, happening, .. } = self.event().map_err(Failure::Text)?;
             let place = self.place(mark);
             let done = match happening {
-                Happening::StreamEnd => return Ok(root),
-                Happening::DocumentStart => None,
-                Happening::DocumentEnd => return Ok(root),
-                Happening::Alias(name) if !self.anchors.contains_key(name) => {
+                EventKind::StreamEnd => return Ok(root),
+                EventKind::DocumentStart => None,
+                EventKind::DocumentEnd => return Ok(root),
+                EventKind::Alias(name) if !self.anchors.contains_key(name) => {
                     let problem = format!("unknown anchor '{name}' referenced");
                     return Err(Failure::Text(ReadError::yaml(place, problem)));
                 }
-                Happening::Alias(name) => Some(self.alias(name, place)?),
-                Happening::Scalar {
+                EventKind::Alias(name) => Some(self.alias(name, place)?),
+                EventKind::Scalar {
                     text,
                     style,
                     properties,
@@ -178,16 +178,16 @@ impl<'a, 'o> Composer<'a, 'o> {
                     self.spent.total += 1;
                     Some(self.finish(node, 1, 0, &properties))
                 }
-                Happening::SequenceStart { flow, properties } => {
+                EventKind::SequenceStart { flow, properties } => {
                     self.begin(place, flow, properties, Content::Items(Vec::new()))?;
                     None
                 }
-                Happening::MappingStart { flow, properties } => {
+                EventKind::MappingStart { flow, properties } => {
                     let (pairs, key) = (Vec::new(), None);
                     self.begin(place, flow, properties, Content::Pairs { pairs, key })?;
                     None
                 }
-                Happening::End => self.end()?,
+                EventKind::End => self.end()?,
             };
             if let Some(done) = done {
                 root = self.attach(done, place)?.or(root);
@@ -204,7 +204,7 @@ impl<'a, 'o> Composer<'a, 'o> {
             self.anchors.insert(name, Anchored::Open(self.open.len()));
         }
         self.spent.total += 1;
-        self.open.push(Open {
+        self.open.push(OpenCollection {
             place,
             properties,
             flow,

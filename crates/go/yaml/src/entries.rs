@@ -1,6 +1,6 @@
 //! The entries of a mapping: merge keys resolved as the libraries do, duplicates found, keys of v2 spelled as text.
 
-use super::compose::Spent;
+use super::compose::NodeCount;
 use super::error::ReadError;
 use super::node::{Entry, Node, Scalar, Style, Tag, Value};
 use super::place::Place;
@@ -27,7 +27,7 @@ const FEW: usize = 12;
 pub(crate) fn mapping_of(
     pairs: Vec<Pair>,
     options: &ReadOptions,
-    spent: &mut Spent,
+    spent: &mut NodeCount,
 ) -> Result<(Vec<Entry>, usize), ReadError> {
     match options.dialect {
         Dialect::V2 => read_v2(pairs, options, spent),
@@ -74,7 +74,7 @@ impl Entries {
 
 /// As kyaml's `DeAnchor`: own entries first and in their order, then those of the merged mappings, of which the earlier
 /// named wins. One merge key is allowed.
-fn read_v3(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut Spent) -> Result<(Vec<Entry>, usize), ReadError> {
+fn read_v3(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut NodeCount) -> Result<(Vec<Entry>, usize), ReadError> {
     let mut entries = Entries::with_capacity(pairs.len());
     let pairs = without_quoted_merge(pairs);
     let mut merge = None;
@@ -176,7 +176,7 @@ fn merged_v3(merge: Pair) -> Result<Vec<Vec<Entry>>, ReadError> {
 }
 
 /// As go-yaml v2: a merge key sets its entries where it stands, so what comes later wins.
-fn read_v2(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut Spent) -> Result<(Vec<Entry>, usize), ReadError> {
+fn read_v2(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut NodeCount) -> Result<(Vec<Entry>, usize), ReadError> {
     let mut entries = Entries::with_capacity(pairs.len());
     let mut copied = 0;
     for mut pair in pairs {

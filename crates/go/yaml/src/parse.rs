@@ -5,7 +5,7 @@ use super::node::Style;
 use super::read::Dialect;
 use super::scan::{Scanned, Scanner};
 use super::scan_comment::Comments;
-use super::token::{Fault, Kind, Mark, Token};
+use super::token::{Fault, Mark, Token, TokenKind};
 use std::borrow::Cow;
 
 /// What happens in a stream, and where.
@@ -14,12 +14,12 @@ pub(crate) struct Event<'a> {
     pub(crate) mark: Mark,
     /// Nothing where comments are not kept.
     pub(crate) comments: Option<Box<Comments>>,
-    pub(crate) happening: Happening<'a>,
+    pub(crate) happening: EventKind<'a>,
 }
 
 /// What happens.
 #[derive(Debug)]
-pub(crate) enum Happening<'a> {
+pub(crate) enum EventKind<'a> {
     DocumentStart,
     DocumentEnd,
     StreamEnd,
@@ -49,7 +49,7 @@ pub(crate) struct Properties<'a> {
 
 /// What comes next.
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum ParserState {
     StreamStart,
     DocumentStart { first: bool },
     DocumentContent,
@@ -72,9 +72,9 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Parser<'a> {
     scanner: Scanner<'a>,
-    state: State,
+    state: ParserState,
     /// What follows what is being read.
-    states: Vec<State>,
+    states: Vec<ParserState>,
     /// Where the open collections began.
     marks: Vec<Mark>,
     /// Handles and prefixes of the document.
@@ -92,7 +92,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn new(text: &'a str, dialect: Dialect) -> Self {
         Self {
             scanner: Scanner::new(text, dialect),
-            state: State::StreamStart,
+            state: ParserState::StreamStart,
             states: Vec::new(),
             marks: Vec::new(),
             tags: Vec::new(),
@@ -115,7 +115,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         };
         let token = self.scanner.peek()?;
-        let (index, ends) = (token.start.index, token.kind == Kind::BlockEnd);
+        let (index, ends) = (token.start.index, token.kind == TokenKind::BlockEnd);
         let comments = self.scanner.comments.get_or_insert_default();
         while let Some(comment) = comments.front().filter(|comment| comment.token.index <= index) {
             // What is above stays for what comes behind the end.
@@ -153,7 +153,12 @@ impl<'a> Parser<'a> {
 
     /// Puts aside what stood above an item, this many bytes, if the item is a block collection.
     fn split_stem(&mut self, length: usize) -> Scanned<()> {
-        if length == 0 || !matches!(self.kind()?, Kind::BlockSequenceStart | Kind::BlockMappingStart) {
+        if length == 0
+            || !matches!(
+                self.kind()?,
+                TokenKind::BlockSequenceStart | TokenKind::BlockMappingStart
+            )
+        {
             return Ok(());
         }
         if let Some(pending) = &mut self.pending {
@@ -168,36 +173,36 @@ impl<'a> Parser<'a> {
         self.pending.as_ref().map_or(0, |pending| pending.head.len())
     }
 
-    /// The next event; [`Happening::StreamEnd`] again and again at the end.
+    /// The next event; [`EventKind::StreamEnd`] again and again at the end.
     pub(crate) fn next(&mut self) -> Scanned<Event<'a>> {
         match self.state {
-            State::StreamStart => {
+            ParserState::StreamStart => {
                 self.scanner.next()?;
                 self.document_start(true)
             }
-            State::DocumentStart { first } => self.document_start(first),
-            State::DocumentContent => self.document_content(),
-            State::BlockNode => self.node(true, false),
-            State::DocumentEnd => self.document_end(),
-            State::BlockSequence => self.block_sequence(),
-            State::IndentlessSequence => self.indentless_sequence(),
-            State::BlockMappingKey => self.block_mapping_key(),
-            State::BlockMappingValue => self.block_mapping_value(),
-            State::FlowSequence { first } => self.flow_sequence(first),
-            State::FlowPairKey => self.flow_pair_key(),
-            State::FlowPairValue => self.flow_pair_value(),
-            State::FlowPairEnd => {
-                self.state = State::FlowSequence { first: false };
+            ParserState::DocumentStart { first } => self.document_start(first),
+            ParserState::DocumentContent => self.document_content(),
+            ParserState::BlockNode => self.node(true, false),
+            ParserState::DocumentEnd => self.document_end(),
+            ParserState::BlockSequence => self.block_sequence(),
+            ParserState::IndentlessSequence => self.indentless_sequence(),
+            ParserState::BlockMappingKey => self.block_mapping_key(),
+            ParserState::BlockMappingValue => self.block_mapping_value(),
+            ParserState::FlowSequence { first } => self.flow_sequence(first),
+            ParserState::FlowPairKey => self.flow_pair_key(),
+            ParserState::FlowPairValue => self.flow_pair_value(),
+            ParserState::FlowPairEnd => {
+                self.state = ParserState::FlowSequence { first: false };
                 let mark = self.peek_mark()?;
-                Ok(event(mark, Happening::End))
+                Ok(event(mark, EventKind::End))
             }
-            State::FlowMappingKey { first } => self.flow_mapping_key(first),
-            State::FlowMappingValue { empty } => self.flow_mapping_value(empty),
-            State::End => Ok(event(Mark::default(), Happening::StreamEnd)),
+            ParserState::FlowMappingKey { first } => self.flow_mapping_key(first),
+            ParserState::FlowMappingValue { empty } => self.flow_mapping_value(empty),
+            ParserState::End => Ok(event(Mark::default(), EventKind::StreamEnd)),
         }
     }
 
-    fn kind(&mut self) -> Scanned<&Kind<'a>> {
+    fn kind(&mut self) -> Scanned<&TokenKind<'a>> {
         self.unfold()?;
         Ok(&self.scanner.peek()?.kind)
     }
@@ -212,7 +217,7 @@ impl<'a> Parser<'a> {
     }
 
     fn leave(&mut self) {
-        self.state = self.states.pop().unwrap_or(State::End);
+        self.state = self.states.pop().unwrap_or(ParserState::End);
     }
 
     /// A collection ends at the next token.
@@ -220,7 +225,7 @@ impl<'a> Parser<'a> {
         self.leave();
         self.marks.pop();
         let token = self.take()?;
-        Ok(event(token.start, Happening::End))
+        Ok(event(token.start, EventKind::End))
     }
 
     /// The same, for the collections whose ends take comments: all but block sequences.
@@ -229,7 +234,7 @@ impl<'a> Parser<'a> {
         Ok(self.commented(end))
     }
 
-    fn empty(&mut self, mark: Mark, next: State) -> Event<'a> {
+    fn empty(&mut self, mark: Mark, next: ParserState) -> Event<'a> {
         self.state = next;
         event(mark, empty_scalar(Properties::default()))
     }
@@ -247,36 +252,36 @@ impl<'a> Parser<'a> {
 
     fn document_start(&mut self, first: bool) -> Scanned<Event<'a>> {
         if !first {
-            while *self.kind()? == Kind::DocumentEnd {
+            while *self.kind()? == TokenKind::DocumentEnd {
                 self.take()?;
             }
         }
         let mark = self.peek_mark()?;
         let explicit = matches!(
             self.kind()?,
-            Kind::Version { .. } | Kind::TagDirective { .. } | Kind::DocumentStart
+            TokenKind::Version { .. } | TokenKind::TagDirective { .. } | TokenKind::DocumentStart
         );
-        if *self.kind()? == Kind::StreamEnd {
-            self.state = State::End;
+        if *self.kind()? == TokenKind::StreamEnd {
+            self.state = ParserState::End;
             self.take()?;
-            return Ok(event(mark, Happening::StreamEnd));
+            return Ok(event(mark, EventKind::StreamEnd));
         }
         if first && !explicit {
             self.directives()?;
-            self.states.push(State::DocumentEnd);
-            self.state = State::BlockNode;
-            let mut start = event(mark, Happening::DocumentStart);
+            self.states.push(ParserState::DocumentEnd);
+            self.state = ParserState::BlockNode;
+            let mut start = event(mark, EventKind::DocumentStart);
             start.comments = self.document_head();
             return Ok(start);
         }
         self.directives()?;
-        if *self.kind()? != Kind::DocumentStart {
+        if *self.kind()? != TokenKind::DocumentStart {
             return self.fault("", Mark::default(), "did not find expected <document start>");
         }
-        self.states.push(State::DocumentEnd);
-        self.state = State::DocumentContent;
+        self.states.push(ParserState::DocumentEnd);
+        self.state = ParserState::DocumentContent;
         self.take()?;
-        Ok(event(mark, Happening::DocumentStart))
+        Ok(event(mark, EventKind::DocumentStart))
     }
 
     /// What is parted by an empty line from what stands above the first node, belongs to the document.
@@ -302,20 +307,20 @@ impl<'a> Parser<'a> {
             let token = self.scanner.peek()?;
             let mark = token.start;
             let problem = match &token.kind {
-                Kind::Version { .. } if version => Some("found duplicate %YAML directive"),
-                Kind::Version { major: 1, minor: 1 } => None,
-                Kind::Version { .. } => Some("found incompatible YAML document"),
-                Kind::TagDirective { handle, .. } if self.tags.iter().any(|(known, _)| known == handle) => {
+                TokenKind::Version { .. } if version => Some("found duplicate %YAML directive"),
+                TokenKind::Version { major: 1, minor: 1 } => None,
+                TokenKind::Version { .. } => Some("found incompatible YAML document"),
+                TokenKind::TagDirective { handle, .. } if self.tags.iter().any(|(known, _)| known == handle) => {
                     Some("found duplicate %TAG directive")
                 }
-                Kind::TagDirective { .. } => None,
+                TokenKind::TagDirective { .. } => None,
                 _ => break,
             };
             if let Some(problem) = problem {
                 return Err(fault("", Mark::default(), problem, mark));
             }
             match self.take()?.kind {
-                Kind::TagDirective { handle, prefix } => self.tags.push((handle, prefix)),
+                TokenKind::TagDirective { handle, prefix } => self.tags.push((handle, prefix)),
                 _ => version = true,
             }
         }
@@ -330,11 +335,11 @@ impl<'a> Parser<'a> {
     fn document_content(&mut self) -> Scanned<Event<'a>> {
         let mark = self.peek_mark()?;
         match self.kind()? {
-            Kind::Version { .. }
-            | Kind::TagDirective { .. }
-            | Kind::DocumentStart
-            | Kind::DocumentEnd
-            | Kind::StreamEnd => {
+            TokenKind::Version { .. }
+            | TokenKind::TagDirective { .. }
+            | TokenKind::DocumentStart
+            | TokenKind::DocumentEnd
+            | TokenKind::StreamEnd => {
                 self.leave();
                 Ok(event(mark, empty_scalar(Properties::default())))
             }
@@ -344,12 +349,12 @@ impl<'a> Parser<'a> {
 
     fn document_end(&mut self) -> Scanned<Event<'a>> {
         let mark = self.peek_mark()?;
-        if *self.kind()? == Kind::DocumentEnd {
+        if *self.kind()? == TokenKind::DocumentEnd {
             self.take()?;
         }
         self.tags.clear();
-        self.state = State::DocumentStart { first: false };
-        let mut end = event(mark, Happening::DocumentEnd);
+        self.state = ParserState::DocumentStart { first: false };
+        let mut end = event(mark, EventKind::DocumentEnd);
         end = self.commented(end);
         if let Some(comments) = end.comments.as_mut().filter(|comments| comments.foot.is_empty()) {
             comments.foot = std::mem::take(&mut comments.head);
@@ -360,41 +365,47 @@ impl<'a> Parser<'a> {
     /// A node: an alias, or an anchor and a tag in any order with what they belong to, which may be nothing.
     fn node(&mut self, block: bool, indentless: bool) -> Scanned<Event<'a>> {
         let start = self.peek_mark()?;
-        if let Kind::Alias(name) = *self.kind()? {
-            let alias = self.commented(event(start, Happening::Alias(name)));
+        if let TokenKind::Alias(name) = *self.kind()? {
+            let alias = self.commented(event(start, EventKind::Alias(name)));
             self.take()?;
             self.leave();
             return Ok(alias);
         }
         let properties = self.properties(start)?;
-        let flow = matches!(self.kind()?, Kind::FlowSequenceStart | Kind::FlowMappingStart);
+        let flow = matches!(self.kind()?, TokenKind::FlowSequenceStart | TokenKind::FlowMappingStart);
         let (next, happening) = match self.kind()? {
-            Kind::BlockEntry if indentless => {
-                self.state = State::IndentlessSequence;
-                return Ok(event(start, Happening::SequenceStart { flow, properties }));
+            TokenKind::BlockEntry if indentless => {
+                self.state = ParserState::IndentlessSequence;
+                return Ok(event(start, EventKind::SequenceStart { flow, properties }));
             }
-            Kind::Scalar(..) => {
+            TokenKind::Scalar(..) => {
                 self.leave();
-                let Kind::Scalar(text, style) = self.take()?.kind else {
+                let TokenKind::Scalar(text, style) = self.take()?.kind else {
                     return self.fault("", start, "did not find expected node content");
                 };
-                let scalar = Happening::Scalar {
+                let scalar = EventKind::Scalar {
                     text,
                     style,
                     properties,
                 };
                 return Ok(self.commented(event(start, scalar)));
             }
-            Kind::FlowSequenceStart => (
-                State::FlowSequence { first: true },
-                Happening::SequenceStart { flow, properties },
+            TokenKind::FlowSequenceStart => (
+                ParserState::FlowSequence { first: true },
+                EventKind::SequenceStart { flow, properties },
             ),
-            Kind::FlowMappingStart => (
-                State::FlowMappingKey { first: true },
-                Happening::MappingStart { flow, properties },
+            TokenKind::FlowMappingStart => (
+                ParserState::FlowMappingKey { first: true },
+                EventKind::MappingStart { flow, properties },
             ),
-            Kind::BlockSequenceStart if block => (State::BlockSequence, Happening::SequenceStart { flow, properties }),
-            Kind::BlockMappingStart if block => (State::BlockMappingKey, Happening::MappingStart { flow, properties }),
+            TokenKind::BlockSequenceStart if block => (
+                ParserState::BlockSequence,
+                EventKind::SequenceStart { flow, properties },
+            ),
+            TokenKind::BlockMappingStart if block => (
+                ParserState::BlockMappingKey,
+                EventKind::MappingStart { flow, properties },
+            ),
             _ if properties.anchor.is_some() || properties.tag.is_some() => {
                 self.leave();
                 return Ok(event(start, empty_scalar(properties)));
@@ -421,14 +432,14 @@ impl<'a> Parser<'a> {
         let mut properties = Properties::default();
         loop {
             match self.kind()? {
-                Kind::Anchor(_) if properties.anchor.is_none() => {
-                    if let Kind::Anchor(name) = self.take()?.kind {
+                TokenKind::Anchor(_) if properties.anchor.is_none() => {
+                    if let TokenKind::Anchor(name) = self.take()?.kind {
                         properties.anchor = Some(name);
                     }
                 }
-                Kind::Tag { .. } if properties.tag.is_none() => {
+                TokenKind::Tag { .. } if properties.tag.is_none() => {
                     let token = self.take()?;
-                    if let Kind::Tag { handle, suffix } = token.kind {
+                    if let TokenKind::Tag { handle, suffix } = token.kind {
                         properties.tag = Some(self.resolved_tag(handle, suffix, start, token.start)?);
                     }
                 }
@@ -449,19 +460,19 @@ impl<'a> Parser<'a> {
 
     fn block_sequence(&mut self) -> Scanned<Event<'a>> {
         match self.kind()? {
-            Kind::BlockEntry => {
+            TokenKind::BlockEntry => {
                 let above = self.head_length();
                 let mark = self.take()?.end;
                 self.split_stem(above)?;
                 match self.kind()? {
-                    Kind::BlockEntry | Kind::BlockEnd => Ok(self.empty(mark, State::BlockSequence)),
+                    TokenKind::BlockEntry | TokenKind::BlockEnd => Ok(self.empty(mark, ParserState::BlockSequence)),
                     _ => {
-                        self.states.push(State::BlockSequence);
+                        self.states.push(ParserState::BlockSequence);
                         self.node(true, false)
                     }
                 }
             }
-            Kind::BlockEnd => self.close(),
+            TokenKind::BlockEnd => self.close(),
             _ => self.collection_fault(
                 "while parsing a block collection",
                 "did not find expected '-' indicator",
@@ -470,20 +481,20 @@ impl<'a> Parser<'a> {
     }
 
     fn indentless_sequence(&mut self) -> Scanned<Event<'a>> {
-        if *self.kind()? != Kind::BlockEntry {
+        if *self.kind()? != TokenKind::BlockEntry {
             self.leave();
             let mark = self.peek_mark()?;
-            return Ok(event(mark, Happening::End));
+            return Ok(event(mark, EventKind::End));
         }
         let above = self.head_length();
         let mark = self.take()?.end;
         self.split_stem(above)?;
         match self.kind()? {
-            Kind::BlockEntry | Kind::Key | Kind::Value | Kind::BlockEnd => {
-                Ok(self.empty(mark, State::IndentlessSequence))
+            TokenKind::BlockEntry | TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
+                Ok(self.empty(mark, ParserState::IndentlessSequence))
             }
             _ => {
-                self.states.push(State::IndentlessSequence);
+                self.states.push(ParserState::IndentlessSequence);
                 self.node(true, false)
             }
         }
@@ -491,56 +502,60 @@ impl<'a> Parser<'a> {
 
     fn block_mapping_key(&mut self) -> Scanned<Event<'a>> {
         match self.kind()? {
-            Kind::Key => {
+            TokenKind::Key => {
                 let mark = self.take()?.end;
                 match self.kind()? {
-                    Kind::Key | Kind::Value | Kind::BlockEnd => Ok(self.empty(mark, State::BlockMappingValue)),
+                    TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
+                        Ok(self.empty(mark, ParserState::BlockMappingValue))
+                    }
                     _ => {
-                        self.states.push(State::BlockMappingValue);
+                        self.states.push(ParserState::BlockMappingValue);
                         self.node(true, true)
                     }
                 }
             }
-            Kind::BlockEnd => self.close_with_comments(),
+            TokenKind::BlockEnd => self.close_with_comments(),
             _ => self.collection_fault("while parsing a block mapping", "did not find expected key"),
         }
     }
 
     fn block_mapping_value(&mut self) -> Scanned<Event<'a>> {
-        if *self.kind()? != Kind::Value {
+        if *self.kind()? != TokenKind::Value {
             let mark = self.peek_mark()?;
-            return Ok(self.empty(mark, State::BlockMappingKey));
+            return Ok(self.empty(mark, ParserState::BlockMappingKey));
         }
         let mark = self.take()?.end;
         match self.kind()? {
-            Kind::Key | Kind::Value | Kind::BlockEnd => Ok(self.empty(mark, State::BlockMappingKey)),
+            TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
+                Ok(self.empty(mark, ParserState::BlockMappingKey))
+            }
             _ => {
-                self.states.push(State::BlockMappingKey);
+                self.states.push(ParserState::BlockMappingKey);
                 self.node(true, true)
             }
         }
     }
 
     fn flow_sequence(&mut self, first: bool) -> Scanned<Event<'a>> {
-        if *self.kind()? == Kind::FlowSequenceEnd {
+        if *self.kind()? == TokenKind::FlowSequenceEnd {
             return self.close_with_comments();
         }
         if !first {
-            if *self.kind()? != Kind::FlowEntry {
+            if *self.kind()? != TokenKind::FlowEntry {
                 return self.collection_fault("while parsing a flow sequence", "did not find expected ',' or ']'");
             }
             self.take()?;
         }
         match self.kind()? {
-            Kind::Key => {
+            TokenKind::Key => {
                 let mark = self.take()?.start;
-                self.state = State::FlowPairKey;
+                self.state = ParserState::FlowPairKey;
                 let properties = Properties::default();
-                Ok(event(mark, Happening::MappingStart { flow: true, properties }))
+                Ok(event(mark, EventKind::MappingStart { flow: true, properties }))
             }
-            Kind::FlowSequenceEnd => self.close_with_comments(),
+            TokenKind::FlowSequenceEnd => self.close_with_comments(),
             _ => {
-                self.states.push(State::FlowSequence { first: false });
+                self.states.push(ParserState::FlowSequence { first: false });
                 self.node(false, false)
             }
         }
@@ -549,12 +564,12 @@ impl<'a> Parser<'a> {
     fn flow_pair_key(&mut self) -> Scanned<Event<'a>> {
         match self.kind()? {
             // go-yaml takes the token here, which makes `[? , a]` an error and `[? : a]` a list with a lone null.
-            Kind::Value | Kind::FlowEntry | Kind::FlowSequenceEnd => {
+            TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowSequenceEnd => {
                 let mark = self.take()?.end;
-                Ok(self.empty(mark, State::FlowPairValue))
+                Ok(self.empty(mark, ParserState::FlowPairValue))
             }
             _ => {
-                self.states.push(State::FlowPairValue);
+                self.states.push(ParserState::FlowPairValue);
                 self.node(false, false)
             }
         }
@@ -562,55 +577,58 @@ impl<'a> Parser<'a> {
 
     fn flow_pair_value(&mut self) -> Scanned<Event<'a>> {
         let mut mark = self.peek_mark()?;
-        if *self.kind()? == Kind::Value {
+        if *self.kind()? == TokenKind::Value {
             self.take()?;
-            if !matches!(self.kind()?, Kind::FlowEntry | Kind::FlowSequenceEnd) {
-                self.states.push(State::FlowPairEnd);
+            if !matches!(self.kind()?, TokenKind::FlowEntry | TokenKind::FlowSequenceEnd) {
+                self.states.push(ParserState::FlowPairEnd);
                 return self.node(false, false);
             }
             mark = self.peek_mark()?;
         }
-        Ok(self.empty(mark, State::FlowPairEnd))
+        Ok(self.empty(mark, ParserState::FlowPairEnd))
     }
 
     fn flow_mapping_key(&mut self, first: bool) -> Scanned<Event<'a>> {
-        if *self.kind()? == Kind::FlowMappingEnd {
+        if *self.kind()? == TokenKind::FlowMappingEnd {
             return self.close_with_comments();
         }
         if !first {
-            if *self.kind()? != Kind::FlowEntry {
+            if *self.kind()? != TokenKind::FlowEntry {
                 return self.collection_fault("while parsing a flow mapping", "did not find expected ',' or '}'");
             }
             self.take()?;
         }
         match self.kind()? {
-            Kind::Key => {
+            TokenKind::Key => {
                 self.take()?;
-                if matches!(self.kind()?, Kind::Value | Kind::FlowEntry | Kind::FlowMappingEnd) {
+                if matches!(
+                    self.kind()?,
+                    TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowMappingEnd
+                ) {
                     let mark = self.peek_mark()?;
-                    return Ok(self.empty(mark, State::FlowMappingValue { empty: false }));
+                    return Ok(self.empty(mark, ParserState::FlowMappingValue { empty: false }));
                 }
-                self.states.push(State::FlowMappingValue { empty: false });
+                self.states.push(ParserState::FlowMappingValue { empty: false });
                 self.node(false, false)
             }
-            Kind::FlowMappingEnd => self.close_with_comments(),
+            TokenKind::FlowMappingEnd => self.close_with_comments(),
             _ => {
-                self.states.push(State::FlowMappingValue { empty: true });
+                self.states.push(ParserState::FlowMappingValue { empty: true });
                 self.node(false, false)
             }
         }
     }
 
     fn flow_mapping_value(&mut self, empty: bool) -> Scanned<Event<'a>> {
-        if !empty && *self.kind()? == Kind::Value {
+        if !empty && *self.kind()? == TokenKind::Value {
             self.take()?;
-            if !matches!(self.kind()?, Kind::FlowEntry | Kind::FlowMappingEnd) {
-                self.states.push(State::FlowMappingKey { first: false });
+            if !matches!(self.kind()?, TokenKind::FlowEntry | TokenKind::FlowMappingEnd) {
+                self.states.push(ParserState::FlowMappingKey { first: false });
                 return self.node(false, false);
             }
         }
         let mark = self.peek_mark()?;
-        Ok(self.empty(mark, State::FlowMappingKey { first: false }))
+        Ok(self.empty(mark, ParserState::FlowMappingKey { first: false }))
     }
 }
 
@@ -624,7 +642,7 @@ fn join(slot: &mut String, text: &str) {
     }
 }
 
-const fn event(mark: Mark, happening: Happening<'_>) -> Event<'_> {
+const fn event(mark: Mark, happening: EventKind<'_>) -> Event<'_> {
     Event {
         mark,
         comments: None,
@@ -632,8 +650,8 @@ const fn event(mark: Mark, happening: Happening<'_>) -> Event<'_> {
     }
 }
 
-const fn empty_scalar(properties: Properties<'_>) -> Happening<'_> {
-    Happening::Scalar {
+const fn empty_scalar(properties: Properties<'_>) -> EventKind<'_> {
+    EventKind::Scalar {
         text: Cow::Borrowed(""),
         style: Style::Plain,
         properties,

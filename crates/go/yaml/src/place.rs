@@ -32,12 +32,12 @@ impl Place {
 /// The names of the files that nodes come from, as errors show them.
 #[derive(Debug, Clone, Default)]
 pub struct Files {
-    sources: Vec<Source>,
+    sources: Vec<TextOrigin>,
 }
 
 /// What holds a text.
 #[derive(Debug, Clone)]
-enum Source {
+enum TextOrigin {
     /// A file of this name.
     File(Box<str>),
     /// A literal scalar that begins here: its lines are those of what holds it, from the next one on.
@@ -47,21 +47,21 @@ enum Source {
 impl Files {
     /// Another file. The same name twice gives two files.
     pub fn add(&mut self, name: &str) -> FileId {
-        self.push(Source::File(name.into()))
+        self.push(TextOrigin::File(name.into()))
     }
 
     /// The text of a literal scalar (`|`) that begins at `place`, read by itself. Its places are shown as lines of the file;
     /// columns are not known there.
     pub fn add_literal(&mut self, place: Place) -> FileId {
-        self.push(Source::Literal(place))
+        self.push(TextOrigin::Literal(place))
     }
 
-    fn push(&mut self, source: Source) -> FileId {
+    fn push(&mut self, source: TextOrigin) -> FileId {
         self.sources.push(source);
         FileId(u32::try_from(self.sources.len()).unwrap_or(0))
     }
 
-    fn source(&self, file: FileId) -> Option<&Source> {
+    fn source(&self, file: FileId) -> Option<&TextOrigin> {
         let index = usize::try_from(file.0).ok()?.checked_sub(1)?;
         self.sources.get(index)
     }
@@ -69,7 +69,7 @@ impl Files {
     /// A place in a file, where it may be one in a scalar of that file; column 0 then.
     #[must_use]
     pub fn in_file(&self, mut place: Place) -> Place {
-        while let Some(Source::Literal(outer)) = self.source(place.file) {
+        while let Some(TextOrigin::Literal(outer)) = self.source(place.file) {
             place = Place {
                 line: outer.line.saturating_add(place.line),
                 column: 0,
@@ -84,8 +84,8 @@ impl Files {
     pub fn name(&self, file: FileId) -> Option<&str> {
         let place = self.in_file(Place { file, ..Place::NONE });
         match self.source(place.file)? {
-            Source::File(name) => Some(name),
-            Source::Literal(_) => None,
+            TextOrigin::File(name) => Some(name),
+            TextOrigin::Literal(_) => None,
         }
     }
 

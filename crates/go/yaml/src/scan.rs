@@ -5,7 +5,7 @@
 
 use super::read::Dialect;
 use super::scan_comment::ScannedComment;
-use super::token::{Fault, Kind, Mark, Token, break_length, is_blank_or_end, width};
+use super::token::{Fault, Mark, Token, TokenKind, break_length, is_blank_or_end, width};
 use std::collections::VecDeque;
 
 /// Nestings that go-yaml takes.
@@ -245,13 +245,13 @@ impl<'a> Scanner<'a> {
             && matches!(self.rest(), [b'-', b'-', b'-', rest @ ..] | [b'.', b'.', b'.', rest @ ..] if is_blank_or_end(rest))
     }
 
-    pub(super) fn push(&mut self, start: Mark, kind: Kind<'a>) {
+    pub(super) fn push(&mut self, start: Mark, kind: TokenKind<'a>) {
         let end = self.mark;
         self.tokens.push_back(Token { start, end, kind });
     }
 
     /// Puts a token that has no text before the token of this number.
-    fn insert(&mut self, number: usize, mark: Mark, kind: Kind<'a>) {
+    fn insert(&mut self, number: usize, mark: Mark, kind: TokenKind<'a>) {
         let token = Token {
             start: mark,
             end: mark,
@@ -272,7 +272,7 @@ impl<'a> Scanner<'a> {
             if self.text.starts_with('\u{feff}') {
                 self.at = '\u{feff}'.len_utf8();
             }
-            self.push(self.mark, Kind::StreamStart);
+            self.push(self.mark, TokenKind::StreamStart);
             return Ok(());
         }
         let before = self.mark;
@@ -297,7 +297,12 @@ impl<'a> Scanner<'a> {
             .filter(|_| for_the_last)
             .map_or(self.mark, |token| token.start);
         self.fetch_content()?;
-        if self.dialect == Dialect::V3 && self.tokens.back().is_none_or(|token| token.kind != Kind::BlockEntry) {
+        if self.dialect == Dialect::V3
+            && self
+                .tokens
+                .back()
+                .is_none_or(|token| token.kind != TokenKind::BlockEntry)
+        {
             match self.comments.is_some() {
                 true => self.scan_line_comment(owner),
                 false => self.skip_line_comment(),
@@ -311,13 +316,13 @@ impl<'a> Scanner<'a> {
         let spaced = is_blank_or_end(rest.get(1..).unwrap_or_default());
         let flow = self.flow > 0;
         match self.byte(0) {
-            b'[' => self.fetch_flow_start(Kind::FlowSequenceStart),
-            b'{' => self.fetch_flow_start(Kind::FlowMappingStart),
-            b']' => self.fetch_flow_end(Kind::FlowSequenceEnd),
-            b'}' => self.fetch_flow_end(Kind::FlowMappingEnd),
+            b'[' => self.fetch_flow_start(TokenKind::FlowSequenceStart),
+            b'{' => self.fetch_flow_start(TokenKind::FlowMappingStart),
+            b']' => self.fetch_flow_end(TokenKind::FlowSequenceEnd),
+            b'}' => self.fetch_flow_end(TokenKind::FlowMappingEnd),
             b',' => {
                 self.drop_key()?;
-                self.indicator(Kind::FlowEntry, true);
+                self.indicator(TokenKind::FlowEntry, true);
                 Ok(())
             }
             b'-' if spaced => self.fetch_block_entry(),
@@ -368,7 +373,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes the one character of an indicator.
-    fn indicator(&mut self, kind: Kind<'a>, key_allowed: bool) {
+    fn indicator(&mut self, kind: TokenKind<'a>, key_allowed: bool) {
         self.key_allowed = key_allowed;
         let start = self.mark;
         self.skip();
@@ -481,7 +486,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Opens a block collection at `column`, if none is open there.
-    fn roll(&mut self, column: i64, number: usize, kind: Kind<'a>, mark: Mark) -> Scanned<()> {
+    fn roll(&mut self, column: i64, number: usize, kind: TokenKind<'a>, mark: Mark) -> Scanned<()> {
         if self.flow > 0 || self.indent >= column {
             return Ok(());
         }
@@ -511,7 +516,7 @@ impl<'a> Scanner<'a> {
         while self.indent > column {
             mark = self.end_of_block(mark);
             let (start, end) = (mark, mark);
-            let kind = Kind::BlockEnd;
+            let kind = TokenKind::BlockEnd;
             self.tokens.push_back(Token { start, end, kind });
             self.indent = self.indents.pop().unwrap_or(-1);
         }
@@ -526,7 +531,7 @@ impl<'a> Scanner<'a> {
         self.drop_key()?;
         self.key_allowed = false;
         self.ended = true;
-        self.push(self.mark, Kind::StreamEnd);
+        self.push(self.mark, TokenKind::StreamEnd);
         Ok(())
     }
 
@@ -536,15 +541,15 @@ impl<'a> Scanner<'a> {
         self.key_allowed = false;
         let start = self.mark;
         let kind = match self.byte(0) {
-            b'-' => Kind::DocumentStart,
-            _ => Kind::DocumentEnd,
+            b'-' => TokenKind::DocumentStart,
+            _ => TokenKind::DocumentEnd,
         };
         self.skip_many(3);
         self.push(start, kind);
         Ok(())
     }
 
-    fn fetch_flow_start(&mut self, kind: Kind<'a>) -> Scanned<()> {
+    fn fetch_flow_start(&mut self, kind: TokenKind<'a>) -> Scanned<()> {
         self.save_key()?;
         self.keys.push(SimpleKey {
             token: self.taken + self.tokens.len(),
@@ -559,7 +564,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn fetch_flow_end(&mut self, kind: Kind<'a>) -> Scanned<()> {
+    fn fetch_flow_end(&mut self, kind: TokenKind<'a>) -> Scanned<()> {
         self.drop_key()?;
         if self.flow > 0 {
             self.flow -= 1;
@@ -580,10 +585,10 @@ impl<'a> Scanner<'a> {
                 return Err(self.fault("", self.mark, problem));
             }
             let column = i64::from(self.mark.column);
-            self.roll(column, usize::MAX, Kind::BlockSequenceStart, self.mark)?;
+            self.roll(column, usize::MAX, TokenKind::BlockSequenceStart, self.mark)?;
         }
         self.drop_key()?;
-        self.indicator(Kind::BlockEntry, true);
+        self.indicator(TokenKind::BlockEntry, true);
         Ok(())
     }
 
@@ -593,10 +598,10 @@ impl<'a> Scanner<'a> {
                 return Err(self.fault("", self.mark, "mapping keys are not allowed in this context"));
             }
             let column = i64::from(self.mark.column);
-            self.roll(column, usize::MAX, Kind::BlockMappingStart, self.mark)?;
+            self.roll(column, usize::MAX, TokenKind::BlockMappingStart, self.mark)?;
         }
         self.drop_key()?;
-        self.indicator(Kind::Key, self.flow == 0);
+        self.indicator(TokenKind::Key, self.flow == 0);
         Ok(())
     }
 
@@ -604,12 +609,17 @@ impl<'a> Scanner<'a> {
         let level = self.keys.len().saturating_sub(1);
         if self.key_is_possible(level)? {
             let key = self.keys.get(level).copied().unwrap_or_default();
-            self.insert(key.token, key.mark, Kind::Key);
-            self.roll(i64::from(key.mark.column), key.token, Kind::BlockMappingStart, key.mark)?;
+            self.insert(key.token, key.mark, TokenKind::Key);
+            self.roll(
+                i64::from(key.mark.column),
+                key.token,
+                TokenKind::BlockMappingStart,
+                key.mark,
+            )?;
             if let Some(key) = self.keys.get_mut(level) {
                 key.possible = false;
             }
-            self.indicator(Kind::Value, false);
+            self.indicator(TokenKind::Value, false);
             return Ok(());
         }
         if self.flow == 0 {
@@ -617,9 +627,9 @@ impl<'a> Scanner<'a> {
                 return Err(self.fault("", self.mark, "mapping values are not allowed in this context"));
             }
             let column = i64::from(self.mark.column);
-            self.roll(column, usize::MAX, Kind::BlockMappingStart, self.mark)?;
+            self.roll(column, usize::MAX, TokenKind::BlockMappingStart, self.mark)?;
         }
-        self.indicator(Kind::Value, self.flow == 0);
+        self.indicator(TokenKind::Value, self.flow == 0);
         Ok(())
     }
 }

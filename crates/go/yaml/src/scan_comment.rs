@@ -2,7 +2,7 @@
 //! what it belongs to. The rules are its own, down to columns that count from one and lines that count from zero.
 
 use super::scan::{COMMENT_REACH, Scanner};
-use super::token::{Kind, Mark, break_length};
+use super::token::{Mark, TokenKind, break_length};
 
 /// A comment, and the token that it is handed out with.
 #[derive(Debug, Default)]
@@ -103,8 +103,10 @@ impl Scanner<'_> {
     /// What stands behind a `-` that opens a sequence is above the item, if the item is on the next line.
     pub(super) fn lift_comment_of_entry(&mut self) {
         let mut last = self.tokens.iter().rev();
-        let entry = last.next().is_some_and(|token| token.kind == Kind::BlockEntry);
-        let opens = last.next().is_some_and(|token| token.kind == Kind::BlockSequenceStart);
+        let entry = last.next().is_some_and(|token| token.kind == TokenKind::BlockEntry);
+        let opens = last
+            .next()
+            .is_some_and(|token| token.kind == TokenKind::BlockSequenceStart);
         if !entry || !opens || break_length(self.rest()) > 0 {
             return;
         }
@@ -188,7 +190,7 @@ impl Scanner<'_> {
     fn run(&self, scan: Mark) -> Run {
         let mut before = self.tokens.iter().rev();
         let mut token = before.next();
-        if token.is_some_and(|token| token.kind == Kind::FlowEntry)
+        if token.is_some_and(|token| token.kind == TokenKind::FlowEntry)
             && let Some(other) = before.next()
         {
             token = Some(other);
@@ -212,7 +214,7 @@ impl Scanner<'_> {
             recent_empty: false,
             first_empty: newlines <= 1,
             foot_line,
-            behind_colon: token.is_some_and(|token| token.kind == Kind::Value),
+            behind_colon: token.is_some_and(|token| token.kind == TokenKind::Value),
         }
     }
 

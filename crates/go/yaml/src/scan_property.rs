@@ -2,7 +2,7 @@
 
 use super::scan::{Scanned, Scanner};
 use super::scan_scalar::hexadecimal;
-use super::token::{Fault, Kind, Mark, is_blank_or_end, width};
+use super::token::{Fault, Mark, TokenKind, is_blank_or_end, width};
 use std::borrow::Cow;
 
 /// Digits that a number of `%YAML` may have.
@@ -36,8 +36,8 @@ impl<'a> Scanner<'a> {
         self.push(
             start,
             match alias {
-                true => Kind::Alias(name),
-                false => Kind::Anchor(name),
+                true => TokenKind::Alias(name),
+                false => TokenKind::Anchor(name),
             },
         );
         Ok(())
@@ -71,7 +71,7 @@ impl<'a> Scanner<'a> {
         if !is_blank_or_end(self.rest()) {
             return Err(self.fault(CONTEXT, start, "did not find expected whitespace or line break"));
         }
-        self.push(start, Kind::Tag { handle, suffix });
+        self.push(start, TokenKind::Tag { handle, suffix });
         Ok(())
     }
 
@@ -207,7 +207,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn version(&mut self, start: Mark) -> Scanned<Kind<'a>> {
+    fn version(&mut self, start: Mark) -> Scanned<TokenKind<'a>> {
         self.skip_blanks();
         let major = self.version_number(start)?;
         if self.byte(0) != b'.' {
@@ -219,7 +219,7 @@ impl<'a> Scanner<'a> {
         }
         self.skip();
         let minor = self.version_number(start)?;
-        Ok(Kind::Version { major, minor })
+        Ok(TokenKind::Version { major, minor })
     }
 
     fn version_number(&mut self, start: Mark) -> Scanned<u8> {
@@ -239,7 +239,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn tag_directive(&mut self, start: Mark) -> Scanned<Kind<'a>> {
+    fn tag_directive(&mut self, start: Mark) -> Scanned<TokenKind<'a>> {
         const CONTEXT: &str = "while scanning a %TAG directive";
         self.skip_blanks();
         let handle = self.tag_handle(true, start)?;
@@ -251,6 +251,6 @@ impl<'a> Scanner<'a> {
         if !is_blank_or_end(self.rest()) {
             return Err(self.fault(CONTEXT, start, "did not find expected whitespace or line break"));
         }
-        Ok(Kind::TagDirective { handle, prefix })
+        Ok(TokenKind::TagDirective { handle, prefix })
     }
 }

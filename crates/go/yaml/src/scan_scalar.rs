@@ -2,19 +2,19 @@
 
 use super::node::Style;
 use super::scan::{Scanned, Scanner};
-use super::token::{Kind, Mark, break_length, is_blank_or_end, is_inert, width};
+use super::token::{Mark, TokenKind, break_length, is_blank_or_end, is_inert, width};
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// A value as it comes together: a stretch of the text as long as that is possible.
-struct Gathered<'a> {
+struct ScalarText<'a> {
     text: &'a str,
     from: usize,
     to: usize,
     owned: Option<String>,
 }
 
-impl<'a> Gathered<'a> {
+impl<'a> ScalarText<'a> {
     const fn new(text: &'a str, at: usize) -> Self {
         Self {
             text,
@@ -86,7 +86,7 @@ impl<'a> Scanner<'a> {
     /// A plain scalar: to `: `, ` #`, a flow indicator, or a line that is indented less.
     pub(super) fn plain_scalar(&mut self) -> Scanned<()> {
         let (start, indent) = (self.mark, self.indent + 1);
-        let mut value = Gathered::new(self.text, self.at);
+        let mut value = ScalarText::new(self.text, self.at);
         let mut end = self.mark;
         let mut breaks = Breaks::default();
         let mut blanks = self.at..self.at;
@@ -112,7 +112,7 @@ impl<'a> Scanner<'a> {
         }
         let here = self.mark;
         self.mark = end;
-        self.push(start, Kind::Scalar(value.finish(), Style::Plain));
+        self.push(start, TokenKind::Scalar(value.finish(), Style::Plain));
         self.mark = here;
         if breaks.any {
             self.key_allowed = true;
@@ -182,7 +182,7 @@ impl<'a> Scanner<'a> {
         let start = self.mark;
         let quote = self.byte(0);
         self.skip();
-        let mut value = Gathered::new(self.text, self.at);
+        let mut value = ScalarText::new(self.text, self.at);
         let mut breaks = Breaks::default();
         loop {
             if self.at_document_indicator() {
@@ -206,12 +206,12 @@ impl<'a> Scanner<'a> {
             b'"' => Style::Double,
             _ => Style::Single,
         };
-        self.push(start, Kind::Scalar(value.finish(), style));
+        self.push(start, TokenKind::Scalar(value.finish(), style));
         Ok(())
     }
 
     /// The part of a quoted scalar up to a blank, a line break or the quote; whether an escaped line break ended it.
-    fn quoted_run(&mut self, quote: u8, value: &mut Gathered<'a>, start: Mark) -> Scanned<bool> {
+    fn quoted_run(&mut self, quote: u8, value: &mut ScalarText<'a>, start: Mark) -> Scanned<bool> {
         loop {
             let from = self.at;
             self.skip_quoted_text(quote);
@@ -340,7 +340,7 @@ impl<'a> Scanner<'a> {
             value.push_str(&trailing);
         }
         let style = if literal { Style::Literal } else { Style::Folded };
-        self.push(start, Kind::Scalar(Cow::Owned(value), style));
+        self.push(start, TokenKind::Scalar(Cow::Owned(value), style));
         Ok(())
     }
 

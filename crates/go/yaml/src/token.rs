@@ -19,12 +19,12 @@ pub(crate) struct Mark {
 pub(crate) struct Token<'a> {
     pub(crate) start: Mark,
     pub(crate) end: Mark,
-    pub(crate) kind: Kind<'a>,
+    pub(crate) kind: TokenKind<'a>,
 }
 
 /// The tokens of YAML 1.1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind<'a> {
+pub(crate) enum TokenKind<'a> {
     StreamStart,
     StreamEnd,
     Version { major: u8, minor: u8 },

@@ -7,7 +7,7 @@ use super::target::Target;
 use super::transform::add_hashes;
 use crate::fields::FieldSpec;
 use crate::generate::HelmSettings;
-use crate::growth::{Metered, take};
+use crate::growth::{Metering, take};
 use crate::reference::{fix_references, resolve_vars};
 use crate::resource::{ResMap, Resource, check};
 use crate::transform::Metadata;
@@ -41,7 +41,7 @@ pub struct Options {
     pub shown_from: Option<String>,
     /// How helm runs.
     pub helm_settings: HelmSettings,
-    /// Where there is to be room for what is read and made. Without it the build is not measured.
+    /// Where there is to be reservation for what is read and made. Without it the build is not measured.
     pub memory: Option<Share>,
 }
 
@@ -54,8 +54,8 @@ pub struct Build {
     pub warnings: Vec<String>,
     /// The names of the files that the places of `objects` are in.
     pub files: Files,
-    /// The room that all of it takes.
-    pub room: Option<Held>,
+    /// The reservation that all of it takes.
+    pub reservation: Option<Held>,
 }
 
 /// A kustomization that takes the place of what is in the file of the target, which must be there all the same.
@@ -135,14 +135,14 @@ fn build_with(
     options: &Options,
     world: &dyn World,
 ) -> Result<Build, BuildError> {
-    let metered = Metered::begin(options.memory.as_ref());
+    let metered = Metering::begin(options.memory.as_ref());
     let context = Context::new(world, options)?;
     let objects = run(&context, tree, target, rewritten).map_err(|error| error.resolved(&context.files()))?;
     Ok(Build {
         objects,
         warnings: context.warnings.take(),
         files: context.into_files(),
-        room: metered.end(),
+        reservation: metered.end(),
     })
 }
 

@@ -115,13 +115,13 @@ impl<'a> Context<'a> {
 
     /// What places in a text that stands in a file name: lines of that file, if it stands there as it is. So many of its
     /// lines are left out.
-    pub(super) fn inline(&self, text: &Text, left_out: usize) -> FileId {
+    pub(super) fn inline(&self, text: &Text, skipped: usize) -> FileId {
         if !text.is_literal || text.place.file == FileId::NONE {
             return FileId::NONE;
         }
-        let left_out = u32::try_from(left_out).unwrap_or(u32::MAX);
+        let skipped = u32::try_from(skipped).unwrap_or(u32::MAX);
         self.files.borrow_mut().add_literal(Place {
-            line: text.place.line.saturating_add(left_out),
+            line: text.place.line.saturating_add(skipped),
             ..text.place
         })
     }

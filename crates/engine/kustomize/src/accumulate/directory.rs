@@ -26,7 +26,7 @@ impl<'c> Target<'c, '_> {
     pub(super) fn add_resources(&self, accumulated: &mut Accumulated, names: &[Text]) -> Result<(), BuildError> {
         let mut errors = Vec::new();
         for name in names {
-            if errors.len() >= MAX_ERRORS || self.goes_round() {
+            if errors.len() >= MAX_ERRORS || self.has_too_many_cycles() {
                 break;
             }
             let added = match self.directory(name) {
@@ -58,7 +58,7 @@ impl<'c> Target<'c, '_> {
     }
 
     /// Whether the build has failed by so many cycles that looking for more is of no use.
-    fn goes_round(&self) -> bool {
+    fn has_too_many_cycles(&self) -> bool {
         self.context.cycles.get() >= MAX_CYCLES
     }
 
@@ -146,7 +146,7 @@ impl<'c> Target<'c, '_> {
             accumulated = match merged {
                 Ok(merged) => merged,
                 Err(error) => {
-                    let others = names.take_while(|_| !self.goes_round());
+                    let others = names.take_while(|_| !self.has_too_many_cycles());
                     let others = others.map(|name| match self.component(name) {
                         Ok(below) => through(below.faults(), name),
                         Err(error) => through(vec![error], name),

@@ -213,8 +213,8 @@ impl BuildError {
             error.chain = chain.into();
         });
         // A base that is included twice says the same twice.
-        let mut told = HashSet::from([all.first_line()]);
-        all.more.retain(|error| told.insert(error.first_line()));
+        let mut reported = HashSet::from([all.first_line()]);
+        all.more.retain(|error| reported.insert(error.first_line()));
         all
     }
 

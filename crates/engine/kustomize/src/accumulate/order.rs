@@ -21,15 +21,19 @@ pub enum OrderError {
     /// Neither of the two.
     #[error("the field 'sortOptions.order' must be one of [fifo, legacy], not {0:?}")]
     Unknown(String),
-    /// Options of an order that is not asked for.
+    /// Options of an order that is not requested for.
     #[error("the field 'sortOptions.legacySortOptions' is set but the selected sort order is 'fifo', not 'legacy'")]
     NotLegacy,
 }
 
-/// Sorts as the kustomization says; else as asked for; else in legacy order.
-pub(super) fn sort(map: &mut ResMap, options: Option<&SortOptions>, asked: Option<Order>) -> Result<(), OrderError> {
+/// Sorts as the kustomization says; else as requested for; else in legacy order.
+pub(super) fn sort(
+    map: &mut ResMap,
+    options: Option<&SortOptions>,
+    requested: Option<Order>,
+) -> Result<(), OrderError> {
     let Some(options) = options else {
-        if asked != Some(Order::Fifo) {
+        if requested != Some(Order::Fifo) {
             by_kind(map, None);
         }
         return Ok(());

@@ -6,7 +6,7 @@ use crate::fields::SharedEntries;
 use crate::growth::{self, Growth};
 use crate::jsonpatch;
 use crate::kustomization::{Patch, Text};
-use crate::merge::{Changes, Merged, aim, apply};
+use crate::merge::{Changes, Merged, apply, prepare};
 use crate::replace::{Selector, SelectorMatcher};
 use crate::resource::{IdError, ResMap, Resource};
 use crate::schema::SchemaChoice;
@@ -175,7 +175,7 @@ fn looks_like_operations(bytes: &[u8]) -> bool {
     matches!(start, Some(b'[' | b'-'))
 }
 
-/// The positions of the resources that a target picks.
+/// The positions of the resources that a target matches.
 fn selected(map: &ResMap, target: &SelectorMatcher) -> Result<Vec<usize>, BuildError> {
     let candidates = match target.only_name() {
         Some(name) => map.named(name).to_vec(),
@@ -190,8 +190,8 @@ fn selected(map: &ResMap, target: &SelectorMatcher) -> Result<Vec<usize>, BuildE
         let names = [first.map_or(&id.name, |first| &first.name), &id.name];
         let namespace = id.effective_namespace();
         let namespaces = [first.map_or(namespace, |first| first.effective_namespace()), namespace];
-        if target.picks_parts(&id.gvk, names.map(CompactString::as_str), namespaces)?
-            && target.picks_metadata(&resource.node)?
+        if target.matches_parts(&id.gvk, names.map(CompactString::as_str), namespaces)?
+            && target.matches_metadata(&resource.node)?
         {
             selected.push(at);
         }
@@ -211,15 +211,15 @@ fn merge_at(
         if changes.name || changes.kind {
             resource.remember();
         }
-        let wipes = wipes_annotations(&patch);
-        if wipes {
+        let removes = removes_annotations(&patch);
+        if removes {
             resource.write_annotations();
         }
         if !resource.shared.is_empty() {
             forget_replaced(&patch, &mut Vec::new(), &mut resource.shared);
         }
         let merged = apply(&mut resource.node, patch, schema.schema(), changes);
-        if wipes {
+        if removes {
             resource.read_annotations();
         }
         match merged {
@@ -257,7 +257,7 @@ fn make_strings(patch: &mut Resource) {
 }
 
 /// Whether a patch takes all annotations away. What the build knows of an object stands there for kustomize.
-fn wipes_annotations(patch: &Node) -> bool {
+fn removes_annotations(patch: &Node) -> bool {
     let replaces = |node: &Node| node.is_null() || node.get("$patch").is_some();
     let metadata = patch.get("metadata");
     let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
@@ -276,7 +276,7 @@ fn merge_selected(
         growth::take_node(&patch.node)?;
         let mut node = patch.node.clone();
         if let Some(resource) = map.list().get(*at) {
-            aim(&mut node, &resource.node);
+            prepare(&mut node, &resource.node);
         }
         merge_at(map, *at, node, changes, schema)?;
     }

@@ -72,8 +72,8 @@ impl<'c, 'a> Target<'c, 'a> {
     ) -> Result<Self, BuildError> {
         let found = find(&loader)?;
         let file = context.file(&loader.shown(found.name));
-        let room = growth::take(weight::of_text(&found.bytes));
-        room.map_err(|error| {
+        let reserved = growth::take(weight::of_text(&found.bytes));
+        reserved.map_err(|error| {
             BuildError::from(error).at(bumpwright_yaml::Place {
                 file,
                 ..Default::default()

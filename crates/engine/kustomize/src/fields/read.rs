@@ -53,7 +53,7 @@ impl<'a> Fields<'a> {
 
     /// Says which fields there are: an error that comes before all were asked for takes none of them as unknown.
     #[must_use]
-    pub fn knowing(mut self, names: &[&'static str]) -> Self {
+    pub fn declare(mut self, names: &[&'static str]) -> Self {
         self.known.extend(names);
         self
     }

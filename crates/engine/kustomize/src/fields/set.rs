@@ -19,8 +19,8 @@ pub fn set_scalar(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), F
     let Value::Scalar(scalar) = &mut node.value else {
         return Err(Fault::wrong_kind(node, "ScalarNode"));
     };
-    let room = growth::take_text(text);
-    room.map_err(|error| Fault::new(node.place, error.to_string()))?;
+    let reserved = growth::take_text(text);
+    reserved.map_err(|error| Fault::new(node.place, error.to_string()))?;
     scalar.text = CompactString::new(text);
     let is_tagged = scalar.tag != Tag::Str;
     let tag = tag.filter(|_| scalar.style == Style::Plain || is_tagged);
@@ -55,8 +55,8 @@ pub fn set_entry(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> 
     if node.is_null() {
         return Ok(());
     }
-    let room = growth::take((NEW_ENTRY + key.len() + text.len()) as u64);
-    room.map_err(|error| Fault::new(node.place, error.to_string()))?;
+    let reserved = growth::take((NEW_ENTRY + key.len() + text.len()) as u64);
+    reserved.map_err(|error| Fault::new(node.place, error.to_string()))?;
     let Value::Mapping(mapping) = &mut node.value else {
         return Err(Fault::wrong_kind(node, "MappingNode"));
     };

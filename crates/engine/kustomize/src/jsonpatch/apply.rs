@@ -4,7 +4,7 @@ use super::operation::Operation;
 use super::pointer::{container, index};
 use super::spelling::{from_json, to_json};
 use super::{Patch, PatchError, name_of};
-use crate::growth::{Growth, Overgrown};
+use crate::growth::{Growth, GrowthError};
 use bumpwright_yaml::{Dialect, Entry, Node, Tag, Value, reread};
 
 impl Patch {
@@ -70,13 +70,13 @@ impl Operation {
             "replace" => self.replace(root),
             "move" => {
                 let value = self.remove(Op::Move, root, self.from()?)?;
-                growth.check(&value).map_err(|cause| self.overgrown(Op::Move, cause))?;
+                growth.check(&value).map_err(|cause| self.too_large(Op::Move, cause))?;
                 self.add(Op::Move, root, self.path()?, value)
             }
             "copy" => {
                 let value = self.get(Op::Copy, root, self.from()?)?;
                 let paid = value.map_or(Ok(()), |value| growth.pay(value));
-                paid.map_err(|cause| self.overgrown(Op::Copy, cause))?;
+                paid.map_err(|cause| self.too_large(Op::Copy, cause))?;
                 let value = value.cloned();
                 self.add(Op::Copy, root, self.path()?, value.unwrap_or_else(Node::null))
             }
@@ -88,7 +88,7 @@ impl Operation {
         }
     }
 
-    const fn overgrown(&self, op: Op, cause: Overgrown) -> PatchError {
+    const fn too_large(&self, op: Op, cause: GrowthError) -> PatchError {
         PatchError::Growth {
             place: self.place,
             op: op.name(),
@@ -97,14 +97,14 @@ impl Operation {
     }
 
     fn path(&self) -> Result<&str, PatchError> {
-        self.path.as_deref().ok_or_else(|| self.lacks("path"))
+        self.path.as_deref().ok_or_else(|| self.missing_field("path"))
     }
 
     fn from(&self) -> Result<&str, PatchError> {
-        self.from.as_deref().ok_or_else(|| self.lacks("from"))
+        self.from.as_deref().ok_or_else(|| self.missing_field("from"))
     }
 
-    fn lacks(&self, field: &'static str) -> PatchError {
+    fn missing_field(&self, field: &'static str) -> PatchError {
         PatchError::Field {
             place: self.place,
             op: self.op.clone(),

@@ -19,7 +19,7 @@ mod spelling;
 
 pub use operation::Patch;
 
-use crate::growth::Overgrown;
+use crate::growth::GrowthError;
 use bumpwright_yaml::{Place, ReadError, WriteError};
 
 /// Why a patch cannot be read or applied.
@@ -44,7 +44,7 @@ pub enum PatchError {
         /// What stands there.
         found: &'static str,
     },
-    /// An operation lacks a field, or it is no string.
+    /// An operation missing_field a field, or it is no string.
     #[error("{op} operation has no `{field}`")]
     Field {
         /// Where the operation stands.
@@ -112,7 +112,7 @@ pub enum PatchError {
         /// Its kind.
         op: &'static str,
         /// What is too much.
-        cause: Overgrown,
+        cause: GrowthError,
     },
     /// A value has no form in JSON.
     #[error("{problem}")]

@@ -10,7 +10,7 @@ pub struct Patch {
     pub(super) operations: Vec<Operation>,
 }
 
-/// An operation as it is written: what it lacks is an error when it is applied.
+/// An operation as it is written: what it missing_field is an error when it is applied.
 #[derive(Debug, Clone)]
 pub(super) struct Operation {
     pub(super) place: Place,
@@ -58,7 +58,7 @@ impl Patch {
     #[must_use]
     pub fn concerns(&self, way: &[&str]) -> bool {
         let paths = self.operations.iter().flat_map(|each| [&each.path, &each.from]);
-        paths.flatten().any(|path| pointer::meets(path, way))
+        paths.flatten().any(|path| pointer::touches(path, way))
     }
 
     /// How many operations there are.

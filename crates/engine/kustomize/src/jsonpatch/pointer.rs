@@ -21,7 +21,7 @@ pub(super) fn container<'n, 'p>(root: &'n mut Node, path: &'p str) -> Option<(&'
 }
 
 /// Whether a path leads to the end of a way of keys, to something in it or to something around it.
-pub(super) fn meets(path: &str, way: &[&str]) -> bool {
+pub(super) fn touches(path: &str, way: &[&str]) -> bool {
     let Some((_, path)) = path.split_once('/') else {
         return true;
     };
@@ -92,10 +92,10 @@ mod tests {
     #[test]
     fn paths_meet_what_is_on_their_way_or_below_it() {
         for path in ["", "x", "/a", "/a/b~1c", "/a/b~1c/d", "x/a"] {
-            assert!(meets(path, &["a", "b/c"]), "{path}");
+            assert!(touches(path, &["a", "b/c"]), "{path}");
         }
         for path in ["/", "/b", "/a/c", "/a/b/c", "/a/"] {
-            assert!(!meets(path, &["a", "b/c"]), "{path}");
+            assert!(!touches(path, &["a", "b/c"]), "{path}");
         }
     }
 

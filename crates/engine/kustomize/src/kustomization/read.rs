@@ -91,7 +91,7 @@ impl Kustomization {
     /// As [`Self::read`], YAML apart.
     pub fn of_node(node: &Node, text_of: &[u8]) -> Result<Self, KustomizationError> {
         let node = &*settle(node, true)?;
-        let mut fields = Fields::of(node, WHAT)?.knowing(&FIELDS);
+        let mut fields = Fields::of(node, WHAT)?.declare(&FIELDS);
         let kind = text(&mut fields, "kind")?;
         let api_version = text(&mut fields, "apiVersion")?;
         let mut kustomization = Self {
@@ -107,7 +107,7 @@ impl Kustomization {
             fields.finish(),
         ];
         ConfigError::all(read.into_iter().filter_map(Result::err).collect())?;
-        if says_nothing(node) {
+        if is_empty(node) {
             return Err(KustomizationError::Empty);
         }
         kustomization.is_component = check_type(&kind.text, &api_version.text)?;
@@ -238,7 +238,7 @@ fn warnings(fields: &mut Fields<'_>) -> Vec<(Place, String)> {
 }
 
 /// Whether no field but kind and version has a value. An empty list is one, and so is an empty mapping.
-fn says_nothing(node: &Node) -> bool {
+fn is_empty(node: &Node) -> bool {
     let mapping = node.as_mapping();
     let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
     entries.iter().all(|entry| {

@@ -6,13 +6,13 @@
 
 use super::MergeError;
 use super::regular;
-use super::walk::{Kind, Origin, Outcome, Walk};
+use super::walk::{NodeKind, Origin, Outcome, Walk};
 use crate::schema::TypeRef;
 use bumpwright_yaml::{Node, Value};
 use std::collections::HashSet;
 
 /// Where the other list is.
-pub(super) enum From {
+pub(super) enum PatchList {
     /// There is none.
     Absent,
     /// The list came out of the patch itself.
@@ -21,7 +21,7 @@ pub(super) enum From {
     Patch(Vec<Node>),
 }
 
-impl From {
+impl PatchList {
     /// The elements of the patch.
     pub(super) fn patch(&self) -> &[Node] {
         match self {
@@ -35,7 +35,7 @@ impl From {
 pub(super) fn merge(
     walk: Walk<'_>,
     items: &mut Vec<Node>,
-    from: From,
+    from: PatchList,
     of: Option<TypeRef<'_>>,
 ) -> Result<Outcome, MergeError> {
     let keys: Vec<&str> = of
@@ -46,7 +46,7 @@ pub(super) fn merge(
     let keys_used = used_keys(&keys, items, &from);
     match regular::pair(&keys_used, items, &from) {
         Some(pairs) => regular::merge(walk, items, from, pairs, of, keys_used.len() > 1)?,
-        None => Steps::new(keys, items, from).run(walk, items, of)?,
+        None => ListMerge::new(keys, items, from).run(walk, items, of)?,
     }
     Ok(Outcome::Dest)
 }
@@ -56,7 +56,7 @@ pub(super) fn scalar_text(node: &Node) -> &str {
     node.as_scalar().map_or("", |scalar| scalar.text.as_str())
 }
 
-/// What an element says under a key. The key without a name stands for the element itself.
+/// What an element has_value under a key. The key without a name stands for the element itself.
 pub(super) fn key_text<'n>(item: &'n Node, key: &str) -> &'n str {
     if key.is_empty() {
         return scalar_text(item);
@@ -69,12 +69,12 @@ fn is_empty_mapping(node: &Node) -> bool {
 }
 
 /// Whether kustomize drops it from any list that it touches.
-pub(super) fn is_void(node: &Node) -> bool {
+pub(super) fn is_droppable(node: &Node) -> bool {
     node.is_null() || is_empty_mapping(node)
 }
 
 /// The keys that any element has; all of them where none has one.
-fn used_keys<'k>(keys: &[&'k str], items: &[Node], from: &From) -> Vec<&'k str> {
+fn used_keys<'k>(keys: &[&'k str], items: &[Node], from: &PatchList) -> Vec<&'k str> {
     let is_used = |key: &&&str| {
         items
             .iter()
@@ -86,15 +86,15 @@ fn used_keys<'k>(keys: &[&'k str], items: &[Node], from: &From) -> Vec<&'k str> 
 }
 
 /// The steps of kustomize over one list. Elements are told by number, so that one may stand in several lists.
-struct Steps<'k> {
+struct ListMerge<'k> {
     keys: Vec<&'k str>,
     /// The elements of the object, then those of the patch.
     nodes: Vec<Node>,
     dest: Vec<usize>,
-    origin: Source,
+    origin: PatchIndices,
 }
 
-enum Source {
+enum PatchIndices {
     Absent,
     Same,
     Patch(Vec<usize>),
@@ -103,16 +103,16 @@ enum Source {
 /// What elements say under the keys.
 type Values = Vec<String>;
 
-impl<'k> Steps<'k> {
-    fn new(keys: Vec<&'k str>, items: &mut Vec<Node>, from: From) -> Self {
+impl<'k> ListMerge<'k> {
+    fn new(keys: Vec<&'k str>, items: &mut Vec<Node>, from: PatchList) -> Self {
         let mut nodes = std::mem::take(items);
         let dest: Vec<usize> = (0..nodes.len()).collect();
         let origin = match from {
-            From::Absent => Source::Absent,
-            From::Same => Source::Same,
-            From::Patch(patch) => {
+            PatchList::Absent => PatchIndices::Absent,
+            PatchList::Same => PatchIndices::Same,
+            PatchList::Patch(patch) => {
                 nodes.extend(patch);
-                Source::Patch((dest.len()..nodes.len()).collect())
+                PatchIndices::Patch((dest.len()..nodes.len()).collect())
             }
         };
         Self {
@@ -150,8 +150,8 @@ impl<'k> Steps<'k> {
     /// What the elements say under the keys, each combination once: those of the patch first.
     fn values(&self) -> Vec<Values> {
         let patch: &[usize] = match &self.origin {
-            Source::Patch(patch) => patch,
-            Source::Absent | Source::Same => &[],
+            PatchIndices::Patch(patch) => patch,
+            PatchIndices::Absent | PatchIndices::Same => &[],
         };
         let mut seen = HashSet::new();
         let ids = patch.iter().chain(&self.dest);
@@ -187,7 +187,7 @@ impl<'k> Steps<'k> {
         of: Option<TypeRef<'_>>,
     ) -> Result<(), MergeError> {
         let result = self.merged(walk, keys, values, of)?;
-        let result = result.filter(|id| self.nodes.get(*id).is_some_and(|node| !is_void(node)));
+        let result = result.filter(|id| self.nodes.get(*id).is_some_and(|node| !is_droppable(node)));
         let Some(id) = result else {
             for _ in keys {
                 let mut dest = std::mem::take(&mut self.dest);
@@ -212,19 +212,19 @@ impl<'k> Steps<'k> {
     ) -> Result<Option<usize>, MergeError> {
         let dest = self.find(&self.dest, keys, values);
         let origin = match &self.origin {
-            Source::Absent | Source::Same => None,
-            Source::Patch(patch) => self.find(patch, keys, values),
+            PatchIndices::Absent | PatchIndices::Same => None,
+            PatchIndices::Patch(patch) => self.find(patch, keys, values),
         };
-        let mut dest_node = dest.and_then(|id| self.lend(id));
-        let mut origin_node = origin.and_then(|id| self.lend(id));
+        let mut dest_node = dest.and_then(|id| self.take_node(id));
+        let mut origin_node = origin.and_then(|id| self.take_node(id));
         let from = match (&self.origin, &mut origin_node) {
-            (Source::Same, _) if dest.is_some() => Origin::Same,
+            (PatchIndices::Same, _) if dest.is_some() => Origin::Same,
             (_, Some(node)) => Origin::Patch(node),
             (_, None) => Origin::Absent,
         };
         let outcome = walk.node(dest_node.as_mut(), from, of);
-        self.give_back(dest, dest_node);
-        self.give_back(origin, origin_node);
+        self.restore_node(dest, dest_node);
+        self.restore_node(origin, origin_node);
         let outcome = outcome.map_err(|error| error.below(&format!("[{}]", values.join(","))))?;
         Ok(match outcome {
             Outcome::Dest => dest,
@@ -233,18 +233,18 @@ impl<'k> Steps<'k> {
         })
     }
 
-    fn lend(&mut self, id: usize) -> Option<Node> {
+    fn take_node(&mut self, id: usize) -> Option<Node> {
         let node = self.nodes.get_mut(id)?;
         Some(std::mem::replace(node, Node::null()))
     }
 
-    fn give_back(&mut self, id: Option<usize>, node: Option<Node>) {
+    fn restore_node(&mut self, id: Option<usize>, node: Option<Node>) {
         if let (Some(slot), Some(node)) = (id.and_then(|id| self.nodes.get_mut(id)), node) {
             *slot = node;
         }
     }
 
-    /// The first element that says exactly `values`: those of them that say anything, if any does.
+    /// The first element that has_value exactly `values`: those of them that say anything, if any does.
     fn find(&self, list: &[usize], keys: &[&str], values: &[&str]) -> Option<usize> {
         let any = values.iter().any(|value| !value.is_empty());
         let pairs = || keys.iter().zip(values).filter(|(_, value)| !any || !value.is_empty());
@@ -264,7 +264,7 @@ impl<'k> Steps<'k> {
         if key.is_empty() || value.is_empty() || node.get(key).is_some() {
             return Ok(());
         }
-        Kind::Mapping.expect_of(node)?;
+        NodeKind::Mapping.expect_of(node)?;
         if let Some(mapping) = node.as_mapping_mut() {
             mapping.set(key, Node::string(value));
         }
@@ -284,7 +284,7 @@ impl<'k> Steps<'k> {
             let mut values = Vec::new();
             for key in keys {
                 if !item.is_null() {
-                    Kind::Mapping.expect_of(item)?;
+                    NodeKind::Mapping.expect_of(item)?;
                 }
                 match item.get(key) {
                     Some(value) => values.push(scalar_text(value)),
@@ -362,7 +362,7 @@ pub(super) struct Setter<'n> {
     pub(super) nodes: &'n [Node],
     /// The keys; `[""]` for elements that are values themselves.
     pub(super) keys: &'n [&'n str],
-    /// What an element says under them to be found: nothing at all stands for anything. Fewer than keys: the first ones
+    /// What an element has_value under them to be found: nothing at all stands for anything. Fewer than keys: the first ones
     /// count.
     pub(super) values: &'n [&'n str],
 }
@@ -374,10 +374,10 @@ impl Setter<'_> {
         let mut found = false;
         let mut kept = Vec::with_capacity(list.len() + 1);
         for id in list.iter() {
-            let Some(node) = self.nodes.get(*id).filter(|node| !is_void(node)) else {
+            let Some(node) = self.nodes.get(*id).filter(|node| !is_droppable(node)) else {
                 continue;
             };
-            if self.wants_mappings() && Kind::of(node) != Kind::Mapping {
+            if self.wants_mappings() && NodeKind::of(node) != NodeKind::Mapping {
                 kept.push(*id);
             } else if self.matches(node)? {
                 found = true;
@@ -395,15 +395,15 @@ impl Setter<'_> {
     }
 
     fn wants_mappings(&self) -> bool {
-        let says = |words: &[&str]| words.first().is_some_and(|word| !word.is_empty());
-        says(self.keys) && says(self.values)
+        let has_value = |words: &[&str]| words.first().is_some_and(|word| !word.is_empty());
+        has_value(self.keys) && has_value(self.values)
     }
 
     fn matches(&self, node: &Node) -> Result<bool, MergeError> {
         let mut matches = false;
         for (at, key) in self.keys.iter().enumerate() {
             if let Some(value) = self.values.get(at) {
-                matches = says(node, key, value)?;
+                matches = has_value(node, key, value)?;
             }
             if !matches {
                 return Ok(false);
@@ -413,13 +413,13 @@ impl Setter<'_> {
     }
 }
 
-/// Whether an element says `value` under `key`; an empty value stands for any.
-fn says(node: &Node, key: &str, value: &str) -> Result<bool, MergeError> {
+/// Whether an element has_value `value` under `key`; an empty value stands for any.
+fn has_value(node: &Node, key: &str, value: &str) -> Result<bool, MergeError> {
     if key.is_empty() {
-        Kind::Scalar.expect_of(node)?;
+        NodeKind::Scalar.expect_of(node)?;
         return Ok(scalar_text(node) == value);
     }
-    Kind::Mapping.expect_of(node)?;
+    NodeKind::Mapping.expect_of(node)?;
     let field = node.get(key);
     Ok(field.is_some_and(|field| value.is_empty() || scalar_text(field) == value))
 }

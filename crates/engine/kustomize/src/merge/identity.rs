@@ -50,7 +50,7 @@ pub fn apply(object: &mut Node, patch: Node, schema: &Schema, changes: Changes) 
 /// Readies a copy of a patch for an object that a selector (`target:`) has found: it takes over the object's apiVersion, and
 /// its labels and annotations become strings, nulls among them (`a: null` sets `"null"` where it would take `a` away in
 /// a patch without a target).
-pub fn aim(patch: &mut Node, object: &Node) {
+pub fn prepare(patch: &mut Node, object: &Node) {
     if let Some(version) = object.get("apiVersion").and_then(Node::as_str) {
         set(patch, "apiVersion", version);
     }

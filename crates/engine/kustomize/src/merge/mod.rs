@@ -6,7 +6,7 @@
 //!
 //! * [`merge`]: the patch into the object; tells whether the object is gone (`$patch: delete`).
 //! * [`apply`]: the same, and name, namespace and kind stay what they were unless [`Changes`] allows more.
-//! * [`aim`]: what happens to a patch before it meets an object that a selector has found.
+//! * [`prepare`]: what happens to a patch before it meets an object that a selector has found.
 //!
 //! What one may not expect, and what holds in kustomize v5.8:
 //! * `$patch: replace|delete|merge` count in mappings and as an element of their own in lists that merge. `$retainKeys`,
@@ -25,7 +25,7 @@ mod regular;
 mod walk;
 
 pub(crate) use identity::respell;
-pub use identity::{Changes, aim, apply};
+pub use identity::{Changes, apply, prepare};
 pub use walk::{Merged, merge};
 
 use bumpwright_yaml::Place;

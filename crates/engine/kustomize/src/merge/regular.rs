@@ -3,7 +3,7 @@
 //! Of elements with equal keys the first one is merged, and the last one of the object stays in the end.
 
 use super::MergeError;
-use super::elements::{From, is_void, key_text};
+use super::elements::{PatchList, is_droppable, key_text};
 use super::walk::{Origin, Outcome, Walk};
 use crate::schema::TypeRef;
 use bumpwright_yaml::Node;
@@ -47,7 +47,7 @@ impl ByKeys<'_> {
     /// Whether it says something under each.
     fn is_complete(&self) -> bool {
         let fits = self.keys == [""] || self.item.as_mapping().is_some();
-        fits && !is_void(self.item) && self.values().all(|value| !value.is_empty())
+        fits && !is_droppable(self.item) && self.values().all(|value| !value.is_empty())
     }
 }
 
@@ -97,7 +97,7 @@ impl<'n> Index<'n> {
 }
 
 /// Which elements go together; nothing if one lacks a key.
-pub(super) fn pair(keys: &[&str], items: &[Node], from: &From) -> Option<Pairs> {
+pub(super) fn pair(keys: &[&str], items: &[Node], from: &PatchList) -> Option<Pairs> {
     let patch = from.patch();
     let complete = |item| ByKeys { item, keys }.is_complete();
     if !items.iter().chain(patch).all(complete) {
@@ -126,22 +126,22 @@ pub(super) fn pair(keys: &[&str], items: &[Node], from: &From) -> Option<Pairs> 
 pub(super) fn merge<'s>(
     walk: Walk<'s>,
     items: &mut Vec<Node>,
-    from: From,
+    from: PatchList,
     pairs: Pairs,
     of: Option<TypeRef<'s>>,
     in_order: bool,
 ) -> Result<(), MergeError> {
     let dest: Vec<Option<Node>> = std::mem::take(items).into_iter().map(Some).collect();
     let (patch, same) = match from {
-        From::Patch(patch) => (patch, false),
-        From::Absent => (Vec::new(), false),
-        From::Same => (Vec::new(), true),
+        PatchList::Patch(patch) => (patch, false),
+        PatchList::Absent => (Vec::new(), false),
+        PatchList::Same => (Vec::new(), true),
     };
-    let mut list = List {
+    let mut list = RegularList {
         walk,
         of,
         in_order,
-        state: vec![State::Untouched; dest.len()],
+        state: vec![GroupState::Untouched; dest.len()],
         dest,
         pairs,
         out: items,
@@ -151,7 +151,7 @@ pub(super) fn merge<'s>(
             Some(Partner::Dest(first)) => list.merge(*first, Origin::Patch(&mut patch))?,
             Some(Partner::None) => {
                 let outcome = walk.node(None, Origin::Patch(&mut patch), of)?;
-                if outcome == Outcome::Origin && !is_void(&patch) {
+                if outcome == Outcome::Origin && !is_droppable(&patch) {
                     list.out.push(patch);
                 }
             }
@@ -160,46 +160,46 @@ pub(super) fn merge<'s>(
     }
     for at in 0..list.dest.len() {
         let origin = if same { Origin::Same } else { Origin::Absent };
-        list.pass(at, origin)?;
+        list.visit(at, origin)?;
     }
     Ok(())
 }
 
 /// What is known of the elements with the keys of this one, the first of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum GroupState {
     Untouched,
     Kept,
     /// They are gone, or already in the list that comes out.
     Done,
 }
 
-struct List<'o, 's> {
+struct RegularList<'o, 's> {
     walk: Walk<'s>,
     /// The type of the elements.
     of: Option<TypeRef<'s>>,
     /// Whether elements of the object keep their order.
     in_order: bool,
     dest: Vec<Option<Node>>,
-    state: Vec<State>,
+    state: Vec<GroupState>,
     pairs: Pairs,
     out: &'o mut Vec<Node>,
 }
 
-impl List<'_, '_> {
+impl RegularList<'_, '_> {
     /// Merges the first element with some keys; puts the last one out, unless that waits for its turn.
     ///
     /// What the patch would put in place of an element does not count: the element of the object wins in the end.
     fn merge(&mut self, first: usize, origin: Origin<'_>) -> Result<(), MergeError> {
         let node = self.dest.get_mut(first).and_then(Option::as_mut);
         let state = match self.walk.node(node, origin, self.of)? {
-            Outcome::Gone => State::Done,
-            Outcome::Dest | Outcome::Origin if self.in_order => State::Kept,
+            Outcome::Gone => GroupState::Done,
+            Outcome::Dest | Outcome::Origin if self.in_order => GroupState::Kept,
             Outcome::Dest | Outcome::Origin => {
                 let last = self.pairs.last.get(first).copied();
                 let node = last.and_then(|last| self.dest.get_mut(last)?.take());
                 self.out.extend(node);
-                State::Done
+                GroupState::Done
             }
         };
         if let Some(slot) = self.state.get_mut(first) {
@@ -209,15 +209,15 @@ impl List<'_, '_> {
     }
 
     /// Goes over an element of the object: what the patch did not name is walked over, and put out where its time has come.
-    fn pass(&mut self, at: usize, origin: Origin<'_>) -> Result<(), MergeError> {
+    fn visit(&mut self, at: usize, origin: Origin<'_>) -> Result<(), MergeError> {
         let Some(&first) = self.pairs.first.get(at) else {
             return Ok(());
         };
         let state = |list: &Self| list.state.get(first).copied();
-        if first == at && state(self) == Some(State::Untouched) {
+        if first == at && state(self) == Some(GroupState::Untouched) {
             self.merge(first, origin)?;
         }
-        if state(self) == Some(State::Kept) && self.pairs.last.get(first) == Some(&at) {
+        if state(self) == Some(GroupState::Kept) && self.pairs.last.get(first) == Some(&at) {
             let node = self.dest.get_mut(at).and_then(Option::take);
             self.out.extend(node);
         }

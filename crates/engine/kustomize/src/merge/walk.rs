@@ -76,9 +76,9 @@ impl<'s> Walk<'s> {
             ..self
         };
         match (kind, of.and_then(TypeRef::merge_keys)) {
-            (Some(Kind::Mapping) | None, _) => below.mapping(dest, origin, of),
-            (Some(Kind::List), Some(_)) => below.list(dest, origin, of),
-            (Some(Kind::List | Kind::Scalar), _) => Ok(match origin {
+            (Some(NodeKind::Mapping) | None, _) => below.mapping(dest, origin, of),
+            (Some(NodeKind::List), Some(_)) => below.list(dest, origin, of),
+            (Some(NodeKind::List | NodeKind::Scalar), _) => Ok(match origin {
                 Origin::Patch(patch) if patch.is_null() => Outcome::Gone,
                 Origin::Patch(_) => Outcome::Origin,
                 Origin::Absent | Origin::Same => Outcome::Dest,
@@ -88,20 +88,20 @@ impl<'s> Walk<'s> {
 
     /// The type that a value says itself, as objects within objects do.
     fn own_type(self, dest: Option<&Node>, origin: &Origin<'_>) -> Type<'s> {
-        let told = |node: &Node| {
+        let declared = |node: &Node| {
             let text = |key| node.get(key).map_or("", |value| value.as_str().unwrap_or(""));
             let (version, kind) = (text("apiVersion"), text("kind"));
             let complete = !version.is_empty() && !kind.is_empty();
             complete.then(|| self.schema.kind(version, kind)).flatten()
         };
-        dest.and_then(told).or_else(|| match origin {
-            Origin::Patch(patch) => told(patch),
+        dest.and_then(declared).or_else(|| match origin {
+            Origin::Patch(patch) => declared(patch),
             Origin::Absent | Origin::Same => None,
         })
     }
 
     /// The kind of what is there, if anything but null is; both sides have the same.
-    fn kind(self, dest: Option<&Node>, origin: &Origin<'_>) -> Result<Option<Kind>, MergeError> {
+    fn kind(self, dest: Option<&Node>, origin: &Origin<'_>) -> Result<Option<NodeKind>, MergeError> {
         let dest = dest.filter(|node| !node.is_null());
         let patch = match origin {
             Origin::Patch(patch) if !patch.is_null() => Some(&**patch),
@@ -114,8 +114,8 @@ impl<'s> Walk<'s> {
             });
         }
         match (dest, patch) {
-            (Some(dest), Some(patch)) => Kind::of(dest).expect_of(patch).map(Some),
-            (Some(one), None) | (None, Some(one)) => Ok(Some(Kind::of(one))),
+            (Some(dest), Some(patch)) => NodeKind::of(dest).expect_of(patch).map(Some),
+            (Some(one), None) | (None, Some(one)) => Ok(Some(NodeKind::of(one))),
             (None, None) => Ok(None),
         }
     }
@@ -229,14 +229,14 @@ impl<'s> Walk<'s> {
                 let Some(items) = patch.as_items_mut() else {
                     return Ok(Outcome::Gone);
                 };
-                elements::merge(self, items, elements::From::Same, of)?;
+                elements::merge(self, items, elements::PatchList::Same, of)?;
                 Ok(Outcome::Origin)
             }
             (None, Origin::Absent | Origin::Same) => Ok(Outcome::Gone),
-            (Some(dest), Origin::Absent) => elements::merge(self, dest, elements::From::Absent, of),
+            (Some(dest), Origin::Absent) => elements::merge(self, dest, elements::PatchList::Absent, of),
             (Some(dest), Origin::Same) => match directive::of_list(dest)? {
                 Directive::Delete => Ok(Outcome::Gone),
-                Directive::Merge | Directive::Replace => elements::merge(self, dest, elements::From::Same, of),
+                Directive::Merge | Directive::Replace => elements::merge(self, dest, elements::PatchList::Same, of),
             },
             (Some(dest), Origin::Patch(patch)) => {
                 let Some(items) = patch.as_items_mut() else {
@@ -245,12 +245,12 @@ impl<'s> Walk<'s> {
                 match directive::of_list(items)? {
                     Directive::Delete => Ok(Outcome::Gone),
                     Directive::Replace => {
-                        elements::merge(self, items, elements::From::Same, of)?;
+                        elements::merge(self, items, elements::PatchList::Same, of)?;
                         Ok(Outcome::Origin)
                     }
                     Directive::Merge => {
                         let items = std::mem::take(items);
-                        elements::merge(self, dest, elements::From::Patch(items), of)
+                        elements::merge(self, dest, elements::PatchList::Patch(items), of)
                     }
                 }
             }
@@ -260,13 +260,13 @@ impl<'s> Walk<'s> {
 
 /// What a node is, for the question whether two go together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     Mapping,
     List,
     Scalar,
 }
 
-impl Kind {
+impl NodeKind {
     pub(super) const fn of(node: &Node) -> Self {
         match &node.value {
             Value::Mapping(_) => Self::Mapping,

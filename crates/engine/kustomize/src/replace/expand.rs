@@ -113,8 +113,8 @@ impl Expansion {
                         return Err(Fault::new(entry.place, problem));
                     }
                     if let Value::Scalar(scalar) = &mut entry.value.value {
-                        let room = self.scalar(scalar);
-                        room.map_err(|error| Fault::new(entry.place, error.to_string()))?;
+                        let reserved = self.scalar(scalar);
+                        reserved.map_err(|error| Fault::new(entry.place, error.to_string()))?;
                     }
                 }
             }
@@ -122,8 +122,8 @@ impl Expansion {
                 for item in &mut sequence.items {
                     match &mut item.value {
                         Value::Scalar(scalar) if scalar.tag == Tag::Str => {
-                            let room = self.scalar(scalar);
-                            room.map_err(|error| Fault::new(item.place, error.to_string()))?;
+                            let reserved = self.scalar(scalar);
+                            reserved.map_err(|error| Fault::new(item.place, error.to_string()))?;
                         }
                         _ => return Err(Fault::new(item.place, "invalid value type expect a string")),
                     }

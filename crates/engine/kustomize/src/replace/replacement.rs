@@ -146,7 +146,7 @@ impl ReplacementSource {
     }
 
     /// Whether one of an object's ids is meant.
-    fn picks(&self, ids: &[Id]) -> bool {
+    fn matches(&self, ids: &[Id]) -> bool {
         let namespace = |id: &Id| id.effective_namespace(&|_| false);
         let same = |wanted: &CompactString, ours: &CompactString| wanted.is_empty() || wanted == ours;
         ids.iter().any(|id| {
@@ -209,7 +209,7 @@ pub fn replace_within(
         for target in targets {
             let target = Target::new(target)?;
             for (at, (object, ids)) in objects.iter_mut().zip(&mut ids).enumerate() {
-                if target.picks(object.node(), ids)? {
+                if target.matches(object.node(), ids)? {
                     let paid = growth.pay(&value);
                     paid.map_err(|cause| ReplaceError::of(replacement.place, cause.to_string()))?;
                     target.put(&mut **object, &value)?;
@@ -258,7 +258,7 @@ fn value_of(
         .iter()
         .zip(ids)
         .enumerate()
-        .filter(|(_, (_, ids))| source.picks(ids));
+        .filter(|(_, (_, ids))| source.matches(ids));
     let Some((at, (object, _))) = selected.next() else {
         return Err(ReplaceError::of(
             source.place,
@@ -338,14 +338,14 @@ impl<'a> Target<'a> {
     }
 
     /// Whether an object is meant. A rejection by labels or annotations looks at nothing else, as in kustomize.
-    fn picks(&self, object: &Node, ids: &[Id]) -> Result<bool, ReplaceError> {
-        if !self.select.picks_metadata(object)? {
+    fn matches(&self, object: &Node, ids: &[Id]) -> Result<bool, ReplaceError> {
+        if !self.select.matches_metadata(object)? {
             return Ok(false);
         }
         for reject in &self.reject {
             let selector = reject.selector();
             let by_metadata = !(selector.annotations.is_empty() && selector.labels.is_empty());
-            if by_metadata && reject.picks_metadata(object)? {
+            if by_metadata && reject.matches_metadata(object)? {
                 return Ok(false);
             }
         }
@@ -397,7 +397,7 @@ fn is_annotation(parts: &[CompactString]) -> bool {
 
 fn any(ids: &[Id], selector: &SelectorMatcher) -> Result<bool, super::SelectorError> {
     for id in ids {
-        if selector.picks_id(id)? {
+        if selector.matches_id(id)? {
             return Ok(true);
         }
     }

@@ -24,11 +24,11 @@ pub struct Selector {
 #[derive(Debug)]
 pub struct SelectorMatcher {
     selector: Selector,
-    group: Whole,
-    version: Whole,
-    kind: Whole,
-    name: Whole,
-    namespace: Whole,
+    group: TextMatcher,
+    version: TextMatcher,
+    kind: TextMatcher,
+    name: TextMatcher,
+    namespace: TextMatcher,
     /// A wrong label selector is an error only where an object gets to be asked for its labels, as in kustomize.
     labels: Result<LabelSelector, SelectorError>,
     annotations: Result<LabelSelector, SelectorError>,
@@ -58,11 +58,11 @@ impl Selector {
     /// A part is no regular expression.
     pub fn matcher(self) -> Result<SelectorMatcher, SelectorError> {
         Ok(SelectorMatcher {
-            group: Whole::new("group", &self.id.gvk.group)?,
-            version: Whole::new("version", &self.id.gvk.version)?,
-            kind: Whole::new("kind", &self.id.gvk.kind)?,
-            name: Whole::new("name", &self.id.name)?,
-            namespace: Whole::new("namespace", &self.id.namespace)?,
+            group: TextMatcher::new("group", &self.id.gvk.group)?,
+            version: TextMatcher::new("version", &self.id.gvk.version)?,
+            kind: TextMatcher::new("kind", &self.id.gvk.kind)?,
+            name: TextMatcher::new("name", &self.id.name)?,
+            namespace: TextMatcher::new("namespace", &self.id.namespace)?,
             labels: LabelSelector::new(&self.labels),
             annotations: LabelSelector::new(&self.annotations),
             selector: self,
@@ -81,7 +81,7 @@ pub(super) fn read_id(fields: &mut Fields<'_>) -> Result<Id, ConfigError> {
 
 /// What the whole of a text must be.
 #[derive(Debug)]
-enum Whole {
+enum TextMatcher {
     /// Anything: the expression is empty.
     Any,
     /// This text: most expressions are plain names, and selectors are put to each object.
@@ -109,7 +109,7 @@ fn beginning(pattern: &str) -> &str {
     }
 }
 
-impl Whole {
+impl TextMatcher {
     fn new(field: &'static str, pattern: &CompactString) -> Result<Self, SelectorError> {
         if pattern.is_empty() {
             return Ok(Self::Any);
@@ -153,8 +153,8 @@ impl SelectorMatcher {
     #[must_use]
     pub fn only_name(&self) -> Option<&str> {
         match &self.name {
-            Whole::Text(name) => Some(name),
-            Whole::Any | Whole::Matched(..) => None,
+            TextMatcher::Text(name) => Some(name),
+            TextMatcher::Any | TextMatcher::Matched(..) => None,
         }
     }
 
@@ -162,7 +162,7 @@ impl SelectorMatcher {
     ///
     /// # Errors
     /// An expression is too costly.
-    pub fn picks_type(&self, gvk: &Gvk) -> Result<bool, SelectorError> {
+    pub fn matches_type(&self, gvk: &Gvk) -> Result<bool, SelectorError> {
         Ok(
             self.group.is_match(&gvk.group)?
                 && self.version.is_match(&gvk.version)?
@@ -174,15 +174,15 @@ impl SelectorMatcher {
     ///
     /// # Errors
     /// An expression is too costly.
-    pub fn picks_id(&self, id: &Id) -> Result<bool, SelectorError> {
-        Ok(self.picks_type(&id.gvk)? && self.name.is_match(&id.name)? && self.namespace.is_match(&id.namespace)?)
+    pub fn matches_id(&self, id: &Id) -> Result<bool, SelectorError> {
+        Ok(self.matches_type(&id.gvk)? && self.name.is_match(&id.name)? && self.namespace.is_match(&id.namespace)?)
     }
 
     /// Whether the annotations and labels of an object are meant.
     ///
     /// # Errors
     /// The label selector is none.
-    pub fn picks_metadata(&self, object: &Node) -> Result<bool, SelectorError> {
+    pub fn matches_metadata(&self, object: &Node) -> Result<bool, SelectorError> {
         let annotations = self.annotations.as_ref().map_err(Clone::clone)?;
         let labels = self.labels.as_ref().map_err(Clone::clone)?;
         Ok(annotations.matches(object, "annotations") && labels.matches(object, "labels"))
@@ -193,12 +193,12 @@ impl SelectorMatcher {
     ///
     /// # Errors
     /// An expression is too costly, or the label selector is none.
-    pub fn picks(&self, object: &dyn Object, is_cluster_scoped: IsClusterScoped<'_>) -> Result<bool, SelectorError> {
+    pub fn matches(&self, object: &dyn Object, is_cluster_scoped: IsClusterScoped<'_>) -> Result<bool, SelectorError> {
         let (first, present) = (object.original_id(), object.id());
         let [before, now] = [&first, &present].map(|id| id.effective_namespace(is_cluster_scoped));
         Ok(
-            self.picks_parts(&present.gvk, [&first.name, &present.name], [&before, &now])?
-                && self.picks_metadata(object.node())?,
+            self.matches_parts(&present.gvk, [&first.name, &present.name], [&before, &now])?
+                && self.matches_metadata(object.node())?,
         )
     }
 
@@ -207,10 +207,10 @@ impl SelectorMatcher {
     ///
     /// # Errors
     /// An expression is too costly.
-    pub fn picks_parts(&self, gvk: &Gvk, names: [&str; 2], namespaces: [&str; 2]) -> Result<bool, SelectorError> {
+    pub fn matches_parts(&self, gvk: &Gvk, names: [&str; 2], namespaces: [&str; 2]) -> Result<bool, SelectorError> {
         let either =
-            |whole: &Whole, [first, present]: [&str; 2]| Ok(whole.is_match(first)? || whole.is_match(present)?);
-        Ok(self.picks_type(gvk)? && either(&self.name, names)? && either(&self.namespace, namespaces)?)
+            |whole: &TextMatcher, [first, present]: [&str; 2]| Ok(whole.is_match(first)? || whole.is_match(present)?);
+        Ok(self.matches_type(gvk)? && either(&self.name, names)? && either(&self.namespace, namespaces)?)
     }
 }
 
@@ -238,12 +238,12 @@ mod tests {
     #[test]
     fn a_name_is_held_against_the_whole_text() {
         let matches = |pattern: &str, text: &str| {
-            let whole = Whole::new("name", &pattern.into()).unwrap();
+            let whole = TextMatcher::new("name", &pattern.into()).unwrap();
             whole.is_match(text).unwrap()
         };
         assert!(matches("web", "web") && !matches("web", "web-1") && !matches("web", "my-web"));
         assert!(matches("web-.*", "web-1") && !matches("web-.*", "my-web-1"));
         assert!(matches("webs?", "web") && matches("web|api", "api") && matches("", "x"));
-        assert!(Whole::new("name", &"(".into()).is_err());
+        assert!(TextMatcher::new("name", &"(".into()).is_err());
     }
 }

@@ -52,7 +52,7 @@ impl Var {
 
     /// Whether an id, present or former, is that of the variable's object.
     #[must_use]
-    pub fn picks(&self, id: &Id, is_cluster_scoped: IsClusterScoped<'_>) -> bool {
+    pub fn matches(&self, id: &Id, is_cluster_scoped: IsClusterScoped<'_>) -> bool {
         let namespace = |id: &Id| id.effective_namespace(is_cluster_scoped);
         let any_namespace = self.object.namespace.is_empty() && !is_cluster_scoped(&self.object.gvk);
         self.object.gvk == id.gvk

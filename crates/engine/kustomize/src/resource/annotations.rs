@@ -113,7 +113,7 @@ impl Resource {
     }
 
     /// Whether [`Self::with_annotations`] adds any.
-    pub(super) fn knows_something(&self) -> bool {
+    pub(super) fn has_metadata(&self) -> bool {
         let lists = [&self.prefixes, &self.suffixes];
         let named = !self.previous.is_empty() || lists.iter().any(|list| !list.is_empty());
         let generated = self.behavior.is_some() || self.needs_hash || self.from_helm;

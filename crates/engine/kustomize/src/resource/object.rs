@@ -362,7 +362,7 @@ impl Object for Resource {
     }
 
     fn show_annotations(&mut self) {
-        if self.knows_something() {
+        if self.has_metadata() {
             self.make_annotations();
         }
     }

@@ -45,7 +45,7 @@ impl Schema {
         let Some(gvk) = gvk.filter(|gvk| gvk.as_mapping().is_some()) else {
             return Ok(());
         };
-        let Kind { api_version, kind } = kind(gvk)?;
+        let TypeMeta { api_version, kind } = kind(gvk)?;
         let inside = url.contains(IN_NAMESPACE);
         if inside || self.namespaced(&api_version, kind).is_none() {
             self.set_namespaced(&api_version, kind, inside);
@@ -117,19 +117,19 @@ fn merge_keys(schema: &Node) -> Result<Option<Vec<CompactString>>, SchemaError> 
     Ok(Some(key.map(CompactString::from).into_iter().collect()))
 }
 
-struct Kind<'n> {
+struct TypeMeta<'n> {
     api_version: String,
     kind: &'n str,
 }
 
 /// The kinds that a definition is for. Anything but a list of mappings names none.
-fn kinds(definition: &Node) -> Result<Vec<Kind<'_>>, SchemaError> {
+fn kinds(definition: &Node) -> Result<Vec<TypeMeta<'_>>, SchemaError> {
     let items = definition.get(GVK).and_then(Node::as_items).unwrap_or(&[]);
     let mappings = items.iter().filter(|item| item.as_mapping().is_some());
     mappings.map(kind).collect()
 }
 
-fn kind(gvk: &Node) -> Result<Kind<'_>, SchemaError> {
+fn kind(gvk: &Node) -> Result<TypeMeta<'_>, SchemaError> {
     let field = |name| gvk.get(name).and_then(Node::as_str);
     let (Some(version), Some(kind)) = (field("version"), field("kind")) else {
         return Err(wrong(gvk, GVK, "`version` and `kind` as strings"));
@@ -138,7 +138,7 @@ fn kind(gvk: &Node) -> Result<Kind<'_>, SchemaError> {
         Some(group) if !group.is_empty() => format!("{group}/{version}"),
         _ => version.to_owned(),
     };
-    Ok(Kind { api_version, kind })
+    Ok(TypeMeta { api_version, kind })
 }
 
 fn wrong(node: &Node, field: &str, expected: &'static str) -> SchemaError {

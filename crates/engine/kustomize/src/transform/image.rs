@@ -95,25 +95,25 @@ fn may_be(name: &str, reference: &str) -> bool {
     name.len() <= reference.len() && name.bytes().zip(reference.bytes()).all(any)
 }
 
-/// Calls `found` with each image of an object and its text.
+/// Calls `visit` with each image of an object and its text.
 fn each_image(
     fields: &FieldSpecs,
     object: &mut Node,
-    found: &mut dyn FnMut(&mut Node, CompactString) -> Result<(), Fault>,
+    visit: &mut dyn FnMut(&mut Node, CompactString) -> Result<(), Fault>,
 ) -> Result<(), TransformError> {
     if object.get("kind").and_then(Node::as_str) == Some("CustomResourceDefinition") {
         return Ok(());
     }
     let wrap = TransformError::of("images");
-    let mut found = |image: &mut Node| {
+    let mut visit = |image: &mut Node| {
         let wrong = || Fault::wrong_kind(image, "ScalarNode");
         let text = image.as_scalar().ok_or_else(wrong)?.text.clone();
-        found(image, text)
+        visit(image, text)
     };
-    if let Err(fault) = in_containers(object, &mut found) {
+    if let Err(fault) = in_containers(object, &mut visit) {
         return Err(wrap(FieldError::new("containers", object, fault)));
     }
-    walk_all(fields.as_slice(), object, None, &mut found).map_err(wrap)
+    walk_all(fields.as_slice(), object, None, &mut visit).map_err(wrap)
 }
 
 fn images_of(fields: &FieldSpecs, object: &mut Node) -> Result<Vec<CompactString>, TransformError> {
@@ -127,26 +127,26 @@ fn images_of(fields: &FieldSpecs, object: &mut Node) -> Result<Vec<CompactString
     Ok(images)
 }
 
-type Found<'a> = &'a mut dyn FnMut(&mut Node) -> Result<(), Fault>;
+type VisitImage<'a> = &'a mut dyn FnMut(&mut Node) -> Result<(), Fault>;
 
-fn in_containers(node: &mut Node, found: Found<'_>) -> Result<(), Fault> {
+fn in_containers(node: &mut Node, visit: VisitImage<'_>) -> Result<(), Fault> {
     match &mut node.value {
         Value::Scalar(_) => Ok(()),
         Value::Sequence(sequence) => sequence
             .items
             .iter_mut()
-            .try_for_each(|item| in_containers(item, found)),
+            .try_for_each(|item| in_containers(item, visit)),
         Value::Mapping(mapping) => mapping.entries.iter_mut().try_for_each(|entry| {
-            in_containers(&mut entry.value, found)?;
+            in_containers(&mut entry.value, visit)?;
             match entry.key.text.as_str() {
-                "containers" | "initContainers" => in_list(&mut entry.value, found),
+                "containers" | "initContainers" => in_list(&mut entry.value, visit),
                 _ => Ok(()),
             }
         }),
     }
 }
 
-fn in_list(containers: &mut Node, found: Found<'_>) -> Result<(), Fault> {
+fn in_list(containers: &mut Node, visit: VisitImage<'_>) -> Result<(), Fault> {
     let Some(items) = containers.as_items_mut() else {
         return Ok(());
     };
@@ -156,7 +156,7 @@ fn in_list(containers: &mut Node, found: Found<'_>) -> Result<(), Fault> {
         .try_for_each(|container| {
             let wrong = Fault::wrong_kind(container, "MappingNode");
             let mapping = container.as_mapping_mut().ok_or(wrong)?;
-            mapping.get_mut("image").map_or(Ok(()), &mut *found)
+            mapping.get_mut("image").map_or(Ok(()), &mut *visit)
         })
 }
 

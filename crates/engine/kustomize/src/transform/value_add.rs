@@ -80,7 +80,7 @@ impl ValueAdd {
         for target in &self.targets {
             for object in objects.iter_mut() {
                 let selected = match &target.selector {
-                    Some(selector) => selector.picks(&**object, is_cluster_scoped)?,
+                    Some(selector) => selector.matches(&**object, is_cluster_scoped)?,
                     None => true,
                 };
                 if selected {

@@ -18,7 +18,7 @@ pub enum LoadRestrictions {
 /// A kustomization's view of a tree.
 #[derive(Clone)]
 pub struct Loader<'a> {
-    tree: Source<'a>,
+    tree: LoadedTree<'a>,
     world: &'a dyn World,
     restrictions: LoadRestrictions,
     /// The directory, without links.
@@ -32,7 +32,7 @@ pub struct Loader<'a> {
 }
 
 #[derive(Clone)]
-enum Source<'a> {
+enum LoadedTree<'a> {
     Given(&'a dyn Tree),
     Fetched(Arc<dyn Tree>),
 }
@@ -85,7 +85,7 @@ pub enum LoadError {
     #[error("{0} is a file in its repository; a directory is needed")]
     RepositoryFile(String),
     /// The world does not give it.
-    #[error("{}", answered(url, error))]
+    #[error("{}", world_error(url, error))]
     World {
         /// What was asked for, without a login.
         url: String,
@@ -109,7 +109,7 @@ impl<'a> Loader<'a> {
         shown_from: Option<&str>,
     ) -> Result<Self, LoadError> {
         let loader = Self {
-            tree: Source::Given(tree),
+            tree: LoadedTree::Given(tree),
             world,
             restrictions,
             root: "/".to_owned(),
@@ -134,8 +134,8 @@ impl<'a> Loader<'a> {
     #[must_use]
     pub fn tree(&self) -> &dyn Tree {
         match &self.tree {
-            Source::Given(tree) => *tree,
-            Source::Fetched(tree) => &**tree,
+            LoadedTree::Given(tree) => *tree,
+            LoadedTree::Fetched(tree) => &**tree,
         }
     }
 
@@ -166,7 +166,7 @@ impl<'a> Loader<'a> {
     }
 
     /// An error with its path as messages show it.
-    fn told(&self, error: TreeError) -> LoadError {
+    fn shown_error(&self, error: TreeError) -> LoadError {
         let shown = |path: String| {
             if path::is_absolute(&path) {
                 self.shown(&path)
@@ -248,11 +248,11 @@ impl<'a> Loader<'a> {
             path::join(&self.root, name)
         };
         if self.restrictions == LoadRestrictions::None {
-            return self.tree().read(&file).map_err(|error| self.told(error));
+            return self.tree().read(&file).map_err(|error| self.shown_error(error));
         }
-        let found = self.tree().canonical(&file).map_err(|error| self.told(error))?;
+        let found = self.tree().canonical(&file).map_err(|error| self.shown_error(error))?;
         if found.directory {
-            return Err(self.told(TreeError::Directory(file)));
+            return Err(self.shown_error(TreeError::Directory(file)));
         }
         if !path::is_within(path::parent(&found.path), &self.root) {
             return Err(LoadError::Restricted {
@@ -260,15 +260,15 @@ impl<'a> Loader<'a> {
                 root: self.shown("."),
             });
         }
-        self.tree().read(&found.path).map_err(|error| self.told(error))
+        self.tree().read(&found.path).map_err(|error| self.shown_error(error))
     }
 
     fn directory(&self, path: &str) -> Result<String, LoadError> {
-        let found = self.tree().canonical(path).map_err(|error| self.told(error))?;
+        let found = self.tree().canonical(path).map_err(|error| self.shown_error(error))?;
         if found.directory {
             Ok(found.path)
         } else {
-            Err(self.told(TreeError::File(path.to_owned())))
+            Err(self.shown_error(TreeError::File(path.to_owned())))
         }
     }
 
@@ -279,7 +279,7 @@ impl<'a> Loader<'a> {
         };
         let tree = self.world.repository(&url).map_err(error)?;
         let loader = Self {
-            tree: Source::Fetched(tree),
+            tree: LoadedTree::Fetched(tree),
             world: self.world,
             restrictions: LoadRestrictions::RootOnly,
             root: "/".to_owned(),
@@ -288,7 +288,7 @@ impl<'a> Loader<'a> {
             referrer,
         };
         let found = loader.tree().canonical(&path::join("/", &url.directory));
-        let found = found.map_err(|error| loader.told(error))?;
+        let found = found.map_err(|error| loader.shown_error(error))?;
         match found.directory {
             true => Ok(Self {
                 root: found.path,
@@ -337,7 +337,7 @@ fn below<'p>(directory: &str, path: &'p str) -> &'p str {
 }
 
 /// What the world says to a URL. Errors of servers begin with the address already.
-fn answered(url: &str, error: &WorldError) -> String {
+fn world_error(url: &str, error: &WorldError) -> String {
     let text = error.to_string();
     match text.strip_prefix(url).is_some_and(|rest| rest.starts_with(": ")) {
         true => text,

@@ -1,6 +1,6 @@
 //! A tree in memory: files by path, with symbolic links.
 
-use super::{Found, Tree, TreeError, path};
+use super::{ResolvedPath, Tree, TreeError, path};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl MemoryTree {
     }
 
     /// The path without links.
-    fn resolve(&self, path: &str) -> Result<Found, TreeError> {
+    fn resolve(&self, path: &str) -> Result<ResolvedPath, TreeError> {
         let mut rest: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
         let mut done = String::from("/");
         let mut links = 0;
@@ -140,7 +140,7 @@ impl MemoryTree {
             }
         }
         let directory = !self.entries.contains_key(&done);
-        Ok(Found { path: done, directory })
+        Ok(ResolvedPath { path: done, directory })
     }
 }
 
@@ -153,7 +153,7 @@ impl Tree for MemoryTree {
         }
     }
 
-    fn canonical(&self, path: &str) -> Result<Found, TreeError> {
+    fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
         self.resolve(path)
     }
 

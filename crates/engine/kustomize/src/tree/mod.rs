@@ -34,7 +34,7 @@ pub trait Tree {
     /// # Errors
     ///
     /// Nothing is there, or links go in circles.
-    fn canonical(&self, path: &str) -> Result<Found, TreeError>;
+    fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError>;
 
     /// The names in a directory, sorted.
     ///
@@ -61,7 +61,7 @@ pub trait Tree {
 
 /// What [`Tree::canonical`] finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ResolvedPath {
     /// The path without symbolic links.
     pub path: String,
     /// Whether it is a directory.

@@ -128,7 +128,7 @@ impl Query {
         Some(Self {
             reference: get("ref").or_else(|| get("version")).unwrap_or_default().to_owned(),
             timeout: get("timeout").and_then(timeout),
-            submodules: get("submodules").and_then(truth),
+            submodules: get("submodules").and_then(boolean),
         })
     }
 }
@@ -146,7 +146,7 @@ fn timeout(text: &str) -> Option<Duration> {
 }
 
 /// As Go's `strconv.ParseBool`.
-fn truth(text: &str) -> Option<bool> {
+fn boolean(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
@@ -172,10 +172,10 @@ fn unescape(text: &str) -> Option<String> {
 }
 
 /// The error about a text.
-type Complaint = fn(String) -> RepoUrlError;
+type MakeError = fn(String) -> RepoUrlError;
 
 /// Scheme, user and host as one text, and the path behind.
-fn split_host(text: &str) -> Result<(String, &str), Complaint> {
+fn split_host(text: &str) -> Result<(String, &str), MakeError> {
     let text = strip_ignoring_case(text, "git::").unwrap_or(text);
     let scheme = SCHEMES
         .into_iter()

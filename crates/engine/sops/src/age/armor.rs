@@ -1,6 +1,6 @@
 //! age's armour: base64 in lines of 64 characters between two marker lines, and nothing else.
 
-use super::stream::Source;
+use super::stream::Input;
 use bumpwright_gostd::quote_bytes;
 
 const HEADER: &[u8] = b"-----BEGIN AGE ENCRYPTED FILE-----";
@@ -12,10 +12,10 @@ const MAX_WHITESPACE: usize = 1024;
 
 /// The bytes up to the end of the armour or the first fault in it; a fault is told when all before it is read, as age
 /// reads while it decodes.
-pub(super) fn open(text: &[u8]) -> Source {
+pub(super) fn open(text: &[u8]) -> Input {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let fault = decode(text, &mut bytes).err();
-    Source::new(bytes, fault.map(|fault| format!("invalid armor: {fault}")))
+    Input::new(bytes, fault.map(|fault| format!("invalid armor: {fault}")))
 }
 
 struct Lines<'a> {

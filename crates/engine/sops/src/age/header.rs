@@ -1,6 +1,6 @@
 //! The header of an age file: the file key wrapped for each recipient, and a MAC over all of it.
 
-use super::stream::Source;
+use super::stream::Input;
 use super::strict_base64;
 use bumpwright_gostd::quote_bytes;
 use hkdf::Hkdf;
@@ -40,9 +40,9 @@ impl Header {
 }
 
 /// Reads a header, in age's words where it is none.
-pub(super) fn read(source: &mut Source) -> Result<Header, String> {
+pub(super) fn read(input: &mut Input) -> Result<Header, String> {
     const PARSING: &str = "parsing age header: ";
-    let intro = source.line().map_err(|end| match end == "EOF" {
+    let intro = input.line().map_err(|end| match end == "EOF" {
         true => format!("{PARSING}file is empty"),
         false => format!("{PARSING}failed to read intro: {end}"),
     })?;
@@ -52,11 +52,11 @@ pub(super) fn read(source: &mut Source) -> Result<Header, String> {
     let mut authenticated = intro;
     let mut stanzas = Vec::new();
     loop {
-        if source.rest().len() < FOOTER.len() {
-            return Err(format!("{PARSING}failed to read header: {}", source.end("EOF")));
+        if input.rest().len() < FOOTER.len() {
+            return Err(format!("{PARSING}failed to read header: {}", input.end("EOF")));
         }
-        if source.rest().starts_with(FOOTER) {
-            let line = source.line().map_err(|end| format!("failed to read header: {end}"))?;
+        if input.rest().starts_with(FOOTER) {
+            let line = input.line().map_err(|end| format!("failed to read header: {end}"))?;
             authenticated.extend_from_slice(FOOTER);
             let mac = mac_of(&line).map_err(|error| format!("{PARSING}{error}"))?;
             return Ok(Header {
@@ -65,7 +65,7 @@ pub(super) fn read(source: &mut Source) -> Result<Header, String> {
                 mac,
             });
         }
-        let stanza = stanza(source, &mut authenticated);
+        let stanza = stanza(input, &mut authenticated);
         stanzas.push(stanza.map_err(|error| format!("failed to parse header: {error}"))?);
     }
 }
@@ -92,9 +92,9 @@ fn mac_of(line: &[u8]) -> Result<Vec<u8>, String> {
     }
 }
 
-fn stanza(source: &mut Source, authenticated: &mut Vec<u8>) -> Result<Stanza, String> {
-    let read_line = |source: &mut Source| source.line().map_err(|end| format!("failed to read line: {end}"));
-    let line = read_line(source)?;
+fn stanza(input: &mut Input, authenticated: &mut Vec<u8>) -> Result<Stanza, String> {
+    let read_line = |input: &mut Input| input.line().map_err(|end| format!("failed to read line: {end}"));
+    let line = read_line(input)?;
     if !line.starts_with(STANZA) {
         return Err(format!("malformed stanza opening line: {}", quote_bytes(&line)));
     }
@@ -111,7 +111,7 @@ fn stanza(source: &mut Source, authenticated: &mut Vec<u8>) -> Result<Stanza, St
     authenticated.extend_from_slice(&line);
     let mut body = Vec::new();
     loop {
-        let line = read_line(source)?;
+        let line = read_line(input)?;
         let malformed = |why: &str| format!("malformed body line {}: {why}", quote_bytes(&line));
         let bytes = strict_base64(line.strip_suffix(b"\n").unwrap_or(&line), false).map_err(|error| {
             match line.starts_with(FOOTER) || line.starts_with(STANZA) {

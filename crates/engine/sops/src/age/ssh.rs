@@ -36,10 +36,10 @@ pub enum SshKeyError {
 pub(super) struct SshKey {
     /// The first bytes of the public key's digest, in base64.
     tag: String,
-    secret: Secret,
+    secret: SshSecret,
 }
 
-enum Secret {
+enum SshSecret {
     Ed25519 {
         secret: StaticSecret,
         public: PublicKey,
@@ -66,8 +66,8 @@ impl SshKey {
 
     pub(super) fn unwrap(&self, stanza: &Stanza) -> Unwrap {
         match &self.secret {
-            Secret::Ed25519 { secret, public, tweak } => self.unwrap_ed25519(stanza, secret, public, tweak),
-            Secret::Rsa(key) => self.unwrap_rsa(stanza, key),
+            SshSecret::Ed25519 { secret, public, tweak } => self.unwrap_ed25519(stanza, secret, public, tweak),
+            SshSecret::Rsa(key) => self.unwrap_rsa(stanza, key),
         }
     }
 
@@ -131,7 +131,7 @@ impl SshKey {
 }
 
 /// The key on Montgomery's curve that belongs to a seed, and the tweak that binds shares to the public key.
-fn ed25519(seed: &[u8; 32], wire: &[u8]) -> Secret {
+fn ed25519(seed: &[u8; 32], wire: &[u8]) -> SshSecret {
     let digest = Zeroizing::new(<[u8; 64]>::from(Sha512::digest(seed)));
     let mut bytes = Zeroizing::new([0; 32]);
     bytes.copy_from_slice(digest.get(..32).unwrap_or_default());
@@ -139,14 +139,14 @@ fn ed25519(seed: &[u8; 32], wire: &[u8]) -> Secret {
     let mut tweak = [0; 32];
     // 32 bytes are never too many for HKDF.
     let _ = Hkdf::<Sha256>::new(Some(wire), b"").expand(ED25519_LABEL, &mut tweak);
-    Secret::Ed25519 {
+    SshSecret::Ed25519 {
         public: PublicKey::from(&secret),
         secret,
         tweak: StaticSecret::from(tweak),
     }
 }
 
-fn rsa(pair: &RsaKeypair) -> Option<Secret> {
+fn rsa(pair: &RsaKeypair) -> Option<SshSecret> {
     let number = |bytes: Option<&[u8]>| Some(BoxedUint::from_be_slice_vartime(bytes?));
     let key = RsaPrivateKey::from_components(
         number(pair.public().n().as_positive_bytes())?,
@@ -159,5 +159,5 @@ fn rsa(pair: &RsaKeypair) -> Option<Secret> {
     );
     key.ok()
         .filter(|key| key.size() >= 128)
-        .map(|key| Secret::Rsa(Box::new(key)))
+        .map(|key| SshSecret::Rsa(Box::new(key)))
 }

@@ -12,13 +12,13 @@ const NONCE: usize = 16;
 const SEALED_CHUNK: usize = CHUNK + TAG;
 
 /// Bytes, and what is wrong behind them.
-pub(super) struct Source {
+pub(super) struct Input {
     bytes: Vec<u8>,
     at: usize,
     fault: Option<String>,
 }
 
-impl Source {
+impl Input {
     pub(super) const fn new(bytes: Vec<u8>, fault: Option<String>) -> Self {
         Self { bytes, at: 0, fault }
     }
@@ -65,36 +65,33 @@ pub(super) enum PayloadError {
 }
 
 /// Decrypts what follows the header.
-pub(super) fn payload(source: &mut Source, file_key: &[u8]) -> Result<Zeroizing<Vec<u8>>, PayloadError> {
-    let Some(nonce) = source.take(NONCE) else {
-        let eof = if source.rest().is_empty() {
+pub(super) fn payload(input: &mut Input, file_key: &[u8]) -> Result<Zeroizing<Vec<u8>>, PayloadError> {
+    let Some(nonce) = input.take(NONCE) else {
+        let eof = if input.rest().is_empty() {
             "EOF"
         } else {
             "unexpected EOF"
         };
-        return Err(PayloadError::Nonce(format!(
-            "failed to read nonce: {}",
-            source.end(eof)
-        )));
+        return Err(PayloadError::Nonce(format!("failed to read nonce: {}", input.end(eof))));
     };
     let mut key = Zeroizing::new([0; 32]);
     // 32 bytes are never too many for HKDF.
     let _ = Hkdf::<Sha256>::new(Some(&nonce), file_key).expand(b"payload", &mut *key);
     let cipher = ChaCha20Poly1305::new((&*key).into());
-    chunks(source, &cipher).map_err(PayloadError::Chunk)
+    chunks(input, &cipher).map_err(PayloadError::Chunk)
 }
 
-fn chunks(source: &Source, cipher: &ChaCha20Poly1305) -> Result<Zeroizing<Vec<u8>>, String> {
-    let mut out = Zeroizing::new(Vec::with_capacity(source.rest().len()));
-    let mut rest = source.rest();
+fn chunks(input: &Input, cipher: &ChaCha20Poly1305) -> Result<Zeroizing<Vec<u8>>, String> {
+    let mut out = Zeroizing::new(Vec::with_capacity(input.rest().len()));
+    let mut rest = input.rest();
     let mut number = 0_u64;
     loop {
         let whole = rest.len() >= SEALED_CHUNK;
         let (chunk, behind) = rest.split_at(rest.len().min(SEALED_CHUNK));
         rest = behind;
         if !whole {
-            if source.has_fault() || chunk.is_empty() {
-                return Err(source.end("unexpected EOF"));
+            if input.has_fault() || chunk.is_empty() {
+                return Err(input.end("unexpected EOF"));
             }
             if number > 0 && chunk.len() == TAG {
                 return Err("last chunk is empty, try age v1.0.0, and please consider reporting this".to_owned());
@@ -110,7 +107,7 @@ fn chunks(source: &Source, cipher: &ChaCha20Poly1305) -> Result<Zeroizing<Vec<u8
             plain.ok_or("failed to decrypt and authenticate payload chunk, file may be corrupted or tampered with")?;
         out.extend_from_slice(&plain);
         if last {
-            return match (rest.is_empty(), &source.fault) {
+            return match (rest.is_empty(), &input.fault) {
                 (false, _) => Err("trailing data after end of encrypted file".to_owned()),
                 (true, Some(fault)) => Err(format!("non-EOF error reading after end of encrypted file: {fault}")),
                 (true, None) => Ok(out),

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use bumpwright_kustomize::tree::{Found, Tree, TreeError};
+use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError};
 
 /// A larger file is taken for a mistake: the API server accepts objects of a megabyte and a half.
 pub(super) const LARGEST: u64 = 256 << 20;
@@ -24,14 +24,14 @@ impl Tree for DiskTree {
         bounded(&file, path).map(Cow::Owned)
     }
 
-    fn canonical(&self, path: &str) -> Result<Found, TreeError> {
+    fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
         let found = fs::canonicalize(path).map_err(|error| told(path, &error))?;
         let directory = found.is_dir();
         let path = found.into_os_string().into_string().map_err(|found| {
             let shown = found.to_string_lossy().into_owned();
             TreeError::Other(shown, "its name is not UTF-8".to_owned())
         })?;
-        Ok(Found { path, directory })
+        Ok(ResolvedPath { path, directory })
     }
 
     fn list(&self, directory: &str) -> Result<Vec<String>, TreeError> {

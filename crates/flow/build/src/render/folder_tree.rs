@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::disk::bounded;
 use bumpwright_artifact::{IgnoreFile, IgnoreRules, Verdict};
-use bumpwright_kustomize::tree::{Found, Tree, TreeError, path};
+use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, path};
 
 /// The names in an artifact of the folder; file contents are read on demand.
 #[derive(Debug)]
@@ -89,8 +89,8 @@ impl Tree for FolderTree {
         bounded(&file, path).map(Cow::Owned)
     }
 
-    fn canonical(&self, path: &str) -> Result<Found, TreeError> {
-        let found = |directory| Found {
+    fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
+        let found = |directory| ResolvedPath {
             path: path.to_owned(),
             directory,
         };

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::disk::LARGEST;
 use bumpwright_git::{EntryKind, GitError, ObjectId, Objects, Walk};
-use bumpwright_kustomize::tree::{Found, Tree, TreeError};
+use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError};
 
 /// The longest target of a symbolic link.
 const LONGEST_LINK: u64 = 4096;
@@ -212,10 +212,10 @@ impl Tree for GitTree {
         read().map(Cow::Owned).map_err(|error| unreadable(path, &error))
     }
 
-    fn canonical(&self, path: &str) -> Result<Found, TreeError> {
+    fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
         let (path, spot) = self.resolve(path)?;
         let directory = !spot.kind.is_file();
-        Ok(Found { path, directory })
+        Ok(ResolvedPath { path, directory })
     }
 
     fn list(&self, directory: &str) -> Result<Vec<String>, TreeError> {
