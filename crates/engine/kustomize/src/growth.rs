@@ -1,39 +1,39 @@
-//! How much a build may copy, since each of a few patches that double an object doubles it again; and the reservation that all of it takes in
-//! the memory that builds share.
+//! Limits on what a build copies, since each of a few patches that double an object doubles it again; and its share of the
+//! memory budget of all builds.
 //!
-//! What sets a text is called from tables and closures all over the engine. So the reservation of the build that goes on lies beside the
-//! thread's stack, which is the build's own: [`build`](crate::build()) puts it there and takes it away again.
+//! Texts are set from tables and closures all over the engine. So the account of the current build is thread-local:
+//! [`build`](crate::build()) sets and removes it.
 
 use bumpwright_budget::{Exceeded, Held, Share};
 use bumpwright_yaml::{Node, Value, weight};
 use std::cell::{Cell, RefCell};
 
-/// Reservation is taken so much at a time, in bytes.
+/// Bytes reserved at a time.
 const PORTION: u64 = 256 << 10;
 
-/// What a resource takes beside its node, in bytes: ids, and the tables in which it is found.
+/// Bytes that a resource takes beside its node: ids, and index entries.
 pub(crate) const RESOURCE: u64 = 1500;
 
 thread_local! {
     static RESERVATION: RefCell<Option<Reservation>> = const { RefCell::new(None) };
 }
 
-/// The reservation of a build.
+/// The memory reserved for a build.
 #[derive(Debug)]
 struct Reservation {
     held: Held,
-    /// What of it is in use.
+    /// The part in use.
     used: u64,
 }
 
-/// A build goes on for as long as this is there.
+/// Active for the duration of a build.
 pub(crate) struct Metering {
-    /// Of a build that goes on around it.
+    /// That of an enclosing build.
     outer: Option<Reservation>,
 }
 
 impl Metering {
-    /// The build begins. Without a share it is not measured.
+    /// Begins a build. Without a share it is not measured.
     pub(crate) fn begin(share: Option<&Share>) -> Self {
         let reservation = share.map(|share| Reservation {
             held: share.nothing(),
@@ -43,7 +43,7 @@ impl Metering {
         Self { outer }
     }
 
-    /// It is over; the reservation of what it has made.
+    /// Ends it; returns the memory of its result.
     pub(crate) fn end(self) -> Option<Held> {
         RESERVATION
             .with_borrow_mut(Option::take)
@@ -57,11 +57,11 @@ impl Drop for Metering {
     }
 }
 
-/// Takes reservation for so many bytes, for as long as the build goes on.
+/// Reserves memory until the end of the build.
 pub(crate) fn take(bytes: u64) -> Result<(), Exceeded> {
     RESERVATION.with_borrow_mut(|reservation| {
         let Some(reservation) = reservation else { return Ok(()) };
-        // The last portion may be a small one.
+        // The last portion may be small.
         reservation
             .held
             .reach(reservation.used.saturating_add(bytes), PORTION)?;
@@ -70,12 +70,12 @@ pub(crate) fn take(bytes: u64) -> Result<(), Exceeded> {
     })
 }
 
-/// Takes reservation for a copy of a node.
+/// Reserves memory for a copy of a node.
 pub(crate) fn take_node(node: &Node) -> Result<(), Exceeded> {
     take(weight::of_node(node))
 }
 
-/// Takes reservation for a text that is set somewhere, and for what is remembered of it. Short ones stand in their nodes.
+/// Reserves memory for a text that is set, and for its records. Short ones are stored in their nodes.
 pub(crate) fn take_text(text: &str) -> Result<(), Exceeded> {
     match text.len() {
         0..=24 => Ok(()),
@@ -83,29 +83,29 @@ pub(crate) fn take_text(text: &str) -> Result<(), Exceeded> {
     }
 }
 
-/// Bytes, roughly, that copies of values may take in one build. Objects of a cluster have at most 1.5 million.
+/// Approximate bytes that copies of values may take in one build. Objects of a cluster have at most 1.5 million.
 const ALLOWED: usize = 64 << 20;
-/// What a node takes besides its text.
+/// Bytes of a node besides its text.
 const NODE: usize = 72;
-/// Levels of a value that is moved or copied.
+/// Maximum depth of a value that is moved or copied.
 const MAX_DEPTH: usize = 1000;
 
-/// What copies may still take. Shared by all steps of a build.
+/// The remaining allowance for copies. Shared by all steps of a build.
 #[derive(Debug)]
 pub struct Growth {
     left: Cell<usize>,
 }
 
-/// A copy that is not made.
+/// Why a copy is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrowthError {
-    /// Objects grow without end.
+    /// The allowance is exhausted.
     #[error("copied values take more than {} MiB in this build; does each step copy what the one before it made?", ALLOWED >> 20)]
     Size,
-    /// Values stand within each other without end.
+    /// Values are nested too deeply.
     #[error("the value is nested more than {MAX_DEPTH} deep")]
     Depth,
-    /// There is no reservation in the memory that builds share.
+    /// The memory budget of all builds is exhausted.
     #[error(transparent)]
     Memory(#[from] Exceeded),
 }
@@ -119,7 +119,7 @@ impl Default for Growth {
 }
 
 impl Growth {
-    /// Pays for a copy of `node`. Looks at no more of it than is paid for, and does not recurse.
+    /// Charges for a copy of `node`. Visits no more of it than is paid for, and does not recurse.
     ///
     /// # Errors
     /// It is too large or too deep.
@@ -128,7 +128,7 @@ impl Growth {
         Ok(take_node(node)?)
     }
 
-    /// Looks at a value that is moved as at one that is copied, and takes nothing for it.
+    /// Checks a value that is moved as one that is copied, without a charge.
     ///
     /// # Errors
     /// It is too large or too deep.
@@ -136,7 +136,7 @@ impl Growth {
         self.rest(node).map(|_| ())
     }
 
-    /// What is left after a copy of `node`.
+    /// The allowance left after a copy of `node`.
     fn rest(&self, node: &Node) -> Result<usize, GrowthError> {
         let mut left = self.left.get();
         let mut waiting = vec![(node, 0)];

@@ -1,13 +1,13 @@
-//! Group, version and kind: what a Kubernetes object is, and how a selector picks such.
+//! Group, version and kind: the type of a Kubernetes object, and selection by type.
 //!
-//! Which kinds live outside of namespaces is not told here: that is knowledge of the schema.
+//! Which kinds are cluster-scoped is a matter of the schema.
 
 use bumpwright_yaml::Node;
 use compact_str::{CompactString, format_compact};
 use std::cmp::Ordering;
 use std::fmt;
 
-/// The type of an object. As a selector, an empty part stands for any.
+/// The type of an object. As a selector, an empty part matches any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Gvk {
     /// The group; empty for the core group.
@@ -48,7 +48,7 @@ const FIRST: [&str; 22] = [
 const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
 impl Gvk {
-    /// The type of these three.
+    /// The type with these parts.
     pub fn new(
         group: impl Into<CompactString>,
         version: impl Into<CompactString>,
@@ -61,19 +61,19 @@ impl Gvk {
         }
     }
 
-    /// A kind of whatever group and version.
+    /// A kind of any group and version.
     pub fn of_kind(kind: impl Into<CompactString>) -> Self {
         Self::new("", "", kind)
     }
 
-    /// What `apiVersion` and `kind` say: the group is what stands before the first slash, if there is one.
+    /// The type of `apiVersion` and `kind`: the group is what stands before the first slash, if there is one.
     #[must_use]
     pub fn from_api_version(api_version: &str, kind: &str) -> Self {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         Self::new(group, version, kind)
     }
 
-    /// The type that an object gives itself; what it does not say is empty.
+    /// The type of an object; missing parts are empty.
     #[must_use]
     pub fn of(object: &Node) -> Self {
         let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
@@ -89,20 +89,20 @@ impl Gvk {
         format_compact!("{}/{}", self.group, self.version)
     }
 
-    /// Whether nothing is said.
+    /// Whether all parts are empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.group.is_empty() && self.version.is_empty() && self.kind.is_empty()
     }
 
-    /// Whether `selector` picks this type: each part that it gives must be the same.
+    /// Whether `selector` matches this type: each part that it gives must be equal.
     #[must_use]
     pub fn is_selected(&self, selector: &Self) -> bool {
         let same = |wanted: &CompactString, ours: &CompactString| wanted.is_empty() || wanted == ours;
         same(&selector.group, &self.group) && same(&selector.version, &self.version) && same(&selector.kind, &self.kind)
     }
 
-    /// The position of the kind in the legacy order: below zero for those that come first, above for those that come
+    /// The position of the kind in the legacy order: negative for those that come first, positive for those that come
     /// last.
     #[must_use]
     pub fn kind_rank(&self) -> i8 {
@@ -133,7 +133,7 @@ impl Gvk {
         ranks.then_with(|| text(self).cmp(&text(other)))
     }
 
-    /// The orders of two field specs in a transformer configuration: as [`Self::legacy_cmp`].
+    /// The order of two field specs in a transformer configuration: as [`Self::legacy_cmp`].
     #[must_use]
     pub fn is_less_than(&self, other: &Self) -> bool {
         self.legacy_cmp(other) == Ordering::Less

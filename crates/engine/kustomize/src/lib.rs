@@ -5,8 +5,8 @@
 //!               ─▶ references, variables, order ─▶ objects
 //! ```
 //!
-//! [`build`] does it all: it reads from a [`tree::Tree`], asks a [`tree::World`] for what no tree has, and gives a
-//! [`Build`] or a [`BuildError`] that knows its place.
+//! [`build`] does it all: it reads from a [`tree::Tree`], requests what is outside of it from a [`tree::World`], and
+//! returns a [`Build`] or a [`BuildError`] with its place.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(

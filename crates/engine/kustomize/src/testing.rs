@@ -1,4 +1,4 @@
-//! Nodes from JSON and back, for the tests of this crate.
+//! Conversion of nodes from and to JSON, for the tests of this crate.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use bumpwright_yaml::{Node, Scalar, Style, Tag, Value};

@@ -1,4 +1,4 @@
-//! The root of a build: what is done once, after all kustomizations are accumulated.
+//! The root of a build: the steps that run once, after all kustomizations are accumulated.
 
 use super::context::Context;
 use super::error::BuildError;
@@ -15,19 +15,19 @@ use crate::tree::{LoadRestrictions, Loader, Tree, World};
 use bumpwright_budget::{Held, Share};
 use bumpwright_yaml::{Files, Node, write_sigs};
 
-/// How to build.
+/// The options of a build.
 #[derive(Debug, Clone, Default)]
 #[allow(clippy::struct_excessive_bools)] // as the command line has them
 pub struct Options {
     /// Which files may be read (`--load-restrictor`).
     pub restrictions: LoadRestrictions,
-    /// The order of what comes out, unless the kustomization says it (`--reorder`).
+    /// The order of the output, unless the kustomization has one (`--reorder`).
     pub order: Option<Order>,
     /// Whether to label objects as managed by kustomize (`--enable-managedby-label`).
     pub managed_by_label: bool,
-    /// What that label says, where it is not kustomize's own version.
+    /// The value of that label, unless it is kustomize's own version.
     pub manager: Option<&'static str>,
-    /// Whether `labels` with `includeTemplates` go into `volumeClaimTemplates` of a StatefulSet too, as in kustomize up
+    /// Whether `labels` with `includeTemplates` are added to `volumeClaimTemplates` of a StatefulSet too, as in kustomize up
     /// to 5.8.1: in a cluster these cannot be changed afterwards.
     pub label_claim_templates: bool,
     /// Whether plugins may run (`--enable-alpha-plugins`).
@@ -36,34 +36,34 @@ pub struct Options {
     pub functions: bool,
     /// Whether helm may run (`--enable-helm`).
     pub helm: bool,
-    /// The directory of the tree that messages show paths from, where these are below it; others are shown absolute.
-    /// Where it is not given, all paths are shown from the root of the tree.
+    /// The directory of the tree that paths in messages are relative to, if they are below it; others are shown absolute.
+    /// Without it, all paths are shown from the root of the tree.
     pub shown_from: Option<String>,
-    /// How helm runs.
+    /// The settings for helm.
     pub helm_settings: HelmSettings,
-    /// Where there is to be reservation for what is read and made. Without it the build is not measured.
+    /// The memory budget for input and output. Without it the build is not measured.
     pub memory: Option<Share>,
 }
 
-/// What a build gives.
+/// The result of a build.
 #[derive(Debug)]
 pub struct Build {
     /// The objects in their order.
     pub objects: Vec<Resource>,
-    /// What the user should know, as kustomize says it.
+    /// Warnings for the user, in kustomize's words.
     pub warnings: Vec<String>,
-    /// The names of the files that the places of `objects` are in.
+    /// The names of the files in the places of `objects`.
     pub files: Files,
-    /// The reservation that all of it takes.
+    /// The memory reserved for all of it.
     pub reservation: Option<Held>,
 }
 
-/// A kustomization that takes the place of what is in the file of the target, which must be there all the same.
+/// A kustomization that replaces the target's own, whose file must exist all the same.
 #[derive(Debug, Clone)]
 pub struct Rewritten {
-    /// The kustomization. Its places with a file are those in the target's own; what was added has none.
+    /// The kustomization. Its places with a file are those in the target's own; additions have none.
     pub node: Node,
-    /// The text that these places are in.
+    /// The text of these places.
     pub text: Vec<u8>,
 }
 
@@ -72,7 +72,7 @@ impl Build {
     ///
     /// # Errors
     ///
-    /// An object has a value that JSON has not, such as `.nan`.
+    /// An object has a value without a form in JSON, such as `.nan`.
     pub fn to_yaml(&self) -> Result<String, BuildError> {
         let mut text = String::new();
         for (at, object) in self.objects.iter().enumerate() {
@@ -84,7 +84,7 @@ impl Build {
         Ok(text)
     }
 
-    /// Adds one of the objects to a text, as `kustomize build` prints it.
+    /// Appends one of the objects to a text, as `kustomize build` prints it.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Build {
 }
 
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-/// The version that output is compatible with.
+/// The version of kustomize whose output this is.
 const MANAGER: &str = "kustomize-v5.8.2";
 const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 
@@ -108,7 +108,7 @@ const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 ///
 /// # Errors
 ///
-/// Something that it needs is missing or wrong.
+/// Something that it needs is missing or invalid.
 pub fn build(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World) -> Result<Build, BuildError> {
     build_with(tree, target, None, options, world)
 }
@@ -201,7 +201,7 @@ fn run(
     Ok(objects)
 }
 
-/// Drops objects that are only there for tools, and checks that the others are still objects.
+/// Drops objects for local use only, and checks that the others are still objects.
 fn drop_local(map: &mut ResMap) -> Result<(), BuildError> {
     for resource in map.list() {
         check(&resource.node).map_err(|error| BuildError::from(error).of(resource.id()))?;

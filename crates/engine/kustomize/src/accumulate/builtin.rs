@@ -1,4 +1,4 @@
-//! Built-in generators and transformers that a config of its own asks for (`apiVersion: builtin`).
+//! Built-in generators and transformers with a config of their own (`apiVersion: builtin`).
 
 use super::error::BuildError;
 use super::target::Target;
@@ -44,7 +44,7 @@ fn text(fields: &mut Fields<'_>, name: &'static str) -> Result<Text, ConfigError
 }
 
 impl Target<'_, '_> {
-    /// What the built-in generator of a config makes.
+    /// The output of the built-in generator of a config.
     pub(super) fn generate_builtin(&self, config: &Resource) -> Result<ResMap, BuildError> {
         let schema = self.context.schema();
         let node = &*settle(&config.node, false)?;
@@ -68,7 +68,7 @@ impl Target<'_, '_> {
         Ok(map)
     }
 
-    /// What helm renders of a chart.
+    /// The output of helm for a chart.
     pub(super) fn render(&self, chart: &HelmChart, globals: &HelmGlobals) -> Result<ResMap, BuildError> {
         let context = self.context;
         if !context.options.helm {

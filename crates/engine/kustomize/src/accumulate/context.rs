@@ -1,4 +1,4 @@
-//! What all kustomizations of a build share.
+//! The state that all kustomizations of a build share.
 
 use super::Options;
 use super::error::BuildError;
@@ -12,20 +12,20 @@ use bumpwright_yaml::{FileId, Files, Node, Place, ReadOptions, read_first, weigh
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
-/// What all kustomizations of a build share.
+/// The state that all kustomizations of a build share.
 pub(super) struct Context<'a> {
     pub world: &'a dyn World,
     pub options: &'a Options,
     schema: RefCell<SchemaChoice>,
     files: RefCell<Files>,
     pub warnings: RefCell<Vec<String>>,
-    /// What copies may still take.
+    /// The remaining allowance for copies.
     pub growth: Growth,
-    /// How many kustomizations were read.
+    /// The number of kustomizations read.
     pub loads: Cell<usize>,
-    /// How many names led back to what had led to them.
+    /// The number of cycles found.
     pub cycles: Cell<usize>,
-    /// The field specs that hold where no kustomization adds to them.
+    /// The field specs of a kustomization without additions.
     pub fields: Rc<FieldConfig>,
 }
 
@@ -54,12 +54,12 @@ impl<'a> Context<'a> {
         self.files.borrow()
     }
 
-    /// The names of files, when all is done.
+    /// The names of files, at the end of the build.
     pub(super) fn into_files(self) -> Files {
         self.files.into_inner()
     }
 
-    /// Something that the user should know and that stops nothing.
+    /// Adds a warning.
     pub(super) fn warn(&self, place: Place, text: &str) {
         let place = self
             .files()
@@ -69,12 +69,12 @@ impl<'a> Context<'a> {
         self.warnings.borrow_mut().push(format!("{place}{text}"));
     }
 
-    /// A file to name in places.
+    /// Registers a file for places.
     pub(super) fn file(&self, name: &str) -> FileId {
         self.files.borrow_mut().add(name)
     }
 
-    /// Takes what a kustomization says about the schema; the first one counts.
+    /// Takes the `openapi` field of a kustomization; the first one counts.
     pub(super) fn choose_schema(&self, loader: &Loader<'_>, kustomization: &Kustomization) -> Result<(), BuildError> {
         let path = kustomization.openapi_path.as_ref();
         let version = kustomization.openapi_version.as_ref();
@@ -93,7 +93,7 @@ impl<'a> Context<'a> {
         self.document_as(loader, path, ReadOptions::sigs)
     }
 
-    /// The same, where no key may stand twice.
+    /// The same, without duplicate keys.
     pub(super) fn strict_document(&self, loader: &Loader<'_>, path: &Text) -> Result<Option<Node>, BuildError> {
         self.document_as(loader, path, ReadOptions::sigs_strict)
     }
@@ -113,8 +113,8 @@ impl<'a> Context<'a> {
         document.map_err(|error| BuildError::from(error).through(path.place))
     }
 
-    /// What places in a text that stands in a file name: lines of that file, if it stands there as it is. So many of its
-    /// lines are left out.
+    /// The file for places in a text within a file: lines of that file, if the text is a literal block, after `skipped` lines
+    /// of it.
     pub(super) fn inline(&self, text: &Text, skipped: usize) -> FileId {
         if !text.is_literal || text.place.file == FileId::NONE {
             return FileId::NONE;
@@ -126,7 +126,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// The resources of a text that stands in a file.
+    /// The resources of a text in a file.
     pub(super) fn inline_resources(&self, text: &Text) -> Result<Vec<Resource>, BuildError> {
         self.resources(text.text.as_bytes(), self.inline(text, 0))
     }
@@ -140,7 +140,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The resources of a list as a map.
+/// A list of resources as a map.
 pub(super) fn map_of(resources: Vec<Resource>) -> Result<ResMap, BuildError> {
     let mut map = ResMap::default();
     for resource in resources {

@@ -9,20 +9,20 @@ use crate::tree::{LoadError, Loader, RepoUrl};
 use bumpwright_yaml::reread;
 use std::sync::Arc;
 
-/// Kustomizations that lead to each other: more are an error. Each takes some twenty kilobytes of stack.
+/// Maximum depth of kustomizations. Each takes some twenty kilobytes of stack.
 const MAX_DEPTH: usize = 50;
 
-/// Kustomizations in one build: two on each of thirty levels that include both of the next would be read for days.
+/// Maximum number of kustomizations in one build: two on each of thirty levels that include both of the next would take days.
 const MAX_LOADS: usize = 20_000;
 
-/// Entries of one list that may fail before the others are let be.
+/// Entries of one list that may fail before the others are skipped.
 const MAX_ERRORS: usize = 20;
 
-/// Cycles in one build that are told of: among many kustomizations that include each other there are no end of them.
+/// Cycles reported in one build: among many kustomizations that include each other there are endlessly many.
 const MAX_CYCLES: usize = 20;
 
 impl<'c> Target<'c, '_> {
-    /// Adds the resources that files and directories hold.
+    /// Adds the resources of files and directories.
     pub(super) fn add_resources(&self, accumulated: &mut Accumulated, names: &[Text]) -> Result<(), BuildError> {
         let mut errors = Vec::new();
         for name in names {
@@ -39,7 +39,7 @@ impl<'c> Target<'c, '_> {
         BuildError::all(errors)
     }
 
-    /// The directory that a name means, if it means one and no file.
+    /// The directory of a name, unless it is a file.
     fn directory(&self, name: &Text) -> Option<Result<Loader<'c>, LoadError>> {
         let is_url = RepoUrl::parse(&name.text).is_ok();
         if is_url && !is_fetched(&name.text) {
@@ -57,12 +57,12 @@ impl<'c> Target<'c, '_> {
         entered
     }
 
-    /// Whether the build has failed by so many cycles that looking for more is of no use.
+    /// Whether the build has failed by so many cycles that looking for more is useless.
     fn has_too_many_cycles(&self) -> bool {
         self.context.cycles.get() >= MAX_CYCLES
     }
 
-    /// A file; or, where an `http` URL gives no resources, the repository that it may be as well.
+    /// A file; or, where an `http` URL has no resources, the repository of that URL.
     fn add_file_or_repository(&self, accumulated: &mut Accumulated, name: &Text) -> Result<(), BuildError> {
         let error = match self.add_file(accumulated, name) {
             Err(error) if is_fetched(&name.text) => error,
@@ -101,7 +101,7 @@ impl<'c> Target<'c, '_> {
         Ok(())
     }
 
-    /// The kustomization of a directory, as a part of this one.
+    /// Accumulates the kustomization of a directory, as a part of this one.
     fn below(&self, loader: Loader<'c>, name: &Text) -> Result<Box<Self>, BuildError> {
         if self.depth >= MAX_DEPTH {
             return Err(Cause::Depth(MAX_DEPTH).into());
@@ -130,14 +130,14 @@ impl<'c> Target<'c, '_> {
         accumulated.merge(below.accumulate()?, &self.context.fields)
     }
 
-    /// What components make of all that there is so far, each on top of those before it.
+    /// Applies components to all resources so far, each on top of those before it.
     pub(super) fn add_components(&self, mut accumulated: Accumulated) -> Result<Accumulated, BuildError> {
         let mut names = self.kustomization.components.iter();
         while let Some(name) = names.next() {
             let added = self
                 .component(name)
                 .and_then(|below| below.accumulate_onto(accumulated));
-            // As with a directory: ids are checked, and a field spec may be said by one that sorts before it.
+            // As with a directory: ids are checked, and a field spec may be replaced by one that sorts before it.
             let merged = added.and_then(|added| {
                 let mut merged = Accumulated::default();
                 merged.merge(added, &self.context.fields)?;
@@ -170,8 +170,8 @@ impl<'c> Target<'c, '_> {
         Ok(below)
     }
 
-    /// The resources of entries that are texts of resources themselves, or name files and directories of such: those
-    /// that stand here first.
+    /// The resources of entries that are texts of resources, or name files and directories of such: the inline ones
+    /// first.
     pub(super) fn configs(&self, entries: &[Text]) -> Result<crate::resource::ResMap, BuildError> {
         let mut accumulated = Accumulated::default();
         let mut names = Vec::new();
@@ -191,7 +191,7 @@ impl<'c> Target<'c, '_> {
         }
         self.add_resources(&mut accumulated, &names)?;
         for config in accumulated.map.list_mut() {
-            // What a plugin reads is printed.
+            // The input of a plugin is printed.
             let read = reread(&mut config.node);
             read.map_err(|error| {
                 let place = error.place;
@@ -202,13 +202,13 @@ impl<'c> Target<'c, '_> {
     }
 }
 
-/// Errors with the field that led to them.
+/// Adds the field that led to errors.
 fn through(errors: Vec<BuildError>, name: &Text) -> Vec<BuildError> {
     let errors = errors.into_iter();
     errors.map(|error| error.through(name.place)).collect()
 }
 
-/// Whether a name is the URL of something that HTTP may give as a file.
+/// Whether a name is the URL of a file that HTTP may return.
 fn is_fetched(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_http = lower.starts_with("http://") || lower.starts_with("https://");

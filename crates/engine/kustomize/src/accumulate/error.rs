@@ -1,4 +1,4 @@
-//! What stops a build.
+//! Errors of a build.
 
 use super::order::OrderError;
 use super::patch::PatchError;
@@ -19,25 +19,25 @@ use bumpwright_yaml::{FileId, Files, Place, WriteError};
 use std::collections::HashSet;
 use std::fmt;
 
-/// What stops a build: where, in which object, why, and by which kustomizations it was reached.
+/// An error of a build: place, object, cause, and the kustomizations that led to it.
 #[derive(Debug)]
 pub struct BuildError {
     place: Place,
-    /// Where it stands, as `path:line:column` or a path.
+    /// The place, as `path:line:column` or a path.
     pub shown: Option<Box<str>>,
-    /// The object that is concerned.
+    /// The object concerned.
     pub object: Option<Box<str>>,
-    /// Why.
+    /// The cause.
     pub cause: Box<Cause>,
     /// The fields that led there, innermost first, as `path:line:column`.
     pub chain: Box<[String]>,
     /// Other errors of the same run that do not follow from this one.
     pub more: Vec<Self>,
-    /// Where each field of the chain stands.
+    /// The place of each field of the chain.
     steps: Vec<Place>,
 }
 
-/// Why a build stops.
+/// The cause of an error.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // each says itself what it is
 pub enum Cause {
@@ -151,7 +151,7 @@ impl BuildError {
         first
     }
 
-    /// Nothing, or all errors as one.
+    /// Success, or all errors as one.
     pub(super) fn all(errors: Vec<Self>) -> Result<(), Self> {
         let mut errors = errors.into_iter();
         errors.next().map_or(Ok(()), |first| Err(first.and(errors.collect())))
@@ -176,8 +176,8 @@ impl BuildError {
         self
     }
 
-    /// Says where it is, if it does not know yet. A place in a text that is no file, such as a patch in a kustomization, is
-    /// none.
+    /// Sets the place, unless it has one. A place in a text that is not a file, such as a patch in a kustomization, is
+    /// ignored.
     #[must_use]
     pub(super) fn at(self, place: Place) -> Self {
         self.for_each(|error| {
@@ -187,7 +187,7 @@ impl BuildError {
         })
     }
 
-    /// Says which object is concerned, if it does not know yet.
+    /// Sets the object, unless it has one.
     #[must_use]
     pub(super) fn of(mut self, object: impl fmt::Display) -> Self {
         self.object.get_or_insert_with(|| object.to_string().into());
@@ -200,19 +200,19 @@ impl BuildError {
         self.for_each(|error| error.steps.push(place))
     }
 
-    /// Gives places the names of their files.
+    /// Resolves the file names of places.
     #[must_use]
     pub(super) fn resolved(self, files: &Files) -> Self {
         let mut all = self.for_each(|error| {
             error.shown = files.show(error.place).map(Into::into);
-            // A field of the file itself that the error is in tells nothing about how that was reached.
+            // A field of the error's own file does not help to find it.
             let file = files.in_file(error.place).file;
             let steps = error.steps.iter().filter(|step| files.in_file(**step).file != file);
             let mut chain: Vec<String> = steps.filter_map(|place| files.show(*place)).collect();
             chain.dedup();
             error.chain = chain.into();
         });
-        // A base that is included twice says the same twice.
+        // A base that is included twice reports the same twice.
         let mut reported = HashSet::from([all.first_line()]);
         all.more.retain(|error| reported.insert(error.first_line()));
         all
@@ -226,7 +226,7 @@ impl BuildError {
         }
         let mut cause = self.cause.to_string();
         if self.shown.is_some() {
-            // Errors of YAML say their place themselves.
+            // Errors of YAML contain their place.
             cause = cause.replacen(&format!("{}:{}: ", self.place.line, self.place.column), "", 1);
         }
         if let Some(object) = self.object.as_ref().filter(|object| !cause.contains(object.as_ref())) {
@@ -237,12 +237,12 @@ impl BuildError {
     }
 }
 
-/// Errors of one run that are kept.
+/// Maximum number of errors kept of one run.
 const MAX_KEPT: usize = 100;
-/// Errors of one run that are shown.
+/// Maximum number of errors shown of one run.
 const MAX_TOLD: usize = 10;
 
-/// How many fields of the chain are shown at most.
+/// Maximum number of fields shown of a chain.
 const SHOWN: usize = 3;
 
 /// For each error `place: object: cause`, then the fields that led there; five lines at most.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! - [`build`] with [`Options`] gives a [`Build`]; its [`Build::to_yaml`] is what `kustomize build` prints.
-//! - [`BuildError`]: what went wrong, where, and by which kustomizations it was reached.
+//! - [`BuildError`]: an error with its place and the kustomizations that led to it.
 
 mod build;
 mod builtin;

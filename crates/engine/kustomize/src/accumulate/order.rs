@@ -1,4 +1,4 @@
-//! The order in which objects come out.
+//! The order of the output.
 
 use crate::Gvk;
 use crate::kustomization::SortOptions;
@@ -9,24 +9,24 @@ use std::collections::HashMap;
 /// An order of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// As they were found.
+    /// As they were read.
     Fifo,
-    /// By kind: what others need first.
+    /// By kind: dependencies first.
     Legacy,
 }
 
 /// Sort options that contradict each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderError {
-    /// Neither of the two.
+    /// An unknown order.
     #[error("the field 'sortOptions.order' must be one of [fifo, legacy], not {0:?}")]
     Unknown(String),
-    /// Options of an order that is not requested for.
+    /// Options of an order that is not selected.
     #[error("the field 'sortOptions.legacySortOptions' is set but the selected sort order is 'fifo', not 'legacy'")]
     NotLegacy,
 }
 
-/// Sorts as the kustomization says; else as requested for; else in legacy order.
+/// Sorts as the kustomization says; else as requested; else in legacy order.
 pub(super) fn sort(
     map: &mut ResMap,
     options: Option<&SortOptions>,
@@ -63,7 +63,7 @@ fn by_kind(map: &mut ResMap, ranks: Option<&HashMap<&str, i64>>) {
         .sort_by_cached_key(|resource| Key::of(resource.id(), rank(&resource.id().gvk)));
 }
 
-/// What objects are compared by.
+/// The sort key of an object.
 #[derive(PartialEq, Eq)]
 struct Key {
     rank: i64,
@@ -97,7 +97,7 @@ impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
         let ranks = self.rank.cmp(&other.rank);
         let cores = other.is_core_namespace.cmp(&self.is_core_namespace);
-        // Only among namespaces does it matter which is of the core group.
+        // The core group matters only among namespaces.
         let namespaces = |key: &Self| key.gvk.ends_with("_Namespace");
         let cores = if namespaces(self) && namespaces(other) {
             cores

@@ -1,4 +1,4 @@
-//! Patches: read from files or from the kustomization, and put on the resources that they are for.
+//! Patches: read from files or from the kustomization, and applied to their resources.
 
 use super::error::BuildError;
 use super::target::Target;
@@ -13,10 +13,10 @@ use crate::schema::SchemaChoice;
 use bumpwright_yaml::{FileId, Node};
 use compact_str::CompactString;
 
-/// An entry with patches that cannot be used.
+/// An invalid entry of patches.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
-    /// Nothing is given.
+    /// Neither field is given.
     #[error("must specify one of patch and path")]
     Nothing,
     /// Both are given.
@@ -25,16 +25,16 @@ pub enum PatchError {
     /// It is neither kind of patch.
     #[error("unable to parse SM or JSON patch: {0}")]
     Neither(String),
-    /// There is nothing in it.
+    /// The patch is empty.
     #[error("patch appears to be empty")]
     Empty,
-    /// A target and several patches.
+    /// A target with several patches.
     #[error("Multiple Strategic-Merge Patches in one `patches` entry is not allowed to set `patches.target` field")]
     Several,
-    /// A JSON patch for nothing.
+    /// A JSON patch without a target.
     #[error("must specify a target for a JSON patch")]
     NoTarget,
-    /// A JSON patch of the older field for anything.
+    /// A JSON patch of the older field without a name.
     #[error("must specify the target name")]
     NoName,
 }
@@ -59,7 +59,7 @@ pub(super) struct JsonPatchStep {
 }
 
 impl Target<'_, '_> {
-    /// The step of `patchesStrategicMerge`: each entry is a patch itself or the path of a file with some.
+    /// The step of `patchesStrategicMerge`: each entry is a patch itself or the path of a file with patches.
     pub(super) fn strategic_step(&self, entries: &[Text]) -> Result<StrategicStep, BuildError> {
         let (mut patches, mut errors) = (Vec::new(), Vec::new());
         for entry in entries {
@@ -101,7 +101,7 @@ impl Target<'_, '_> {
         resources.map_err(|error| error.through(entry.place))
     }
 
-    /// The text of a patch that stands in an entry or in a file, and what its places name.
+    /// The text of a patch in an entry or in a file, and the file of its places.
     fn patch_text(&self, path: &str, patch: &Text, entry: &Patch) -> Result<(Vec<u8>, FileId), BuildError> {
         match (patch.text.trim(), path) {
             ("", "") => Err(PatchError::Nothing.into()),
@@ -142,7 +142,7 @@ impl Target<'_, '_> {
         };
         let mut strategic = strategic;
         if changes.name || changes.kind {
-            // kustomize notes it as an annotation of the patch, and so makes strings of all.
+            // kustomize stores it as an annotation of the patch, which makes strings of all.
             strategic.iter_mut().for_each(make_strings);
         }
         Ok(PatchStep {
@@ -169,13 +169,13 @@ impl Target<'_, '_> {
     }
 }
 
-/// Whether a text that is no list of operations was meant to be one.
+/// Whether a text that is not a list of operations looks like one.
 fn looks_like_operations(bytes: &[u8]) -> bool {
     let start = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     matches!(start, Some(b'[' | b'-'))
 }
 
-/// The positions of the resources that a target matches.
+/// The positions of the resources that a target selects.
 fn selected(map: &ResMap, target: &SelectorMatcher) -> Result<Vec<usize>, BuildError> {
     let candidates = match target.only_name() {
         Some(name) => map.named(name).to_vec(),
@@ -233,7 +233,7 @@ fn merge_at(
     merged.map_or(Ok(()), |merged| merged.map(|_| ()))
 }
 
-/// Mappings that a patch puts in the place of others have nodes of their own.
+/// Mappings by which a patch replaces others have nodes of their own.
 fn forget_replaced(patch: &Node, way: &mut Vec<CompactString>, shared: &mut SharedEntries) {
     if patch.get("$patch").and_then(Node::as_str) == Some("replace") {
         shared.forget_below(way);
@@ -247,7 +247,7 @@ fn forget_replaced(patch: &Node, way: &mut Vec<CompactString>, shared: &mut Shar
     }
 }
 
-/// Writes annotations as strings, null too; none at all where there are none.
+/// Writes annotations as strings, null too; removes an empty field.
 fn make_strings(patch: &mut Resource) {
     let pairs = patch
         .pairs("annotations")
@@ -256,7 +256,7 @@ fn make_strings(patch: &mut Resource) {
     patch.set_pairs("annotations", pairs);
 }
 
-/// Whether a patch takes all annotations away. What the build knows of an object stands there for kustomize.
+/// Whether a patch removes all annotations, where kustomize keeps the metadata of the build.
 fn removes_annotations(patch: &Node) -> bool {
     let replaces = |node: &Node| node.is_null() || node.get("$patch").is_some();
     let metadata = patch.get("metadata");
@@ -264,7 +264,7 @@ fn removes_annotations(patch: &Node) -> bool {
     patch.get("$patch").is_some() || metadata.is_some_and(replaces) || annotations.is_some_and(replaces)
 }
 
-/// Merges a patch into resources that were selected; what they are is theirs, apart from the kind.
+/// Merges a patch into selected resources; their identity stays, apart from the kind.
 fn merge_selected(
     map: &mut ResMap,
     selected: &[usize],
@@ -302,14 +302,14 @@ impl StrategicStep {
     }
 }
 
-/// The position of the one resource that a patch names.
+/// The position of the only resource that a patch names.
 fn only(map: &ResMap, patch: &Resource) -> Result<usize, BuildError> {
     map.only(patch.id())
         .map_err(|error| BuildError::from(error).at(patch.node.place))
 }
 
 impl PatchStep {
-    /// Puts the patches on their resources; what to tell if there is none that the target means.
+    /// Applies the patches; returns a warning if the target matches nothing.
     pub(super) fn apply(
         &self,
         map: &mut ResMap,
@@ -350,7 +350,7 @@ impl PatchStep {
     }
 }
 
-/// What to tell of a target that means none of the resources.
+/// The warning about a target without matches.
 fn unmatched(selected: &[usize], target: &SelectorMatcher) -> Option<String> {
     let selector = target.selector();
     let id = &selector.id;
@@ -371,7 +371,7 @@ fn unmatched(selected: &[usize], target: &SelectorMatcher) -> Option<String> {
 }
 
 impl JsonPatchStep {
-    /// Puts the patch on the resources; what to tell if there is none.
+    /// Applies the patch; returns a warning if the target matches nothing.
     pub(super) fn apply(
         &self,
         map: &mut ResMap,
@@ -389,15 +389,15 @@ impl JsonPatchStep {
     }
 }
 
-/// How a JSON patch is put on resources.
+/// How to apply a JSON patch to resources.
 struct JsonSettings<'a> {
-    /// Whether their ids are kept as former ones.
+    /// Whether to keep their ids as former ones.
     remember: bool,
     schema: &'a SchemaChoice,
     growth: &'a Growth,
 }
 
-/// Puts a JSON patch on resources.
+/// Applies a JSON patch to resources.
 fn patch_selected(
     map: &mut ResMap,
     selected: &[usize],

@@ -1,4 +1,4 @@
-//! Generators and transformers: those of the fields of a kustomization, and those that a config of its own asks for.
+//! Generators and transformers: those of the fields of a kustomization, and those with a config of their own.
 
 use super::builtin::is_builtin;
 use super::error::BuildError;
@@ -13,7 +13,7 @@ use bumpwright_yaml::Place;
 use std::sync::Arc;
 
 impl Target<'_, '_> {
-    /// Runs the generators that the fields of the kustomization ask for, then those of `generators`.
+    /// Runs the generators of the fields of the kustomization, then those of `generators`.
     pub(super) fn run_generators(&self, accumulated: &mut Accumulated) -> Result<(), BuildError> {
         let kustomization = &self.kustomization;
         let mut errors = Vec::new();
@@ -44,7 +44,7 @@ impl Target<'_, '_> {
         Ok(())
     }
 
-    /// What `configMapGenerator` and `secretGenerator` make, with the places of their entries.
+    /// The objects of `configMapGenerator` and `secretGenerator`, with the places of their entries.
     pub(super) fn generated(&self) -> impl Iterator<Item = (Place, Result<Resource, BuildError>)> {
         let maps = self
             .kustomization
@@ -135,7 +135,7 @@ impl Target<'_, '_> {
     }
 }
 
-/// Resources with their origin, unless they have one.
+/// Adds an origin to resources that have none.
 fn marked(map: ResMap, origin: Option<Origin>) -> Vec<Resource> {
     let mut list = map.into_list();
     let origin = origin.map(Arc::new);

@@ -20,15 +20,15 @@ pub(super) struct Target<'c, 'a> {
     /// The name of its file.
     pub file: &'static str,
     pub kustomization: Kustomization,
-    /// Where it comes from, if that is tracked.
+    /// Its origin, if that is tracked.
     pub origin: Option<Origin>,
-    /// The namespace that kustomizations above ask for: charts that name none are rendered for it.
+    /// The namespace set by kustomizations above: charts without one are rendered for it.
     pub helm_namespace: String,
-    /// How many kustomizations led to it.
+    /// Its depth.
     pub depth: usize,
 }
 
-/// What kustomizations gave so far.
+/// The accumulated result of kustomizations.
 #[derive(Debug, Default)]
 pub(super) struct Accumulated {
     pub map: ResMap,
@@ -37,7 +37,7 @@ pub(super) struct Accumulated {
 }
 
 impl Accumulated {
-    /// Adds what a directory gave.
+    /// Adds the result of a directory.
     pub(super) fn merge(&mut self, other: Self, builtin: &Rc<FieldConfig>) -> Result<(), BuildError> {
         self.map.append_all(other.map)?;
         self.merge_config(&other.config, builtin)?;
@@ -45,8 +45,8 @@ impl Accumulated {
         Ok(())
     }
 
-    /// Adds field specs. Even where there are none yet they are added one by one, since a spec that comes later in a
-    /// table may be said by one before it; the built-in ones were added so already.
+    /// Adds field specs. Even to empty tables they are added one by one, since a spec that comes later in a table may be
+    /// equivalent to one before it; the built-in ones were added so already.
     pub(super) fn merge_config(
         &mut self,
         other: &Rc<FieldConfig>,
@@ -64,7 +64,7 @@ impl Accumulated {
 }
 
 impl<'c, 'a> Target<'c, 'a> {
-    /// Reads the kustomization of a directory, or takes what it was rewritten to.
+    /// Reads the kustomization of a directory, or takes its replacement.
     pub(super) fn load(
         context: &'c Context<'a>,
         loader: Loader<'c>,
@@ -103,19 +103,19 @@ impl<'c, 'a> Target<'c, 'a> {
         })
     }
 
-    /// Tracks where resources come from, if the kustomization asks for that.
+    /// Tracks origins, if the kustomization enables that.
     pub(super) fn track_origins(&mut self) {
         if !self.kustomization.build_metadata.is_empty() {
             self.origin = Some(Origin::default());
         }
     }
 
-    /// What it gives by itself.
+    /// Its own result.
     pub(super) fn accumulate(&self) -> Result<Accumulated, BuildError> {
         self.accumulate_onto(Accumulated::default())
     }
 
-    /// What it gives on top of `accumulated`, which is empty unless it is a component.
+    /// Its result on top of `accumulated`, which is empty unless it is a component.
     pub(super) fn accumulate_onto(&self, mut accumulated: Accumulated) -> Result<Accumulated, BuildError> {
         let added = self.add_resources(&mut accumulated, &self.kustomization.resources);
         added.map_err(|error| error.and(self.own_faults()))?;
@@ -131,20 +131,20 @@ impl<'c, 'a> Target<'c, 'a> {
         Ok(accumulated)
     }
 
-    /// What is wrong here whatever the resources are: files of generators and patches.
+    /// Checks for errors that do not depend on resources: files of generators and patches.
     fn own_faults(&self) -> Vec<BuildError> {
         let generated = self.generated().filter_map(|(_, made)| made.err());
         let steps = self.builtin_steps(&self.context.fields).err();
         generated.chain(steps).collect()
     }
 
-    /// What is wrong with it whatever it is built upon.
+    /// The errors that do not depend on its bases.
     pub(super) fn faults(&self) -> Vec<BuildError> {
         let added = self.add_resources(&mut Accumulated::default(), &self.kustomization.resources);
         added.err().into_iter().chain(self.own_faults()).collect()
     }
 
-    /// The field specs that hold here: the built-in ones and those of `configurations`.
+    /// The field specs in effect: the built-in ones and those of `configurations`.
     fn own_fields(&self) -> Result<Rc<FieldConfig>, BuildError> {
         let files = &self.kustomization.configurations;
         if files.is_empty() {
@@ -176,12 +176,12 @@ impl<'c, 'a> Target<'c, 'a> {
         Ok(Rc::new(fields))
     }
 
-    /// The origin of what a built-in generator or transformer makes here.
+    /// The origin of the output of a built-in generator or transformer.
     pub(super) fn builtin_origin(&self, kind: &str) -> Option<Origin> {
         self.origin.as_ref().map(|origin| origin.of_builtin(self.file, kind))
     }
 
-    /// The origin of what a file or directory that is named here holds.
+    /// The origin of a file or directory that is named here.
     pub(super) fn origin_of(&self, name: &Text) -> Option<Origin> {
         self.origin.as_ref().map(|origin| origin.append(&name.text))
     }

@@ -1,4 +1,4 @@
-//! The built-in transformers: which ones a kustomization asks for, in which order, and how each is run.
+//! The built-in transformers of a kustomization: which, in which order, and how each is run.
 
 use super::error::BuildError;
 use super::patch::{JsonPatchStep, PatchStep, StrategicStep};
@@ -14,7 +14,7 @@ use crate::schema::SchemaChoice;
 use crate::transform::{Affix, End, ImageTag, Metadata, Namespace, Object, ReplicaCount, ValueAdd, label_specs};
 use bumpwright_yaml::{Node, Place};
 
-/// A transformer that is ready to run.
+/// A configured transformer.
 pub(super) enum Transformer<'t> {
     Strategic(StrategicStep),
     Patch(PatchStep),
@@ -23,7 +23,7 @@ pub(super) enum Transformer<'t> {
     Affixes(Vec<Affix>),
     Metadata(Metadata),
     Replicas(ReplicaCount),
-    /// Several that come one after the other.
+    /// Several, applied in order.
     Images(Vec<ImageTag>),
     Replacements(Vec<Replacement>),
     ValueAdd(ValueAdd),
@@ -38,7 +38,7 @@ impl Transformer<'_> {
     }
 }
 
-/// A transformer, where it is asked for, and what resources that it changes say about it.
+/// A transformer, the place of its setting, and its entry in the history of resources that it changes.
 pub(super) struct Step<'t> {
     pub transformer: Transformer<'t>,
     pub place: Place,
@@ -46,7 +46,7 @@ pub(super) struct Step<'t> {
 }
 
 impl Target<'_, '_> {
-    /// Runs the transformers that the fields of the kustomization ask for, then those of `transformers`.
+    /// Runs the transformers of the fields of the kustomization, then those of `transformers`.
     pub(super) fn run_transformers(&self, accumulated: &mut Accumulated) -> Result<(), BuildError> {
         let config = accumulated.config.clone();
         let steps = self.builtin_steps(&config)?;
@@ -178,7 +178,7 @@ impl Target<'_, '_> {
         Ok(steps)
     }
 
-    /// The changes of images, those of one step together: all, but where changes are tracked, since each is told of.
+    /// The changes of images, those of one step together: all, except where changes are tracked, which records each.
     fn image_changes(&self, config: &FieldConfig) -> Vec<Vec<ImageTag>> {
         let changes = self.kustomization.images.iter();
         let changes = changes.map(|change| ImageTag::new(change.clone(), config.images.clone()));
@@ -189,7 +189,7 @@ impl Target<'_, '_> {
         }
     }
 
-    /// Labels and annotations. `commonLabels` count as a step even where there are none but there are `labels`.
+    /// Labels and annotations. An empty `commonLabels` counts as a step where there are `labels`.
     fn metadata_steps(&self, config: &FieldConfig) -> Result<Vec<Metadata>, BuildError> {
         let kustomization = &self.kustomization;
         let mut steps = Vec::new();
@@ -221,7 +221,7 @@ impl Target<'_, '_> {
         Ok(steps)
     }
 
-    /// Replacements that stand in entries or in the files that these name.
+    /// Replacements in entries or in the files that these name.
     pub(super) fn replacements(&self, entries: &[Node], strict: bool) -> Result<Vec<Replacement>, BuildError> {
         let mut replacements = Vec::new();
         for entry in entries {
@@ -312,7 +312,7 @@ fn objects(list: &mut [Resource]) -> Vec<&mut dyn Object> {
     list.iter_mut().map(|resource| resource as &mut dyn Object).collect()
 }
 
-/// Sets numbers of replicas. There may be an entry for each object, so objects are found by name.
+/// Sets numbers of replicas. There may be an entry for each object, so objects are looked up by name.
 fn run_replicas(replicas: &ReplicaCount, map: &mut ResMap, schema: &SchemaChoice) -> Result<(), BuildError> {
     let mut found = false;
     for at in map.named(&replicas.name).to_vec() {

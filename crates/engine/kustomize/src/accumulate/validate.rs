@@ -1,4 +1,4 @@
-//! Validators: transformers that may look and not touch.
+//! Validators: transformers that may not change resources.
 
 use super::error::{BuildError, Cause};
 use super::target::{Accumulated, Target};
@@ -8,7 +8,7 @@ use bumpwright_yaml::write_sigs;
 const VALIDATED_BY: &str = "validated-by";
 
 impl Target<'_, '_> {
-    /// Runs the validators; all that one may do to a resource is to label it `validated-by`.
+    /// Runs the validators; the only change that one may make is the label `validated-by`.
     pub(super) fn run_validators(&self, accumulated: &mut Accumulated) -> Result<(), BuildError> {
         let configs = self.configs(&self.kustomization.validators)?;
         if configs.is_empty() {
@@ -31,7 +31,7 @@ impl Target<'_, '_> {
     }
 }
 
-/// The id of a resource that two lists do not have alike.
+/// The id of a resource that differs between two lists.
 fn changed<'a>(before: &'a [(String, String)], after: &'a [(String, String)]) -> Option<&'a str> {
     if before == after {
         return None;
@@ -41,7 +41,7 @@ fn changed<'a>(before: &'a [(String, String)], after: &'a [(String, String)]) ->
     content.map(|(id, _)| id.as_str())
 }
 
-/// Ids and texts of all resources, sorted, without what a validator may add.
+/// Ids and texts of all resources, sorted, without the label of a validator.
 fn contents(map: &ResMap) -> Result<Vec<(String, String)>, BuildError> {
     let content = |resource: &Resource| {
         let mut copy = resource.clone();

@@ -1,4 +1,4 @@
-//! The default tables, read once from `defaults.txt`.
+//! The default tables, parsed once from `defaults.txt`.
 
 use super::config::FieldConfig;
 use super::spec::FieldSpec;
@@ -10,7 +10,7 @@ const TABLES: &str = include_str!("defaults.txt");
 /// The default tables.
 pub(super) static BUILTIN: LazyLock<FieldConfig> = LazyLock::new(|| read(TABLES));
 
-/// Reads tables. Lines that are none are left out, which a test below rules out for the text that is built in.
+/// Parses tables. Malformed lines are skipped, which a test below excludes for the built-in text.
 fn read(tables: &str) -> FieldConfig {
     let mut config = FieldConfig::default();
     let mut table = "";

@@ -1,4 +1,4 @@
-//! All tables of field specs together: what kustomize calls the transformer configuration.
+//! All tables of field specs together: kustomize's transformer configuration.
 
 use super::builtin::BUILTIN;
 use super::error::ConfigError;
@@ -7,7 +7,7 @@ use super::spec::{FieldSpec, FieldSpecs};
 use crate::Gvk;
 use bumpwright_yaml::Node;
 
-/// Where each built-in transformer looks.
+/// The fields of each built-in transformer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // each is named as its field in a file of `configurations:`
 pub struct FieldConfig {
@@ -22,14 +22,14 @@ pub struct FieldConfig {
     pub var_reference: FieldSpecs,
     pub images: FieldSpecs,
     pub replicas: FieldSpecs,
-    /// Who refers to objects of which type by name.
+    /// The fields that refer to objects of a type by name.
     pub name_reference: Vec<NameReferences>,
 }
 
-/// The fields that hold names of objects of a type.
+/// The fields that refer to objects of one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameReferences {
-    /// The type that is referred to.
+    /// The referenced type.
     pub gvk: Gvk,
     /// The fields that refer to it.
     pub referrers: FieldSpecs,
@@ -42,7 +42,7 @@ impl FieldConfig {
         BUILTIN.clone()
     }
 
-    /// The tables but `nameReference`, by the names of their fields.
+    /// The tables except `nameReference`, by the names of their fields.
     pub fn tables(&self) -> impl Iterator<Item = (&'static str, &FieldSpecs)> {
         [
             ("namePrefix", &self.name_prefix),
@@ -60,7 +60,7 @@ impl FieldConfig {
         .into_iter()
     }
 
-    /// The table of this name, to change.
+    /// The table of this name, mutable.
     pub(super) fn table_mut(&mut self, name: &str) -> Option<&mut FieldSpecs> {
         Some(match name {
             "namePrefix" => &mut self.name_prefix,
@@ -78,7 +78,7 @@ impl FieldConfig {
         })
     }
 
-    /// Reads a document of `configurations:`. Unknown fields are refused.
+    /// Parses a document of `configurations:`. Unknown fields are rejected.
     ///
     /// # Errors
     /// A field is unknown or of the wrong type.
@@ -103,7 +103,7 @@ impl FieldConfig {
     /// Adds the tables of `other`, and sorts.
     ///
     /// # Errors
-    /// Two specs of the same field disagree on making what is missing.
+    /// Two specs of the same field disagree on `create`.
     pub fn merge(&mut self, other: &Self) -> Result<(), ConfigError> {
         for (name, specs) in other.tables() {
             if let Some(table) = self.table_mut(name) {
@@ -151,22 +151,22 @@ impl NameReferences {
     }
 }
 
-/// Parts of a path: each is a level of the object that is made.
+/// Maximum number of parts of a path: each is a level of the object that is created.
 const MAX_PARTS: usize = 500;
 
 impl FieldSpec {
-    /// Reads one from a mapping; `strict` refuses unknown fields.
+    /// Parses a mapping; `strict` rejects unknown fields.
     ///
     /// # Errors
-    /// A field is of the wrong type or, where `strict`, unknown; or the path is longer than any object is deep.
+    /// A field is of the wrong type or, where `strict`, unknown; or the path is too long.
     pub fn read(item: &Node, strict: bool) -> Result<Self, ConfigError> {
         Self::of(Fields::of(item, "field spec")?, strict)
     }
 
-    /// Reads one that stands in a kustomization.
+    /// Parses one in a kustomization.
     ///
     /// # Errors
-    /// As [`Self::read`]; or a number or boolean stands where a string is wanted.
+    /// As [`Self::read`]; or a number or boolean stands for a string.
     pub fn read_entry(item: &Node) -> Result<Self, ConfigError> {
         Self::of(Fields::of(item, "field spec")?.exact(true), true)
     }
@@ -189,10 +189,10 @@ impl FieldSpec {
     }
 }
 
-/// Reads a list of field specs from a field.
+/// Parses a list of field specs.
 ///
 /// # Errors
-/// As [`FieldSpec::read`], or the value is no list.
+/// As [`FieldSpec::read`], or the value is not a list.
 pub(crate) fn read_specs(fields: &mut Fields<'_>, name: &'static str, strict: bool) -> Result<FieldSpecs, ConfigError> {
     let items = fields.list(name)?.iter();
     items.map(|item| FieldSpec::read(item, strict)).collect()
@@ -201,7 +201,7 @@ pub(crate) fn read_specs(fields: &mut Fields<'_>, name: &'static str, strict: bo
 /// Reads the fields `group`, `version` and `kind`.
 ///
 /// # Errors
-/// One is no string.
+/// One is not a string.
 pub(crate) fn read_gvk(fields: &mut Fields<'_>) -> Result<Gvk, ConfigError> {
     Ok(Gvk::new(
         fields.string("group")?,

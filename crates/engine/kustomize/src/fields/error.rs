@@ -1,23 +1,23 @@
-//! What can be wrong with a field, and with what says where fields are.
+//! Errors of fields, and of the configuration that lists fields.
 
 use bumpwright_yaml::{Node, Place, Value};
 use thiserror::Error;
 
-/// A transformer cannot touch a field as it was told to.
+/// A transformer cannot change a field.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("field {path:?} of {object}: {fault}")]
 pub struct FieldError {
-    /// The path as its author wrote it.
+    /// The path as written.
     pub path: String,
     /// The object: kind, then namespace and name.
     pub object: String,
-    /// What is wrong.
+    /// The problem.
     #[source]
     pub fault: Fault,
 }
 
 impl FieldError {
-    /// Where the trouble stands.
+    /// The place of the error.
     #[must_use]
     pub const fn place(&self) -> Place {
         self.fault.place
@@ -34,18 +34,18 @@ impl FieldError {
     }
 }
 
-/// What is wrong at a place in an object.
+/// A problem at a place in an object.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct Fault {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What, with the way out where there is one.
+    /// The problem, with the way out where there is one.
     pub problem: String,
 }
 
 impl Fault {
-    /// Something wrong at `place`.
+    /// A problem at `place`.
     pub fn new(place: Place, problem: impl Into<String>) -> Self {
         Self {
             place,
@@ -53,7 +53,7 @@ impl Fault {
         }
     }
 
-    /// A node of one kind stands where another is needed.
+    /// The problem of a node of the wrong kind.
     #[must_use]
     pub fn wrong_kind(node: &Node, wanted: &str) -> Self {
         Self::new(
@@ -63,34 +63,34 @@ impl Fault {
     }
 }
 
-/// What says where fields are is itself wrong.
+/// An error of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// Two specs of the same field disagree.
     #[error("field spec {spec} conflicts with {ours}: they disagree on `create`; give it the same value in both")]
     Conflict {
-        /// The one to be added.
+        /// The new one.
         spec: String,
-        /// The one that was there.
+        /// The existing one.
         ours: String,
     },
     /// A field of a configuration is unknown, missing or of the wrong type.
     #[error("{what}: {problem}")]
     Field {
-        /// Where it stands.
+        /// Its place.
         place: Place,
-        /// What was read.
+        /// The name of the configuration.
         what: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// Several of these, each by itself.
+    /// Several independent errors.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Several(Vec<Self>),
 }
 
 impl ConfigError {
-    /// Nothing, the one error, or all of them as one.
+    /// Success, the one error, or all of them as one.
     ///
     /// # Errors
     /// There is one.
@@ -103,7 +103,7 @@ impl ConfigError {
         }
     }
 
-    /// The errors that it is made of.
+    /// The single errors.
     #[must_use]
     pub fn each(self) -> Vec<Self> {
         match self {
@@ -112,7 +112,7 @@ impl ConfigError {
         }
     }
 
-    /// Where the trouble stands, if one place can be named.
+    /// The place of the error, if there is only one.
     #[must_use]
     pub const fn place(&self) -> Place {
         match self {

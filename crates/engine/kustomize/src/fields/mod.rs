@@ -6,15 +6,15 @@
 //! configurations┘
 //! ```
 //!
-//! * [`FieldSpec`]: a selector of types, a path, whether to make what is missing. [`FieldSpecs`]: a table of them, cheap
-//!   to copy, with kustomize's rules of merging.
-//! * [`FieldConfig`]: all tables. [`FieldConfig::builtin`] gives the defaults, [`FieldConfig::read`] reads a file of
+//! * [`FieldSpec`]: a selector of types, a path, whether to create what is missing. [`FieldSpecs`]: a table of them,
+//!   cheap to copy, with kustomize's rules of merging.
+//! * [`FieldConfig`]: all tables. [`FieldConfig::builtin`] returns the defaults, [`FieldConfig::read`] parses a file of
 //!   `configurations:`, [`FieldConfig::merge`] joins two.
 //! * [`walk`], [`walk_all`]: call a function at the fields of one object.
-//! * [`set_scalar`], [`set_entry`]: what such a function mostly does.
+//! * [`set_scalar`], [`set_entry`]: the usual functions to call.
 //! * [`SharedEntries`]: entries that are one node to kustomize; to be settled after each change in place.
-//! * [`settle`]: makes one field of those that differ in case, as Go does when it reads JSON.
-//! * [`Fields`]: reads a mapping field by field as Go reads JSON into a struct; errors name the field and its place.
+//! * [`settle`]: merges fields that differ in case, as Go does when it decodes JSON.
+//! * [`Fields`]: reads a mapping field by field as Go decodes JSON into a struct; errors name the field and its place.
 
 mod builtin;
 mod config;

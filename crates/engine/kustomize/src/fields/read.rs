@@ -1,7 +1,7 @@
-//! Reads a mapping field by field, as Go's libraries read YAML into a struct by way of JSON.
+//! Reads a mapping field by field, as Go's libraries decode YAML into a struct by way of JSON.
 //!
-//! Names of fields match without regard to case, null leaves a field as it is, and where a string is wanted a number
-//! or a boolean is taken in its canonical spelling.
+//! Names of fields match without regard to case, null leaves a field as it is, and a number or boolean is accepted as a
+//! string in its canonical spelling.
 
 use super::error::{ConfigError, kind_of};
 use bumpwright_gostd::{format_float, parse_float, parse_int};
@@ -9,12 +9,12 @@ use bumpwright_nearest::nearest;
 use bumpwright_yaml::{Mapping, Node, Place, Scalar, Tag};
 use compact_str::{CompactString, ToCompactString, format_compact};
 
-/// Letters of a text that messages show.
+/// Maximum number of characters of a text in messages.
 const BRIEF: usize = 60;
-/// Unknown fields that are told at once.
+/// Maximum number of unknown fields reported at once.
 const MAX_UNKNOWN: usize = 20;
 
-/// A mapping that is being read, and the names that were asked of it.
+/// A mapping that is being read, and the names that were looked up.
 #[derive(Debug)]
 pub struct Fields<'a> {
     what: &'a str,
@@ -25,10 +25,10 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Begins to read `node`, which messages call `what`. Null is a mapping without fields.
+    /// Starts reading `node`, called `what` in messages. Null is a mapping without fields.
     ///
     /// # Errors
-    /// It is no mapping.
+    /// It is not a mapping.
     pub fn of(node: &'a Node, what: &'a str) -> Result<Self, ConfigError> {
         let mapping = node.as_mapping();
         if mapping.is_none() && !node.is_null() {
@@ -43,36 +43,35 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Takes strings only where strings are wanted, as kustomize reads a kustomization; other files of its are read
-    /// with more leave.
+    /// Accepts only strings as strings, as kustomize does for a kustomization; it is less strict for other files.
     #[must_use]
     pub const fn exact(mut self, exact: bool) -> Self {
         self.exact = exact;
         self
     }
 
-    /// Says which fields there are: an error that comes before all were asked for takes none of them as unknown.
+    /// Declares the fields: an error that comes before all were looked up then reports none of them as unknown.
     #[must_use]
     pub fn declare(mut self, names: &[&'static str]) -> Self {
         self.known.extend(names);
         self
     }
 
-    /// The text of a scalar where a string is wanted.
+    /// The text of a scalar in a string field.
     fn text(&self, node: &Node) -> Option<CompactString> {
         let scalar = node.as_scalar()?;
         let is_other = matches!(scalar.tag, Tag::Bool | Tag::Int | Tag::Float);
         (!(self.exact && is_other)).then(|| string_of(scalar))
     }
 
-    /// Where the mapping begins.
+    /// The place of the mapping.
     #[must_use]
     pub const fn place(&self) -> Place {
         self.place
     }
 
-    /// The value of a field; nothing where it is missing or null. Where it may stand in several spellings, [`super::settle`] has
-    /// made one of them before.
+    /// The value of a field; `None` where it is missing or null. Several spellings have been merged by [`super::settle`]
+    /// before.
     pub fn get(&mut self, name: &'static str) -> Option<&'a Node> {
         if !self.known.contains(&name) {
             self.known.push(name);
@@ -91,7 +90,7 @@ impl<'a> Fields<'a> {
     /// A string; empty where it is missing.
     ///
     /// # Errors
-    /// The value is no scalar.
+    /// The value is not a scalar.
     pub fn string(&mut self, name: &'static str) -> Result<CompactString, ConfigError> {
         Ok(self.optional_string(name)?.unwrap_or_default())
     }
@@ -99,7 +98,7 @@ impl<'a> Fields<'a> {
     /// A string, if it is there.
     ///
     /// # Errors
-    /// The value is no scalar.
+    /// The value is not a scalar.
     pub fn optional_string(&mut self, name: &'static str) -> Result<Option<CompactString>, ConfigError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let text = self.text(value);
@@ -109,7 +108,7 @@ impl<'a> Fields<'a> {
     /// A boolean; false where it is missing.
     ///
     /// # Errors
-    /// The value is none.
+    /// The value is not a boolean.
     pub fn boolean(&mut self, name: &'static str) -> Result<bool, ConfigError> {
         let Some(value) = self.get(name) else { return Ok(false) };
         let scalar = value.as_scalar().filter(|scalar| scalar.tag == Tag::Bool);
@@ -117,10 +116,10 @@ impl<'a> Fields<'a> {
         Ok(is_true(&scalar.text))
     }
 
-    /// A whole number; zero where it is missing.
+    /// An integer; zero where it is missing.
     ///
     /// # Errors
-    /// The value is none, or too large for 64 bits.
+    /// The value is not an integer, or too large for 64 bits.
     pub fn integer(&mut self, name: &'static str) -> Result<i64, ConfigError> {
         let Some(value) = self.get(name) else { return Ok(0) };
         let scalar = value
@@ -130,19 +129,19 @@ impl<'a> Fields<'a> {
         number.ok_or_else(|| self.wrong(name, value, "a whole number"))
     }
 
-    /// The items of a list; none where it is missing.
+    /// The items of a list; empty where it is missing.
     ///
     /// # Errors
-    /// The value is no list.
+    /// The value is not a list.
     pub fn list(&mut self, name: &'static str) -> Result<&'a [Node], ConfigError> {
         let Some(value) = self.get(name) else { return Ok(&[]) };
         value.as_items().ok_or_else(|| self.wrong(name, value, "a list"))
     }
 
-    /// A list of strings; none where it is missing.
+    /// A list of strings; empty where it is missing.
     ///
     /// # Errors
-    /// The value is no list, or an item no scalar.
+    /// The value is not a list, or an item is not a scalar.
     pub fn strings(&mut self, name: &'static str) -> Result<Vec<CompactString>, ConfigError> {
         let items = self.list(name)?.iter().map(|item| {
             let text = self.text(item);
@@ -154,7 +153,7 @@ impl<'a> Fields<'a> {
     /// A mapping of strings to strings, sorted by key; each value is a string node at its place.
     ///
     /// # Errors
-    /// The value is no mapping, or holds something else.
+    /// The value is not a mapping, or holds something else.
     pub fn pairs(&mut self, name: &'static str) -> Result<Vec<(CompactString, Node)>, ConfigError> {
         let Some(value) = self.get(name) else {
             return Ok(Vec::new());
@@ -170,7 +169,7 @@ impl<'a> Fields<'a> {
         Ok(pairs)
     }
 
-    /// Refuses fields that nobody asked for.
+    /// Rejects fields that were never looked up.
     ///
     /// # Errors
     /// There is one.
@@ -201,7 +200,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The error that the value of a field is not what it has to be.
+    /// The error of a field whose value is not what it must be.
     #[must_use]
     pub fn wrong(&self, name: &str, value: &Node, wanted: &str) -> ConfigError {
         wrong(value, &format!("{} field {name:?}", self.what), wanted)
@@ -228,7 +227,7 @@ fn wrong(value: &Node, what: &str, wanted: &str) -> ConfigError {
     }
 }
 
-/// The text of a scalar where Go wants a string: numbers and booleans in their canonical spelling, null as nothing.
+/// The text of a scalar in a string field of Go: numbers and booleans in their canonical spelling, null as empty.
 fn string_of(scalar: &Scalar) -> CompactString {
     let text = scalar.text.as_str();
     match scalar.tag {

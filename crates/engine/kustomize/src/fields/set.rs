@@ -1,4 +1,4 @@
-//! What is done at a field: setting a scalar or an entry of a mapping, as kyaml's `FieldSetter` does.
+//! Sets a scalar or an entry of a mapping, as kyaml's `FieldSetter` does.
 
 use super::error::Fault;
 use crate::growth;
@@ -7,14 +7,14 @@ use bumpwright_yaml::{
 };
 use compact_str::CompactString;
 
-/// What an entry of a mapping takes beside its texts, in bytes.
+/// Bytes that an entry of a mapping takes beside its texts.
 const NEW_ENTRY: usize = 300;
 
-/// Sets the text of a scalar. It keeps its style; without a `tag`, it counts as what text and style make of it. Quotes that
-/// stay make it a string whatever the tag, unless a tag stood before them: so kustomize reads what it wrote.
+/// Sets the text of a scalar. It keeps its style; without a `tag`, its type is inferred from text and style. Quotes that
+/// remain make it a string whatever the tag, unless a tag stood before them: so kustomize reads its own output.
 ///
 /// # Errors
-/// The node is no scalar.
+/// The node is not a scalar.
 pub fn set_scalar(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), Fault> {
     let Value::Scalar(scalar) = &mut node.value else {
         return Err(Fault::wrong_kind(node, "ScalarNode"));
@@ -26,13 +26,13 @@ pub fn set_scalar(node: &mut Node, text: &str, tag: Option<Tag>) -> Result<(), F
     let tag = tag.filter(|_| scalar.style == Style::Plain || is_tagged);
     scalar.tag = tag.unwrap_or_else(|| untagged(text, scalar.style));
     if node.place.file == FileId::NONE {
-        // It is another one now, which nobody could be led to anyway.
+        // The anchor is dropped; no alias can refer to the new value anyway.
         node.place = Place::NONE;
     }
     Ok(())
 }
 
-/// As [`set_scalar`], but lets a text that is there be.
+/// As [`set_scalar`], but keeps an existing text.
 ///
 /// # Errors
 /// As [`set_scalar`].
@@ -43,10 +43,10 @@ pub fn set_scalar_if_empty(node: &mut Node, text: &str, tag: Option<Tag>) -> Res
     set_scalar(node, text, tag)
 }
 
-/// Sets an entry of a mapping to a string. An empty key means the node itself, which then must be a scalar.
+/// Sets an entry of a mapping to a string. An empty key stands for the node itself, which then must be a scalar.
 ///
 /// # Errors
-/// The node, or what stands under the key, is not of the kind that is needed.
+/// The node, or the value under the key, is of the wrong kind.
 pub fn set_entry(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> {
     let text = value.as_scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     if key.is_empty() {
@@ -69,7 +69,7 @@ pub fn set_entry(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> 
                 style,
             }));
         }
-        // The key says where it comes from, the value that it was made.
+        // The key has the place of the setting, the value none of its own.
         None => mapping.entries.push(Entry {
             key: Scalar::string(key),
             place: value.place,
@@ -79,7 +79,7 @@ pub fn set_entry(node: &mut Node, key: &str, value: &Node) -> Result<(), Fault> 
     Ok(())
 }
 
-/// As [`set_entry`], but lets a text that is there be.
+/// As [`set_entry`], but keeps an existing text.
 ///
 /// # Errors
 /// As [`set_entry`].
@@ -91,8 +91,8 @@ pub fn set_entry_if_empty(node: &mut Node, key: &str, value: &Node) -> Result<()
     set_entry(node, key, value)
 }
 
-/// A string as kyaml puts it into a field that was not there: a block if it has several lines, in quotes where YAML 1.1 would
-/// read something else.
+/// A string as kyaml writes it into a new field: a block if it has several lines, in quotes where YAML 1.1 would read
+/// something else.
 #[must_use]
 pub fn new_string(text: &str) -> Node {
     let mut node = Node::string(text);
@@ -106,7 +106,7 @@ pub fn new_string(text: &str) -> Node {
     node
 }
 
-/// Whether YAML 1.1 takes a text of one line for something other than a string: `yes`, `1:30`, `{x}`, `# x`.
+/// Whether YAML 1.1 reads a one-line text as something other than a string: `yes`, `1:30`, `{x}`, `# x`.
 #[must_use]
 pub fn is_other_in_yaml_1_1(text: &str) -> bool {
     if text.is_empty() || text.contains('\n') {
@@ -115,7 +115,7 @@ pub fn is_other_in_yaml_1_1(text: &str) -> bool {
     if plain_tag(text, Dialect::V2) != Tag::Str {
         return true;
     }
-    // Of the others only those with such signs need to be read.
+    // Of the others only those with such characters need to be parsed.
     let begin = text.trim_start();
     let is_word = !begin.starts_with(['{', '[', '-', '?', '#', '!', '&', '.']) && !begin.is_empty();
     if is_word && !text.contains(": ") && !text.ends_with(':') {
@@ -128,8 +128,8 @@ pub fn is_other_in_yaml_1_1(text: &str) -> bool {
     }
 }
 
-/// The tag of a scalar that has none: a string where it is quoted, else whatever its text reads as, and changing with
-/// it. That stays open, since kyaml makes a string of such a scalar when a merge comes by.
+/// The tag of a scalar that has none: a string where it is quoted, else inferred from its text, and changing with
+/// it. It stays open, since kyaml makes such a scalar a string in a later merge.
 #[must_use]
 pub fn untagged(_text: &str, style: Style) -> Tag {
     match style {

@@ -1,16 +1,16 @@
-//! Fields that a mapping has more than once, in other cases: Go's encoding/json reads all of them into one place.
+//! Merges duplicate fields of a mapping that differ in case: Go's encoding/json decodes all of them into one place.
 //!
-//! They come in the order of JSON, which is that of their bytes: `NamePrefix` before `namePrefix`. Of texts and numbers
-//! the last counts, and null says nothing. Mappings grow by the fields of the later one, and so do the elements of lists, each at
-//! its place; a list is as long as the last one. Null takes a list or a mapping away, and an empty list takes away what the
-//! elements of later ones would grow by.
+//! They come in the order of JSON, which is that of their bytes: `NamePrefix` before `namePrefix`. The last text or
+//! number counts, and null is ignored. Mappings get the fields of the later one added, and so do the elements of lists, each at
+//! its place; a list is as long as the last one. Null removes a list or a mapping, and an empty list removes what the
+//! elements of later ones would be added to.
 
 use super::error::ConfigError;
 use bumpwright_yaml::{Entry, Mapping, Node, Place, Scalar, Tag, Value};
 use compact_str::CompactString;
 use std::borrow::Cow;
 
-/// Fields with mappings whose keys are the user's own: case tells them apart.
+/// Fields with mappings whose keys are the user's own: case distinguishes them.
 const MAPS: [&str; 7] = [
     "annotations",
     "commonAnnotations",
@@ -21,11 +21,11 @@ const MAPS: [&str; 7] = [
     "valuesInline",
 ];
 
-/// A tree in which each field stands once. Where strings are taken only where strings are wanted (`exact`), as in a
-/// kustomization, a field cannot have a number first and a string later.
+/// A tree without duplicate fields. Where only strings are accepted as strings (`exact`), as in a kustomization, a field
+/// cannot have a number first and a string later.
 ///
 /// # Errors
-/// A field has values of several kinds: one of them is none that it can have.
+/// A field has values of several kinds: it cannot have all of them.
 pub fn settle(node: &Node, exact: bool) -> Result<Cow<'_, Node>, ConfigError> {
     if !is_unsettled(node) {
         return Ok(Cow::Borrowed(node));
@@ -36,7 +36,7 @@ pub fn settle(node: &Node, exact: bool) -> Result<Cow<'_, Node>, ConfigError> {
     Ok(Cow::Owned(node))
 }
 
-/// A tree without the fields that are no `names`, but would be in another case: for what Go reads as YAML, where case counts.
+/// A tree without the fields that match `names` only in another case: for what Go reads as YAML, where case counts.
 #[must_use]
 pub fn with_case(node: &Node, names: &[&str]) -> Node {
     let mut node = node.clone();
@@ -76,12 +76,12 @@ fn is_unsettled(node: &Node) -> bool {
     }
 }
 
-/// The name of a field without regard to case.
+/// The name of a field in one case.
 fn name_of(entry: &Entry) -> CompactString {
     entry.key.text.to_ascii_lowercase()
 }
 
-/// Puts all fields into the order that they have in JSON.
+/// Sorts all fields as JSON does.
 fn sort(node: &mut Node) {
     match &mut node.value {
         Value::Scalar(_) => {}
@@ -93,7 +93,7 @@ fn sort(node: &mut Node) {
     }
 }
 
-/// How values come together.
+/// How values are merged.
 #[derive(Clone, Copy)]
 struct Rules {
     exact: bool,
@@ -130,13 +130,13 @@ impl Rules {
         Ok(())
     }
 
-    /// One field for several.
+    /// Merges several fields into one.
     fn one_of(self, group: Vec<Entry>) -> Result<Option<Entry>, ConfigError> {
         let mut entries = group.into_iter();
         let Some(mut field) = entries.next() else {
             return Ok(None);
         };
-        // What Go's slice has had, and would show again once it grows.
+        // The former content of Go's slice, which would show again once it grows.
         let mut had = field.value.as_items().unwrap_or_default().to_vec();
         for entry in entries {
             let (name, place) = (entry.key.text.clone(), entry.value.place);
@@ -155,7 +155,7 @@ impl Rules {
         Ok(Some(field))
     }
 
-    /// Has the elements of a list that comes later join those that were there.
+    /// Merges the elements of a later list with those of an earlier one.
     fn grow(self, had: &mut Vec<Node>, items: &mut [Node]) -> Option<()> {
         if items.is_empty() {
             had.clear();
@@ -174,7 +174,7 @@ impl Rules {
         Some(())
     }
 
-    /// The value that two make; nothing for values of different kinds.
+    /// Merges two values; `None` for values of different kinds.
     fn join(self, old: Node, new: Node, is_map: bool, is_element: bool) -> Option<Node> {
         if new.is_null() {
             let stays = old.as_scalar().is_some() || (is_element && old.as_mapping().is_some());
@@ -193,7 +193,7 @@ impl Rules {
                             self.put(&mut old, entry)?;
                         }
                     }
-                    // Those with one name join when the mapping is settled.
+                    // Duplicates are merged when the mapping is settled.
                     false => old.entries.extend(new.entries),
                 }
                 Some(Value::Mapping(old))
@@ -207,7 +207,7 @@ impl Rules {
         value.map(|value| Node::new(value).at(place))
     }
 
-    /// Puts an entry into a map; nothing if it is of another kind than the one that it replaces.
+    /// Sets an entry of a map; `None` if it is of another kind than the one that it replaces.
     fn put(self, mapping: &mut Mapping, entry: Entry) -> Option<()> {
         let known = mapping
             .entries
@@ -232,7 +232,7 @@ impl Rules {
     }
 }
 
-/// What a scalar is in JSON: a boolean, a number or a text.
+/// The type of a scalar in JSON: a boolean, a number or a text.
 const fn sort_of(tag: &Tag) -> u8 {
     match tag {
         Tag::Bool => 0,

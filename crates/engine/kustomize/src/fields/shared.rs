@@ -1,14 +1,14 @@
 //! Entries that are one node to kustomize.
 //!
-//! A label or annotation that is new in several places of an object goes into all of them as one and the same node.
-//! So whatever later changes it in one of them (a strategic merge patch, a replacement, a label of an overlay) changes
-//! it in all; a JSON patch, which makes the object anew, ends that. Nodes here are never shared; the places are kept
+//! A label or annotation that is new in several places of an object is added to all of them as one and the same node.
+//! So a later change of it in one place (by a strategic merge patch, a replacement, a label of an overlay) changes
+//! it in all; a JSON patch, which creates the object anew, ends that. Nodes here are never shared; the places are kept
 //! instead, and made equal after a change.
 
 use bumpwright_yaml::{Node, Value};
 use compact_str::CompactString;
 
-/// A step from a node to one below it.
+/// A step from a node to a child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Into the value of a key.
@@ -25,14 +25,14 @@ pub struct SharedEntries {
 
 #[derive(Debug, Clone)]
 struct Group {
-    /// The text that all had when last looked at.
+    /// The text that all had when last settled.
     text: CompactString,
-    /// Where they are, in the order in which a merge goes through an object.
+    /// Their spots, in the order in which a merge visits an object.
     spots: Vec<Vec<Step>>,
 }
 
 impl SharedEntries {
-    /// Notes that one step made an entry of this text at these spots.
+    /// Records that one step created an entry with this text at these spots.
     pub fn add(&mut self, text: &str, mut spots: Vec<Vec<Step>>) {
         if spots.len() < 2 {
             return;
@@ -44,18 +44,18 @@ impl SharedEntries {
         });
     }
 
-    /// Forgets all: the object was made anew.
+    /// Clears all: the object was created anew.
     pub fn forget(&mut self) {
         self.groups.clear();
     }
 
-    /// Whether there are none.
+    /// Whether there are no groups.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// Forgets the entries below a way of keys: they were made anew.
+    /// Removes the entries below a path of keys: they were created anew.
     pub fn forget_below(&mut self, way: &[CompactString]) {
         let is_below = |spot: &Vec<Step>| {
             let begins = spot
@@ -76,7 +76,7 @@ impl SharedEntries {
 }
 
 impl Group {
-    /// Settles the group; false once there is nothing left to share.
+    /// Settles the group; returns false once there is nothing left to share.
     fn settle(&mut self, object: &mut Node) -> bool {
         let mut changed = None;
         self.spots

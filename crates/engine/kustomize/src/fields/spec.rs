@@ -1,4 +1,4 @@
-//! A field of objects of a type, and tables of such.
+//! Field specs, and tables of them.
 
 use super::error::ConfigError;
 use super::split::split_path;
@@ -10,12 +10,12 @@ use std::sync::Arc;
 /// A field of the objects of some types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldSpec {
-    /// The types; empty parts stand for any.
+    /// The types; empty parts match any.
     pub gvk: Gvk,
-    /// The path as written, parts between slashes; `\/` is a slash in a name, `[]` after a name says that a list is
+    /// The path as written, separated by slashes; `\/` is a slash in a name, `[]` after a name says that a list is
     /// expected.
     pub path: CompactString,
-    /// Whether to make what is missing on the path.
+    /// Whether to create what is missing on the path.
     pub create: bool,
     /// The parts of `path`.
     parts: Arc<[CompactString]>,
@@ -45,7 +45,7 @@ impl FieldSpec {
         &self.parts
     }
 
-    /// Whether `self` stands for `other` in a table: it has the same path, and `other` selects its type.
+    /// Whether `self` replaces `other` in a table: it has the same path, and `other` selects its type.
     fn covers(&self, other: &Self) -> bool {
         self.gvk.is_selected(&other.gvk) && self.path == other.path
     }
@@ -69,16 +69,16 @@ impl FieldSpecs {
         &self.0
     }
 
-    /// Whether there is none.
+    /// Whether there are no specs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds `spec`, unless one that stands for it is there.
+    /// Adds `spec`, unless an equivalent one exists.
     ///
     /// # Errors
-    /// One that stands for it is there, but disagrees on making what is missing.
+    /// An equivalent one exists, but disagrees on `create`.
     pub fn add(&mut self, spec: FieldSpec) -> Result<(), ConfigError> {
         match self.0.iter().find(|ours| ours.covers(&spec)) {
             Some(ours) if ours.create != spec.create => Err(ConfigError::Conflict {

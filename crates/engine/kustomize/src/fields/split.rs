@@ -1,9 +1,9 @@
-//! Cuts a path into its parts, as kyaml's `PathSplitter` and `SmarterPathSplitter` do.
+//! Splits a path into its parts, as kyaml's `PathSplitter` and `SmarterPathSplitter` do.
 
 use compact_str::CompactString;
 
 /// The parts between delimiters; a backslash before a delimiter makes it part of the name. One leading delimiter is
-/// taken off.
+/// dropped.
 #[must_use]
 pub fn split_path(path: &str, delimiter: char) -> Vec<CompactString> {
     let mut pieces = path.split(delimiter).peekable();
@@ -25,8 +25,8 @@ pub fn split_path(path: &str, delimiter: char) -> Vec<CompactString> {
     parts
 }
 
-/// As [`split_path`], but what stands in brackets stays together: `a.[name=x.y].b` has three parts. Brackets that hold
-/// no `=` are taken off, where they held a delimiter: `annotations.[a.b/c]`.
+/// As [`split_path`], but a text in brackets stays together: `a.[name=x.y].b` has three parts. Brackets without `=` are
+/// dropped, where they contain a delimiter: `annotations.[a.b/c]`.
 #[must_use]
 pub fn split_path_smart(path: &str, delimiter: char) -> Vec<CompactString> {
     let mut parts = Vec::new();

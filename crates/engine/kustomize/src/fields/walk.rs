@@ -1,7 +1,7 @@
-//! Finds the fields of a spec in an object, making them where told to, and calls a function at each.
+//! Finds the fields of a spec in an object, creating them on request, and calls a function at each.
 //!
-//! Follows kustomize's `fieldspec` filter: lists on the way are walked through, null on the way ends it, and an object
-//! of another type is let be.
+//! Follows kustomize's `fieldspec` filter: lists on the way are traversed, null on the way ends it, and an object
+//! of another type is left alone.
 
 use super::error::{Fault, FieldError, kind_of};
 use super::shared::Step;
@@ -9,10 +9,10 @@ use super::spec::FieldSpec;
 use bumpwright_yaml::{Mapping, Node, Scalar, Sequence, Style, Tag, Value};
 use compact_str::CompactString;
 
-/// What stands at the end of a path that had to be made, before it is set.
+/// The node to create at the end of a missing path, before it is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewNode {
-    /// An empty scalar; the tag replaces that of a null found there.
+    /// An empty scalar; the tag replaces that of an existing null.
     Scalar(Tag),
     /// An empty mapping.
     Mapping,
@@ -40,10 +40,10 @@ impl NewNode {
     }
 }
 
-/// Called at a field with the way to it.
+/// Called at a field with the path to it.
 type Set<'a> = &'a mut dyn FnMut(&mut Node, &[Step]) -> Result<(), Fault>;
 
-/// Calls `set` at every field of `object` that one of `specs` tells of, spec by spec.
+/// Calls `set` at every field of `object` that one of `specs` selects, spec by spec.
 ///
 /// # Errors
 /// As [`walk`].
@@ -56,7 +56,7 @@ pub fn walk_all(
     walk_traced(specs, object, new, &mut |node, _| set(node))
 }
 
-/// As [`walk_all`], telling `set` the way from the object to the field.
+/// As [`walk_all`], passing the path from the object to the field to `set`.
 ///
 /// # Errors
 /// As [`walk`].
@@ -79,12 +79,12 @@ pub fn walk_traced(
     })
 }
 
-/// Calls `set` at every field of `object` that `spec` tells of; nothing if it tells of other types.
+/// Calls `set` at every field of `object` that `spec` selects; none if it is for other types.
 ///
-/// `new` is what to make at the end of the path, if the spec wants missing fields made; without it, none is.
+/// `new` is the node to create at the end of the path, if the spec has `create`; without it, none is created.
 ///
 /// # Errors
-/// A scalar stands on the way, a part of the path is none that a mapping can have, or `set` fails.
+/// A scalar stands on the way, a part of the path cannot be a key of a mapping, or `set` fails.
 pub fn walk(
     spec: &FieldSpec,
     object: &mut Node,
@@ -163,7 +163,7 @@ impl Walk<'_> {
     }
 }
 
-/// Refuses the parts that kyaml's `PathGetter` takes for positions in a list.
+/// Rejects the parts that kyaml's `PathGetter` takes for positions in a list.
 fn check_part(part: &str, place: bumpwright_yaml::Place) -> Result<(), Fault> {
     let name = part.strip_suffix("[]").unwrap_or(part).trim();
     let is_index = name.parse::<i64>().is_ok() || name == "-" || (name.starts_with('[') && name.ends_with(']'));

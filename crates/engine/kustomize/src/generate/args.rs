@@ -4,7 +4,7 @@ use crate::fields::{ConfigError, Fields};
 use bumpwright_yaml::{Node, Place, weight};
 use compact_str::CompactString;
 
-/// What a ConfigMap or Secret is made of.
+/// The settings of a generated ConfigMap or Secret.
 #[derive(Debug, Clone, Default)]
 pub struct GeneratorArgs {
     /// Its name, before prefix, suffix and hash.
@@ -19,20 +19,20 @@ pub struct GeneratorArgs {
     pub files: Vec<CompactString>,
     /// Files with a variable on each line.
     pub envs: Vec<CompactString>,
-    /// Labels and such.
+    /// Labels and other options.
     pub options: Option<GeneratorOptions>,
     /// The type of a Secret; empty for `Opaque`.
     pub secret_type: CompactString,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub place: Place,
 }
 
-/// What modifies generated objects.
+/// Options of generated objects.
 #[derive(Debug, Clone, Default)]
 pub struct GeneratorOptions {
-    /// Labels to put on.
+    /// Labels to add.
     pub labels: Vec<(CompactString, Node)>,
-    /// Annotations to put on.
+    /// Annotations to add.
     pub annotations: Vec<(CompactString, Node)>,
     /// No hash in the name.
     pub disable_name_suffix_hash: bool,
@@ -41,7 +41,7 @@ pub struct GeneratorOptions {
 }
 
 impl GeneratorArgs {
-    /// Reads an entry; `strict` refuses unknown fields, `secret` knows `type`.
+    /// Parses an entry; `strict` rejects unknown fields, `secret` allows `type`.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl GeneratorArgs {
         Ok(args)
     }
 
-    /// Reads the config of a `ConfigMapGenerator` or `SecretGenerator`: as an entry, with name and namespace from its
+    /// Parses the config of a `ConfigMapGenerator` or `SecretGenerator`: as an entry, with name and namespace from its
     /// metadata where it gives none.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl GeneratorArgs {
 }
 
 impl GeneratorOptions {
-    /// Reads the field `options` or `generatorOptions`.
+    /// Parses the field `options` or `generatorOptions`.
     ///
     /// # Errors
     ///
@@ -117,14 +117,14 @@ impl GeneratorOptions {
         Ok(options)
     }
 
-    /// What they take in each object that has them, in bytes of memory, and until it has.
+    /// Their size in each object that has them, in bytes of memory.
     pub(crate) fn weight(&self) -> u64 {
         let pairs = self.labels.iter().chain(&self.annotations);
         let of_one = |(key, value): &(CompactString, Node)| 3 * (300 + key.len() as u64 + weight::of_node(value));
         pairs.map(of_one).sum()
     }
 
-    /// The options of an entry, with those of the kustomization: its own labels and annotations count more, and what
+    /// The options of an entry, with those of the kustomization: its own labels and annotations take precedence, and what
     /// the kustomization turns on cannot be turned off.
     #[must_use]
     pub fn with_global(own: Option<&Self>, global: Option<&Self>) -> Option<Self> {

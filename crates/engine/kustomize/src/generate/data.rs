@@ -7,13 +7,13 @@ use base64::engine::general_purpose::STANDARD;
 use bumpwright_budget::Exceeded;
 use std::collections::BTreeMap;
 
-/// Data that cannot be made.
+/// Data that cannot be generated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
     /// A file cannot be read.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A literal is no pair.
+    /// A literal is not a pair.
     #[error("literal {0:?}: expected key=value")]
     Literal(String),
     /// The text in front of `=` is missing.
@@ -25,7 +25,7 @@ pub enum DataError {
     /// There are several `=`.
     #[error("file {0:?}: neither key nor path may contain `=`")]
     Equals(String),
-    /// A line of a file of variables is no text.
+    /// A line of a file of variables is not UTF-8.
     #[error("{file}:{line}: not UTF-8")]
     Encoding {
         /// The file.
@@ -33,10 +33,10 @@ pub enum DataError {
         /// The line, from 1.
         line: usize,
     },
-    /// There is no room for it.
+    /// The memory budget does not allow it.
     #[error(transparent)]
     Memory(#[from] Exceeded),
-    /// A key comes twice.
+    /// A key is given twice.
     #[error("the key {0:?} is given twice")]
     Repeated(String),
 }
@@ -44,7 +44,7 @@ pub enum DataError {
 /// Values by key.
 pub(super) type Data = BTreeMap<String, Vec<u8>>;
 
-/// All values that files of variables, literals and files give.
+/// All values of files of variables, literals and files.
 pub(super) fn collect(
     loader: &Loader<'_>,
     envs: &[impl AsRef<str>],
@@ -59,7 +59,7 @@ pub(super) fn collect(
         }
         std::collections::btree_map::Entry::Occupied(slot) => Err(DataError::Repeated(slot.key().clone())),
     };
-    // What is copied here, and once more into the object; in base64 there is a third more of it.
+    // A copy here, and another in the object; a third more of it in base64.
     let copied = |key: &str, value: &[u8]| growth::take(500 + 2 * key.len() as u64 + 5 * value.len() as u64 / 2);
     for file in envs {
         let bytes = loader.load(file.as_ref())?;
@@ -84,7 +84,7 @@ pub(super) fn collect(
     Ok(data)
 }
 
-/// Lines without their end, the last one only if there is something in it.
+/// Lines without their end; the last one only if it is not empty.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let end = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let lines = end.split(|byte| *byte == b'\n');
@@ -92,7 +92,7 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.filter(move |_| !bytes.is_empty())
 }
 
-/// The variable of a line; nothing for empty lines and comments.
+/// The variable of a line; `None` for empty lines and comments.
 fn variable(line: &[u8], number: usize, file: &str) -> Result<Option<(String, Vec<u8>)>, DataError> {
     let text = std::str::from_utf8(line).map_err(|_| DataError::Encoding {
         file: file.to_owned(),
@@ -108,11 +108,11 @@ fn variable(line: &[u8], number: usize, file: &str) -> Result<Option<(String, Ve
         return Ok(None);
     }
     let (key, value) = text.split_once('=').unwrap_or((text, ""));
-    // A line that begins with `=` has no key, and is passed over.
+    // A line that begins with `=` has no key, and is skipped.
     Ok((!key.is_empty()).then(|| (key.to_owned(), value.as_bytes().to_vec())))
 }
 
-/// `key=value`; quotes around the value go.
+/// `key=value`; quotes around the value are removed.
 fn literal(text: &str) -> Result<(String, Vec<u8>), DataError> {
     let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
     let (key, value) = pair.ok_or_else(|| DataError::Literal(text.to_owned()))?;

@@ -1,15 +1,15 @@
-//! The hash of an object's content that its name ends with.
+//! The hash of an object's content at the end of its name.
 
 use bumpwright_yaml::{Entry, FileId, Node, Place, Scalar, Style, Tag, Value, WriteError, write_json};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-/// Ten letters and digits for the content of an object: type and data of a ConfigMap or Secret, the whole of any other, with
-/// the way it is written.
+/// Ten letters and digits for the content of an object: type and data of a ConfigMap or Secret, the whole of any other,
+/// including its spelling.
 ///
 /// # Errors
 ///
-/// The object has a value that JSON has not, such as `.nan`.
+/// The object has a value without a form in JSON, such as `.nan`.
 pub fn name_hash(object: &Node) -> Result<String, WriteError> {
     let text = |key: &str| object.get(key).and_then(Node::as_str).unwrap_or_default();
     let mut content = Node::mapping();
@@ -37,8 +37,8 @@ pub fn name_hash(object: &Node) -> Result<String, WriteError> {
     Ok(encode(&Sha256::digest(json.as_bytes())))
 }
 
-/// Writes a tree as encoding/json writes nodes of yaml.v3: not what they stand for, but how they are written, and where.
-/// Comments are left out.
+/// Writes a tree as encoding/json writes nodes of yaml.v3: not their values, but their spelling and place. Comments are
+/// left out.
 fn write_tree(node: &Node, out: &mut String) -> Result<(), WriteError> {
     let place = node.place;
     match &node.value {
@@ -57,7 +57,7 @@ fn write_tree(node: &Node, out: &mut String) -> Result<(), WriteError> {
             let entries = mapping.entries.iter();
             let entries = entries.map(|entry| {
                 |out: &mut String| {
-                    // A key that kyaml has made has no tag.
+                    // A key created by kyaml has no tag.
                     let is_made = entry.place.line == 0 || is_added(entry);
                     let tag = if is_made { "" } else { tag_of(&entry.key.tag) };
                     write_scalar(&entry.key, tag, entry.place, out)?;
@@ -72,7 +72,7 @@ fn write_tree(node: &Node, out: &mut String) -> Result<(), WriteError> {
     }
 }
 
-/// Whether an entry was added by a field of a kustomization: only its key says where that is.
+/// Whether an entry was added by a field of a kustomization: only its key then has a place.
 pub(crate) fn is_added(entry: &Entry) -> bool {
     entry.place.file != FileId::NONE && entry.value.place == Place::NONE
 }
@@ -85,7 +85,7 @@ fn write_scalar(scalar: &Scalar, tag: &str, place: Place, out: &mut String) -> R
         Style::Literal => 8,
         Style::Folded => 16,
     };
-    // What has no tag has been made by kyaml, and stands nowhere.
+    // A node without a tag was created by kyaml, and has no place.
     let place = if tag.is_empty() { Place::NONE } else { place };
     begin(8, style, out);
     write_string(tag, out)?;
@@ -101,7 +101,7 @@ const fn collection_style(flow: bool) -> u8 {
 }
 
 fn begin(kind: u8, style: u8, out: &mut String) {
-    // Writing to a text does not fail.
+    // Writing to a string does not fail.
     let _ = write!(out, "{{\"Kind\":{kind},\"Style\":{style},\"Tag\":");
 }
 
@@ -158,7 +158,7 @@ fn tag_of(tag: &Tag) -> &str {
     }
 }
 
-/// A scalar as its text, nothing as the empty text, anything else as it is.
+/// A scalar as its text, null as the empty text, anything else as it is.
 fn value(object: &Node, key: &str) -> Node {
     match object.get(key) {
         Some(node) if node.as_scalar().is_none() => node.clone(),

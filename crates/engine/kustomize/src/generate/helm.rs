@@ -1,4 +1,4 @@
-//! Charts that helm renders: which commands to run, with which values.
+//! Renders charts with helm: which commands to run, with which values.
 
 use crate::fields::{ConfigError, Fields};
 use crate::merge::{MergeError, merge};
@@ -8,7 +8,7 @@ use bumpwright_re2::{Budget, Regexp};
 use bumpwright_yaml::{FileId, Node, Place, ReadError, ReadOptions, WriteError, read_first, write_sigs};
 use compact_str::CompactString;
 
-/// Where charts and helm's own files are.
+/// The folders of charts and of helm's own files.
 #[derive(Debug, Clone, Default)]
 pub struct HelmGlobals {
     /// The folder of charts, from the kustomization; `charts` where it is empty.
@@ -42,7 +42,7 @@ pub struct HelmChart {
     pub place: Place,
 }
 
-/// What the caller of a build says about helm.
+/// The caller's settings for helm.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HelmSettings {
     /// The program; `helm` where it is empty.
@@ -61,7 +61,7 @@ pub enum HelmError {
     /// The chart has no name.
     #[error("chart name cannot be empty")]
     NoName,
-    /// A name that helm would take for an option.
+    /// A name that helm would parse as an option.
     #[error("{field} must not start with '-', got {value:?}")]
     Option {
         /// The field.
@@ -69,22 +69,22 @@ pub enum HelmError {
         /// Its value.
         value: String,
     },
-    /// `valuesMerge` is none of its values.
+    /// `valuesMerge` has an unknown value.
     #[error("valuesMerge must be one of merge, override and replace, not {0:?}")]
     ValuesMerge(String),
-    /// The chart is not there, and nothing says where to get it.
+    /// The chart does not exist, and there is no repository to pull it from.
     #[error("no repo specified for pull, no chart found at '{0}'")]
     NoChart(String),
     /// A file of values cannot be read.
     #[error("values file: {0}")]
     Load(#[from] LoadError),
-    /// A file of values is no YAML.
+    /// A file of values is not YAML.
     #[error("values file: {0}")]
     Values(#[from] ReadError),
-    /// Values do not merge.
+    /// Values cannot be merged.
     #[error("values: {0}")]
     Merge(#[from] MergeError),
-    /// Values that cannot be written.
+    /// Values cannot be written.
     #[error("values: {0}")]
     Write(#[from] WriteError),
     /// helm fails.
@@ -92,16 +92,16 @@ pub enum HelmError {
     Run {
         /// The command line.
         command: String,
-        /// What helm said.
+        /// helm's error.
         error: WorldError,
     },
-    /// An old or unknown helm.
+    /// The version of helm is too old or unknown.
     #[error("this plugin requires helm V3 or V4 but got {0:?}")]
     Version(String),
 }
 
 impl HelmGlobals {
-    /// Reads the field `helmGlobals`, or a config; `strict` refuses unknown fields.
+    /// Parses the field `helmGlobals`, or a config; `strict` rejects unknown fields.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl HelmGlobals {
 }
 
 impl HelmChart {
-    /// Reads an entry of `helmCharts`, or a config; `strict` refuses unknown fields.
+    /// Parses an entry of `helmCharts`, or a config; `strict` rejects unknown fields.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl HelmChart {
         Ok(chart)
     }
 
-    /// Reads an entry of the older `helmChartInflationGenerator`, with what it says about folders.
+    /// Parses an entry of the older `helmChartInflationGenerator`, with its fields for folders.
     ///
     /// # Errors
     ///
@@ -175,7 +175,7 @@ impl HelmChart {
             chart_home: fields.string("chartHome")?,
             config_home: fields.string("helmHome")?,
         };
-        // Known, and without effect.
+        // Accepted, without effect.
         for name in ["chartRepoName", "helmBin", "releaseNamespace"] {
             fields.string(name)?;
         }
@@ -202,7 +202,7 @@ impl HelmChart {
         }
     }
 
-    /// What helm renders.
+    /// The rendered objects, as text.
     ///
     /// # Errors
     ///
@@ -327,7 +327,7 @@ impl HelmChart {
         words
     }
 
-    /// The values to render with: those of the file, and those that stand in the kustomization.
+    /// The values to render with: those of the file, and those in the kustomization.
     fn values(&self, chart: &str, loader: &Loader<'_>) -> Result<Vec<u8>, HelmError> {
         let file = if self.values_file.is_empty() {
             path::join(chart, "values.yaml")
@@ -383,7 +383,7 @@ impl Helm<'_> {
         };
         let home = &self.globals.config_home;
         let environment = if home.is_empty() {
-            // The world gives helm a folder of its own.
+            // The world provides a folder for helm.
             Vec::new()
         } else {
             vec![

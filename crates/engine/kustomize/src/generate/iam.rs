@@ -1,9 +1,9 @@
-//! `IAMPolicyGenerator`: a service account that stands for one of Google Cloud.
+//! `IAMPolicyGenerator`: a Kubernetes service account bound to one of Google Cloud.
 
 use crate::fields::{ConfigError, Fields};
 use bumpwright_yaml::Node;
 
-/// The service account that a config asks for.
+/// Generates the service account of a config.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! Generators: ConfigMaps, Secrets, what helm renders, service accounts; and the hash of content in a name.
+//! Generators: ConfigMaps, Secrets, helm charts, service accounts; and the hash of content in a name.
 //!
-//! - [`GeneratorArgs`] are an entry of `configMapGenerator` or `secretGenerator`, [`GeneratorOptions`] what modifies it;
-//!   [`config_map`] and [`secret`] make the object.
+//! - [`GeneratorArgs`] are an entry of `configMapGenerator` or `secretGenerator`, [`GeneratorOptions`] its options;
+//!   [`config_map`] and [`secret`] generate the object.
 //! - [`name_hash`]: ten letters and digits that change with the content of an object.
 //! - [`HelmChart`]: a chart that helm renders, by way of [`crate::tree::World`].
 //! - [`iam_policy`]: a service account for workload identity.

@@ -1,4 +1,4 @@
-//! ConfigMaps and Secrets from their data.
+//! Generates ConfigMaps and Secrets.
 
 use super::data::{Data, DataError, base64_lines, collect};
 use super::{GeneratorArgs, GeneratorOptions};
@@ -8,20 +8,20 @@ use crate::schema::SchemaChoice;
 use crate::tree::Loader;
 use bumpwright_yaml::{Entry, Mapping, Node, Scalar, Style, Tag, Value};
 
-/// A ConfigMap or Secret that cannot be made.
+/// A ConfigMap or Secret that cannot be generated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GenerateError {
     /// It has no name.
     #[error("the {0} must have a name")]
     NoName(&'static str),
-    /// Its data cannot be had.
+    /// Its data cannot be read.
     #[error("{kind} {name:?}: {error}")]
     Data {
         /// Its kind.
         kind: &'static str,
         /// Its name.
         name: String,
-        /// What is wrong.
+        /// The error.
         error: DataError,
     },
 }
@@ -30,7 +30,7 @@ pub enum GenerateError {
 ///
 /// # Errors
 ///
-/// It has no name, or its data cannot be had.
+/// It has no name, or its data cannot be read.
 pub fn config_map(args: &GeneratorArgs, loader: &Loader<'_>, schema: &SchemaChoice) -> Result<Resource, GenerateError> {
     let (mut object, data) = begin("ConfigMap", args, loader)?;
     for (key, bytes) in data {
@@ -48,7 +48,7 @@ pub fn config_map(args: &GeneratorArgs, loader: &Loader<'_>, schema: &SchemaChoi
 ///
 /// # Errors
 ///
-/// It has no name, or its data cannot be had.
+/// It has no name, or its data cannot be read.
 pub fn secret(args: &GeneratorArgs, loader: &Loader<'_>, schema: &SchemaChoice) -> Result<Resource, GenerateError> {
     let (mut object, data) = begin("Secret", args, loader)?;
     let kind = if args.secret_type.is_empty() {
@@ -64,7 +64,7 @@ pub fn secret(args: &GeneratorArgs, loader: &Loader<'_>, schema: &SchemaChoice) 
     Ok(finish(object, args, schema))
 }
 
-/// Adds an entry that is not there yet: [`collect`] takes no key twice, and there may be thousands.
+/// Appends an entry without a search: [`collect`] rejects duplicate keys, and there may be thousands.
 fn push(map: &mut Node, key: String, value: Node) {
     let Some(map) = map.as_mapping_mut() else { return };
     map.entries.push(Entry {

@@ -1,4 +1,4 @@
-//! The operations on an object.
+//! Applies the operations to an object.
 
 use super::operation::Operation;
 use super::pointer::{container, index};
@@ -12,20 +12,20 @@ impl Patch {
     ///
     /// # Errors
     ///
-    /// When an operation does not apply; the object is then changed by those before it.
+    /// When an operation does not apply; the object then has the changes of those before it.
     pub fn apply(&self, object: &mut Node) -> Result<(), PatchError> {
         self.apply_within(object, &Growth::default())
     }
 
-    /// As [`Self::apply`], paying for what is copied and moved.
+    /// As [`Self::apply`], charging `growth` for what is copied and moved.
     ///
     /// # Errors
     ///
-    /// As [`Self::apply`], and when objects grow without end.
+    /// As [`Self::apply`], and when copied values exceed the limit.
     pub fn apply_within(&self, object: &mut Node, growth: &Growth) -> Result<(), PatchError> {
         reread(object)?;
         if self.operations.iter().any(|operation| operation.op == "test") {
-            // Tests compare spellings: those of the object in JSON, those of the patch as written.
+            // `test` compares spellings: those of the object in JSON, those of the patch as written.
             to_json(object, Dialect::V3)?;
         }
         for operation in &self.operations {
@@ -167,7 +167,7 @@ impl Operation {
         }
     }
 
-    /// What is at a path; nothing for a key that a mapping does not have.
+    /// The value at a path; `None` for a key that a mapping does not have.
     fn get<'n>(&self, op: Op, root: &'n mut Node, path: &str) -> Result<Option<&'n Node>, PatchError> {
         let (node, key) = container(root, path).ok_or_else(|| self.missing(op, path))?;
         match &node.value {
@@ -235,7 +235,7 @@ impl Operation {
     }
 }
 
-/// Whether two values are the same; numbers are if they are spelled alike.
+/// Whether two values are equal; numbers are if they are spelled alike.
 fn equal(one: &Node, other: &Node) -> bool {
     match (&one.value, &other.value) {
         (Value::Scalar(one), Value::Scalar(other)) => {

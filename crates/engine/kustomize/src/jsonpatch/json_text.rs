@@ -1,14 +1,14 @@
-//! JSON as Go's encoding/json takes it, and nothing else: YAML in brackets is no JSON.
+//! Parses JSON as Go's encoding/json does, and nothing else: YAML in brackets is not JSON.
 
 use super::PatchError;
 use bumpwright_yaml::{Dialect, Entry, FileId, Mapping, Node, Place, Scalar, Sequence, Style, Tag, Value, plain_tag};
 use std::borrow::Cow;
 use std::cell::Cell;
 
-/// Lists and objects inside of each other: a bound for recursion.
+/// Maximum nesting of lists and objects, which bounds the recursion.
 const MAX_DEPTH: usize = 1000;
 
-/// Reads one value and nothing behind it. The last of two equal keys counts.
+/// Parses exactly one value. The last of duplicate keys counts.
 pub(super) fn parse(text: &[u8], file: FileId) -> Result<Node, PatchError> {
     let text = String::from_utf8_lossy(text);
     let mut reader = Reader {
@@ -30,7 +30,7 @@ struct Reader<'t> {
     text: &'t str,
     at: usize,
     line: u32,
-    /// A position in the present line and its column: long lines are not counted anew for each place.
+    /// A position in the current line and its column: long lines are not counted anew for each place.
     counted: Cell<(usize, u32)>,
     file: FileId,
 }
@@ -74,7 +74,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Goes over `byte`, if it is next.
+    /// Skips `byte`, if it is next.
     fn skip(&mut self, byte: u8) -> bool {
         self.space();
         let is_next = self.peek() == Some(byte);
@@ -210,7 +210,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The character that an escape stands for; half of a pair stands for U+FFFD.
+    /// The character of an escape; U+FFFD for half of a surrogate pair.
     fn escape(&mut self) -> Result<char, PatchError> {
         let sign = self.text.as_bytes().get(self.at + 1).copied();
         let plain = match sign {
@@ -245,7 +245,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The unit of UTF-16 that `\uXXXX` at the front stands for.
+/// The UTF-16 unit of a leading `\uXXXX`.
 fn unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     let are_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

@@ -4,11 +4,11 @@
 //! text ─▶ Patch::read: JSON where it begins with `[`, else YAML ─▶ Patch::apply ─▶ object changed in place, respelled
 //! ```
 //!
-//! kustomize turns the object into JSON and back. Here the nodes stay, and [`Patch::apply`] spells their scalars as the way
-//! through JSON would: numbers lose what a float does not hold (`9007199254740993` becomes `9.007199254740992e+15`), quotes
-//! go where a string does not need them, folded text gets the line breaks that kyaml's printing adds.
+//! kustomize turns the object into JSON and back. Here the nodes stay, and [`Patch::apply`] respells their scalars as
+//! after that round trip: numbers lose what a float does not hold (`9007199254740993` becomes `9.007199254740992e+15`), quotes
+//! are dropped where a string does not need them, folded text gets the line breaks that kyaml's printing adds.
 //!
-//! Where the library is laxer than the RFC, so is this: `replace` adds a key that is missing, `copy` of a missing key
+//! Where the library is laxer than the RFC, so is this: `replace` adds a missing key, `copy` of a missing key
 //! gives null, negative indices count from the end, a path need not begin with `/`. `test` compares the spelling of numbers.
 
 mod apply;
@@ -22,50 +22,50 @@ pub use operation::Patch;
 use crate::growth::GrowthError;
 use bumpwright_yaml::{Place, ReadError, WriteError};
 
-/// Why a patch cannot be read or applied.
+/// An error of reading or applying a patch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
-    /// It begins as JSON does, and is none.
+    /// It begins as JSON does, but is not JSON.
     #[error("invalid JSON patch: {problem}")]
     Json {
-        /// Where it stops to be.
+        /// The place of the error.
         place: Place,
-        /// What is wrong.
+        /// The problem.
         problem: &'static str,
     },
-    /// It is no YAML.
+    /// It is not YAML.
     #[error("invalid JSON patch: {0}")]
     Yaml(#[from] ReadError),
-    /// It is no list of operations.
+    /// It is not a list of operations.
     #[error("invalid JSON patch: expected a list of operations (`op`, `path`, …) but got {found}")]
     Shape {
-        /// Where something else stands.
+        /// The place of the other value.
         place: Place,
-        /// What stands there.
+        /// Its kind.
         found: &'static str,
     },
-    /// An operation missing_field a field, or it is no string.
+    /// A field of an operation is missing, or is not a string.
     #[error("{op} operation has no `{field}`")]
     Field {
-        /// Where the operation stands.
+        /// The place of the operation.
         place: Place,
         /// Its kind.
         op: String,
         /// The field.
         field: &'static str,
     },
-    /// An operation of no known kind.
+    /// An operation of unknown kind.
     #[error("unexpected kind of operation: {op}: known are add, copy, move, remove, replace, test")]
     Unknown {
-        /// Where the operation stands.
+        /// The place of the operation.
         place: Place,
-        /// What it calls itself.
+        /// Its `op`.
         op: String,
     },
-    /// The object does not have what the path leads to.
+    /// The object does not have the path.
     #[error("{op} operation does not apply: doc is missing path: \"{path}\"")]
     Path {
-        /// Where the operation stands.
+        /// The place of the operation.
         place: Place,
         /// Its kind.
         op: &'static str,
@@ -75,57 +75,57 @@ pub enum PatchError {
     /// A list has no such element.
     #[error("{op} operation does not apply at \"{path}\": \"{index}\" is not an index of a list of {length}")]
     Index {
-        /// Where the operation stands.
+        /// The place of the operation.
         place: Place,
         /// Its kind.
         op: &'static str,
         /// The path.
         path: String,
-        /// The last part of it.
+        /// The index.
         index: String,
-        /// Elements of the list.
+        /// The length of the list.
         length: usize,
     },
-    /// A `test` found another value.
+    /// A `test` compared with another value.
     #[error("testing value {path} failed")]
     Test {
-        /// Where the operation stands.
+        /// The place of the operation.
         place: Place,
         /// The path.
         path: String,
     },
-    /// The whole object was replaced by something that is none.
+    /// The whole object was replaced by something else.
     #[error("{op} operation leaves no object, but {found}")]
     Root {
-        /// Where the operation stands.
+        /// The place of the operation.
         place: Place,
         /// Its kind.
         op: &'static str,
-        /// What it leaves.
+        /// The kind of the result.
         found: &'static str,
     },
-    /// Values are copied without end.
+    /// Copied values exceed a limit.
     #[error("{op} operation: {cause}")]
     Growth {
-        /// Where the operation stands.
+        /// The place of the operation.
         place: Place,
         /// Its kind.
         op: &'static str,
-        /// What is too much.
+        /// The limit.
         cause: GrowthError,
     },
     /// A value has no form in JSON.
     #[error("{problem}")]
     Value {
-        /// Where it stands.
+        /// Its place.
         place: Place,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
 
 impl Patch {
-    /// What the values of all operations take, in bytes of memory.
+    /// The size of the values of all operations, in bytes of memory.
     pub(crate) fn weight(&self) -> u64 {
         let values = self.operations.iter().filter_map(|operation| operation.value.as_ref());
         values.map(bumpwright_yaml::weight::of_node).sum()
@@ -142,7 +142,7 @@ impl From<WriteError> for PatchError {
 }
 
 impl PatchError {
-    /// Where the fault stands; nothing for [`PatchError::Yaml`], which tells it itself.
+    /// The place of the error; `None` for [`PatchError::Yaml`], whose message has it.
     #[must_use]
     pub const fn place(&self) -> Place {
         match self {

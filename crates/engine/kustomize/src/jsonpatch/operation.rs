@@ -10,11 +10,11 @@ pub struct Patch {
     pub(super) operations: Vec<Operation>,
 }
 
-/// An operation as it is written: what it missing_field is an error when it is applied.
+/// An operation as written: a missing field is an error when it is applied.
 #[derive(Debug, Clone)]
 pub(super) struct Operation {
     pub(super) place: Place,
-    /// Its kind; `unknown` where it says none.
+    /// Its kind; `unknown` where it has none.
     pub(super) op: String,
     pub(super) path: Option<String>,
     pub(super) from: Option<String>,
@@ -22,12 +22,12 @@ pub(super) struct Operation {
 }
 
 impl Patch {
-    /// Reads a patch. Text that begins with `[` is JSON and nothing else; all other text is YAML, of which the first document
+    /// Parses a patch. Text that begins with `[` is JSON and nothing else; all other text is YAML, of which the first document
     /// counts.
     ///
     /// # Errors
     ///
-    /// When it is neither, or no list of operations.
+    /// When it is neither, or not a list of operations.
     pub fn read(text: &[u8], file: FileId) -> Result<Self, PatchError> {
         let list = if text.first() == Some(&b'[') {
             json_text::parse(text, file)?
@@ -48,13 +48,13 @@ impl Patch {
         Ok(Self { operations })
     }
 
-    /// Whether there is no operation in it.
+    /// Whether there are no operations.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// Whether an operation looks at or changes what stands at the end of a way of keys, in it or around it.
+    /// Whether an operation reads or changes the field at `keys`, something in it or around it.
     #[must_use]
     pub fn concerns(&self, way: &[&str]) -> bool {
         let paths = self.operations.iter().flat_map(|each| [&each.path, &each.from]);

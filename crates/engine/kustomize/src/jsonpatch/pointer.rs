@@ -1,9 +1,9 @@
-//! Paths of operations (RFC 6901) and where in a tree they lead.
+//! Paths of operations (RFC 6901), resolved in a tree.
 
 use bumpwright_yaml::{Node, Value};
 use std::borrow::Cow;
 
-/// The mapping or list that holds what a path leads to, and the last part of the path. Nothing where the way is not there.
+/// The parent of a path's target, a mapping or list, and the last part of the path. `None` where the parent is missing.
 ///
 /// What stands before the first `/` does not count.
 pub(super) fn container<'n, 'p>(root: &'n mut Node, path: &'p str) -> Option<(&'n mut Node, Cow<'p, str>)> {
@@ -20,7 +20,7 @@ pub(super) fn container<'n, 'p>(root: &'n mut Node, path: &'p str) -> Option<(&'
     holds.then(|| (node, unescape(last)))
 }
 
-/// Whether a path leads to the end of a way of keys, to something in it or to something around it.
+/// Whether a path leads to the field at `keys`, to something in it or to something around it.
 pub(super) fn touches(path: &str, way: &[&str]) -> bool {
     let Some((_, path)) = path.split_once('/') else {
         return true;
@@ -39,7 +39,7 @@ fn step<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
     }
 }
 
-/// The place of an element in a list of `length`. Negative numbers count from the end.
+/// An index into a list of `length`. Negative numbers count from the end.
 pub(super) fn index(key: &str, length: usize) -> Option<usize> {
     let number = bumpwright_gostd::atoi(key).ok()?;
     let length = i64::try_from(length).ok()?;

@@ -1,4 +1,4 @@
-//! Scalars as JSON spells them, and as they come back from it.
+//! Scalars as JSON spells them, and as they are spelled after a round trip through JSON.
 
 use super::PatchError;
 use bumpwright_gostd::format_float;
@@ -7,11 +7,11 @@ use bumpwright_yaml::{
 };
 use std::cell::Cell;
 
-/// Spells every scalar below `node` as JSON does: whole numbers with decimal digits, floats as Go writes them, moments as text.
+/// Spells every scalar below `node` as JSON does: integers with decimal digits, floats as Go writes them, timestamps as text.
 ///
 /// # Errors
 ///
-/// For what JSON has no form for: `.nan`, `!!int x`.
+/// When a value has no form in JSON: `.nan`, `!!int x`.
 pub(super) fn to_json(node: &mut Node, dialect: Dialect) -> Result<(), PatchError> {
     each_scalar(node, false, &|scalar, place, flow| {
         if scalar.tag == Tag::Str {
@@ -34,7 +34,7 @@ pub(super) fn to_json(node: &mut Node, dialect: Dialect) -> Result<(), PatchErro
     })
 }
 
-/// Spells every scalar below `node` as it comes back: Go reads all numbers of JSON into floats, and writes them as YAML.
+/// Spells every scalar below `node` as after a round trip: Go parses all JSON numbers as floats, and writes them as YAML.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ pub(super) fn from_json(node: &mut Node) -> Result<(), PatchError> {
     Ok(())
 }
 
-/// Changes every scalar, told its place and whether it stands in `{…}` or `[…]`.
+/// Calls a function on every scalar, with its place and whether it stands in `{…}` or `[…]`.
 fn each_scalar(
     node: &mut Node,
     flow: bool,
@@ -108,7 +108,7 @@ fn each_scalar(
     }
 }
 
-/// Takes brackets and braces away: what comes back from JSON stands in lines.
+/// Changes flow style to block style: what comes back from JSON has no flow style.
 fn unfold(node: &mut Node) {
     match &mut node.value {
         Value::Scalar(_) => {}
@@ -123,7 +123,7 @@ fn unfold(node: &mut Node) {
     }
 }
 
-/// Whether it is null for want of any text. kyaml writes that as `''` within brackets and braces, and reads a string.
+/// Whether it is a null without text. kyaml writes that as `''` in flow style, and reads a string.
 fn is_empty_null(scalar: &Scalar) -> bool {
     scalar.tag == Tag::Null && scalar.text.is_empty()
 }
@@ -156,7 +156,7 @@ fn set(scalar: &mut Scalar, text: &str, tag: Tag) {
     scalar.style = Style::Plain;
 }
 
-/// Whether a whole number is spelled alike in all forms: digits, few enough for a float to be written without exponent.
+/// Whether an integer is spelled alike in all forms: digits, few enough for a float to be written without exponent.
 fn is_short(text: &str) -> bool {
     matches!(text.as_bytes(), [b'1'..=b'9', rest @ ..] if rest.len() < 6 && rest.iter().all(u8::is_ascii_digit))
 }
@@ -186,7 +186,7 @@ fn style(text: &str) -> Style {
     Style::Plain
 }
 
-/// Whether yaml.v3 can write a string of one line without quotes.
+/// Whether yaml.v3 can write a one-line string without quotes.
 fn is_plain(text: &str) -> bool {
     let is_simple = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
     if text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric) && text.bytes().all(is_simple) {

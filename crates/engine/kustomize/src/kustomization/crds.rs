@@ -1,10 +1,10 @@
-//! `crds:`: OpenAPI definitions of custom kinds, as far as they say which fields hold names, labels and annotations.
+//! `crds:`: OpenAPI definitions of custom kinds, as far as they mark fields that hold names, labels and annotations.
 
 use crate::Gvk;
 use crate::fields::{ConfigError, FieldConfig, FieldSpec, FieldSpecs, NameReferences};
 use bumpwright_yaml::{Entry, Node};
 
-/// What a file of definitions says about fields: its types by name, each an object with a `Schema`.
+/// The field specs of a file of definitions: its types by name, each an object with a `Schema`.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub fn crd_config(document: &Node) -> Result<FieldConfig, ConfigError> {
     Ok(config)
 }
 
-/// Names of types may lead to each other; nothing is that deep.
+/// Maximum depth: names of types may refer to each other.
 const MAX_DEPTH: usize = 100;
 
 struct Walk<'a> {

@@ -1,10 +1,10 @@
-//! What is wrong with a kustomization.
+//! Errors of a kustomization file.
 
 use crate::fields::ConfigError;
 use crate::tree::LoadError;
 use bumpwright_yaml::{Place, ReadError};
 
-/// A kustomization that cannot be used.
+/// An invalid kustomization.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum KustomizationError {
     /// The directory has none.
@@ -16,16 +16,16 @@ pub enum KustomizationError {
     /// It cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// It is no YAML.
+    /// It is not YAML.
     #[error("invalid Kustomization: {0}")]
     Malformed(#[from] ReadError),
     /// A field is unknown or has a wrong value.
     #[error(transparent)]
     Field(#[from] ConfigError),
-    /// It says nothing.
+    /// It is empty.
     #[error("kustomization.yaml is empty")]
     Empty,
-    /// `kind` is neither of the two.
+    /// `kind` has another value.
     #[error("kind should be Kustomization or Component, not {0:?}")]
     Kind(String),
     /// `apiVersion` does not fit with `kind`.
@@ -33,15 +33,15 @@ pub enum KustomizationError {
     ApiVersion {
         /// The kind.
         kind: String,
-        /// What fits.
+        /// The apiVersion of that kind.
         wanted: &'static str,
-        /// What it says.
+        /// The actual one.
         found: String,
     },
 }
 
 impl KustomizationError {
-    /// Where the trouble stands.
+    /// The place of the error.
     #[must_use]
     pub fn place(&self) -> Place {
         match self {

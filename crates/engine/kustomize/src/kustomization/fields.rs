@@ -1,4 +1,4 @@
-//! The fields of a kustomization, the older ones made new.
+//! The fields of a kustomization, older ones converted.
 
 use crate::fields::FieldSpecs;
 use crate::generate::{GeneratorArgs, GeneratorOptions, HelmChart, HelmGlobals};
@@ -7,19 +7,19 @@ use crate::transform::{ImageChange, LabelOptions};
 use bumpwright_yaml::{Node, Place, Style};
 use compact_str::CompactString;
 
-/// A text and where it stands.
+/// A text and its place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Text {
     /// The text.
     pub text: CompactString,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
-    /// Whether it stands there as it is, line by line (`|`).
+    /// Whether it is a literal block (`|`), whose lines are those of the file.
     pub is_literal: bool,
 }
 
 impl Text {
-    /// A text that `node` says.
+    /// The text of `node`.
     pub(crate) fn of(text: CompactString, node: &Node) -> Self {
         let scalar = node.as_scalar();
         Self {
@@ -30,7 +30,7 @@ impl Text {
     }
 }
 
-/// What a directory builds.
+/// The content of a kustomization.
 #[derive(Debug, Default)]
 #[allow(missing_docs)] // each is named as its field
 pub struct Kustomization {
@@ -46,7 +46,7 @@ pub struct Kustomization {
     pub patches_json6902: Vec<Patch>,
     pub patches: Vec<Patch>,
     pub images: Vec<ImageChange>,
-    /// Entries as they stand: they may name files.
+    /// Entries as written: they may name files.
     pub replacements: Vec<Node>,
     pub replicas: Vec<Node>,
     pub vars: Vec<Var>,
@@ -66,7 +66,7 @@ pub struct Kustomization {
     pub build_metadata: Vec<Text>,
     pub openapi_path: Option<Text>,
     pub openapi_version: Option<Text>,
-    /// Older fields, and what to write instead.
+    /// Deprecated fields, and what to write instead.
     pub warnings: Vec<(Place, String)>,
 }
 
@@ -75,36 +75,36 @@ pub struct Kustomization {
 pub struct LabelEntry {
     /// The labels.
     pub pairs: Vec<(CompactString, Node)>,
-    /// Where to put them, besides on the object.
+    /// The fields to add them to, besides those of the object.
     pub options: LabelOptions,
-    /// More fields to put them into.
+    /// More fields to add them to.
     pub fields: FieldSpecs,
 }
 
 /// An entry of `patches` or `patchesJson6902`.
 #[derive(Debug, Clone, Default)]
 pub struct Patch {
-    /// The file with the patch; empty if it stands in `patch`.
+    /// The file with the patch; empty if `patch` has it.
     pub path: CompactString,
     /// The patch.
     pub patch: Text,
-    /// Which resources it is for; by the patch's own name if nothing.
+    /// The resources to patch; without it, those that the patch names.
     pub target: Option<Selector>,
     /// Whether it may change their name.
     pub allow_name_change: bool,
     /// Whether it may change their kind.
     pub allow_kind_change: bool,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub place: Place,
 }
 
-/// The order of what comes out.
+/// The order of the output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SortOptions {
     /// `fifo` or `legacy`.
     pub order: CompactString,
     /// The kinds that come first and last.
     pub legacy: Option<(Vec<CompactString>, Vec<CompactString>)>,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
 }

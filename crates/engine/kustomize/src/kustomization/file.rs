@@ -1,14 +1,14 @@
-//! The kustomization of a directory.
+//! Finds the kustomization of a directory.
 
 use super::KustomizationError;
 use crate::tree::{LoadError, Loader, TreeError};
 
-/// A kustomization as text.
+/// The text of a kustomization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KustomizationFile {
     /// Its name in its directory.
     pub name: &'static str,
-    /// Its bytes.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 

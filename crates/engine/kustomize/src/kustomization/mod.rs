@@ -1,8 +1,8 @@
-//! The file that says what a directory builds: found, read, checked, its older fields made new ones.
+//! The kustomization file: found, parsed, checked, its older fields converted.
 //!
 //! - [`find`]: the kustomization of a directory, as text.
 //! - [`Kustomization::read`]: its fields; unknown ones are an error.
-//! - [`crd_config`]: what `crds:` says about fields that hold names.
+//! - [`crd_config`]: the fields that hold names, according to `crds:`.
 
 mod crds;
 mod error;

@@ -1,4 +1,4 @@
-//! Reads a kustomization from its text: strictly, as kustomize does by way of JSON.
+//! Parses a kustomization: strictly, as kustomize does by way of JSON.
 
 use super::{Kustomization, KustomizationError, LabelEntry, Patch, SortOptions, Text};
 use crate::fields::{ConfigError, FieldSpec, FieldSpecs, Fields, settle};
@@ -13,7 +13,7 @@ const WHAT: &str = "kustomization";
 const VERSION: &str = "kustomize.config.k8s.io/v1beta1";
 const COMPONENT_VERSION: &str = "kustomize.config.k8s.io/v1alpha1";
 
-/// Fields that kustomize is about to drop, and what to write instead.
+/// Deprecated fields, and what to write instead.
 const DEPRECATED: [(&str, &str); 6] = [
     ("bases", "put its entries into 'resources'"),
     (
@@ -35,7 +35,7 @@ const DEPRECATED: [(&str, &str); 6] = [
     ),
 ];
 
-/// All fields, each before those that it is mistaken for.
+/// All fields, each before those that it may be mistaken for.
 const FIELDS: [&str; 34] = [
     "apiVersion",
     "kind",
@@ -74,17 +74,17 @@ const FIELDS: [&str; 34] = [
 ];
 
 impl Kustomization {
-    /// Reads a kustomization.
+    /// Parses a kustomization.
     ///
     /// # Errors
     ///
-    /// It is no YAML, is empty, or a field is unknown or has a wrong value.
+    /// It is not YAML, is empty, or a field is unknown or has a wrong value.
     pub fn read(bytes: &[u8], file: FileId) -> Result<Self, KustomizationError> {
         let node = read_first(bytes, &ReadOptions::sigs(file))?.unwrap_or_else(Node::null);
         Self::of_node(&node, bytes)
     }
 
-    /// Reads a kustomization from what is in a text.
+    /// Reads a kustomization from a parsed text.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl Kustomization {
         Ok(kustomization)
     }
 
-    /// Finds out which texts of several lines stand in the file as they are: on the way to JSON that is lost.
+    /// Finds out which multi-line texts are literal blocks: that is lost in JSON.
     fn mark_literals(&mut self, bytes: &[u8]) {
         let patches = self.patches.iter_mut().chain(&mut self.patches_json6902);
         let texts = patches
@@ -214,7 +214,7 @@ impl Kustomization {
             }
             fields.finish()?;
         }
-        // A map, whose keys are spelled as they are.
+        // A map, whose keys are case-sensitive.
         for (key, value) in pairs(fields, "openapi")? {
             let given =
                 Some(Text::of(value.as_str().unwrap_or_default().into(), &value)).filter(|text| !text.text.is_empty());
@@ -267,7 +267,7 @@ fn check_type(kind: &str, api_version: &str) -> Result<bool, KustomizationError>
     Ok(kind == "Component")
 }
 
-/// A string, and nothing else: JSON does not make one of a number.
+/// A string and nothing else: JSON does not convert a number.
 pub(super) fn text(fields: &mut Fields<'_>, name: &'static str) -> Result<Text, ConfigError> {
     fields.get(name).map_or(Ok(Text::default()), |node| {
         string(node).ok_or_else(|| fields.wrong(name, node, "a string; put it in quotes"))

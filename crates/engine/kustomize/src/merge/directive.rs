@@ -1,4 +1,4 @@
-//! `$patch` in mappings and in lists: found, taken out, told.
+//! `$patch` directives in mappings and lists.
 
 use super::MergeError;
 use super::elements::{Setter, scalar_text};
@@ -6,14 +6,14 @@ use bumpwright_yaml::{Mapping, Node, Place};
 
 const KEY: &str = "$patch";
 
-/// What a patch asks for at one place.
+/// The directive at one place of a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Directive {
-    /// To merge; also where nothing is said.
+    /// Merge; also the default.
     Merge,
-    /// To put the patch in place of what is there.
+    /// Replace the existing value by the patch.
     Replace,
-    /// To take away what is there.
+    /// Remove the existing value.
     Delete,
 }
 
@@ -32,7 +32,7 @@ impl Directive {
     }
 }
 
-/// What a mapping asks for. The directive is taken out of it.
+/// The directive of a mapping, which is removed from it.
 pub(super) fn of_mapping(mapping: &mut Mapping) -> Result<Directive, MergeError> {
     let Some(value) = mapping.get(KEY) else {
         return Ok(Directive::Merge);
@@ -42,8 +42,8 @@ pub(super) fn of_mapping(mapping: &mut Mapping) -> Result<Directive, MergeError>
     Ok(directive)
 }
 
-/// What an element of a list asks for on behalf of the list: one that says `$patch` and nothing else. Elements that say the
-/// same are taken out.
+/// The directive of a list: that of an element with nothing but `$patch`. Elements with the same directive are
+/// removed.
 pub(super) fn of_list(items: &mut Vec<Node>) -> Result<Directive, MergeError> {
     let found = items.iter().find_map(|item| Some((item.as_mapping()?, item.get(KEY)?)));
     let Some((mapping, value)) = found else {

@@ -1,8 +1,8 @@
 //! Lists whose elements merge: by one key, by several, or as a set of values.
 //!
-//! Lists in which every element has every key take the straight way ([`regular`]). The others go through the same steps as
-//! in kustomize, which finds, deletes and puts elements by what their keys say at that moment, in quadratic time. Objects
-//! depend on what comes out (ports with and without a protocol, a container without a name), odd as it is.
+//! Lists in which every element has every key are merged directly ([`regular`]). The others go through the same steps as
+//! in kustomize, which finds, removes and sets elements by their current values under the keys, in quadratic time. Objects
+//! depend on the result (ports with and without a protocol, a container without a name), odd as it is.
 
 use super::MergeError;
 use super::regular;
@@ -11,11 +11,11 @@ use crate::schema::TypeRef;
 use bumpwright_yaml::{Node, Value};
 use std::collections::HashSet;
 
-/// Where the other list is.
+/// The list of the patch.
 pub(super) enum PatchList {
     /// There is none.
     Absent,
-    /// The list came out of the patch itself.
+    /// The list of the object came from the patch itself.
     Same,
     /// These are its elements.
     Patch(Vec<Node>),
@@ -51,12 +51,12 @@ pub(super) fn merge(
     Ok(Outcome::Dest)
 }
 
-/// The text of a scalar, null or not; nothing for the others.
+/// The text of a scalar, null or not; `None` for other nodes.
 pub(super) fn scalar_text(node: &Node) -> &str {
     node.as_scalar().map_or("", |scalar| scalar.text.as_str())
 }
 
-/// What an element has_value under a key. The key without a name stands for the element itself.
+/// The value of an element under a key. The empty key stands for the element itself.
 pub(super) fn key_text<'n>(item: &'n Node, key: &str) -> &'n str {
     if key.is_empty() {
         return scalar_text(item);
@@ -68,7 +68,7 @@ fn is_empty_mapping(node: &Node) -> bool {
     matches!(&node.value, Value::Mapping(mapping) if mapping.entries.is_empty())
 }
 
-/// Whether kustomize drops it from any list that it touches.
+/// Whether kustomize drops it from any list that it changes.
 pub(super) fn is_droppable(node: &Node) -> bool {
     node.is_null() || is_empty_mapping(node)
 }
@@ -85,7 +85,7 @@ fn used_keys<'k>(keys: &[&'k str], items: &[Node], from: &PatchList) -> Vec<&'k 
     if used.is_empty() { keys.to_vec() } else { used }
 }
 
-/// The steps of kustomize over one list. Elements are told by number, so that one may stand in several lists.
+/// The steps of kustomize over one list. Elements are referred to by number, so that one may be in several lists.
 struct ListMerge<'k> {
     keys: Vec<&'k str>,
     /// The elements of the object, then those of the patch.
@@ -100,7 +100,7 @@ enum PatchIndices {
     Patch(Vec<usize>),
 }
 
-/// What elements say under the keys.
+/// The values of elements under the keys.
 type Values = Vec<String>;
 
 impl<'k> ListMerge<'k> {
@@ -147,7 +147,7 @@ impl<'k> ListMerge<'k> {
         Ok(())
     }
 
-    /// What the elements say under the keys, each combination once: those of the patch first.
+    /// The combinations of values under the keys, each once: those of the patch first.
     fn values(&self) -> Vec<Values> {
         let patch: &[usize] = match &self.origin {
             PatchIndices::Patch(patch) => patch,
@@ -162,7 +162,7 @@ impl<'k> ListMerge<'k> {
         all.filter(|values| seen.insert(values.clone())).collect()
     }
 
-    /// The keys that any combination has, and their places; all where none has one.
+    /// The keys in any combination, and their indices; all where none has one.
     fn known_keys(&self, list: &[Values]) -> (Vec<&'k str>, Vec<usize>) {
         let has = |at: usize| {
             list.iter()
@@ -177,7 +177,7 @@ impl<'k> ListMerge<'k> {
         (keys, places)
     }
 
-    /// Merges what both lists have under one combination of keys.
+    /// Merges the elements of both lists with one combination of keys.
     fn element(
         &mut self,
         walk: Walk<'_>,
@@ -202,7 +202,7 @@ impl<'k> ListMerge<'k> {
         self.setter(keys, values).set(added, Some(id))
     }
 
-    /// The element that comes out of the merge of the first ones that say `values`.
+    /// The merge of the first elements with `values`.
     fn merged(
         &mut self,
         walk: Walk<'_>,
@@ -244,7 +244,7 @@ impl<'k> ListMerge<'k> {
         }
     }
 
-    /// The first element that has_value exactly `values`: those of them that say anything, if any does.
+    /// The first element with exactly `values`: only those that are not empty, if any is.
     fn find(&self, list: &[usize], keys: &[&str], values: &[&str]) -> Option<usize> {
         let any = values.iter().any(|value| !value.is_empty());
         let pairs = || keys.iter().zip(values).filter(|(_, value)| !any || !value.is_empty());
@@ -256,7 +256,7 @@ impl<'k> ListMerge<'k> {
         ids.find(|id| self.nodes.get(*id).is_some_and(matches))
     }
 
-    /// Gives an element the key that another one, merged with it, said.
+    /// Sets the key of an element to that of another one merged with it.
     fn complete(&mut self, id: usize, key: &str, value: &str) -> Result<(), MergeError> {
         let Some(node) = self.nodes.get_mut(id) else {
             return Ok(());
@@ -271,7 +271,7 @@ impl<'k> ListMerge<'k> {
         Ok(())
     }
 
-    /// Puts the elements of the object behind those that were merged; an element already there is put over that.
+    /// Appends the elements of the object to the merged ones; an element already there replaces that.
     fn append(&self, added: &mut Vec<usize>, keys: &[&str]) -> Result<(), MergeError> {
         for id in &self.dest {
             let Some(item) = self.nodes.get(*id) else {
@@ -307,7 +307,7 @@ impl<'k> ListMerge<'k> {
         }
     }
 
-    /// Moves the elements of `list` into `items`. One that stands in it twice is copied.
+    /// Moves the elements of `list` into `items`. One that it holds twice is copied.
     fn put(self, items: &mut Vec<Node>, list: &[usize]) {
         let mut left = vec![0_usize; self.nodes.len()];
         for id in list {
@@ -326,7 +326,7 @@ impl<'k> ListMerge<'k> {
     }
 }
 
-/// Lets combinations that differ only in what one of them leaves out be the same.
+/// Unifies combinations that differ only in missing values.
 fn fill_gaps(list: &mut [Values]) {
     for one in 0..list.len() {
         let Some(values) = list.get(one).cloned() else {
@@ -345,7 +345,7 @@ fn fill_gaps(list: &mut [Values]) {
     }
 }
 
-/// Both together, if they have one value in common and differ in none that both say.
+/// Both together, if they have one value in common and no different ones.
 fn union(one: &Values, other: &Values) -> Option<Values> {
     let common = one.iter().zip(other).any(|(a, b)| a == b);
     let differ = |(a, b): (&String, &String)| a != b && !a.is_empty() && !b.is_empty();
@@ -356,20 +356,19 @@ fn union(one: &Values, other: &Values) -> Option<Values> {
     Some(one.iter().zip(other).map(larger).collect())
 }
 
-/// Finds elements by what they say under keys, to put another in their place or to take them out.
+/// Finds elements by their values under keys, to replace or remove them.
 pub(super) struct Setter<'n> {
-    /// What the numbers in lists stand for.
+    /// The elements, by number.
     pub(super) nodes: &'n [Node],
     /// The keys; `[""]` for elements that are values themselves.
     pub(super) keys: &'n [&'n str],
-    /// What an element has_value under them to be found: nothing at all stands for anything. Fewer than keys: the first ones
-    /// count.
+    /// The values of an element to find: an empty list matches anything. If fewer than keys, the first keys count.
     pub(super) values: &'n [&'n str],
 }
 
 impl Setter<'_> {
-    /// Puts `element` in place of all that are found, or at the end; without one, takes them out. Empty elements go in any
-    /// case, and so do all others where there are no values.
+    /// Replaces all matches by `element`, or appends it; without one, removes them. Empty elements are removed in any case,
+    /// and so are all others where there are no values.
     pub(super) fn set(&self, list: &mut Vec<usize>, element: Option<usize>) -> Result<(), MergeError> {
         let mut found = false;
         let mut kept = Vec::with_capacity(list.len() + 1);
@@ -413,7 +412,7 @@ impl Setter<'_> {
     }
 }
 
-/// Whether an element has_value `value` under `key`; an empty value stands for any.
+/// Whether an element has `value` under `key`; an empty value matches any.
 fn has_value(node: &Node, key: &str, value: &str) -> Result<bool, MergeError> {
     if key.is_empty() {
         NodeKind::Scalar.expect_of(node)?;

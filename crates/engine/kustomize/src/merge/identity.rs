@@ -1,4 +1,4 @@
-//! A patch that leaves the identity of the object alone.
+//! Merges a patch without a change of the object's identity.
 
 use super::{MergeError, Merged, merge};
 use crate::fields::{new_string, untagged};
@@ -7,7 +7,7 @@ use bumpwright_yaml::{Entry, Mapping, Node, Place, Scalar, Style, Tag, Value};
 use compact_str::CompactString;
 use std::collections::HashMap;
 
-/// What of an object's identity a patch may change (`options:` of an entry in `patches`).
+/// The parts of an object's identity that a patch may change (`options:` of an entry in `patches`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changes {
     /// `allowNameChange`
@@ -16,8 +16,8 @@ pub struct Changes {
     pub kind: bool,
 }
 
-/// Merges `patch` into `object`, and puts name, namespace and kind back to what they were, except where `changes` allows
-/// otherwise. The namespace never changes.
+/// Merges `patch` into `object`, then restores name, namespace and kind, except where `changes` allows otherwise. The
+/// namespace never changes.
 ///
 /// # Errors
 ///
@@ -47,8 +47,8 @@ pub fn apply(object: &mut Node, patch: Node, schema: &Schema, changes: Changes) 
     Ok(Merged::Kept)
 }
 
-/// Readies a copy of a patch for an object that a selector (`target:`) has found: it takes over the object's apiVersion, and
-/// its labels and annotations become strings, nulls among them (`a: null` sets `"null"` where it would take `a` away in
+/// Prepares a copy of a patch for an object that a selector (`target:`) has found: it takes over the object's apiVersion, and
+/// its labels and annotations become strings, nulls included (`a: null` sets `"null"` where it would remove `a` in
 /// a patch without a target).
 pub fn prepare(patch: &mut Node, object: &Node) {
     if let Some(version) = object.get("apiVersion").and_then(Node::as_str) {
@@ -68,8 +68,8 @@ pub fn prepare(patch: &mut Node, object: &Node) {
     }
 }
 
-/// Writes labels or annotations as kustomize does when it sets all of them: strings, whatever they were and however they
-/// were spelled, and of those with one key the last.
+/// Writes labels or annotations as kustomize does when it sets all of them: strings, whatever their type and spelling,
+/// and the last of duplicate keys.
 pub(crate) fn respell(texts: &mut Mapping) {
     let mut entries: Vec<Entry> = Vec::with_capacity(texts.entries.len());
     let mut places = HashMap::new();
@@ -87,7 +87,7 @@ pub(crate) fn respell(texts: &mut Mapping) {
     texts.flow = false;
 }
 
-/// Makes a string of what a value says; lists and mappings say nothing.
+/// The text of a value as a string; `None` for lists and mappings.
 fn make_string(node: &mut Node) {
     let text = node
         .as_scalar()
@@ -95,7 +95,7 @@ fn make_string(node: &mut Node) {
     node.value = new_string(&text).value;
 }
 
-/// Puts a text among the metadata, made where there are none.
+/// Sets a text in the metadata, created where there is none.
 fn set_metadata(object: &mut Node, key: &str, text: &str) {
     let Some(mapping) = object.as_mapping_mut() else {
         return;
@@ -107,8 +107,8 @@ fn set_metadata(object: &mut Node, key: &str, text: &str) {
     set(metadata, key, text);
 }
 
-/// Puts a text under a key. It is spelled as what is there, and without quotes has no tag: it counts as what it looks like,
-/// also once another text takes its place. Where nothing is there, it is a string.
+/// Sets a text under a key. It takes the style of the existing value, and without quotes has no tag: its type follows
+/// from its text, also after the next change. Where there is no value, it is a string.
 fn set(node: &mut Node, key: &str, text: &str) {
     let Some(mapping) = node.as_mapping_mut() else {
         return;

@@ -4,19 +4,19 @@
 //! object + patch + Schema ─▶ walk: mapping (fields) · list (elements by key) · scalar ─▶ object changed in place
 //! ```
 //!
-//! * [`merge`]: the patch into the object; tells whether the object is gone (`$patch: delete`).
+//! * [`merge`]: the patch into the object; returns whether the object is deleted (`$patch: delete`).
 //! * [`apply`]: the same, and name, namespace and kind stay what they were unless [`Changes`] allows more.
-//! * [`prepare`]: what happens to a patch before it meets an object that a selector has found.
+//! * [`prepare`]: prepares a patch for an object that a selector has found.
 //!
-//! What one may not expect, and what holds in kustomize v5.8:
+//! What may surprise, and is so in kustomize v5.8:
 //! * `$patch: replace|delete|merge` count in mappings and as an element of their own in lists that merge. `$retainKeys`,
-//!   `$setElementOrder/…` and `$deleteFromPrimitiveList/…` mean nothing: they are fields like any other.
-//! * A list merges its elements only where a schema names a strategy; all others are replaced as they stand, directives
-//!   within them included.
-//! * All of the object is walked, not only what the patch names: fields that are empty (`a:`) go away, elements of merging
+//!   `$setElementOrder/…` and `$deleteFromPrimitiveList/…` are fields like any other.
+//! * A list merges its elements only where a schema names a strategy; all others are replaced as they are, including
+//!   directives within them.
+//! * All of the object is walked, not only the fields of the patch: empty fields (`a:`) are removed, elements of merging
 //!   lists with the same key become one.
 //! * A value that replaces a scalar takes over its quotes, and with them its type: `80` over `"8080"` is the string `"80"`.
-//! * `$patch: replace` on the whole object changes nothing, and so it does on an element of a list that merges.
+//! * `$patch: replace` on the whole object has no effect, nor has it on an element of a list that merges.
 
 mod directive;
 mod elements;
@@ -30,7 +30,7 @@ pub use walk::{Merged, merge};
 
 use bumpwright_yaml::Place;
 
-/// Why a patch does not merge.
+/// An error of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     /// The patch has another kind of value than the object.
@@ -38,35 +38,35 @@ pub enum MergeError {
     Kind {
         /// The field, as `spec.template`.
         path: String,
-        /// What the object has there.
+        /// The object's kind of node.
         expected: &'static str,
-        /// What was found.
+        /// The patch's.
         found: &'static str,
-        /// Where that stands.
+        /// Its place.
         place: Place,
     },
-    /// `$patch` says something unknown.
+    /// `$patch` has an unknown value.
     #[error("{path}: unknown patch strategy '{strategy}': `$patch` is one of delete, merge, replace")]
     Directive {
         /// The field.
         path: String,
-        /// What it says.
+        /// The value.
         strategy: String,
-        /// Where it stands.
+        /// Its place.
         place: Place,
     },
-    /// More levels than a real object has.
+    /// The nesting exceeds a limit beyond any real object.
     #[error("{path}: nested too deeply")]
     Depth {
         /// The field.
         path: String,
-        /// Where it stands.
+        /// Its place.
         place: Place,
     },
 }
 
 impl MergeError {
-    /// Where the fault stands: in the patch, mostly.
+    /// The place of the error: mostly in the patch.
     #[must_use]
     pub const fn place(&self) -> Place {
         match self {
@@ -74,7 +74,7 @@ impl MergeError {
         }
     }
 
-    /// The same fault, seen from one level up.
+    /// The same error, with the field of the parent.
     fn below(mut self, part: &str) -> Self {
         let (Self::Kind { path, .. } | Self::Directive { path, .. } | Self::Depth { path, .. }) = &mut self;
         match path.as_str() {

@@ -1,6 +1,6 @@
-//! Lists as they mostly are: every element has every key. Linear in their length.
+//! Merges regular lists, where every element has every key, in linear time.
 //!
-//! Of elements with equal keys the first one is merged, and the last one of the object stays in the end.
+//! Of elements with equal keys the first one is merged, and the last one of the object remains.
 
 use super::MergeError;
 use super::elements::{PatchList, is_droppable, key_text};
@@ -10,16 +10,16 @@ use bumpwright_yaml::Node;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
-/// Lists up to this length are searched from the front: cheaper than an index.
+/// Lists up to this length are searched linearly: cheaper than an index.
 const SHORT: usize = 8;
 
-/// Which elements have equal keys.
+/// The elements with equal keys.
 pub(super) struct Pairs {
     /// For every element of the object, the first one with its keys.
     first: Vec<usize>,
     /// For every first one, the last.
     last: Vec<usize>,
-    /// For every element of the patch, what it is merged with.
+    /// For every element of the patch, its partner.
     patch: Vec<Partner>,
 }
 
@@ -29,11 +29,11 @@ enum Partner {
     Dest(usize),
     /// None: it is new.
     None,
-    /// It does not count, for the patch has another with its keys.
+    /// It is ignored, since the patch has another with its keys.
     Ignored,
 }
 
-/// An element, told by what it says under the keys.
+/// An element, compared by its values under the keys.
 struct ByKeys<'n> {
     item: &'n Node,
     keys: &'n [&'n str],
@@ -44,7 +44,7 @@ impl ByKeys<'_> {
         self.keys.iter().map(|key| key_text(self.item, key))
     }
 
-    /// Whether it says something under each.
+    /// Whether it has a value under each key.
     fn is_complete(&self) -> bool {
         let fits = self.keys == [""] || self.item.as_mapping().is_some();
         fits && !is_droppable(self.item) && self.values().all(|value| !value.is_empty())
@@ -65,7 +65,7 @@ impl Hash for ByKeys<'_> {
     }
 }
 
-/// The first elements of a list by their keys.
+/// The first elements of a list, indexed by their keys.
 struct Index<'n> {
     keys: &'n [&'n str],
     items: &'n [Node],
@@ -96,7 +96,7 @@ impl<'n> Index<'n> {
     }
 }
 
-/// Which elements go together; nothing if one lacks a key.
+/// Pairs the elements; `None` if one lacks a key.
 pub(super) fn pair(keys: &[&str], items: &[Node], from: &PatchList) -> Option<Pairs> {
     let patch = from.patch();
     let complete = |item| ByKeys { item, keys }.is_complete();
@@ -122,7 +122,7 @@ pub(super) fn pair(keys: &[&str], items: &[Node], from: &PatchList) -> Option<Pa
 
 /// Merges into `items`.
 ///
-/// With one key, elements that the patch names come first, in its order; with several (`in_order`), only those that are new do.
+/// With one key, elements of the patch come first, in its order; with several (`in_order`), only new ones do.
 pub(super) fn merge<'s>(
     walk: Walk<'s>,
     items: &mut Vec<Node>,
@@ -165,12 +165,12 @@ pub(super) fn merge<'s>(
     Ok(())
 }
 
-/// What is known of the elements with the keys of this one, the first of them.
+/// The state of the elements with the same keys, kept at the first of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum GroupState {
     Untouched,
     Kept,
-    /// They are gone, or already in the list that comes out.
+    /// They are removed, or already in the result.
     Done,
 }
 
@@ -187,9 +187,9 @@ struct RegularList<'o, 's> {
 }
 
 impl RegularList<'_, '_> {
-    /// Merges the first element with some keys; puts the last one out, unless that waits for its turn.
+    /// Merges the first element with some keys; appends the last one, unless that waits for its turn.
     ///
-    /// What the patch would put in place of an element does not count: the element of the object wins in the end.
+    /// A replacement of an element by the patch has no effect: the element of the object wins in the end.
     fn merge(&mut self, first: usize, origin: Origin<'_>) -> Result<(), MergeError> {
         let node = self.dest.get_mut(first).and_then(Option::as_mut);
         let state = match self.walk.node(node, origin, self.of)? {
@@ -208,7 +208,7 @@ impl RegularList<'_, '_> {
         Ok(())
     }
 
-    /// Goes over an element of the object: what the patch did not name is walked over, and put out where its time has come.
+    /// Visits an element of the object: one that the patch does not name is walked over, and appended where its turn has come.
     fn visit(&mut self, at: usize, origin: Origin<'_>) -> Result<(), MergeError> {
         let Some(&first) = self.pairs.first.get(at) else {
             return Ok(());

@@ -1,7 +1,7 @@
-//! The walk over object and patch at once.
+//! Walks over object and patch together.
 //!
-//! Every function gets what the object has (`dest`) and where the patch stands ([`Origin`]), changes both in place, and
-//! tells which of them is the result ([`Outcome`]): the caller moves it to where it belongs.
+//! Every function gets the object's value (`dest`) and the source of the patch ([`Origin`]), changes both in place, and
+//! returns which of them is the result ([`Outcome`]): the caller moves it to its destination.
 
 use super::MergeError;
 use super::directive::{self, Directive};
@@ -10,19 +10,19 @@ use crate::fields::is_other_in_yaml_1_1;
 use crate::schema::{Schema, TypeRef};
 use bumpwright_yaml::{Entry, Mapping, Node, Style, Tag, Value};
 
-/// Levels of nesting, of which real objects have thirty: recursion stays within a thread's stack.
+/// Maximum depth, of which real objects have thirty: recursion stays within a thread's stack.
 const MAX_DEPTH: usize = 1000;
 
-/// What became of an object.
+/// The result of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merged {
-    /// It is there still.
+    /// The object remains.
     Kept,
-    /// The patch takes it away. What is left of the node means nothing.
+    /// The patch deletes it. What is left of the node is meaningless.
     Deleted,
 }
 
-/// Merges `patch` into `object`. Costs what both hold.
+/// Merges `patch` into `object`, in time linear in both.
 ///
 /// # Errors
 ///
@@ -30,34 +30,34 @@ pub enum Merged {
 pub fn merge(object: &mut Node, mut patch: Node, schema: &Schema) -> Result<Merged, MergeError> {
     let walk = Walk { schema, depth: 0 };
     match walk.node(Some(object), Origin::Patch(&mut patch), None)? {
-        // The whole object cannot be exchanged: kustomize looks at what it had before.
+        // The whole object cannot be replaced: kustomize continues with the old one.
         Outcome::Dest | Outcome::Origin => Ok(Merged::Kept),
         Outcome::Gone => Ok(Merged::Deleted),
     }
 }
 
-/// Where the patch stands.
+/// The patch for a value.
 pub(super) enum Origin<'n> {
-    /// It says nothing here.
+    /// None.
     Absent,
-    /// What is in the object came out of the patch: directives in it still count, nulls still go.
+    /// The value came from the patch: directives in it still apply, nulls are still removed.
     Same,
-    /// It says this.
+    /// This value.
     Patch(&'n mut Node),
 }
 
 /// Which node is the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The one of the object.
+    /// That of the object.
     Dest,
-    /// The one of the patch.
+    /// That of the patch.
     Origin,
     /// None.
     Gone,
 }
 
-/// What stays the same below a node, and how deep it is.
+/// What is constant below a node, and its depth.
 #[derive(Clone, Copy)]
 pub(super) struct Walk<'s> {
     schema: &'s Schema,
@@ -86,7 +86,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// The type that a value says itself, as objects within objects do.
+    /// The type that a value declares itself, as objects within objects do.
     fn own_type(self, dest: Option<&Node>, origin: &Origin<'_>) -> Type<'s> {
         let declared = |node: &Node| {
             let text = |key| node.get(key).map_or("", |value| value.as_str().unwrap_or(""));
@@ -100,7 +100,7 @@ impl<'s> Walk<'s> {
         })
     }
 
-    /// The kind of what is there, if anything but null is; both sides have the same.
+    /// The kind of both sides, unless both are null; an error if they differ.
     fn kind(self, dest: Option<&Node>, origin: &Origin<'_>) -> Result<Option<NodeKind>, MergeError> {
         let dest = dest.filter(|node| !node.is_null());
         let patch = match origin {
@@ -124,14 +124,14 @@ impl<'s> Walk<'s> {
         let kept_null = dest.as_deref().is_some_and(is_written_null);
         let dest = dest.and_then(Node::as_mapping_mut);
         match (dest, origin) {
-            // A null that is spelled out stays; an empty value does not.
+            // An explicit null stays; an empty value does not.
             (None, Origin::Absent) if kept_null => Ok(Outcome::Dest),
             (None, Origin::Absent | Origin::Same) => Ok(Outcome::Gone),
             (None, Origin::Patch(patch)) => {
                 let Some(patch) = patch.as_mapping_mut() else {
                     return Ok(Outcome::Gone);
                 };
-                // An unknown directive is no error here, and stays.
+                // An unknown directive is not an error here, and stays.
                 if directive::of_mapping(patch) == Ok(Directive::Delete) {
                     return Ok(Outcome::Gone);
                 }
@@ -171,7 +171,7 @@ impl<'s> Walk<'s> {
         let again = repeated(&dest.entries);
         let (mut fault, mut at) = (None, 0..);
         dest.entries.retain_mut(|entry| {
-            // Of a field that stands twice the second stays as it is.
+            // The second of duplicate fields stays as it is.
             let is_again = at.next().is_some_and(|at| again.binary_search(&at).is_ok());
             if fault.is_some() || is_again {
                 return true;
@@ -199,7 +199,7 @@ impl<'s> Walk<'s> {
         Ok(Outcome::Dest)
     }
 
-    /// Merges one field that the object has; whether it stays.
+    /// Merges one field that the object has; returns whether it stays.
     fn field(self, entry: &mut Entry, from: Option<Node>, same: bool, of: Type<'s>) -> Result<bool, MergeError> {
         let of = of.and_then(|of| of.field(&entry.key.text));
         let Some(mut patch) = from else {
@@ -258,7 +258,7 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// What a node is, for the question whether two go together.
+/// The kind of a node, for the question whether two can be merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NodeKind {
     Mapping,
@@ -298,12 +298,12 @@ impl NodeKind {
     }
 }
 
-/// Whether it is `null`, `~` or the like, and not just empty.
+/// Whether it is an explicit `null`, `~` or the like.
 fn is_written_null(node: &Node) -> bool {
     node.is_null() && node.as_scalar().is_some_and(|scalar| !scalar.text.is_empty())
 }
 
-/// A value that replaces another is spelled as that was. Quotes make a string of it, unless a tag stood before them.
+/// Gives a value the style of the one that it replaces. Quotes make it a string, unless a tag stood before them.
 fn take_style(new: &mut Node, old: &Node) {
     match (&mut new.value, &old.value) {
         (Value::Scalar(new), Value::Scalar(old)) => {
@@ -322,7 +322,7 @@ fn take_style(new: &mut Node, old: &Node) {
     }
 }
 
-/// Quotes a string, or a scalar without a tag, that YAML 1.1 takes for something else (`yes`, `1:30`): it is a string from
+/// Quotes a string, or a scalar without a tag, that YAML 1.1 reads as something else (`yes`, `1:30`): it is a string from
 /// now on, and its successor keeps the quotes.
 fn quote_old_words(node: &mut Node) {
     if let Value::Scalar(scalar) = &mut node.value
@@ -335,7 +335,7 @@ fn quote_old_words(node: &mut Node) {
     }
 }
 
-/// The places of entries whose key an earlier one has.
+/// The positions of entries with the key of an earlier one.
 fn repeated(entries: &[Entry]) -> Vec<usize> {
     let key = |at: usize| entries.get(at).map(|entry| entry.key.text.as_str());
     let mut order: Vec<usize> = (0..entries.len()).collect();
@@ -349,10 +349,10 @@ fn repeated(entries: &[Entry]) -> Vec<usize> {
     again
 }
 
-/// The fields of a patch, to be taken by name. Of those with one name the first counts.
+/// The fields of a patch, to be taken by name. The first of duplicates counts.
 struct PatchFields {
     entries: Vec<Option<Entry>>,
-    /// Their numbers, by name.
+    /// Their indices, by name.
     order: Vec<usize>,
     flow: bool,
 }
@@ -370,7 +370,7 @@ impl PatchFields {
         }
     }
 
-    /// Its key stays, for the order holds by it; with a null it adds nothing in the end.
+    /// Takes a value. Its key stays, for the order depends on it; with a null it adds nothing in the end.
     fn take(&mut self, key: &str) -> Option<Node> {
         let found = self.order.binary_search_by(|at| name(&self.entries, *at).cmp(key));
         let at = *self.order.get(found.ok()?)?;

@@ -1,6 +1,6 @@
 //! Splits a line into words as a shell does.
 
-/// The words of a line: quotes and backslashes are undone, `#` outside of quotes begins a comment. Nothing if a quote
+/// The words of a line: quotes and backslashes are undone, `#` outside of quotes begins a comment. `None` if a quote
 /// is not closed.
 pub(super) fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();

@@ -12,7 +12,7 @@ const ANNOTATIONS: [&str; 3] = [
     "internal.config.kubernetes.io/function",
 ];
 
-/// What the annotation of a config says about the function to run.
+/// The function of a config, from its annotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Function {
     /// A program.
@@ -29,7 +29,7 @@ pub(super) enum Function {
 }
 
 impl Function {
-    /// The function that a config names, if it names one.
+    /// The function of a config, if it has one.
     pub(super) fn of(config: &Resource) -> Result<Option<Self>, PluginError> {
         let Some(text) = ANNOTATIONS.iter().find_map(|key| config.annotation(key)) else {
             return Ok(None);
@@ -62,7 +62,7 @@ impl Function {
     }
 }
 
-/// What a function reads: objects and config as kyaml prints them, with the annotations that it puts on.
+/// The input of a function: objects and config as kyaml prints them, with its annotations.
 pub(super) fn resource_list(items: &[Node], config: &Node) -> Result<String, WriteError> {
     let mut numbered = Vec::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
@@ -92,7 +92,7 @@ pub(super) fn resource_list(items: &[Node], config: &Node) -> Result<String, Wri
     Ok(text)
 }
 
-/// A node as it is after it was printed and read again: sorted, and with the quotes that it needs.
+/// A node as printed and read again: sorted, and quoted as needed.
 fn printed(node: &Node) -> Result<Node, WriteError> {
     let mut text = String::new();
     write_sigs(node, &mut text)?;
@@ -100,7 +100,7 @@ fn printed(node: &Node) -> Result<Node, WriteError> {
     Ok(read.ok().flatten().unwrap_or_else(|| node.clone()))
 }
 
-/// Puts an annotation on, in single quotes.
+/// Sets an annotation, in single quotes.
 fn annotate(node: &mut Node, key: &str, text: &str) {
     let metadata = node.get_mut("metadata").and_then(Node::as_mapping_mut);
     let annotations = metadata.map(|metadata| metadata.get_or_insert_with("annotations", Node::mapping));
@@ -117,7 +117,7 @@ fn annotate(node: &mut Node, key: &str, text: &str) {
 mod tests {
     use super::*;
 
-    /// As the real kustomize v5.8.2 gives it to a function, apart from annotations of its own on object and config.
+    /// The input of a function in the real kustomize v5.8.2, apart from annotations of its own on object and config.
     const REAL: &str = "apiVersion: config.kubernetes.io/v1
 kind: ResourceList
 items:

@@ -1,7 +1,7 @@
-//! Plugins that are programs: exec plugins, and functions as the KRM function specification has them.
+//! Plugins that are programs: exec plugins, and functions of the KRM function specification.
 //!
-//! [`Plugin::load`] finds out what the config of a generator or transformer stands for; [`Plugin::generate`] and
-//! [`Plugin::transform`] run it. Go plugins and containers are refused with an error that says so.
+//! [`Plugin::load`] resolves the config of a generator or transformer; [`Plugin::generate`] and
+//! [`Plugin::transform`] run it. Go plugins and containers are rejected with an error that says so.
 
 mod arguments;
 mod function;

@@ -7,7 +7,7 @@ use crate::schema::SchemaChoice;
 use crate::tree::{Argument, Command, LoadError, Loader, PluginFile, World, WorldError};
 use bumpwright_yaml::{FileId, Node, WriteError, write_sigs};
 
-/// A plugin that cannot be run, or does not do as it should.
+/// A plugin that cannot be run, or whose output is invalid.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum PluginError {
     /// Plugins are not allowed.
@@ -19,23 +19,23 @@ pub enum PluginError {
     /// Helm is not allowed.
     #[error("must specify --enable-helm")]
     HelmDisabled,
-    /// Nothing is installed for it.
+    /// It is not installed.
     #[error("{plugin}: no plugin found at {path}; put the program there, or set KUSTOMIZE_PLUGIN_HOME")]
     Absent {
         /// The config.
         plugin: String,
-        /// Where the program would be.
+        /// The expected path of the program.
         path: String,
     },
-    /// Nothing can be installed for it.
+    /// It cannot be installed.
     #[error("{plugin}: no plugin can be run: {why}")]
     Impossible {
         /// The config.
         plugin: String,
-        /// Why, with the way out if there is one.
+        /// The reason, with the way out if there is one.
         why: String,
     },
-    /// The program may not be executed.
+    /// The program is not executable.
     #[error("unexecutable plugin at: {0}; set its executable bit")]
     NotExecutable(String),
     /// It is a Go plugin.
@@ -52,23 +52,23 @@ pub enum PluginError {
     /// It is a Starlark script.
     #[error("{0}: Starlark functions are not supported; make it a program (exec)")]
     Starlark(String),
-    /// A built-in kind that there is not.
+    /// An unknown built-in kind.
     #[error("unable to load builtin {0}")]
     Builtin(String),
-    /// A kind that makes objects stands where one that changes them is needed, or the other way round.
+    /// A generator stands where a transformer is needed, or the other way round.
     #[error("plugin {plugin} is not a {wanted}")]
     Role {
         /// The config.
         plugin: String,
-        /// What is needed.
+        /// The needed kind.
         wanted: &'static str,
     },
-    /// The annotation with the function is no YAML.
+    /// The annotation with the function is not YAML.
     #[error("{plugin}: the annotation with the function: {error}")]
     Spec {
         /// The config.
         plugin: String,
-        /// What is wrong.
+        /// The problem.
         error: bumpwright_yaml::ReadError,
     },
     /// The line of arguments has an open quote.
@@ -79,7 +79,7 @@ pub enum PluginError {
     ArgumentFile {
         /// The config.
         plugin: String,
-        /// What is wrong.
+        /// The problem.
         error: LoadError,
     },
     /// It failed.
@@ -87,31 +87,31 @@ pub enum PluginError {
     Run {
         /// The config.
         plugin: String,
-        /// What it said.
+        /// The program's error.
         error: WorldError,
     },
-    /// What it wrote is no resources.
+    /// Its output has no valid resources.
     #[error("output of {plugin}: {error}")]
     Output {
         /// The config.
         plugin: String,
-        /// What is wrong.
+        /// The problem.
         error: ReadError,
     },
-    /// What it should read cannot be written.
+    /// Its input cannot be written.
     #[error("input of {plugin}: {error}")]
     Input {
         /// The config.
         plugin: String,
-        /// What is wrong.
+        /// The problem.
         error: WriteError,
     },
-    /// It wrote two resources of one id.
+    /// Its output has two resources of one id.
     #[error("plugin {plugin} generated duplicate resource: {error}")]
     Duplicate {
         /// The config.
         plugin: String,
-        /// Which.
+        /// The id.
         error: IdError,
     },
     /// An annotation has a wrong value.
@@ -142,11 +142,11 @@ pub struct Plugin<'a> {
 }
 
 impl<'a> Plugin<'a> {
-    /// The plugin that a config stands for. `functions` allows functions that are programs.
+    /// The plugin of a config. `functions` allows functions that are programs.
     ///
     /// # Errors
     ///
-    /// There is none, or none that can be run.
+    /// There is none, or it cannot be run.
     pub fn load(
         config: &Resource,
         functions: bool,
@@ -199,7 +199,7 @@ impl<'a> Plugin<'a> {
         }
     }
 
-    /// The arguments that the config gives: in a line, and in the lines of a file.
+    /// The arguments in the config: those of a line, then those of the lines of a file.
     fn given_arguments(&self) -> Result<Vec<String>, PluginError> {
         let text = |key: &str| self.config.get(key).and_then(Node::as_str).unwrap_or_default();
         let line = words(text("argsOneLiner"));
@@ -230,7 +230,7 @@ impl<'a> Plugin<'a> {
         }
     }
 
-    /// Runs it on objects and gives what it wrote.
+    /// Runs it on objects and returns its output.
     fn run(&self, items: Vec<Node>) -> Result<Vec<Resource>, PluginError> {
         let texts = self.arguments.iter().map(|text| Argument::Text(text.clone()));
         let config = self.written(&self.config)?;
@@ -269,14 +269,14 @@ impl<'a> Plugin<'a> {
         })
     }
 
-    /// What it makes.
+    /// Runs it as a generator.
     ///
     /// # Errors
     ///
-    /// It fails, or what it makes is wrong.
+    /// It fails, or its output is invalid.
     pub fn generate(&self) -> Result<ResMap, PluginError> {
         let items = if self.is_function {
-            // A function is not run on nothing, so it gets its own config.
+            // A function is never run without input, so it gets its own config.
             let mut config = Resource::new(self.config.clone(), self.schema);
             config.set_annotation(LOCAL_CONFIG, "true");
             vec![config.with_annotations()]
@@ -298,7 +298,7 @@ impl<'a> Plugin<'a> {
         }
     }
 
-    /// What the annotations of a generated object say about its name and about one that is there already.
+    /// Reads the annotations of a generated object about its name hash and behavior.
     fn take_options(&self, resource: &mut Resource) -> Result<(), PluginError> {
         let behavior = resource.take_annotation(BEHAVIOR);
         let hash = resource.take_annotation(HASH);
@@ -323,11 +323,11 @@ impl<'a> Plugin<'a> {
         Ok(())
     }
 
-    /// Lets it change a map: objects are known again by their ids, new ones go to the end, missing ones go.
+    /// Runs it on a map: objects are matched by their ids, new ones are appended, missing ones removed.
     ///
     /// # Errors
     ///
-    /// It fails, or writes two objects of one id.
+    /// It fails, or its output has two objects of one id.
     pub fn transform(&self, map: &mut ResMap) -> Result<(), PluginError> {
         let items = map.list().iter().map(|resource| {
             let id = resource.id();

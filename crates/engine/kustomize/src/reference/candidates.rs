@@ -1,4 +1,4 @@
-//! The objects that a name may mean: those that were renamed, by the names that they had.
+//! The objects that a name may refer to: those that were renamed, by former name.
 
 use crate::Gvk;
 use crate::resource::{ResId, ResMap, Resource};
@@ -8,13 +8,13 @@ use std::collections::{HashMap, HashSet};
 /// An object that was renamed or moved.
 #[derive(Debug)]
 pub(super) struct Candidate {
-    /// What names it now.
+    /// Its current id.
     pub id: ResId,
-    /// What named it before, oldest first.
+    /// Its former ids, oldest first.
     pub former: Vec<ResId>,
-    /// Prefixes that its name got.
+    /// Prefixes added to its name.
     pub prefixes: Vec<CompactString>,
-    /// Suffixes that its name got.
+    /// Suffixes added to its name.
     pub suffixes: Vec<CompactString>,
 }
 
@@ -34,7 +34,7 @@ impl Candidate {
         self.former.iter().any(|id| id.gvk.is_selected(gvk))
     }
 
-    /// The effective namespace that it had first.
+    /// Its original effective namespace.
     pub(super) fn original_namespace(&self) -> &str {
         self.former.first().unwrap_or(&self.id).effective_namespace()
     }
@@ -44,23 +44,22 @@ impl Candidate {
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     list: Vec<Candidate>,
-    /// Positions by former name and by effective namespace of now, each in order.
+    /// Positions by former name and current effective namespace, each in order.
     by_name: HashMap<CompactString, HashMap<CompactString, Vec<usize>>>,
-    /// For each effective namespace that an object had first, those that such objects have now, and whether the object
-    /// says it itself.
+    /// For each original effective namespace of objects, their current ones, and whether the object has it as a field.
     moves: HashMap<CompactString, HashSet<(CompactString, CompactString)>>,
 }
 
-/// From where a reference is made.
+/// The object that holds a reference.
 #[derive(Debug)]
 pub(super) struct Referrer<'a> {
-    /// What names the referrer.
+    /// Its id.
     pub id: &'a ResId,
-    /// The namespaces that its subjects name, if it is a RoleBinding.
+    /// The namespaces of its subjects, if it is a RoleBinding.
     pub namespaces: HashSet<CompactString>,
-    /// Prefixes that its name got.
+    /// Prefixes added to its name.
     pub prefixes: &'a [CompactString],
-    /// Suffixes that its name got.
+    /// Suffixes added to its name.
     pub suffixes: &'a [CompactString],
 }
 
@@ -94,7 +93,7 @@ impl Candidates {
         self.list.push(candidate);
     }
 
-    /// Those that had a name and that the referrer can see, in order.
+    /// Those with a former name that the referrer can see, in order.
     pub(super) fn named<'a>(&'a self, name: &str, referrer: &Referrer<'_>) -> Vec<&'a Candidate> {
         let Some(spaces) = self.by_name.get(name) else {
             return Vec::new();
@@ -120,7 +119,7 @@ impl Candidates {
         candidates.filter(|candidate| sees(referrer, candidate)).collect()
     }
 
-    /// Whether an object that the referrer can see was first in this namespace.
+    /// Whether an object that the referrer can see was originally in this namespace.
     pub(super) fn were_in(&self, namespace: &str, referrer: &Referrer<'_>) -> bool {
         let moves = self.moves.get(namespace);
         moves.is_some_and(|moves| {
@@ -132,8 +131,8 @@ impl Candidates {
     }
 }
 
-/// Whether an object can refer to another: it is in the same namespace, or one of them is in none. Service accounts can
-/// be referred to from the namespaces that name theirs.
+/// Whether an object can refer to another: both are in the same namespace, or one is cluster-scoped. Service accounts
+/// can be referred to from the namespaces that name theirs.
 fn sees(referrer: &Referrer<'_>, candidate: &Candidate) -> bool {
     let id = &candidate.id;
     referrer.id.cluster_scoped

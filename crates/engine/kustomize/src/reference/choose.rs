@@ -1,14 +1,14 @@
-//! Which of several objects that had a name is meant.
+//! Chooses among several objects with the same former name.
 
 use super::candidates::{Candidate, Referrer};
 use compact_str::CompactString;
 
-/// Several objects that had the name, with different names now.
+/// Several objects with the same former name and different names now.
 #[derive(Debug)]
 pub(super) struct Ambiguous(pub Vec<String>);
 
-/// The object that is meant: the only one; else the only one whose prefixes and suffixes are those of the referrer;
-/// else any, if `same` says that it does not matter. Nothing if none is left.
+/// The referenced object: the only one; else the only one with the prefixes and suffixes of the referrer; else any, if
+/// `same` says that it does not matter. `None` if no candidate is left.
 pub(super) fn choose<'a>(
     mut candidates: Vec<&'a Candidate>,
     referrer: &Referrer<'_>,
@@ -32,7 +32,7 @@ pub(super) fn choose<'a>(
     ))
 }
 
-/// Whether prefixes and suffixes end alike; `or_empty` takes none at all for alike with any.
+/// Whether prefixes and suffixes end alike; with `or_empty`, none at all match any.
 fn is_alike(candidate: &Candidate, referrer: &Referrer<'_>, or_empty: bool) -> bool {
     let alike = |ours: &[CompactString], theirs: &[CompactString]| {
         (or_empty && (ours.is_empty() || theirs.is_empty())) || end_alike(ours, theirs)

@@ -1,4 +1,4 @@
-//! Gives references the names that what they refer to has now.
+//! Updates references to renamed objects.
 
 use super::candidates::{Candidate, Candidates, Referrer};
 use super::choose::{Ambiguous, choose};
@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 /// A reference that cannot be fixed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
-    /// A field does not hold a name as it should, or the name could mean several objects.
+    /// A field does not have the form of a reference, or the name is ambiguous.
     #[error("updating name reference: {0}")]
     Field(#[from] FieldError),
     /// A subject of a RoleBinding has a namespace without a value.
@@ -21,13 +21,13 @@ pub enum ReferenceError {
     Blank {
         /// The RoleBinding.
         object: String,
-        /// Where the subject is.
+        /// The place of the subject.
         place: Place,
     },
 }
 
 impl ReferenceError {
-    /// Where the trouble stands.
+    /// The place of the error.
     #[must_use]
     pub const fn place(&self) -> Place {
         match self {
@@ -41,17 +41,17 @@ impl ReferenceError {
 struct Rule<'a> {
     /// The types of objects that have the field.
     selects: &'a Gvk,
-    /// The field, of whatever type.
+    /// The field, with its own type selector.
     field: FieldSpec,
     target: &'a Gvk,
     is_role: bool,
 }
 
-/// Fixes the references of all resources.
+/// Updates the references of all resources.
 ///
 /// # Errors
 ///
-/// A reference could mean several objects, or a field does not hold a name as it should.
+/// A reference is ambiguous, or a field does not have the form of a reference.
 pub fn fix_references(map: &mut ResMap, names: &[NameReferences], schema: &SchemaChoice) -> Result<(), ReferenceError> {
     let candidates = Candidates::of(map);
     let rules = rules(names);
@@ -142,7 +142,7 @@ fn subject_namespaces(resource: &Resource) -> Result<HashSet<CompactString>, Ref
     Ok(namespaces)
 }
 
-/// The type that a `roleRef` names, if it is complete.
+/// The type that a `roleRef` refers to, if it is complete.
 fn role(object: &Node) -> Option<Gvk> {
     let text = |key| object.lookup(&["roleRef", key]).and_then(Node::as_str);
     Some(Gvk::new(text("apiGroup")?, "", text("kind")?))
@@ -156,7 +156,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Fixes what stands at a field: a name, a mapping with a name, or a list of these.
+    /// Updates the value of a field: a name, a mapping with a name, or a list of these.
     fn at(&self, node: &mut Node) -> Result<(), Fault> {
         if node.is_null() {
             return Ok(());
@@ -226,7 +226,7 @@ impl Search<'_> {
     }
 }
 
-/// Sets a text under a key, spelled as the one that is there.
+/// Sets a text under a key, in the style of the existing one.
 fn set_field(node: &mut Node, key: &str, text: &str) {
     let place = node.place;
     let Some(mapping) = node.as_mapping_mut() else { return };

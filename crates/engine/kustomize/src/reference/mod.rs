@@ -1,4 +1,4 @@
-//! References by name: objects that name others get the names that those have now.
+//! References by name: objects that refer to renamed ones get the new names.
 //!
 //! ```text
 //! ResMap ─▶ Candidates (renamed objects, by former name) ─┐
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`fix_references`] does it for all resources of a build, once names have their prefixes, suffixes and hashes.
-//! [`resolve_vars`] puts the values of variables in, after that.
+//! [`resolve_vars`] then inserts the values of variables.
 
 mod candidates;
 mod choose;

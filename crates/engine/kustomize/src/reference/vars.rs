@@ -1,4 +1,4 @@
-//! Variables: which objects they read, and their values put in.
+//! Variables: the objects that they read, and the replacement of their references.
 
 use crate::fields::{FieldError, FieldSpecs};
 use crate::replace::{Expansion, Var, VarError, VarSet, var_value};
@@ -6,44 +6,44 @@ use crate::resource::{ResId, ResMap, Resource};
 use crate::schema::SchemaChoice;
 use bumpwright_yaml::Place;
 
-/// A variable that has no value, or that cannot be put in.
+/// A variable without a value, or whose value does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VarsError {
-    /// Several objects fit.
+    /// Several objects match.
     #[error("found {count} resId matches for var {name} (unable to disambiguate); give its objref a namespace")]
     Ambiguous {
         /// The variable.
         name: String,
-        /// How many fit.
+        /// How many match.
         count: usize,
-        /// Where the variable stands.
+        /// The place of the variable.
         place: Place,
     },
-    /// No object fits.
+    /// No object matches.
     #[error("var '{name}' cannot be mapped to a field in the set of known resources: there is no {object}")]
     NoObject {
         /// The variable.
         name: String,
         /// The object that it reads.
         object: String,
-        /// Where the variable stands.
+        /// The place of the variable.
         place: Place,
     },
     /// The object has no such field.
     #[error(transparent)]
     Value(#[from] VarError),
-    /// A value does not fit where it should go.
+    /// A value does not fit its field.
     #[error("{object}: {error}")]
     Field {
         /// The object.
         object: String,
-        /// What is wrong.
+        /// The problem.
         error: FieldError,
     },
 }
 
 impl VarsError {
-    /// Where the trouble stands.
+    /// The place of the error.
     #[must_use]
     pub const fn place(&self) -> Place {
         match self {
@@ -54,11 +54,11 @@ impl VarsError {
     }
 }
 
-/// Notes at each object which variables read it: ids may change later.
+/// Records at each object which variables read it: ids may change later.
 ///
 /// # Errors
 ///
-/// Several objects fit one variable.
+/// Several objects match one variable.
 pub fn mark_vars(map: &mut ResMap, vars: &[Var], schema: &SchemaChoice) -> Result<(), VarsError> {
     for var in vars {
         let object = &var.object;
@@ -94,11 +94,11 @@ pub fn mark_vars(map: &mut ResMap, vars: &[Var], schema: &SchemaChoice) -> Resul
     Ok(())
 }
 
-/// Puts the values of variables into the fields that may hold them, and gives the variables that no field used.
+/// Inserts the values of variables into the fields that may hold them; returns the variables that no field used.
 ///
 /// # Errors
 ///
-/// A variable has no value, or a field that should take one is malformed.
+/// A variable has no value, or a field that may hold one is malformed.
 pub fn resolve_vars(
     map: &mut ResMap,
     vars: &VarSet,

@@ -1,10 +1,10 @@
-//! Why a selection, a replacement or a variable fails.
+//! Errors of selectors, replacements and variables.
 
 use crate::fields::{ConfigError, Fault};
 use bumpwright_yaml::Place;
 use thiserror::Error;
 
-/// A selector that cannot be used.
+/// An invalid selector.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SelectorError {
     /// Not a regular expression.
@@ -14,10 +14,10 @@ pub enum SelectorError {
         field: &'static str,
         /// The expression.
         pattern: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// Too costly.
+    /// Too costly to match.
     #[error("selector {pattern:?} takes too many steps to match; make it simpler")]
     Exhausted {
         /// The expression.
@@ -28,41 +28,41 @@ pub enum SelectorError {
     Labels {
         /// The selector.
         selector: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
 }
 
-/// A replacement that cannot be made.
+/// A replacement that cannot be applied.
 #[derive(Debug, Error)]
 pub enum ReplaceError {
-    /// An entry of `replacements:` is wrong.
+    /// An entry of `replacements:` is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A selector is wrong.
+    /// A selector is invalid.
     #[error(transparent)]
     Selector(#[from] SelectorError),
     /// The source or a target cannot be used.
     #[error("{problem}")]
     Use {
-        /// Where the trouble stands: in the entry or in the object.
+        /// The place of the error: in the entry or in the object.
         place: Place,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// A field of an object is not as it has to be.
+    /// A field of an object has the wrong form.
     #[error("{context}: {fault}")]
     Field {
-        /// What was tried.
+        /// The attempted step.
         context: String,
-        /// What is wrong.
+        /// The problem.
         #[source]
         fault: Fault,
     },
 }
 
 impl ReplaceError {
-    /// Where the trouble stands.
+    /// The place of the error.
     #[must_use]
     pub const fn place(&self) -> Place {
         match self {
@@ -81,7 +81,7 @@ impl ReplaceError {
     }
 }
 
-/// A variable that cannot be used.
+/// An invalid variable.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum VarError {
     /// Two variables have the same name.
@@ -89,10 +89,10 @@ pub enum VarError {
     Twice {
         /// The name.
         name: String,
-        /// Where the second one stands.
+        /// The place of the second one.
         place: Place,
     },
-    /// The field is not in the object.
+    /// The object does not have the field.
     #[error("field {path:?} specified in var '{name}' not found in corresponding resource {object}")]
     NoField {
         /// The variable.
@@ -101,13 +101,13 @@ pub enum VarError {
         path: String,
         /// The object.
         object: String,
-        /// Where the variable stands.
+        /// The place of the variable.
         place: Place,
     },
 }
 
 impl VarError {
-    /// Where the variable stands.
+    /// The place of the variable.
     #[must_use]
     pub const fn place(&self) -> Place {
         match self {

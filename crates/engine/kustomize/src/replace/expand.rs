@@ -1,4 +1,4 @@
-//! Puts the values of variables into `$(NAME)`.
+//! Replaces `$(NAME)` by the values of variables.
 
 use crate::fields::{Fault, FieldError, FieldSpecs, SharedEntries, walk_all};
 use crate::growth;
@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 pub enum VarValue {
     /// A text.
     Text(CompactString),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
     /// Another number.
     Float(f64),
     /// True or false.
     Boolean(bool),
-    /// A mapping or a list: such a value is put nowhere, as in kustomize, which says so.
+    /// A mapping or a list: such a value is never inserted, as in kustomize, which warns.
     Collection,
 }
 
@@ -35,7 +35,7 @@ impl VarValue {
         }
     }
 
-    /// How many bytes it takes within a text, at most.
+    /// Upper bound of its bytes within a text.
     fn length(&self) -> Option<usize> {
         match self {
             Self::Text(text) => Some(text.len()),
@@ -60,25 +60,25 @@ impl VarValue {
     }
 }
 
-/// The variables of a build with their values, and which were put somewhere.
+/// The variables of a build with their values, and which of them were used.
 #[derive(Debug, Clone, Default)]
 pub struct Expansion {
     values: BTreeMap<CompactString, (VarValue, bool)>,
 }
 
 impl Expansion {
-    /// Nothing is put anywhere yet.
+    /// An expansion with no variable used yet.
     pub fn new(values: impl IntoIterator<Item = (CompactString, VarValue)>) -> Self {
         Self {
             values: values.into_iter().map(|(name, value)| (name, (value, false))).collect(),
         }
     }
 
-    /// Puts the values into the fields of an object. Where there are no variables at all, `$$` stays too.
+    /// Inserts the values into the fields of an object. Without any variables, `$$` stays too.
     ///
     /// # Errors
-    /// A field is a mapping with a key that is no string, or a list with an item that is none; or a path leads through
-    /// a scalar.
+    /// A field is a mapping with a key that is not a string, or a list with an item that is not a string; or a path leads
+    /// through a scalar.
     pub fn apply(
         &mut self,
         object: &mut Node,
@@ -93,7 +93,7 @@ impl Expansion {
         Ok(())
     }
 
-    /// The variables that were put nowhere, sorted.
+    /// The unused variables, sorted.
     pub fn unused(&self) -> impl Iterator<Item = &str> {
         let unused = self.values.iter().filter(|(_, (_, used))| !used);
         unused.map(|(name, _)| name.as_str())
@@ -133,12 +133,12 @@ impl Expansion {
         Ok(())
     }
 
-    /// Changes a string; leaves other scalars alone.
+    /// Expands a string; leaves other scalars alone.
     fn scalar(&mut self, scalar: &mut Scalar) -> Result<(), Exceeded> {
         if !scalar.is_string() {
             return Ok(());
         }
-        // kustomize writes it again even where it has no reference: folded text has the line breaks that it has, from now on.
+        // kustomize writes it again even without a reference: folded text then has the line breaks of that output.
         (scalar.tag, scalar.style) = (Tag::Str, Style::Plain);
         let uses = scalar.text.matches("$(").count();
         if !scalar.text.contains('$') {
@@ -165,7 +165,7 @@ impl Expansion {
     }
 }
 
-/// A text with `$(NAME)` replaced by what `value` gives; where it gives nothing, the reference stays. `$$` is a dollar.
+/// A text with each `$(NAME)` replaced by the result of `value`; without a result the reference stays. `$$` is a dollar.
 pub fn expand(text: &str, mut value: impl FnMut(&str) -> Option<CompactString>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -183,7 +183,7 @@ pub fn expand(text: &str, mut value: impl FnMut(&str) -> Option<CompactString>) 
             rest = after;
         } else {
             out.push('$');
-            // What stands behind a dollar is passed over, even if it opens a reference that does not close.
+            // The character after a dollar is skipped, even if it opens a reference that does not close.
             let mut chars = rest.chars();
             out.extend(chars.next());
             rest = chars.as_str();

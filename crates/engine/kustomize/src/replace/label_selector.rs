@@ -4,7 +4,7 @@ use super::error::SelectorError;
 use bumpwright_gostd::parse_int;
 use bumpwright_yaml::Node;
 
-/// What labels (or annotations) must be.
+/// Requirements for labels (or annotations).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelSelector(Vec<Requirement>);
 
@@ -25,10 +25,10 @@ enum Test {
 }
 
 impl LabelSelector {
-    /// Reads a selector. An empty one holds for everything.
+    /// Parses a selector. An empty one matches everything.
     ///
     /// # Errors
-    /// It is none, or a key or value in it could not be that of a label.
+    /// It is malformed, or a key or value in it could not be that of a label.
     pub fn new(selector: &str) -> Result<Self, SelectorError> {
         let mut tokens = Tokens::of(selector);
         tokens.selector().map(Self).map_err(|reason| SelectorError::Labels {
@@ -37,13 +37,13 @@ impl LabelSelector {
         })
     }
 
-    /// Whether it holds for everything.
+    /// Whether it matches everything.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it holds for the labels of an object, or for its annotations.
+    /// Whether it matches the labels of an object, or its annotations.
     #[must_use]
     pub fn matches(&self, object: &Node, field: &str) -> bool {
         if self.is_empty() {
@@ -54,7 +54,7 @@ impl LabelSelector {
         self.holds(|key| scalar(key).map(|scalar| scalar.text.as_str()))
     }
 
-    /// Whether it holds for the labels whose values `value` gives.
+    /// Whether it matches the labels whose values `value` returns.
     pub fn holds<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.0.iter().all(|each| each.test.holds(value(&each.key)))
     }
@@ -75,7 +75,7 @@ impl Test {
     }
 }
 
-/// The words and signs of a selector.
+/// The tokens of a selector.
 struct Tokens<'a>(std::iter::Peekable<std::vec::IntoIter<&'a str>>);
 
 const SIGNS: [char; 7] = ['=', '!', '(', ')', ',', '>', '<'];
@@ -166,7 +166,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// One value; nothing where the requirement ends.
+    /// One value; empty where the requirement ends.
     fn value(&mut self) -> Result<Vec<String>, String> {
         if self.0.peek().is_none_or(|token| *token == ",") {
             return Ok(vec![String::new()]);
@@ -178,7 +178,7 @@ impl<'a> Tokens<'a> {
         Ok(vec![value.to_owned()])
     }
 
-    /// Values in parentheses. Where one is missing between commas, it is the empty one.
+    /// Values in parentheses. A missing one between commas is the empty string.
     fn values(&mut self) -> Result<Vec<String>, String> {
         if !self.sign("(") {
             return Err(self.found("'('"));
@@ -198,7 +198,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Refuses what cannot be the key of a label: an optional DNS name and a slash, then a name.
+/// Rejects an invalid label key: an optional DNS name and a slash, then a name.
 fn check_key(key: &str) -> Result<(), String> {
     let (prefix, name) = key
         .rsplit_once('/')

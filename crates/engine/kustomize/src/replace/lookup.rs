@@ -37,15 +37,15 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The parts that count: trimmed, and not empty.
+/// The trimmed parts that are not empty.
 fn parts(path: &[CompactString]) -> impl Iterator<Item = &str> {
     path.iter().map(|part| part.trim()).filter(|part| !part.is_empty())
 }
 
-/// The node at `path`; nothing where a part is missing or null is on the way.
+/// The node at `path`; `None` where a part is missing or null is on the way.
 ///
 /// # Errors
-/// A part does not fit the kind of node that it meets, or is malformed.
+/// A part is malformed, or does not fit the kind of its node.
 pub fn lookup<'a>(node: &'a Node, path: &[CompactString]) -> Result<Option<&'a Node>, Fault> {
     let mut node = node;
     for part in parts(path) {
@@ -59,7 +59,7 @@ pub fn lookup<'a>(node: &'a Node, path: &[CompactString]) -> Result<Option<&'a N
     Ok(Some(node))
 }
 
-/// As [`lookup`], to change.
+/// As [`lookup`], mutable.
 ///
 /// # Errors
 /// As [`lookup`].
@@ -78,7 +78,7 @@ pub fn lookup_mut<'a>(node: &'a mut Node, path: &[CompactString]) -> Result<Opti
     Ok(Some(node))
 }
 
-/// The scalar at `path`, made where it is missing, with the mappings and lists on the way to it; nothing where the path
+/// The scalar at `path`, created where it is missing, with the mappings and lists on the way; `None` where the path
 /// names a position that a list does not have.
 ///
 /// # Errors
@@ -138,7 +138,7 @@ fn mapping(node: &Node) -> Result<&Mapping, Fault> {
     node.as_mapping().ok_or_else(|| Fault::wrong_kind(node, "MappingNode"))
 }
 
-/// Where the item stands that a part means.
+/// The position of the item that a part matches.
 fn position(items: &[Node], part: Part<'_>) -> Option<usize> {
     match part {
         Part::Key(_) => None,
@@ -157,7 +157,7 @@ fn position(items: &[Node], part: Part<'_>) -> Option<usize> {
     }
 }
 
-/// A scalar whose tag is what its text makes of it, once it stays where it is.
+/// A scalar whose tag is still to be inferred from its text.
 pub(super) fn untagged_scalar(text: &str) -> Node {
     Node::new(Value::Scalar(Scalar {
         text: text.into(),
@@ -166,7 +166,7 @@ pub(super) fn untagged_scalar(text: &str) -> Node {
     }))
 }
 
-/// An item that `[key=value]` finds. Its text is without a tag: see [`settle_item`].
+/// An item found by `[key=value]`. Its text has no tag: see [`settle_item`].
 pub(super) fn new_item(key: &str, value: &str) -> Node {
     let scalar = untagged_scalar(value);
     if key.is_empty() {
@@ -177,13 +177,13 @@ pub(super) fn new_item(key: &str, value: &str) -> Node {
     Node::new(Value::Mapping(item))
 }
 
-/// Gives the text of a new item the tag that it counts as, unless it was set by then.
+/// Infers the tag of a new item's text, unless it has been set by then.
 pub(super) fn settle_item(item: &mut Node, key: &str) {
     let scalar = if key.is_empty() { Some(item) } else { item.get_mut(key) };
     scalar.into_iter().for_each(settle_tag);
 }
 
-/// Gives a scalar without a tag the one that it counts as.
+/// Infers the tag of a scalar without one.
 pub(super) fn settle_tag(node: &mut Node) {
     if let Value::Scalar(scalar) = &mut node.value
         && is_unset(scalar)
@@ -192,12 +192,12 @@ pub(super) fn settle_tag(node: &mut Node) {
     }
 }
 
-/// Whether a scalar has no tag yet.
+/// Whether a scalar has no tag.
 fn is_unset(scalar: &Scalar) -> bool {
     matches!(&scalar.tag, Tag::Other(tag) if tag.is_empty())
 }
 
-/// What to make so that the `next` part of a path can be made in it.
+/// The node to create so that the `next` part of a path can be created in it.
 pub(super) fn new_for(next: Option<&str>) -> Node {
     match next {
         None | Some("") => untagged_scalar(""),

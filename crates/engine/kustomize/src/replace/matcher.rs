@@ -1,4 +1,4 @@
-//! Finds all fields that a target's path means, as kyaml's `PathMatcher` does: keys, positions, `*` for every item,
+//! Finds all fields that match a target's path, as kyaml's `PathMatcher` does: keys, positions, `*` for every item,
 //! and `[key=expression]` for the items whose entry a regular expression matches.
 
 use super::lookup::{new_for, new_item, settle_item};
@@ -9,16 +9,16 @@ use bumpwright_re2::{Budget, Regexp};
 use bumpwright_yaml::{Node, Value};
 use compact_str::CompactString;
 
-/// A search: what to make where fields are missing, and what to do at each field found.
+/// A search: what to create where fields are missing, and what to do at each match.
 pub(super) struct Search<'a> {
-    /// What stands at the end of a path that had to be made; nothing to make none.
+    /// The node to create at the end of a missing path; `None` to create none.
     pub new: Option<&'a Node>,
-    /// Called at each field.
+    /// Called at each match.
     pub found: &'a mut dyn FnMut(&mut Node) -> Result<(), Fault>,
 }
 
 impl Search<'_> {
-    /// Calls `found` at every field that `path` means below `node`; tells how many there were.
+    /// Calls `found` at every field below `node` that matches `path`; returns their number.
     pub(super) fn run(&mut self, node: &mut Node, path: &[CompactString]) -> Result<usize, Fault> {
         let Some((part, rest)) = path.split_first() else {
             (self.found)(node)?;
@@ -44,7 +44,7 @@ impl Search<'_> {
         self.key(node, part, rest)
     }
 
-    /// What to make so that the first of `rest` can be made in it.
+    /// The node to create so that the first of `rest` can be created in it.
     fn new_node(&self, rest: &[CompactString]) -> Option<Node> {
         let end = self.new?;
         Some(match rest.first() {
@@ -57,7 +57,7 @@ impl Search<'_> {
     fn key(&mut self, node: &mut Node, key: &str, rest: &[CompactString]) -> Result<usize, Fault> {
         let new = self.new_node(rest);
         if node.is_null() {
-            // What kustomize makes below a null is lost when it is written; only its success is seen.
+            // What kustomize creates below a null is lost when it is written; only its success is seen.
             return new.map_or(Ok(0), |mut lost| self.run(&mut lost, rest));
         }
         let place = node.place;
@@ -77,7 +77,7 @@ impl Search<'_> {
             },
         };
         if let (Value::Scalar(scalar), false) = (&field.value, rest.is_empty()) {
-            // The same here: a text that is a document is searched, but what is set in it is lost.
+            // The same here: a text that is a document is searched, but changes in it are lost.
             let mut document = structured::read(&scalar.text, field.place)?;
             return self.run(&mut document, rest);
         }
@@ -120,8 +120,8 @@ impl Search<'_> {
         Ok(count)
     }
 
-    /// Searches an item if the expression matches its entry. An item without a key is a field itself: what follows in
-    /// the path is not looked at, as in kustomize.
+    /// Searches an item if its entry matches the expression. An item without a key is a field itself: the rest of the
+    /// path is ignored, as in kustomize.
     fn selected(
         &mut self,
         item: &mut Node,
@@ -147,7 +147,7 @@ fn items(node: &mut Node) -> Result<&mut Vec<Node>, Fault> {
     node.as_items_mut().ok_or(wrong)
 }
 
-/// An expression that is compiled when it is first needed: a wrong one is no error where there is nothing to match.
+/// An expression that is compiled at its first use: an invalid one is not an error where there is nothing to match.
 struct Pattern<'a> {
     text: &'a str,
     regexp: Option<Regexp>,
@@ -158,7 +158,7 @@ impl<'a> Pattern<'a> {
         Self { text, regexp: None }
     }
 
-    /// Whether it matches somewhere in a node as YAML spells it.
+    /// Whether it matches a part of a node's YAML.
     fn matches(&mut self, node: &Node) -> Result<bool, Fault> {
         let wrong = |problem: String| Fault::new(node.place, format!("path selection {:?}: {problem}", self.text));
         let regexp = match &self.regexp {
@@ -174,7 +174,7 @@ impl<'a> Pattern<'a> {
     }
 }
 
-/// Cuts `[key=value]`; nothing if the part has no brackets.
+/// Parses `[key=value]`; `None` if the part has no brackets.
 pub(super) fn split_selection(part: &str) -> Option<Result<(&str, &str), String>> {
     let inner = part.strip_prefix('[')?.strip_suffix(']')?;
     let missing = || format!("list path element {part:?} must contain fieldName=fieldValue for element to match");

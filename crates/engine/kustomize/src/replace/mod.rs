@@ -1,9 +1,9 @@
-//! Replacements: values taken from one object and put into others; and the older `vars`.
+//! Replacements: values copied from one object into others; and the older `vars`.
 //!
-//! * [`Replacement`] (`replacements:`): [`Replacement::read_field`] reads an entry, [`replace`] applies a list of them.
-//! * [`Selector`], [`SelectorMatcher`]: which objects are meant, by regular expressions, labels and annotations; for
+//! * [`Replacement`] (`replacements:`): [`Replacement::read_field`] parses an entry, [`replace`] applies a list of them.
+//! * [`Selector`], [`SelectorMatcher`]: selection of objects by regular expressions, labels and annotations; for
 //!   patches too. [`LabelSelector`] alone is Kubernetes' language of label selectors.
-//! * [`VarSet`], [`Var`] (`vars:`): collected over kustomizations; [`Expansion`] puts their values into `$(NAME)`.
+//! * [`VarSet`], [`Var`] (`vars:`): collected over kustomizations; [`Expansion`] replaces `$(NAME)` by their values.
 //! * [`lookup`], [`lookup_or_create`]: the node at a path such as `spec.containers.[name=x].image`.
 
 mod error;

@@ -9,13 +9,13 @@ use compact_str::CompactString;
 /// The `options` of a source or a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldOptions {
-    /// What the field's text is split by; empty to take it whole.
+    /// The delimiter of the field's text; empty to take it whole.
     pub delimiter: CompactString,
-    /// Which part; of a target, a part before the first or behind the last is put there.
+    /// The index of the part; in a target, a part before the first or after the last is inserted there.
     pub index: i64,
-    /// Read, and of no effect, as in kustomize.
+    /// Parsed, but without effect, as in kustomize.
     pub encoding: CompactString,
-    /// Whether to make a target's field where it is missing.
+    /// Whether to create a missing field of a target.
     pub create: bool,
 }
 
@@ -34,7 +34,7 @@ impl FieldOptions {
         Ok(options)
     }
 
-    /// The value that a source's field gives.
+    /// The value of a source's field.
     pub(super) fn refine(&self, field: &Node) -> Result<Node, ReplaceError> {
         if self.delimiter.is_empty() {
             return Ok(field.clone());
@@ -79,7 +79,7 @@ impl FieldOptions {
         Ok(())
     }
 
-    /// The text of a target with the part at `index` replaced, or one put before or behind all.
+    /// The text of a target with the part at `index` replaced, or one inserted before or after all.
     fn join(&self, old: &str, part: &str) -> String {
         let mut parts: Vec<&str> = old.split(self.delimiter.as_str()).collect();
         match usize::try_from(self.index) {
@@ -92,7 +92,7 @@ impl FieldOptions {
         parts.join(&self.delimiter)
     }
 
-    /// What to make at the end of a path where a field is missing: a node of the value's kind.
+    /// The node to create at the end of a missing path: of the value's kind.
     pub(super) fn new_field(&self, value: &Node) -> Option<Node> {
         self.create.then(|| match value.value {
             Value::Scalar(_) => untagged_scalar(""),

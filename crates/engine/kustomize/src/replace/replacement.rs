@@ -1,4 +1,4 @@
-//! Takes a value from one object and puts it into fields of others.
+//! Copies a value from one object into fields of others.
 
 use super::error::ReplaceError;
 use super::lookup::{lookup, untagged_scalar};
@@ -12,59 +12,59 @@ use crate::transform::{Id, Object};
 use bumpwright_yaml::{Node, Place, Value};
 use compact_str::CompactString;
 
-/// Parts of a path: each is a level of the object that is made.
+/// Maximum number of parts of a path: each is a level of the object that is created.
 const MAX_PARTS: usize = 500;
 
-/// The field where none is named.
+/// The default field.
 const DEFAULT_PATH: CompactString = CompactString::const_new("metadata.name");
 
 /// An entry of `replacements:`.
 #[derive(Debug, Clone, Default)]
 pub struct Replacement {
-    /// The object and field that the value is taken from.
+    /// The object and field to take the value from.
     pub source: Option<ReplacementSource>,
     /// The value itself.
     pub source_value: Option<Node>,
-    /// Where the value is put.
+    /// Where to put the value.
     pub targets: Option<Vec<ReplacementTarget>>,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub place: Place,
 }
 
-/// Where a value is taken from.
+/// The source of a value.
 #[derive(Debug, Clone)]
 pub struct ReplacementSource {
-    /// The object: each part that is given must be the same in one of its ids.
+    /// The object: each part that is given must be equal in one of its ids.
     pub id: Id,
     /// The path of the field.
     pub path: CompactString,
     /// Which part of it.
     pub options: Option<FieldOptions>,
-    /// Where the source stands.
+    /// The place of the source.
     pub place: Place,
 }
 
-/// Where a value is put.
+/// The target of a value.
 #[derive(Debug, Clone)]
 pub struct ReplacementTarget {
     /// The objects.
     pub select: Option<Selector>,
-    /// Those of them that are left out.
+    /// Those of them to leave out.
     pub reject: Vec<Selector>,
     /// The paths of the fields.
     pub paths: Vec<CompactString>,
-    /// Which part of them, and whether to make them.
+    /// Which part of them, and whether to create them.
     pub options: Option<FieldOptions>,
-    /// Where the target stands.
+    /// The place of the target.
     pub place: Place,
 }
 
 impl Replacement {
-    /// The path of the file that an entry of `replacements:` names, if it is no replacement itself. Such a file is
+    /// The path of the file that an entry of `replacements:` names, unless it is a replacement itself. Such a file is
     /// read by [`Self::read_file`].
     ///
     /// # Errors
-    /// It is both.
+    /// It has both a path and a replacement.
     pub fn file_of(entry: &Node) -> Result<Option<CompactString>, ConfigError> {
         let mut fields = Fields::of(entry, "replacement")?.exact(true);
         let path = fields.string("path")?;
@@ -81,7 +81,7 @@ impl Replacement {
         Ok(Some(path))
     }
 
-    /// Reads a replacement; `strict` refuses unknown fields.
+    /// Parses a replacement; `strict` rejects unknown fields.
     ///
     /// # Errors
     /// A field is of the wrong type or, where `strict`, unknown.
@@ -93,7 +93,7 @@ impl Replacement {
         let value_place = fields.get("sourceValue").map_or(entry.place, |node| node.place);
         let has_targets = fields.get("targets").is_some();
         let targets = fields.list("targets")?;
-        // An empty list in a kustomization is none: kustomize hands it on to the transformer without it.
+        // An empty list in a kustomization is none: kustomize passes the config to the transformer without it.
         let targets = Some(targets).filter(|targets| has_targets && !(strict && targets.is_empty()));
         let read = |target| ReplacementTarget::read(target, strict);
         let replacement = Self {
@@ -110,7 +110,7 @@ impl Replacement {
         Ok(replacement)
     }
 
-    /// Reads a file of one replacement or of a list of them.
+    /// Parses a file with one replacement or a list of them.
     ///
     /// # Errors
     /// As [`Self::read`]; or the document is neither.
@@ -145,7 +145,7 @@ impl ReplacementSource {
         Ok(source)
     }
 
-    /// Whether one of an object's ids is meant.
+    /// Whether one of an object's ids matches.
     fn matches(&self, ids: &[Id]) -> bool {
         let namespace = |id: &Id| id.effective_namespace(&|_| false);
         let same = |wanted: &CompactString, ours: &CompactString| wanted.is_empty() || wanted == ours;
@@ -180,19 +180,19 @@ impl ReplacementTarget {
     }
 }
 
-/// Makes the replacements, one after the other. Objects are known by their present ids and by all that they had.
+/// Applies the replacements, one after the other. Objects are found by their current and former ids.
 ///
 /// # Errors
-/// A source is not there, or is there more than once; a target's field is missing, or not of a kind that takes the
-/// value; a selector is wrong.
+/// A source is missing or ambiguous; a target's field is missing, or of the wrong kind for the value; a selector is
+/// invalid.
 pub fn replace(objects: &mut [&mut dyn Object], replacements: &[Replacement]) -> Result<(), ReplaceError> {
     replace_within(objects, replacements, &Growth::default())
 }
 
-/// As [`replace`], paying for each copy of a value.
+/// As [`replace`], charging `growth` for each copy of a value.
 ///
 /// # Errors
-/// As [`replace`], and where objects grow without end.
+/// As [`replace`], and when copied values exceed the limit.
 pub fn replace_within(
     objects: &mut [&mut dyn Object],
     replacements: &[Replacement],
@@ -213,13 +213,13 @@ pub fn replace_within(
                     let paid = growth.pay(&value);
                     paid.map_err(|cause| ReplaceError::of(replacement.place, cause.to_string()))?;
                     target.put(&mut **object, &value)?;
-                    // The field that is read may be one of those that are set: then the next ones get what it is now.
+                    // The source field may also be a target: later targets then get its new value.
                     if let Some((_, path)) = source.as_ref().filter(|(from, _)| *from == at)
                         && let Ok(Some(field)) = lookup(object.node(), path)
                     {
                         value = field.clone();
                     }
-                    // A replacement may change what an object is named now, never what it was named before.
+                    // A replacement may change the current id of an object, never its former ones.
                     if let Some(present) = ids.first_mut() {
                         *present = object.id();
                     }
@@ -230,7 +230,7 @@ pub fn replace_within(
     Ok(())
 }
 
-/// The present id, then the former ones.
+/// The current id, then the former ones.
 fn ids_of(object: &dyn Object) -> Vec<Id> {
     let mut ids = vec![object.id()];
     ids.extend(object.former_ids());
@@ -240,7 +240,7 @@ fn ids_of(object: &dyn Object) -> Vec<Id> {
 /// The position of an object and the way to a field of it.
 type Spot = (usize, Vec<CompactString>);
 
-/// The value, and where it stands if it is taken as it is.
+/// The value, and its spot if it is taken as a whole.
 fn value_of(
     replacement: &Replacement,
     objects: &[&mut dyn Object],
@@ -293,7 +293,7 @@ fn value_of(
     }
 }
 
-/// Whether a node is null, or a mapping or list that holds nothing.
+/// Whether a node is null, or an empty mapping or list.
 fn is_empty(node: &Node) -> bool {
     match &node.value {
         Value::Scalar(_) => node.is_null(),
@@ -302,7 +302,7 @@ fn is_empty(node: &Node) -> bool {
     }
 }
 
-/// A target that is ready to be asked for and written to.
+/// A target with compiled selectors and paths.
 struct Target<'a> {
     target: &'a ReplacementTarget,
     options: FieldOptions,
@@ -337,7 +337,7 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// Whether an object is meant. A rejection by labels or annotations looks at nothing else, as in kustomize.
+    /// Whether an object matches. A rejection by labels or annotations looks at nothing else, as in kustomize.
     fn matches(&self, object: &Node, ids: &[Id]) -> Result<bool, ReplaceError> {
         if !self.select.matches_metadata(object)? {
             return Ok(false);
@@ -404,7 +404,7 @@ fn any(ids: &[Id], selector: &SelectorMatcher) -> Result<bool, super::SelectorEr
     Ok(false)
 }
 
-/// The error of a field that is not of the kind that a value needs, for [`structured`].
+/// The error of a field of the wrong kind for a value, for [`structured`].
 pub(super) fn unreadable(place: Place, problem: impl std::fmt::Display) -> Fault {
     Fault::new(place, problem.to_string())
 }

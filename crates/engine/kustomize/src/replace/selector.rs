@@ -1,4 +1,4 @@
-//! Which objects are meant: by regular expressions over type, name and namespace, and by labels and annotations.
+//! Selects objects: by regular expressions for type, name and namespace, and by labels and annotations.
 
 use super::error::SelectorError;
 use super::label_selector::LabelSelector;
@@ -9,18 +9,18 @@ use bumpwright_re2::{Budget, Regexp};
 use bumpwright_yaml::Node;
 use compact_str::CompactString;
 
-/// What objects must be to be meant, as written. Empty parts stand for any.
+/// A selector as written. Empty parts match anything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selector {
     /// Type, name and namespace, each a regular expression for the whole text.
     pub id: Id,
-    /// A label selector over the annotations.
+    /// A label selector applied to the annotations.
     pub annotations: CompactString,
     /// A label selector.
     pub labels: CompactString,
 }
 
-/// A selector that is ready to be asked.
+/// A compiled selector.
 #[derive(Debug)]
 pub struct SelectorMatcher {
     selector: Selector,
@@ -29,13 +29,13 @@ pub struct SelectorMatcher {
     kind: TextMatcher,
     name: TextMatcher,
     namespace: TextMatcher,
-    /// A wrong label selector is an error only where an object gets to be asked for its labels, as in kustomize.
+    /// An invalid label selector is an error only once the labels of an object are compared, as in kustomize.
     labels: Result<LabelSelector, SelectorError>,
     annotations: Result<LabelSelector, SelectorError>,
 }
 
 impl Selector {
-    /// Reads a selector; `strict` refuses unknown fields.
+    /// Parses a selector; `strict` rejects unknown fields.
     ///
     /// # Errors
     /// A field is of the wrong type or, where `strict`, unknown.
@@ -52,10 +52,10 @@ impl Selector {
         Ok(selector)
     }
 
-    /// Makes it ready to be asked.
+    /// Compiles it.
     ///
     /// # Errors
-    /// A part is no regular expression.
+    /// A part is not a regular expression.
     pub fn matcher(self) -> Result<SelectorMatcher, SelectorError> {
         Ok(SelectorMatcher {
             group: TextMatcher::new("group", &self.id.gvk.group)?,
@@ -70,7 +70,7 @@ impl Selector {
     }
 }
 
-/// Reads `group`, `version`, `kind`, `name` and `namespace`.
+/// Parses `group`, `version`, `kind`, `name` and `namespace`.
 pub(super) fn read_id(fields: &mut Fields<'_>) -> Result<Id, ConfigError> {
     Ok(Id {
         gvk: read_gvk(fields)?,
@@ -79,18 +79,18 @@ pub(super) fn read_id(fields: &mut Fields<'_>) -> Result<Id, ConfigError> {
     })
 }
 
-/// What the whole of a text must be.
+/// A matcher of a whole text.
 #[derive(Debug)]
 enum TextMatcher {
     /// Anything: the expression is empty.
     Any,
-    /// This text: most expressions are plain names, and selectors are put to each object.
+    /// This text: most expressions are plain names, and selectors are compared with each object.
     Text(CompactString),
-    /// What an expression matches; all of that begins with this text.
+    /// The matches of an expression, all of which begin with this text.
     Matched(CompactString, Regexp),
 }
 
-/// The plain text that everything begins with that an expression matches; the whole expression if it is no more.
+/// The plain text that all matches of an expression begin with; the whole expression if it is no more.
 fn beginning(pattern: &str) -> &str {
     let is_plain = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | ':' | '/');
     let Some((at, next)) = pattern.char_indices().find(|(_, char)| !is_plain(*char)) else {
@@ -99,7 +99,7 @@ fn beginning(pattern: &str) -> &str {
     let beginning = pattern.get(..at).unwrap_or_default();
     match next {
         _ if pattern.contains('|') => "",
-        // The last character may be missing.
+        // The last character is optional.
         '*' | '?' | '{' => {
             let mut chars = beginning.chars();
             chars.next_back();
@@ -149,7 +149,7 @@ impl SelectorMatcher {
         &self.selector
     }
 
-    /// The only name that it means, if it asks for one and by no pattern.
+    /// The only name that it matches, if it is not a pattern.
     #[must_use]
     pub fn only_name(&self) -> Option<&str> {
         match &self.name {
@@ -158,7 +158,7 @@ impl SelectorMatcher {
         }
     }
 
-    /// Whether a type is meant.
+    /// Whether a type matches.
     ///
     /// # Errors
     /// An expression is too costly.
@@ -170,7 +170,7 @@ impl SelectorMatcher {
         )
     }
 
-    /// Whether an id is meant, its namespace taken as it is.
+    /// Whether an id matches, its namespace taken as it is.
     ///
     /// # Errors
     /// An expression is too costly.
@@ -178,21 +178,21 @@ impl SelectorMatcher {
         Ok(self.matches_type(&id.gvk)? && self.name.is_match(&id.name)? && self.namespace.is_match(&id.namespace)?)
     }
 
-    /// Whether the annotations and labels of an object are meant.
+    /// Whether the annotations and labels of an object match.
     ///
     /// # Errors
-    /// The label selector is none.
+    /// The label selector is invalid.
     pub fn matches_metadata(&self, object: &Node) -> Result<bool, SelectorError> {
         let annotations = self.annotations.as_ref().map_err(Clone::clone)?;
         let labels = self.labels.as_ref().map_err(Clone::clone)?;
         Ok(annotations.matches(object, "annotations") && labels.matches(object, "labels"))
     }
 
-    /// Whether an object is meant as the target of a patch: namespace and name may be the first ones it had or the
-    /// present ones, the type is the present one.
+    /// Whether an object matches as the target of a patch: namespace and name may be the original or the current ones,
+    /// the type is the current one.
     ///
     /// # Errors
-    /// An expression is too costly, or the label selector is none.
+    /// An expression is too costly, or the label selector is invalid.
     pub fn matches(&self, object: &dyn Object, is_cluster_scoped: IsClusterScoped<'_>) -> Result<bool, SelectorError> {
         let (first, present) = (object.original_id(), object.id());
         let [before, now] = [&first, &present].map(|id| id.effective_namespace(is_cluster_scoped));
@@ -202,8 +202,8 @@ impl SelectorMatcher {
         )
     }
 
-    /// Whether a type is meant and one each of the first and present names and effective namespaces: nothing needs to
-    /// be copied for this, and most objects are not meant.
+    /// Whether a type matches, and one each of the original and current names and effective namespaces: this copies
+    /// nothing, and most objects do not match.
     ///
     /// # Errors
     /// An expression is too costly.

@@ -1,4 +1,4 @@
-//! Documents inside of scalars: a path may lead on into the YAML or JSON text that a field holds.
+//! Documents within scalars: a path may continue in the YAML or JSON text of a field.
 
 use super::lookup::{lookup, lookup_mut};
 use super::matcher::Search;
@@ -7,9 +7,9 @@ use crate::fields::Fault;
 use bumpwright_yaml::{FileId, Node, Place, ReadOptions, SequenceIndent, Value, read_first, write_json, write_kyaml};
 use compact_str::CompactString;
 
-/// Searches the document in the first scalar on the way of `path`, and writes it back with what was set in it.
+/// Searches the document in the first scalar on the way of `path`, and writes it back with the changes.
 ///
-/// False if there is no such document, or nothing was found in it: then nothing is changed.
+/// Returns false if there is no such document, or no match in it: then nothing is changed.
 pub(super) fn replace(object: &mut Node, path: &[CompactString], search: &mut Search<'_>) -> bool {
     let Some((above, below)) = split(object, path) else {
         return false;
@@ -34,7 +34,7 @@ pub(super) fn replace(object: &mut Node, path: &[CompactString], search: &mut Se
     })
 }
 
-/// Cuts a path behind the first scalar on its way that reads as a document.
+/// Splits a path after the first scalar on its way that parses as a document.
 fn split<'a>(object: &Node, path: &'a [CompactString]) -> Option<(&'a [CompactString], &'a [CompactString])> {
     let cuts = (1..path.len()).filter_map(|at| path.split_at_checked(at));
     let mut cuts = cuts.filter(|(above, _)| {
@@ -45,7 +45,7 @@ fn split<'a>(object: &Node, path: &'a [CompactString]) -> Option<(&'a [CompactSt
     cuts.next()
 }
 
-/// Reads the document that a text is. Its nodes have no place of their own.
+/// Parses a text as a document. Its nodes have no place of their own.
 pub(super) fn read(text: &str, place: Place) -> Result<Node, Fault> {
     let document = read_first(text.as_bytes(), &ReadOptions::kyaml(FileId::NONE));
     match document {
@@ -61,7 +61,7 @@ pub(super) fn read(text: &str, place: Place) -> Result<Node, Fault> {
     }
 }
 
-/// Writes a document as `original` was: as JSON on one line or many, or as YAML.
+/// Writes a document in the format of `original`: as JSON on one line or many, or as YAML.
 fn write(document: &Node, original: &str) -> Option<String> {
     if !original.trim_start().starts_with(['{', '[']) {
         return Some(spell(document).trim().to_owned());
@@ -72,14 +72,14 @@ fn write(document: &Node, original: &str) -> Option<String> {
     Some(if is_pretty { indent(&json) } else { json })
 }
 
-/// A node as YAML spells it.
+/// A node as YAML.
 pub(super) fn spell(node: &Node) -> String {
     let mut text = String::new();
     write_kyaml(node, SequenceIndent::Compact, &mut text);
     text
 }
 
-/// JSON with a line for each entry and item, two spaces for each level, as Go's `MarshalIndent` has it.
+/// JSON with a line for each entry and item, two spaces for each level, as Go's `MarshalIndent` writes it.
 fn indent(json: &str) -> String {
     let mut out = String::with_capacity(json.len() * 2);
     let mut level = 0_usize;

@@ -17,16 +17,16 @@ use std::collections::btree_map::Entry;
 pub struct Var {
     /// The name.
     pub name: CompactString,
-    /// The object, by an id that it has or had. An empty namespace stands for any.
+    /// The object, by a current or former id. An empty namespace matches any.
     pub object: Id,
     /// The path of the field.
     pub path: CompactString,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub place: Place,
 }
 
 impl Var {
-    /// Reads an entry of `vars:`; `strict` refuses unknown fields.
+    /// Parses an entry of `vars:`; `strict` rejects unknown fields.
     ///
     /// # Errors
     /// A field is of the wrong type or, where `strict`, unknown.
@@ -50,7 +50,7 @@ impl Var {
         Ok(var)
     }
 
-    /// Whether an id, present or former, is that of the variable's object.
+    /// Whether a current or former id is that of the variable's object.
     #[must_use]
     pub fn matches(&self, id: &Id, is_cluster_scoped: IsClusterScoped<'_>) -> bool {
         let namespace = |id: &Id| id.effective_namespace(is_cluster_scoped);
@@ -90,7 +90,7 @@ impl VarSet {
     /// Adds variables.
     ///
     /// # Errors
-    /// One has the name of another.
+    /// Two have the same name.
     pub fn add(&mut self, vars: impl IntoIterator<Item = Var>) -> Result<(), VarError> {
         for var in vars {
             match self.0.entry(var.name.clone()) {
@@ -111,7 +111,7 @@ impl VarSet {
         self.0.values()
     }
 
-    /// Whether there is none.
+    /// Whether there are no variables.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -127,10 +127,10 @@ impl IntoIterator for VarSet {
     }
 }
 
-/// The value that a variable has in its object.
+/// The value of a variable in its object.
 ///
 /// # Errors
-/// The field is missing, or is a number that Go cannot read.
+/// The field is missing, or is a number that Go cannot parse.
 pub fn var_value(var: &Var, object: &Node) -> Result<VarValue, VarError> {
     let missing = || VarError::NoField {
         name: var.name.to_string(),
@@ -159,7 +159,7 @@ pub fn var_value(var: &Var, object: &Node) -> Result<VarValue, VarError> {
     }
 }
 
-/// Cuts `ports[0]` into `ports` and `0`.
+/// Splits `ports[0]` into `ports` and `0`.
 fn split_position(part: CompactString) -> Vec<CompactString> {
     let position = part.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
     match position {

@@ -1,5 +1,5 @@
-//! What a build knows of a resource, as annotations of it: kustomize keeps it there, and so programs that a build runs
-//! get to see it and may hand it back.
+//! The build's metadata about a resource, as annotations: kustomize keeps it there, and so programs that a build runs
+//! see it and may return it.
 
 use super::{Behavior, IdError, Origin, Previous, Resource};
 use crate::fields::new_string;
@@ -16,7 +16,7 @@ const ORIGIN: &str = "config.kubernetes.io/origin";
 const TRANSFORMATIONS: &str = "alpha.config.kubernetes.io/transformations";
 const ENABLED: &str = "enabled";
 
-/// Annotations that a build takes away at its end, apart from those that stand for a field of [`Resource`].
+/// Annotations that a build removes at its end, apart from those that stand for a field of [`Resource`].
 const DROPPED: [&str; 11] = [
     "internal.config.kubernetes.io/allowNameChange",
     "internal.config.kubernetes.io/allowKindChange",
@@ -44,12 +44,12 @@ impl Resource {
         annotations.as_mapping_mut()
     }
 
-    /// Puts what the build knows into annotations, for a step that may take them away.
+    /// Writes the build's metadata into annotations, for a step that may remove them.
     pub fn write_annotations(&mut self) {
         self.node = self.with_annotations();
     }
 
-    /// Takes what the build knows from annotations, after [`Self::write_annotations`]: what is no more there is forgotten.
+    /// Reads the build's metadata from annotations, after [`Self::write_annotations`]: what is missing is forgotten.
     pub fn read_annotations(&mut self) {
         self.previous.clear();
         self.prefixes.clear();
@@ -62,8 +62,8 @@ impl Resource {
         self.take_annotations();
     }
 
-    /// Changes the object with what the build knows in its annotations, so that there are some to add to. Those of the
-    /// build's own domain come back if the change took them away; origin and transformations do not.
+    /// Changes the object with the build's metadata in its annotations, so that there are some to add to. Those of the
+    /// build's own domain are restored if the change removed them; origin and transformations are not.
     pub fn change_annotated<T>(&mut self, change: impl FnOnce(&mut Node) -> T) -> T {
         self.write_annotations();
         let own = self.pairs("annotations").filter(|(key, _)| is_own(key));
@@ -83,7 +83,7 @@ impl Resource {
         self.transformations = list.iter().map(|item| Arc::new(Origin::from_node(item))).collect();
     }
 
-    /// Moves what the build knows from annotations to fields.
+    /// Moves the build's metadata from annotations to fields.
     pub(super) fn take_annotations(&mut self) {
         let none = |key: &str| !key.starts_with(DOMAIN) && key != ORIGIN && key != TRANSFORMATIONS;
         if self.pairs("annotations").all(|(key, _)| none(key)) {
@@ -120,7 +120,7 @@ impl Resource {
         named || generated || self.origin.is_some() || !self.transformations.is_empty()
     }
 
-    /// The object with all that the build knows in its annotations, as a program sees it.
+    /// The object with all of the build's metadata in its annotations, as a program sees it.
     #[must_use]
     pub fn with_annotations(&self) -> Node {
         let mut copy = self.clone();
@@ -154,15 +154,15 @@ impl Resource {
         copy.node
     }
 
-    /// Makes a place for annotations where the hash of the name depends on it, for kustomize has noted something there by now.
+    /// Creates an empty field for annotations where the name hash depends on it: kustomize has written one by now.
     pub fn reserve_annotations(&mut self) {
         if !matches!(self.kind(), "ConfigMap" | "Secret") {
             self.make_annotations();
         }
     }
 
-    /// The object as kustomize hashes it: where all of it counts, that is with what the build has noted in its annotations, in
-    /// the order in which that came there.
+    /// The object as kustomize hashes it: where all of it counts, with the build's metadata in its annotations, in the
+    /// order in which it was added.
     #[must_use]
     pub fn as_hashed(&self) -> Cow<'_, Node> {
         if matches!(self.kind(), "ConfigMap" | "Secret") {
@@ -209,14 +209,14 @@ impl Resource {
         Cow::Owned(copy.node)
     }
 
-    /// How many bytes its origin and what changed it take as annotations, at most.
+    /// Upper bound of the bytes that its origin and transformations take as annotations.
     pub(crate) fn origins(&self, origin: bool, transformations: bool) -> u64 {
         let own = self.origin.iter().filter(|_| origin);
         let changed = self.transformations.iter().filter(|_| transformations);
         own.chain(changed).map(|origin| origin.length()).sum()
     }
 
-    /// Writes its origin and what changed it as annotations.
+    /// Writes its origin and transformations as annotations.
     fn annotate_origin(&mut self, origin: bool, transformations: bool) {
         if let Some(text) = self.origin.as_ref().filter(|_| origin).map(|origin| origin.text()) {
             self.set_annotation(ORIGIN, &text);
@@ -227,7 +227,7 @@ impl Resource {
         }
     }
 
-    /// The annotations as a build leaves them: those of its own gone, the others strings; the field gone where there
+    /// The annotations at the end of a build: those of its own removed, the others strings; the field removed where there
     /// are none.
     pub fn settle_annotations(&mut self, origin: bool, transformations: bool) {
         self.annotate_origin(origin, transformations);
@@ -245,7 +245,7 @@ impl Resource {
         }
     }
 
-    /// Where origins are tracked, kustomize rewrites all annotations with them: none is one with others then.
+    /// Where origins are tracked, kustomize rewrites all annotations with them: no entry is then shared with another.
     pub(super) fn renew_annotations(&mut self) {
         if !self.shared.is_empty() {
             self.shared.forget_below(&["metadata".into(), "annotations".into()]);
@@ -255,7 +255,7 @@ impl Resource {
         }
     }
 
-    /// Takes names, labels, annotations and history of the object whose place it takes.
+    /// Takes over names, labels, annotations and history of the object that it replaces.
     pub(super) fn take_identity(&mut self, old: &Self) {
         for field in ["labels", "annotations"] {
             let both = old.pairs(field).chain(self.pairs(field));
@@ -280,7 +280,7 @@ impl Resource {
         }
     }
 
-    /// As [`Self::take_identity`], and adds the data of `old` that it does not have.
+    /// As [`Self::take_identity`], and adds the data of `old` under other keys.
     pub(super) fn merge_data(&mut self, old: &Self) -> Result<(), IdError> {
         let mut data = old.texts("data");
         if old.id().gvk == crate::Gvk::new("", "v1", "Secret") {
@@ -315,7 +315,7 @@ impl Resource {
         let mapping = self.node.get(field).and_then(Node::as_mapping);
         let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();
         let text = |node: &Node| node.as_str().unwrap_or_default().into();
-        // Of a key that stands twice the first counts.
+        // The first of duplicate keys counts.
         let pairs = entries.iter().rev();
         pairs
             .map(|entry| (entry.key.text.clone(), text(&entry.value)))
@@ -323,12 +323,12 @@ impl Resource {
     }
 }
 
-/// Whether a JSON patch cannot take an annotation away.
+/// Whether a JSON patch cannot remove an annotation.
 fn is_own(key: &str) -> bool {
     key.starts_with(DOMAIN) || LEGACY.contains(&key)
 }
 
-/// The `stringData` of a Secret in base64, as the API server takes it.
+/// The `stringData` of a Secret in base64, as the API server converts it.
 fn encoded_string_data(secret: &Resource) -> Result<BTreeMap<CompactString, CompactString>, IdError> {
     let mapping = secret.node.get("stringData").and_then(Node::as_mapping);
     let entries = mapping.map(|mapping| mapping.entries.as_slice()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What names an object: type, name and namespace.
+//! The id of an object: type, name and namespace.
 
 use crate::Gvk;
 use compact_str::CompactString;
@@ -11,18 +11,18 @@ pub struct ResId {
     pub gvk: Gvk,
     /// The name.
     pub name: CompactString,
-    /// The namespace as the object says it; empty where it does not.
+    /// The object's own namespace; empty where it has none.
     pub namespace: CompactString,
-    /// Whether objects of this type are known to live outside of namespaces.
+    /// Whether objects of this type are known to be cluster-scoped.
     pub cluster_scoped: bool,
 }
 
-/// What stands for the namespace of objects that have none.
+/// The effective namespace of cluster-scoped objects.
 const NO_NAMESPACE: &str = "_non_namespaceable_";
 pub(super) const DEFAULT_NAMESPACE: &str = "default";
 
 impl ResId {
-    /// The namespace that counts: a marker for objects outside of namespaces, `default` where none is said.
+    /// The effective namespace: a marker for cluster-scoped objects, `default` where none is given.
     #[must_use]
     pub fn effective_namespace(&self) -> &str {
         match (self.cluster_scoped, self.namespace.as_str()) {

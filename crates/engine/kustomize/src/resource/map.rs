@@ -18,22 +18,22 @@ pub struct ResMap {
     any_gone: bool,
 }
 
-/// Positions of all resources that have or had a name in an effective namespace, in order.
+/// Positions of all resources with a current or former name in an effective namespace, in order.
 type Index = HashMap<Key, Vec<usize>>;
 
 /// Name and effective namespace.
 type Key = (CompactString, CompactString);
 
-/// An id that fits too much or nothing.
+/// An id with too many matches or none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// There is one already.
+    /// The id is taken.
     #[error("may not add resource with an already registered id: {0}")]
     Registered(String),
-    /// There is none.
+    /// No resource has the id.
     #[error("no resource has the id {0}; does an earlier patch or transformer change its kind, name or namespace?")]
     NoMatch(String),
-    /// There are several.
+    /// Several resources have the id.
     #[error("{count} resources have or had the id {id}; name one by its current name or with a target")]
     SeveralMatches {
         /// The id.
@@ -41,18 +41,18 @@ pub enum IdError {
         /// How many.
         count: usize,
     },
-    /// A generator wants to change what is not there.
+    /// A generator changes an object that does not exist.
     #[error("{id} does not exist; cannot {} it: the generator's behavior must be create", .behavior.as_str())]
     Absent {
         /// The id.
         id: String,
-        /// What it wants.
+        /// Its behavior.
         behavior: Behavior,
     },
-    /// A generator wants to create what is there.
+    /// A generator creates an object that exists.
     #[error("{0} exists already; the generator's behavior must be merge or replace")]
     Exists(String),
-    /// The `stringData` of a Secret that a generator merges into.
+    /// A `stringData` value of a Secret that a generator merges into is not a scalar.
     #[error("{id}: the value of stringData {key:?} must be a scalar")]
     StringData {
         /// The Secret.
@@ -77,7 +77,7 @@ impl ResMap {
         &self.list
     }
 
-    /// The resources to change in any way.
+    /// The resources, for any change.
     pub fn list_mut(&mut self) -> &mut Vec<Resource> {
         self.forget_places();
         self.any_gone = true;
@@ -112,7 +112,7 @@ impl ResMap {
         })
     }
 
-    /// The positions of those that have or had this name, in order.
+    /// The positions of those with this current or former name, in order.
     #[must_use]
     pub fn named(&self, name: &str) -> &[usize] {
         let names = self.names.get_or_init(|| {
@@ -130,13 +130,13 @@ impl ResMap {
         names.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The positions of those with this id now.
+    /// The positions of those with this current id.
     #[must_use]
     pub fn with_id(&self, id: &ResId) -> Vec<usize> {
         self.candidates(id, |resource| resource.id().equals(id))
     }
 
-    /// The positions of those that have or had this id.
+    /// The positions of those with this current or former id.
     #[must_use]
     pub fn with_any_id(&self, id: &ResId) -> Vec<usize> {
         self.candidates(id, |resource| !resource.is_gone() && resource.has_or_had(id))
@@ -148,11 +148,11 @@ impl ResMap {
         at.iter().filter(fitting).copied().collect()
     }
 
-    /// The position of the one that has or had this id.
+    /// The position of the only one with this current or former id.
     ///
     /// # Errors
     ///
-    /// There is none, or several.
+    /// None has it, or several have.
     pub fn only(&self, id: &ResId) -> Result<usize, IdError> {
         match *self.with_any_id(id).as_slice() {
             [at] => Ok(at),
@@ -168,7 +168,7 @@ impl ResMap {
     ///
     /// # Errors
     ///
-    /// Its id is there already.
+    /// Its id is taken.
     pub fn append(&mut self, resource: Resource) -> Result<(), IdError> {
         if !self.with_id(resource.id()).is_empty() {
             return Err(IdError::Registered(resource.id().to_string()));
@@ -193,7 +193,7 @@ impl ResMap {
     ///
     /// # Errors
     ///
-    /// An id is there already.
+    /// An id is taken.
     pub fn append_all(&mut self, other: Self) -> Result<(), IdError> {
         if self.list.is_empty() {
             other.check_unique()?;
@@ -203,11 +203,11 @@ impl ResMap {
         other.list.into_iter().try_for_each(|resource| self.append(resource))
     }
 
-    /// Checks that no two have the same id: transformers may have made them equal.
+    /// Checks that ids are unique: transformers may have made two equal.
     ///
     /// # Errors
     ///
-    /// Two have.
+    /// Two are equal.
     pub fn check_unique(&self) -> Result<(), IdError> {
         let mut seen = HashSet::with_capacity(self.list.len());
         for resource in &self.list {
@@ -219,11 +219,11 @@ impl ResMap {
         Ok(())
     }
 
-    /// Adds what a generator made, each as its behavior says.
+    /// Adds generated resources, each as its behavior says.
     ///
     /// # Errors
     ///
-    /// The behavior does not fit with what is there.
+    /// The behavior does not fit the existing resources.
     pub fn absorb(&mut self, resource: Resource, schema: &SchemaChoice) -> Result<(), IdError> {
         match *self.with_any_id(resource.id()).as_slice() {
             [] => match resource.behavior {
@@ -253,7 +253,7 @@ impl ResMap {
         Ok(())
     }
 
-    /// Changes one; afterwards it is found by its new ids.
+    /// Changes one, then updates the index by its new ids.
     pub fn update<T>(&mut self, at: usize, change: impl FnOnce(&mut Resource) -> T) -> Option<T> {
         let resource = self.list.get_mut(at)?;
         let (before, former) = (key(resource.id()), resource.previous.clone());
@@ -267,7 +267,7 @@ impl ResMap {
         Some(result)
     }
 
-    /// Changes each in turn, but no former ids that it has; afterwards they are found by their new ids.
+    /// Changes each in turn, except for existing former ids, then updates the index.
     ///
     /// # Errors
     ///
@@ -291,7 +291,7 @@ impl ResMap {
         Ok(())
     }
 
-    /// Changes them together, but neither their number nor their order; afterwards they are found by their new ids.
+    /// Changes them together, except for their number and order, then updates the index.
     ///
     /// # Errors
     ///
@@ -316,7 +316,7 @@ impl ResMap {
         Ok(())
     }
 
-    /// Notes at each what changed it, or made it if nothing is known to have.
+    /// Adds a transformer to the history of each, or its generator where the origin is not known.
     pub fn note_origin(&mut self, origin: Origin) {
         let origin = Arc::new(origin);
         for resource in &mut self.list {
@@ -328,8 +328,8 @@ impl ResMap {
         }
     }
 
-    /// Has one found by what names it now, if that is not `before` any more, and by former ids from `former` on. The
-    /// others need not be looked at, however many there are.
+    /// Updates the index of one: by its current id, if that is not `before` any more, and by former ids from `former` on.
+    /// The others are not visited, however many there are.
     fn moved(&mut self, at: usize, before: &Key, former: usize) {
         let Some(resource) = self.list.get(at) else { return };
         let now = key(resource.id());
@@ -358,7 +358,7 @@ impl ResMap {
         }
     }
 
-    /// Has places looked up anew when they are needed next.
+    /// Marks the index for a rebuild at its next use.
     fn forget_places(&mut self) {
         self.index.take();
         self.names.take();
@@ -381,7 +381,7 @@ fn all_names(resource: &Resource) -> impl Iterator<Item = &CompactString> {
     former.chain([&resource.id().name])
 }
 
-/// Adds all ids of a resource, each position in its order.
+/// Adds all ids of a resource to the index, positions sorted.
 fn add_to(index: &mut Index, at: usize, resource: &Resource) {
     for former in &resource.previous {
         put_at(index, former_key(former), at);
@@ -389,7 +389,7 @@ fn add_to(index: &mut Index, at: usize, resource: &Resource) {
     put_at(index, key(resource.id()), at);
 }
 
-/// Adds a position, in its order.
+/// Adds a position to the index, sorted.
 fn put_at<K: Hash + Eq>(places: &mut HashMap<K, Vec<usize>>, key: K, at: usize) {
     let positions = places.entry(key).or_default();
     if let Err(place) = positions.binary_search(&at) {
@@ -443,7 +443,7 @@ mod tests {
         assert!(matches!(map.append(config_map("b")), Err(IdError::Registered(_))));
     }
 
-    /// The places of a map whose index followed its changes, and those of one that looks them up anew.
+    /// The index of a map that followed its changes, and that of one rebuilt.
     fn places(map: &ResMap, name: &str) -> (Vec<usize>, Vec<usize>) {
         let fresh = ResMap {
             list: map.list.clone(),

@@ -1,12 +1,12 @@
-//! Objects as a build sees them, and lists of them that are searched by name.
+//! Resources, and lists of them with an index by name.
 //!
-//! - [`Resource`]: a node with what the build knows of it: its ids of now and before, where it comes from, whether its
+//! - [`Resource`]: a node with the build's metadata about it: its current and former ids, its origin, whether its
 //!   name gets a hash. kustomize keeps this in annotations of the object; here they are fields, and annotations only
-//!   where a program gets to see the object ([`Resource::with_annotations`]).
+//!   where a program sees the object ([`Resource::with_annotations`]).
 //! - [`ResId`]: type, name, namespace.
 //! - [`ResMap`]: resources in order, found by id in constant time.
 //! - [`read_resources`]: the resources of a file.
-//! - [`Origin`]: where a resource comes from, as `buildMetadata` shows it.
+//! - [`Origin`]: the origin of a resource, as `buildMetadata` shows it.
 
 mod annotations;
 mod id;

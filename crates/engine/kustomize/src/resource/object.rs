@@ -1,4 +1,4 @@
-//! One object with what the build knows of it.
+//! One object with the build's metadata about it.
 
 use super::id::DEFAULT_NAMESPACE;
 use super::{Origin, ResId};
@@ -13,32 +13,32 @@ use std::sync::Arc;
 /// An object.
 #[derive(Debug, Clone)]
 pub struct Resource {
-    /// The object itself. Whoever changes what names it calls [`Resource::refresh`].
+    /// The object itself. After a change of type, name or namespace call [`Resource::refresh`].
     pub node: Node,
     id: ResId,
-    /// What it was named before, oldest first.
+    /// Its former names, oldest first.
     pub previous: Vec<Previous>,
-    /// Prefixes that its name got, in the order in which it got them.
+    /// Prefixes added to its name, in order.
     pub prefixes: Vec<CompactString>,
-    /// Suffixes that its name got.
+    /// Suffixes added to its name, in order.
     pub suffixes: Vec<CompactString>,
-    /// What a generator wants done with an object of the same id that is already there.
+    /// What a generator does with an existing object of the same id.
     pub behavior: Option<Behavior>,
     /// Whether its name gets a hash of its content.
     pub needs_hash: bool,
-    /// Whether helm made it; then its namespace is helm's matter.
+    /// Whether helm rendered it; then its namespace is left to the chart.
     pub from_helm: bool,
     /// The names of the variables that read a field of it.
     pub variables: Vec<CompactString>,
-    /// Where it comes from, if that is tracked.
+    /// Its origin, if that is tracked.
     pub origin: Option<Arc<Origin>>,
-    /// What changed it, if that is tracked.
+    /// The transformers that changed it, if that is tracked.
     pub transformations: Vec<Arc<Origin>>,
-    /// Entries in it that are one to kustomize.
+    /// Entries in it that are one node to kustomize.
     pub shared: SharedEntries,
 }
 
-/// What an object was named before a transformer changed it.
+/// The name of an object before a transformer changed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Previous {
     /// The name.
@@ -50,7 +50,7 @@ pub struct Previous {
 }
 
 impl Previous {
-    /// The namespace that counted: `default` where none was said.
+    /// The effective namespace: `default` where none was given.
     #[must_use]
     pub fn effective_namespace(&self) -> &str {
         if self.namespace.is_empty() {
@@ -61,19 +61,19 @@ impl Previous {
     }
 }
 
-/// What a generator does with an object of the same id that is already there.
+/// What a generator does with an existing object of the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behavior {
-    /// None may be there.
+    /// There must be none.
     Create,
-    /// Takes its place, and keeps its names, labels and annotations.
+    /// Replaces it, but keeps its names, labels and annotations.
     Replace,
     /// Adds its data to it.
     Merge,
 }
 
 impl Behavior {
-    /// Reads `create`, `replace` or `merge`; anything else is as if nothing were said.
+    /// Parses `create`, `replace` or `merge`; anything else is as if nothing were given.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
@@ -84,7 +84,7 @@ impl Behavior {
         }
     }
 
-    /// As it is written.
+    /// The word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl Behavior {
 }
 
 impl Resource {
-    /// The object, with what earlier steps left in its annotations.
+    /// The object, with the metadata that earlier steps left in its annotations.
     #[must_use]
     pub fn new(node: Node, schema: &SchemaChoice) -> Self {
         let mut resource = Self {
@@ -118,13 +118,13 @@ impl Resource {
         resource
     }
 
-    /// What names it now.
+    /// Its current id.
     #[must_use]
     pub const fn id(&self) -> &ResId {
         &self.id
     }
 
-    /// Reads from the object again what names it.
+    /// Updates the id from the object.
     pub fn refresh(&mut self, schema: &SchemaChoice) {
         let kind = self.top("kind");
         let api_version = self.top("apiVersion");
@@ -159,7 +159,7 @@ impl Resource {
         self.meta("name")
     }
 
-    /// Its namespace as it says it; empty where it does not.
+    /// Its own namespace; empty where it has none.
     #[must_use]
     pub fn namespace(&self) -> &str {
         self.meta("namespace")
@@ -171,7 +171,7 @@ impl Resource {
         self.top("kind")
     }
 
-    /// The value of an annotation, whatever its tag; a list or mapping says nothing.
+    /// The value of an annotation, whatever its tag; `None` for a list or mapping.
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
         let value = self.node.lookup(&["metadata", "annotations", key])?;
@@ -188,13 +188,13 @@ impl Resource {
         })
     }
 
-    /// Whether a step took everything away: the object is dropped then.
+    /// Whether a step emptied it: the object is then dropped.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         is_nil_or_empty(&self.node)
     }
 
-    /// Remembers what names it now, before that changes.
+    /// Stores its current id as a former one, before a change.
     pub fn remember(&mut self) {
         self.previous.push(Previous {
             name: self.id.name.clone(),
@@ -203,14 +203,14 @@ impl Resource {
         });
     }
 
-    /// What named it first.
+    /// Its original id.
     #[must_use]
     pub fn original_id(&self) -> ResId {
         let first = self.previous.first();
         first.map_or_else(|| self.id.clone(), |first| self.previous_id(first))
     }
 
-    /// One of its former ids: group and version are those of now.
+    /// One of its former ids, with the current group and version.
     #[must_use]
     pub fn previous_id(&self, previous: &Previous) -> ResId {
         ResId {
@@ -237,7 +237,7 @@ impl Resource {
         }
     }
 
-    /// Whether this names it or did before.
+    /// Whether this is its id or a former one.
     #[must_use]
     pub fn has_or_had(&self, id: &ResId) -> bool {
         let (gvk, ours) = (&id.gvk, &self.id.gvk);
@@ -250,19 +250,19 @@ impl Resource {
         self.id.equals(id) || (same_version && self.previous.iter().any(had))
     }
 
-    /// All that named it, oldest first, and what does now.
+    /// All its ids, oldest first, the current one last.
     pub fn all_ids(&self) -> impl Iterator<Item = ResId> + '_ {
         let former = self.previous.iter().map(|previous| self.previous_id(previous));
         former.chain([self.id.clone()])
     }
 
-    /// Gives it a name, spelled as the one that it had.
+    /// Sets its name, in the style of the old one.
     pub fn set_name(&mut self, name: &str) {
         self.set_meta("name", name);
         self.id.name = name.into();
     }
 
-    /// Gives it a namespace; none where `namespace` is empty.
+    /// Sets its namespace; removes it where `namespace` is empty.
     pub fn set_namespace(&mut self, namespace: &str) {
         if namespace.is_empty() {
             let metadata = self.node.get_mut("metadata").and_then(Node::as_mapping_mut);
@@ -289,21 +289,21 @@ impl Resource {
         }
     }
 
-    /// Its annotations, made where there are none.
+    /// Its annotations, created where there are none.
     pub(super) fn make_annotations(&mut self) -> Option<&mut Mapping> {
         let metadata = mapping_under(self.node.as_mapping_mut()?, "metadata")?;
         mapping_under(metadata, "annotations")
     }
 
-    /// Takes an annotation away.
+    /// Removes an annotation.
     pub fn take_annotation(&mut self, key: &str) -> Option<String> {
         let value = self.annotations_mut()?.remove(key)?;
         Some(value.as_scalar()?.text.to_string())
     }
 
-    /// Writes labels or annotations anew, as strings and sorted; takes the field away where there are none.
+    /// Replaces labels or annotations by strings in order; removes the field where there are none.
     pub fn set_pairs(&mut self, field: &str, mut pairs: Vec<(CompactString, CompactString)>) {
-        // Of a key that stands twice the last counts.
+        // The last of duplicate keys counts.
         pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
         let Some(metadata) = self.node.get_mut("metadata").and_then(Node::as_mapping_mut) else {
             return;
@@ -372,7 +372,7 @@ impl Object for Resource {
     }
 }
 
-/// Null, or a mapping or sequence without content, or no text without a tag.
+/// Null, or an empty mapping or sequence, or an empty text without a tag.
 pub(super) fn is_nil_or_empty(node: &Node) -> bool {
     match &node.value {
         Value::Scalar(scalar) => scalar.tag == Tag::Null,
@@ -381,7 +381,7 @@ pub(super) fn is_nil_or_empty(node: &Node) -> bool {
     }
 }
 
-/// The mapping under a key; made where something else or nothing is.
+/// The mapping under a key; created where there is anything else.
 fn mapping_under<'m>(mapping: &'m mut Mapping, key: &str) -> Option<&'m mut Mapping> {
     let node = mapping.get_or_insert_with(key, Node::mapping);
     if node.as_mapping().is_none() {
@@ -390,7 +390,7 @@ fn mapping_under<'m>(mapping: &'m mut Mapping, key: &str) -> Option<&'m mut Mapp
     node.as_mapping_mut()
 }
 
-/// Sets a field to a text of no tag: it counts as what it looks like, unless the old one was quoted.
+/// Sets a field to an untagged text: its type follows from its spelling, unless the old one was quoted.
 fn set_text(mapping: &mut Mapping, key: &str, text: &str) {
     let old = mapping.get(key);
     let style = old.and_then(Node::as_scalar).map_or(Style::Plain, |old| old.style);

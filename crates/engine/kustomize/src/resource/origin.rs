@@ -1,10 +1,10 @@
-//! Where a resource comes from, as `buildMetadata: [originAnnotations, transformerAnnotations]` shows it.
+//! The origin of a resource, as `buildMetadata: [originAnnotations, transformerAnnotations]` shows it.
 
 use super::Resource;
 use crate::tree::{RepoUrl, path};
 use bumpwright_yaml::{Node, write_sigs};
 
-/// Where a resource or the configuration of a transformer comes from.
+/// The origin of a resource or of the configuration of a transformer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Origin {
     /// The file, from where the build began, or from the root of its repository.
@@ -13,16 +13,16 @@ pub struct Origin {
     pub repo: String,
     /// The reference in that repository.
     pub reference: String,
-    /// The file that configures what made it.
+    /// The file that configures its generator.
     pub configured_in: String,
-    /// What made it: `apiVersion`, `kind`, `name` and `namespace`, empty where there is none.
+    /// The id of its generator: `apiVersion`, `kind`, `name` and `namespace`, empty where there is none.
     pub configured_by: [String; 4],
 }
 
 const BY: [&str; 4] = ["apiVersion", "kind", "name", "namespace"];
 
 impl Origin {
-    /// The origin of what `name` in a kustomization of this origin names.
+    /// The origin of the file or directory `name` of a kustomization with this origin.
     #[must_use]
     pub fn append(&self, name: &str) -> Self {
         let mut origin = self.clone();
@@ -30,7 +30,7 @@ impl Origin {
         if let Ok(url) = RepoUrl::parse(&name) {
             origin.repo = url.clone_url();
             origin.path.clear();
-            // kustomize shows the place holder of its clone directory for the root.
+            // kustomize shows the placeholder of its clone directory for the root.
             name = match path::clean(&url.directory).as_str() {
                 "." => "notCloned".to_owned(),
                 inside => inside.to_owned(),
@@ -41,7 +41,7 @@ impl Origin {
         origin
     }
 
-    /// The origin of what a built-in generator or transformer of the kustomization `file` makes.
+    /// The origin of the output of a built-in generator or transformer of the kustomization `file`.
     #[must_use]
     pub fn of_builtin(&self, file: &str, kind: &str) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl Origin {
         }
     }
 
-    /// The origin of what a plugin makes that `config` configures; nothing where that has none.
+    /// The origin of the output of a plugin with the config `config`; `None` where that has none.
     #[must_use]
     pub fn of_plugin(config: &Resource) -> Option<Self> {
         let origin = config.origin.as_ref()?;
@@ -94,7 +94,7 @@ impl Origin {
         text
     }
 
-    /// How many bytes its text takes, at most: values may have to be quoted.
+    /// Upper bound of the bytes of its text: values may have to be quoted.
     pub(super) fn length(&self) -> u64 {
         let texts = [&self.path, &self.repo, &self.reference, &self.configured_in];
         let texts = texts.into_iter().chain(&self.configured_by);
@@ -107,7 +107,7 @@ impl Origin {
         indented(&self.text(), "  ").replacen("  ", "- ", 1)
     }
 
-    /// From a mapping; what it does not have is empty.
+    /// Parses a mapping; missing fields are empty.
     #[must_use]
     pub fn from_node(node: &Node) -> Self {
         let text = |path: &[&str]| node.lookup(path).and_then(Node::as_str).unwrap_or_default().to_owned();
@@ -121,13 +121,13 @@ impl Origin {
     }
 }
 
-/// A field with its value; nothing where that is empty.
+/// A field with its value; empty where that is empty.
 fn line(key: &str, value: &str) -> String {
     let mut field = Node::mapping();
     let mut text = String::new();
     if let Some(mapping) = field.as_mapping_mut().filter(|_| !value.is_empty()) {
         mapping.set(key, Node::string(value));
-        // Text has a form in YAML whatever it is.
+        // Every text has a form in YAML.
         write_sigs(&field, &mut text).unwrap_or_default();
     }
     text

@@ -1,45 +1,45 @@
-//! The resources of a text: documents, with lists taken apart.
+//! Parses a text into resources: documents, with lists expanded.
 
 use super::Resource;
 use super::object::is_nil_or_empty;
 use crate::schema::SchemaChoice;
 use bumpwright_yaml::{FileId, Node, Place, ReadError as YamlError, Value, WriteError, revalue};
 
-/// A text that holds no resources.
+/// A text without valid resources.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ReadError {
-    /// It is no YAML.
+    /// It is not YAML.
     #[error(transparent)]
     Malformed(#[from] YamlError),
-    /// A document is no mapping, or one without any metadata.
+    /// A document is not a mapping, or has no metadata at all.
     #[error("no Kubernetes object: it has neither apiVersion nor kind nor metadata")]
     NoObject(Place),
-    /// An object does not say what it is.
+    /// An object has no kind.
     #[error("the object has no kind")]
     NoKind(Place),
     /// An object has no name.
     #[error("the {kind} has no metadata.name")]
     NoName {
-        /// Where it begins.
+        /// The place where it begins.
         place: Place,
         /// Its kind.
         kind: String,
     },
-    /// The items of a list are none.
+    /// The `items` of a list are not a list.
     #[error("the items of the {kind} must be a list")]
     NoItems {
-        /// Where they are.
+        /// Their place.
         place: Place,
         /// The kind of the list.
         kind: String,
     },
-    /// Lists in lists, without end.
+    /// Lists are nested too deeply.
     #[error("lists in lists, more than {MAX_LISTS} deep")]
     Depth(Place),
-    /// A list that JSON has no form for.
+    /// A list has a value without a form in JSON.
     #[error(transparent)]
     Json(#[from] WriteError),
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not UTF-8.
     #[error("the text is not UTF-8")]
     Encoding,
 }
@@ -47,7 +47,7 @@ pub enum ReadError {
 const MAX_LISTS: usize = 100;
 
 impl ReadError {
-    /// Where the trouble stands.
+    /// The place of the error.
     #[must_use]
     pub fn place(&self) -> Place {
         match self {
@@ -62,7 +62,7 @@ impl ReadError {
         }
     }
 
-    /// Whether it is no YAML at all.
+    /// Whether the text is not YAML at all.
     #[must_use]
     pub const fn is_malformed(&self) -> bool {
         matches!(self, Self::Malformed(_) | Self::Encoding)
@@ -73,13 +73,13 @@ impl ReadError {
 ///
 /// # Errors
 ///
-/// The text is no YAML, or a document is no object with kind and name.
+/// The text is not YAML, or a document is not an object with kind and name.
 pub fn read_resources(bytes: &[u8], file: FileId, schema: &SchemaChoice) -> Result<Vec<Resource>, ReadError> {
     let documents = bumpwright_yaml::read_resources(bytes, file)?;
     resources_of(unwrapped(documents), schema)
 }
 
-/// A single document that is a `List` or a `ResourceList` stands for its items.
+/// A single document of kind `List` or `ResourceList` is replaced by its items.
 fn unwrapped(mut documents: Vec<Node>) -> Vec<Node> {
     let [document] = documents.as_mut_slice() else {
         return documents;
@@ -97,11 +97,11 @@ fn unwrapped(mut documents: Vec<Node>) -> Vec<Node> {
     }
 }
 
-/// The resources that nodes describe: empty ones dropped, lists taken apart behind all others.
+/// The resources of some nodes: empty ones dropped, lists expanded after all others.
 ///
 /// # Errors
 ///
-/// A node is no object with kind and name.
+/// A node is not an object with kind and name.
 pub fn resources_of(nodes: Vec<Node>, schema: &SchemaChoice) -> Result<Vec<Resource>, ReadError> {
     let mut resources = Vec::with_capacity(nodes.len());
     let mut round = nodes;
@@ -132,7 +132,7 @@ pub fn resources_of(nodes: Vec<Node>, schema: &SchemaChoice) -> Result<Vec<Resou
 ///
 /// # Errors
 ///
-/// It is not.
+/// It is not one.
 pub fn check(node: &Node) -> Result<(), ReadError> {
     let text = |path: &[&str]| node.lookup(path).and_then(Node::as_str).unwrap_or_default();
     let empty = |key: &str| node.get(key).is_none_or(is_nil_or_empty);
@@ -178,7 +178,7 @@ fn items(mut node: Node) -> Result<Expanded, ReadError> {
             });
         }
     }
-    // kustomize makes values of the list, and nodes of its items.
+    // kustomize turns the list into values, but its items into nodes.
     revalue(&mut node)?;
     let items = node.get_mut("items").and_then(Node::as_items_mut);
     Ok(Expanded::Items(items.map(std::mem::take).unwrap_or_default()))

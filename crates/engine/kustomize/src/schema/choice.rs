@@ -1,4 +1,4 @@
-//! Which schema a build goes by: the first `openapi:` field that it meets counts, and changes what was known before.
+//! Which schema a build uses: the first `openapi:` field that it meets counts, on top of what is already known.
 //!
 //! kustomize keeps one schema for the whole program and adds to it, so that what is known depends on the order in
 //! which kustomizations are read. This keeps that order, per build.
@@ -13,24 +13,24 @@ pub const VERSION: &str = "v1.21.2";
 /// The schema of one build.
 #[derive(Debug, Default)]
 pub struct SchemaChoice {
-    /// Whether a field `openapi` has been met: later ones do not count.
+    /// Whether a field `openapi` has been read: later ones do not count.
     chosen: bool,
-    /// What a custom schema made of it; nothing where the built-in schema is in use.
+    /// The schema after a custom one was added; `None` where the built-in schema is in use.
     custom: Option<Schema>,
-    /// Whether the built-in schema was asked for a type. A custom schema that comes later goes on top of it.
+    /// Whether a type of the built-in schema was looked up. A custom schema that comes later then goes on top of it.
     used: AtomicBool,
-    /// Whether a scope was asked for that the built-in schema does not tell. It then goes on top of a custom schema.
+    /// Whether a scope was looked up that the built-in schema does not have. It then goes on top of a custom schema.
     asked: AtomicBool,
 }
 
 impl SchemaChoice {
-    /// Takes what a kustomization says under `openapi:`, in the order in which they are read: the root, then what it
-    /// builds on. `file` is the content of the file under `path:`. The first one that says anything counts; the others
-    /// are not looked at.
+    /// Takes the `openapi:` field of a kustomization, in the order in which kustomizations are read: the root, then its
+    /// bases. `file` is the content of the file under `path:`. The first field that is not empty counts; the others are
+    /// ignored.
     ///
     /// # Errors
     ///
-    /// When both are given, the version is not built in, or the file is no schema.
+    /// When both are given, the version is not built in, or the file is not a schema.
     pub fn choose(&mut self, version: Option<&str>, file: Option<&Node>) -> Result<(), SchemaError> {
         if self.chosen {
             return Ok(());
@@ -61,7 +61,7 @@ impl SchemaChoice {
         Ok(schema)
     }
 
-    /// The schema to go by now.
+    /// The schema now in use.
     #[must_use]
     pub fn schema(&self) -> &Schema {
         if let Some(custom) = &self.custom {
@@ -71,7 +71,7 @@ impl SchemaChoice {
         Schema::builtin()
     }
 
-    /// Whether objects of a kind live in namespaces; nothing where that is not known. Built-in kinds keep their scope
+    /// Whether objects of a kind are namespaced; `None` where that is not known. Built-in kinds keep their scope
     /// whatever a custom schema says.
     #[must_use]
     pub fn namespaced(&self, api_version: &str, kind: &str) -> Option<bool> {

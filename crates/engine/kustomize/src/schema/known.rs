@@ -1,26 +1,26 @@
-//! Types by number and the walk over them.
+//! Types by number and navigation between them.
 
 use compact_str::CompactString;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The tables that are built in; their form is told in `schema/README.md`.
+/// The built-in tables; `schema/README.md` describes their format.
 const KUBERNETES: &str = include_str!("../../schema/kubernetes.txt");
 const KUSTOMIZATION: &str = include_str!("../../schema/kustomization.txt");
 
-/// References that lead to references, at most: more is a circle.
+/// Maximum length of a chain of references; more is a cycle.
 const MAX_HOPS: usize = 64;
 
 /// Types of kinds and the scopes of kinds.
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
     types: Vec<Type>,
-    /// Numbers of the names of definitions, and what they stand for now: a later file may define a name anew.
+    /// The number of each definition's name, and its current target: a later file may redefine a name.
     names: HashMap<CompactString, u32>,
     definitions: Vec<Option<u32>>,
-    /// Per kind: its apiVersions with the number of a type.
+    /// Per kind: its apiVersions, each with the number of a type.
     kinds: HashMap<CompactString, Vec<(CompactString, u32)>>,
-    /// Per kind: its apiVersions, and whether objects live in namespaces.
+    /// Per kind: its apiVersions, and whether objects are namespaced.
     scopes: HashMap<CompactString, Vec<(CompactString, bool)>>,
 }
 
@@ -29,24 +29,24 @@ pub struct Schema {
 pub(super) struct Type {
     /// The fields, sorted by name.
     pub(super) fields: Vec<(CompactString, Target)>,
-    /// What every other field is.
+    /// The type of every other field.
     pub(super) rest: Option<Target>,
-    /// What an element is, if this is a list.
+    /// The type of the elements of a list.
     pub(super) items: Option<Target>,
-    /// What this only refers to.
+    /// The type that this one only refers to.
     pub(super) alias: Option<Target>,
-    /// The keys by which elements merge, if they do; none for elements that are plain values.
+    /// The merge keys of a list whose elements merge; empty for plain values.
     pub(super) merge: Option<Vec<CompactString>>,
 }
 
-/// Where a field or an element leads.
+/// The type of a field or an element.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Target {
-    /// To a type of which nothing is known but that it is there.
+    /// A type of which nothing is known.
     Leaf,
-    /// To a type by its number.
+    /// A type by its number.
     Type(u32),
-    /// To a definition by the number of its name.
+    /// A definition by the number of its name.
     Definition(u32),
 }
 
@@ -58,7 +58,7 @@ static LEAF: Type = Type {
     merge: None,
 };
 
-/// A type of a schema, to walk from.
+/// A type of a schema, from which fields and items are reached.
 #[derive(Debug, Clone, Copy)]
 pub struct TypeRef<'s> {
     schema: &'s Schema,
@@ -66,7 +66,7 @@ pub struct TypeRef<'s> {
 }
 
 impl Schema {
-    /// The schema that is built in: 130 kB of tables, read as a whole when it is first asked for, once for each process.
+    /// The built-in schema: 130 kB of tables, parsed as a whole at first use, once for each process.
     #[must_use]
     pub fn builtin() -> &'static Self {
         static BUILTIN: LazyLock<Schema> = LazyLock::new(|| {
@@ -83,7 +83,7 @@ impl Schema {
         self.add_table(KUBERNETES);
     }
 
-    /// Adds kustomize's own kinds, which are known beside any schema.
+    /// Adds kustomize's own kinds, which are known whatever the schema.
     pub(super) fn add_kustomization(&mut self) {
         self.add_table(KUSTOMIZATION);
     }
@@ -95,13 +95,13 @@ impl Schema {
         self.follow(Target::Type(*of))
     }
 
-    /// Whether objects of a kind live in namespaces; nothing where this schema does not tell.
+    /// Whether objects of a kind are namespaced; `None` where this schema does not say.
     #[must_use]
     pub fn namespaced(&self, api_version: &str, kind: &str) -> Option<bool> {
         lookup(&self.scopes, api_version, kind).copied()
     }
 
-    /// The type that `target` leads to; nothing where a definition is missing or refers to itself.
+    /// The type that `target` refers to; `None` where a definition is missing or refers to itself.
     fn follow(&self, mut target: Target) -> Option<TypeRef<'_>> {
         for _ in 0..MAX_HOPS {
             let number = match target {
@@ -123,7 +123,7 @@ impl Schema {
         None
     }
 
-    /// The number of a definition's name, whether it is defined or not.
+    /// The number of a definition's name, defined or not.
     pub(super) fn name(&mut self, name: &str) -> u32 {
         if let Some(number) = self.names.get(name) {
             return *number;
@@ -134,30 +134,30 @@ impl Schema {
         number
     }
 
-    /// Another type; its number.
+    /// Adds a type and returns its number.
     pub(super) fn push(&mut self, of: Type) -> u32 {
         self.types.push(of);
         count(self.types.len() - 1)
     }
 
-    /// Says what a name stands for from now on.
+    /// Sets the target of a name.
     pub(super) fn define(&mut self, name: u32, of: u32) {
         if let Some(definition) = self.definitions.get_mut(at(name)) {
             *definition = Some(of);
         }
     }
 
-    /// What a name stands for now.
+    /// The current target of a name.
     pub(super) fn defined(&self, name: u32) -> Option<u32> {
         self.definitions.get(at(name)).copied().flatten()
     }
 
-    /// Says which type a kind has.
+    /// Sets the type of a kind.
     pub(super) fn set_kind(&mut self, api_version: &str, kind: &str, of: u32) {
         insert(&mut self.kinds, api_version, kind, of);
     }
 
-    /// Says whether objects of a kind live in namespaces.
+    /// Sets whether objects of a kind are namespaced.
     pub(super) fn set_namespaced(&mut self, api_version: &str, kind: &str, namespaced: bool) {
         insert(&mut self.scopes, api_version, kind, namespaced);
     }
@@ -188,7 +188,7 @@ fn at(number: u32) -> usize {
 }
 
 impl<'s> TypeRef<'s> {
-    /// The type of a field; nothing where the schema does not know the field.
+    /// The type of a field; `None` where the schema does not have the field.
     #[must_use]
     pub fn field(self, name: &str) -> Option<Self> {
         let fields = &self.of.fields;
@@ -203,7 +203,7 @@ impl<'s> TypeRef<'s> {
         self.schema.follow(self.of.items?)
     }
 
-    /// The keys by which elements of this list merge: none among them for plain values. Nothing where lists replace each other.
+    /// The merge keys of this list: an empty list of keys for plain values, `None` where lists replace each other.
     #[must_use]
     pub fn merge_keys(self) -> Option<&'s [CompactString]> {
         self.of.merge.as_deref()

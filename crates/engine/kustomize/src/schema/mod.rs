@@ -1,15 +1,15 @@
-//! What the kinds look like, as far as merging asks: fields, lists whose elements merge and by which keys, scopes.
+//! The schema of the kinds, as far as merging needs it: fields, merge keys of lists, scopes.
 //!
 //! ```text
-//! schema/*.txt ──(once, when first asked)──▶ Schema ◀── custom swagger (`openapi: {path: …}`)
-//! SchemaChoice: which of them a build goes by ─▶ Schema ─▶ TypeRef ─▶ field, items, merge_keys
+//! schema/*.txt ──(once, at first use)─────▶ Schema ◀── custom swagger (`openapi: {path: …}`)
+//! SchemaChoice: the one that a build uses ────▶ Schema ─▶ TypeRef ─▶ field, items, merge_keys
 //! ```
 //!
-//! * [`Schema::builtin`]: Kubernetes' own kinds, as kustomize v5.8.2 knows them (Kubernetes v1.21.2).
-//! * [`SchemaChoice`]: kept by a build; told of `openapi:` of each kustomization, asked for the schema and for scopes.
+//! * [`Schema::builtin`]: Kubernetes' own kinds, as in kustomize v5.8.2 (Kubernetes v1.21.2).
+//! * [`SchemaChoice`]: one per build; receives `openapi:` of each kustomization and returns the schema and the scopes.
 //! * [`Schema::kind`] → [`TypeRef`]: where a merge starts; cheap to copy, no allocation while walking.
 //!
-//! A list whose type has no [`TypeRef::merge_keys`] is replaced as a whole, and so is one that no schema knows: kustomize
+//! A list whose type has no [`TypeRef::merge_keys`] is replaced as a whole, and so is one without a type: kustomize
 //! infers no keys.
 
 mod choice;
@@ -22,26 +22,26 @@ pub use known::{Schema, TypeRef};
 
 use bumpwright_yaml::Place;
 
-/// Why a schema cannot be used.
+/// An unusable schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
-    /// A custom schema is not shaped as swagger is.
+    /// A custom schema does not have the form of a swagger file.
     #[error("invalid schema file: {field}: expected {expected}")]
     Shape {
-        /// Where in the file.
+        /// The place in the file.
         place: Place,
         /// The field.
         field: String,
-        /// What should be there.
+        /// What the field must be.
         expected: &'static str,
     },
     /// A custom schema nests deeper than any real one.
     #[error("invalid schema file: nested too deeply")]
     Depth {
-        /// Where in the file.
+        /// The place in the file.
         place: Place,
     },
-    /// `openapi: {version: …}` names another version than the one that is built in.
+    /// `openapi: {version: …}` names a version that is not built in.
     #[error("the OpenAPI version {0:?} is not built in; only {VERSION:?} is: name that one, or a file with `path:`")]
     Version(String),
     /// `openapi:` has both fields.
@@ -50,7 +50,7 @@ pub enum SchemaError {
 }
 
 impl SchemaError {
-    /// Where the fault stands.
+    /// The place of the error.
     #[must_use]
     pub const fn place(&self) -> Place {
         match self {

@@ -1,6 +1,6 @@
-//! Custom schemas: what `openapi: {path: …}` names, JSON or YAML, read into nodes.
+//! Custom schemas: the file of `openapi: {path: …}`, JSON or YAML, parsed into nodes.
 //!
-//! Of the file, `definitions` and `paths` count: the first for types, the second for scopes (a path with
+//! Only `definitions` and `paths` of the file are read: the first for types, the second for scopes (a path with
 //! `namespaces/{namespace}` whose `get` names a kind).
 
 use super::SchemaError;
@@ -15,15 +15,15 @@ const MAP_KEYS: &str = "x-kubernetes-list-map-keys";
 const DEFINITIONS: &str = "#/definitions/";
 const IN_NAMESPACE: &str = "namespaces/{namespace}";
 
-/// Levels of fields in one definition.
+/// Maximum depth of fields in one definition.
 const MAX_DEPTH: usize = 200;
 
 impl Schema {
-    /// Adds the definitions and scopes of a swagger file; what it defines anew counts from now on.
+    /// Adds the definitions and scopes of a swagger file, replacing existing ones.
     ///
     /// # Errors
     ///
-    /// When the file is not shaped as swagger is.
+    /// When the file does not have the form of a swagger file.
     pub(super) fn add_swagger(&mut self, file: &Node) -> Result<(), SchemaError> {
         for entry in children(file, "definitions")? {
             let of = self.schema(&entry.value, 0)?;
@@ -83,14 +83,14 @@ impl Schema {
         Ok(Target::Type(self.push(of)))
     }
 
-    /// The number of the definition that a reference names. One that leads elsewhere is a name that nothing defines.
+    /// The number of the definition that a reference names. Any other reference is a name without a definition.
     fn reference(&mut self, reference: &str) -> u32 {
         let name = reference.strip_prefix(DEFINITIONS).unwrap_or(reference);
         self.name(&name.replace("~1", "/").replace("~0", "~"))
     }
 }
 
-/// Whether the schema says `type: array`, and nothing else beside.
+/// Whether the schema is exactly `type: array`.
 fn is_list(schema: &Node) -> bool {
     let is_array = |node: &Node| node.as_str() == Some("array");
     schema.get("type").is_some_and(|of| match of.as_items() {
@@ -100,7 +100,7 @@ fn is_list(schema: &Node) -> bool {
     })
 }
 
-/// The keys by which elements merge, where the strategy is a merge: `x-kubernetes-list-map-keys` before
+/// The merge keys of a list whose strategy is a merge: `x-kubernetes-list-map-keys` before
 /// `x-kubernetes-patch-merge-key`.
 fn merge_keys(schema: &Node) -> Result<Option<Vec<CompactString>>, SchemaError> {
     let strategy = text(schema, STRATEGY)?.unwrap_or("");
@@ -122,7 +122,7 @@ struct TypeMeta<'n> {
     kind: &'n str,
 }
 
-/// The kinds that a definition is for. Anything but a list of mappings names none.
+/// The kinds that a definition belongs to: none unless the extension is a list of mappings.
 fn kinds(definition: &Node) -> Result<Vec<TypeMeta<'_>>, SchemaError> {
     let items = definition.get(GVK).and_then(Node::as_items).unwrap_or(&[]);
     let mappings = items.iter().filter(|item| item.as_mapping().is_some());

@@ -1,10 +1,10 @@
-//! The tables that are built in, read line by line; `schema/README.md` tells their form.
+//! Parser of the built-in tables; `schema/README.md` describes their format.
 
 use super::known::{Schema, Target, Type};
 use compact_str::CompactString;
 
 impl Schema {
-    /// Adds a table to what is known; what it defines anew counts from now on.
+    /// Adds a table to a schema, replacing existing definitions.
     pub(super) fn add_table(&mut self, text: &str) {
         let (definitions, kinds) = text.split_once("\n\n").unwrap_or((text, ""));
         let mut open: Option<(u32, Type)> = None;
@@ -54,7 +54,7 @@ impl Schema {
         }
     }
 
-    /// What an expression stands for: `.`, `definition`, `{…`, `[…` or `<key+key>[…`.
+    /// The target of an expression: `.`, `definition`, `{…`, `[…` or `<key+key>[…`.
     fn target(&mut self, expression: &str) -> Target {
         let mut of = Type::default();
         let mut expression = expression;

@@ -1,13 +1,13 @@
-//! Why a transformer gave up.
+//! Errors of transformers.
 
 use crate::fields::{ConfigError, FieldError};
 use bumpwright_yaml::Place;
 use thiserror::Error;
 
-/// A transformer could not do its work.
+/// An error of a transformer.
 #[derive(Debug, Error)]
 pub enum TransformError {
-    /// A field is not as it has to be.
+    /// A field has the wrong form.
     #[error("{what}: {source}")]
     Field {
         /// The transformer.
@@ -18,33 +18,33 @@ pub enum TransformError {
     /// The settings are wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Two objects have the same id in the namespace they were put into.
+    /// Two objects have the same id after the namespace was set.
     #[error("namespace transformation produces ID conflict: {count} objects are {id}; rename or drop all but one")]
     Conflict {
         /// The id.
         id: String,
-        /// How many have it.
+        /// How many objects have it.
         count: usize,
-        /// Where one of them stands.
+        /// The place of one of them.
         place: Place,
     },
-    /// No object has the name, or none of a type that has replicas.
+    /// No object has the name, or none with the name has replicas.
     #[error("resource with name {name} does not match a config with the following GVK [{types}]")]
     NoReplicas {
         /// The name.
         name: String,
         /// The types.
         types: String,
-        /// Where the entry of `replicas:` stands.
+        /// The place of the entry of `replicas:`.
         place: Place,
     },
-    /// A selector is no regular expression, or too costly to match.
+    /// A selector is not a regular expression, or too costly to match.
     #[error(transparent)]
     Selector(#[from] crate::replace::SelectorError),
 }
 
 impl TransformError {
-    /// Where the trouble stands.
+    /// The place of the error.
     #[must_use]
     pub const fn place(&self) -> Place {
         match self {
@@ -55,7 +55,7 @@ impl TransformError {
         }
     }
 
-    /// Makes the error of a transformer out of one of a field.
+    /// Converts the error of a field.
     pub(super) const fn of(what: &'static str) -> impl FnOnce(FieldError) -> Self {
         move |source| Self::Field { what, source }
     }

@@ -1,4 +1,4 @@
-//! Names, tags and digests of container images.
+//! Sets names, tags and digests of container images.
 
 use super::error::TransformError;
 use super::image_name::ImageName;
@@ -16,30 +16,30 @@ const TAG_AND_DIGEST: &str = "(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0
 pub struct ImageChange {
     /// The name of the images to change; kustomize puts it into a regular expression as it is.
     pub name: CompactString,
-    /// The name to give them; empty to keep theirs.
+    /// The new name; empty to keep the old one.
     pub new_name: CompactString,
-    /// The tag to give them. A digest that they have goes, unless one is given.
+    /// The new tag. An existing digest is removed, unless one is given.
     pub new_tag: CompactString,
-    /// The digest to give them. A tag that they have goes, unless one is given.
+    /// The new digest. An existing tag is removed, unless one is given.
     pub digest: CompactString,
-    /// What to put after the tag that they have; only without `new_tag` and `digest`.
+    /// A suffix for the existing tag; only without `new_tag` and `digest`.
     pub tag_suffix: CompactString,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub place: Place,
 }
 
-/// Changes images (`images`). Made once for many objects: the name is compiled here.
+/// Changes images (`images`). Built once for many objects: the name is compiled here.
 #[derive(Debug)]
 pub struct ImageTag {
     change: ImageChange,
     pattern: Option<Regexp>,
     fields: FieldSpecs,
-    /// Whether an image had the name.
+    /// Whether an image matched the name.
     matched: Cell<bool>,
 }
 
 impl ImageChange {
-    /// Reads an entry of `images:`; `strict` refuses unknown fields.
+    /// Parses an entry of `images:`; `strict` rejects unknown fields.
     ///
     /// # Errors
     /// A field is of the wrong type.
@@ -59,7 +59,7 @@ impl ImageChange {
         Ok(change)
     }
 
-    /// The reference that takes the place of `reference`, which has the name to change.
+    /// The reference that replaces `reference`, which matches the name.
     #[must_use]
     pub fn renamed(&self, reference: &str) -> String {
         let old = ImageName::of(reference);
@@ -84,8 +84,8 @@ impl ImageChange {
     }
 }
 
-/// Whether a reference may begin with what an expression matches: false only if the expression is a plain name and it
-/// does not. Each image of a build is held against each entry, so most of them should cost nothing.
+/// Whether a reference may begin with a match of an expression: false only if the expression is a plain name and it
+/// does not. Each image of a build is compared with each entry, so most comparisons should cost nothing.
 fn may_be(name: &str, reference: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/' | b':' | b'.');
     if !(name.bytes().all(is_plain) && reference.is_ascii()) {
@@ -161,7 +161,7 @@ fn in_list(containers: &mut Node, visit: VisitImage<'_>) -> Result<(), Fault> {
 }
 
 impl ImageTag {
-    /// The transformer of `change` at `fields`. A name that is no regular expression matches nothing.
+    /// The transformer of `change` at `fields`. A name that is not a regular expression matches nothing.
     #[must_use]
     pub fn new(change: ImageChange, fields: FieldSpecs) -> Self {
         let pattern = Regexp::new(format!("^{}{TAG_AND_DIGEST}", change.name));
@@ -173,14 +173,14 @@ impl ImageTag {
         }
     }
 
-    /// What to tell if none of the objects so far has such an image.
+    /// The warning if no object so far has such an image.
     #[must_use]
     pub fn unmatched(&self) -> Option<String> {
         let text = || format!("images: no object has the image {:?}", self.change.name);
         (!self.matched.get()).then(text)
     }
 
-    /// Where the change is asked for.
+    /// The place of the setting.
     #[must_use]
     pub const fn place(&self) -> Place {
         self.change.place
@@ -200,13 +200,13 @@ impl ImageTag {
         Ok(Self::new(change.unwrap_or_default(), specs))
     }
 
-    /// Changes the images of one object: first those of every list called `containers` or `initContainers`, wherever
-    /// it stands, then those of the field specs. Definitions of custom resources are let be.
+    /// Changes the images of one object: first those of every list called `containers` or `initContainers`, at any
+    /// depth, then those of the field specs. CustomResourceDefinitions are left alone.
     ///
-    /// An image that both find is changed twice, as in kustomize, which shows with `tagSuffix`.
+    /// An image found by both is changed twice, as in kustomize, which shows with `tagSuffix`.
     ///
     /// # Errors
-    /// An image is no scalar, a container no mapping, or a path leads through a scalar.
+    /// An image is not a scalar, a container is not a mapping, or a path leads through a scalar.
     pub fn apply(&self, object: &mut Node) -> Result<(), TransformError> {
         each_image(&self.fields, object, &mut |image, text| {
             if !self.matches(&text) {
@@ -217,8 +217,8 @@ impl ImageTag {
         })
     }
 
-    /// Makes several changes of the same fields, one after the other. The images of the object are looked up once,
-    /// and again after each change that concerns one of them: most entries of `images:` do not.
+    /// Applies several changes to the same fields, one after the other. The images of the object are looked up once,
+    /// and again after each change that applies to one of them: most entries of `images:` do not.
     ///
     /// # Errors
     /// As [`Self::apply`].

@@ -1,4 +1,4 @@
-//! The parts of an image reference, as kustomize cuts them.
+//! Splits an image reference into its parts, as kustomize does.
 
 /// `[host[:port]/]name[:tag][@digest]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct ImageName<'a> {
 }
 
 impl<'a> ImageName<'a> {
-    /// Cuts a reference. What stands before the first slash is a host, whose port is no tag.
+    /// Splits a reference. What stands before the first slash is a host, whose port is not a tag.
     #[must_use]
     pub fn of(reference: &'a str) -> Self {
         let path = reference.find('/').unwrap_or(0);

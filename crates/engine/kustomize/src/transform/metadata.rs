@@ -1,4 +1,4 @@
-//! Labels and annotations.
+//! Adds labels and annotations.
 
 use super::error::TransformError;
 use crate::fields::{
@@ -11,11 +11,11 @@ use compact_str::CompactString;
 /// Adds entries to labels or annotations (`commonLabels`, `labels`, `commonAnnotations`).
 #[derive(Debug, Clone)]
 pub struct Metadata {
-    /// What messages call it.
+    /// Its name in messages.
     pub what: &'static str,
-    /// The entries, sorted by key; values are strings that know where they are asked for.
+    /// The entries, sorted by key; values are strings with the place of the setting.
     pub pairs: Vec<(CompactString, Node)>,
-    /// The mappings that they are added to.
+    /// The mappings to add them to.
     pub fields: FieldSpecs,
 }
 
@@ -48,7 +48,7 @@ impl Metadata {
     /// Adds the entries to one object.
     ///
     /// # Errors
-    /// A field is no mapping, or its path leads through a scalar.
+    /// A field is not a mapping, or its path leads through a scalar.
     pub fn apply(&self, object: &mut Node, shared: &mut SharedEntries) -> Result<(), TransformError> {
         for (key, value) in &self.pairs {
             let spots = self.add(object, key, value).map_err(TransformError::of(self.what))?;
@@ -58,7 +58,7 @@ impl Metadata {
         Ok(())
     }
 
-    /// Adds one entry; gives the spots where it is new.
+    /// Adds one entry; returns the spots where it is new.
     fn add(&self, object: &mut Node, key: &CompactString, value: &Node) -> Result<Vec<Vec<Step>>, FieldError> {
         let mut spots = Vec::new();
         walk_traced(
@@ -82,18 +82,18 @@ impl Metadata {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(clippy::struct_excessive_bools)] // as in the kustomization
 pub struct LabelOptions {
-    /// `includeSelectors`: wherever `commonLabels` go.
+    /// `includeSelectors`: all fields of `commonLabels`.
     pub selectors: bool,
-    /// `includeTemplates`: templates of pods too. Said by `selectors` already.
+    /// `includeTemplates`: templates of pods too. Implied by `selectors`.
     pub templates: bool,
-    /// `includeVolumeClaimTemplates`. Said by `selectors` already.
+    /// `includeVolumeClaimTemplates`. Implied by `selectors`.
     pub volume_claim_templates: bool,
 }
 
-/// Where the labels of an entry of `labels:` go: its own `fields`, and what its options add.
+/// The fields of an entry of `labels:`: its own `fields`, and those that its options add.
 ///
 /// # Errors
-/// Two specs of the same field disagree on making what is missing.
+/// Two specs of the same field disagree on `create`.
 pub fn label_specs(own: &FieldSpecs, options: LabelOptions, config: &FieldConfig) -> Result<FieldSpecs, ConfigError> {
     let mut specs = own.clone();
     specs.add_all(&config.labels)?;

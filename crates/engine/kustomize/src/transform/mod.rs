@@ -1,7 +1,7 @@
 //! The built-in transformers that change fields: names, namespaces, labels, annotations, images, replicas, values.
 //!
-//! Each is a struct with the settings that `kustomization.yaml` or a plugin's config file gives it, a `read` that
-//! takes them from such a config (`apiVersion: builtin`), and an `apply`:
+//! Each is a struct with its settings from `kustomization.yaml` or a plugin's config file, a `read` that parses
+//! such a config (`apiVersion: builtin`), and an `apply`:
 //!
 //! | struct | config kind | applies to |
 //! |---|---|---|
@@ -12,7 +12,7 @@
 //! | [`ReplicaCount`] | `ReplicaCountTransformer` | all [`Object`]s |
 //! | [`ValueAdd`] | `ValueAddTransformer` | an [`Object`] |
 //!
-//! [`Object`] is what they ask of a resource. [`label_specs`] says where the labels of an entry of `labels:` go.
+//! [`Object`] is their interface to a resource. [`label_specs`] returns the fields of an entry of `labels:`.
 
 mod error;
 mod image;

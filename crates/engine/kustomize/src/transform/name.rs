@@ -1,4 +1,4 @@
-//! Prefixes and suffixes of names.
+//! Adds prefixes and suffixes to names.
 
 use super::error::TransformError;
 use super::object::Object;
@@ -16,12 +16,12 @@ pub enum End {
     Suffix,
 }
 
-/// Puts a text before or after names (`namePrefix`, `nameSuffix`).
+/// Adds a text before or after names (`namePrefix`, `nameSuffix`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Affix {
-    /// Where.
+    /// The end.
     pub end: End,
-    /// What.
+    /// The text.
     pub text: CompactString,
     /// The fields that hold names.
     pub fields: FieldSpecs,
@@ -54,10 +54,10 @@ impl Affix {
         })
     }
 
-    /// Changes the names of one object. Types whose names others dictate are let be.
+    /// Changes the names of one object. Types with fixed names are left alone.
     ///
     /// # Errors
-    /// A field is no scalar, or its path leads through one.
+    /// A field is not a scalar, or its path leads through one.
     pub fn apply(&self, object: &mut dyn Object) -> Result<(), TransformError> {
         let original = object.original_id().gvk;
         if is_fixed(&original) {
@@ -92,7 +92,7 @@ impl Affix {
     }
 }
 
-/// Whether names of this type say what the object is about, and so must stay.
+/// Whether names of this type have a meaning, and so must stay.
 fn is_fixed(gvk: &Gvk) -> bool {
     match gvk.kind.as_str() {
         "CustomResourceDefinition" | "Namespace" => true,

@@ -1,4 +1,4 @@
-//! The namespace of objects, and the fields that name it elsewhere.
+//! Sets the namespace of objects, and the fields that refer to it.
 
 use super::error::TransformError;
 use super::object::{Id, IsClusterScoped, Object};
@@ -12,7 +12,7 @@ use compact_str::CompactString;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Which subjects of a `RoleBinding` or `ClusterRoleBinding` are put into the namespace.
+/// Which subjects of a `RoleBinding` or `ClusterRoleBinding` get the namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Subjects {
     /// Those of the name `default` (`defaultOnly`).
@@ -24,22 +24,22 @@ pub enum Subjects {
     None,
 }
 
-/// Puts objects into a namespace (`namespace`).
+/// Sets the namespace of objects (`namespace`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Namespace {
     /// The namespace; nothing is done where it is empty.
     pub namespace: CompactString,
-    /// The fields that name it, besides `metadata.namespace` and the subjects of bindings.
+    /// The fields that hold it, besides `metadata.namespace` and the subjects of bindings.
     pub fields: FieldSpecs,
-    /// Whether fields that have a text are let be.
+    /// Whether to keep fields that have a text.
     pub unset_only: bool,
-    /// Which subjects of bindings are put into it.
+    /// Which subjects of bindings get it.
     pub subjects: Subjects,
-    /// Where the namespace is asked for.
+    /// The place of the setting.
     pub place: Place,
 }
 
-/// What there is at the end of a path that had to be made.
+/// The node created at the end of a missing path.
 const NEW: NewNode = NewNode::Scalar(Tag::Str);
 
 static METADATA_NAMESPACE: LazyLock<FieldSpec> = LazyLock::new(|| FieldSpec::of_any("metadata/namespace", true));
@@ -48,7 +48,7 @@ impl Namespace {
     /// Reads the config of a `NamespaceTransformer`.
     ///
     /// # Errors
-    /// A field is of the wrong type, or `setRoleBindingSubjects` none of its values.
+    /// A field is of the wrong type, or `setRoleBindingSubjects` has an unknown value.
     pub fn read(config: &Node) -> Result<Self, ConfigError> {
         let mut fields = Fields::of(config, "NamespaceTransformer")?;
         let metadata = fields.get("metadata");
@@ -67,10 +67,10 @@ impl Namespace {
         })
     }
 
-    /// Puts one object into the namespace; its former id is remembered.
+    /// Sets the namespace of one object; its former id is kept.
     ///
     /// # Errors
-    /// A field is no scalar, or its path leads through one.
+    /// A field is not a scalar, or its path leads through one.
     pub fn apply(&self, object: &mut dyn Object, is_cluster_scoped: IsClusterScoped<'_>) -> Result<(), TransformError> {
         if self.namespace.is_empty() || object.is_from_helm() {
             return Ok(());
@@ -88,10 +88,10 @@ impl Namespace {
             .map_err(TransformError::of("namespace"))
     }
 
-    /// Checks that no two objects have the same id: the namespace may have made them equal.
+    /// Checks that ids are unique: the namespace may have made two equal.
     ///
     /// # Errors
-    /// Two have.
+    /// Two are equal.
     pub fn check<'a>(
         objects: impl IntoIterator<Item = &'a (dyn Object + 'a)>,
         is_cluster_scoped: IsClusterScoped<'_>,

@@ -1,4 +1,4 @@
-//! What transformers ask of a resource.
+//! The interface of a resource to transformers.
 
 use crate::Gvk;
 use crate::fields::SharedEntries;
@@ -6,29 +6,29 @@ use bumpwright_yaml::Node;
 use compact_str::CompactString;
 use std::fmt;
 
-/// Tells whether objects of a type are known to live outside of namespaces.
+/// Returns whether objects of a type are known to be cluster-scoped.
 pub type IsClusterScoped<'a> = &'a dyn Fn(&Gvk) -> bool;
 
-/// A name that an object has or had.
+/// A current or former id of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Id {
     /// The type.
     pub gvk: Gvk,
     /// The name.
     pub name: CompactString,
-    /// The namespace. Of a former id the effective one: `default` where there was none, `_non_namespaceable_` where
-    /// there cannot be one.
+    /// The namespace. In a former id the effective one: `default` where there was none, `_non_namespaceable_` for
+    /// cluster-scoped objects.
     pub namespace: CompactString,
 }
 
-/// The namespace of objects that have none because their type has none.
+/// The effective namespace of cluster-scoped objects.
 const OUTSIDE: CompactString = CompactString::const_new("_non_namespaceable_");
 
-/// The namespace of objects that give none.
+/// The effective namespace of objects that have none.
 const DEFAULT: CompactString = CompactString::const_new("default");
 
 impl Id {
-    /// The id that an object gives itself now.
+    /// The current id of an object.
     #[must_use]
     pub fn of(object: &Node) -> Self {
         let text = |key| {
@@ -42,13 +42,13 @@ impl Id {
         }
     }
 
-    /// Whether nothing is said.
+    /// Whether all parts are empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.gvk.is_empty() && self.name.is_empty() && self.namespace.is_empty()
     }
 
-    /// The namespace to compare by.
+    /// The effective namespace.
     #[must_use]
     pub fn effective_namespace(&self, is_cluster_scoped: IsClusterScoped<'_>) -> CompactString {
         if is_cluster_scoped(&self.gvk) {
@@ -78,42 +78,42 @@ impl fmt::Display for Id {
     }
 }
 
-/// A resource, as far as transformers care.
+/// A resource, as transformers see it.
 pub trait Object {
     /// Its tree.
     fn node(&self) -> &Node;
 
-    /// Its tree, to change, with the entries in it that are one to kustomize: to be settled after a change.
+    /// Its tree for a change, with the entries in it that are one node to kustomize: to be settled after the change.
     fn tree(&mut self) -> (&mut Node, &mut SharedEntries);
 
-    /// Its tree, to change where no entry is that could be shared.
+    /// Its tree for a change where no entry can be shared.
     fn node_mut(&mut self) -> &mut Node {
         self.tree().0
     }
 
-    /// The ids that it had before the present one, oldest first.
+    /// Its former ids, oldest first.
     fn former_ids(&self) -> Vec<Id>;
 
-    /// Makes the present id a former one.
+    /// Stores the current id as a former one.
     fn remember_id(&mut self);
 
-    /// Notes that a prefix or suffix is about to be put on the name.
+    /// Records that a prefix or suffix is about to be added to the name.
     fn note_affix(&mut self, end: super::End, affix: &str);
 
-    /// Makes an empty field for annotations where kustomize has one, with what the build knows of the object.
+    /// Creates an empty field for annotations where kustomize has one, with the build's metadata.
     fn show_annotations(&mut self) {}
 
-    /// Whether a Helm chart made it, so that its namespace is the chart's business.
+    /// Whether helm rendered it, so that its namespace is left to the chart.
     fn is_from_helm(&self) -> bool {
         false
     }
 
-    /// The present id.
+    /// The current id.
     fn id(&self) -> Id {
         Id::of(self.node())
     }
 
-    /// The oldest id; the present one if it never had another.
+    /// The oldest id; the current one if it never had another.
     fn original_id(&self) -> Id {
         self.former_ids().into_iter().next().unwrap_or_else(|| self.id())
     }

@@ -1,4 +1,4 @@
-//! The number of replicas.
+//! Sets the number of replicas.
 
 use super::error::TransformError;
 use super::object::Object;
@@ -6,21 +6,21 @@ use crate::fields::{ConfigError, FieldSpecs, Fields, NewNode, read_specs, set_sc
 use bumpwright_yaml::{Node, Place, Tag};
 use compact_str::{CompactString, ToCompactString};
 
-/// Sets how many replicas the objects of a name have (`replicas`).
+/// Sets the number of replicas of the objects with a name (`replicas`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaCount {
-    /// The name; one that they had before counts too.
+    /// The name, current or former.
     pub name: CompactString,
-    /// How many.
+    /// The number.
     pub count: i64,
     /// The fields that hold the number.
     pub fields: FieldSpecs,
-    /// Where the number is asked for.
+    /// The place of the setting.
     pub place: Place,
 }
 
 impl ReplicaCount {
-    /// Reads an entry of `replicas:`; `strict` refuses unknown fields.
+    /// Parses an entry of `replicas:`; `strict` rejects unknown fields.
     ///
     /// # Errors
     /// A field is of the wrong type.
@@ -38,7 +38,7 @@ impl ReplicaCount {
         Ok(replicas)
     }
 
-    /// Reads the config of a `ReplicaCountTransformer`.
+    /// Parses the config of a `ReplicaCountTransformer`.
     ///
     /// # Errors
     /// A field is of the wrong type.
@@ -51,10 +51,10 @@ impl ReplicaCount {
         }
     }
 
-    /// Sets the number in all objects that have, or had, the name and are of a type of the field specs.
+    /// Sets the number in all objects with the current or former name that are of a type of the field specs.
     ///
     /// # Errors
-    /// There is no such object, a field is no scalar, or its path leads through one.
+    /// There is no such object, a field is not a scalar, or its path leads through one.
     pub fn apply<'a>(
         &self,
         objects: impl IntoIterator<Item = &'a mut (dyn Object + 'a)>,
@@ -66,10 +66,10 @@ impl ReplicaCount {
         if found { Ok(()) } else { Err(self.nothing_found()) }
     }
 
-    /// Sets the number in one object; tells whether it is one that is meant.
+    /// Sets the number in one object; returns whether it matches.
     ///
     /// # Errors
-    /// A field is no scalar, or its path leads through one.
+    /// A field is not a scalar, or its path leads through one.
     pub fn apply_to(&self, object: &mut dyn Object) -> Result<bool, TransformError> {
         let mut ids = object.former_ids();
         ids.push(object.id());
@@ -95,7 +95,7 @@ impl ReplicaCount {
         outcome.map_err(TransformError::of("replicas"))
     }
 
-    /// What to say when no object is meant.
+    /// The error where no object matches.
     #[must_use]
     pub fn nothing_found(&self) -> TransformError {
         let types: Vec<_> = self.fields.as_slice().iter().map(|spec| spec.gvk.to_string()).collect();

@@ -13,30 +13,30 @@ use compact_str::CompactString;
 pub struct ValueAdd {
     /// The value.
     pub value: CompactString,
-    /// Where to put it.
+    /// The fields.
     pub targets: Vec<AddTarget>,
     /// A file with more targets; the caller reads it and adds them by [`Self::read_targets`].
     pub target_file: CompactString,
 }
 
-/// Where to put the value.
+/// A field of some objects.
 #[derive(Debug)]
 pub struct AddTarget {
-    /// The objects; all of them where there is none.
+    /// The objects; all of them if empty.
     pub selector: Option<SelectorMatcher>,
-    /// The path of the field, its parts between slashes.
+    /// The path of the field, separated by slashes.
     pub path: CompactString,
-    /// The position, counted from 1, that the value takes among the parts of the file path that the field holds; 0
-    /// makes it take the field's place.
+    /// The position, counted from 1, that the value takes among the elements of the file path in the field; 0 replaces
+    /// the field.
     pub position: usize,
 }
 
 impl ValueAdd {
-    /// Reads the config of a `ValueAddTransformer`. `default` is the value where it gives none: the last part of the
+    /// Parses the config of a `ValueAddTransformer`. `default` is the value where none is given: the last element of the
     /// path of the directory that is built.
     ///
     /// # Errors
-    /// A field is of the wrong type, or a selector no regular expression.
+    /// A field is of the wrong type, or a selector is not a regular expression.
     pub fn read(config: &Node, default: &str) -> Result<Self, TransformError> {
         let mut fields = Fields::of(config, "ValueAddTransformer")?;
         let value = fields.string("value")?;
@@ -51,13 +51,13 @@ impl ValueAdd {
     /// Reads the `targets` of a config or of a file of targets.
     ///
     /// # Errors
-    /// As [`Self::read`]; or a target has no path, or a position below zero.
+    /// As [`Self::read`]; or a target has no path, or a negative position.
     pub fn read_targets(document: &Node) -> Result<Vec<AddTarget>, TransformError> {
         let mut fields = Fields::of(document, "ValueAddTransformer")?;
         fields.list("targets")?.iter().map(AddTarget::read).collect()
     }
 
-    /// Refuses to do nothing, once all targets are read.
+    /// Checks that there is a target, once all are read.
     ///
     /// # Errors
     /// There is no target.
@@ -68,10 +68,10 @@ impl ValueAdd {
         Ok(())
     }
 
-    /// Puts the value into all `objects` that targets select, target by target.
+    /// Puts the value into all `objects` that match, target by target.
     ///
     /// # Errors
-    /// A field is no scalar, or its path leads through one.
+    /// A field is not a scalar, or its path leads through one.
     pub fn apply(
         &self,
         objects: &mut [&mut dyn Object],
@@ -115,7 +115,7 @@ impl ValueAdd {
     }
 
     fn set(&self, target: &AddTarget, object: &mut Node) -> Result<(), Fault> {
-        // Unlike in field specs, a leading slash is an empty part, which the search leaves out.
+        // Unlike in field specs, a leading slash is an empty part, which the search skips.
         let path = split_path(&target.path, '/');
         let Some(field) = lookup_or_create(object, &path)? else {
             return Ok(());
@@ -163,8 +163,8 @@ fn wrong(place: Place, problem: &str) -> ConfigError {
     }
 }
 
-/// Puts `part` before the part of a file path at `position`, which counts from 0; behind the last one where there are
-/// not as many. An absolute path stays one. The result has no `.`, `..` or empty parts.
+/// Inserts `part` into a file path at `position`, which counts from 0; at the end where the path is shorter. An
+/// absolute path stays absolute. The result has no `.`, `..` or empty elements.
 #[must_use]
 pub fn insert_path_part(path: &str, position: usize, part: &str) -> String {
     if part.is_empty() {
@@ -183,7 +183,7 @@ pub fn insert_path_part(path: &str, position: usize, part: &str) -> String {
     format!("{root}{}", clean(&parts.join("/")))
 }
 
-/// The shortest path that means the same, as Go's `filepath.Clean` has it; nothing for nothing.
+/// The shortest equivalent path, as Go's `filepath.Clean` returns it, except that the empty path stays empty.
 fn clean(path: &str) -> String {
     let root = if path.starts_with('/') { "/" } else { "" };
     let mut parts: Vec<&str> = Vec::new();

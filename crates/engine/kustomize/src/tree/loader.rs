@@ -1,4 +1,4 @@
-//! How one kustomization sees files: relative to its directory, and held below it.
+//! A kustomization's view of files: relative to its directory, and restricted to it.
 
 use super::{RepoUrl, Tree, TreeError, World, WorldError, path, public_url};
 use std::borrow::Cow;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 /// Which files a kustomization may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LoadRestrictions {
-    /// Those in its directory and below, links followed. Directories of other kustomizations may lie elsewhere.
+    /// Those in its directory and below, links followed. Bases and components may lie elsewhere.
     #[default]
     RootOnly,
-    /// All. A repository that was fetched is held to [`Self::RootOnly`] even so.
+    /// All. A fetched repository is restricted to [`Self::RootOnly`] even so.
     None,
 }
 
@@ -21,13 +21,13 @@ pub struct Loader<'a> {
     tree: LoadedTree<'a>,
     world: &'a dyn World,
     restrictions: LoadRestrictions,
-    /// The directory, without links.
+    /// The directory, with links resolved.
     root: String,
-    /// The repository whose root is `/` of the tree, if this directory was named by its URL.
+    /// The URL of the repository whose root is `/` of the tree, if this directory was named by one.
     repository: Option<Rc<RepoUrl>>,
-    /// What named this directory.
+    /// The loader that named this directory.
     referrer: Option<Rc<Self>>,
-    /// The directory that messages show paths from.
+    /// The directory that paths in messages are relative to.
     shown_from: Option<Rc<str>>,
 }
 
@@ -37,7 +37,7 @@ enum LoadedTree<'a> {
     Fetched(Arc<dyn Tree>),
 }
 
-/// Why a file or directory that a kustomization names cannot be had.
+/// Why a file or directory that a kustomization names cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
     /// The tree has no such file or directory.
@@ -49,15 +49,15 @@ pub enum LoadError {
     /// A directory is named by an absolute path.
     #[error("{0}: a directory must be named relative to its kustomization, not by an absolute path")]
     Absolute(String),
-    /// Two entries of a list ran into one.
+    /// Two entries of a list became one.
     #[error("{path:?} would mean {meant:?}; two entries of a list that ran together? Check the indentation")]
     Ambiguous {
         /// The text.
         path: String,
-        /// What it would mean.
+        /// The path after cleaning.
         meant: String,
     },
-    /// A file is outside of what may be read.
+    /// A file is outside of what the restrictions allow.
     #[error("{file} is not in or below {root}; move it there, or build with --load-restrictor LoadRestrictionsNone")]
     Restricted {
         /// The file.
@@ -84,23 +84,23 @@ pub enum LoadError {
     /// The directory of a repository's URL is a file.
     #[error("{0} is a file in its repository; a directory is needed")]
     RepositoryFile(String),
-    /// The world does not give it.
+    /// The world does not provide it.
     #[error("{}", world_error(url, error))]
     World {
-        /// What was asked for, without a login.
+        /// The URL, without a login.
         url: String,
-        /// The answer.
+        /// The error.
         error: WorldError,
     },
 }
 
 impl<'a> Loader<'a> {
-    /// The view of the directory `target`: a path from `/`, or the URL of a repository. Messages show paths below `shown_from`
-    /// from there, others absolute; without it, all from the root of the tree.
+    /// A loader for the directory `target`: a path from `/`, or the URL of a repository. Messages show paths below
+    /// `shown_from` relative to it, others absolute; without it, all from the root of the tree.
     ///
     /// # Errors
     ///
-    /// It is not there, or is no directory.
+    /// It does not exist, or is not a directory.
     pub fn new(
         tree: &'a dyn Tree,
         world: &'a dyn World,
@@ -124,7 +124,7 @@ impl<'a> Loader<'a> {
         Ok(Self { root, ..loader })
     }
 
-    /// The directory, without links.
+    /// The directory, with links resolved.
     #[must_use]
     pub fn root(&self) -> &str {
         &self.root
@@ -146,7 +146,7 @@ impl<'a> Loader<'a> {
         own.or_else(|| self.referrer.as_ref().and_then(|referrer| referrer.repository()))
     }
 
-    /// How a message names a file of this kustomization: from where the build began, or with its repository.
+    /// The path of a file of this kustomization as messages show it: from where the build began, or with its repository.
     #[must_use]
     pub fn shown(&self, file: &str) -> String {
         if is_remote_file(file) {
@@ -183,7 +183,7 @@ impl<'a> Loader<'a> {
         })
     }
 
-    /// Whether `name` is a directory here; links followed. URLs are not.
+    /// Whether `name` is a directory, links followed. URLs are not.
     #[must_use]
     pub fn is_directory(&self, name: &str) -> bool {
         let path = match path::is_absolute(name) {
@@ -193,11 +193,11 @@ impl<'a> Loader<'a> {
         self.directory(&path).is_ok()
     }
 
-    /// The view of another directory or repository that this kustomization names.
+    /// A loader for another directory or repository that this kustomization names.
     ///
     /// # Errors
     ///
-    /// It is not there, is no directory, or leads in a circle.
+    /// It does not exist, is not a directory, or leads in a circle.
     pub fn enter(&self, name: &str) -> Result<Self, LoadError> {
         if name.is_empty() {
             return Err(LoadError::Empty);
@@ -229,11 +229,11 @@ impl<'a> Loader<'a> {
         })
     }
 
-    /// The bytes of a file, or of what is behind an `http` or `https` URL.
+    /// The content of a file, or of an `http` or `https` URL.
     ///
     /// # Errors
     ///
-    /// It is not there or may not be read.
+    /// It does not exist or may not be read.
     pub fn load(&self, name: &str) -> Result<Cow<'_, [u8]>, LoadError> {
         if is_remote_file(name) {
             let error = |error| LoadError::World {
@@ -298,7 +298,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// This view and those that led to it, up to where the tree is another.
+    /// This loader and those that led to it, within the same tree.
     fn within_tree(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |view| match view.repository {
             Some(_) => None,
@@ -330,13 +330,13 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// A path as seen from a directory that it is in; `.` for the directory itself.
+/// A path relative to a directory that contains it; `.` for the directory itself.
 fn below<'p>(directory: &str, path: &'p str) -> &'p str {
     let rest = path.strip_prefix(directory).unwrap_or(path).trim_start_matches('/');
     if rest.is_empty() { "." } else { rest }
 }
 
-/// What the world says to a URL. Errors of servers begin with the address already.
+/// The world's error for a URL. Errors of servers begin with the address already.
 fn world_error(url: &str, error: &WorldError) -> String {
     let text = error.to_string();
     match text.strip_prefix(url).is_some_and(|rest| rest.starts_with(": ")) {
@@ -345,7 +345,7 @@ fn world_error(url: &str, error: &WorldError) -> String {
     }
 }
 
-/// Whether a name is the URL of a file that HTTP gives.
+/// Whether a name is the URL of a file to get by HTTP.
 fn is_remote_file(name: &str) -> bool {
     let scheme = name.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Files by path. Directories are there because files are in them, or because they were added.
+/// Files by path. Directories exist because they contain files, or because they were added.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryTree {
     entries: BTreeMap<String, Entry>,
@@ -16,20 +16,20 @@ pub struct MemoryTree {
 
 #[derive(Debug, Clone)]
 enum Entry {
-    /// Hard links have the same bytes.
+    /// Hard links share their bytes.
     File(Arc<Vec<u8>>),
     Link(String),
 }
 
-/// As many as Linux follows before it calls it a circle.
+/// The number of links that Linux follows before it reports a loop.
 const MAX_LINKS: usize = 40;
 
-/// What an entry takes beside its path and bytes, and a directory beside its path, in bytes of memory.
+/// Bytes of memory that an entry takes beside its path and content, and a directory beside its path.
 const ENTRY: usize = 250;
 const DIRECTORY: usize = 500;
 
 impl MemoryTree {
-    /// A tree with nothing but its root.
+    /// A tree with only its root.
     #[must_use]
     pub fn new() -> Self {
         let mut tree = Self::default();
@@ -37,18 +37,18 @@ impl MemoryTree {
         tree
     }
 
-    /// Puts a file, with the directories above it.
+    /// Adds a file, with the directories above it.
     pub fn add_file(&mut self, path: &str, bytes: impl Into<Vec<u8>>) {
         let bytes = bytes.into();
         self.weight += bytes.capacity() as u64;
         self.put(path, Entry::File(Arc::new(bytes)));
     }
 
-    /// Puts one more name of a file that is there, with the same bytes.
+    /// Adds another name for an existing file, with the same bytes.
     ///
     /// # Errors
     ///
-    /// What is there is no file, or nothing is there.
+    /// The path does not exist or is not a file.
     pub fn add_hard_link(&mut self, path: &str, target: &str) -> Result<(), TreeError> {
         let found = self.resolve(&path::clean(&format!("/{target}")))?;
         let Some(Entry::File(bytes)) = self.entries.get(&found.path) else {
@@ -59,18 +59,18 @@ impl MemoryTree {
         Ok(())
     }
 
-    /// What the tree takes, in bytes of memory: never less than it is.
+    /// The size of the tree in bytes of memory, never underestimated.
     #[must_use]
     pub const fn weight(&self) -> u64 {
         self.weight
     }
 
-    /// Puts a symbolic link; a relative `target` counts from the link's directory.
+    /// Adds a symbolic link; a relative `target` counts from the link's directory.
     pub fn add_link(&mut self, path: &str, target: &str) {
         self.put(path, Entry::Link(target.to_owned()));
     }
 
-    /// Puts an empty directory, with those above it.
+    /// Adds an empty directory, with those above it.
     pub fn add_directory(&mut self, path: &str) {
         let mut directory = path::clean(&format!("/{path}"));
         let mut below = None;
@@ -96,7 +96,7 @@ impl MemoryTree {
         names.insert(path::base(&path).to_owned());
         self.weight += (ENTRY + 2 * path.len()) as u64;
         let old = self.entries.insert(path, entry);
-        // Other names of it may be there still.
+        // Other names of the file may remain.
         if let Some(bytes) = old.and_then(|old| match old {
             Entry::File(bytes) => Arc::into_inner(bytes),
             Entry::Link(_) => None,
@@ -105,7 +105,7 @@ impl MemoryTree {
         }
     }
 
-    /// The path without links.
+    /// The path with links resolved.
     fn resolve(&self, path: &str) -> Result<ResolvedPath, TreeError> {
         let mut rest: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
         let mut done = String::from("/");

@@ -1,10 +1,10 @@
-//! What a build reads: a tree of files, and through it the directories and files that kustomizations name.
+//! The input of a build: a tree of files, and through it the directories and files that kustomizations name.
 //!
 //! - [`Tree`]: the files; [`MemoryTree`] is one in memory, a checkout or an artifact can be others.
-//! - [`Loader`]: how one kustomization sees files: relative to its directory, held below it by [`LoadRestrictions`],
+//! - [`Loader`]: a kustomization's view of files: relative to its directory, restricted by [`LoadRestrictions`],
 //!   with the kustomizations that led to it, so that a cycle is found.
-//! - [`RepoUrl`]: the spellings of Git repositories that stand where a directory may.
-//! - [`World`]: what a tree does not have: repositories, files behind URLs, programs. [`Sealed`] has none of it.
+//! - [`RepoUrl`]: URLs of Git repositories in place of a directory.
+//! - [`World`]: what is outside of a tree: repositories, files behind URLs, programs. [`Sealed`] has none of it.
 
 mod loader;
 mod memory;
@@ -22,56 +22,55 @@ use std::path::PathBuf;
 
 /// Files and directories below `/`. All paths given are absolute and clean (see [`path::clean`]).
 pub trait Tree {
-    /// The bytes of a file, symbolic links followed.
+    /// The content of a file, symbolic links followed.
     ///
     /// # Errors
     ///
-    /// What is there is no file, or nothing is there.
+    /// The path does not exist or is not a file.
     fn read(&self, path: &str) -> Result<Cow<'_, [u8]>, TreeError>;
 
-    /// The path without symbolic links, and what is there.
+    /// The path with symbolic links resolved, and whether it is a directory.
     ///
     /// # Errors
     ///
-    /// Nothing is there, or links go in circles.
+    /// The path does not exist, or links go in circles.
     fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError>;
 
     /// The names in a directory, sorted.
     ///
     /// # Errors
     ///
-    /// What is there is no directory, or nothing is there.
+    /// The path does not exist or is not a directory.
     fn list(&self, directory: &str) -> Result<Vec<String>, TreeError>;
 
-    /// Where a path is on this machine's disk, for a program that is to run there. A tree that is not on a disk may write
-    /// itself to one.
+    /// The path on this machine's disk, for a program to run there. A tree that is not on a disk may write itself to one.
     ///
     /// # Errors
     ///
-    /// The tree is on no disk.
+    /// The tree is not on a disk.
     fn on_disk(&self, path: &str) -> Result<PathBuf, TreeError> {
         Err(TreeError::Other(path.to_owned(), "is not on a disk".to_owned()))
     }
 
-    /// How whoever reads messages calls the root, where it has a name of its own.
+    /// The name of the root in messages, where it has one of its own.
     fn name(&self) -> Option<String> {
         None
     }
 }
 
-/// What [`Tree::canonical`] finds.
+/// The result of [`Tree::canonical`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedPath {
-    /// The path without symbolic links.
+    /// The path with symbolic links resolved.
     pub path: String,
     /// Whether it is a directory.
     pub directory: bool,
 }
 
-/// What a tree does not give.
+/// An error of a tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// Nothing is at the path.
+    /// The path does not exist.
     #[error("{0}: no such file or directory")]
     Missing(String),
     /// A directory is where a file is needed.
@@ -80,10 +79,10 @@ pub enum TreeError {
     /// A file is where a directory is needed.
     #[error("{0}: is a file, not a directory")]
     File(String),
-    /// Links lead to each other.
+    /// Links form a cycle.
     #[error("{0}: too many symbolic links; they lead in a circle")]
     Circle(String),
-    /// Another failure, as the tree tells it.
+    /// Another failure, in the tree's words.
     #[error("{0}: {1}")]
     Other(String, String),
 }

@@ -6,7 +6,7 @@ pub fn is_absolute(path: &str) -> bool {
     path.starts_with('/')
 }
 
-/// The shortest path of the same meaning, links apart: no `.`, no `..` but at the front of a relative path, no double
+/// The shortest equivalent path, links apart: no `.`, no `..` but at the front of a relative path, no double
 /// slashes; `.` for the empty path.
 #[must_use]
 pub fn clean(path: &str) -> String {
@@ -27,8 +27,8 @@ pub fn clean(path: &str) -> String {
     }
 }
 
-/// Two paths as one, cleaned. An absolute `path` is taken as relative to `base`, as Go's `Join` does; empty ones are
-/// left out.
+/// Joins and cleans two paths. An absolute `path` is taken as relative to `base`, as Go's `Join` does; empty ones are
+/// skipped.
 #[must_use]
 pub fn join(base: &str, path: &str) -> String {
     match (base.is_empty(), path.is_empty()) {

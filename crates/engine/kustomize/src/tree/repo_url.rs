@@ -1,7 +1,7 @@
-//! The spellings of Git repositories that may stand where a kustomization names a directory.
+//! URLs of Git repositories where a kustomization names a directory.
 //!
-//! A text is either such a URL or a path, and there is no mark that tells: what does not parse here is a path. The
-//! rules are those of kustomize's `internal/git` (`NewRepoSpecFromURL`).
+//! Nothing but the syntax distinguishes such a URL from a path: what does not parse here is a path. The rules are
+//! those of kustomize's `internal/git` (`NewRepoSpecFromURL`).
 
 use super::path;
 use bumpwright_gostd::Duration as GoDuration;
@@ -11,30 +11,30 @@ use std::time::Duration;
 /// A repository, a reference in it, and a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepoUrl {
-    /// The text that it was read from; cycles are found by it.
+    /// The original text; cycles are found by it.
     pub raw: String,
-    /// Scheme, user and host, up to and with the `/` or `:` behind it: `https://github.com/`, `git@host.xz:`,
+    /// Scheme, user and host, including the `/` or `:` after it: `https://github.com/`, `git@host.xz:`,
     /// `file://`.
     pub host: String,
     /// The path of the repository on that host.
     pub repository: String,
-    /// The directory in the repository, without a slash in front; empty for its root.
+    /// The directory in the repository, without a leading slash; empty for its root.
     pub directory: String,
     /// The branch, tag or commit; empty for the default branch.
     pub reference: String,
-    /// How long fetching may take.
+    /// The timeout of the fetch.
     pub timeout: Duration,
-    /// Whether submodules are fetched too.
+    /// Whether to fetch submodules too.
     pub submodules: bool,
 }
 
-/// Why a text is no URL of a repository, and so must be a path.
+/// Why a text is not a URL of a repository, and so must be a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RepoUrlError {
     /// It begins with a slash.
     #[error("{0:?} is an absolute path, not the URL of a repository")]
     Absolute(String),
-    /// There is no scheme, and nothing else that says that it is a URL.
+    /// There is no scheme, nor any other sign of a URL.
     #[error("{0:?} has no scheme (https://, ssh://, file://, user@host:)")]
     Scheme(String),
     /// There is no host.
@@ -52,11 +52,11 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(27);
 const SCHEMES: [&str; 4] = ["ssh://", "https://", "http://", "file://"];
 
 impl RepoUrl {
-    /// Reads a text as the URL of a repository.
+    /// Parses a text as the URL of a repository.
     ///
     /// # Errors
     ///
-    /// It is none, and so is a path.
+    /// It is not a URL, and thus a path.
     pub fn parse(text: &str) -> Result<Self, RepoUrlError> {
         if path::is_absolute(text) {
             return Err(RepoUrlError::Absolute(text.to_owned()));
@@ -82,14 +82,14 @@ impl RepoUrl {
         })
     }
 
-    /// What `git clone` takes.
+    /// The argument of `git clone`.
     #[must_use]
     pub fn clone_url(&self) -> String {
         format!("{}{}", self.host, self.repository)
     }
 }
 
-/// A URL as messages show it: without the login, which may be a secret, unless it is no more than a user's name for SSH.
+/// A URL for messages: without the login, which may be a secret, unless it is only a user name for SSH.
 #[must_use]
 pub fn public_url(url: &str) -> Cow<'_, str> {
     let login = || {
@@ -111,7 +111,7 @@ struct Query {
 }
 
 impl Query {
-    /// Nothing if the query is malformed: all of it counts as not given then.
+    /// `None` if the query is malformed: all of it is then ignored.
     fn parse(query: &str) -> Option<Self> {
         let mut pairs = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -171,10 +171,10 @@ fn unescape(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The error about a text.
+/// The constructor of an error about a text.
 type MakeError = fn(String) -> RepoUrlError;
 
-/// Scheme, user and host as one text, and the path behind.
+/// Scheme, user and host as one text, and the remaining path.
 fn split_host(text: &str) -> Result<(String, &str), MakeError> {
     let text = strip_ignoring_case(text, "git::").unwrap_or(text);
     let scheme = SCHEMES
@@ -189,7 +189,7 @@ fn split_host(text: &str) -> Result<(String, &str), MakeError> {
         return Err(RepoUrlError::Scheme);
     }
     if scheme == "file://" {
-        // What looked like a user is a part of the path.
+        // The supposed user is a part of the path.
         let all = text.get("file://".len()..).unwrap_or_default();
         return Ok((scheme.to_owned(), all));
     }
@@ -222,7 +222,7 @@ fn split_user(text: &str) -> (&str, &str) {
     }
 }
 
-/// Where the slash or, as in `user@host:path`, the colon behind the host is.
+/// The position of the slash or, as in `user@host:path`, the colon after the host.
 fn host_end(text: &str, like_scp: bool) -> Option<usize> {
     let slash = text.find('/');
     if !like_scp {
@@ -236,7 +236,7 @@ fn host_end(text: &str, like_scp: bool) -> Option<usize> {
     }
 }
 
-/// The repository and the directory in it: by `_git/`, `//` or `.git` if one is there, else after two segments.
+/// The repository and the directory in it: split by `_git/`, `//` or `.git` if present, else after two segments.
 fn split_path(text: &str, all_is_repository: bool) -> Option<(String, String)> {
     const AZURE: &str = "_git/";
     let (repository, directory) = if let Some((front, behind)) = text.split_once(AZURE) {
@@ -265,7 +265,7 @@ fn strip_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    /// Text, host, repository, directory, reference: what the real parser gives.
+    /// Text, host, repository, directory, reference: results of the real parser.
     const SPELLINGS: &[(&str, &str, &str, &str, &str)] = &[
         (
             "https://github.com/kubernetes-sigs/kustomize//examples/multibases/dev/?timeout=120&ref=v3.3.1",

@@ -1,34 +1,34 @@
 //! What lies outside of the tree: repositories, files behind URLs, programs.
 //!
-//! The engine asks and never reaches out itself, so a build without a world touches nothing but its tree.
+//! The engine itself has no network and starts no processes: a build with a [`Sealed`] world touches only its tree.
 
 use super::{RepoUrl, Tree, public_url};
 use std::sync::Arc;
 
-/// What a build may ask for besides its tree.
+/// What a build may need besides its tree.
 pub trait World {
     /// The files of a repository at the reference that the URL names, with `/` as its root.
     ///
     /// # Errors
     ///
-    /// It cannot be had.
+    /// The repository is not available.
     fn repository(&self, url: &RepoUrl) -> Result<Arc<dyn Tree>, WorldError>;
 
-    /// The bytes behind an `http` or `https` URL.
+    /// The content of an `http` or `https` URL.
     ///
     /// # Errors
     ///
-    /// It cannot be had.
+    /// The file is not available.
     fn fetch(&self, url: &str) -> Result<Vec<u8>, WorldError>;
 
-    /// Where the plugin of a group, version and kind is installed.
+    /// The installed plugin of a group, version and kind.
     fn plugin(&self, group: &str, version: &str, kind: &str) -> PluginFile;
 
-    /// Runs a program and gives what it wrote to its standard output.
+    /// Runs a program and returns its standard output.
     ///
     /// # Errors
     ///
-    /// It cannot be started, or ended with a failure: with what it wrote to its standard error.
+    /// It cannot be started, or failed; with its standard error.
     fn run(&self, command: &Command<'_>) -> Result<Vec<u8>, WorldError>;
 }
 
@@ -45,7 +45,7 @@ pub struct Command<'a> {
     pub tree: &'a dyn Tree,
     /// The directory to run in: that of the kustomization.
     pub directory: &'a str,
-    /// What it reads from its standard input.
+    /// Its standard input.
     pub input: &'a [u8],
 }
 
@@ -58,39 +58,39 @@ pub enum Argument {
     File(Vec<u8>),
 }
 
-/// What is installed for a kind of plugin.
+/// The installed file for a kind of plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PluginFile {
     /// A program, at this path.
     Program(String),
-    /// A file at this path that may not be executed.
+    /// A file at this path that is not executable.
     NotExecutable(String),
     /// A Go plugin, at this path.
     Go(String),
-    /// Nothing; the path where a program would be looked for.
+    /// None; the path where a program is expected.
     Absent(String),
-    /// Nothing, wherever it were; why, with the way out if there is one.
+    /// No plugin can be installed; the reason, with the way out if there is one.
     Impossible(String),
 }
 
-/// What the world does not give.
+/// An error of a world.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorldError {
-    /// This build has no such world.
+    /// This build does not have it.
     #[error("{0} is not available in this build")]
     Sealed(String),
     /// A server answered with a failure.
     #[error("HTTP status {0}")]
     Status(u16),
-    /// A program failed; with what it said.
+    /// A program failed; with its standard error.
     #[error("{0}")]
     Program(String),
-    /// Another failure, as the world tells it.
+    /// Another failure, in the world's words.
     #[error("{0}")]
     Other(String),
 }
 
-/// A world of nothing: every question is an error.
+/// A world without anything: every request is an error.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sealed;
 
