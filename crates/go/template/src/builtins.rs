@@ -38,7 +38,7 @@ pub(super) static BUILTINS: &[Function] = &[
 /// The first argument, and any further ones.
 static ONE_AND_MORE: [&Type; 2] = [&REFLECT, &REFLECT];
 
-/// A function whose arguments are the evaluator's business.
+/// A function whose arguments are left to the evaluator.
 const fn special(name: &'static str, body: Body) -> Function {
     Function {
         name,

@@ -1,4 +1,4 @@
-//! Calling functions and methods: counting operands, fitting them to parameters.
+//! Calls functions and methods: counts operands and converts them to parameters.
 
 use super::{
     convert::{is_assignable, zero},
@@ -11,10 +11,10 @@ use super::{
     value::{Pointer, Value},
 };
 
-/// A function, or a method with what it is called on.
+/// A function, or a method with its receiver.
 pub(super) struct Callee {
     pub(super) function: &'static Function,
-    /// For a method the receiver, or why the call will panic.
+    /// For a method the receiver, or the panic of the call.
     pub(super) receiver: Option<Result<Value, Failure>>,
 }
 
@@ -63,7 +63,7 @@ impl<'t> Exec<'t, '_, '_> {
             Body::Choice { decisive } => return self.eval_choice(dot, function, operands, decisive),
             Body::Call => self.eval_callee(dot, function, operands)?,
         };
-        // Whatever the function has counted itself, its result counts.
+        // The result is counted in addition to what the function has counted itself.
         let result = result.and_then(|slot| {
             if let Value::String(text) = &slot.value {
                 self.host.produce(text.len())?;
@@ -86,7 +86,7 @@ impl<'t> Exec<'t, '_, '_> {
         if function.variadic {
             let least = wanted.saturating_sub(1);
             if given < least {
-                // Go leaves the pipeline's value out of this count.
+                // Go does not include the pipeline's value in this count.
                 let given = operands.rest.len();
                 return Err(self.fail(format!(
                     "wrong number of args for {name}: want at least {least} got {given}"
@@ -122,7 +122,7 @@ impl<'t> Exec<'t, '_, '_> {
         Ok(())
     }
 
-    /// `and`, `or`: the first operand whose truth decides, or else the last one. The others are not evaluated.
+    /// `and`, `or`: the first operand whose truth is decisive, or else the last one. The others are not evaluated.
     fn eval_choice(
         &mut self,
         dot: &Slot,
@@ -141,7 +141,7 @@ impl<'t> Exec<'t, '_, '_> {
         Ok(operands.last.unwrap_or(value))
     }
 
-    /// `call`: there are no values that can be called, so it never succeeds.
+    /// `call`: no value can be called here, so it always fails.
     fn eval_callee(
         &mut self,
         dot: &Slot,
@@ -167,7 +167,7 @@ impl<'t> Exec<'t, '_, '_> {
         })))
     }
 
-    /// A value made fit for a parameter of type `ty`, by one step along or against a pointer if need be.
+    /// A value converted for a parameter of type `ty`, by one step to or from a pointer if need be.
     pub(super) fn validate(&self, slot: Slot, ty: Option<&'static Type>) -> Result<Slot, BoxedError> {
         let Some(ty) = ty else { return Ok(slot) };
         if matches!(ty, Type::Reflect) {

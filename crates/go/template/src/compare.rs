@@ -4,7 +4,7 @@ use super::{function::Failure, go_type::Type, host::Host, print::sprintf, slot::
 use bumpwright_gostd::lossy;
 use std::{cmp::Ordering, rc::Rc};
 
-/// The kinds that can be compared in any case: `text/template`'s `basicKind`.
+/// The kinds that can always be compared: `text/template`'s `basicKind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Basic {
     Bool,
@@ -15,7 +15,7 @@ enum Basic {
     Uint,
 }
 
-/// Bytes that are compared in the time that a step may take.
+/// Bytes that are compared in the time of one step.
 const BYTES_PER_STEP: usize = 4096;
 
 /// `eq a b c`: whether `a` equals one of the others.
@@ -101,7 +101,7 @@ fn equal(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure> {
     }
 }
 
-/// Counts what it takes to look through two strings: a template may compare long ones in a loop.
+/// Counts the comparison of two strings: a template may compare long ones in a loop.
 fn count_bytes(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<(), Failure> {
     match (a.bare(), b.bare()) {
         (Value::String(a), Value::String(b)) => host.step((a.len().min(b.len()) / BYTES_PER_STEP) as u64),
@@ -134,7 +134,7 @@ fn incompatible(a: &Type, b: &Type) -> Failure {
     Failure::new(format!("incompatible types for comparison: {a} and {b}"))
 }
 
-/// Whether two values that are not basic are the same, which often cannot be asked.
+/// Whether two values that are not basic are equal, which is often an error.
 fn same(host: &mut Host<'_>, a: &Value, b: &Value) -> Result<bool, Failure> {
     let (Some(x), Some(y)) = (a.type_of(), b.type_of()) else {
         return Ok(a.is_nil() && b.is_nil());

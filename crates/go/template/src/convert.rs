@@ -1,4 +1,4 @@
-//! From one type to another: what may be assigned to what, and numbers in other widths.
+//! Conversion between types: assignability, and numbers of other widths.
 
 use super::{
     go_type::{ComplexKind, FloatKind, IntKind, Type, UintKind},
@@ -28,7 +28,7 @@ pub(super) fn is_assignable(from: &Type, to: &Type) -> bool {
     (composite(from) || composite(to)) && from.underlying() == to.underlying()
 }
 
-/// An integer as Go converts it to the integer type `ty`: what does not fit wraps around.
+/// An integer as Go converts it to the integer type `ty`: overflow wraps around.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // wrapping is what is asked for
 pub(super) fn as_integer(ty: &Type, number: i128) -> Option<Value> {
     Some(match ty {

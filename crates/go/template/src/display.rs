@@ -1,4 +1,4 @@
-//! Nodes as Go's errors show them: written out anew from the tree, so that spaces and comments are not the author's.
+//! Nodes as Go's errors show them: printed anew from the tree, so that spaces and comments are lost.
 
 use super::{
     node::{Branch, Command, Expr, List, Name, Node, NodeRef, Pipe, Pos, TemplateCall, Variable},
@@ -16,7 +16,7 @@ pub(super) fn context(text: &str, at: NodeRef<'_>) -> (usize, usize, String) {
 }
 
 impl NodeRef<'_> {
-    /// Where the node begins, as Go sees it: a chain of fields begins at its second link, `if` at its pipeline.
+    /// The position of the node according to Go: a chain of fields begins at its second link, `if` at its pipeline.
     pub(super) fn position(&self) -> Pos {
         match self {
             Self::Node(node) => node.position(),

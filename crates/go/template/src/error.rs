@@ -1,4 +1,4 @@
-//! Errors of templates: Go's own text, and what it takes to say more.
+//! Errors of templates: Go's own text, and its parts.
 
 use thiserror::Error;
 
@@ -10,11 +10,11 @@ pub struct Error {
     pub text: String,
     /// When it happened.
     pub stage: Stage,
-    /// Where in the text of the template.
+    /// The place in the text of the template.
     pub place: Place,
-    /// What was asked for and is not there, when that is what happened.
+    /// The missing name, if that is the error.
     pub missing: Option<Box<Missing>>,
-    /// What had been written before the error.
+    /// The output before the error.
     pub partial: Vec<u8>,
 }
 
@@ -25,7 +25,7 @@ pub enum Stage {
     Parse,
     /// The template does not fit its data, or a function failed.
     Exec,
-    /// The rendering used up what it may.
+    /// The rendering reached a limit.
     Limit,
 }
 
@@ -39,7 +39,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// That of a byte offset.
+    /// The place of a byte offset.
     pub(super) fn of(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line = before.rsplit_once('\n').map_or(before, |(_, line)| line);
@@ -53,15 +53,15 @@ impl Place {
 /// A name that does not exist, and those that do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// What the template says.
+    /// The name in the template.
     pub name: String,
-    /// What is there: fields and methods of the type, or functions.
+    /// The existing names: fields and methods of the type, or functions.
     pub known: Vec<String>,
-    /// What was looked through.
+    /// The kind of name.
     pub what: MissingKind,
 }
 
-/// What a missing name should have been.
+/// The kind of a missing name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingKind {
     /// A field or method.

@@ -1,4 +1,4 @@
-//! `html`, `js` and `urlquery`: text made safe for other places.
+//! `html`, `js` and `urlquery`: text escaped for other languages.
 
 use super::{
     exec_print::printable,
@@ -41,7 +41,7 @@ fn escaped(host: &mut Host<'_>, arguments: Args<'_>, escape: fn(&[u8]) -> Vec<u8
     Ok(Value::text(escape(&text)))
 }
 
-/// Go prints what an action would.
+/// Prints the arguments as an action does.
 fn operand(value: &Value) -> Value {
     match value {
         Value::Nil => Value::text("<no value>"),

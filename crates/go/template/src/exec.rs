@@ -1,7 +1,7 @@
-//! Running a template: walking its nodes, writing what they make.
+//! Executes a template: walks its nodes and writes the output.
 //!
-//! An [`Exec`] knows where it is ([`Exec::at`]) for the sake of error texts, which quote the node; it prints nothing as
-//! long as all goes well. Go sets the place at certain steps only, and so does this.
+//! An [`Exec`] keeps the current node ([`Exec::at`]) for error texts, which quote it; the node is printed only on an
+//! error. Go sets the current node at certain steps only, and so does this.
 
 use super::{
     error::{Error, Missing, MissingKind},
@@ -16,20 +16,20 @@ use super::{
 };
 use bumpwright_gostd::quote;
 
-/// A parsed template with those that it defines.
+/// A parsed template with the templates that it defines.
 #[derive(Debug)]
 pub struct Template {
     pub(super) name: String,
     parsed: Parsed,
 }
 
-/// An error on its way out.
+/// A boxed error.
 pub(super) type BoxedError = Box<Error>;
 
-/// One run of a template, or of one that it calls.
+/// One execution of a template, or of one that it calls.
 pub(super) struct Exec<'t, 'h, 'w> {
     pub(super) template: &'t Template,
-    /// The name of the template that runs, which `{{template}}` changes.
+    /// The name of the running template, which `{{template}}` changes.
     pub(super) name: &'t str,
     pub(super) host: &'h mut Host<'w>,
     pub(super) out: &'h mut Vec<u8>,
@@ -37,22 +37,22 @@ pub(super) struct Exec<'t, 'h, 'w> {
     pub(super) at: Option<NodeRef<'t>>,
     /// Variables in scope, innermost last.
     pub(super) vars: Vec<(&'t str, Slot)>,
-    /// How many templates have called each other to get here.
+    /// The depth of template calls.
     depth: usize,
-    /// Arguments of the calls that are being made, innermost last.
+    /// Arguments of the calls in progress, innermost last.
     pub(super) values: Vec<Value>,
     pub(super) slots: Vec<Slot>,
 }
 
-/// What a function or method is given, besides its receiver.
+/// The operands of a function or method, besides its receiver.
 pub(super) struct Operands<'t> {
-    /// What stands behind its name.
+    /// The arguments after its name.
     pub(super) rest: &'t [Expr],
-    /// What the pipeline brought so far.
+    /// The value of the pipeline so far.
     pub(super) last: Option<Slot>,
 }
 
-/// How a list of nodes was left.
+/// How a list of nodes ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     Next,
@@ -60,15 +60,15 @@ pub(super) enum Flow {
     Continue,
 }
 
-/// So many variables, operands or fields are gone through in the time that a step may take. A template can hold very many
-/// of them, and do it in a loop.
+/// The number of variables, operands or fields that are visited in the time of one step. A template can hold very many
+/// of them, and visit them in a loop.
 pub(super) const SMALL_PER_STEP: usize = 32;
 
 impl Template {
-    /// Parses a template. The name is what errors call it by.
+    /// Parses a template. The name is used in errors.
     ///
     /// # Errors
-    /// The text is no template: Go's error.
+    /// The text is not a template: Go's error.
     pub fn parse(name: &str, text: &str, functions: &Functions) -> Result<Self, Error> {
         Ok(Self {
             name: name.to_owned(),
@@ -76,11 +76,11 @@ impl Template {
         })
     }
 
-    /// What the template makes of `data`, its dot.
+    /// Renders the template with `data` as its dot.
     ///
     /// # Errors
-    /// Go's error when the template does not fit the data or a function fails, and one of ours when a limit of the
-    /// host is reached. It holds what had been written before.
+    /// Go's error when the template does not fit the data or a function fails, and one of our own when a limit of the
+    /// host is reached. It holds the output before the error.
     pub fn execute(&self, data: &Slot, host: &mut Host<'_>) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
         match self.run(data, host, &mut out) {
@@ -210,7 +210,7 @@ impl<'t> Exec<'t, '_, '_> {
             values: Vec::new(),
             slots: Vec::new(),
         };
-        // Go ends a template that calls itself in words of its own, so this does not go through `Host::deeper`.
+        // Go ends endless recursion of templates in words of its own, so this does not go through `Host::deeper`.
         stack::grown(|| inner.walk_list(&dot, &tree.root)).map(drop)
     }
 
@@ -244,7 +244,7 @@ impl<'t> Exec<'t, '_, '_> {
         }
     }
 
-    /// Where the innermost variable of that name is.
+    /// The position of the innermost variable of that name.
     fn find_var(&mut self, name: &str) -> Result<usize, BoxedError> {
         let Some(index) = self.vars.iter().rposition(|(known, _)| *known == name) else {
             return Err(self.undefined(name));
@@ -267,7 +267,7 @@ impl<'t> Exec<'t, '_, '_> {
     }
 }
 
-/// The name of a variable, out of the names that begin with it.
+/// The name of a variable, the first of its `names`.
 pub(super) fn name_of(names: &[Name]) -> &str {
     names.first().map_or("", |name| &name.text)
 }

@@ -1,4 +1,4 @@
-//! Errors of the evaluator: where the template was, what Go says about it.
+//! Errors of the evaluator: the place in the template, and Go's text.
 
 use super::{
     display::context,
@@ -14,17 +14,17 @@ impl Exec<'_, '_, '_> {
         self.error(what.as_ref(), Stage::Exec, None)
     }
 
-    /// The same about a name that does not exist.
+    /// The same for a name that does not exist.
     pub(super) fn fail_missing(&self, what: impl AsRef<str>, missing: Missing) -> BoxedError {
         self.error(what.as_ref(), Stage::Exec, Some(missing))
     }
 
-    /// A limit of ours, told as Go would tell it.
+    /// A limit of our own, in Go's form.
     pub(super) fn limit(&self, what: impl AsRef<str>) -> BoxedError {
         self.error(what.as_ref(), Stage::Limit, None)
     }
 
-    /// What went wrong outside of any call.
+    /// An error outside of any call.
     #[cold]
     pub(super) fn failure(&self, failure: Failure) -> BoxedError {
         match failure {
@@ -39,7 +39,7 @@ impl Exec<'_, '_, '_> {
         self.host.step(count).map_err(|failure| self.failure(failure))
     }
 
-    /// Counts what is less than a step each.
+    /// Counts things that take less than a step each.
     #[inline]
     pub(super) fn small_steps(&mut self, count: usize) -> Result<(), BoxedError> {
         match count / SMALL_PER_STEP {

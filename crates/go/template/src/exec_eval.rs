@@ -1,4 +1,4 @@
-//! Evaluating pipelines, commands and operands.
+//! Evaluates pipelines, commands and operands.
 
 use super::{
     call::Callee,
@@ -14,7 +14,7 @@ use super::{
 };
 
 impl<'t> Exec<'t, '_, '_> {
-    /// The value of a pipeline; its variables are declared or set.
+    /// The value of a pipeline; declares or sets its variables.
     pub(super) fn eval_pipe(&mut self, dot: &Slot, pipe: &'t Pipe) -> Result<Slot, BoxedError> {
         self.at = Some(NodeRef::Pipe(pipe));
         let mut last = None;
@@ -176,7 +176,7 @@ impl<'t> Exec<'t, '_, '_> {
         self.validate(value, ty)
     }
 
-    /// A literal where its type decides itself.
+    /// A literal with the type that it has by itself.
     fn eval_literal(&self, literal: &Expr) -> Result<Slot, BoxedError> {
         match literal {
             Expr::Bool(_, truth) => Ok(Slot::of(Value::Bool(*truth))),
@@ -204,7 +204,7 @@ impl<'t> Exec<'t, '_, '_> {
         Ok(Slot::nothing())
     }
 
-    /// A literal where a parameter decides its type.
+    /// A literal with the type of a parameter.
     fn eval_typed_literal(&self, ty: &'static Type, literal: &Expr) -> Result<Slot, BoxedError> {
         let number = match literal {
             Expr::Number(number) => Some(number),
@@ -257,7 +257,7 @@ impl<'t> Exec<'t, '_, '_> {
     }
 }
 
-/// Whether a literal has what makes it a float: not `0x1e` nor `'.'`.
+/// Whether a literal has the syntax of a float: not `0x1e` nor `'.'`.
 fn is_written_as_float(text: &str) -> bool {
     let bytes = text.as_bytes();
     let has_power = || bytes.iter().any(|byte| matches!(byte, b'p' | b'P'));

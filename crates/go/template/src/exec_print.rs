@@ -1,4 +1,4 @@
-//! What an action writes: the value of its pipeline, by `fmt`.
+//! Writes the output of an action: the value of its pipeline, by `fmt`.
 
 use super::{
     exec::{BoxedError, Exec},
@@ -37,7 +37,7 @@ impl Exec<'_, '_, '_> {
     }
 }
 
-/// What is printed in the place of a value: pointers are followed, unless the pointer itself knows how to print.
+/// The value to print: pointers are followed, unless the pointer itself has a method for printing.
 pub(super) fn printable(value: &Value) -> &Value {
     let mut current = value;
     while let Value::Pointer(pointer) = current {
@@ -56,7 +56,7 @@ pub(super) fn printable(value: &Value) -> &Value {
     current
 }
 
-/// The method of `*T` that prints a `T`, when only `*T` has one and the place has an address.
+/// The method of `*T` that prints a `T`, when only `*T` has one and the place is addressable.
 fn printed_by_pointer(slot: &Slot) -> Option<FoundMethod> {
     if !slot.addressable || slot.interface.is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! `{{range}}`: over slices, arrays, maps in the order of their keys, and numbers.
+//! `{{range}}` over slices, arrays, numbers, and maps in the order of their keys.
 
 use super::{
     exec::{BoxedError, Exec, Flow, name_of},
@@ -14,7 +14,7 @@ impl<'t> Exec<'t, '_, '_> {
         let flow = if self.walk_items(branch, indirect(&over))? {
             Flow::Next
         } else if let Some(list) = &branch.else_list {
-            // A break here would mean the loop around this one, but Go ends this one.
+            // A break here would apply to the enclosing loop, but Go ends this one.
             match self.walk_list(dot, list)? {
                 Flow::Break => Flow::Next,
                 flow => flow,
@@ -26,7 +26,7 @@ impl<'t> Exec<'t, '_, '_> {
         Ok(flow)
     }
 
-    /// Whether there was anything to walk over.
+    /// Whether there was anything to iterate over.
     fn walk_items(&mut self, branch: &'t Branch, over: View<'_>) -> Result<bool, BoxedError> {
         match over.value.bare() {
             Value::Int(..) | Value::Uint(..) => self.walk_numbers(branch, over.value),
@@ -111,7 +111,7 @@ impl<'t> Exec<'t, '_, '_> {
                 self.set_var(name_of(&second.names), item.clone())?;
             }
             (decl, false) => {
-                // The pipeline has declared them; this is their value for the round.
+                // The pipeline has declared them; this is their value for the iteration.
                 if decl.len() > 1
                     && let Some((_, value)) = mark.checked_sub(2).and_then(|at| self.vars.get_mut(at))
                 {

@@ -1,4 +1,4 @@
-//! Fields, methods and keys: what `.Name` means on a value.
+//! Fields, methods and keys: the meaning of `.Name` on a value.
 
 use super::{
     call::Callee,
@@ -152,8 +152,8 @@ impl<'t> Exec<'t, '_, '_> {
     }
 }
 
-/// What the names lead to when they are fields of structs and nothing else, which they are most of the time: on the way
-/// there nothing needs to be copied.
+/// The value of the names when they are fields of structs and nothing else, the most frequent case: nothing needs to be
+/// copied on the way.
 pub(super) fn plain_fields(receiver: &Slot, names: &[Name]) -> Option<Slot> {
     let mut value = &receiver.value;
     let mut addressable = receiver.addressable && receiver.interface.is_none();
@@ -236,7 +236,7 @@ fn promoted(of: &Struct, path: Path, mut addressable: bool) -> Result<(Value, bo
     last.map(|(value, _)| (value.clone(), addressable)).ok_or(of.of.name)
 }
 
-/// What the type of the value has instead of `name`.
+/// The names that the type of the value has instead of `name`.
 fn missing(view: View<'_>, name: &str) -> Missing {
     let mut known: Vec<&str> = Vec::new();
     if let Some(ty) = view.value.type_of() {
@@ -284,7 +284,7 @@ mod tests {
     };
     static OUTER_TYPE: Type = Type::Struct(&OUTER);
 
-    /// One name in a loop over structs of different types, with and without an address.
+    /// One name in a loop over structs of different types, addressable or not.
     #[test]
     fn what_a_name_was_is_not_what_it_is_elsewhere() {
         let texts = |of, texts: [&str; 2]| Value::Struct(Struct::new(of, texts.map(Value::from)));

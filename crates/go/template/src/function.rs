@@ -1,4 +1,4 @@
-//! What a template can call: a name, Go's parameter types, a body in Rust.
+//! Functions of templates: a name, Go's parameter types, a body in Rust.
 
 use super::{
     go_type::Type,
@@ -13,15 +13,15 @@ use std::fmt;
 /// A function of a template, or a method of a type.
 #[derive(Debug)]
 pub struct Function {
-    /// As templates call it.
+    /// Its name in templates.
     pub name: &'static str,
     /// Go's parameter types. Of a variadic function the last one is the type of each further argument.
     pub params: &'static [&'static Type],
-    /// Whether the last parameter may come any number of times, also none.
+    /// Whether the last parameter may be repeated or left out.
     pub variadic: bool,
     /// Go's result type; a second result `error` is in the `Result` of the body.
     pub result: &'static Type,
-    /// What it does.
+    /// The implementation.
     pub body: Body,
 }
 
@@ -40,16 +40,16 @@ pub enum Body {
     },
     /// `call`, whose first argument would be a function.
     Call,
-    /// A method that Go refuses to call for its results, and what it says.
+    /// A method that Go refuses to call because of its results, with Go's text.
     Uncallable(&'static str),
 }
 
 /// Why a function did not return a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Go's error, or what it panicked with: the template's error says `error calling NAME: ` before it.
+    /// Go's error or panic: the template's error has `error calling NAME: ` before it.
     Error(String),
-    /// A limit of ours was reached; never Go's behaviour.
+    /// A limit of our own was reached; never Go's behaviour.
     Limit(String),
 }
 
@@ -95,7 +95,7 @@ impl Failure {
 }
 
 impl<'a> Args<'a> {
-    /// How many there are.
+    /// The number of arguments.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -108,7 +108,7 @@ impl<'a> Args<'a> {
     /// The argument at `index`.
     ///
     /// # Errors
-    /// Here and below: the table of functions declares other parameters than the body reads, a mistake of ours.
+    /// Here and below: the declared parameters do not fit what the body reads, a bug.
     pub fn value(&self, index: usize) -> Result<&'a Value, Failure> {
         self.0.get(index).ok_or_else(|| mismatch(index, "an argument"))
     }

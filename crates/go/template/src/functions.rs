@@ -3,14 +3,14 @@
 use super::{builtins::BUILTINS, function::Function};
 use std::collections::HashMap;
 
-/// A set of functions: Go's own, and those that the caller adds.
+/// A set of functions: Go's own, and those of the caller.
 #[derive(Debug)]
 pub struct Functions {
     by_name: HashMap<&'static str, &'static Function>,
 }
 
 impl Functions {
-    /// Go's own functions and those of `tables`; a later one takes the place of an earlier one of the same name.
+    /// Go's own functions and those of `tables`; a later one replaces an earlier one of the same name.
     pub fn new(tables: &[&'static [Function]]) -> Self {
         let all = std::iter::once(&BUILTINS).chain(tables);
         let by_name = all

@@ -1,6 +1,6 @@
-//! Go's types, as far as a template can meet them: what `%T` prints, what an argument may be assigned to.
+//! Go's types, as far as templates can use them: what `%T` prints, what an argument may be assigned to.
 //!
-//! Types are statics that point at each other, so that recursive structs cost nothing and comparing is cheap.
+//! Types are statics that refer to each other, so that recursive structs cost nothing and comparing is cheap.
 
 use super::{
     function::{Args, Failure, Function},
@@ -34,11 +34,11 @@ pub enum Type {
     Map(&'static Type, &'static Type),
     /// `*T`
     Pointer(&'static Type),
-    /// A struct type with a name.
+    /// A named struct type.
     Struct(&'static StructType),
-    /// A type with a name, and perhaps methods, over a type that is not a struct: `time.Duration`.
+    /// A named type, perhaps with methods, over a type that is not a struct: `time.Duration`.
     Named(&'static NamedType),
-    /// `reflect.Value`: a parameter that takes anything as it stands, for the built-in functions.
+    /// `reflect.Value`: a parameter that accepts any place, for the built-in functions.
     Reflect,
 }
 
@@ -86,7 +86,7 @@ pub enum ComplexKind {
 pub struct StructType {
     /// With its package: `update.Change`.
     pub name: &'static str,
-    /// In the order of declaration.
+    /// The fields in the order of declaration.
     pub fields: &'static [Field],
     /// Its own methods, not those of embedded fields.
     pub methods: &'static [Method],
@@ -97,7 +97,7 @@ pub struct StructType {
 pub struct Field {
     /// For an embedded field the name of its type without the package.
     pub name: &'static str,
-    /// What it holds.
+    /// Its type.
     pub ty: &'static Type,
     /// Whether its fields and methods are promoted.
     pub embedded: bool,
@@ -105,12 +105,12 @@ pub struct Field {
     pub json: &'static str,
 }
 
-/// A type with a name over another that is not a struct.
+/// A named type over another that is not a struct.
 #[derive(Debug)]
 pub struct NamedType {
     /// With its package: `time.Duration`.
     pub name: &'static str,
-    /// What it is made of; never `Named` itself.
+    /// The underlying type; never `Named` itself.
     pub underlying: &'static Type,
     /// Its methods.
     pub methods: &'static [Method],
@@ -121,11 +121,11 @@ pub struct NamedType {
 pub struct Method {
     /// Whether the receiver is `*T`: then only pointers and addressable values have it.
     pub pointer: bool,
-    /// `params` leaves the receiver out.
+    /// The function; its `params` omit the receiver.
     pub function: Function,
 }
 
-/// Go's `reflect.Kind`, by its groups where templates make no difference.
+/// Go's `reflect.Kind`, grouped where templates do not distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum TypeKind {
@@ -181,7 +181,7 @@ pub static STRING_MAP: Type = Type::Map(&STRING, &STRING);
 pub(super) static REFLECT: Type = Type::Reflect;
 
 impl Type {
-    /// Go's `Type.TypeKind()`.
+    /// Go's `Type.Kind()`.
     pub fn kind(&self) -> TypeKind {
         match self {
             Self::Bool => TypeKind::Bool,
@@ -214,7 +214,7 @@ impl Type {
         }
     }
 
-    /// The type without its name.
+    /// The underlying type.
     pub fn underlying(&self) -> Type {
         match self {
             Self::Named(named) => *named.underlying,
@@ -222,7 +222,7 @@ impl Type {
         }
     }
 
-    /// Whether it is an interface; `interface {}` takes every value.
+    /// Whether it is an interface; `interface {}` accepts every value.
     pub fn is_interface(&self) -> bool {
         matches!(self, Self::Interface(_))
     }
@@ -241,7 +241,7 @@ impl Type {
             )
     }
 
-    /// The own methods of the type; none for what has no name. Of a pointer, those of what it points at.
+    /// The own methods of the type; none if it has no name. For a pointer, those of its target.
     pub fn methods(&self) -> &'static [Method] {
         match self {
             Self::Struct(of) => of.methods,
@@ -271,7 +271,7 @@ impl PartialEq for Type {
     }
 }
 
-/// Types point at each other in circles.
+/// Types refer to each other in cycles.
 impl fmt::Debug for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -344,7 +344,7 @@ impl Field {
         }
     }
 
-    /// A field whose own fields and methods are promoted; `name` is that of its type.
+    /// An embedded field; `name` is that of its type.
     pub const fn embedded(name: &'static str, ty: &'static Type) -> Self {
         Self {
             name,
@@ -360,7 +360,7 @@ impl Field {
         self
     }
 
-    /// Whether templates may read it: Go's capital letter.
+    /// Whether templates may read it: its name has a capital letter.
     pub fn is_exported(&self) -> bool {
         self.name.chars().next().is_some_and(char::is_uppercase)
     }

@@ -1,24 +1,24 @@
-//! What a rendering may use up, and what it may ask of the world.
+//! The limits of a rendering, and its access to clock and random numbers.
 
 use super::{function::Failure, items::held_by_lists, stack, value::Value};
 
-/// A step takes about as long as it takes a function to look through so many bytes of a string.
+/// Bytes of a string that a function scans in the time of one step.
 const BYTES_PER_STEP: usize = 32;
 
 /// Limits that turn a hostile template into an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Evaluated nodes, loop rounds and items that functions walk over.
+    /// Evaluated nodes, iterations and items that functions visit.
     pub steps: u64,
-    /// Bytes that the rendering writes.
+    /// Bytes of output.
     pub output: usize,
-    /// Bytes of all strings, lists and maps that it makes on the way, also those that it drops again.
+    /// Bytes of all strings, lists and maps that it creates, also those that it drops again.
     pub produced: usize,
-    /// Nested template calls, and values within values.
+    /// Depth of template calls, and of values within values.
     pub depth: usize,
 }
 
-/// What functions may ask of the world: the crate itself has neither clock nor dice.
+/// Clock and random numbers for functions: the crate itself has neither.
 pub trait World {
     /// Now, in seconds and nanoseconds since 1970-01-01T00:00:00Z.
     fn now(&self) -> (i64, u32);
@@ -31,7 +31,7 @@ pub struct Host<'w> {
     limits: Limits,
     steps: u64,
     produced: usize,
-    /// What lists held when it began.
+    /// Bytes in lists when it began.
     held_before: usize,
     depth: usize,
     world: &'w dyn World,
@@ -49,7 +49,7 @@ impl Default for Limits {
 }
 
 impl<'w> Host<'w> {
-    /// A rendering that has used up nothing yet.
+    /// A rendering that has used nothing yet.
     pub fn new(limits: Limits, world: &'w dyn World) -> Self {
         Self {
             limits,
@@ -61,7 +61,7 @@ impl<'w> Host<'w> {
         }
     }
 
-    /// The clock and the dice.
+    /// The clock and random numbers.
     pub fn world(&self) -> &'w dyn World {
         self.world
     }
@@ -89,7 +89,7 @@ impl<'w> Host<'w> {
         limit(format!("takes more than {} steps", self.limits.steps))
     }
 
-    /// Counts an argument, which a function may look through to its end. What it holds within, the function counts.
+    /// Counts an argument, which a function may scan to its end. The function counts the argument's own items.
     ///
     /// # Errors
     /// As [`Host::step`].
@@ -100,11 +100,11 @@ impl<'w> Host<'w> {
         }
     }
 
-    /// Counts bytes that are about to be made. Whoever makes much out of little (repeating, padding, indenting) asks
+    /// Counts bytes that are about to be created. A function with a large result (repeating, padding, indenting) calls this
     /// before it allocates.
     ///
     /// # Errors
-    /// [`Failure::Limit`] when the rendering has made too many.
+    /// [`Failure::Limit`] when the rendering has created too many.
     #[inline]
     pub fn produce(&mut self, bytes: usize) -> Result<(), Failure> {
         self.produced = self.produced.saturating_add(bytes);
@@ -139,7 +139,7 @@ fn limit(what: String) -> Failure {
     Failure::Limit(format!("the template {what}"))
 }
 
-/// The world of tests that ask nothing of it: no time has passed, and all dice show zero.
+/// A world for tests that need none: time zero, and random bytes that are zero.
 #[cfg(test)]
 pub(crate) struct NoWorld;
 

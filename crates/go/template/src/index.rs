@@ -1,4 +1,4 @@
-//! `index`, `slice` and `len`: looking into containers, with `reflect`'s own panics where Go leaves them in.
+//! `index`, `slice` and `len`: lookup in containers, with `reflect`'s own panics where Go does not replace them.
 
 use super::{
     compare::is_comparable,
@@ -91,7 +91,7 @@ pub(super) fn len(_: &mut Host<'_>, arguments: &[Slot]) -> Result<Slot, Failure>
     Ok(Slot::of(Value::int(length as i64)))
 }
 
-/// What an interface holds; other places as they are.
+/// The content of an interface; other places unchanged.
 fn held(slot: &Slot) -> Slot {
     match slot.interface {
         Some(_) => Slot::of(slot.value.clone()),
@@ -99,7 +99,7 @@ fn held(slot: &Slot) -> Slot {
     }
 }
 
-/// `view[index]`; `slot` is the place that the view is of.
+/// `view[index]`; `slot` is the place of the view.
 fn element(view: View<'_>, index: &Slot, slot: &Slot) -> Result<Slot, Failure> {
     if view.is_nil {
         return Err(Failure::new("index of nil pointer"));
@@ -136,7 +136,7 @@ fn element(view: View<'_>, index: &Slot, slot: &Slot) -> Result<Slot, Failure> {
     }
 }
 
-/// An index into something of that length; the length itself is let through, as in Go.
+/// An index into a container of that length; the length itself is allowed, as in Go.
 fn position(index: &Slot, length: usize) -> Result<usize, Failure> {
     let at = match (index.interface, index.value.bare()) {
         (None, Value::Int(_, at)) => *at,
@@ -184,7 +184,7 @@ fn key_for(index: &Slot, ty: &'static Type) -> Result<Value, Failure> {
         .ok_or_else(|| Failure::new(format!("value has type {from}; should be {ty}")))
 }
 
-/// The type that keeps a value from being a key: its own, or that of something that an interface in it holds.
+/// The type that prevents a value from being a key: its own, or that of something in an interface within it.
 fn unhashable(value: &Value) -> Option<Type> {
     let ty = value.type_of()?;
     if !is_comparable(&ty) {

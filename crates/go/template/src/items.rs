@@ -1,20 +1,20 @@
-//! The values in a container: shared, in one piece of memory, let go without recursion.
+//! The values in a container: shared, in one piece of memory, dropped without recursion.
 
 use super::value::{Array, LIST_BYTES, Pointer, Slice, Struct, Value};
 use std::{cell::Cell, ops::Deref, rc::Rc};
 
 thread_local! {
-    /// What the lists of this thread take up.
+    /// Bytes that the lists of this thread take.
     static HELD: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The bytes that lists hold at the moment, also those that a template has only copied: copies are counted for less than
-/// they take, since most are let go at once.
+/// they take, since most are dropped at once.
 pub(super) fn held_by_lists() -> usize {
     HELD.get()
 }
 
-/// The elements of a slice or an array, or the fields of a struct; clones share them. They are let go one after the
+/// The elements of a slice or an array, or the fields of a struct; clones share them. They are dropped one after the
 /// other, so that a deep nesting needs no deep stack.
 #[derive(Clone, Debug)]
 pub(super) struct Items(Rc<[Value]>);
@@ -35,7 +35,7 @@ impl Items {
         LIST_BYTES.saturating_add(size_of_val(&*self.0))
     }
 
-    /// Moves the values that hold others into `left`, if nobody else has these items.
+    /// Moves the values that hold others into `left`, if these items are not shared.
     fn take_apart(&mut self, left: &mut Vec<Value>) {
         if let Some(items) = Rc::get_mut(&mut self.0) {
             left.extend(items.iter_mut().filter(|item| holds_others(item)).map(std::mem::take));
@@ -63,7 +63,7 @@ impl Drop for Items {
     }
 }
 
-/// Drops values and all that only they hold.
+/// Drops values and everything that only they hold.
 pub(super) fn drop_flat(mut left: Vec<Value>) {
     while let Some(value) = left.pop() {
         match value {
@@ -82,7 +82,7 @@ pub(super) fn drop_flat(mut left: Vec<Value>) {
     }
 }
 
-/// Whether there can be more in a value than the value itself.
+/// Whether a value can contain others.
 pub(super) fn holds_others(value: &Value) -> bool {
     matches!(
         value,

@@ -9,13 +9,13 @@ use std::{borrow::Borrow, cmp::Ordering};
 pub(super) struct Key(pub Value);
 
 impl Key {
-    /// The key that `value` is looked up by.
+    /// The key for a lookup of `value`.
     pub(super) fn of(value: &Value) -> &dyn Keyed {
         value
     }
 }
 
-/// What a map can be asked for.
+/// The key type of a lookup in a map.
 pub(super) trait Keyed {
     /// The value of the key.
     fn key(&self) -> &Value;
@@ -80,11 +80,11 @@ impl PartialEq for Key {
 impl Eq for Key {}
 
 /// Go's order of keys: nil first, false before true, NaN before numbers, strings by bytes, structs and arrays field by
-/// field. Keys of different types, which only `map[interface {}]…` has, come in the order of [`Value`]'s variants: Go
-/// takes the addresses of its type descriptions there.
+/// field. Keys of different types, possible only in `map[interface {}]…`, have the order of [`Value`]'s variants: Go
+/// compares the addresses of its type descriptors there.
 pub(super) fn compare(a: &Value, b: &Value) -> Ordering {
     match (a.bare(), b.bare()) {
-        // Keys are often made of shared parts.
+        // Keys often share their parts.
         (Value::String(a), Value::String(b)) if a.is_same(b) => Ordering::Equal,
         (Value::Struct(a), Value::Struct(b)) if a.is_same(b) => Ordering::Equal,
         (Value::String(a), Value::String(b)) => a.cmp(b),

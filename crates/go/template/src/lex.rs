@@ -1,4 +1,4 @@
-//! Takes the text of a template apart into words: Go's `text/template/parse` lexer.
+//! Go's `text/template/parse` lexer: splits the text of a template into tokens.
 
 use super::{
     node::Pos,
@@ -6,11 +6,11 @@ use super::{
 };
 use bumpwright_gostd::unicode;
 
-/// Takes a text apart, one word at a time.
+/// A lexer that returns one token at a time.
 pub(super) struct Lexer<'t> {
     text: &'t str,
     pos: Pos,
-    /// Where the current word begins.
+    /// The start of the current token.
     start: Pos,
     in_action: bool,
     open_parens: usize,
@@ -34,11 +34,11 @@ const RIGHT_DELIM: &str = "}}";
 const LEFT_COMMENT: &str = "/*";
 const RIGHT_COMMENT: &str = "*/";
 
-/// Of `{{- ` and ` -}}` the sign and the space.
+/// The length of the sign and the space of `{{- ` and ` -}}`.
 const TRIM_MARKER_LENGTH: usize = 2;
 
 impl<'t> Lexer<'t> {
-    /// NodeRef the start of the text.
+    /// At the start of the text.
     pub(super) fn new(text: &'t str, loop_words: LoopWords) -> Self {
         Self {
             text,
@@ -52,7 +52,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// The next word.
+    /// The next token.
     pub(super) fn token(&mut self) -> Token<'t> {
         self.start = self.pos;
         if self.in_action {
@@ -107,7 +107,7 @@ impl<'t> Lexer<'t> {
         self.emit(TokenKind::Fault(fault))
     }
 
-    /// Up to the next action; comments are left out.
+    /// Text up to the next action; comments are skipped.
     fn plain_text(&mut self) -> Token<'t> {
         loop {
             self.start = self.pos;
@@ -148,7 +148,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// From the start of a comment to behind the right delimiter, and the space that this one trims.
+    /// From the start of a comment to the end of its right delimiter, and the space that this one trims.
     fn skip_comment(&mut self) -> Result<(), Fault> {
         self.pos = self.start + LEFT_COMMENT.len();
         let length = self.rest().find(RIGHT_COMMENT).ok_or(Fault::UnclosedComment)?;
@@ -205,7 +205,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// A right delimiter, at which the lexer is.
+    /// The right delimiter at the current position.
     fn close_action(&mut self, trims: bool) -> Token<'t> {
         let begin = self.pos;
         if trims {
@@ -230,7 +230,7 @@ impl<'t> Lexer<'t> {
         self.emit(TokenKind::Space)
     }
 
-    /// Whether after a dot comes a field, or nothing, but not the rest of a number.
+    /// Whether a dot is followed by a field, or nothing, but not the rest of a number.
     fn is_field(&self) -> bool {
         self.rest().bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
     }
@@ -256,7 +256,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Whether what comes may follow a name directly.
+    /// Whether the next character may follow a name directly.
     fn is_at_terminator(&self) -> bool {
         let rest = self.rest();
         let Some(c) = rest.chars().next() else { return true };
@@ -272,7 +272,7 @@ impl<'t> Lexer<'t> {
         self.terminated(kind)
     }
 
-    /// From behind the first quote to behind the last one; what escapes mean is the parser's business.
+    /// From the first quote to the last one; escapes are left to the parser.
     fn quoted(&mut self, quote: char, kind: TokenKind, fault: Fault) -> Token<'t> {
         loop {
             let c = match self.bump() {
@@ -295,7 +295,7 @@ impl<'t> Lexer<'t> {
         self.emit(TokenKind::RawString)
     }
 
-    /// A number or a pair of them. It need not be a good one: the parser looks closer.
+    /// A number or a pair of them, not necessarily valid: the parser checks it.
     fn number(&mut self) -> Token<'t> {
         self.pos = self.start;
         if !self.skip_number() {
@@ -376,12 +376,12 @@ fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\r' | '\n')
 }
 
-/// Whether what follows a left delimiter says that the space before it is to be trimmed.
+/// Whether a left delimiter with this rest trims the space before it.
 fn trims_before(after: &str) -> bool {
     after.strip_prefix('-').is_some_and(|after| after.starts_with(is_space))
 }
 
-/// Whether a right delimiter is here, and then, whether it trims the space after it.
+/// Whether there is a right delimiter here and, if so, whether it trims the space after it.
 fn right_delim(here: &str) -> Option<bool> {
     let marked = here.strip_prefix(is_space).and_then(|here| here.strip_prefix('-'));
     if marked.is_some_and(|here| here.starts_with(RIGHT_DELIM)) {
@@ -395,7 +395,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
     use super::*;
 
-    /// The words, each as position and error text, up to the end or a fault.
+    /// The tokens, each as position and error text, up to the end or a fault.
     fn words(text: &str) -> Vec<String> {
         let loop_words = LoopWords {
             is_break: true,

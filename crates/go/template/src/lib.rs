@@ -1,12 +1,12 @@
-//! Go's `text/template` and `fmt`, over values that know their Go types.
+//! Go's `text/template` and `fmt`, over values with Go types.
 //!
 //! ```text
 //! text ─▶ lex ─▶ parse ─▶ node ─▶ exec(value, function) ─▶ print ─▶ bytes
 //! ```
 //!
-//! [`Template::parse`] and [`Template::execute`] are Go's, as of Go 1.26, down to the texts of the errors: whoever has
-//! a template for Flux finds here what it does there. What Go leaves to chance (pointers, clocks) or to the machine's
-//! patience (endless loops) is in [`Host`].
+//! [`Template::parse`] and [`Template::execute`] are Go's, as of Go 1.26, down to the texts of the errors: a template
+//! written for Flux works as it does there. What Go leaves to chance (pointers, clocks) or does not limit (endless
+//! loops) is in [`Host`].
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

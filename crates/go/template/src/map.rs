@@ -1,4 +1,4 @@
-//! Go's maps: shared, changed in place, walked over in the order of their keys.
+//! Go's maps: shared, changed in place, iterated in the order of their keys.
 
 use super::{
     function::Failure,
@@ -15,7 +15,7 @@ use std::{cell::RefCell, cmp::Ordering, collections::BTreeMap, rc::Rc};
 pub struct Map {
     /// `K`
     pub key: &'static Type,
-    /// `V`; when it is an interface the values are what the interfaces hold.
+    /// `V`; when it is an interface, the values are the contents of the interfaces.
     pub item: &'static Type,
     entries: Option<Rc<Entries>>,
 }
@@ -28,23 +28,22 @@ struct Entries(RefCell<Table>);
 
 #[derive(Debug)]
 enum Table {
-    /// In the order of the keys. Whoever walks over the map shares the list; a change leaves it to them and makes
-    /// another.
+    /// In the order of the keys. Iterators share the list; a change then copies it.
     List(Rc<Vec<Entry>>),
-    /// What changes, and has become too large for a list to be changed in time.
+    /// For maps that change and are too large for a change of a list.
     Tree(BTreeMap<Key, Value>),
 }
 
-/// What an entry of a map takes up: key, value, and their share of the free places in the nodes of the tree.
+/// Bytes that an entry of a map takes: key, value, and their share of the free places in the nodes of the tree.
 pub const ENTRY_BYTES: usize = 5 * size_of::<Value>();
-/// What a map takes up that has an entry, besides [`ENTRY_BYTES`] of each: a node has places for eleven.
+/// Bytes that a map with entries takes, besides [`ENTRY_BYTES`] of each: a node has places for eleven.
 const MAP_BYTES: usize = 20 * size_of::<Value>();
 
-/// Larger lists become trees when keys come or go.
+/// Larger lists become trees when keys are added or removed.
 const MOST_LISTED: usize = 64;
 
 impl Map {
-    /// A map that is not nil. Of several entries with one key the last one stays.
+    /// A map that is not nil. The last of several entries with one key stays.
     pub fn new(key: &'static Type, item: &'static Type, entries: impl IntoIterator<Item = (Value, Value)>) -> Self {
         let mut list: Vec<Entry> = entries.into_iter().collect();
         if !is_in_order(&list) {
@@ -60,7 +59,7 @@ impl Map {
         Self::in_order(key, item, list)
     }
 
-    /// A map of entries that are in the order of their keys, each of which is another.
+    /// A map of entries that are sorted by key, without duplicates.
     pub fn in_order(key: &'static Type, item: &'static Type, entries: Vec<(Value, Value)>) -> Self {
         debug_assert!(is_in_order(&entries));
         let list = Table::List(Rc::new(entries));
@@ -85,7 +84,7 @@ impl Map {
         self.entries.is_none()
     }
 
-    /// How many entries it has.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         match self.entries.as_ref().map(|entries| entries.0.borrow()).as_deref() {
             None => 0,
@@ -110,8 +109,8 @@ impl Map {
         }
     }
 
-    /// Its entries in the order of their keys, as Go prints and ranges over them (`internal/fmtsort`). They stay as they
-    /// are when the map changes.
+    /// Its entries in the order of their keys, as Go prints and ranges over them (`internal/fmtsort`). They do not change
+    /// with the map.
     pub fn entries(&self) -> Rc<Vec<(Value, Value)>> {
         let Some(entries) = &self.entries else {
             return Rc::default();
@@ -125,7 +124,7 @@ impl Map {
         }
     }
 
-    /// The same for a template, which may ask again and again: each time counts.
+    /// The same for a template, which may call it again and again: each time counts.
     ///
     /// # Errors
     /// A limit was reached.
@@ -133,12 +132,12 @@ impl Map {
         host.produce(self.len().saturating_mul(size_of::<Entry>()))?;
         host.step(self.len() as u64)?;
         let entries = self.entries();
-        // Whatever is done with the keys, it looks through them.
+        // Whatever is done with the keys, all of them are visited.
         entries.iter().try_for_each(|(key, _)| host.read(key))?;
         Ok(entries)
     }
 
-    /// What a map of so many entries takes up.
+    /// Bytes that a map of `entries` entries takes.
     pub fn bytes(entries: usize) -> usize {
         match entries {
             0 => LIST_BYTES,
@@ -157,14 +156,14 @@ impl Map {
         })
     }
 
-    /// Sets the value at a key, for all who share the map. `false`: the map is nil, where Go panics.
+    /// Sets the value at a key, in all clones of the map. Returns false if the map is nil, where Go panics.
     pub fn insert(&self, key: Value, value: Value) -> bool {
         let Some(entries) = &self.entries else { return false };
         entries.0.borrow_mut().insert(key, value);
         true
     }
 
-    /// Removes a key, for all who share the map.
+    /// Removes a key, in all clones of the map.
     pub fn remove(&self, key: &Value) {
         if let Some(entries) = &self.entries {
             entries.0.borrow_mut().remove(key);
@@ -180,7 +179,7 @@ impl Map {
         }
     }
 
-    /// Moves what is in it into `left`, if nobody else has the map.
+    /// Moves its content into `left`, if the map is not shared.
     pub(super) fn take_apart(self, left: &mut Vec<Value>) {
         if let Some(Ok(mut entries)) = self.entries.map(Rc::try_unwrap) {
             entries.0.get_mut().take_apart(left);
@@ -262,7 +261,7 @@ fn tree_of(list: &mut Rc<Vec<Entry>>) -> BTreeMap<Key, Value> {
     list.into_iter().map(|(key, value)| (Key(key), value)).collect()
 }
 
-/// Where a key is in a list, or where it would be.
+/// The position of a key in a list, or where to insert it.
 fn find(list: &[Entry], key: &Value) -> Result<usize, usize> {
     list.binary_search_by(|(known, _)| compare(known, key))
 }
@@ -303,7 +302,7 @@ mod tests {
         assert!(!Map::nil(&INT, &ANY).insert(Value::int(1), Value::Nil));
     }
 
-    /// Small maps and large ones, beside a tree that is not shared.
+    /// Small maps and large ones, compared with a tree that is not shared.
     #[test]
     fn changes_are_shared_and_leave_those_alone_who_walk() {
         for size in [0, 3, MOST_LISTED as i64 - 1, MOST_LISTED as i64, 300] {

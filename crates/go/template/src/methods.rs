@@ -7,10 +7,10 @@ use super::{
     value::Value,
 };
 
-/// What Go panics with when it follows a nil pointer.
+/// Go's panic when it follows a nil pointer.
 pub(super) const NIL_DEREFERENCE: &str = "runtime error: invalid memory address or nil pointer dereference";
 
-/// A method that a type has.
+/// A method of a type.
 #[derive(Clone, Copy, Debug)]
 pub struct FoundMethod {
     /// The method.
@@ -19,7 +19,7 @@ pub struct FoundMethod {
     path: Path,
 }
 
-/// The indexes of the fields on the way to a promoted field or method, outermost first. It is looked for at every access,
+/// The indexes of the fields on the way to a promoted field or method, outermost first. It is looked up at every access,
 /// so it needs no allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Path {
@@ -27,7 +27,7 @@ pub(super) struct Path {
     length: u8,
 }
 
-/// Levels of embedding that are looked through.
+/// Maximum depth of embedding.
 const DEEPEST: usize = 8;
 
 impl Path {
@@ -54,7 +54,7 @@ struct Embedded {
     pointed: bool,
 }
 
-/// The method of that name in Go's method set of `ty`; with `addressable`, in that of a pointer to it.
+/// The method with that name in Go's method set of `ty`; with `addressable`, in that of a pointer to it.
 pub fn find_method(ty: &Type, name: &str, addressable: bool) -> Option<FoundMethod> {
     let (base, pointed) = match ty {
         Type::Pointer(to) => (*to, true),
@@ -152,16 +152,16 @@ pub(super) fn field_names(of: &'static StructType) -> Vec<&'static str> {
 }
 
 impl FoundMethod {
-    /// Whether it takes nothing and gives a string: what `error` and `fmt.Stringer` ask for.
+    /// Whether it has no parameters and returns a string: the condition of `error` and `fmt.Stringer`.
     pub(super) fn returns_string(&self) -> bool {
         let function = &self.method.function;
         function.params.is_empty() && matches!(function.result, Type::String)
     }
 
-    /// What the method gets as its first argument when it is called on `value`: never a pointer.
+    /// The method's first argument when it is called on `value`: never a pointer.
     ///
     /// # Errors
-    /// What Go panics with, since a pointer on the way is nil.
+    /// Go's panic, since a pointer on the way is nil.
     pub fn receiver<'v>(&self, value: &'v Value) -> Result<&'v Value, Failure> {
         let mut current = match value {
             Value::Pointer(pointer) => match &pointer.target {
@@ -189,7 +189,7 @@ impl FoundMethod {
     /// Calls a method without parameters on `value`.
     ///
     /// # Errors
-    /// Those of the method, and what Go panics with when `value` is nil.
+    /// Those of the method, and Go's panic when `value` is nil.
     pub fn call(&self, host: &mut Host<'_>, value: &Value) -> Result<Value, Failure> {
         let receiver = self.receiver(value)?;
         match self.method.function.body {
@@ -233,8 +233,8 @@ fn promoted(of: &'static StructType, name: &str, pointed: bool) -> Option<FoundM
     found.filter(|_| hits == 1)
 }
 
-/// Shows the embedded types, the shallowest first, until `visit` has counted a hit at the depth that was gone through.
-/// A type that embeds a pointer to itself ends at the depth that paths can have.
+/// Visits the embedded types, the shallowest first, until `visit` has counted a hit at a depth, to the end of that depth.
+/// A type that embeds a pointer to itself ends at the maximum depth of paths.
 fn walk_embedded(of: &'static StructType, pointed: bool, mut visit: impl FnMut(Embedded) -> usize) {
     for depth in 0..DEEPEST - 1 {
         let mut hits = 0;
@@ -249,7 +249,7 @@ fn walk_embedded(of: &'static StructType, pointed: bool, mut visit: impl FnMut(E
     }
 }
 
-/// Shows the embedded types that are `depth` levels below those of the struct itself.
+/// Visits the embedded types that are `depth` levels below those of the struct itself.
 fn walk_level(of: &'static StructType, path: Path, pointed: bool, depth: usize, visit: &mut impl FnMut(Embedded)) {
     for (index, field) in of.fields.iter().enumerate().filter(|(_, field)| field.embedded) {
         let (ty, pointed) = match field.ty {

@@ -1,7 +1,7 @@
 //! The parsed template: Go's `text/template/parse` nodes.
 //!
-//! Every node knows where it begins (a byte offset into the text of its template) and how Go prints it, since error
-//! texts hold both.
+//! Every node has its position (a byte offset into the text of its template) and the text that Go prints for it, since
+//! error texts contain both.
 
 use super::{
     function::Function,
@@ -18,13 +18,13 @@ pub(super) type Pos = usize;
 /// A sequence of nodes.
 #[derive(Debug, Default)]
 pub(super) struct List {
-    /// Where it begins.
+    /// Its position.
     pub pos: Pos,
-    /// In order.
+    /// The nodes in order.
     pub nodes: Vec<Node>,
 }
 
-/// What produces output or decides about it.
+/// A node of output or control flow.
 #[derive(Debug)]
 pub(super) enum Node {
     /// Plain text, trimmed where a marker asks for it.
@@ -37,7 +37,7 @@ pub(super) enum Node {
     Range(Branch),
     /// `{{with}}`
     With(Branch),
-    /// `{{template "name" pipeline}}`; `{{block}}` gives one too, and a definition.
+    /// `{{template "name" pipeline}}`; also the call of a `{{block}}`, besides its definition.
     Template(TemplateCall),
     /// `{{break}}`
     Break(Pos),
@@ -48,53 +48,53 @@ pub(super) enum Node {
 /// `if`, `range` or `with`.
 #[derive(Debug)]
 pub(super) struct Branch {
-    /// Where it begins.
+    /// Its position.
     pub pos: Pos,
-    /// What is tested or walked over.
+    /// The condition, or the value to iterate over.
     pub pipe: Pipe,
-    /// What happens when it is not empty.
+    /// The body when it is not empty.
     pub list: List,
-    /// What happens otherwise.
+    /// The body when it is empty.
     pub else_list: Option<List>,
 }
 
 /// `{{template "name" pipeline}}`
 #[derive(Debug)]
 pub(super) struct TemplateCall {
-    /// Where it begins.
+    /// Its position.
     pub pos: Pos,
-    /// The template that is called.
+    /// The name of the template.
     pub name: String,
-    /// What its dot will be.
+    /// Its dot.
     pub pipe: Option<Pipe>,
 }
 
 /// Commands, each of which gets the result of the one before it.
 #[derive(Debug)]
 pub(super) struct Pipe {
-    /// Where it begins.
+    /// Its position.
     pub pos: Pos,
     /// Whether the variables are assigned (`=`) and not declared (`:=`).
     pub is_assign: bool,
     /// The variables that get the result.
     pub decl: Vec<Variable>,
-    /// NodeRef least one.
+    /// The commands, at least one.
     pub commands: Vec<Command>,
 }
 
 /// A command: a value, or a function or method with its arguments.
 #[derive(Debug)]
 pub(super) struct Command {
-    /// Where it begins.
+    /// Its position.
     pub pos: Pos,
-    /// NodeRef least one.
+    /// The operands, at least one.
     pub args: Vec<Expr>,
 }
 
 /// `$x.Field.Other`; `names` begins with the variable, dollar sign included.
 #[derive(Debug)]
 pub(super) struct Variable {
-    /// Where it begins.
+    /// Its position.
     pub pos: Pos,
     /// `$x`, `Field`, `Other`; as values, since maps are looked up by them.
     pub names: Vec<Name>,
@@ -103,24 +103,24 @@ pub(super) struct Variable {
 /// A name of a field, a method or a key.
 #[derive(Debug)]
 pub(super) struct Name {
-    /// As text.
+    /// Its text.
     pub text: String,
-    /// As a string value: the key when the field is looked up in a map.
+    /// Its text as a string value: the key for a lookup in a map.
     pub key: Value,
-    /// What it was the last time: a loop asks structs of one type again and again.
+    /// The last lookup: a loop looks up the same name in structs of one type.
     pub seen: Cell<Option<PlainField>>,
 }
 
 /// An exported field of a struct, perhaps of one embedded in it, that no method hides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlainField {
-    /// The struct that was asked.
+    /// The type of the struct.
     pub of: &'static StructType,
-    /// Whether it had an address, and with it more methods.
+    /// Whether it was addressable, and with it had more methods.
     pub addressable: bool,
-    /// Where the field is.
+    /// The path of the field.
     pub path: Path,
-    /// What it is.
+    /// The field.
     pub field: &'static Field,
 }
 
@@ -135,7 +135,7 @@ pub(super) enum Expr {
     Bool(Pos, bool),
     /// `1`, `0x1p-2`, `'a'`, `2i`
     Number(Number),
-    /// A string literal: as written, and what it means.
+    /// A string literal: as written, and its value.
     String(Pos, String, Value),
     /// The name of a function.
     Identifier(Pos, &'static Function),
@@ -149,10 +149,10 @@ pub(super) enum Expr {
     Pipe(Box<Pipe>),
 }
 
-/// A number literal with everything that it can stand for.
+/// A number literal with all values that it can stand for.
 #[derive(Debug)]
 pub(super) struct Number {
-    /// Where it begins.
+    /// Its position.
     pub pos: Pos,
     /// As written.
     pub text: String,
@@ -166,7 +166,7 @@ pub(super) struct Number {
     pub complex: Option<(f64, f64)>,
 }
 
-/// Any node by reference: where an error happened, and how Go prints it there.
+/// A reference to any node: the place of an error, and how Go prints it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NodeRef<'t> {
     /// A node.

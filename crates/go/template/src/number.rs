@@ -1,13 +1,13 @@
-//! Number and character literals, and everything that one can stand for: Go's untyped constants in small.
+//! Number and character literals with all values that they can stand for: a small version of Go's untyped constants.
 
 use super::node::{Number, Pos};
 use bumpwright_gostd::{Reason, Unquoted, parse_float, parse_int, parse_uint, quote, unquote_char};
 
-/// 2⁶³ and 2⁶⁴: the first floats that integers do not reach.
+/// 2⁶³ and 2⁶⁴: the smallest floats beyond the integers.
 const INT_END: f64 = 9_223_372_036_854_775_808.0;
 const UINT_END: f64 = 18_446_744_073_709_551_616.0;
 
-/// `'a'`: the number of the character.
+/// `'a'`: the code point of the character.
 pub(super) fn character(pos: Pos, text: &str) -> Result<Number, String> {
     let inner = text.strip_prefix('\'').unwrap_or(text);
     let (unquoted, tail) = unquote_char(inner, '\'').ok_or_else(|| Reason::Syntax.to_string())?;
@@ -82,7 +82,7 @@ fn of_float(pos: Pos, text: &str, float: f64) -> Number {
     }
 }
 
-/// A complex number, and its real part when that is all of it.
+/// A complex number, and its real part when the imaginary part is zero.
 fn of_complex(pos: Pos, text: &str, real: f64, imaginary: f64) -> Number {
     let number = if imaginary == 0.0 {
         of_float(pos, text, real)
@@ -107,10 +107,10 @@ fn complex_parts(text: &str) -> Option<(&str, &str)> {
     unit.starts_with('i').then_some((real, imaginary))
 }
 
-/// How much of the text looks like a float to `fmt.Sscan`.
+/// The length of the prefix that looks like a float to `fmt.Sscan`.
 fn float_length(text: &str) -> usize {
     let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    // It might have become `Inf`: nothing but the letter is lost, and with it the unit of `1+i`.
+    // It might have become `Inf`: only the letter is lost, and with it the unit of `1+i`.
     rest = rest.strip_prefix('i').unwrap_or(rest);
     let hex = rest.strip_prefix("0x").or(rest.strip_prefix("0X"));
     let base = if hex.is_some() { 16 } else { 10 };

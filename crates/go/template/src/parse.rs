@@ -1,7 +1,7 @@
-//! From the text of a template to its trees: Go's `text/template/parse`.
+//! Parses the text of a template into trees: Go's `text/template/parse`.
 //!
-//! This file holds what the grammar stands on: looking ahead, variables in scope, errors. The grammar itself is in
-//! `parse_control` (what has a body) and `parse_pipeline` (what has a value).
+//! This file holds the basis of the grammar: lookahead, variables in scope, errors. The grammar itself is in
+//! `parse_control` (nodes with a body) and `parse_pipeline` (nodes with a value).
 
 use super::{
     error::{Error, Missing, MissingKind, Place, Stage},
@@ -21,20 +21,20 @@ use std::collections::HashMap;
 pub(super) struct Parsed {
     /// The text that all positions point into.
     pub(super) text: String,
-    /// By name; the text itself is under the name that it was parsed with.
+    /// By name; the text itself is under the name of the template.
     pub(super) trees: HashMap<String, Tree>,
 }
 
 /// A template.
 #[derive(Debug)]
 pub(super) struct Tree {
-    /// What it consists of.
+    /// Its nodes.
     pub(super) root: List,
-    /// Whether that is nothing but space: such a definition gives way to any other.
+    /// Whether they are only space: such a definition is replaced by any other.
     is_empty: bool,
 }
 
-/// Parses the text of a template, which gets the name.
+/// Parses the text of the template `name`.
 ///
 /// # Errors
 /// Go's.
@@ -48,36 +48,36 @@ pub(super) fn parse(name: &str, text: &str, functions: &Functions) -> Result<Par
     })
 }
 
-/// Levels of parentheses within an expression, and levels of actions with a body. Go allows 10,000 parentheses, but
-/// its stacks grow; no template that a human wrote comes near.
+/// Maximum depth of parentheses within an expression, and of actions with a body. Go allows 10,000 parentheses, but
+/// its stacks grow; no template written by hand comes near.
 const MAX_DEPTH: usize = 1000;
 
-/// The error is in a box, since nearly every function of the parser may return one and few do.
+/// The error is boxed, since nearly every function of the parser may return one and few do.
 pub(super) type Parsing<T> = Result<T, Box<Error>>;
 
-/// What the grammar reads from and writes to.
+/// The input and output of the grammar.
 pub(super) struct Parser<'t> {
     name: &'t str,
     text: &'t str,
-    /// What identifiers may name.
+    /// The functions that identifiers may name.
     pub(super) functions: &'t Functions,
     lexer: Lexer<'t>,
-    /// Words that come again, the next one last. The grammar looks ahead by three.
+    /// Tokens put back, the next one last. The grammar looks ahead by three.
     ahead: Vec<Token<'t>>,
     pub(super) template: Progress<'t>,
     trees: HashMap<String, Tree>,
     bodies: usize,
 }
 
-/// Where the parser is in one template. Templates within it have their own.
+/// The state of the parser in one template. Nested definitions have their own.
 pub(super) struct Progress<'t> {
     /// Its variables.
     pub(super) scope: Scope<'t>,
-    /// The line of the last word that was read, also ahead: the line of errors.
+    /// The line of the last token read, also ahead: the line of errors.
     pub(super) line: usize,
     /// The line on which the action began.
     pub(super) action_line: Option<usize>,
-    /// How many `range` it is in.
+    /// The number of enclosing `range`s.
     pub(super) loops: usize,
     parens: usize,
 }
@@ -123,7 +123,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The next word, also when it is a space.
+    /// The next token, also when it is a space.
     pub(super) fn next(&mut self) -> Token<'t> {
         self.ahead.pop().unwrap_or_else(|| {
             let token = self.lexer.token();
@@ -132,19 +132,19 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Makes a word the next one again.
+    /// Puts a token back.
     pub(super) fn back(&mut self, token: Token<'t>) {
         self.ahead.push(token);
     }
 
-    /// The next word, which stays the next one.
+    /// The next token, without consuming it.
     pub(super) fn peek(&mut self) -> Token<'t> {
         let token = self.next();
         self.back(token);
         token
     }
 
-    /// The next word that is not a space.
+    /// The next token that is not a space.
     pub(super) fn next_word(&mut self) -> Token<'t> {
         loop {
             let token = self.next();
@@ -154,14 +154,14 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The next word that is not a space, which becomes the next one.
+    /// The next token that is not a space, without consuming it.
     pub(super) fn peek_word(&mut self) -> Token<'t> {
         let token = self.next_word();
         self.back(token);
         token
     }
 
-    /// The next word that is not a space, which has to be of a kind.
+    /// The next token that is not a space, which has to be of a kind.
     pub(super) fn expect(&mut self, kind: TokenKind, context: &str) -> Parsing<Token<'t>> {
         let token = self.next_word();
         if token.kind == kind {
@@ -171,13 +171,13 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What a string literal stands for.
+    /// The value of a string literal.
     pub(super) fn unquoted(&self, token: Token<'t>) -> Parsing<Text> {
         let text = unquote(token.text).ok_or_else(|| self.error(token.pos, &Reason::Syntax.to_string()))?;
         Ok(text.into())
     }
 
-    /// Installs a definition. Another one of the same name is an error, unless one of the two is blank.
+    /// Adds a definition. Another one of the same name is an error, unless one of the two is blank.
     pub(super) fn define(&mut self, pos: Pos, name: String, root: List) -> Parsing<()> {
         let tree = Tree::new(root);
         let is_new = self.trees.get(&name).is_none_or(|old| old.is_empty);
@@ -212,7 +212,7 @@ impl<'t> Parser<'t> {
         result
     }
 
-    /// The error that something is wrong at `pos`. Go's text says how far the parser had read.
+    /// The error at `pos`. Go's text has the line of the last token read.
     pub(super) fn error(&self, pos: Pos, what: &str) -> Box<Error> {
         Box::new(Error {
             text: format!("template: {}:{}: {what}", self.name, self.template.line),
@@ -223,7 +223,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// The error that a name stands for nothing.
+    /// The error of an undefined name.
     pub(super) fn missing(&self, token: Token<'t>, what: MissingKind, text: &str) -> Box<Error> {
         let known = match what {
             MissingKind::Variable => self.template.scope.names(),
@@ -238,7 +238,7 @@ impl<'t> Parser<'t> {
         error
     }
 
-    /// The error that a word does not belong where it is; of a word that is none, why.
+    /// The error of an unexpected token; for a fault of the lexer, that.
     pub(super) fn unexpected(&self, token: Token<'t>, context: &str) -> Box<Error> {
         if !matches!(token.kind, TokenKind::Fault(_)) {
             return self.error(token.pos, &format!("unexpected {token} in {context}"));
@@ -276,7 +276,7 @@ mod tests {
                 1,
             ),
             ("{{if .x}}\n", "2: unexpected EOF", 2, 1),
-            // The line of the last word before the body: the outer template has not read on.
+            // The line of the last token before the body: the outer template has not read on.
             (
                 "{{block \"a\" .}}\n\n{{else}}{{end}}",
                 "1: unexpected {{else}} in block clause",

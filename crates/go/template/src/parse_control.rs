@@ -1,4 +1,4 @@
-//! What a template is made of: text, actions, and actions with a body.
+//! Parses text, actions, and actions with a body.
 
 use super::{
     node::{Branch, List, Node, Pos, TemplateCall},
@@ -8,7 +8,7 @@ use super::{
 };
 use std::fmt;
 
-/// A node, or what ends the list of nodes.
+/// A node, or the end of the list of nodes.
 enum Item {
     Node(Node),
     Close(Close),
@@ -18,9 +18,9 @@ enum Item {
 #[derive(Clone, Copy)]
 struct Close {
     kind: CloseKind,
-    /// Where the action begins.
+    /// The position of the action.
     action: Pos,
-    /// Where Go says that it begins.
+    /// Its position according to Go.
     pos: Pos,
 }
 
@@ -63,7 +63,7 @@ impl<'t> Parser<'t> {
         Ok(list)
     }
 
-    /// An empty list that begins here.
+    /// An empty list at this position.
     fn list(&mut self) -> List {
         List {
             pos: self.peek_word().pos,
@@ -71,7 +71,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `{{define "name"}} … {{end}}` behind the keyword.
+    /// `{{define "name"}} … {{end}}` after the keyword.
     fn definition(&mut self, keyword: Token<'t>) -> Parsing<()> {
         let outer = self.enter_template();
         let token = self.next_word();
@@ -87,7 +87,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Begins a template within the current one, which is returned for when it ends.
+    /// Begins a template within the current one; returns the state of the latter for later.
     fn enter_template(&mut self) -> Progress<'t> {
         let inner = Progress::new(self.template.line);
         std::mem::replace(&mut self.template, inner)
@@ -100,7 +100,7 @@ impl<'t> Parser<'t> {
         Err(self.error(close.action, &format!("unexpected {close} in {context}")))
     }
 
-    /// Nodes up to the `{{end}}` or `{{else}}` that belongs to the action before them.
+    /// Nodes up to the `{{end}}` or `{{else}}` of the action before them.
     fn body(&mut self) -> Parsing<(List, Close)> {
         let mut list = self.list();
         loop {
@@ -129,7 +129,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// An action behind its left delimiter.
+    /// An action after its left delimiter.
     fn action(&mut self, delim: Pos) -> Parsing<Item> {
         let token = self.next_word();
         let TokenKind::Keyword(keyword) = token.kind else {
@@ -158,7 +158,7 @@ impl<'t> Parser<'t> {
         Ok(Item::Node(node))
     }
 
-    /// `{{pipeline}}`. What it declares stays declared up to the end of the body that it is in.
+    /// `{{pipeline}}`. Its variables stay declared up to the end of the enclosing body.
     fn plain_action(&mut self, first: Token<'t>) -> Parsing<Node> {
         self.back(first);
         let pipe = self.pipeline(Context::Command)?;
@@ -175,7 +175,7 @@ impl<'t> Parser<'t> {
         Ok(node(keyword.pos))
     }
 
-    /// `if`, `range` or `with` behind the keyword, up to its `{{end}}`.
+    /// `if`, `range` or `with` after the keyword, up to its `{{end}}`.
     fn branch(&mut self, keyword: Pos, kind: BranchKind) -> Parsing<Branch> {
         self.in_body(keyword, |parser| parser.branch_here(kind))
     }
@@ -200,7 +200,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// What is behind an `{{else}}`, up to the `{{end}}`. `{{else if}}` is an `if` within the `else` and shares its
+    /// The part after an `{{else}}`, up to the `{{end}}`. `{{else if}}` is an `if` within the `else` and shares its
     /// `{{end}}` with it.
     fn else_list(&mut self, close: Close, kind: BranchKind) -> Parsing<List> {
         let token = self.peek();
@@ -223,7 +223,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// `{{else}}`. Of `{{else if` and `{{else with` it leaves the second word.
+    /// `{{else}}`. Of `{{else if` and `{{else with` the second word is left.
     fn else_action(&mut self, delim: Pos) -> Parsing<Close> {
         let token = self.peek_word();
         let pos = match token.kind {
@@ -237,7 +237,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// `{{block "name" pipeline}} … {{end}}` behind the keyword: a definition, and a call of it.
+    /// `{{block "name" pipeline}} … {{end}}` after the keyword: a definition, and a call of it.
     fn block(&mut self, keyword: Token<'t>) -> Parsing<Node> {
         let token = self.next_word();
         let name = self.template_name(token, Context::Block.name())?;
@@ -257,7 +257,7 @@ impl<'t> Parser<'t> {
         }))
     }
 
-    /// `{{template "name" pipeline}}` behind the keyword.
+    /// `{{template "name" pipeline}}` after the keyword.
     fn template_call(&mut self) -> Parsing<Node> {
         let token = self.next_word();
         let name = self.template_name(token, Context::Template.name())?;
@@ -293,7 +293,7 @@ impl BranchKind {
     }
 }
 
-/// As error texts show it.
+/// Its name in error texts.
 impl fmt::Display for Close {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {

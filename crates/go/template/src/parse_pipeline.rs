@@ -1,4 +1,4 @@
-//! What has a value: pipelines, commands, operands.
+//! Parses pipelines, commands and operands.
 
 use super::{
     error::MissingKind,
@@ -10,7 +10,7 @@ use super::{
 };
 use bumpwright_gostd::quote;
 
-/// What a pipeline is for: error texts name it.
+/// The purpose of a pipeline: error texts name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Context {
     Block,
@@ -23,7 +23,7 @@ pub(super) enum Context {
 }
 
 impl Context {
-    /// As error texts call it.
+    /// Its name in error texts.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Block => "block clause",
@@ -36,7 +36,7 @@ impl Context {
         }
     }
 
-    /// What ends the pipeline.
+    /// The token that ends the pipeline.
     fn end(self) -> TokenKind {
         match self {
             Self::Parens => TokenKind::RightParen,
@@ -46,7 +46,7 @@ impl Context {
 }
 
 impl<'t> Parser<'t> {
-    /// `$x, $y := command | command`, up to and with what ends it.
+    /// `$x, $y := command | command`, including the token that ends it.
     pub(super) fn pipeline(&mut self, context: Context) -> Parsing<Pipe> {
         let mut pipe = Pipe {
             pos: self.peek_word().pos,
@@ -72,7 +72,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A variable that gets the value, if there is one. `true`: another one may follow.
+    /// A variable that gets the value, if there is one. Returns true if another one may follow.
     fn declaration(&mut self, pipe: &mut Pipe, context: Context) -> Parsing<bool> {
         let variable = self.peek_word();
         if variable.kind != TokenKind::Variable {
@@ -125,7 +125,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// `operand operand …`, up to what ends the pipeline, or with the `|` behind it.
+    /// `operand operand …`, up to the token that ends the pipeline, or including the `|` after it.
     fn command(&mut self) -> Parsing<Command> {
         let pos = self.peek_word().pos;
         let mut args = Vec::new();
@@ -251,7 +251,7 @@ fn starts_operand(kind: TokenKind) -> bool {
     )
 }
 
-/// Whether it is neither something to call nor something that has fields.
+/// Whether it can neither be called nor have fields.
 fn is_constant(expr: &Expr) -> bool {
     matches!(
         expr,

@@ -16,11 +16,11 @@ pub(super) struct Printer<'o> {
     pub(super) flags: Flags,
     /// Whether a wrong verb is being reported: then nothing calls methods.
     pub(super) erroring: bool,
-    /// Whether the verb is `%w`, which reports a nil with what the printer looked into last.
+    /// Whether the verb is `%w`, which reports a nil with the value that the printer visited last.
     pub(super) watching: bool,
-    /// That, or nothing if it was an operand.
+    /// That value, `None` for an operand itself.
     pub(super) last: Option<Slot>,
-    /// How the structs that came by print themselves.
+    /// The printing methods of visited structs.
     pub(super) methods: Vec<(&'static StructType, Option<FoundMethod>)>,
 }
 
@@ -98,7 +98,7 @@ pub(super) mod tests {
     use super::*;
     use crate::{Limits, Text, host::NoWorld};
 
-    /// What `Sprintf` prints, with broken UTF-8 replaced.
+    /// The output of `Sprintf`, with broken UTF-8 replaced.
     pub(crate) fn formatted(format: &str, operands: &[Value]) -> String {
         let mut host = Host::new(Limits::default(), &NoWorld);
         Text::from(sprintf(&mut host, format.as_bytes(), operands).unwrap())
@@ -156,7 +156,7 @@ pub(super) mod tests {
         assert!(fails(&wide).contains("steps"));
         dict(&wide).remove(&Value::text("0000"));
 
-        // No circle, but far more paths than values.
+        // No cycle, but far more paths than values.
         let mut doubled = Value::list(Vec::new());
         for _ in 0..60 {
             doubled = Value::list(vec![doubled.clone(), doubled]);

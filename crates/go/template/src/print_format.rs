@@ -3,20 +3,20 @@
 use super::{function::Failure, host::Host, print::Printer, value::Value, verb_flags::Flags};
 use bumpwright_gostd::first_rune;
 
-/// Greater widths, precisions and indexes are mistakes.
+/// Greater widths, precisions and indexes are errors.
 const LARGEST: i64 = 1_000_000;
 
-/// How far a format has been read.
+/// The position in a format.
 struct Cursor<'f> {
     rest: &'f [u8],
     operands: &'f [Value],
-    /// The index of the operand that comes next.
+    /// The index of the next operand.
     next: usize,
-    /// Whether there was an index anywhere, `[n]`: then operands left over are not reported.
+    /// Whether there was an index anywhere, `[n]`: then unused operands are not reported.
     reordered: bool,
-    /// Whether all indexes of this directive are right.
+    /// Whether all indexes of this directive are valid.
     good_index: bool,
-    /// Whether what comes next stands right behind an index.
+    /// Whether the current position follows an index.
     after_index: bool,
 }
 
@@ -51,7 +51,7 @@ impl Printer<'_> {
         self.left_over(host, operands.get(cursor.next..).unwrap_or_default())
     }
 
-    /// Prints what stands behind a percent sign. `false`: the format ended there.
+    /// Prints the directive after a percent sign. Returns false at the end of the format.
     fn directive(&mut self, host: &mut Host<'_>, cursor: &mut Cursor<'_>) -> Result<bool, Failure> {
         self.flags = cursor.flags();
         cursor.good_index = true;
@@ -172,7 +172,7 @@ impl Cursor<'_> {
         flags
     }
 
-    /// Reads a number, if there is one. What is far too large takes the rest of the format with it.
+    /// Reads a number, if there is one. One that is far too large consumes the rest of the format.
     fn number(&mut self) -> Option<usize> {
         let (number, rest) = leading_number(self.rest);
         self.rest = rest;
@@ -225,7 +225,7 @@ impl Cursor<'_> {
     }
 }
 
-/// A decimal number and what comes behind it; nothing does where the number is far too large.
+/// A decimal number and the rest of the text, which is empty where the number is far too large.
 fn leading_number(text: &[u8]) -> (Option<i64>, &[u8]) {
     let mut number = None;
     let mut rest = text;

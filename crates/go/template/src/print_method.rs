@@ -1,4 +1,4 @@
-//! How values that print themselves are printed: `Error`, `String` and `GoString`.
+//! Prints values by their own methods: `Error`, `String` and `GoString`.
 
 use super::{
     function::Failure,
@@ -11,13 +11,13 @@ use super::{
 };
 
 impl Printer<'_> {
-    /// Lets a value print itself. `false`: it has no method for that verb.
+    /// Prints a value by its own method. Returns false if it has none for that verb.
     pub(super) fn by_method(&mut self, host: &mut Host<'_>, value: &Value, verb: char) -> Result<bool, Failure> {
         if self.erroring {
             return Ok(false);
         }
         if verb == 'w' {
-            // Only `fmt.Errorf` knows it, which templates cannot call.
+            // `%w` is only for `fmt.Errorf`, which templates cannot call.
             self.bad_verb(host, verb, Some(value).filter(|value| !matches!(value, Value::Nil)))?;
             return Ok(true);
         }
@@ -71,7 +71,7 @@ impl Printer<'_> {
         let flags = std::mem::take(&mut self.flags);
         let report = format!("%!{verb}(PANIC={method} method: {panic})");
         self.put(host, report.as_bytes())?;
-        // Go forgets the width and the precision here, but not that there are some.
+        // Go forgets the width and the precision here, but not that they were given.
         self.flags = Flags {
             width: flags.width.map(|_| 0),
             precision: flags.precision.map(|_| 0),

@@ -1,4 +1,4 @@
-//! How values are printed by their kinds, with all that is in them.
+//! Prints values by their kinds, recursively.
 
 use super::{
     function::Failure,
@@ -11,22 +11,22 @@ use super::{
     verb_integer::Integer,
 };
 
-/// What a pointer prints as: Go shows an address, which is another one each time.
+/// The text of a pointer: Go prints its address, which is not constant.
 const ADDRESS: u64 = 0x00c0_0001_0000;
 
-/// Whether Go's `reflect` lets methods of a value be called: not behind an unexported field.
+/// Whether Go's `reflect` allows calls of a value's methods: not behind an unexported field.
 #[derive(Clone, Copy, PartialEq)]
 enum Access {
     Open,
-    /// An unexported embedded struct: its exported fields are open again.
+    /// An unexported embedded struct: its exported fields are accessible again.
     Embedded,
     Closed,
 }
 
-/// Where a value stands within the operand.
+/// The place of a value within the operand.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The interface type of the place, if it has one: that of a nil in it.
+    /// The interface type of the place, if it has one: the type of a nil in it.
     interface: Option<&'static Type>,
     depth: usize,
     access: Access,
@@ -58,8 +58,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Reports a verb that does not fit: `%!d(string=hi)`. Without a value there is only nil, or with `%w` what was
-    /// looked into before.
+    /// Reports a verb that does not fit: `%!d(string=hi)`. Without a value this is nil, or with `%w` the value visited
+    /// before.
     pub(super) fn bad_verb(&mut self, host: &mut Host<'_>, verb: char, value: Option<&Value>) -> Result<(), Failure> {
         self.erroring = true;
         self.put(host, format!("%!{verb}(").as_bytes())?;
@@ -148,7 +148,7 @@ impl Printer<'_> {
         self.put(host, b"<nil>")
     }
 
-    /// A value with others in it.
+    /// A value that contains others.
     fn container(&mut self, host: &mut Host<'_>, value: &Value, verb: char, place: Place) -> Result<(), Failure> {
         let item = match value.bare() {
             Value::Map(map) => return self.map(host, value, map, verb, place),
@@ -209,7 +209,7 @@ impl Printer<'_> {
         self.put(host, b"}")
     }
 
-    /// What stands before the element at `index`.
+    /// The text before the element at `index`.
     fn separator(&mut self, host: &mut Host<'_>, index: usize) -> Result<(), Failure> {
         match (index, self.flags.sharp_v) {
             (0, _) => Ok(()),
@@ -218,7 +218,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A slice or an array of bytes, under a verb that takes it for one thing.
+    /// A slice or an array of bytes, under a verb that prints it as a whole.
     fn bytes(&mut self, host: &mut Host<'_>, value: &Value, verb: char) -> Result<(), Failure> {
         let items = value.items().unwrap_or_default();
         host.produce(items.len())?;
@@ -254,7 +254,7 @@ impl Printer<'_> {
         self.put(host, if sharp { b"}" } else { b"]" })
     }
 
-    /// The address of what a value refers to.
+    /// The text of the address that a value refers to.
     fn pointer(&mut self, host: &mut Host<'_>, value: &Value, verb: char) -> Result<(), Failure> {
         if !matches!(value.bare(), Value::Pointer(_) | Value::Map(_) | Value::Slice(_)) {
             return self.bad_verb(host, verb, Some(value));
@@ -306,7 +306,7 @@ impl Place {
         let access = match self.access {
             Access::Closed => Access::Closed,
             _ if field.is_exported() => Access::Open,
-            // What is in an interface is not the embedded struct itself.
+            // The content of an interface is not the embedded struct itself.
             _ if field.embedded && !field.ty.is_interface() => Access::Embedded,
             _ => Access::Closed,
         };

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-/// Names of variables, innermost last. Finding one takes no longer when there are many.
+/// Names of variables, innermost last. A lookup takes constant time.
 #[derive(Debug)]
 pub(super) struct Scope<'t> {
     names: Vec<&'t str>,
-    /// How often each name is among them.
+    /// The number of variables with a name.
     counts: HashMap<&'t str, usize>,
 }
 
 impl<'t> Scope<'t> {
-    /// That of a template at its start: `$` is its data.
+    /// The scope at the start of a template: `$` is its data.
     pub(super) fn new() -> Self {
         let mut scope = Self {
             names: Vec::new(),
@@ -32,12 +32,12 @@ impl<'t> Scope<'t> {
         self.counts.get(name).is_some_and(|count| *count > 0)
     }
 
-    /// To be given to [`Scope::close`].
+    /// The mark for [`Scope::close`].
     pub(super) fn mark(&self) -> usize {
         self.names.len()
     }
 
-    /// Forgets what was declared since the mark.
+    /// Removes the variables declared since the mark.
     pub(super) fn close(&mut self, mark: usize) {
         while self.names.len() > mark {
             let Some(name) = self.names.pop() else { return };

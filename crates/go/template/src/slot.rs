@@ -1,18 +1,18 @@
-//! Places that hold values, and what is at the end of them.
+//! Places that hold values, and views of their content.
 //!
-//! Where a template looks *into* something, Go's `reflect` knows not only the value but also whether the place itself is
-//! of an interface type, and whether it has an address. Both show in error texts and in the methods that are found.
+//! When a template looks *into* a value, Go's `reflect` also has the static type of the place, an interface or not, and
+//! whether it is addressable. Both show in error texts and in the methods that are found.
 
 use super::{go_type::Type, value::Value};
 
 /// A place that holds a value, as `reflect.Value` describes it.
 #[derive(Clone, Debug, Default)]
 pub struct Slot {
-    /// What is in it, under all interfaces.
+    /// The value in it, within all interfaces.
     pub value: Value,
     /// The interface type of the place, if it has one. Without it, [`Value::Nil`] is `reflect`'s zero Value: nothing.
     pub interface: Option<&'static Type>,
-    /// Whether the place has an address, so that methods of `*T` can be called on a `T`.
+    /// Whether the place is addressable, so that methods of `*T` can be called on a `T`.
     pub addressable: bool,
 }
 
@@ -35,7 +35,7 @@ impl Slot {
         }
     }
 
-    /// `reflect`'s zero Value: what a missing key gives.
+    /// `reflect`'s zero Value: the result for a missing key.
     pub fn nothing() -> Self {
         Self::default()
     }
@@ -45,7 +45,7 @@ impl Slot {
         self.interface.is_some() || !matches!(self.value, Value::Nil)
     }
 
-    /// Go's `Value.Type`: that of the place; `None` when there is nothing.
+    /// Go's `Value.Type`: that of the place; `None` when it holds nothing.
     pub fn type_of(&self) -> Option<Type> {
         self.interface.copied().or_else(|| self.value.type_of())
     }
@@ -56,20 +56,20 @@ impl Slot {
     }
 }
 
-/// A place as `reflect` sees it at the end of all pointers and interfaces.
+/// The content of a place after all pointers and interfaces, as `reflect` sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'v> {
-    /// What is there; for a nil pointer the pointer.
+    /// The value; the pointer itself if that is nil.
     pub value: &'v Value,
-    /// Whether it is an interface that holds nothing.
+    /// Whether it is a nil interface.
     pub is_interface: bool,
-    /// Whether the place has an address.
+    /// Whether the place is addressable.
     pub addressable: bool,
-    /// Whether the way ended at a nil pointer or interface.
+    /// Whether a nil pointer or interface ended the way.
     pub is_nil: bool,
 }
 
-/// Follows pointers and interfaces to their end.
+/// Follows all pointers and interfaces.
 pub(super) fn indirect(slot: &Slot) -> View<'_> {
     let mut view = View {
         value: &slot.value,

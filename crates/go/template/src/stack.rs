@@ -1,10 +1,10 @@
-//! Room on the stack for what is nested as deeply as a template's author likes.
+//! Stack space for recursion as deep as a template nests.
 
-/// Every level asks whether this much is left, and goes on elsewhere when it is not.
+/// Every level checks that this much is left, and continues on a new stack when it is not.
 const LEFT: usize = 128 << 10;
 const MORE: usize = 2 << 20;
 
-/// Runs `inner` with enough room for one more level.
+/// Runs `inner` with enough stack for one more level.
 pub(super) fn grown<T>(inner: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(LEFT, MORE, inner)
 }

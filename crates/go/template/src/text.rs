@@ -1,4 +1,4 @@
-//! Go's strings.
+//! Go's `string`.
 
 use bumpwright_gostd::lossy;
 use std::{
@@ -10,7 +10,7 @@ use std::{
     rc::Rc,
 };
 
-/// A Go string: any bytes. Clones and parts share them.
+/// A Go string: any bytes. Clones and substrings share them.
 #[derive(Clone)]
 pub struct Text {
     whole: Rc<[u8]>,
@@ -26,7 +26,7 @@ impl Text {
         lossy(self)
     }
 
-    /// The bytes of a range, which keep the whole text in memory; none when the text has no such range.
+    /// A substring, which keeps the whole text in memory; `None` when the range is out of bounds.
     pub fn part(&self, range: Range<usize>) -> Self {
         let Some(bytes) = self.get(range.clone()) else {
             return Self::from("");
@@ -43,7 +43,7 @@ impl Text {
         }
     }
 
-    /// Whether both share their bytes. Equal texts need not.
+    /// Whether both share their bytes. Equal texts need not share them.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.whole, &other.whole) && self.before == other.before && self.after == other.after
     }

@@ -1,26 +1,26 @@
-//! The words of a template: what stands between the delimiters, and the text around them.
+//! The tokens of a template: those between the delimiters, and the text around them.
 
 use super::node::Pos;
 use bumpwright_gostd::{quote, unicode};
 use std::fmt;
 
-/// A word of the template.
+/// A token of the template.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'t> {
-    /// What it is.
+    /// Its kind.
     pub(super) kind: TokenKind,
-    /// Where it begins.
+    /// Its position.
     pub(super) pos: Pos,
-    /// As written.
+    /// Its text.
     pub(super) text: &'t str,
     /// The line that it begins on.
     pub(super) line: usize,
 }
 
-/// What a word is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
-    /// The lexer does not know how to go on; nothing comes after it.
+    /// A fault of the lexer; no token follows it.
     Fault(Fault),
     Bool,
     /// Any other printable ASCII character.
@@ -45,14 +45,14 @@ pub(super) enum TokenKind {
     /// A run of spaces within an action.
     Space,
     String,
-    /// What is outside of actions.
+    /// Text outside of actions.
     Text,
     /// `$` or `$name`
     Variable,
     Keyword(Keyword),
 }
 
-/// Words with a meaning of their own.
+/// Keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keyword {
     Block,
@@ -70,7 +70,7 @@ pub(super) enum Keyword {
     With,
 }
 
-/// Why the lexer cannot go on.
+/// Why the lexer cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     BadCharacter(char),
@@ -87,7 +87,7 @@ pub(super) enum Fault {
     UnterminatedString,
 }
 
-/// As error texts show it.
+/// Its name in error texts.
 impl fmt::Display for Token<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
@@ -125,7 +125,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Go's `%#U`: the number of a character, and the character if it can be seen.
+/// Go's `%#U`: the code point, and the character if it is printable.
 struct CodePoint(char);
 
 impl fmt::Display for CodePoint {

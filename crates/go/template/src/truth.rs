@@ -1,4 +1,4 @@
-//! What `if`, `and`, `not` and Sprig's defaults take for true.
+//! Truth of values, as in `if`, `and`, `not` and Sprig's defaults.
 
 use super::value::Value;
 

@@ -1,6 +1,6 @@
-//! Go's values, as far as a template can meet them.
+//! Go's values, as far as templates can use them.
 //!
-//! A [`Value`] is what an `interface {}` holds. The place that it was found in is a [`Slot`](super::Slot).
+//! A [`Value`] is the content of an `interface {}`. The place that holds it is a [`Slot`](super::Slot).
 //!
 //! Maps are shared and can change, as in Go; everything else is immutable, and cheap to clone.
 
@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// A value with its dynamic type.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
-    /// Untyped nil: what a nil interface holds.
+    /// Untyped nil: the content of a nil interface.
     #[default]
     Nil,
     /// `bool`
@@ -40,14 +40,14 @@ pub enum Value {
     Struct(Struct),
     /// A pointer, perhaps nil.
     Pointer(Pointer),
-    /// A value of a type with a name, over a value that is neither `Named` nor a struct.
+    /// A value of a named type, over a value that is neither `Named` nor a struct.
     Named(&'static NamedType, Rc<Value>),
 }
 
 /// A slice `[]T`.
 #[derive(Clone, Debug)]
 pub struct Slice {
-    /// `T`; when it is an interface the items are what the interfaces hold.
+    /// `T`; when it is an interface, the items are the contents of the interfaces.
     pub item: &'static Type,
     pub(super) items: Option<Items>,
 }
@@ -73,13 +73,13 @@ pub struct Struct {
 pub struct Pointer {
     /// `T`
     pub to: &'static Type,
-    /// What it points at; `None` is nil.
+    /// The value that it points to; `None` is nil.
     pub target: Option<Rc<Value>>,
 }
 
-/// What a list takes up besides its items.
+/// Bytes that a list takes besides its items.
 pub const LIST_BYTES: usize = 64;
-/// What a string takes up besides its bytes.
+/// Bytes that a string takes besides its content.
 pub const STRING_BYTES: usize = 32;
 impl Value {
     /// A `string`.
@@ -118,7 +118,7 @@ impl Value {
         Self::Map(Map::new(&STRING, &ANY, entries))
     }
 
-    /// A value of a type with a name, which is neither a struct nor named itself.
+    /// A value of a named type, which is neither a struct nor named itself.
     pub fn named(of: &'static NamedType, value: Value) -> Self {
         Self::Named(of, Rc::new(value))
     }
@@ -188,7 +188,7 @@ impl Value {
         }
     }
 
-    /// What Go's `reflect` calls the elements of a slice or an array.
+    /// The elements of a slice or an array, as Go's `reflect` sees them.
     pub fn items(&self) -> Option<&[Value]> {
         match self.bare() {
             Self::Slice(slice) => Some(slice.items()),
@@ -228,7 +228,7 @@ impl Slice {
         Self::sharing(item, items.into())
     }
 
-    /// The same over items that are shared already, or have been collected so: that saves a copy.
+    /// The same over shared or already collected items: that saves a copy.
     pub fn sharing(item: &'static Type, items: Rc<[Value]>) -> Self {
         Self {
             item,
@@ -268,7 +268,7 @@ impl Array {
 }
 
 impl Struct {
-    /// A struct with the fields in the order of its type. Values beyond the declared fields are for its methods alone:
+    /// A struct with the fields in the order of its type. Values beyond the declared fields are for its methods only:
     /// nothing prints or compares them.
     pub fn new(of: &'static StructType, fields: impl Into<Rc<[Value]>>) -> Self {
         let fields = fields.into();
@@ -289,7 +289,7 @@ impl Struct {
         self.fields.is_same(&other.fields)
     }
 
-    /// The value of an own field.
+    /// The value of a field of its own.
     pub fn field(&self, name: &str) -> Option<&Value> {
         let index = self.of.fields.iter().position(|field| field.name == name)?;
         self.fields.get(index)

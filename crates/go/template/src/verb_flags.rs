@@ -1,4 +1,4 @@
-//! What a directive of a format says besides its verb, and the padding that follows from it.
+//! The flags, width and precision of a directive, and the padding that follows from them.
 
 use super::{function::Failure, host::Host, print::Printer};
 use bumpwright_gostd::rune_count;
@@ -13,9 +13,9 @@ pub(super) struct Flags {
     pub sharp: bool,
     pub space: bool,
     pub zero: bool,
-    /// `%+v`, which is no flag for what is inside.
+    /// `%+v`, which is not a flag for inner values.
     pub plus_v: bool,
-    /// `%#v`, which is none either.
+    /// `%#v`, likewise.
     pub sharp_v: bool,
 }
 
@@ -34,7 +34,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// Writes padding: zeros if they are asked for and stand on the left.
+    /// Writes padding: zeros if the flags ask for them on the left.
     pub(super) fn padding(&mut self, host: &mut Host<'_>, count: usize) -> Result<(), Failure> {
         let byte = if self.flags.zero && !self.flags.minus {
             b'0'
@@ -44,7 +44,7 @@ impl Printer<'_> {
         self.repeat(host, byte, count)
     }
 
-    /// How many characters of padding `bytes` need.
+    /// The number of characters of padding that `bytes` need.
     pub(super) fn gap(&self, bytes: &[u8]) -> usize {
         match self.flags.width {
             None | Some(0) => 0,

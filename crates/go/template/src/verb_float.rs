@@ -4,7 +4,7 @@ use super::{function::Failure, host::Host, print::Printer, value::Value};
 use bumpwright_gostd::append_float;
 
 impl Printer<'_> {
-    /// A number of a type of so many bits; `value` is it, too, for the report of a wrong verb.
+    /// A number of a type of `bits` bits; `value` is the same one, for the report of a wrong verb.
     pub(super) fn float(
         &mut self,
         host: &mut Host<'_>,
@@ -26,7 +26,7 @@ impl Printer<'_> {
         }
     }
 
-    /// `(1+2i)`, each part of so many bits.
+    /// `(1+2i)`, each part of `bits` bits.
     pub(super) fn complex(
         &mut self,
         host: &mut Host<'_>,
@@ -102,7 +102,7 @@ impl Printer<'_> {
     }
 }
 
-/// What the sharp flag makes of a number without its sign: there is always a point, and zeros at the end stay.
+/// The sharp flag for a number without its sign: there is always a point, and trailing zeros stay.
 fn with_point(host: &mut Host<'_>, number: &[u8], format: u8, precision: Option<usize>) -> Result<Vec<u8>, Failure> {
     let is_exponent = |byte: &u8| match byte {
         b'p' | b'P' => true,
@@ -115,7 +115,7 @@ fn with_point(host: &mut Host<'_>, number: &[u8], format: u8, precision: Option<
         b'g' | b'G' | b'x' => precision.unwrap_or(6),
         _ => 0,
     };
-    // Go counts all that is not the point from the first that is not zero on, the `x` of `0x` as well.
+    // Go counts all characters but the point from the first that is not zero on, the `x` of `0x` as well.
     let counted = mantissa
         .iter()
         .filter(|byte| **byte != b'.')

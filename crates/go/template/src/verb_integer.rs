@@ -30,7 +30,7 @@ impl Integer {
 }
 
 impl Printer<'_> {
-    /// An integer; `value` is it, too, for the report of a wrong verb.
+    /// An integer; `value` is the same one, for the report of a wrong verb.
     pub(super) fn integer(
         &mut self,
         host: &mut Host<'_>,
@@ -55,7 +55,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A number in hexadecimal, with `0x` before it if `prefix` says so and not if the flags do.
+    /// A number in hexadecimal, with `0x` before it if `prefix` says so and the flags do not.
     pub(super) fn address(&mut self, host: &mut Host<'_>, bits: u64, prefix: bool) -> Result<(), Failure> {
         let sharp = std::mem::replace(&mut self.flags.sharp, prefix);
         let result = self.digits(host, Integer::unsigned(bits), 16, 'v');
@@ -79,7 +79,7 @@ impl Printer<'_> {
             number.bits
         };
         let wanted = match (flags.precision, flags.width) {
-            // Nothing at all stands for zero then.
+            // Zero is printed as nothing then.
             (Some(0), width) if magnitude == 0 => return self.repeat(host, b' ', width.unwrap_or(0)),
             (Some(precision), _) => precision,
             (None, Some(width)) if flags.zero && !flags.minus => {

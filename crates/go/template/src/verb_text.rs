@@ -3,11 +3,11 @@
 use super::{function::Failure, host::Host, print::Printer, value::Value};
 use bumpwright_gostd::{append_quoted, can_backquote, hex_pair, runes};
 
-/// A byte of the longest escape between double quotes: `\xff` of what is no UTF-8.
+/// A byte of the longest escape between double quotes: `\xff` of what is not UTF-8.
 const MOST_PER_BYTE: usize = 4;
 
 impl Printer<'_> {
-    /// A string; `value` is what it belongs to, for the report of a wrong verb.
+    /// A string; `value` contains it, for the report of a wrong verb.
     pub(super) fn text(&mut self, host: &mut Host<'_>, text: &[u8], verb: char, value: &Value) -> Result<(), Failure> {
         match verb {
             'v' if self.flags.sharp_v => self.quoted(host, text),
@@ -18,7 +18,7 @@ impl Printer<'_> {
         }
     }
 
-    /// `%s`: so many characters of a string.
+    /// `%s`: the first characters of a string.
     pub(super) fn plain(&mut self, host: &mut Host<'_>, text: &[u8]) -> Result<(), Failure> {
         let text = self.truncated(text);
         self.pad(host, text)
@@ -67,13 +67,13 @@ impl Printer<'_> {
             hex.make_ascii_uppercase();
         }
         if text.is_empty() {
-            // Padding is all there is, as if it stood on the left.
+            // Only padding is written, as if it stood on the left.
             return self.padding(host, flags.width.unwrap_or(0));
         }
         self.pad(host, &hex)
     }
 
-    /// As much of a string as the precision allows, in characters.
+    /// The characters of a string that the precision allows.
     fn truncated<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         let Some(precision) = self.flags.precision else {
             return text;
