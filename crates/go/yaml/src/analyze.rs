@@ -1,15 +1,15 @@
-//! What a scalar's text allows: plain, in single quotes, as a block.
+//! The styles that a scalar's text allows: plain, single-quoted, block.
 
 use super::token::{break_length, inert_length, is_blank_or_end, is_inert, width};
 
-/// Which library is written like.
+/// The library to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Library {
     V2,
     V3,
 }
 
-/// The spellings that a text allows.
+/// The styles that a text allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Allowed {
     /// Plain, inside of `[]` and `{}`.
@@ -20,11 +20,11 @@ pub(crate) struct Allowed {
     pub(crate) block: bool,
     /// Whether the text has line breaks.
     pub(crate) multiline: bool,
-    /// Whether it is one word without anything special.
+    /// Whether it is one word without special characters.
     pub(crate) simple: bool,
 }
 
-/// Whether go-yaml writes the character at the start of `rest` as it is.
+/// Whether go-yaml writes the character at the start of `rest` unescaped.
 pub(crate) const fn is_printable(rest: &[u8]) -> bool {
     match rest {
         [b'\n' | 0x20..=0x7E, ..] => true,
@@ -49,7 +49,7 @@ struct Features {
     space_break: bool,
 }
 
-/// Looks at a text once.
+/// Analyzes a text in one pass.
 pub(crate) fn analyze(text: &str, library: Library) -> Allowed {
     let bytes = text.as_bytes();
     if bytes.is_empty() {
@@ -75,7 +75,7 @@ pub(crate) fn analyze(text: &str, library: Library) -> Allowed {
     verdict(&observe(bytes, library))
 }
 
-/// Letters, digits and what never means anything in the middle of a word.
+/// Letters, digits and characters without a meaning in the middle of a word.
 fn is_simple(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(u8::is_ascii_alphanumeric) && inert_length(bytes) == bytes.len()
 }

@@ -1,4 +1,4 @@
-//! Trees with comments, as a program makes them for go-yaml v3, and the text that its encoder writes for them.
+//! Trees with comments, as go-yaml v3 has them, and the text that its encoder writes for them.
 
 use super::analyze::Library;
 use super::annotated_read::AnnotatedDocument;
@@ -6,29 +6,29 @@ use super::emit::{Context, Emitter};
 use super::kyaml::spelling;
 use super::node::Scalar;
 
-/// A node with the comments that go-yaml keeps beside it. A comment's lines begin with `#`.
+/// A node with its comments. The lines of a comment begin with `#`.
 #[derive(Clone)]
 pub struct Annotated {
-    /// What it is.
+    /// Its value.
     pub value: AnnotatedValue,
     /// Above it.
     pub head: String,
-    /// Behind it, on its line.
+    /// After it, on its line.
     pub line: String,
     /// Below it.
     pub foot: String,
 }
 
-/// What an annotated node is. Collections are written as blocks, unless they are empty.
+/// The value of an annotated node. Collections are written as blocks, unless they are empty.
 #[derive(Clone)]
 pub enum AnnotatedValue {
     /// Text with a tag.
     Scalar(Scalar),
-    /// Keys and values. What is below a value stands as `foot` at its key.
+    /// Keys and values. A comment below a value is the `foot` of its key.
     Mapping(Vec<(Annotated, Annotated)>),
     /// Items.
     Sequence(Vec<Annotated>),
-    /// What an alias stands for, with the comments that stand there. It is written as if it stood here.
+    /// The target of an alias, with its comments. It is written in place of the alias.
     Alias(Box<Annotated>),
 }
 
@@ -60,14 +60,14 @@ pub fn write_annotated(documents: &[AnnotatedDocument], step: usize, out: &mut S
     }
 }
 
-/// The comments are those of the event that is being written; each is gone once it has been.
+/// The comments of the current event; each is removed once it is written.
 struct Writer<'o> {
     emitter: Emitter<'o>,
     head: String,
     foot: String,
-    /// What belongs below the value before.
+    /// The comment below the previous value.
     tail: String,
-    /// Behind a key whose value begins on another line.
+    /// The comment after a key whose value begins on another line.
     key_line: String,
 }
 
@@ -93,7 +93,7 @@ impl Writer<'_> {
         self.emitter.indent_line();
     }
 
-    /// The comments of the event that begins a node. What waits from before stays where there are none.
+    /// The comments of the event that begins a node. Pending ones stay where there are none.
     fn take(&mut self, node: &Annotated, tail: &str) {
         set(&mut self.head, &node.head);
         set(&mut self.tail, tail);
@@ -130,8 +130,8 @@ impl Writer<'_> {
         }
     }
 
-    /// A node, and what stands behind and below it. go-yaml does the latter when a collection begins, so what belongs to
-    /// its end waits for the next node that is written.
+    /// A node, and the comments after and below it. go-yaml emits the latter when a collection begins, so those at
+    /// its end wait for the next node.
     fn node(&mut self, node: &Annotated, context: Context) {
         if let AnnotatedValue::Scalar(scalar) = &node.value {
             self.scalar(scalar, context);
@@ -193,7 +193,7 @@ impl Writer<'_> {
             set(&mut self.head, &key.head);
             set(&mut self.tail, tail);
             set(&mut self.emitter.line_comment, &key.line);
-            // What is below an entry is written once its value is.
+            // The comment below an entry is written after its value.
             tail = &key.foot;
             self.entry(key, value);
         }
@@ -229,7 +229,7 @@ impl Writer<'_> {
         self.node(value, Context::Value);
     }
 
-    /// A comment behind the key goes behind the value, or stands alone on the key's line.
+    /// Writes a comment after the key behind the value, or alone on the key's line.
     fn comment_of_key(&mut self, value: &Annotated) {
         if self.key_line.is_empty() {
             return;
@@ -256,7 +256,7 @@ impl Writer<'_> {
     }
 }
 
-/// An event without a comment leaves the one that waits.
+/// An event without a comment keeps the pending one.
 fn set(slot: &mut String, text: &str) {
     if !text.is_empty() {
         slot.clear();

@@ -1,4 +1,4 @@
-//! Text to trees with comments, as the nodes of go-yaml v3 have them.
+//! Reads text into trees with comments, like the nodes of go-yaml v3.
 
 use super::annotated::{Annotated, AnnotatedValue};
 use super::encoding::text_of;
@@ -16,19 +16,19 @@ const MAX_ALIASED: usize = 1_000_000;
 
 /// A document with the comments around it.
 pub struct AnnotatedDocument {
-    /// At its start, parted by an empty line from what follows.
+    /// At its start, separated by an empty line from the content.
     pub head: String,
     /// At its end.
     pub foot: String,
-    /// What it holds.
+    /// The content.
     pub root: Annotated,
 }
 
-/// All documents of a stream with their comments. Keys are not compared, merge keys are keys like others, and an alias is
-/// what it stands for.
+/// All documents of a stream with their comments. Duplicate keys are kept, merge keys are ordinary keys, and aliases are
+/// replaced by their targets.
 ///
 /// # Errors
-/// For text that is not YAML, and for aliases without end or measure.
+/// For text that is not YAML, and for aliases in a cycle or beyond the limit.
 pub fn read_annotated(bytes: &[u8]) -> Result<Vec<AnnotatedDocument>, ReadError> {
     let text = text_of(bytes, FileId::NONE)?;
     let mut builder = Builder {
@@ -47,7 +47,7 @@ pub fn read_annotated(bytes: &[u8]) -> Result<Vec<AnnotatedDocument>, ReadError>
 struct Builder<'a> {
     parser: Parser<'a>,
     open: Vec<OpenCollection<'a>>,
-    /// What an anchor names, and how many nodes that is; nothing for a collection that is still open.
+    /// The target of an anchor and its number of nodes; `None` for a collection that is still open.
     anchors: HashMap<&'a str, Option<(Annotated, usize)>>,
     aliased: usize,
 }
@@ -58,7 +58,7 @@ struct OpenCollection<'a> {
     mapping: bool,
     flow: bool,
     anchor: Option<&'a str>,
-    /// Items, or keys and values in turn.
+    /// Items, or alternating keys and values.
     content: Vec<Annotated>,
     weight: usize,
 }
@@ -163,7 +163,7 @@ impl<'a> Builder<'a> {
         Ok((node(AnnotatedValue::Alias(Box::new(target)), comments), weight))
     }
 
-    /// Ends the collection that is open.
+    /// Ends the innermost open collection.
     fn end(&mut self, comments: Comments) -> (Annotated, usize) {
         let Some(mut open) = self.open.pop() else {
             return (node(AnnotatedValue::Sequence(Vec::new()), comments), 1);
@@ -194,7 +194,7 @@ impl<'a> Builder<'a> {
 }
 
 impl OpenCollection<'_> {
-    /// What stands below a value belongs to its key; what stands below a key, to the key before.
+    /// A comment below a value belongs to its key; one below a key, to the previous key.
     fn add(&mut self, (node, weight): (Annotated, usize)) {
         self.weight = self.weight.saturating_add(weight);
         self.content.push(node);

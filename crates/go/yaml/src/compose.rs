@@ -1,4 +1,4 @@
-//! Events to nodes. Aliases are replaced by copies of what they stand for, within bounds.
+//! Builds nodes from events. Aliases are replaced by copies of their targets, within bounds.
 
 use super::entries::{Pair, mapping_of, normalize_v2};
 use super::error::ReadError;
@@ -25,14 +25,14 @@ pub(crate) struct Composer<'a, 'o> {
     spent: NodeCount,
 }
 
-/// What an anchor names.
+/// The target of an anchor.
 enum Anchored {
-    /// The collection that is the so manieth one open, and has not ended yet.
+    /// An open collection, by its index among the open ones.
     Open(usize),
     Done(Box<Measured>),
 }
 
-/// A node, how many nodes it is, and how deep.
+/// A node, its number of nodes, and its depth.
 #[derive(Clone)]
 pub(crate) struct Measured {
     pub(crate) node: Node,
@@ -41,18 +41,18 @@ pub(crate) struct Measured {
     alias: bool,
 }
 
-/// Nodes read, and how many of them aliases brought.
+/// The number of nodes read, and how many of them are copies by aliases.
 #[derive(Default)]
 pub(crate) struct NodeCount {
     total: usize,
     aliased: usize,
 }
 
-/// What ends the reading of a document.
+/// An error that ends the reading of a document.
 enum Failure {
     /// The text is not YAML.
     Text(ReadError),
-    /// It is, and says what cannot be.
+    /// The YAML is valid, its content is not.
     Meaning(ReadError),
 }
 
@@ -81,7 +81,7 @@ enum Content {
 }
 
 impl NodeCount {
-    /// Counts nodes that a copy brings. The share that may be copies is what go-yaml allows.
+    /// Counts copied nodes. The limit on their share is go-yaml's.
     pub(crate) fn copy(&mut self, nodes: usize, place: Place) -> Result<(), ReadError> {
         self.aliased = self.aliased.saturating_add(nodes);
         self.total = self.total.saturating_add(nodes);
@@ -95,7 +95,7 @@ impl NodeCount {
     }
 }
 
-/// The share of copies that a document of this many nodes may have: 99 % for small ones, 10 % for huge ones.
+/// The share of copies that a document with this many nodes may have: 99 % for small ones, 10 % for huge ones.
 fn allowed_share(total: usize) -> f64 {
     const LOW: usize = 400_000;
     const HIGH: usize = 4_000_000;
@@ -133,13 +133,13 @@ impl<'a, 'o> Composer<'a, 'o> {
             .map_err(|fault| ReadError::of_fault(&fault, self.place(fault.mark), self.options.dialect))
     }
 
-    /// The next document, or nothing at the end of the stream.
+    /// The next document; `None` at the end of the stream.
     pub(crate) fn document(&mut self) -> Result<Option<Node>, ReadError> {
         self.anchors.clear();
         self.spent = NodeCount::default();
         match self.compose() {
             Err(Failure::Text(error)) => Err(error),
-            // go-yaml reads the text to the end of the document before it looks at what it says.
+            // go-yaml parses to the end of the document before it decodes the content.
             Err(Failure::Meaning(error)) => Err(self.rest_of_document().err().unwrap_or(error)),
             Ok(document) => Ok(document),
         }
@@ -226,7 +226,7 @@ impl<'a, 'o> Composer<'a, 'o> {
         }
     }
 
-    /// A copy of what an alias stands for.
+    /// A copy of the target of an alias.
     fn alias(&mut self, name: &'a str, place: Place) -> Result<Measured, Failure> {
         match self.anchors.get(name) {
             Some(Anchored::Done(done)) => {
@@ -249,7 +249,7 @@ impl<'a, 'o> Composer<'a, 'o> {
             alias: false,
         };
         let Some(name) = properties.anchor else { return done };
-        // A collection whose name something inside of it has taken over, keeps none.
+        // A collection whose anchor was redefined inside of it keeps none.
         let level = self.open.len();
         let taken_over = match self.anchors.get(name) {
             Some(Anchored::Open(own)) => *own != level,
@@ -262,7 +262,7 @@ impl<'a, 'o> Composer<'a, 'o> {
         done
     }
 
-    /// Ends the collection that is open.
+    /// Ends the innermost open collection.
     fn end(&mut self) -> Result<Option<Measured>, ReadError> {
         let Some(open) = self.open.pop() else { return Ok(None) };
         let (place, flow) = (open.place, open.flow);
@@ -282,7 +282,7 @@ impl<'a, 'o> Composer<'a, 'o> {
         Ok(Some(self.finish(node, weight, open.depth, &open.properties)))
     }
 
-    /// Hands a node to the collection that it is part of; gives it back where there is none.
+    /// Adds a node to its collection; returns it where there is none.
     fn attach(&mut self, done: Measured, place: Place) -> Result<Option<Node>, ReadError> {
         let Some(open) = self.open.last_mut() else {
             return Ok(Some(done.node));

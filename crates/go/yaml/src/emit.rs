@@ -1,17 +1,16 @@
-//! The pen of both writers: indentation, indicators, and scalars in each of their spellings, as libyaml's emitter
-//! sets them.
+//! The emitter of both writers: indentation, indicators, and scalars in each of their styles, like libyaml's emitter.
 
 use super::analyze::{Allowed, Library, analyze, is_printable};
 use super::node::Style;
 use super::token::{break_length, is_blank_or_end, width};
 use std::fmt::Write;
 
-/// Spaces of one level, where nobody says otherwise.
+/// The default indentation of one level.
 const INDENT: usize = 2;
 /// A key that is longer, in bytes, gets a `?`.
 const MAX_SIMPLE_KEY: usize = 128;
 
-/// Where a node stands.
+/// The position of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Context {
     /// A document.
@@ -24,26 +23,26 @@ pub(crate) enum Context {
     Value,
 }
 
-/// Writes to the end of a text and knows where it is.
+/// Writes to the end of a text and keeps track of the position.
 pub(crate) struct Emitter<'o> {
     out: &'o mut String,
     pub(crate) library: Library,
-    /// Lines are folded behind this column.
+    /// Lines are folded after this column.
     width: usize,
     pub(crate) column: usize,
-    /// The present indentation; nothing before the first collection.
+    /// The current indentation; `None` before the first collection.
     pub(crate) indent: Option<usize>,
     /// Whether the last character was blank, or the start of a line.
     whitespace: bool,
-    /// Whether only indentation precedes on the line.
+    /// Whether the line so far is only indentation.
     pub(crate) indention: bool,
-    /// Open `[` and `{`.
+    /// The number of open `[` and `{`.
     pub(crate) flow: usize,
     /// Spaces of one level.
     pub(crate) step: usize,
-    /// The indentation of a comment that belongs to what is above it: a line is left free before what comes next there.
+    /// The indentation of a comment that belongs to the node above: an empty line separates it from the next node there.
     pub(crate) foot_indent: Option<usize>,
-    /// What is to stand behind the next value, on its line.
+    /// The comment after the next value, on its line.
     pub(crate) line_comment: String,
 }
 
@@ -83,7 +82,7 @@ impl<'o> Emitter<'o> {
         }
     }
 
-    /// A line break of a value: `\n` as the file has it, others as they are.
+    /// A line break of a value: `\n` as the file's own, others as they are.
     fn value_break(&mut self, text: &str) {
         if text == "\n" {
             return self.line_break();
@@ -95,7 +94,7 @@ impl<'o> Emitter<'o> {
         }
     }
 
-    /// Goes to the present indentation, on a new line where that is needed.
+    /// Moves to the current indentation, on a new line where that is needed.
     pub(crate) fn indent_line(&mut self) {
         const SPACES: &str = "                                                                ";
         let indent = self.indent.unwrap_or(0);
@@ -116,7 +115,7 @@ impl<'o> Emitter<'o> {
         }
     }
 
-    /// Writes an indicator, behind a space where one is needed.
+    /// Writes an indicator, after a space where one is needed.
     pub(crate) fn indicator(&mut self, text: &str, spaced: bool, is_whitespace: bool, is_indention: bool) {
         if spaced && !self.whitespace {
             self.put(" ");
@@ -154,12 +153,12 @@ impl<'o> Emitter<'o> {
         self.indention = false;
     }
 
-    /// Goes one level in; gives the level that [`Emitter::leave`] goes back to.
+    /// Indents by one level; returns the level for [`Emitter::leave`].
     pub(crate) const fn enter(&mut self, flow: bool, same: bool) -> Option<usize> {
         self.enter_below(flow, same, false)
     }
 
-    /// The same; in an item the level begins behind its `- `, else at the next multiple of a step.
+    /// The same; in an item the level begins after its `- `, else at the next multiple of a step.
     pub(crate) const fn enter_below(&mut self, flow: bool, same: bool, item: bool) -> Option<usize> {
         let old = self.indent;
         self.indent = Some(match old {
@@ -181,12 +180,12 @@ impl<'o> Emitter<'o> {
         !allowed.multiline && text.len() + extra <= MAX_SIMPLE_KEY
     }
 
-    /// What a text allows here.
+    /// The styles that a text allows.
     pub(crate) fn allowed(&self, text: &str) -> Allowed {
         analyze(text, self.library)
     }
 
-    /// Writes a scalar in the spelling that was asked for, or the next one that its text allows.
+    /// Writes a scalar in the requested style, or the next one that its text allows.
     pub(crate) fn scalar(&mut self, text: &str, style: Style, context: Context, allowed: Allowed) {
         if allowed.simple && style == Style::Plain {
             return self.word(text);
@@ -228,7 +227,7 @@ impl<'o> Emitter<'o> {
         style
     }
 
-    /// Writes a scalar that is known to be a plain word: a number, `true`, `null`.
+    /// Writes a scalar that is a plain word for certain: a number, `true`, `null`.
     pub(crate) fn word(&mut self, text: &str) {
         if !self.whitespace {
             self.out.push(' ');
@@ -261,7 +260,7 @@ impl<'o> Emitter<'o> {
         self.indention = false;
     }
 
-    /// Text that is folded at single spaces, quotes doubled in quotes.
+    /// Text that is folded at single spaces, with quotes doubled.
     fn words(&mut self, text: &str, fold: bool, quoted: bool) {
         let bytes = text.as_bytes();
         let short = text.len() <= self.width.saturating_sub(self.column);
@@ -320,7 +319,7 @@ impl<'o> Emitter<'o> {
 
     fn double(&mut self, text: &str, fold: bool) {
         self.indicator("\"", true, false, false);
-        // go-yaml asks for the mark at the start of the text at every character.
+        // go-yaml looks for the byte order mark of the text's start at every character.
         let marked = text.starts_with('\u{feff}');
         let mut spaces = false;
         let mut clean = 0..0;
@@ -379,7 +378,7 @@ impl<'o> Emitter<'o> {
             '\u{2029}' => "\\P",
             _ => "",
         };
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = match (short, code) {
             ("", ..=0xFF) => write!(self.out, "\\x{code:02X}"),
             ("", ..=0xFFFF) => write!(self.out, "\\u{code:04X}"),
@@ -389,7 +388,7 @@ impl<'o> Emitter<'o> {
         self.column += self.out.len() - from;
     }
 
-    /// The digit and the sign behind `|` and `>`.
+    /// The digit and the sign after `|` and `>`.
     fn block_hints(&mut self, text: &str) {
         if matches!(text.as_bytes(), [b' ', ..]) || break_length(text.as_bytes()) > 0 {
             let step = self.step.to_string();
@@ -417,7 +416,7 @@ impl<'o> Emitter<'o> {
         self.whitespace = true;
     }
 
-    /// Writes the comment that is to stand behind a value, if there is one.
+    /// Writes the pending comment after a value, if there is one.
     pub(crate) fn behind(&mut self) {
         let comment = std::mem::take(&mut self.line_comment);
         if !comment.is_empty() {
@@ -494,7 +493,7 @@ impl<'o> Emitter<'o> {
         self.block_start(">", text);
         let bytes = text.as_bytes();
         let (mut breaks, mut leading_blank) = (true, true);
-        // go-yaml looks at the start of the text here, and not at what follows the break.
+        // go-yaml checks the start of the text here, and not what follows the break.
         let mut content = 0;
         while break_length(bytes.get(content..).unwrap_or_default()) > 0 {
             content += break_length(bytes.get(content..).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Bytes to text: UTF-8 or UTF-16 by byte order mark, and only characters that YAML may hold.
+//! Decodes bytes to text: UTF-8 or UTF-16 by byte order mark, and only characters that YAML allows.
 
 use super::error::ReadError;
 use super::place::{FileId, Place};
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// The text of a file.
 ///
 /// # Errors
-/// For bytes that are no characters, and for control characters, with Go's words.
+/// For invalid encodings and control characters, with Go's words.
 pub(crate) fn text_of(bytes: &[u8], file: FileId) -> Result<Cow<'_, str>, ReadError> {
     let text = match bytes {
         [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes, file)?.into(),
@@ -31,7 +31,7 @@ pub(crate) fn text_of(bytes: &[u8], file: FileId) -> Result<Cow<'_, str>, ReadEr
     }
 }
 
-/// Where the first character stands that YAML may not hold.
+/// The position of the first character that YAML does not allow.
 pub(crate) fn forbidden(text: &str) -> Option<usize> {
     let plain = |byte: u8| (0x20..0x7F).contains(&byte) | (byte == b'\n') | (byte == b'\t') | (byte == b'\r');
     if text.bytes().fold(true, |all, byte| all & plain(byte)) {
@@ -87,7 +87,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16, file: FileId) -> Result<String,
     }
 }
 
-/// The place of what follows `before`.
+/// The place right after `before`.
 fn place_after(before: &str, file: FileId) -> Place {
     let line = before.bytes().filter(|byte| *byte == b'\n').count();
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count();

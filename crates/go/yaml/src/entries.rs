@@ -1,4 +1,4 @@
-//! The entries of a mapping: merge keys resolved as the libraries do, duplicates found, keys of v2 spelled as text.
+//! The entries of a mapping: merge keys resolved as the libraries do, duplicates found, keys converted to strings for v2.
 
 use super::compose::NodeCount;
 use super::error::ReadError;
@@ -10,7 +10,7 @@ use bumpwright_gostd::format_float;
 use compact_str::{CompactString, ToCompactString};
 use std::collections::HashMap;
 
-/// A key and a value as the text has them.
+/// A key and a value as written.
 pub(crate) struct Pair {
     pub(crate) key: Scalar,
     pub(crate) place: Place,
@@ -20,10 +20,10 @@ pub(crate) struct Pair {
     pub(crate) alias: bool,
 }
 
-/// Mappings with up to this many entries are searched, larger ones get an index.
+/// Mappings with up to this many entries are searched linearly, larger ones get an index.
 const FEW: usize = 12;
 
-/// The entries that pairs make, and how many nodes merge keys have copied into them.
+/// The entries of some pairs, and how many nodes merge keys have copied into them.
 pub(crate) fn mapping_of(
     pairs: Vec<Pair>,
     options: &ReadOptions,
@@ -35,7 +35,7 @@ pub(crate) fn mapping_of(
     }
 }
 
-/// Entries that are found by key.
+/// Entries with an index by key.
 struct Entries {
     list: Vec<Entry>,
     index: HashMap<CompactString, usize>,
@@ -53,7 +53,7 @@ impl Entries {
         if self.list.len() <= FEW {
             return self.list.iter().position(|entry| entry.key.text == key);
         }
-        // Keys that were kept twice are found at their first place.
+        // Duplicate keys are found at their first position.
         for at in self.index.len()..self.list.len() {
             if let Some(entry) = self.list.get(at) {
                 self.index.entry(entry.key.text.clone()).or_insert(at);
@@ -62,7 +62,7 @@ impl Entries {
         self.index.get(key).copied()
     }
 
-    /// Puts an entry in place of the one with its key, or at the end.
+    /// Replaces the entry with its key, or appends it.
     fn set(&mut self, entry: Entry) {
         let at = self.find(&entry.key.text);
         match at.and_then(|at| self.list.get_mut(at)) {
@@ -72,8 +72,8 @@ impl Entries {
     }
 }
 
-/// As kyaml's `DeAnchor`: own entries first and in their order, then those of the merged mappings, of which the earlier
-/// named wins. One merge key is allowed.
+/// As kyaml's `DeAnchor`: own entries first and in their order, then those of the merged mappings, of which the first
+/// takes precedence. One merge key is allowed.
 fn read_v3(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut NodeCount) -> Result<(Vec<Entry>, usize), ReadError> {
     let mut entries = Entries::with_capacity(pairs.len());
     let pairs = without_quoted_merge(pairs);
@@ -118,7 +118,7 @@ fn read_v3(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut NodeCount) -> Re
     Ok((entries.list, copied))
 }
 
-/// kyaml takes the first `<<` away even where it is text and merges nothing.
+/// kyaml removes the first `<<` even where it is a string, and merges nothing.
 fn without_quoted_merge(mut pairs: Vec<Pair>) -> Vec<Pair> {
     let first = pairs.iter().position(|pair| pair.key.text == "<<");
     let merges = pairs.iter().any(|pair| pair.key.tag == Tag::Merge);
@@ -151,7 +151,7 @@ fn duplicate_v3(pair: &Pair, known: &Entry) -> ReadError {
     ReadError::new(pair.place, problem, go)
 }
 
-/// The entries of the mappings that a merge key names, in the order of the text.
+/// The entries of the mappings of a merge key, in the order of the text.
 fn merged_v3(merge: Pair) -> Result<Vec<Vec<Entry>>, ReadError> {
     let place = merge.value.place;
     let wrong = |place, text| Err(ReadError::kyaml(place, text));
@@ -175,7 +175,7 @@ fn merged_v3(merge: Pair) -> Result<Vec<Vec<Entry>>, ReadError> {
     }
 }
 
-/// As go-yaml v2: a merge key sets its entries where it stands, so what comes later wins.
+/// As go-yaml v2: a merge key sets its entries at its position, so later entries win.
 fn read_v2(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut NodeCount) -> Result<(Vec<Entry>, usize), ReadError> {
     let mut entries = Entries::with_capacity(pairs.len());
     let mut copied = 0;
@@ -232,7 +232,7 @@ fn merged_v2(merge: Pair) -> Result<Vec<Entry>, ReadError> {
     }
 }
 
-/// The text that a key becomes on its way to JSON.
+/// The string that a key is converted to in JSON.
 fn key_v2(key: Scalar, place: Place) -> Result<Scalar, ReadError> {
     let text = match decode(&key, Dialect::V2).map_err(|error| ReadError::yaml(place, error.to_string()))? {
         Resolved::Bool(value) => value.to_compact_string(),
@@ -263,7 +263,7 @@ fn unsupported_key(key: &str, place: Place) -> ReadError {
 }
 
 fn float_key(number: f64) -> CompactString {
-    // The precision of sigs.k8s.io/yaml; what is too large for it is infinite.
+    // The precision of sigs.k8s.io/yaml; larger numbers are infinite.
     let spelled = format_float(number, b'g', None, 32);
     match spelled.as_str() {
         "+Inf" => ".inf",
@@ -274,16 +274,16 @@ fn float_key(number: f64) -> CompactString {
     .into()
 }
 
-/// Scalars as v2 and JSON have them: dates are text, booleans and whole numbers have one spelling.
+/// Scalars after v2 and JSON: dates are strings, booleans and integers have one spelling.
 pub(crate) fn normalize_v2(node: &mut Node) -> Result<(), ReadError> {
     let place = node.place;
     let scalar = match &mut node.value {
         Value::Scalar(scalar) => scalar,
         Value::Sequence(sequence) => return sequence.items.iter_mut().try_for_each(normalize_v2),
-        // Its entries were looked at when it ended.
+        // Its entries were converted when it ended.
         Value::Mapping(_) => return Ok(()),
     };
-    // JSON keeps no spelling; quotes say that a text of several lines is not to be printed and read again.
+    // JSON keeps no style; the quotes mark a multi-line text that is not to be printed and read again.
     scalar.style = match scalar.text.contains('\n') {
         true => Style::Double,
         false => Style::Plain,

@@ -1,20 +1,20 @@
-//! What is wrong with a text, and where.
+//! Errors of reading, with their places.
 
 use super::place::{Files, Place};
 use super::read::Dialect;
 use super::token::{Fault, Mark};
 
-/// Text that cannot be read.
+/// A text that cannot be read.
 ///
-/// The message says place and problem; [`ReadError::go`] is the sentence that Go's library has for it.
+/// The message has place and problem; [`ReadError::go`] is the message of Go's library.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {problem}{}", .context.map(|context| format!(", {context}")).unwrap_or_default(), line = .place.line, column = .place.column)]
 pub struct ReadError {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What.
+    /// The problem.
     pub problem: String,
-    /// What was being read, where there is more to say.
+    /// What was being read, where that helps.
     pub context: Option<&'static str>,
     go: Box<str>,
 }
@@ -29,22 +29,22 @@ impl ReadError {
         }
     }
 
-    /// An error that go-yaml has the same words for.
+    /// An error with go-yaml's own words.
     pub(crate) fn yaml(place: Place, problem: impl Into<String>) -> Self {
         let problem = problem.into();
         let go = format!("yaml: {problem}");
         Self::new(place, problem, go)
     }
 
-    /// An error that kyaml has the same words for.
+    /// An error with kyaml's own words.
     pub(crate) fn kyaml(place: Place, problem: impl Into<String>) -> Self {
         let problem = problem.into();
         let go: Box<str> = problem.as_str().into();
         Self::new(place, problem, go)
     }
 
-    /// Go's sentence, such as `yaml: line 7: did not find expected key`. Its lines are those of Go, who counts some errors
-    /// one line too early.
+    /// Go's message, such as `yaml: line 7: did not find expected key`. Its lines are those of Go, which are one too low for
+    /// some errors.
     #[must_use]
     pub fn go(&self) -> &str {
         &self.go
@@ -70,7 +70,7 @@ impl ReadError {
     }
 }
 
-/// The sentence of go-yaml. It takes line 0 for an unknown line, counts from 0 for the parser and from 1 for the scanner, and the
+/// go-yaml's message. It treats line 0 as unknown, counts from 0 for the parser and from 1 for the scanner, and the
 /// versions differ in which of the two marks they prefer.
 fn go_sentence(fault: &Fault, dialect: Dialect) -> String {
     let known = |mark: Mark| (mark.line != 0).then_some(mark.line);

@@ -1,9 +1,9 @@
-//! Values of JSON as nodes.
+//! Converts JSON values to nodes.
 
 use super::node::{Entry, Mapping, Node, Scalar, Style, Tag, Value};
 use serde_json::Value as Json;
 
-/// The same as a node without a place.
+/// The value as a node without a place.
 #[must_use]
 pub fn node_of_json(value: &Json) -> Node {
     let plain = |text: String, tag| {
@@ -18,7 +18,7 @@ pub fn node_of_json(value: &Json) -> Node {
         Json::Bool(value) => plain(value.to_string(), Tag::Bool),
         Json::Number(number) if number.is_f64() => plain(number.to_string(), Tag::Float),
         Json::Number(number) => plain(number.to_string(), Tag::Int),
-        // Quotes say that a text of several lines is not to be printed and read again.
+        // The quotes mark a multi-line text that is not to be printed and read again.
         Json::String(text) => Node::new(Value::Scalar(Scalar {
             style: Style::Double,
             ..Scalar::string(text.as_str())

@@ -1,13 +1,14 @@
-//! JSON as Go's encoding/json writes it: keys in the order of their bytes, `<`, `>` and `&` escaped, nothing between.
+//! Writes JSON as Go's encoding/json does: keys in the order of their bytes, `<`, `>` and `&` escaped, no spaces.
 
 use super::node::{Mapping, Node, Value};
 use super::value::{Leaf, WriteError, check_twice, json_float, leaf, members};
 use std::fmt::Write;
 
-/// Writes a node as `json.Marshal` of Go writes what kyaml makes of it (`RNode.MarshalJSON`).
+/// Writes a node as kyaml does (`RNode.MarshalJSON`).
 ///
 /// # Errors
-/// For what JSON does not have: `.nan`, keys below the root that are not text, a key twice, a text that does not fit its tag.
+/// For values without a form in JSON: `.nan`, keys below the root that are not strings, a duplicate key, a text that does
+/// not fit its tag.
 pub fn write_json(node: &Node, out: &mut String) -> Result<(), WriteError> {
     write_node(
         node,
@@ -19,7 +20,7 @@ pub fn write_json(node: &Node, out: &mut String) -> Result<(), WriteError> {
     )
 }
 
-/// Where a node stands.
+/// The position of a node.
 #[derive(Clone, Copy)]
 struct Position {
     root: bool,
@@ -74,7 +75,7 @@ fn write_mapping(mapping: &Mapping, out: &mut String, at: Position) -> Result<()
 }
 
 fn write_leaf(leaf: &Leaf<'_>, out: &mut String) {
-    // Writing to a text does not fail.
+    // Writing to a string does not fail.
     let _ = match leaf {
         Leaf::Null => out.write_str("null"),
         Leaf::Bool(value) => write!(out, "{value}"),
@@ -92,7 +93,7 @@ fn write_leaf(leaf: &Leaf<'_>, out: &mut String) {
     };
 }
 
-/// Writes bytes as a string; what is no text becomes the escape of U+FFFD, byte by byte.
+/// Writes bytes as a string; each invalid byte becomes the escape of U+FFFD.
 fn write_bytes(bytes: &[u8], out: &mut String) {
     out.push('"');
     for chunk in bytes.utf8_chunks() {
@@ -134,7 +135,7 @@ fn write_escaped(text: &str, out: &mut String) {
 }
 
 fn escape(character: char, out: &mut String) {
-    // Writing to a text does not fail.
+    // Writing to a string does not fail.
     let _ = match character {
         '"' => out.write_str("\\\""),
         '\\' => out.write_str("\\\\"),

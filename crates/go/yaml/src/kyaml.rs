@@ -1,5 +1,5 @@
-//! The YAML of go-yaml v3 as kyaml sets it up: nodes in their order and spelling, lines of any length. This is what
-//! functions get on their input and what `RNode.String` gives.
+//! Writes the YAML of go-yaml v3 with kyaml's settings: nodes in their order and style, lines of any length. This is the
+//! input of functions, and the result of `RNode.String`.
 
 use super::analyze::Library;
 use super::emit::{Context, Emitter};
@@ -7,20 +7,20 @@ use super::node::{Mapping, Node, Scalar, Sequence, Style, Tag, Value};
 use super::read::Dialect;
 use super::resolve::plain_tag;
 
-/// Where the items of a sequence under a key stand.
+/// The position of the items of a sequence under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SequenceIndent {
-    /// Two columns behind the key.
+    /// Two columns to the right of the key.
     Wide,
-    /// Below the key.
+    /// At the column of the key.
     Compact,
 }
 
-/// The prefix of the tags that YAML knows.
+/// The prefix of the tags of the YAML specification.
 const YAML_TAGS: &str = "tag:yaml.org,2002:";
 
-/// Writes a node as kyaml prints it, at the end of `out`; the text ends with a line break. Comments are not kept, and
-/// a tag is written only where text and spelling do not imply it.
+/// Writes a node as kyaml prints it, at the end of `out`; the text ends with a line break. Comments are dropped, and
+/// a tag is written only where text and style do not imply it.
 pub fn write_kyaml(node: &Node, indent: SequenceIndent, out: &mut String) {
     let mut writer = Writer {
         emitter: Emitter::new(out, Library::V3),
@@ -35,10 +35,10 @@ struct Writer<'o> {
     indent: SequenceIndent,
 }
 
-/// How a scalar is to be written.
+/// The style of a scalar and its tag, if written.
 pub(crate) struct Spelling<'a> {
     pub(crate) style: Style,
-    /// Handle and rest of the tag, where it is to be seen.
+    /// Handle and suffix of the tag, if it is written.
     pub(crate) tag: Option<(&'a str, &'a str)>,
 }
 
@@ -145,7 +145,7 @@ impl Writer<'_> {
     }
 }
 
-/// The spelling that keeps text and tag: quotes where text alone would count as something else, the tag where quotes
+/// The spelling that keeps text and tag: quotes where the bare text would have another type, the tag where quotes
 /// do not help.
 pub(crate) fn spelling(scalar: &Scalar) -> Spelling<'_> {
     let quoted = scalar.style != Style::Plain;
@@ -178,7 +178,7 @@ fn tag_parts(tag: &Tag) -> (&str, &str) {
     }
 }
 
-/// Splits a tag into the handle that every document has, and the rest; no handle for a tag that has to be written out.
+/// Splits a tag into the default handle and its suffix; no handle for a tag that is written in full.
 fn handle_of(tag: &str) -> (&str, &str) {
     let known = |handle: &'static str, prefix| {
         let suffix: &str = tag.strip_prefix(prefix)?;

@@ -1,4 +1,4 @@
-//! YAML as Go's libraries read and write it, in nodes that know their place.
+//! YAML as Go's libraries read and write it, in nodes with places.
 //!
 //! ```text
 //! text ─▶ read (go-yaml v2 or v3 typing) ─▶ Node ─▶ write (sigs.k8s.io/yaml, yaml.v3, JSON) ─▶ text
@@ -10,18 +10,18 @@
 //! | one document as kyaml reads it (a patch in a kustomization) | [`read_first`] with [`ReadOptions::kyaml`] |
 //! | kustomization files, plugin configurations, JSON patches | [`read_first`] with [`ReadOptions::sigs`] or [`ReadOptions::sigs_strict`] |
 //! | an object as kustomize prints it | [`write_sigs`] |
-//! | what is left of a tree on kyaml's ways through values | [`reread`], [`revalue`] |
-//! | a node as kyaml prints it: what functions read, `RNode.String` | [`write_kyaml`] |
+//! | a tree after kyaml's round trips through values | [`reread`], [`revalue`] |
+//! | a node as kyaml prints it: the input of functions, `RNode.String` | [`write_kyaml`] |
 //! | JSON as Go's encoding/json writes it, for hashes | [`write_json`] |
 //! | documents with their comments, and their text in go-yaml's own style | [`read_annotated`], [`write_annotated`] |
-//! | what a scalar counts as | [`decode`] for a node's scalar, [`resolve`] for plain text |
+//! | the value of a scalar | [`decode`] for a node's scalar, [`resolve`] for plain text |
 //!
-//! Readers give errors with place ([`ReadError`], whose [`ReadError::go`] is the sentence of Go's library); writers do so
-//! for trees that have no such form ([`WriteError`]). Writers append to a `String` and copy no tree.
+//! Readers return errors with a place ([`ReadError`], whose [`ReadError::go`] is the message of Go's library); writers do so
+//! for trees without a form in the output ([`WriteError`]). Writers append to a `String` and copy no tree.
 //!
 //! A scalar keeps its text and its tag, as a node of yaml.v3 does: `1.10` stays `1.10` until it is written, and a
-//! string that looks like a number is still known to be a string. Every node tells the file, line and column that it
-//! came from, so that an error about it can.
+//! string that looks like a number remains a string. Every node has the file, line and column that it
+//! came from, for errors about it.
 
 //! ```
 //! use bumpwright_yaml::{Files, read_resources, write_sigs};
@@ -41,9 +41,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The scanner and the parser follow go-yaml and not the specification, down to its oddities: what kustomize takes is taken, and
+//! The scanner and the parser follow go-yaml and not the specification, down to its oddities: they accept what kustomize accepts, and
 //! nothing more. Three things differ on purpose: collections nest [`MAX_DEPTH`] deep and not 10,000, aliases have a
-//! budget in resources too, and an alias inside of what it stands for is an error where kyaml's stack would run out.
+//! budget in resources too, and an alias inside of its own target is an error where kyaml's stack overflows.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -3,8 +3,8 @@
 use bumpwright_gostd::unicode::{is_digit, is_letter};
 use std::cmp::Ordering;
 
-/// Compares two keys. This is no total order (`a1b`, `a9`, `a10` go round in a circle), so a sort must not rely on it
-/// being one: [`sort_by_key`] does not.
+/// Compares two keys. This is not a total order (`a1b`, `a9`, `a10` form a cycle), so a sort must not rely on
+/// one: [`sort_by_key`] does not.
 #[must_use]
 pub fn natural_order(left: &str, right: &str) -> Ordering {
     match left == right {
@@ -32,7 +32,7 @@ fn is_less(left: &str, right: &str) -> bool {
         (false, true) => return true,
         (false, false) => {}
     }
-    // A zero behind digits of which one is not zero is part of their number.
+    // A zero after digits that are not all zero is part of their number.
     let mut start = 0;
     if l == '0' || r == '0' {
         let digits = before.chars().rev().take_while(|ch| is_digit(*ch));
@@ -59,7 +59,7 @@ fn run(text: &str, start: i64) -> (i64, usize) {
     (number, length)
 }
 
-/// Sorts by keys in natural order: stable, by merging, and whatever the order does.
+/// Sorts by keys in natural order: a stable merge sort, which works with any order.
 pub(crate) fn sort_by_key<T: Copy>(items: &mut [T], key: impl Fn(&T) -> &str + Copy) {
     let sorted = items
         .windows(2)
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn keys_have_the_order_of_yaml_v2() {
-        // The order that was seen from kustomize.
+        // The order observed in kustomize.
         let keys = ["_x", "9", "10", "A1", "a2", "a10", "b-c", "b.c"];
         let mut mixed = ["b.c", "a10", "10", "A1", "_x", "a2", "9", "b-c"];
         sort_by_key(&mut mixed, |key| key);

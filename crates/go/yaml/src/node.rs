@@ -1,18 +1,18 @@
-//! The tree: scalars with text and tag, mappings in the order of the file, sequences, and the place of each.
+//! The tree: scalars with text and tag, mappings in the order of the file, sequences, and the place of each node.
 
 use super::place::Place;
 use compact_str::CompactString;
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Where it begins. Copies keep the place of their original.
+    /// Its start. Copies keep the place of their original.
     pub place: Place,
-    /// What it is.
+    /// Its value.
     pub value: Value,
 }
 
-/// What a node is. Aliases are no kind of their own: the reader puts in what they stand for.
+/// The value of a node. Aliases are replaced when a text is read.
 #[derive(Debug, Clone)]
 pub enum Value {
     /// Text with a tag.
@@ -23,14 +23,14 @@ pub enum Value {
     Sequence(Sequence),
 }
 
-/// Text, what it counts as, and how it was or is to be spelled.
+/// A text with its tag and style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scalar {
     /// The text after unquoting and unfolding.
     pub text: CompactString,
-    /// What the text counts as; never changed by a change of the text alone, as in yaml.v3.
+    /// The type; never changed by a change of the text alone, as in yaml.v3.
     pub tag: Tag,
-    /// The spelling.
+    /// The style.
     pub style: Style,
 }
 
@@ -53,11 +53,11 @@ pub enum Tag {
     Binary,
     /// `!!merge`: the key `<<`.
     Merge,
-    /// Any other, as written or with its prefix resolved. An empty one is none: style and text say what it is.
+    /// Any other, as written or with its prefix resolved. An empty one counts as none: style and text decide the type.
     Other(Box<str>),
 }
 
-/// How a scalar is spelled.
+/// The style of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
     /// Without quotes.
@@ -76,20 +76,20 @@ pub enum Style {
 /// Entries in the order of the file.
 #[derive(Debug, Clone, Default)]
 pub struct Mapping {
-    /// The entries. A key stands in them once, unless a reader was told to let duplicates pass.
+    /// The entries. Keys are unique, unless duplicates were allowed when reading.
     pub entries: Vec<Entry>,
     /// Whether it was written as `{…}`.
     pub flow: bool,
-    /// A tag that the file gives, other than `!!map`.
+    /// An explicit tag, other than `!!map`.
     pub tag: Option<Box<str>>,
 }
 
 /// A key with its value.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The key. Go's libraries take scalars only where JSON is the aim.
+    /// The key. Go's libraries accept only scalars on the way to JSON.
     pub key: Scalar,
-    /// Where the key begins.
+    /// The place of the key.
     pub place: Place,
     /// The value.
     pub value: Node,
@@ -102,7 +102,7 @@ pub struct Sequence {
     pub items: Vec<Node>,
     /// Whether it was written as `[…]`.
     pub flow: bool,
-    /// A tag that the file gives, other than `!!seq`.
+    /// An explicit tag, other than `!!seq`.
     pub tag: Option<Box<str>>,
 }
 
@@ -116,7 +116,7 @@ impl Scalar {
         }
     }
 
-    /// Whether it counts as a string to kyaml: it is one, or has no tag.
+    /// Whether kyaml treats it as a string: it is one, or has no tag.
     #[must_use]
     pub fn is_string(&self) -> bool {
         match &self.tag {
@@ -126,7 +126,7 @@ impl Scalar {
         }
     }
 
-    /// Whether this is the string or the plain word `text`: whatever its tag, as keys are compared.
+    /// Whether this is the string or the plain word `text`, whatever its tag: the comparison of keys.
     #[must_use]
     pub fn is(&self, text: &str) -> bool {
         self.text == text
@@ -134,7 +134,7 @@ impl Scalar {
 }
 
 impl Node {
-    /// A node that no file holds.
+    /// A node without a file.
     #[must_use]
     pub const fn new(value: Value) -> Self {
         Self {
@@ -173,14 +173,14 @@ impl Node {
         }))
     }
 
-    /// The same node, said to stand at `place`.
+    /// The same node with another place.
     #[must_use]
     pub const fn at(mut self, place: Place) -> Self {
         self.place = place;
         self
     }
 
-    /// Whether it counts as null.
+    /// Whether it is null.
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(&self.value, Value::Scalar(scalar) if scalar.tag == Tag::Null)
@@ -195,7 +195,7 @@ impl Node {
         }
     }
 
-    /// The text of a scalar of any tag but null.
+    /// The text of a scalar with any tag but null.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         self.as_scalar()
@@ -212,7 +212,7 @@ impl Node {
         }
     }
 
-    /// The mapping to change, if it is one.
+    /// The mapping, if it is one, mutable.
     pub const fn as_mapping_mut(&mut self) -> Option<&mut Mapping> {
         match &mut self.value {
             Value::Mapping(mapping) => Some(mapping),
@@ -229,7 +229,7 @@ impl Node {
         }
     }
 
-    /// The items to change, if it is a sequence.
+    /// The items, if it is a sequence, mutable.
     pub const fn as_items_mut(&mut self) -> Option<&mut Vec<Self>> {
         match &mut self.value {
             Value::Sequence(sequence) => Some(&mut sequence.items),
@@ -243,18 +243,18 @@ impl Node {
         self.as_mapping()?.get(key)
     }
 
-    /// The value under a key of a mapping, to change.
+    /// The value under a key of a mapping, mutable.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         self.as_mapping_mut()?.get_mut(key)
     }
 
-    /// The value below a path of keys.
+    /// The value at a path of keys.
     #[must_use]
     pub fn lookup(&self, path: &[&str]) -> Option<&Self> {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// The value below a path of keys, to change.
+    /// The value at a path of keys, mutable.
     pub fn lookup_mut(&mut self, path: &[&str]) -> Option<&mut Self> {
         path.iter().try_fold(self, |node, key| node.get_mut(key))
     }
@@ -267,7 +267,7 @@ impl Mapping {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// The value under a key, to change.
+    /// The value under a key, mutable.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         let entry = self.entries.iter_mut().find(|entry| entry.key.is(key));
         entry.map(|entry| &mut entry.value)
@@ -279,7 +279,7 @@ impl Mapping {
         self.entries.iter().find(|entry| entry.key.is(key))
     }
 
-    /// Puts `value` under `key`: in place of what is there, which keeps its position, or at the end.
+    /// Sets the value under `key`: replaces an existing one in its position, or appends.
     pub fn set(&mut self, key: &str, value: Node) {
         match self.get_mut(key) {
             Some(old) => *old = value,
@@ -291,13 +291,13 @@ impl Mapping {
         }
     }
 
-    /// Takes a key away, with what is under it.
+    /// Removes a key with its value, and returns that.
     pub fn remove(&mut self, key: &str) -> Option<Node> {
         let at = self.entries.iter().position(|entry| entry.key.is(key))?;
         Some(self.entries.remove(at).value)
     }
 
-    /// The value under `key`, made by `new` where there is none.
+    /// The value under `key`, created by `new` where there is none.
     pub fn get_or_insert_with(&mut self, key: &str, new: impl FnOnce() -> Node) -> &mut Node {
         let at = self.entries.iter().position(|entry| entry.key.is(key));
         let at = at.unwrap_or_else(|| {

@@ -1,5 +1,5 @@
-//! Tokens to events: where documents, collections and scalars begin and end. What is open is kept in a list and not on
-//! the stack of the program, so nesting costs no stack.
+//! Parses tokens into events: start and end of documents, collections and scalars. Open collections are kept in a list and
+//! not on the call stack, so nesting needs no stack.
 
 use super::node::Style;
 use super::read::Dialect;
@@ -8,16 +8,16 @@ use super::scan_comment::Comments;
 use super::token::{Fault, Mark, Token, TokenKind};
 use std::borrow::Cow;
 
-/// What happens in a stream, and where.
+/// An event of a stream, and its place.
 #[derive(Debug)]
 pub(crate) struct Event<'a> {
     pub(crate) mark: Mark,
-    /// Nothing where comments are not kept.
+    /// `None` where comments are not kept.
     pub(crate) comments: Option<Box<Comments>>,
     pub(crate) happening: EventKind<'a>,
 }
 
-/// What happens.
+/// The kind of event.
 #[derive(Debug)]
 pub(crate) enum EventKind<'a> {
     DocumentStart,
@@ -40,14 +40,14 @@ pub(crate) enum EventKind<'a> {
     End,
 }
 
-/// The anchor and the tag of a node, the tag with its prefix put in.
+/// The anchor and the tag of a node, the tag with its prefix resolved.
 #[derive(Debug, Default)]
 pub(crate) struct Properties<'a> {
     pub(crate) anchor: Option<&'a str>,
     pub(crate) tag: Option<Cow<'a, str>>,
 }
 
-/// What comes next.
+/// What the parser expects next.
 #[derive(Debug, Clone, Copy)]
 enum ParserState {
     StreamStart,
@@ -73,19 +73,19 @@ enum ParserState {
 pub(crate) struct Parser<'a> {
     scanner: Scanner<'a>,
     state: ParserState,
-    /// What follows what is being read.
+    /// The states to return to.
     states: Vec<ParserState>,
-    /// Where the open collections began.
+    /// The marks at which the open collections began.
     marks: Vec<Mark>,
     /// Handles and prefixes of the document.
     tags: Vec<(&'a str, Cow<'a, str>)>,
-    /// Comments up to the next token, where they are kept.
+    /// Comments up to the next token, if they are kept.
     pending: Option<Comments>,
-    /// What stood above an item that turned out to be a collection.
+    /// The comment above an item that turned out to be a collection.
     stem: String,
 }
 
-/// The shorthands that every document has.
+/// The default handles of every document.
 const DEFAULT_TAGS: [(&str, &str); 2] = [("!", "!"), ("!!", "tag:yaml.org,2002:")];
 
 impl<'a> Parser<'a> {
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
         parser
     }
 
-    /// Joins the comments that stand before the next token.
+    /// Joins the comments before the next token.
     fn unfold(&mut self) -> Scanned<()> {
         let Some(pending) = &mut self.pending else {
             return Ok(());
@@ -118,7 +118,7 @@ impl<'a> Parser<'a> {
         let (index, ends) = (token.start.index, token.kind == TokenKind::BlockEnd);
         let comments = self.scanner.comments.get_or_insert_default();
         while let Some(comment) = comments.front().filter(|comment| comment.token.index <= index) {
-            // What is above stays for what comes behind the end.
+            // A comment above stays for the next node after the end.
             if !comment.head.is_empty() && ends {
                 break;
             }
@@ -130,7 +130,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The event with the comments that were joined for it.
+    /// The event with the comments joined for it.
     fn commented(&mut self, mut event: Event<'a>) -> Event<'a> {
         if let Some(pending) = &mut self.pending {
             event.comments = Some(Box::new(std::mem::take(pending)));
@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
         event
     }
 
-    /// The event with what stood above the item that it begins.
+    /// The event with the comment above the item that it begins.
     fn stemmed(&mut self, mut event: Event<'a>) -> Event<'a> {
         let head = std::mem::take(&mut self.stem);
         if !head.is_empty() {
@@ -151,7 +151,7 @@ impl<'a> Parser<'a> {
         event
     }
 
-    /// Puts aside what stood above an item, this many bytes, if the item is a block collection.
+    /// Keeps the comment above an item, of this many bytes, if the item is a block collection.
     fn split_stem(&mut self, length: usize) -> Scanned<()> {
         if length == 0
             || !matches!(
@@ -228,7 +228,7 @@ impl<'a> Parser<'a> {
         Ok(event(token.start, EventKind::End))
     }
 
-    /// The same, for the collections whose ends take comments: all but block sequences.
+    /// The same, for the collections whose ends have comments: all but block sequences.
     fn close_with_comments(&mut self) -> Scanned<Event<'a>> {
         let end = self.close()?;
         Ok(self.commented(end))
@@ -239,7 +239,7 @@ impl<'a> Parser<'a> {
         event(mark, empty_scalar(Properties::default()))
     }
 
-    /// Something wrong with the collection that is open.
+    /// An error in the innermost open collection.
     fn collection_fault<T>(&mut self, context: &'static str, problem: &'static str) -> Scanned<T> {
         let context_mark = self.marks.pop().unwrap_or_default();
         self.fault(context, context_mark, problem)
@@ -284,7 +284,7 @@ impl<'a> Parser<'a> {
         Ok(event(mark, EventKind::DocumentStart))
     }
 
-    /// What is parted by an empty line from what stands above the first node, belongs to the document.
+    /// A comment separated by an empty line from those above the first node belongs to the document.
     fn document_head(&mut self) -> Option<Box<Comments>> {
         let head = &mut self.pending.as_mut()?.head;
         let bytes = head.as_bytes();
@@ -362,7 +362,7 @@ impl<'a> Parser<'a> {
         Ok(end)
     }
 
-    /// A node: an alias, or an anchor and a tag in any order with what they belong to, which may be nothing.
+    /// A node: an alias, or an anchor and a tag in any order with their content, which may be empty.
     fn node(&mut self, block: bool, indentless: bool) -> Scanned<Event<'a>> {
         let start = self.peek_mark()?;
         if let TokenKind::Alias(name) = *self.kind()? {
@@ -563,7 +563,7 @@ impl<'a> Parser<'a> {
 
     fn flow_pair_key(&mut self) -> Scanned<Event<'a>> {
         match self.kind()? {
-            // go-yaml takes the token here, which makes `[? , a]` an error and `[? : a]` a list with a lone null.
+            // go-yaml consumes the token here, which makes `[? , a]` an error and `[? : a]` a list with a lone null.
             TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowSequenceEnd => {
                 let mark = self.take()?.end;
                 Ok(self.empty(mark, ParserState::FlowPairValue))
@@ -632,7 +632,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Adds lines behind lines.
+/// Appends lines to lines.
 fn join(slot: &mut String, text: &str) {
     if !text.is_empty() {
         if !slot.is_empty() {

@@ -1,18 +1,18 @@
-//! Where in which file something stands, in twelve bytes.
+//! Places in files, in twelve bytes.
 
 /// A file among the [`Files`] of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FileId(u32);
 
 impl FileId {
-    /// What no file holds: a node that a program made.
+    /// No file: for nodes created by a program.
     pub const NONE: Self = Self(0);
 }
 
-/// Line and column in a file. Both count from 1, columns in characters; 0 where nothing is known.
+/// Line and column in a file. Both count from 1, columns in characters; 0 where unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Place {
-    /// The file; [`FileId::NONE`] for what a program made.
+    /// The file; [`FileId::NONE`] for nodes created by a program.
     pub file: FileId,
     /// The line.
     pub line: u32,
@@ -21,7 +21,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of what no file holds.
+    /// The place of a node without a file.
     pub const NONE: Self = Self {
         file: FileId::NONE,
         line: 0,
@@ -29,28 +29,28 @@ impl Place {
     };
 }
 
-/// The names of the files that nodes come from, as errors show them.
+/// The names of the files of nodes, as errors show them.
 #[derive(Debug, Clone, Default)]
 pub struct Files {
     sources: Vec<TextOrigin>,
 }
 
-/// What holds a text.
+/// The origin of a text.
 #[derive(Debug, Clone)]
 enum TextOrigin {
-    /// A file of this name.
+    /// A file with this name.
     File(Box<str>),
-    /// A literal scalar that begins here: its lines are those of what holds it, from the next one on.
+    /// A literal scalar at this place: its lines are those of the enclosing text, from the next one on.
     Literal(Place),
 }
 
 impl Files {
-    /// Another file. The same name twice gives two files.
+    /// Adds a file. The same name twice makes two files.
     pub fn add(&mut self, name: &str) -> FileId {
         self.push(TextOrigin::File(name.into()))
     }
 
-    /// The text of a literal scalar (`|`) that begins at `place`, read by itself. Its places are shown as lines of the file;
+    /// Adds the text of a literal scalar (`|`) at `place`, read by itself. Its places are shown as lines of the file;
     /// columns are not known there.
     pub fn add_literal(&mut self, place: Place) -> FileId {
         self.push(TextOrigin::Literal(place))
@@ -66,7 +66,7 @@ impl Files {
         self.sources.get(index)
     }
 
-    /// A place in a file, where it may be one in a scalar of that file; column 0 then.
+    /// A place in a file, resolved if it is in a scalar of that file; column 0 then.
     #[must_use]
     pub fn in_file(&self, mut place: Place) -> Place {
         while let Some(TextOrigin::Literal(outer)) = self.source(place.file) {
@@ -79,7 +79,7 @@ impl Files {
         place
     }
 
-    /// The name that a file was added under; nothing for [`FileId::NONE`].
+    /// The name that a file was added with; `None` for [`FileId::NONE`].
     #[must_use]
     pub fn name(&self, file: FileId) -> Option<&str> {
         let place = self.in_file(Place { file, ..Place::NONE });
@@ -89,7 +89,7 @@ impl Files {
         }
     }
 
-    /// `path:line:col`, `path:line` and `path` where no more is known, nothing where the file is not.
+    /// `path:line:col`, `path:line` or `path`, as far as known; `None` without a file.
     #[must_use]
     pub fn show(&self, place: Place) -> Option<String> {
         let place = self.in_file(place);

@@ -1,4 +1,4 @@
-//! Text to nodes: documents, anchors and merge keys put in, duplicates found.
+//! Reads text into nodes: documents, with anchors and merge keys resolved, and duplicates found.
 
 use super::compose::Composer;
 use super::encoding::text_of;
@@ -6,41 +6,41 @@ use super::error::ReadError;
 use super::node::Node;
 use super::place::FileId;
 
-/// Which of Go's libraries a text is read like.
+/// Which of Go's libraries to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// go.yaml.in/yaml/v2 through sigs.k8s.io/yaml: kustomization files, plugin configurations, JSON patches. `yes` and `on` are
-    /// booleans, dates are text, keys become text.
+    /// booleans, dates are strings, keys become strings.
     V2,
-    /// go.yaml.in/yaml/v3 through kyaml: resources and patches. `yes` is text, dates are moments.
+    /// go.yaml.in/yaml/v3 through kyaml: resources and patches. `yes` is a string, dates are timestamps.
     V3,
 }
 
-/// What to do with a key that a mapping has twice.
+/// The treatment of duplicate keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duplicates {
-    /// An error, with the words of the library.
+    /// An error, in the words of the library.
     Refuse,
     /// The last one counts.
     Last,
-    /// Both stay.
+    /// Both are kept.
     Keep,
 }
 
-/// How to read.
+/// Options for reading.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadOptions {
-    /// The rules of which library.
+    /// The library.
     pub dialect: Dialect,
-    /// What to do with keys that come twice.
+    /// The treatment of duplicate keys.
     pub duplicates: Duplicates,
-    /// Collections inside of collections, aliases put in: more are an error.
+    /// Maximum depth of collections, aliases replaced.
     pub max_depth: usize,
-    /// What the places of the nodes name.
+    /// The file in the places of the nodes.
     pub file: FileId,
 }
 
-/// Nestings that are read where no other bound is given: a hundred times what people write, and few enough for
+/// The default maximum depth: a hundred times that of real documents, and low enough for
 /// programs that walk trees by recursion.
 pub const MAX_DEPTH: usize = 1000;
 
@@ -59,7 +59,7 @@ impl ReadOptions {
         }
     }
 
-    /// As `yaml.Unmarshal` of sigs.k8s.io/yaml reads: the last of two equal keys counts.
+    /// As `yaml.Unmarshal` of sigs.k8s.io/yaml reads: the last of duplicate keys counts.
     #[must_use]
     pub const fn sigs(file: FileId) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl ReadOptions {
         }
     }
 
-    /// As `yaml.UnmarshalStrict` of sigs.k8s.io/yaml reads: two equal keys are an error.
+    /// As `yaml.UnmarshalStrict` of sigs.k8s.io/yaml reads: duplicate keys are an error.
     #[must_use]
     pub const fn sigs_strict(file: FileId) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl ReadOptions {
 /// All documents of a stream. An empty document is null; an empty stream has no documents.
 ///
 /// # Errors
-/// For text that is not YAML, keys that are collections, aliases without end or measure.
+/// For text that is not YAML, keys that are collections, aliases in a cycle or beyond the limit.
 pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Vec<Node>, ReadError> {
     let text = text_of(bytes, options.file)?;
     let mut composer = Composer::new(&text, options, 0);
@@ -94,7 +94,7 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Vec<Node>, ReadError>
     Ok(documents)
 }
 
-/// The first document of a stream, as `Unmarshal` of Go's libraries reads it: what follows is not looked at.
+/// The first document of a stream, as `Unmarshal` of Go's libraries reads it: the rest is ignored.
 ///
 /// # Errors
 /// As [`read`].
@@ -103,13 +103,13 @@ pub fn read_first(bytes: &[u8], options: &ReadOptions) -> Result<Option<Node>, R
     Composer::new(&text, options, 0).document()
 }
 
-/// The documents of a file of resources, as kyaml's `ByteReader` reads it: parted at lines that begin with `---`
-/// before anything else is looked at, each part read by itself, empty ones and nulls left out. Only the first document of
-/// a part counts (`...` ends it). A key that a mapping has twice stays twice: the first one is found, and what writes the
-/// mapping refuses it.
+/// The documents of a file of resources, as kyaml's `ByteReader` reads it: split at lines that begin with `---`
+/// before anything else, each part read by itself, empty ones and nulls left out. Only the first document of
+/// a part counts (`...` ends it). Duplicate keys are kept: lookups find the first one, and writing the
+/// mapping is an error.
 ///
 /// # Errors
-/// As [`read`], and for `---` with more than a comment behind it.
+/// As [`read`], and for `---` followed by more than a comment.
 pub fn read_resources(bytes: &[u8], file: FileId) -> Result<Vec<Node>, ReadError> {
     let options = ReadOptions {
         duplicates: Duplicates::Keep,
@@ -122,7 +122,7 @@ pub fn read_resources(bytes: &[u8], file: FileId) -> Result<Vec<Node>, ReadError
     };
     let mut documents = Vec::new();
     for part in super::split::parts(&text, file)? {
-        // Where no file is named, lines are those of the document, as kyaml has them.
+        // Without a file, lines are those of the document, as in kyaml.
         let line = if file == FileId::NONE { 0 } else { part.line };
         let document = Composer::new(part.text, &options, line).document()?;
         documents.extend(document.filter(|document| !document.is_null()));

@@ -1,4 +1,4 @@
-//! What the text of a scalar counts as: the rules of go-yaml v3 (YAML 1.2 booleans) and v2 (YAML 1.1 booleans).
+//! Resolves the text of a scalar to a typed value: the rules of go-yaml v3 (YAML 1.2 booleans) and v2 (YAML 1.1 booleans).
 
 use super::node::{Scalar, Style, Tag};
 use super::read::Dialect;
@@ -8,17 +8,17 @@ use std::borrow::Cow;
 /// The value of a scalar.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Resolved<'a> {
-    /// Nothing.
+    /// Null.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A whole number above all of [`Resolved::Int`].
+    /// An integer above all of [`Resolved::Int`].
     Uint(u64),
-    /// A number in floating point.
+    /// A float.
     Float(f64),
-    /// A point in time, in the form of RFC 3339 with nanoseconds.
+    /// A timestamp, as RFC 3339 with nanoseconds.
     Timestamp(String),
     /// Text.
     Text(Cow<'a, str>),
@@ -27,7 +27,7 @@ pub enum Resolved<'a> {
 }
 
 impl Resolved<'_> {
-    /// The tag that such a value has.
+    /// The tag of the value.
     #[must_use]
     pub const fn tag(&self) -> Tag {
         match self {
@@ -42,7 +42,7 @@ impl Resolved<'_> {
     }
 }
 
-/// What plain text counts as where no tag is given.
+/// The value of a plain scalar without a tag.
 #[must_use]
 pub fn resolve(text: &str, dialect: Dialect) -> Resolved<'_> {
     resolve_for(text, dialect, true)
@@ -91,7 +91,7 @@ fn resolve_for(text: &str, dialect: Dialect, dates: bool) -> Resolved<'_> {
         .unwrap_or(Resolved::Text(Cow::Borrowed(text)))
 }
 
-/// The words that stand for values.
+/// The words with a value.
 fn word(text: &str, dialect: Dialect) -> Option<Resolved<'static>> {
     Some(match text {
         "" | "~" | "null" | "Null" | "NULL" => Resolved::Null,
@@ -106,7 +106,7 @@ fn word(text: &str, dialect: Dialect) -> Option<Resolved<'static>> {
     })
 }
 
-/// Text that begins as a number does: a date, a whole number in any base, a number in floating point.
+/// Text that begins like a number: a date, an integer in any base, a float.
 fn number(text: &str, dialect: Dialect, dates: bool) -> Option<Resolved<'static>> {
     if let Some(number) = short_decimal(text.as_bytes()) {
         return Some(Resolved::Int(number));
@@ -144,7 +144,7 @@ fn number(text: &str, dialect: Dialect, dates: bool) -> Option<Resolved<'static>
     None
 }
 
-/// A decimal number without leading zero that fits without thought.
+/// A decimal number without leading zero that fits for certain.
 fn short_decimal(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -192,7 +192,7 @@ fn is_decimal_float(text: &str) -> bool {
     rest.is_empty()
 }
 
-/// The moment that a date spells, in RFC 3339 with nanoseconds.
+/// The timestamp of a date, as RFC 3339 with nanoseconds.
 fn timestamp(text: &str) -> Option<String> {
     const FORMS: [&[u8]; 4] = [
         b"2006-1-2T15:4:5.999999999Z07:00",
@@ -211,25 +211,25 @@ fn timestamp(text: &str) -> Option<String> {
     String::from_utf8(spelled).ok()
 }
 
-/// A scalar whose text is not of the kind that its tag says.
+/// A scalar whose text does not have the type of its tag.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TagError {
-    /// The text is of another kind.
+    /// The text is of another type.
     #[error("cannot decode {found} `{text}` as a {tag}")]
     Mismatch {
-        /// The kind of the text.
+        /// The type of the text.
         found: &'static str,
         /// The text.
         text: String,
-        /// The kind that the tag says.
+        /// The type of the tag.
         tag: &'static str,
     },
-    /// `!!binary` with something else than base64.
+    /// `!!binary` with an invalid base64 text.
     #[error("!!binary value contains invalid base64 data")]
     Binary,
 }
 
-/// The value of a scalar, by its tag: as go-yaml v3 decodes it. An empty tag is none: then style and text say it.
+/// The value of a scalar, by its tag: as go-yaml v3 decodes it. An empty tag counts as none: style and text decide then.
 ///
 /// # Errors
 /// Where the text does not fit the tag.
@@ -267,7 +267,7 @@ const fn tag_name(tag: &Tag) -> &'static str {
     }
 }
 
-/// The tag that a file gives, or what style and text make of a scalar without one.
+/// The tag in the file, or the one that style and text imply.
 pub(crate) fn tag_of(text: &str, style: Style, given: Option<&str>, dialect: Dialect) -> Tag {
     match given {
         Some("!") if dialect == Dialect::V2 && text == "<<" => Tag::Merge,
@@ -279,7 +279,7 @@ pub(crate) fn tag_of(text: &str, style: Style, given: Option<&str>, dialect: Dia
     }
 }
 
-/// The tag that `tag:yaml.org,2002:…` or `!…` stands for.
+/// The tag for `tag:yaml.org,2002:…` or `!…`.
 fn short_tag(tag: &str) -> Tag {
     let name = tag
         .strip_prefix("tag:yaml.org,2002:")
@@ -298,7 +298,7 @@ fn short_tag(tag: &str) -> Tag {
     }
 }
 
-/// The tag of a collection where it is not the usual one.
+/// The tag of a collection if it is not the default one.
 pub(crate) fn collection_tag(given: Option<&str>, usual: &str) -> Option<Box<str>> {
     let tag = given.filter(|tag| *tag != "!")?;
     let short = match tag.strip_prefix("tag:yaml.org,2002:") {
@@ -308,7 +308,7 @@ pub(crate) fn collection_tag(given: Option<&str>, usual: &str) -> Option<Box<str
     (short != usual).then(|| short.into())
 }
 
-/// Base64 as Go's standard decoder takes it: padded, line breaks ignored.
+/// Base64 as Go's standard decoder accepts it: padded, line breaks ignored.
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let symbols: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect();
     if !symbols.len().is_multiple_of(4) {

@@ -1,28 +1,28 @@
-//! Text to tokens, by the rules and with the words of go-yaml: what it accepts is accepted, and nothing more.
+//! Scans text into tokens, by the rules and with the words of go-yaml: it accepts what go-yaml accepts, and nothing more.
 //!
-//! Keys without `?` are found late: a place where one may begin is kept, and when its `:` comes, a key token is put
-//! before what was read since. Such a key is on one line and at most 1024 characters long.
+//! Keys without `?` are recognized late: a possible start is remembered, and at its `:` a key token is inserted
+//! before the tokens read since. Such a key is on one line and at most 1024 characters long.
 
 use super::read::Dialect;
 use super::scan_comment::ScannedComment;
 use super::token::{Fault, Mark, Token, TokenKind, break_length, is_blank_or_end, width};
 use std::collections::VecDeque;
 
-/// Nestings that go-yaml takes.
+/// go-yaml's maximum depth.
 const MAX_NESTING: usize = 10_000;
-/// Characters that a key without `?` may have.
+/// Maximum length of a key without `?`, in characters.
 const MAX_KEY: usize = 1024;
-/// How far go-yaml looks ahead for a comment.
+/// The distance that go-yaml looks ahead for a comment.
 pub(super) const COMMENT_REACH: usize = 512;
 
-/// Where a key without `?` may have begun.
+/// A possible start of a key without `?`.
 #[derive(Debug, Clone, Copy, Default)]
 struct SimpleKey {
     possible: bool,
     required: bool,
     /// Whether its first token is held back for it.
     waited_for: bool,
-    /// The number of its first token in the stream.
+    /// The index of its first token in the stream.
     token: usize,
     mark: Mark,
 }
@@ -31,33 +31,33 @@ struct SimpleKey {
 #[derive(Debug)]
 pub(crate) struct Scanner<'a> {
     pub(super) text: &'a str,
-    /// Bytes read.
+    /// The number of bytes read.
     pub(super) at: usize,
     pub(super) mark: Mark,
     pub(super) tokens: VecDeque<Token<'a>>,
-    /// Comments that were not handed out yet, where they are kept at all.
+    /// Comments not yet returned, if they are kept at all.
     pub(super) comments: Option<VecDeque<ScannedComment>>,
-    /// Tokens handed out.
+    /// The number of tokens returned.
     taken: usize,
     keys: Vec<SimpleKey>,
     pub(super) key_allowed: bool,
     /// The column of the open block collection; -1 outside of all.
     pub(super) indent: i64,
     indents: Vec<i64>,
-    /// Open `[` and `{`.
+    /// The number of open `[` and `{`.
     pub(super) flow: usize,
     begun: bool,
     ended: bool,
-    /// Whether the first token is known to be the next.
+    /// Whether the first token is final.
     ready: bool,
     dialect: Dialect,
 }
 
-/// What a step of the scanner gives.
+/// The result of a step of the scanner.
 pub(super) type Scanned<T> = Result<T, Box<Fault>>;
 
 impl<'a> Scanner<'a> {
-    /// A scanner over text without characters that YAML refuses.
+    /// A scanner over text without characters that YAML rejects.
     pub(crate) fn new(text: &'a str, dialect: Dialect) -> Self {
         Self {
             text,
@@ -78,7 +78,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next token, which stays the next.
+    /// The next token, without consuming it.
     pub(crate) fn peek(&mut self) -> Scanned<&Token<'a>> {
         if !self.ready {
             self.fill()?;
@@ -86,7 +86,7 @@ impl<'a> Scanner<'a> {
         self.tokens.front().ok_or_else(|| self.end_fault())
     }
 
-    /// Takes the next token.
+    /// Consumes the next token.
     pub(crate) fn next(&mut self) -> Scanned<Token<'a>> {
         if !self.ready {
             self.fill()?;
@@ -107,7 +107,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Reads until the first token is known: until no key can come before it. go-yaml v3 keeps two more for comments.
+    /// Reads until the first token is final: until no key can come before it. go-yaml v3 keeps two more for comments.
     fn fill(&mut self) -> Scanned<()> {
         let spare = match self.dialect {
             Dialect::V2 => 0,
@@ -141,7 +141,7 @@ impl<'a> Scanner<'a> {
         Ok(false)
     }
 
-    /// Whether the key of a flow level may still come; it may not once its line or its 1024 characters are over.
+    /// Whether the key of a flow level is still possible; it is not after its line or its 1024 characters.
     fn key_is_possible(&mut self, level: usize) -> Scanned<bool> {
         let mark = self.mark;
         let Some(key) = self.keys.get_mut(level).filter(|key| key.possible) else {
@@ -158,7 +158,7 @@ impl<'a> Scanner<'a> {
         Ok(false)
     }
 
-    /// Something wrong at the present place.
+    /// An error at the current position.
     pub(super) fn fault(&self, context: &'static str, start: Mark, problem: &'static str) -> Box<Fault> {
         Box::new(Fault {
             context,
@@ -169,12 +169,12 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// What is left to read.
+    /// The rest of the text.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// The byte some bytes ahead; 0 behind the end.
+    /// The byte at an offset; 0 beyond the end.
     pub(super) fn byte(&self, ahead: usize) -> u8 {
         self.text.as_bytes().get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -183,7 +183,7 @@ impl<'a> Scanner<'a> {
         self.text.get(from..to).unwrap_or_default()
     }
 
-    /// Takes one character that is no line break.
+    /// Consumes one character that is not a line break.
     pub(super) fn skip(&mut self) {
         if self.at < self.text.len() {
             self.at += width(self.byte(0));
@@ -198,7 +198,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes a line break, if there is one.
+    /// Consumes a line break, if there is one.
     pub(super) fn skip_break(&mut self) -> bool {
         let rest = self.rest();
         let length = break_length(rest);
@@ -212,7 +212,7 @@ impl<'a> Scanner<'a> {
         true
     }
 
-    /// Takes a line break and gives it as values hold it.
+    /// Consumes a line break and returns it as in values.
     pub(super) fn read_break(&mut self) -> &'a str {
         let from = self.at;
         match (self.skip_break(), self.at - from) {
@@ -232,14 +232,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Goes to the end of the line.
+    /// Moves to the end of the line.
     pub(super) fn skip_line(&mut self) {
         while self.at < self.text.len() && break_length(self.rest()) == 0 {
             self.skip();
         }
     }
 
-    /// Whether `---` or `...` stands here, at the start of a line.
+    /// Whether `---` or `...` is here, at the start of a line.
     pub(super) fn at_document_indicator(&self) -> bool {
         self.mark.column == 0
             && matches!(self.rest(), [b'-', b'-', b'-', rest @ ..] | [b'.', b'.', b'.', rest @ ..] if is_blank_or_end(rest))
@@ -250,7 +250,7 @@ impl<'a> Scanner<'a> {
         self.tokens.push_back(Token { start, end, kind });
     }
 
-    /// Puts a token that has no text before the token of this number.
+    /// Inserts a token without text before the token of this index.
     fn insert(&mut self, number: usize, mark: Mark, kind: TokenKind<'a>) {
         let token = Token {
             start: mark,
@@ -372,7 +372,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes the one character of an indicator.
+    /// Consumes the one character of an indicator.
     fn indicator(&mut self, kind: TokenKind<'a>, key_allowed: bool) {
         self.key_allowed = key_allowed;
         let start = self.mark;
@@ -380,10 +380,10 @@ impl<'a> Scanner<'a> {
         self.push(start, kind);
     }
 
-    /// Goes over blanks, comments and line breaks. A tab is none where a key could begin.
+    /// Skips blanks, comments and line breaks. A tab is not a blank where a key could begin.
     fn skip_to_token(&mut self, before: Mark) {
         loop {
-            // A mark elsewhere is text: go-yaml looks for it at the start only.
+            // A byte order mark elsewhere is text: go-yaml looks for it at the start only.
             if self.mark.index == 0 && self.rest().starts_with("\u{feff}".as_bytes()) {
                 self.skip();
             }
@@ -415,7 +415,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// go-yaml v3 reads the comments that follow each other at once, with the blanks between them, tabs too.
+    /// go-yaml v3 reads adjacent comments at once, with the blanks between them, tabs too.
     fn skip_comments_below(&mut self) {
         loop {
             let rest = self.rest();
@@ -455,7 +455,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Keeps the present place as one where a key may begin.
+    /// Remembers the current position as a possible start of a key.
     fn save_key(&mut self) -> Scanned<()> {
         if !self.key_allowed {
             return Ok(());
@@ -474,7 +474,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Gives up the place where a key of this flow level may have begun.
+    /// Forgets the possible start of a key of this flow level.
     fn drop_key(&mut self) -> Scanned<()> {
         let Some(key) = self.keys.last_mut() else { return Ok(()) };
         let old = *key;
@@ -500,7 +500,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Closes the block collections that begin behind `column`.
+    /// Closes the block collections that begin to the right of `column`.
     fn unroll(&mut self, column: i64, before: Mark) {
         if self.flow > 0 {
             return;
@@ -568,7 +568,7 @@ impl<'a> Scanner<'a> {
         self.drop_key()?;
         if self.flow > 0 {
             self.flow -= 1;
-            // With nothing inside, go-yaml forgets that the collection may be a key.
+            // Without content, go-yaml forgets that the collection may be a key.
             let inner = self.keys.pop();
             if let (Some(inner), Some(outer)) = (inner, self.keys.last_mut()) {
                 outer.waited_for &= inner.token != outer.token;

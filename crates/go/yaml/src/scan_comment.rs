@@ -1,10 +1,10 @@
-//! Comments, kept where somebody asks for them: go-yaml v3 finds while scanning whether one stands above, behind or below
-//! what it belongs to. The rules are its own, down to columns that count from one and lines that count from zero.
+//! Comments, collected on request: go-yaml v3 finds while scanning whether one stands above, after or below
+//! its node. The rules are its own, down to columns that count from one and lines that count from zero.
 
 use super::scan::{COMMENT_REACH, Scanner};
 use super::token::{Mark, TokenKind, break_length};
 
-/// A comment, and the token that it is handed out with.
+/// A comment, and the token that it belongs to.
 #[derive(Debug, Default)]
 pub(crate) struct ScannedComment {
     scan: Mark,
@@ -24,7 +24,7 @@ pub(crate) struct Comments {
     pub(crate) foot: String,
 }
 
-/// The state of one run over comments that follow each other.
+/// The state while adjacent comments are scanned.
 struct Run {
     scan: Mark,
     token: Mark,
@@ -41,7 +41,7 @@ struct Run {
 }
 
 impl Scanner<'_> {
-    /// Line breaks since the last character that is no blank.
+    /// Line breaks since the last character that is not blank.
     fn newlines(&self) -> u32 {
         let read = self.text.as_bytes().get(..self.at).unwrap_or_default();
         let mut count = 0;
@@ -69,14 +69,14 @@ impl Scanner<'_> {
         }
     }
 
-    /// Takes the text up to the end of the line.
+    /// Reads the text up to the end of the line.
     fn comment_text(&mut self) -> &str {
         let from = self.at;
         self.skip_line();
         self.slice(from, self.at)
     }
 
-    /// The comment on the line of the token that was just read.
+    /// The comment on the line of the last token.
     pub(super) fn scan_line_comment(&mut self, token: Mark) {
         if self.newlines() > 0 {
             return;
@@ -100,7 +100,7 @@ impl Scanner<'_> {
         });
     }
 
-    /// What stands behind a `-` that opens a sequence is above the item, if the item is on the next line.
+    /// A comment after a `-` that opens a sequence is above the item, if the item is on the next line.
     pub(super) fn lift_comment_of_entry(&mut self) {
         let mut last = self.tokens.iter().rev();
         let entry = last.next().is_some_and(|token| token.kind == TokenKind::BlockEntry);
@@ -168,7 +168,7 @@ impl Scanner<'_> {
             }
             let text = self.comment_text().to_owned();
             run.text.push_str(&text);
-            // go-yaml goes on behind the line break, which it does not count.
+            // go-yaml continues after the line break, which it does not count.
             ahead = break_length(self.rest()).max(1);
             run.column = 0;
             run.line = self.mark.line;
@@ -226,7 +226,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// The first empty line parts what is below the token before from what is above the next.
+    /// The first empty line separates comments below the last token from those above the next.
     fn end_of_line(&mut self, run: &mut Run, ahead: usize, closes: bool, at_end: bool) {
         if !closes && run.recent_empty {
             return;
@@ -260,7 +260,7 @@ impl Scanner<'_> {
         run.token = end;
     }
 
-    /// Where the block that ends is said to end: before comments that stand at its own column.
+    /// The reported end of a block: before comments at its own column.
     pub(super) fn end_of_block(&self, mut mark: Mark) -> Mark {
         let mut stop = mark.index;
         for comment in self.comments.iter().flatten().rev() {

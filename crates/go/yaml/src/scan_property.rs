@@ -1,11 +1,11 @@
-//! Directives, anchors, aliases and tags of the scanner.
+//! Scans directives, anchors, aliases and tags.
 
 use super::scan::{Scanned, Scanner};
 use super::scan_scalar::hexadecimal;
 use super::token::{Fault, Mark, TokenKind, is_blank_or_end, width};
 use std::borrow::Cow;
 
-/// Digits that a number of `%YAML` may have.
+/// Maximum number of digits in `%YAML`.
 const MAX_VERSION_DIGITS: usize = 2;
 
 impl<'a> Scanner<'a> {
@@ -98,7 +98,7 @@ impl<'a> Scanner<'a> {
         Ok(self.slice(from, self.at))
     }
 
-    /// The characters of a tag, with what a handle that turned out to be none begins it with.
+    /// The characters of a tag; `head` is a supposed handle that turned out to be none.
     fn tag_uri(&mut self, directive: bool, head: Option<&'a str>, start: Mark) -> Scanned<Cow<'a, str>> {
         let mut bytes = head
             .and_then(|head| head.get(1..))

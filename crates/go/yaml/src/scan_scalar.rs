@@ -1,4 +1,4 @@
-//! The scalars of the scanner: plain, quoted and block. A value that stands in the text as it is, is not copied.
+//! The scalars of the scanner: plain, quoted and block. A value that the text has in one piece is not copied.
 
 use super::node::Style;
 use super::scan::{Scanned, Scanner};
@@ -6,7 +6,7 @@ use super::token::{Mark, TokenKind, break_length, is_blank_or_end, is_inert, wid
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A value as it comes together: a stretch of the text as long as that is possible.
+/// A value under construction: a slice of the text as long as that is possible.
 struct ScalarText<'a> {
     text: &'a str,
     from: usize,
@@ -24,7 +24,7 @@ impl<'a> ScalarText<'a> {
         }
     }
 
-    /// Adds a stretch of the text.
+    /// Adds a slice of the text.
     fn stretch(&mut self, from: usize, to: usize) {
         match &mut self.owned {
             None if self.from == self.to => (self.from, self.to) = (from, to),
@@ -49,7 +49,7 @@ impl<'a> ScalarText<'a> {
     }
 }
 
-/// Line breaks that wait for what follows them: the first becomes a space, further ones stay.
+/// Line breaks whose meaning depends on what follows: the first becomes a space, further ones stay.
 #[derive(Default)]
 struct Breaks<'a> {
     /// Whether there was one. An escaped one counts and adds nothing: all that follow it stay.
@@ -83,7 +83,7 @@ impl<'a> Breaks<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// A plain scalar: to `: `, ` #`, a flow indicator, or a line that is indented less.
+    /// A plain scalar: ends at `: `, ` #`, a flow indicator, or a line that is indented less.
     pub(super) fn plain_scalar(&mut self) -> Scanned<()> {
         let (start, indent) = (self.mark, self.indent + 1);
         let mut value = ScalarText::new(self.text, self.at);
@@ -120,8 +120,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Goes over blanks and line breaks between two parts of a scalar; gives the blanks before the first break. Behind
-    /// one, tabs may not stand before the column `indent`.
+    /// Skips blanks and line breaks between two parts of a scalar; returns the blanks before the first break. After
+    /// one, there may be no tabs before the column `indent`.
     fn gap(&mut self, breaks: &mut Breaks<'a>, indent: Option<i64>, start: Mark) -> Scanned<Range<usize>> {
         let mut blanks = self.at..self.at;
         loop {
@@ -147,7 +147,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Goes over what belongs to a plain scalar, up to a blank, a line break or its end.
+    /// Skips the characters of a plain scalar, up to a blank, a line break or its end.
     fn skip_plain_run(&mut self) {
         let bytes = self.text.as_bytes();
         let (mut at, mut characters) = (self.at, 0);
@@ -210,7 +210,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// The part of a quoted scalar up to a blank, a line break or the quote; whether an escaped line break ended it.
+    /// The part of a quoted scalar up to a blank, a line break or the quote; returns whether an escaped line break ended it.
     fn quoted_run(&mut self, quote: u8, value: &mut ScalarText<'a>, start: Mark) -> Scanned<bool> {
         loop {
             let from = self.at;
@@ -256,7 +256,7 @@ impl<'a> Scanner<'a> {
         self.advance(at, characters);
     }
 
-    /// The character that an escape stands for.
+    /// The character of an escape.
     fn escape(&mut self, start: Mark) -> Scanned<char> {
         const CONTEXT: &str = "while parsing a quoted scalar";
         let (character, digits) = match self.byte(1) {
@@ -360,7 +360,7 @@ impl<'a> Scanner<'a> {
         self.advance(at, characters);
     }
 
-    /// What stands behind `|` or `>` on its line: how line breaks at the end are kept, and the indentation.
+    /// The header after `|` or `>`: how to treat line breaks at the end, and the indentation.
     fn block_header(&mut self, start: Mark) -> Scanned<(Chomp, i64)> {
         const CONTEXT: &str = "while scanning a block scalar";
         let (mut chomp, mut increment) = (Chomp::Clip, 0);
@@ -395,7 +395,7 @@ impl<'a> Scanner<'a> {
         Ok((chomp, increment))
     }
 
-    /// Goes over indentation and empty lines; finds out the indentation where it is not known yet.
+    /// Skips indentation and empty lines; detects the indentation where it is not given.
     fn block_breaks(&mut self, indent: &mut i64, breaks: &mut String, start: Mark) -> Scanned<()> {
         let mut widest = 0;
         loop {
@@ -424,7 +424,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// What becomes of the line breaks at the end of a block scalar.
+/// The treatment of line breaks at the end of a block scalar.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chomp {
     Strip,
@@ -432,7 +432,7 @@ enum Chomp {
     Keep,
 }
 
-/// The number that hexadecimal digits spell. Eight digits may be more than a character has, never more than 32 bits.
+/// The value of hexadecimal digits. Eight digits may exceed a character, but never 32 bits.
 pub(super) fn hexadecimal(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0_u32, |code, &digit| {
         let value = char::from(digit).to_digit(16)?;

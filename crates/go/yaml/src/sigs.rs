@@ -1,6 +1,6 @@
-//! The YAML of sigs.k8s.io/yaml, as kustomize prints it: node ▶ JSON ▶ go-yaml v2, without the JSON in between.
+//! Writes the YAML of sigs.k8s.io/yaml, as kustomize prints it: node ▶ JSON ▶ go-yaml v2, without the JSON in between.
 //!
-//! What the way through JSON does to values is done here: dates are text, `1.0` is `1`, characters that YAML refuses
+//! The effects of JSON on values are applied here: dates are strings, `1.0` is `1`, characters that YAML rejects
 //! in JSON are errors.
 
 use super::analyze::Library;
@@ -16,14 +16,14 @@ use bumpwright_gostd::format_float;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Characters that a key may have in JSON, quotes counted, before go-yaml no longer takes it for one.
+/// Maximum length of a key in JSON, including quotes, before go-yaml no longer parses it as one.
 const MAX_JSON_KEY: usize = 1024;
 
 /// Writes a node as kustomize prints an object, at the end of `out`; the text ends with a line break.
 ///
 /// # Errors
-/// As [`super::write_json`], and for characters and keys that go-yaml does not read back from JSON. What was written
-/// by then stays.
+/// As [`super::write_json`], and for characters and keys that go-yaml does not read back from JSON. Output written
+/// before the error stays.
 pub fn write_sigs(node: &Node, out: &mut String) -> Result<(), WriteError> {
     let mut writer = Writer {
         emitter: Emitter::new(out, Library::V2),
@@ -38,7 +38,7 @@ pub fn write_sigs(node: &Node, out: &mut String) -> Result<(), WriteError> {
 struct Writer<'o> {
     emitter: Emitter<'o>,
     number: String,
-    /// Collections around that were written as `{}` or `[]`.
+    /// The number of enclosing collections that were written as `{}` or `[]`.
     flow: usize,
 }
 
@@ -111,7 +111,7 @@ impl Writer<'_> {
 
     fn leaf(&mut self, leaf: &Leaf<'_>, place: Place, context: Context) -> Result<(), WriteError> {
         self.number.clear();
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = match leaf {
             Leaf::Null => self.number.write_str("null"),
             Leaf::Bool(value) => write!(self.number, "{value}"),
@@ -136,7 +136,7 @@ impl Writer<'_> {
     }
 }
 
-/// A number in floating point becomes what its spelling in JSON is read as: often a whole number.
+/// The value of a float after its spelling in JSON was read again: often an integer.
 fn float(number: f64, out: &mut String) {
     let json = json_float(number);
     let spelled = match resolve(&json, Dialect::V2) {
@@ -148,7 +148,7 @@ fn float(number: f64, out: &mut String) {
     out.push_str(&spelled);
 }
 
-/// How go-yaml v2 asks for a string.
+/// The style that go-yaml v2 requests for a string.
 fn style_of(text: &str) -> Style {
     if text.contains('\n') {
         return Style::Literal;
@@ -189,13 +189,13 @@ pub(crate) fn is_base_60(text: &str) -> bool {
     true
 }
 
-/// Whether a text may be changed or refused on its way through JSON.
+/// Whether JSON may change or reject a text.
 fn is_risky(text: &str) -> bool {
     text.bytes()
         .fold(false, |risky, byte| risky | matches!(byte, 0x7F | 0xC2 | 0xEF))
 }
 
-/// A text as go-yaml v2 reads it from JSON: control characters above ASCII's are refused, U+0085 is a line break.
+/// A text as go-yaml v2 reads it from JSON: control characters above ASCII's are rejected, U+0085 is a line break.
 fn through_json(text: &str, place: Place) -> Result<Cow<'_, str>, WriteError> {
     if !is_risky(text) || text.chars().all(|ch| !is_strange(ch)) {
         return Ok(Cow::Borrowed(text));

@@ -1,9 +1,9 @@
-//! Files of resources parted into documents the way kyaml does it: by looking for lines that begin with `---`.
+//! Splits a file of resources into documents as kyaml does: at lines that begin with `---`.
 
 use super::error::ReadError;
 use super::place::{FileId, Place};
 
-/// A document's text and how many lines precede it.
+/// The text of a document and the number of lines before it.
 pub(crate) struct Part<'a> {
     pub(crate) text: &'a str,
     pub(crate) line: u32,
@@ -41,7 +41,7 @@ pub(crate) fn parts(text: &str, file: FileId) -> Result<Vec<Part<'_>>, ReadError
     Ok(parts)
 }
 
-/// Only a comment may follow `---`.
+/// Checks that only a comment follows `---`.
 fn check(separator: &str, place: Place) -> Result<(), ReadError> {
     let rest = separator.get(3..).unwrap_or_default().trim();
     match rest.is_empty() || rest.starts_with('#') {

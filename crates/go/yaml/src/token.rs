@@ -1,9 +1,9 @@
-//! What the scanner makes of text: tokens, the marks they stand at, and what can be wrong with them.
+//! The output of the scanner: tokens, their marks, and faults.
 
 use super::node::Style;
 use std::borrow::Cow;
 
-/// A position in the text. Everything counts from 0 and in characters; a line ends as YAML 1.1 has it.
+/// A position in the text. Everything counts from 0 and in characters; lines end as YAML 1.1 defines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// Characters before it.
@@ -14,7 +14,7 @@ pub(crate) struct Mark {
     pub(crate) column: u32,
 }
 
-/// A token and where it begins and ends.
+/// A token with its start and end.
 #[derive(Debug, Clone)]
 pub(crate) struct Token<'a> {
     pub(crate) start: Mark,
@@ -48,16 +48,16 @@ pub(crate) enum TokenKind<'a> {
     Scalar(Cow<'a, str>, Style),
 }
 
-/// Text that is not YAML: go-yaml's words, and the two marks that it knows.
+/// Text that is not YAML: go-yaml's words, and its two marks.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
-    /// What was being read, in go-yaml's words; empty where it says nothing.
+    /// What was being read, in go-yaml's words; empty where it does not say.
     pub(crate) context: &'static str,
-    /// Where that began; the start of the text where go-yaml knows none.
+    /// Where that began; the start of the text where go-yaml does not say.
     pub(crate) context_mark: Mark,
-    /// What is wrong.
+    /// The problem.
     pub(crate) problem: Cow<'static, str>,
-    /// Where.
+    /// The mark of the problem.
     pub(crate) mark: Mark,
     /// Whether the scanner found it, and not the parser: go-yaml counts the lines of the two differently.
     pub(crate) scanner: bool,
@@ -73,7 +73,7 @@ pub(crate) const fn break_length(rest: &[u8]) -> usize {
     }
 }
 
-/// Whether the text ends, or a blank or a line break stands, at the start of `rest`.
+/// Whether the text ends, or a blank or a line break is, at the start of `rest`.
 pub(crate) const fn is_blank_or_end(rest: &[u8]) -> bool {
     matches!(rest, [] | [b' ' | b'\t', ..]) || break_length(rest) > 0
 }
@@ -88,7 +88,7 @@ pub(crate) const fn width(byte: u8) -> usize {
     }
 }
 
-/// ASCII characters that mean nothing behind the first character of a scalar, whatever it is read or written as.
+/// ASCII characters without a meaning after the first character of a scalar, in any style.
 const INERT: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0_u8;
@@ -106,12 +106,12 @@ const INERT: [bool; 256] = {
     table
 };
 
-/// Whether a byte is a character that means nothing behind the first character of a scalar.
+/// Whether a byte is a character without a meaning after the first character of a scalar.
 pub(crate) fn is_inert(byte: u8) -> bool {
     INERT.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
-/// How many bytes at the start mean nothing behind the first character of a scalar.
+/// The number of bytes at the start without a meaning after the first character of a scalar.
 pub(crate) fn inert_length(bytes: &[u8]) -> usize {
     bytes.iter().position(|byte| !is_inert(*byte)).unwrap_or(bytes.len())
 }

@@ -1,4 +1,4 @@
-//! Nodes as values of JSON: what both the JSON writer and the writer of sigs.k8s.io/yaml see.
+//! Nodes as JSON values, for both the JSON writer and the writer of sigs.k8s.io/yaml.
 
 use super::analyze::{Library, analyze};
 use super::kyaml::{SequenceIndent, write_kyaml};
@@ -10,13 +10,13 @@ use bumpwright_gostd::format_float;
 use compact_str::{CompactString, ToCompactString};
 use std::borrow::Cow;
 
-/// A tree that has no such form.
+/// A tree without a form in the output format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {problem}", line = .place.line, column = .place.column)]
 pub struct WriteError {
     /// The node that cannot be written.
     pub place: Place,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
     go: Box<str>,
 }
@@ -30,7 +30,7 @@ impl WriteError {
         }
     }
 
-    /// The sentence that Go's library has for it, with the `yaml: ` or `json: ` that it begins with.
+    /// The message of Go's library, including its `yaml: ` or `json: `.
     #[must_use]
     pub fn go(&self) -> &str {
         &self.go
@@ -46,7 +46,7 @@ impl WriteError {
     }
 }
 
-/// The value of a scalar in JSON.
+/// The JSON value of a scalar.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Leaf<'a> {
     Null,
@@ -55,12 +55,12 @@ pub(crate) enum Leaf<'a> {
     Uint(u64),
     Float(f64),
     Text(Cow<'a, str>),
-    /// What `!!binary` holds, if that is not all text.
+    /// The content of `!!binary` that is not UTF-8.
     Bytes(Vec<u8>),
 }
 
-/// The value of a scalar, by its tag, after kyaml has printed and read it once more: what is nothing inside of `{}` or
-/// `[]` (`flow`) becomes `''` on that way, and folded text may get other line breaks.
+/// The value of a scalar, by its tag, after kyaml has printed it and read it again: an empty scalar inside of `{}` or
+/// `[]` (`flow`) becomes `''` then, and folded text may get other line breaks.
 pub(crate) fn leaf(scalar: &Scalar, place: Place, flow: bool) -> Result<Leaf<'_>, WriteError> {
     if is_text(scalar) {
         return Ok(Leaf::Text(match !flow && may_change(scalar) {
@@ -104,7 +104,7 @@ fn tag_error(error: &TagError, place: Place) -> WriteError {
     WriteError::new(place, error.to_string(), format!("yaml: {error}"))
 }
 
-/// Whether kyaml puts quotes around what is no text, inside of `{}` or `[]`: nothing, and dates with a time.
+/// Whether kyaml quotes what is not a string inside of `{}` or `[]`: an empty scalar, and dates with a time.
 fn is_quoted_in_flow(scalar: &Scalar) -> bool {
     let untagged = matches!(&scalar.tag, Tag::Other(none) if none.is_empty());
     let concerned = scalar.style == Style::Plain && (untagged || matches!(scalar.tag, Tag::Null | Tag::Timestamp));
@@ -115,14 +115,14 @@ fn is_quoted_in_flow(scalar: &Scalar) -> bool {
     matches!(read, Tag::Null | Tag::Timestamp) && (untagged || read == scalar.tag)
 }
 
-/// Whether a scalar is text whatever it says: also one without a tag that has several lines, for it is printed as a block.
+/// Whether a scalar is a string whatever its text: also an untagged one with several lines, for it is printed as a block.
 fn is_text(scalar: &Scalar) -> bool {
     let untagged = matches!(&scalar.tag, Tag::Other(none) if none.is_empty());
     scalar.tag == Tag::Str || (untagged && scalar.text.contains('\n'))
 }
 
-/// Whether a text may be another one after kyaml has printed it as a block: go-yaml does not fold lines that are
-/// indented more, and takes no tab for the first character.
+/// Whether a text may change when kyaml has printed it as a block: go-yaml does not fold lines that are
+/// indented more, and accepts no tab as the first character.
 fn may_change(scalar: &Scalar) -> bool {
     match scalar.style {
         Style::Folded => scalar.text.contains('\n') || scalar.text.starts_with('\t'),
@@ -132,17 +132,17 @@ fn may_change(scalar: &Scalar) -> bool {
     }
 }
 
-/// Makes of a tree what it is once kyaml has printed it and read values from that: some texts of several lines are others
-/// then. None of them changes once more.
+/// Changes a tree to what it becomes once kyaml has printed it and read values from that: some multi-line texts differ
+/// then. A second round changes nothing.
 ///
 /// # Errors
-/// As [`super::write_json`] for keys: one that is not text, or that a mapping has twice.
+/// As [`super::write_json`] for keys: one that is not a string, or that a mapping has twice.
 pub fn reread(node: &mut Node) -> Result<(), WriteError> {
     let read = |scalar: &mut Scalar, place, flow: bool| {
         if is_text(scalar) && !flow && may_change(scalar) {
             scalar.tag = Tag::Str;
             scalar.text = printed_and_read(scalar, place)?.into();
-            // Quotes keep it from being printed as a block.
+            // The quotes keep it from being printed as a block.
             scalar.style = Style::Double;
         }
         Ok(())
@@ -150,8 +150,8 @@ pub fn reread(node: &mut Node) -> Result<(), WriteError> {
     each_scalar(node, true, false, &read)
 }
 
-/// Makes of a tree what it is once kustomize has made values of it, JSON of them, and has read that: all in braces and
-/// brackets, all text in quotes.
+/// Changes a tree to what it becomes once kustomize has converted it to values, to JSON, and back: all collections in
+/// flow style, all strings in quotes.
 ///
 /// # Errors
 /// As [`super::write_json`].
@@ -185,7 +185,7 @@ pub fn revalue(node: &mut Node) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Puts all collections into braces and brackets.
+/// Sets all collections to flow style.
 fn fold(node: &mut Node) {
     match &mut node.value {
         Value::Scalar(_) => {}
@@ -200,7 +200,7 @@ fn fold(node: &mut Node) {
     }
 }
 
-/// Changes every value that is a scalar, told its place and whether it stands in `{…}` or `[…]`. Keys are checked.
+/// Changes every value that is a scalar; `change` gets its place and whether it is in flow style. Keys are checked.
 fn each_scalar(
     node: &mut Node,
     root: bool,
@@ -225,7 +225,7 @@ fn each_scalar(
     }
 }
 
-/// A text as kyaml reads it from what it has printed.
+/// A text as kyaml reads it from its own output.
 fn printed_and_read(scalar: &Scalar, place: Place) -> Result<String, WriteError> {
     let mut printed = String::new();
     write_kyaml(
@@ -246,8 +246,8 @@ fn printed_and_read(scalar: &Scalar, place: Place) -> Result<String, WriteError>
     })
 }
 
-/// The entries of a mapping with their keys as text. The keys of a document's root may be scalars of any kind but null;
-/// those below must be text. A key that is nothing becomes `''` on kyaml's way, which is text.
+/// The entries of a mapping with their keys as text. The root may have keys of any scalar type but null, deeper mappings
+/// only strings. An empty key becomes `''` in kyaml's output, which is a string.
 pub(crate) fn members(mapping: &Mapping, root: bool, flow: bool) -> Result<Vec<(&str, &Entry)>, WriteError> {
     let mut members = Vec::with_capacity(mapping.entries.len());
     for entry in &mapping.entries {
@@ -279,7 +279,7 @@ pub(crate) fn members(mapping: &Mapping, root: bool, flow: bool) -> Result<Vec<(
     Ok(members)
 }
 
-/// Finds a key that stands twice, next to itself, in sorted members.
+/// Finds a duplicate key in sorted members.
 pub(crate) fn check_twice(members: &[(&str, &Entry)]) -> Result<(), WriteError> {
     let twice = members.windows(2).find_map(|pair| match pair {
         [(left, first), (right, second)] if left == right => Some((first, second)),
@@ -295,7 +295,7 @@ pub(crate) fn check_twice(members: &[(&str, &Entry)]) -> Result<(), WriteError> 
     ))
 }
 
-/// Go's sentence for a key that stands twice.
+/// Go's message for a duplicate key.
 fn twice_sentence(key: &str, second: Place, first: Place) -> String {
     let key = bumpwright_gostd::quote(key);
     format!(
@@ -304,7 +304,7 @@ fn twice_sentence(key: &str, second: Place, first: Place) -> String {
     )
 }
 
-/// A number in floating point as encoding/json spells it.
+/// A float as encoding/json spells it.
 pub(crate) fn json_float(number: f64) -> String {
     let size = number.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {

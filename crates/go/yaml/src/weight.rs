@@ -1,19 +1,19 @@
-//! What trees take, in bytes of memory: known before they are made, so that there can be room for them.
+//! Estimates of the memory that trees take, known before they are created, so that it can be reserved.
 
 use super::node::{Entry, Node, Value};
 
-/// A key with its value, and an item of a list: lists that grow have twice the room that they need. A test holds them against the
-/// types.
+/// A key with its value, and an item of a list: growing lists have up to twice the room that they need. A test compares
+/// the constants with the types.
 const ENTRY: u64 = 2 * size_of::<Entry>() as u64;
 const ITEM: u64 = 2 * size_of::<Node>() as u64;
 
-/// What a mapping takes as a map of serde_json beside its entries, and each entry: leaves of a B-tree have room for eleven.
+/// Bytes that a map of serde_json takes beside its entries, and each entry: leaves of a B-tree have room for eleven.
 const MAP: u64 = 640;
 const PLACE: u64 = 120;
 
-/// The most that a text can become when it is read, aliases apart, which are bounded by themselves. Each entry of a mapping needs a
+/// Upper bound of the tree of a text, apart from aliases, which are bounded by themselves. Each entry of a mapping needs a
 /// colon, each item a comma, a dash or a bracket; a mapping in a list is likely to be an object of its own. Manifests take a dozen
-/// times their length, measured; ours say no less than that and for lists of digits sixty times.
+/// times their length, measured; this estimate is no less, and for lists of digits sixty times.
 #[must_use]
 pub fn of_text(text: &[u8]) -> u64 {
     let mut weight = 2 * text.len() as u64;
@@ -32,7 +32,7 @@ pub fn of_text(text: &[u8]) -> u64 {
     weight
 }
 
-/// What a node takes.
+/// The size of a node.
 #[must_use]
 pub fn of_node(node: &Node) -> u64 {
     total(node, |node, _| match &node.value {
@@ -45,7 +45,7 @@ pub fn of_node(node: &Node) -> u64 {
     })
 }
 
-/// The most that a node takes as JSON in memory.
+/// Upper bound of the size of a node as JSON in memory.
 #[must_use]
 pub fn of_json(node: &Node) -> u64 {
     total(node, |node, _| match &node.value {
@@ -58,7 +58,7 @@ pub fn of_json(node: &Node) -> u64 {
     })
 }
 
-/// The most that the text of a node takes when it is printed, as YAML or JSON: what stands deep is indented on each line.
+/// Upper bound of the size of a node's text as YAML or JSON: nested text is indented on each line.
 #[must_use]
 pub fn printed(node: &Node) -> u64 {
     let text = |text: &str, depth: u64| {
@@ -79,7 +79,7 @@ fn memchr_count(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
-/// Goes through a node without recursion.
+/// Visits a node without recursion.
 fn total(node: &Node, of_one: impl Fn(&Node, u64) -> u64) -> u64 {
     let mut sum: u64 = 0;
     let mut waiting = vec![(node, 0)];
